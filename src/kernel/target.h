@@ -1,0 +1,258 @@
+/**
+ * The dialect of src/kernel/: everything in which compilers and targets differ.
+ *
+ * A kernel is written once in terms of lane values. On a CPU a lane value is one of the compilers'
+ * vector types with SALTUS_LANES elements; with SALTUS_LANES equal to 1, and on a GPU thread, it is
+ * a plain number. The same operators serve both: + - * / on saltus_f64, + - * & | ^ ~ << >> on the
+ * integers. Comparisons go through SALTUS_LT and its neighbours and give a saltus_mask, whose lanes
+ * are 0 or -1; choices go through saltus_select. Every operation rounds once (contraction is off),
+ * so a lane holds the same bits whatever the target and however many lanes there are.
+ */
+#ifndef SALTUS_KERNEL_TARGET_H
+#define SALTUS_KERNEL_TARGET_H
+
+#if defined(__CUDACC_RTC__)
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#include <string.h>
+#endif
+
+#ifndef SALTUS_LANES
+#define SALTUS_LANES 1
+#endif
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_FN static __device__ __forceinline__
+#define SALTUS_TABLE static __device__ const
+#elif defined(__GNUC__)
+#define SALTUS_FN static inline __attribute__((always_inline, unused))
+#define SALTUS_TABLE static const
+#else
+#define SALTUS_FN static inline
+#define SALTUS_TABLE static const
+#endif
+
+#if SALTUS_LANES > 1
+
+typedef double saltus_f64 __attribute__((vector_size(SALTUS_LANES * 8)));
+typedef float saltus_f32 __attribute__((vector_size(SALTUS_LANES * 4)));
+typedef int64_t saltus_i64 __attribute__((vector_size(SALTUS_LANES * 8)));
+typedef uint64_t saltus_u64 __attribute__((vector_size(SALTUS_LANES * 8)));
+typedef int32_t saltus_i32 __attribute__((vector_size(SALTUS_LANES * 4)));
+typedef uint32_t saltus_u32 __attribute__((vector_size(SALTUS_LANES * 4)));
+typedef saltus_i64 saltus_mask;
+
+/* Reinterpret: the same bits under another type of the same width. */
+#define SALTUS_AS_I64(x) ((saltus_i64)(x))
+#define SALTUS_AS_U64(x) ((saltus_u64)(x))
+#define SALTUS_AS_F64(x) ((saltus_f64)(x))
+#define SALTUS_AS_I32(x) ((saltus_i32)(x))
+#define SALTUS_AS_F32(x) ((saltus_f32)(x))
+
+/* Convert the value, lane by lane: exact, rounded to nearest, or truncated toward zero as in C. */
+#define SALTUS_TO_F64(x) __builtin_convertvector((x), saltus_f64)
+#define SALTUS_TO_F32(x) __builtin_convertvector((x), saltus_f32)
+#define SALTUS_TO_I64(x) __builtin_convertvector((x), saltus_i64)
+#define SALTUS_TO_U64(x) __builtin_convertvector((x), saltus_u64)
+#define SALTUS_TO_I32(x) __builtin_convertvector((x), saltus_i32)
+#define SALTUS_TO_U32(x) __builtin_convertvector((x), saltus_u32)
+
+/* Masks of 64-bit lanes from comparisons of saltus_f64, saltus_i64 or saltus_u64. */
+#define SALTUS_LT(a, b) ((saltus_mask)((a) < (b)))
+#define SALTUS_LE(a, b) ((saltus_mask)((a) <= (b)))
+#define SALTUS_EQ(a, b) ((saltus_mask)((a) == (b)))
+#define SALTUS_NE(a, b) ((saltus_mask)((a) != (b)))
+
+/* Masks of 32-bit lanes (saltus_i32, 0 or -1) from comparisons of 32-bit values. */
+#define SALTUS_LT32(a, b) ((saltus_i32)((a) < (b)))
+
+#define SALTUS_LANE(x, l) ((x)[l])
+
+#else /* one lane: a GPU thread, or the plain CPU path */
+
+typedef double saltus_f64;
+typedef float saltus_f32;
+typedef int64_t saltus_i64;
+typedef uint64_t saltus_u64;
+typedef int32_t saltus_i32;
+typedef uint32_t saltus_u32;
+typedef saltus_i64 saltus_mask;
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_AS_I64(x) saltus_as_i64(x)
+#define SALTUS_AS_U64(x) ((saltus_u64)saltus_as_i64(x))
+#define SALTUS_AS_F64(x) __longlong_as_double((long long)(x))
+#define SALTUS_AS_I32(x) saltus_as_i32(x)
+#define SALTUS_AS_F32(x) __int_as_float((int)(x))
+SALTUS_FN int64_t saltus_as_i64(double x)
+{
+    return __double_as_longlong(x);
+}
+SALTUS_FN int64_t saltus_as_i64(int64_t x)
+{
+    return x;
+}
+SALTUS_FN int64_t saltus_as_i64(uint64_t x)
+{
+    return (int64_t)x;
+}
+SALTUS_FN int32_t saltus_as_i32(float x)
+{
+    return __float_as_int(x);
+}
+SALTUS_FN int32_t saltus_as_i32(uint32_t x)
+{
+    return (int32_t)x;
+}
+#else
+SALTUS_FN int64_t saltus_bits_f64(double x)
+{
+    int64_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+SALTUS_FN double saltus_f64_bits(int64_t b)
+{
+    double x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+SALTUS_FN int32_t saltus_bits_f32(float x)
+{
+    int32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+SALTUS_FN float saltus_f32_bits(int32_t b)
+{
+    float x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+#ifdef __cplusplus
+SALTUS_FN int64_t saltus_as_i64(double x)
+{
+    return saltus_bits_f64(x);
+}
+SALTUS_FN int64_t saltus_as_i64(int64_t x)
+{
+    return x;
+}
+SALTUS_FN int64_t saltus_as_i64(uint64_t x)
+{
+    return (int64_t)x;
+}
+SALTUS_FN int32_t saltus_as_i32(float x)
+{
+    return saltus_bits_f32(x);
+}
+SALTUS_FN int32_t saltus_as_i32(uint32_t x)
+{
+    return (int32_t)x;
+}
+#define SALTUS_AS_I64(x) saltus_as_i64(x)
+#define SALTUS_AS_U64(x) ((saltus_u64)saltus_as_i64(x))
+#define SALTUS_AS_I32(x) saltus_as_i32(x)
+#else
+#define SALTUS_AS_I64(x)                                                                           \
+    _Generic((x), double: saltus_bits_f64, int64_t: saltus_id_i64, uint64_t: saltus_id_u64)(x)
+#define SALTUS_AS_U64(x) ((uint64_t)SALTUS_AS_I64(x))
+#define SALTUS_AS_I32(x)                                                                           \
+    _Generic((x), float: saltus_bits_f32, int32_t: saltus_id_i32, uint32_t: saltus_id_u32)(x)
+SALTUS_FN int64_t saltus_id_i64(int64_t x)
+{
+    return x;
+}
+SALTUS_FN int64_t saltus_id_u64(uint64_t x)
+{
+    return (int64_t)x;
+}
+SALTUS_FN int32_t saltus_id_i32(int32_t x)
+{
+    return x;
+}
+SALTUS_FN int32_t saltus_id_u32(uint32_t x)
+{
+    return (int32_t)x;
+}
+#endif
+#define SALTUS_AS_F64(x) saltus_f64_bits((int64_t)(x))
+#define SALTUS_AS_F32(x) saltus_f32_bits((int32_t)(x))
+#endif
+
+#define SALTUS_TO_F64(x) ((saltus_f64)(x))
+#define SALTUS_TO_F32(x) ((saltus_f32)(x))
+#define SALTUS_TO_I64(x) ((saltus_i64)(x))
+#define SALTUS_TO_U64(x) ((saltus_u64)(x))
+#define SALTUS_TO_I32(x) ((saltus_i32)(x))
+#define SALTUS_TO_U32(x) ((saltus_u32)(x))
+
+#define SALTUS_LT(a, b) (-(saltus_mask)((a) < (b)))
+#define SALTUS_LE(a, b) (-(saltus_mask)((a) <= (b)))
+#define SALTUS_EQ(a, b) (-(saltus_mask)((a) == (b)))
+#define SALTUS_NE(a, b) (-(saltus_mask)((a) != (b)))
+#define SALTUS_LT32(a, b) (-(saltus_i32)((a) < (b)))
+
+#define SALTUS_LANE(x, l) (x)
+
+#endif
+
+/* The same number in every lane. */
+SALTUS_FN saltus_f64 saltus_splat(double x)
+{
+#if SALTUS_LANES > 1
+    return x - (saltus_f64){0}; /* x - 0 keeps the sign of zero */
+#else
+    return x;
+#endif
+}
+
+SALTUS_FN saltus_i64 saltus_splat_i64(int64_t x)
+{
+#if SALTUS_LANES > 1
+    return x - (saltus_i64){0};
+#else
+    return x;
+#endif
+}
+
+/* Lane by lane: a where the mask is -1, b where it is 0. */
+SALTUS_FN saltus_f64 saltus_select(saltus_mask m, saltus_f64 a, saltus_f64 b)
+{
+#if SALTUS_LANES > 1
+    return SALTUS_AS_F64((SALTUS_AS_I64(a) & m) | (SALTUS_AS_I64(b) & ~m));
+#else
+    return m ? a : b;
+#endif
+}
+
+SALTUS_FN saltus_i64 saltus_select_i64(saltus_mask m, saltus_i64 a, saltus_i64 b)
+{
+    return (a & m) | (b & ~m);
+}
+
+/* Correctly rounded square root; NaN below zero. */
+SALTUS_FN saltus_f64 saltus_sqrt(saltus_f64 x)
+{
+#if SALTUS_LANES > 1
+    saltus_f64 y;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        y[l] = __builtin_sqrt(x[l]);
+    }
+    return y;
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __dsqrt_rn(x);
+#else
+    return __builtin_sqrt(x);
+#endif
+}
+
+#endif
