@@ -162,11 +162,13 @@ SALTUS_FN int32_t saltus_as_i32(uint32_t x)
 #define SALTUS_AS_U64(x) ((saltus_u64)saltus_as_i64(x))
 #define SALTUS_AS_I32(x) saltus_as_i32(x)
 #else
+/* clang-format off */
 #define SALTUS_AS_I64(x)                                                                           \
     _Generic((x), double: saltus_bits_f64, int64_t: saltus_id_i64, uint64_t: saltus_id_u64)(x)
 #define SALTUS_AS_U64(x) ((uint64_t)SALTUS_AS_I64(x))
 #define SALTUS_AS_I32(x)                                                                           \
     _Generic((x), float: saltus_bits_f32, int32_t: saltus_id_i32, uint32_t: saltus_id_u32)(x)
+/* clang-format on */
 SALTUS_FN int64_t saltus_id_i64(int64_t x)
 {
     return x;
