@@ -1,0 +1,402 @@
+/**
+ * Saltus: exact stochastic simulation of reaction networks. The whole public interface.
+ *
+ * A model is read or built, frozen, planned for a backend, and run; samples go to a sink. A
+ * trajectory is a function of (model, method, seed, trajectory number) and of nothing else:
+ * threads, lanes, instruction sets, output times and the number of runs never change a bit of it.
+ *
+ * Every function that can fail returns a saltus_status and, where the caller passed an
+ * saltus_error, records there one sentence with the values involved. The library never prints,
+ * never exits and has no mutable globals; handles may be used by one thread at a time, except
+ * frozen models and plans, which are only read.
+ */
+#ifndef SALTUS_SALTUS_H
+#define SALTUS_SALTUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SALTUS_API __attribute__((visibility("default")))
+#define SALTUS_MUST_CHECK __attribute__((warn_unused_result))
+
+/** Status values: fixed numbers, with their texts. */
+#define SALTUS_STATUS_LIST(X)                                                    \
+    X(SALTUS_OK, 0, "success")                                                   \
+    X(SALTUS_E_INVALID, 1, "an argument or option is out of its range")          \
+    X(SALTUS_E_SYNTAX, 2, "the input is not well formed")                        \
+    X(SALTUS_E_MODEL, 3, "the model is not consistent")                          \
+    X(SALTUS_E_UNSUPPORTED, 4, "the model uses something that is not supported") \
+    X(SALTUS_E_NO_MEMORY, 5, "memory ran out")                                   \
+    X(SALTUS_E_IO, 6, "reading or writing failed")                               \
+    X(SALTUS_E_DEVICE, 7, "a device failed")                                     \
+    X(SALTUS_E_CANCELLED, 8, "the run was stopped on request")                   \
+    X(SALTUS_E_NUMERIC, 9, "a trajectory left the range of its numbers")         \
+    X(SALTUS_E_UNAVAILABLE, 10, "this part was not built or is not present")     \
+    X(SALTUS_E_INTERNAL, 11, "a defect of this library")
+
+/** Result of everything that can fail. */
+typedef enum saltus_status {
+#define SALTUS_STATUS_ENUM(name, value, text) name = value,
+    SALTUS_STATUS_LIST(SALTUS_STATUS_ENUM)
+#undef SALTUS_STATUS_ENUM
+} saltus_status;
+
+/** The caller's record of the first failure. Set code to SALTUS_OK (or zero the whole) before use;
+ * a record that holds a failure is not overwritten, because the first is nearest the cause. */
+typedef struct saltus_error {
+    saltus_status code;
+    char message[600]; /**< one sentence: place, thing, value; no newline */
+    char hint[240];    /**< what would help; empty when there is nothing to say */
+} saltus_error;
+
+/** A constant text for a status, never NULL. */
+SALTUS_API const char *saltus_status_text(saltus_status status);
+
+/** Version of the library as "major.minor.patch". */
+SALTUS_API const char *saltus_version(void);
+
+/* ------------------------------------------------------------------------------------------------
+ * Models
+ */
+
+/** A network while it is built, then frozen. */
+typedef struct saltus_model saltus_model;
+
+/** How a law such as k*A^2, where two A are consumed, is meant. */
+typedef enum saltus_law {
+    SALTUS_LAW_LITERAL = 0,       /**< as it is written; freezing warns (default) */
+    SALTUS_LAW_COMBINATORIAL = 1, /**< k*A*A, with two A consumed, is taken as k*A*(A-1) */
+} saltus_law;
+
+/**
+ * Read a model file. The format is told by the content, then by the ending: SBML (.xml, .sbml),
+ * Saltus YAML (.yaml, .yml), BioNetGen network (.net). The model still has to be frozen.
+ *
+ * @retval SALTUS_E_IO          the file cannot be read
+ * @retval SALTUS_E_SYNTAX      not well formed; the message has file, line (and column for YAML)
+ * @retval SALTUS_E_MODEL       inconsistent: an undefined name, a name defined twice
+ * @retval SALTUS_E_UNSUPPORTED something that exact simulation cannot mean, or does not do yet
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read(const char *path, saltus_model **out,
+                                                             saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_sbml(const char *path,
+                                                                  saltus_model **out,
+                                                                  saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_yaml(const char *path,
+                                                                  saltus_model **out,
+                                                                  saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_net(const char *path,
+                                                                 saltus_model **out,
+                                                                 saltus_error *err);
+
+/** The same from memory; name stands for the path in messages. Used by the fuzzers. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_sbml(const char *text, size_t size,
+                                                                   const char *name,
+                                                                   saltus_model **out,
+                                                                   saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_yaml(const char *text, size_t size,
+                                                                   const char *name,
+                                                                   saltus_model **out,
+                                                                   saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_net(const char *text, size_t size,
+                                                                  const char *name,
+                                                                  saltus_model **out,
+                                                                  saltus_error *err);
+
+/** Start an empty model. @param name for people and for the output file; copied. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_create(const char *name, saltus_model **out,
+                                                               saltus_error *err);
+/** Free a model; NULL is allowed. */
+SALTUS_API void saltus_model_destroy(saltus_model *model);
+
+/** Add a parameter. Fails with SALTUS_E_MODEL when the name is taken or is no identifier. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_add_parameter(saltus_model *model,
+                                                                      const char *id, double value,
+                                                                      saltus_error *err);
+/** Add a species with its number of molecules at time 0. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_add_species(saltus_model *model,
+                                                                    const char *id, double amount,
+                                                                    saltus_error *err);
+/**
+ * Add a reaction.
+ *
+ * @param equation "2 S1 + E -> S2 + E"; "0" or nothing stands for no species
+ * @param rate     an expression. Without any species in it, it is the constant of mass action
+ *                 (k A, k A B, k A (A-1)/2 …); else it is the propensity, 1/time.
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_add_reaction(
+    saltus_model *model, const char *id, const char *equation, const char *rate, saltus_error *err);
+
+/** Set a parameter's value or a species' initial number of molecules (--set NAME=VALUE). Initial
+ * assignments and rules that depend on it follow. Only before freezing. SALTUS_E_INVALID when
+ * there is no such name (the hint lists near ones), or it is fixed by a rule. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set(saltus_model *model, const char *name,
+                                                            double value, saltus_error *err);
+
+/**
+ * Check the model and turn it into flat tables. After this it cannot be changed.
+ *
+ * @retval SALTUS_E_MODEL       e.g. a negative or NaN initial amount, rules that form a circle
+ * @retval SALTUS_E_UNSUPPORTED e.g. a law that depends on time other than piecewise constantly
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_freeze(saltus_model *model, saltus_law law,
+                                                               saltus_error *err);
+
+/** Name of the model, never NULL. */
+SALTUS_API const char *saltus_model_name(const saltus_model *model);
+/** Lower-case hexadecimal SHA-256 of the file it was read from; "" when it was built by calls. */
+SALTUS_API const char *saltus_model_sha256(const saltus_model *model);
+
+/** Numbers of species and reactions of a frozen model. A reversible reaction whose law was split
+ * counts as two. */
+SALTUS_API int saltus_model_n_species(const saltus_model *model);
+SALTUS_API int saltus_model_n_reactions(const saltus_model *model);
+/** Identifier of species s, 0 <= s < n_species. */
+SALTUS_API const char *saltus_model_species(const saltus_model *model, int s);
+
+/** What the reader and freezing want to say: one sentence each. */
+SALTUS_API int saltus_model_n_warnings(const saltus_model *model);
+SALTUS_API const char *saltus_model_warning(const saltus_model *model, int i);
+
+/** Print for people: species, reactions, kinds of rate law, rules, events. Frozen models only. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_print_info(const saltus_model *model,
+                                                                   FILE *out, saltus_error *err);
+/** Write the model as Saltus YAML; reading that back gives the same trajectories, bit for bit. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_write_yaml(const saltus_model *model,
+                                                                   FILE *out, saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Backends and plans
+ */
+
+/** An opened backend. */
+typedef struct saltus_backend saltus_backend;
+
+/**
+ * Open a backend by its specification: "auto", "cpu", or "cpu:generic", "cpu:avx2", "cpu:avx512"
+ * (an instruction set; tests use these), "cpu:scalar" (one trajectory at a time). "auto" takes the
+ * first that works here, a named one is never replaced by another.
+ *
+ * @retval SALTUS_E_INVALID     no such specification
+ * @retval SALTUS_E_UNAVAILABLE not built, or it cannot run here; the message says why
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_backend_open(const char *specification,
+                                                               saltus_backend **out,
+                                                               saltus_error *err);
+SALTUS_API void saltus_backend_close(saltus_backend *backend);
+/** Its name, such as "cpu:avx512". */
+SALTUS_API const char *saltus_backend_name(const saltus_backend *backend);
+/** Print what is here and what is not, with the reasons. */
+SALTUS_API void saltus_backend_list(FILE *out);
+
+/** What a plan is made for. Start from saltus_plan_options_default(). */
+typedef struct saltus_plan_options {
+    const char *method;  /**< "auto" or "direct" */
+    const char *columns; /**< NULL: every species and every rule target. Else names separated by
+                              commas: species, rule targets, parameters, "[S]" for a
+                              concentration */
+    int n_threads;       /**< 0: one per core */
+    const char *layout;  /**< "auto", or "lanes" or "scalar" on the CPU; never changes a bit */
+} saltus_plan_options;
+SALTUS_API saltus_plan_options saltus_plan_options_default(void);
+
+/** A frozen model compiled for a backend and a method; may be shared by threads. */
+typedef struct saltus_plan saltus_plan;
+
+/** The model and the backend must outlive the plan. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_plan_create(const saltus_model *model,
+                                                              const saltus_backend *backend,
+                                                              const saltus_plan_options *options,
+                                                              saltus_plan **out, saltus_error *err);
+SALTUS_API void saltus_plan_destroy(saltus_plan *plan);
+/** What was chosen and why, one line each (--explain). */
+SALTUS_API void saltus_plan_explain(const saltus_plan *plan, FILE *out);
+SALTUS_API const char *saltus_plan_method(const saltus_plan *plan);
+SALTUS_API const char *saltus_plan_layout(const saltus_plan *plan);
+SALTUS_API const saltus_model *saltus_plan_model(const saltus_plan *plan);
+SALTUS_API const saltus_backend *saltus_plan_backend(const saltus_plan *plan);
+/** Recorded counts (species) and recorded real values (observables), in the order of columns. */
+SALTUS_API int saltus_plan_n_counts(const saltus_plan *plan);
+SALTUS_API const char *saltus_plan_count_name(const saltus_plan *plan, int c);
+SALTUS_API int saltus_plan_n_observables(const saltus_plan *plan);
+SALTUS_API const char *saltus_plan_observable_name(const saltus_plan *plan, int o);
+
+/* ------------------------------------------------------------------------------------------------
+ * Runs
+ */
+
+/** A read-only view of the samples of some trajectories, valid until the sink returns. */
+typedef struct saltus_block {
+    const int64_t *trajectories; /**< [n_trajectories] their numbers, rising; consecutive except
+                                      in the last block of an interrupted run */
+    int64_t n_trajectories;      /**< at least 1 */
+    int64_t n_points;            /**< samples per trajectory */
+    int n_counts;                /**< recorded species */
+    int n_observables;           /**< recorded real values */
+    const int64_t *counts;       /**< [trajectory][point][count] molecules, C order */
+    const double *observables;   /**< [trajectory][point][observable]; NULL when there are none */
+} saltus_block;
+
+/**
+ * Where samples go. prepare may be NULL; it is called for every block on the thread that finished
+ * it, many at once and in any order, and may leave a result in *prepared (compressed chunks,
+ * partial sums). deliver is called for every block by rising trajectory number, one call at a
+ * time, with what prepare left; it owns that and must free it, also when it fails. If a run ends
+ * early, discard (may be NULL when prepare is) frees what was prepared and never delivered.
+ * A status other than SALTUS_OK from either stops the run, which returns it.
+ */
+typedef struct saltus_sink {
+    void *user;
+    saltus_status (*prepare)(void *user, const saltus_block *block, void **prepared,
+                             saltus_error *err);
+    saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,
+                             saltus_error *err);
+    void (*discard)(void *user, void *prepared);
+} saltus_sink;
+
+/** How far a run is; passed to the progress callback. */
+typedef struct saltus_progress {
+    int64_t trajectories; /**< delivered */
+    int64_t total;
+    int64_t events; /**< of finished trajectories */
+    double seconds; /**< since the run started */
+} saltus_progress;
+
+/** What to simulate. Start from saltus_run_options_default(), so new fields keep their defaults. */
+typedef struct saltus_run_options {
+    uint64_t seed; /**< any value; equal seeds give equal samples */
+    int64_t
+        first_trajectory;   /**< number of the first trajectory, >= 0; > 0 extends an earlier run */
+    int64_t n_trajectories; /**< at least 1 */
+    const double *times;    /**< [n_times] sample times, rising, >= 0; every run starts at 0 */
+    int64_t n_times;        /**< at least 1; the run ends at the last */
+    const volatile int *stop; /**< NULL, or set to non-zero (from a signal handler, say) to stop */
+    void (*progress)(void *user, const saltus_progress *progress); /**< NULL, or called a few times
+                                                                        a second, from one thread */
+    void *progress_user;
+} saltus_run_options;
+SALTUS_API saltus_run_options saltus_run_options_default(void);
+
+/** What a run did. */
+typedef struct saltus_run_report {
+    int64_t trajectories; /**< delivered to the sink */
+    int64_t events;       /**< reactions that fired in them */
+    double seconds;       /**< from the first trajectory's start to the last delivery */
+} saltus_run_report;
+
+/**
+ * Simulate independent trajectories and hand their samples to a sink.
+ *
+ * @param plan        compiled model, not changed: several threads may run it at once
+ * @param sink        stays the caller's
+ * @param[out] report filled also when the run ends early; may be NULL
+ * @param[out] err    the first error in full; may be NULL
+ * @retval SALTUS_OK          every sample was delivered
+ * @retval SALTUS_E_INVALID   an option is out of its range; nothing was delivered
+ * @retval SALTUS_E_CANCELLED *stop became non-zero; every finished trajectory was delivered
+ * @retval SALTUS_E_NUMERIC   overflow, a negative count, a NaN or negative propensity: the message
+ *                            names trajectory, time, reaction and state; all finished
+ *                            trajectories were delivered
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ *
+ * Direct method: Gillespie, J. Phys. Chem. 81 (1977) 2340, doi:10.1021/j100540a008.
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_run(const saltus_plan *plan,
+                                                      const saltus_run_options *options,
+                                                      const saltus_sink *sink,
+                                                      saltus_run_report *report, saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Results
+ */
+
+/** What is kept of an ensemble. */
+typedef enum saltus_record {
+    SALTUS_RECORD_ALL = 0,   /**< every sample, and statistics */
+    SALTUS_RECORD_STATS,     /**< mean, variance, min, max at every point */
+    SALTUS_RECORD_FINAL,     /**< the last sample of every run, and statistics */
+    SALTUS_RECORD_HISTOGRAM, /**< the distribution of every species at every point, and statistics
+                              */
+} saltus_record;
+
+typedef enum saltus_compress {
+    SALTUS_COMPRESS_NONE = 0,
+    SALTUS_COMPRESS_FAST, /**< shuffle and deflate 1 (default) */
+    SALTUS_COMPRESS_SMALL /**< shuffle and deflate 9 */
+} saltus_compress;
+
+/** How results are written. Start from saltus_hdf5_options_default(). */
+typedef struct saltus_hdf5_options {
+    saltus_record record;
+    saltus_compress compress;
+    int64_t n_bins;   /**< histograms: 0 for bins that the data define (at most 128) */
+    double range_low; /**< histograms: with range_high > range_low, a fixed range */
+    double range_high;
+    const char *command; /**< kept as attribute "options"; may be NULL */
+} saltus_hdf5_options;
+SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
+
+/** An open result file that is being written; give its sink to saltus_run. */
+typedef struct saltus_hdf5_sink saltus_hdf5_sink;
+
+/**
+ * Create a result file (docs/file-format.md). The file appears under its name at once, marked
+ * incomplete, and is readable after every failure later on, a full disk included.
+ *
+ * @retval SALTUS_E_IO the file cannot be created
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
+    const char *path, const saltus_plan *plan, const saltus_run_options *run,
+    const saltus_hdf5_options *options, saltus_hdf5_sink **out, saltus_error *err);
+/** The sink to hand to saltus_run; valid until saltus_hdf5_sink_close. */
+SALTUS_API const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink);
+/** Write statistics and attributes, mark the file complete if every trajectory came, close it and
+ * free the sink, whatever happens. report may be NULL. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink,
+                                                                  const saltus_run_report *report,
+                                                                  saltus_error *err);
+
+/** A result file opened for reading, of this or an earlier version. */
+typedef struct saltus_results saltus_results;
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_open(const char *path,
+                                                               saltus_results **out,
+                                                               saltus_error *err);
+SALTUS_API void saltus_results_close(saltus_results *results);
+/** Print time,<name>-mean…,<name>-sd as CSV (sample standard deviation): species, observables. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_stats(const saltus_results *results,
+                                                                      FILE *out, saltus_error *err);
+/** Print a table of the last sample for people: name, mean, sd, min, max. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_summary(const saltus_results *results, FILE *out, saltus_error *err);
+/** Print run,time,<name>… as CSV, a line per run and point. SALTUS_E_INVALID when the file holds
+ * no trajectories. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_csv(const saltus_results *results,
+                                                                    FILE *out, saltus_error *err);
+
+/** What to draw. Start from saltus_plot_options_default(). */
+typedef struct saltus_plot_options {
+    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap" */
+    const char *species; /**< names separated by commas; NULL for those that fit */
+    double time;         /**< histogram: at the sample nearest this time; NaN: the last */
+    int n_trajectories;  /**< how many sample trajectories to draw */
+    const char *title;   /**< NULL: the model's name */
+} saltus_plot_options;
+SALTUS_API saltus_plot_options saltus_plot_options_default(void);
+/** Draw a result file; the ending of the figure's path (.svg, .png, .pdf) chooses the format.
+ * SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
+                                                               const char *figure,
+                                                               const saltus_plot_options *options,
+                                                               saltus_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,125 @@
+#include "core/file.h"
+
+#include "core/memory.h"
+
+#include <errno.h>
+#include <string.h>
+
+saltus_status saltus_read_file(const char *path, char **text, size_t *size, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t limit = (size_t)1 << 30;
+    char *data = NULL;
+    size_t n = 0, capacity = 1 << 16;
+
+    FILE *f = fopen(path, "rb");
+    if (!f) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    data = saltus_calloc(capacity, 1);
+    SALTUS_NEED(data);
+    for (;;) {
+        n += fread(data + n, 1, capacity - 1 - n, f);
+        if (ferror(f)) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", path, strerror(errno));
+        }
+        if (n < capacity - 1) {
+            break;
+        }
+        if (capacity > limit) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: larger than 1 GiB", path);
+        }
+        char *grown = saltus_realloc(data, capacity * 2, 1);
+        SALTUS_NEED(grown);
+        data = grown;
+        capacity *= 2;
+    }
+    data[n] = '\0';
+    *text = data;
+    *size = n;
+    data = NULL;
+
+done:
+    saltus_free(data);
+    if (f) {
+        (void)fclose(f);
+    }
+    return status;
+}
+
+const char *saltus_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The constants are the fractional parts of the cube roots of the first 64 primes (FIPS 180-4). */
+static const uint32_t sha_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static uint32_t rotate(uint32_t x, int n)
+{
+    return (x >> n) | (x << (32 - n));
+}
+
+static void sha_block(uint32_t h[8], const unsigned char *p)
+{
+    uint32_t w[64], s[8];
+    for (int i = 0; i < 16; ++i) {
+        w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
+               (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
+    }
+    for (int i = 16; i < 64; ++i) {
+        const uint32_t a = w[i - 15], b = w[i - 2];
+        w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ (a >> 3)) + w[i - 7] +
+               (rotate(b, 17) ^ rotate(b, 19) ^ (b >> 10));
+    }
+    memcpy(s, h, sizeof s);
+    for (int i = 0; i < 64; ++i) {
+        const uint32_t e = s[4], a = s[0];
+        const uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+                            ((e & s[5]) ^ (~e & s[6])) + sha_k[i] + w[i];
+        const uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
+                            ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += t1;
+        s[0] = t1 + t2;
+    }
+    for (int i = 0; i < 8; ++i) {
+        h[i] += s[i];
+    }
+}
+
+void saltus_sha256_hex(const void *data, size_t size, char hex[65])
+{
+    uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    unsigned char tail[128] = {0};
+    const unsigned char *p = data;
+    const size_t whole = size / 64 * 64, rest = size - whole;
+    const size_t tail_size = rest < 56 ? 64 : 128;
+
+    for (size_t i = 0; i < whole; i += 64) {
+        sha_block(h, p + i);
+    }
+    if (rest) {
+        memcpy(tail, p + whole, rest);
+    }
+    tail[rest] = 0x80;
+    for (int i = 0; i < 8; ++i) {
+        tail[tail_size - 1 - (size_t)i] = (unsigned char)((uint64_t)size * 8 >> (8 * i));
+    }
+    for (size_t i = 0; i < tail_size; i += 64) {
+        sha_block(h, tail + i);
+    }
+    for (int i = 0; i < 8; ++i) {
+        (void)snprintf(hex + 8 * i, 9, "%08x", (unsigned)h[i]);
+    }
+}

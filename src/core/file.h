@@ -1,0 +1,18 @@
+/** Files: reading one whole, publishing one at once, and SHA-256 of what was read. */
+#ifndef SALTUS_CORE_FILE_H
+#define SALTUS_CORE_FILE_H
+
+#include "core/status.h"
+
+/** Read a whole file of at most 1 GiB into *text, ended by a zero that *size does not count. The
+ * caller frees *text with saltus_free. SALTUS_E_IO, SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_read_file(const char *path, char **text, size_t *size,
+                                                 saltus_error *err);
+
+/** Lower-case hexadecimal SHA-256 (FIPS 180-4). */
+void saltus_sha256_hex(const void *data, size_t size, char hex[65]);
+
+/** The part of a path behind the last slash. */
+const char *saltus_base_name(const char *path);
+
+#endif

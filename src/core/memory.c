@@ -1,0 +1,187 @@
+#include "core/memory.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Only tests set this; it is the one variable of the library that is not on a handle, because the
+ * allocator has no handle. */
+static _Atomic long long allocations_left = -1;
+
+static int must_fail(void)
+{
+    if (atomic_load_explicit(&allocations_left, memory_order_relaxed) < 0) {
+        return 0;
+    }
+    if (atomic_load(&allocations_left) == 0) {
+        return 1;
+    }
+    atomic_fetch_sub(&allocations_left, 1);
+    return 0;
+}
+
+void saltus_fail_allocation(long long n)
+{
+    atomic_store(&allocations_left, n);
+}
+
+void *saltus_calloc(size_t n, size_t size)
+{
+    if (must_fail()) {
+        return NULL;
+    }
+    return calloc(n ? n : 1, size ? size : 1);
+}
+
+void *saltus_realloc(void *p, size_t n, size_t size)
+{
+    if (must_fail() || (size && n > SIZE_MAX / size)) {
+        return NULL;
+    }
+    return realloc(p, n * size ? n * size : 1);
+}
+
+void saltus_free(void *p)
+{
+    free(p);
+}
+
+char *saltus_strdup(const char *s)
+{
+    const size_t n = strlen(s) + 1;
+    char *copy = saltus_calloc(n, 1);
+    if (copy) {
+        memcpy(copy, s, n);
+    }
+    return copy;
+}
+
+void *saltus_grow(void *array, size_t n, size_t *capacity, size_t size)
+{
+    if (array && n < *capacity) {
+        return array;
+    }
+    const size_t wanted = *capacity ? *capacity * 2 : 16;
+    void *grown = saltus_realloc(array, wanted, size);
+    if (grown) {
+        *capacity = wanted;
+    }
+    return grown;
+}
+
+enum { PAGE = 64 * 1024 - 64, ALIGNMENT = 16 };
+
+struct saltus_arena_page {
+    struct saltus_arena_page *next;
+    size_t size;
+    _Alignas(ALIGNMENT) unsigned char data[];
+};
+
+void *saltus_arena_alloc(saltus_arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 2) {
+        return NULL;
+    }
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!arena->page || arena->page->size - arena->used < size) {
+        const size_t page_size = size > PAGE ? size : PAGE;
+        struct saltus_arena_page *page =
+            saltus_calloc(1, sizeof(struct saltus_arena_page) + page_size);
+        if (!page) {
+            return NULL;
+        }
+        page->size = page_size;
+        page->next = arena->page;
+        arena->page = page;
+        arena->used = 0;
+    }
+    void *p = arena->page->data + arena->used;
+    arena->used += size;
+    return p;
+}
+
+char *saltus_arena_strndup(saltus_arena *arena, const char *s, size_t n)
+{
+    char *copy = saltus_arena_alloc(arena, n + 1);
+    if (copy) {
+        memcpy(copy, s, n);
+    }
+    return copy;
+}
+
+void saltus_arena_free(saltus_arena *arena)
+{
+    struct saltus_arena_page *page = arena->page;
+    while (page) {
+        struct saltus_arena_page *next = page->next;
+        saltus_free(page);
+        page = next;
+    }
+    arena->page = NULL;
+    arena->used = 0;
+}
+
+struct saltus_map_entry {
+    const char *key;
+    int value;
+};
+
+static size_t hash_string(const char *s) /* FNV-1a */
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *s; ++s) {
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    }
+    return (size_t)(h ^ (h >> 32));
+}
+
+static struct saltus_map_entry *find_slot(struct saltus_map_entry *entries, size_t capacity,
+                                          const char *key)
+{
+    size_t i = hash_string(key) & (capacity - 1);
+    while (entries[i].key && strcmp(entries[i].key, key) != 0) {
+        i = (i + 1) & (capacity - 1);
+    }
+    return &entries[i];
+}
+
+int saltus_map_get(const saltus_map *map, const char *key)
+{
+    if (map->n == 0) {
+        return -1;
+    }
+    const struct saltus_map_entry *e = find_slot(map->entries, map->capacity, key);
+    return e->key ? e->value : -1;
+}
+
+int saltus_map_put(saltus_map *map, const char *key, int value)
+{
+    if (2 * (map->n + 1) > map->capacity) {
+        const size_t capacity = map->capacity ? 2 * map->capacity : 64;
+        struct saltus_map_entry *entries = saltus_calloc(capacity, sizeof *entries);
+        if (!entries) {
+            return -1;
+        }
+        for (size_t i = 0; i < map->capacity; ++i) {
+            if (map->entries[i].key) {
+                *find_slot(entries, capacity, map->entries[i].key) = map->entries[i];
+            }
+        }
+        saltus_free(map->entries);
+        map->entries = entries;
+        map->capacity = capacity;
+    }
+    struct saltus_map_entry *e = find_slot(map->entries, map->capacity, key);
+    map->n += e->key == NULL;
+    e->key = key;
+    e->value = value;
+    return 0;
+}
+
+void saltus_map_free(saltus_map *map)
+{
+    saltus_free(map->entries);
+    map->entries = NULL;
+    map->n = map->capacity = 0;
+}

@@ -1,0 +1,43 @@
+#include "core/status.h"
+
+#include <stdarg.h>
+
+const char *saltus_status_text(saltus_status status)
+{
+    switch (status) {
+#define SALTUS_STATUS_TEXT(name, value, text) \
+    case name:                                \
+        return text;
+        SALTUS_STATUS_LIST(SALTUS_STATUS_TEXT)
+#undef SALTUS_STATUS_TEXT
+    }
+    return "unknown status";
+}
+
+saltus_status saltus_error_set(saltus_error *err, saltus_status code, const char *format, ...)
+{
+    if (err && err->code == SALTUS_OK) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(err->message, sizeof err->message, format, args);
+        va_end(args);
+        err->code = code;
+        err->hint[0] = '\0';
+        for (char *c = err->message; *c; ++c) { /* names in model files may hold anything */
+            if ((unsigned char)*c < ' ') {
+                *c = ' ';
+            }
+        }
+    }
+    return code;
+}
+
+void saltus_error_hint(saltus_error *err, const char *format, ...)
+{
+    if (err && err->hint[0] == '\0') {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(err->hint, sizeof err->hint, format, args);
+        va_end(args);
+    }
+}

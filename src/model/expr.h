@@ -1,0 +1,149 @@
+/**
+ * Expressions: rate laws, rules, triggers. Immutable trees in a model's arena.
+ *
+ * One list names every operation: its enumerator, how it is written in text, its number of
+ * arguments (-1: any number). Readers build trees, freezing turns them into programs.
+ */
+#ifndef SALTUS_MODEL_EXPR_H
+#define SALTUS_MODEL_EXPR_H
+
+#include "core/memory.h"
+#include "core/status.h"
+
+/* Operators first, then functions; the text of a function is its name in YAML, .net and L3 infix.
+ * Comparisons and logic give 1 or 0, and take anything but 0 for true. */
+#define SALTUS_OP_LIST(X)         \
+    X(CONST, "", 0)               \
+    X(VARIABLE, "", 0)            \
+    X(TIME, "time", 0)            \
+    X(ADD, "+", 2)                \
+    X(SUB, "-", 2)                \
+    X(MUL, "*", 2)                \
+    X(DIV, "/", 2)                \
+    X(POW, "^", 2)                \
+    X(NEG, "-", 1)                \
+    X(LT, "<", 2)                 \
+    X(LE, "<=", 2)                \
+    X(GT, ">", 2)                 \
+    X(GE, ">=", 2)                \
+    X(EQ, "==", 2)                \
+    X(NE, "!=", 2)                \
+    X(AND, "&&", 2)               \
+    X(OR, "||", 2)                \
+    X(NOT, "!", 1)                \
+    X(XOR, "xor", 2)              \
+    X(IMPLIES, "implies", 2)      \
+    X(PIECEWISE, "piecewise", -1) \
+    X(MIN, "min", 2)              \
+    X(MAX, "max", 2)              \
+    X(ABS, "abs", 1)              \
+    X(EXP, "exp", 1)              \
+    X(LN, "ln", 1)                \
+    X(LOG10, "log10", 1)          \
+    X(SQRT, "sqrt", 1)            \
+    X(ROOT, "root", 2)            \
+    X(FLOOR, "floor", 1)          \
+    X(CEIL, "ceil", 1)            \
+    X(ROUND, "round", 1)          \
+    X(FACTORIAL, "factorial", 1)  \
+    X(QUOTIENT, "quotient", 2)    \
+    X(REM, "rem", 2)              \
+    X(SIN, "sin", 1)              \
+    X(COS, "cos", 1)              \
+    X(TAN, "tan", 1)              \
+    X(SEC, "sec", 1)              \
+    X(CSC, "csc", 1)              \
+    X(COT, "cot", 1)              \
+    X(SINH, "sinh", 1)            \
+    X(COSH, "cosh", 1)            \
+    X(TANH, "tanh", 1)            \
+    X(SECH, "sech", 1)            \
+    X(CSCH, "csch", 1)            \
+    X(COTH, "coth", 1)            \
+    X(ASIN, "asin", 1)            \
+    X(ACOS, "acos", 1)            \
+    X(ATAN, "atan", 1)            \
+    X(ASEC, "asec", 1)            \
+    X(ACSC, "acsc", 1)            \
+    X(ACOT, "acot", 1)            \
+    X(ASINH, "asinh", 1)          \
+    X(ACOSH, "acosh", 1)          \
+    X(ATANH, "atanh", 1)          \
+    X(ASECH, "asech", 1)          \
+    X(ACSCH, "acsch", 1)          \
+    X(ACOTH, "acoth", 1)
+
+typedef enum saltus_op {
+#define SALTUS_OP_ENUM(name, text, arity) SALTUS_OP_##name,
+    SALTUS_OP_LIST(SALTUS_OP_ENUM)
+#undef SALTUS_OP_ENUM
+        SALTUS_N_OPS
+} saltus_op;
+
+/** A node. `variable` is an index into the model's variables (SALTUS_OP_VARIABLE only). PIECEWISE
+ * has value, condition, value, condition, …, and may end with a value for "otherwise"; ROOT has
+ * degree, argument. */
+typedef struct saltus_expr {
+    saltus_op op;
+    int variable;
+    double value;
+    int n_args;
+    const struct saltus_expr *args[];
+} saltus_expr;
+
+/** Constructors: NULL when memory ran out or any argument is NULL, so that calls can be nested and
+ * checked once. */
+const saltus_expr *saltus_expr_const(saltus_arena *arena, double value);
+const saltus_expr *saltus_expr_variable(saltus_arena *arena, int variable);
+const saltus_expr *saltus_expr_time(saltus_arena *arena);
+const saltus_expr *saltus_expr_1(saltus_arena *arena, saltus_op op, const saltus_expr *a);
+const saltus_expr *saltus_expr_2(saltus_arena *arena, saltus_op op, const saltus_expr *a,
+                                 const saltus_expr *b);
+const saltus_expr *saltus_expr_n(saltus_arena *arena, saltus_op op, int n,
+                                 const saltus_expr *const *args);
+/** Fold a binary operation from the left over n >= 1 arguments: ((a op b) op c) …; and(a, b, c) and
+ * comparisons a < b < c are for the caller to spell. */
+const saltus_expr *saltus_expr_fold(saltus_arena *arena, saltus_op op, int n,
+                                    const saltus_expr *const *args);
+
+/** The operation whose function name is `name` ("exp", "piecewise" …; also "log" for LN, "pow",
+ * "ceiling", "sqr" and the "arc…" spellings are up to the caller); -1 if none. */
+int saltus_op_find(const char *name);
+const char *saltus_op_text(saltus_op op);
+int saltus_op_arity(saltus_op op);
+
+/** Resolves a name in a text: the expression that it stands for (in saltus_parse_context's arena),
+ * or NULL with the error recorded. */
+struct saltus_model;
+typedef struct saltus_parse_context {
+    struct saltus_model *model; /* whose arena and names are used */
+    const char *what;           /* for messages: "reaction 'R7'" */
+    const char *path;           /* file, or NULL */
+    int line, column;           /* where the text starts in the file; 0: unknown */
+    /* NULL, or called for names that the model does not have; may return NULL without an error */
+    const saltus_expr *(*resolve)(void *user, const char *name);
+    void *user;
+} saltus_parse_context;
+
+/**
+ * Parse infix text: numbers, names, `quoted names`, + - * / ^ (right-associative; also **),
+ * comparisons, && || ! (and or not), functions of SALTUS_OP_LIST with common synonyms (log = ln,
+ * pow(a, b), ceiling, if(c, a, b), sqr(x)), constants time, pi, avogadro, true, false, inf, nan
+ * unless the model defines those names. SALTUS_E_SYNTAX or SALTUS_E_MODEL with the column.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_expr_parse(const saltus_parse_context *context,
+                                                  const char *text, const saltus_expr **out,
+                                                  saltus_error *err);
+
+/** Print infix text from which saltus_expr_parse makes the same tree. */
+void saltus_expr_print(const struct saltus_model *model, const saltus_expr *e, FILE *out);
+
+/** Value of an expression; variables are looked up in values[variable]. On the CPU, by the
+ * functions of kernel/math.h, so that a constant folded here has the bits it has there. */
+double saltus_expr_value(const saltus_expr *e, const double *values, double time);
+
+/** True when `visit` is true for some node (depth first). */
+bool saltus_expr_any(const saltus_expr *e, bool (*visit)(const saltus_expr *node, void *user),
+                     void *user);
+
+#endif
