@@ -31,13 +31,21 @@ typedef unsigned long long uint64_t;
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_FN static __device__ __forceinline__
+#define SALTUS_OUTLINE static __device__ __noinline__
 #define SALTUS_TABLE static __device__ const
 #elif defined(__GNUC__)
 #define SALTUS_FN static inline __attribute__((always_inline, unused))
+#define SALTUS_OUTLINE static __attribute__((noinline, unused))
+#define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
 #define SALTUS_TABLE static const
 #else
 #define SALTUS_FN static inline
+#define SALTUS_OUTLINE static
 #define SALTUS_TABLE static const
+#endif
+
+#ifndef SALTUS_RARE
+#define SALTUS_RARE(x) (x)
 #endif
 
 #if SALTUS_LANES > 1
