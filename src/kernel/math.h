@@ -158,6 +158,40 @@ SALTUS_FN saltus_dd saltus_dd_ratio(saltus_dd a, saltus_dd b)
     return saltus_fast_sum(q, (((a.hi - p.hi) - p.lo) + (a.lo - q * b.lo)) / b.hi);
 }
 
+/* The double a / b, rightly also where it is 0, inf or NaN. */
+SALTUS_FN saltus_f64 saltus_dd_quotient(saltus_dd a, saltus_dd b)
+{
+    saltus_f64 q = a.hi / b.hi;
+    saltus_mask plain =
+        SALTUS_LT(saltus_splat(0.0), saltus_abs(q)) & SALTUS_LT(saltus_abs(q), SALTUS_INF);
+
+    return saltus_select(plain, saltus_dd_ratio(a, b).hi, q);
+}
+
+/* a + b to about 2^-102 of the larger. */
+SALTUS_FN saltus_dd saltus_dd_sum(saltus_dd a, saltus_dd b)
+{
+    saltus_dd s = saltus_two_sum(a.hi, b.hi);
+    return saltus_fast_sum(s.hi, s.lo + (a.lo + b.lo));
+}
+
+/* Square root to about 2^-102; NaN below zero. */
+SALTUS_FN saltus_dd saltus_dd_sqrt(saltus_dd a)
+{
+    saltus_f64 r = saltus_sqrt(a.hi);
+    saltus_dd p = saltus_two_product(r, r);
+    saltus_f64 lo = (((a.hi - p.hi) - p.lo) + a.lo) / (r + r);
+
+    return saltus_dd_of(r, saltus_select(SALTUS_EQ(r, saltus_splat(0.0)), r, lo));
+}
+
+/* c + sign x^2 for a sign of 1 or -1, to about 2^-102 of c, exactly 0 where it vanishes. */
+SALTUS_FN saltus_dd saltus_dd_square_plus(double c, double sign, saltus_f64 x)
+{
+    saltus_dd p = saltus_two_product(x, sign * x);
+    return saltus_dd_sum(saltus_dd_of(saltus_splat(c), saltus_splat(0.0)), p);
+}
+
 /* y 2^k for |k| < 2000 and y of moderate size, with one rounding. */
 SALTUS_FN saltus_f64 saltus_scale(saltus_f64 y, saltus_i64 k)
 {
@@ -369,6 +403,62 @@ SALTUS_FN saltus_f64 saltus_root(saltus_f64 n, saltus_f64 x)
     r = saltus_select(SALTUS_EQ(n, saltus_splat(2.0)), saltus_sqrt(x), r);
     r = saltus_select(SALTUS_EQ(n, zero), SALTUS_NAN, r);
     return saltus_select(SALTUS_NE(x, x) | SALTUS_NE(n, n), x + n, r);
+}
+
+/* trunc(|a / b|), corrected where the division rounded up to an integer, and |a| less its product
+ * with |b|: exact below 2^53, since every part is a multiple of an ulp of b. */
+SALTUS_FN saltus_f64 saltus_divide_whole(saltus_f64 a, saltus_f64 b, saltus_f64 *rest)
+{
+    saltus_f64 d = saltus_abs(b);
+    saltus_f64 q = saltus_trunc(saltus_abs(a) / d);
+    saltus_dd p = saltus_two_product(q, d);
+    saltus_f64 r = (saltus_abs(a) - p.hi) - p.lo;
+    saltus_mask above = SALTUS_LT(r, saltus_splat(0.0)) & SALTUS_LT(q, saltus_splat(0x1p53));
+
+    *rest = saltus_select(above, r + d, r);
+    return saltus_select(above, q - 1.0, q);
+}
+
+/** The quotient a / b without its fraction; exact below 2^53. Ends as the division. */
+SALTUS_FN saltus_f64 saltus_quotient(saltus_f64 a, saltus_f64 b)
+{
+    saltus_f64 rest;
+    return saltus_with_sign(saltus_divide_whole(a, b, &rest), a / b);
+}
+
+/** The remainder a - b trunc(a / b), exact, with the sign of a. NaN where |a / b| is 2^53 or more.
+ */
+SALTUS_FN saltus_f64 saltus_rem(saltus_f64 a, saltus_f64 b)
+{
+    saltus_f64 r;
+    saltus_f64 q = saltus_divide_whole(a, b, &r);
+
+    r = saltus_select(SALTUS_LT(q, saltus_splat(0x1p53)), r, SALTUS_NAN);
+    r = saltus_select(SALTUS_LT(saltus_abs(a), saltus_abs(b)), saltus_abs(a), r);
+    return saltus_with_sign(r, a);
+}
+
+/** n! for integers, correctly rounded; inf above 170, NaN for negative numbers and fractions. The
+ * product is carried in double-double, so time is proportional to the largest n of the lanes. */
+SALTUS_FN saltus_f64 saltus_factorial(saltus_f64 n)
+{
+    saltus_f64 zero = saltus_splat(0.0), i = saltus_splat(1.0);
+    saltus_mask whole = SALTUS_EQ(saltus_trunc(n), n) & SALTUS_LE(zero, n);
+    saltus_mask more = SALTUS_LT(i, n) & SALTUS_LE(n, saltus_splat(170.0));
+    saltus_dd product = saltus_dd_of(i, zero);
+    saltus_f64 r;
+
+    while (saltus_any(more)) {
+        saltus_dd next;
+        i = i + 1.0;
+        next = saltus_dd_product(product, saltus_dd_of(i, zero));
+        next = saltus_fast_sum(next.hi, next.lo);
+        product.hi = saltus_select(more, next.hi, product.hi);
+        product.lo = saltus_select(more, next.lo, product.lo);
+        more = more & SALTUS_LT(i, n);
+    }
+    r = saltus_select(SALTUS_LT(saltus_splat(170.0), n), SALTUS_INF, product.hi);
+    return saltus_select(whole, r, SALTUS_NAN);
 }
 
 #endif
