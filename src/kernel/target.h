@@ -249,6 +249,20 @@ SALTUS_FN saltus_i64 saltus_select_i64(saltus_mask m, saltus_i64 a, saltus_i64 b
     return (a & m) | (b & ~m);
 }
 
+/* Whether any lane's mask is set: a way around work that few arguments need. */
+SALTUS_FN int saltus_any(saltus_mask m)
+{
+#if SALTUS_LANES > 1
+    int64_t any = 0;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        any |= m[l];
+    }
+    return any != 0;
+#else
+    return m != 0;
+#endif
+}
+
 /* Correctly rounded square root; NaN below zero. */
 SALTUS_FN saltus_f64 saltus_sqrt(saltus_f64 x)
 {
