@@ -3,6 +3,7 @@
 #define SALTUS_KERNEL_PROGRAM_H
 
 #include "kernel/math.h"
+#include "kernel/math_hyperbolic.h"
 #include "kernel/math_trig.h"
 #include "kernel/ops.h"
 #include "kernel/tables.h"

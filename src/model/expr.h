@@ -11,6 +11,9 @@
 #include "core/status.h"
 #include "kernel/ops.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+
 /** A node. `variable` is an index into the model's variables (SALTUS_OP_VARIABLE only). PIECEWISE
  * has value, condition, value, condition, …, and may end with a value for "otherwise"; ROOT has
  * degree, argument. */
@@ -51,22 +54,33 @@ typedef struct saltus_parse_context {
     const char *what;           /* for messages: "reaction 'R7'" */
     const char *path;           /* file, or NULL */
     int line, column;           /* where the text starts in the file; 0: unknown */
+    bool folded;                /* the text is not as in the file (escapes, several lines), so that
+                                   only its start is known */
     /* NULL, or called for names that the model does not have; may return NULL without an error */
     const saltus_expr *(*resolve)(void *user, const char *name);
     void *user;
 } saltus_parse_context;
 
 /**
- * Parse infix text: numbers, names, `quoted names`, + - * / ^ (right-associative; also **),
- * comparisons, && || ! (and or not), functions of SALTUS_OP_LIST with common synonyms (log = ln,
- * pow(a, b), ceiling, if(c, a, b), sqr(x)), constants time, pi, avogadro, true, false, inf, nan
- * unless the model defines those names. SALTUS_E_SYNTAX or SALTUS_E_MODEL with the column.
+ * Parse infix text: numbers, names, `quoted names` (a backquote in them is doubled), + - * / ^
+ * (right-associative; also **), comparisons, && || ! (and or not), functions of SALTUS_OP_LIST with
+ * common synonyms (log = ln, pow(a, b), ceiling, if(c, a, b), sqr(x)), constants time, pi,
+ * avogadro, true, false, inf, nan unless the model defines those names (time() always is the time,
+ * and so on). A minus before a number makes a negative constant, unless a power follows: -2^2 is
+ * -(2^2). At most 500 levels of nesting. SALTUS_E_SYNTAX or SALTUS_E_MODEL with the column.
  */
 SALTUS_MUST_CHECK saltus_status saltus_expr_parse(const saltus_parse_context *context,
                                                   const char *text, const saltus_expr **out,
                                                   saltus_error *err);
 
-/** Print infix text from which saltus_expr_parse makes the same tree. */
+/** True for a name that needs no backquotes in texts: [A-Za-z_][A-Za-z0-9_.]*, no function, no
+ * constant, no word of an operator. */
+bool saltus_name_is_plain(const char *name);
+/** Print a name as expressions and equations need it, `in backquotes` unless it is plain. */
+void saltus_name_print(const char *name, FILE *out);
+
+/** Print infix text from which saltus_expr_parse makes the same tree, with the same bits in every
+ * constant (one NaN is like another). */
 void saltus_expr_print(const struct saltus_model *model, const saltus_expr *e, FILE *out);
 
 /** Value of an expression; variables are looked up in values[variable]. On the CPU, by the

@@ -250,23 +250,60 @@ done:
     return status;
 }
 
-static bool names_species(const saltus_expr *node, void *user)
+/* What a rate reaches through rules. Rules can form circles and share parts, so each is looked at
+ * once, from a list instead of by recursion. */
+typedef struct rate_search {
+    const saltus_model *model;
+    bool *is_listed; /* [variable]; NULL until a variable with a rule is met */
+    int *list;       /* variables with rules, in the order in which they were met */
+    size_t n_listed;
+    bool out_of_memory;
+} rate_search;
+
+static bool list_rule(rate_search *search, int variable)
 {
-    const saltus_model *model = user;
-    if (node->op == SALTUS_OP_TIME) {
-        return true;
+    if (!search->is_listed) {
+        search->is_listed = saltus_calloc(search->model->n_variables, sizeof *search->is_listed);
+        search->list = saltus_calloc(search->model->n_variables, sizeof *search->list);
+        if (!search->is_listed || !search->list) {
+            search->out_of_memory = true;
+            return true;
+        }
     }
-    if (node->op != SALTUS_OP_VARIABLE) {
-        return false;
+    if (!search->is_listed[variable]) {
+        search->is_listed[variable] = true;
+        search->list[search->n_listed++] = variable;
     }
-    const saltus_variable *v = &model->variables[node->variable];
-    return v->kind == SALTUS_KIND_SPECIES ||
-           (v->rule && saltus_expr_any(v->rule, names_species, user));
+    return false;
 }
 
-bool saltus_expr_is_constant_rate(const saltus_model *model, const saltus_expr *rate)
+static bool names_species(const saltus_expr *node, void *user)
 {
-    return !saltus_expr_any(rate, names_species, (void *)(uintptr_t)model);
+    rate_search *search = user;
+    if (node->op != SALTUS_OP_VARIABLE) {
+        return node->op == SALTUS_OP_TIME;
+    }
+    const saltus_variable *v = &search->model->variables[node->variable];
+    return v->kind == SALTUS_KIND_SPECIES || (v->rule && list_rule(search, node->variable));
+}
+
+saltus_status saltus_expr_is_constant_rate(const saltus_model *model, const saltus_expr *rate,
+                                           bool *is_constant, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    rate_search search = {.model = model};
+    bool found = saltus_expr_any(rate, names_species, &search);
+    for (size_t i = 0; i < search.n_listed && !found; ++i) {
+        found = saltus_expr_any(model->variables[search.list[i]].rule, names_species, &search);
+    }
+    if (search.out_of_memory) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    *is_constant = !found;
+done:
+    saltus_free(search.is_listed);
+    saltus_free(search.list);
+    return status;
 }
 
 saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, const char *equation,
@@ -282,7 +319,7 @@ saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, con
     SALTUS_NEED(r.id);
     SALTUS_TRY(saltus_equation_parse(&context, equation, &r, err));
     SALTUS_TRY(saltus_expr_parse(&context, rate, &r.law, err));
-    r.mass_action = saltus_expr_is_constant_rate(model, r.law);
+    SALTUS_TRY(saltus_expr_is_constant_rate(model, r.law, &r.mass_action, err));
     SALTUS_TRY(saltus_model_push_reaction(model, &r, err));
 done:
     return status;
