@@ -16,6 +16,8 @@
 #define TEXT2(a) #a
 #define TEXT(a) TEXT2(a)
 
+extern const saltus_cpu_variant JOIN(saltus_cpu_, SALTUS_VARIANT);
+
 /* Below this many busy lanes one trajectory at a time is faster. */
 enum { FEW = SALTUS_LANES / 5 };
 /* Counts stay exact in double while they are looked at this often and change by less than 2^35. */
@@ -379,7 +381,9 @@ static saltus_status work(const saltus_task *task, const saltus_source *source, 
         make_idle(c, l);
     }
     SALTUS_TRY(saltus_walker_create(task, &JOIN(saltus_cpu_, SALTUS_VARIANT), &c->single, err));
-    c->vacant = SALTUS_LANES == 64 ? ~(uint64_t)0 : ((uint64_t)1 << SALTUS_LANES % 64) - 1;
+    for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to the others */
+        c->vacant |= (uint64_t)1 << l;
+    }
     SALTUS_TRY(run_crew(c, err));
 
 done:
