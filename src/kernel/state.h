@@ -64,7 +64,7 @@ typedef struct saltus_draws {
 
 /** What the direct method adds to a path. */
 typedef struct saltus_direct {
-    double *a;    /* [reactions, padded] */
+    double *a;    /* [child of a node of level 0] */
     double *sums; /* [node][child] */
     saltus_draws draws;
     void (*draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);

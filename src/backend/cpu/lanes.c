@@ -363,12 +363,12 @@ static saltus_status work(const saltus_task *task, const saltus_source *source, 
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = task->tables;
     const size_t rows_size = sizeof(saltus_f64) * (size_t)n->n_rows;
-    crew *c = aligned_alloc(64, (sizeof(crew) + 63) / 64 * 64);
+    crew *c = aligned_alloc(_Alignof(crew), sizeof(crew));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
     c->task = task;
     c->source = source;
-    c->lanes.v = aligned_alloc(64, (rows_size + 63) / 64 * 64);
+    c->lanes.v = aligned_alloc(_Alignof(saltus_f64), rows_size);
     SALTUS_NEED(c->lanes.v);
     memset(c->lanes.v, 0, rows_size);
     c->lanes.v[n->row_one] = saltus_splat(1.0);
