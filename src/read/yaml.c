@@ -369,8 +369,8 @@ static const char *find_comma(const char *text)
 
 typedef enum law_kind {
     LAW_BY_NAMES, /* the constant of mass action if it names no species, else the propensity */
-    LAW_CONSTANT,
-    LAW_WRITTEN,
+    LAW_CONSTANT, /* of mass action, or it is a mistake */
+    LAW_WRITTEN,  /* the propensity, also if it names no species */
 } law_kind;
 
 /* A reaction while it is read. */
@@ -499,9 +499,15 @@ static saltus_status parse_law(const reader *r, const draft *d, int i, saltus_re
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_expr_parse(&d->rate_at[i], d->rates[i], &x->law, r->err));
-    x->mass_action = d->kind == LAW_CONSTANT;
-    if (d->kind == LAW_BY_NAMES) {
+    x->mass_action = false;
+    if (d->kind != LAW_WRITTEN) {
         SALTUS_TRY(saltus_expr_is_constant_rate(r->model, x->law, &x->mass_action, r->err));
+    }
+    if (d->kind == LAW_CONSTANT && !x->mass_action) {
+        status = complain(r, d->node, SALTUS_E_MODEL,
+                          "%s: the constant names a species or the time", d->what);
+        saltus_error_hint(r->err, "write the whole propensity as 'law'");
+        goto done;
     }
 done:
     return status;
@@ -517,7 +523,7 @@ static saltus_status add_reaction(const reader *r, const draft *d)
     SALTUS_TRY(parse_law(r, d, 0, &x));
     if (d->n_rates == 1) {
         x.reversible = two_way || d->reversible;
-        if (x.reversible && x.mass_action && d->kind == LAW_BY_NAMES) {
+        if (x.reversible && x.mass_action) {
             status = complain(r, d->node, SALTUS_E_MODEL,
                               "%s: a reversible reaction needs two constants", d->what);
             saltus_error_hint(r->err, "write 'A <-> B @ forward, backward'");

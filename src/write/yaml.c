@@ -266,7 +266,7 @@ static saltus_status write_reaction(const writer *w, const saltus_reaction *r)
     write_key("  ", r->id, w->out);
     SALTUS_TRY(saltus_expr_is_constant_rate(w->model, r->law, &is_constant, w->err));
     /* In one text a rate is taken for what its names say. */
-    const bool in_one_text = r->mass_action == is_constant && !(r->mass_action && r->reversible);
+    const bool in_one_text = r->mass_action == is_constant;
     (void)fputs(in_one_text ? " " : " {equation: ", w->out);
     SALTUS_TRY(piece_open(&p, w->err));
     print_equation(w->model, r, p.out);

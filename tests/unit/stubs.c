@@ -13,11 +13,3 @@ __attribute__((weak)) saltus_status saltus_model_parse_sbml(const char *text, si
     (void)text, (void)size, (void)out;
     return saltus_error_set(err, SALTUS_E_UNAVAILABLE, "%s: no SBML", name);
 }
-
-__attribute__((weak)) saltus_status saltus_model_parse_net(const char *text, size_t size,
-                                                           const char *name, saltus_model **out,
-                                                           saltus_error *err)
-{
-    (void)text, (void)size, (void)out;
-    return saltus_error_set(err, SALTUS_E_UNAVAILABLE, "%s: no .net", name);
-}

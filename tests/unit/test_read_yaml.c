@@ -22,7 +22,7 @@ static const char whole[] =
     "  both: S1 + S2 <-> S3 @ kf, min(1, 2)*k\n"
     "  split: S1 <-> S2 @ k*S1 - k*S2\n"
     "  strange: {equation: S1 -> X, law: Alpha}\n"
-    "  forced: {equation: S1 -> X, constant: \"total*k\"}\n"
+    "  forced: {equation: S1 -> X, constant: \"min(k, kf)\"}\n"
     "  back: {equation: S1 -> X, law: k, reversible: true}\n"
     "  named: {equation: S1 <-> X, rate: \"k, kf\"}\n"
     "  onto: \"∅ -> `R(a,l!1).L(r!1)` + 3 `a``b @` @ total\"\n"
@@ -268,6 +268,8 @@ static void errors_tell_line_and_column(void **state)
         {"reactions: {r1: {equation: ->}}", SALTUS_E_SYNTAX, "one of 'rate', 'constant' and 'law'",
          ""},
         {"reactions: {r1: {equation: ->, law: 1, rate: 2}}", SALTUS_E_SYNTAX, "only one of", ""},
+        {"reactions: {r1: {equation: ->, constant: time}}", SALTUS_E_MODEL,
+         "m.yaml:1:13: reaction 'r1': the constant names a species", "'law'"},
         {"rules: {x: y}", SALTUS_E_MODEL, "m.yaml:1:12: rule 'x': 'y' is not defined", ""},
         {"rules: {x: 1, x: 2}", SALTUS_E_MODEL, "m.yaml:1:15: rule 'x': there is a second rule",
          ""},
@@ -368,6 +370,7 @@ static void formats_are_told_by_content_then_ending(void **state)
         {"a.txt", "species: {A: 1}", 15, SALTUS_OK, ""},
         {"b.xml", "", 0, SALTUS_E_SYNTAX, "b.xml: the file is empty"},
         {"c.yaml", "\0\1\2\3\4", 5, SALTUS_E_SYNTAX, "c.yaml: this is no text"},
+        {"d.yaml", "begin species\nbad\n", 18, SALTUS_E_SYNTAX, "d.yaml:1: the block"},
         {"e.yaml", "x", 1, SALTUS_E_SYNTAX, "e.yaml:1:1: this is no model"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
