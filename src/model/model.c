@@ -250,29 +250,66 @@ done:
     return status;
 }
 
+enum { FEW_RULES = 32 };
+
 /* What a rate reaches through rules. Rules can form circles and share parts, so each is looked at
- * once, from a list instead of by recursion. */
+ * once, from a list instead of by recursion. Most rates reach few, which need no memory. */
 typedef struct rate_search {
     const saltus_model *model;
-    bool *is_listed; /* [variable]; NULL until a variable with a rule is met */
-    int *list;       /* variables with rules, in the order in which they were met */
+    int few[FEW_RULES];
+    int *list; /* variables with rules, in the order in which they were met: `few` or allocated */
     size_t n_listed;
+    bool *is_listed; /* [variable], once there are more than a few */
     bool out_of_memory;
 } rate_search;
 
-static bool list_rule(rate_search *search, int variable)
+static bool is_listed(const rate_search *search, int variable)
 {
-    if (!search->is_listed) {
-        search->is_listed = saltus_calloc(search->model->n_variables, sizeof *search->is_listed);
-        search->list = saltus_calloc(search->model->n_variables, sizeof *search->list);
-        if (!search->is_listed || !search->list) {
-            search->out_of_memory = true;
+    if (search->is_listed) {
+        return search->is_listed[variable];
+    }
+    for (size_t i = 0; i < search->n_listed; ++i) {
+        if (search->list[i] == variable) {
             return true;
         }
     }
-    if (!search->is_listed[variable]) {
+    return false;
+}
+
+static void make_room(rate_search *search)
+{
+    const size_t n = search->model->n_variables;
+    bool *flags = saltus_calloc(n, sizeof *flags);
+    int *list = saltus_calloc(n, sizeof *list);
+    search->out_of_memory = !flags || !list;
+    if (search->out_of_memory) {
+        saltus_free(flags);
+        saltus_free(list);
+        return;
+    }
+    for (size_t i = 0; i < search->n_listed; ++i) {
+        list[i] = search->few[i];
+        flags[list[i]] = true;
+    }
+    search->is_listed = flags;
+    search->list = list;
+}
+
+/* Returns true, which ends the search, when memory ran out. */
+static bool list_rule(rate_search *search, int variable)
+{
+    if (is_listed(search, variable)) {
+        return false;
+    }
+    if (search->n_listed == FEW_RULES && !search->is_listed) {
+        make_room(search);
+        if (search->out_of_memory) {
+            return true;
+        }
+    }
+    search->list[search->n_listed++] = variable;
+    if (search->is_listed) {
         search->is_listed[variable] = true;
-        search->list[search->n_listed++] = variable;
     }
     return false;
 }
@@ -292,6 +329,7 @@ saltus_status saltus_expr_is_constant_rate(const saltus_model *model, const salt
 {
     saltus_status status = SALTUS_OK;
     rate_search search = {.model = model};
+    search.list = search.few;
     bool found = saltus_expr_any(rate, names_species, &search);
     for (size_t i = 0; i < search.n_listed && !found; ++i) {
         found = saltus_expr_any(model->variables[search.list[i]].rule, names_species, &search);
@@ -301,8 +339,10 @@ saltus_status saltus_expr_is_constant_rate(const saltus_model *model, const salt
     }
     *is_constant = !found;
 done:
+    if (search.list != search.few) {
+        saltus_free(search.list);
+    }
     saltus_free(search.is_listed);
-    saltus_free(search.list);
     return status;
 }
 
