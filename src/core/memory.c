@@ -39,7 +39,7 @@ void *saltus_realloc(void *p, size_t n, size_t size)
     if (must_fail() || (size && n > SIZE_MAX / size)) {
         return NULL;
     }
-    return realloc(p, n * size ? n * size : 1);
+    return realloc(p, n > 0 && size > 0 ? n * size : 1);
 }
 
 void saltus_free(void *p)
