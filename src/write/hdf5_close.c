@@ -150,24 +150,30 @@ done:
     return status;
 }
 
+/* HDF5 1.10 remembers the chunk whose writing failed as if it were there, and shrinking the data
+ * set would then take its neighbour out of the index; a data set opened anew knows nothing of it.
+ */
+static void cut_set(saltus_hdf5_sink *sink, hid_t *set, const char *name, hsize_t a, hsize_t b)
+{
+    const hsize_t shape[3] = {(hsize_t)sink->rows, a, b};
+    if (*set >= 0) {
+        saltus_h5_close_dataset(set);
+        *set = H5Dopen2(sink->file, name, H5P_DEFAULT);
+        (void)H5Dset_extent(*set, shape);
+    }
+}
+
 /* After a failed write: every axis of runs ends behind the last block that came whole. */
 static void cut(saltus_hdf5_sink *sink)
 {
-    const hsize_t shape[2] = {(hsize_t)sink->rows, (hsize_t)sink->layout.n_counts};
-    const hsize_t real_shape[2] = {(hsize_t)sink->rows, (hsize_t)sink->layout.n_observables};
-    if (sink->counts.set >= 0) {
-        (void)saltus_h5_resize(&sink->counts, shape[0]);
-    }
-    if (sink->observables.set >= 0) {
-        (void)saltus_h5_resize(&sink->observables, shape[0]);
-    }
-    if (sink->final >= 0) {
-        (void)H5Dset_extent(sink->final, shape);
-    }
-    if (sink->final_observables >= 0) {
-        (void)H5Dset_extent(sink->final_observables, real_shape);
-    }
-    (void)H5Dset_extent(sink->trajectories, shape);
+    const hsize_t points = (hsize_t)sink->layout.n_points;
+    const hsize_t n_counts = (hsize_t)sink->layout.n_counts;
+    const hsize_t n_observables = (hsize_t)sink->layout.n_observables;
+    cut_set(sink, &sink->counts.set, "counts", points, n_counts);
+    cut_set(sink, &sink->observables.set, "observables", points, n_observables);
+    cut_set(sink, &sink->final, "final", n_counts, 0);
+    cut_set(sink, &sink->final_observables, "final_observables", n_observables, 0);
+    cut_set(sink, &sink->trajectories, "trajectories", 0, 0);
 }
 
 static herr_t write_report(saltus_hdf5_sink *sink, const saltus_run_report *report)

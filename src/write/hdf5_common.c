@@ -4,41 +4,51 @@
 
 #include <string.h>
 
-void saltus_h5_quiet_begin(saltus_h5_quiet *saved)
-{
-    (void)H5Eget_auto2(H5E_DEFAULT, &saved->function, &saved->data);
-    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
-
-void saltus_h5_quiet_end(const saltus_h5_quiet *saved)
-{
-    (void)H5Eset_auto2(H5E_DEFAULT, saved->function, saved->data);
-}
-
-struct cause {
-    char *text;
-    size_t size;
-};
-
 /* The innermost entry knows most. Where the system reported an error, HDF5 has its text within its
  * own. */
 static herr_t keep_innermost(unsigned n, const H5E_error2_t *entry, void *user)
 {
     static const char mark[] = "error message = '";
-    struct cause *cause = user;
+    saltus_h5_quiet *quiet = user;
     const char *system = entry->desc ? strstr(entry->desc, mark) : NULL;
     const char *from = system ? system + sizeof mark - 1 : entry->desc ? entry->desc : "";
     const size_t length = system ? strcspn(from, "'") : strcspn(from, "\n");
     (void)n;
-    (void)snprintf(cause->text, cause->size, "%.*s", (int)length, from);
+    (void)snprintf(quiet->cause, sizeof quiet->cause, "%.*s", (int)length, from);
     return 1; /* stop */
 }
 
-void saltus_h5_cause(char *text, size_t size)
+/* HDF5 calls this where it would print. The next call to it would clear its record. */
+static herr_t keep_first(hid_t stack, void *user)
 {
-    struct cause cause = {.text = text, .size = size};
-    (void)snprintf(text, size, "unknown cause");
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &cause);
+    saltus_h5_quiet *quiet = user;
+    if (quiet->cause[0] == '\0') {
+        (void)H5Ewalk2(stack, H5E_WALK_UPWARD, keep_innermost, quiet);
+    }
+    return 0;
+}
+
+void saltus_h5_quiet_begin(saltus_h5_quiet *quiet)
+{
+    *quiet = (saltus_h5_quiet){0};
+    (void)H5Eget_auto2(H5E_DEFAULT, &quiet->function, &quiet->data);
+    (void)H5Eset_auto2(H5E_DEFAULT, keep_first, quiet);
+}
+
+void saltus_h5_quiet_end(const saltus_h5_quiet *quiet)
+{
+    (void)H5Eset_auto2(H5E_DEFAULT, quiet->function, quiet->data);
+}
+
+const char *saltus_h5_cause(void)
+{
+    H5E_auto2_t function;
+    void *data;
+    if (H5Eget_auto2(H5E_DEFAULT, &function, &data) >= 0 && function == keep_first) {
+        const saltus_h5_quiet *quiet = data;
+        return quiet->cause[0] ? quiet->cause : "unknown cause";
+    }
+    return "unknown cause";
 }
 
 void saltus_h5_close_dataset(hid_t *id)

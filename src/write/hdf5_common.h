@@ -7,16 +7,18 @@
 #include <hdf5.h>
 
 /** HDF5 prints its errors unless told not to; these two stand around every use of it, so that a
- * program that uses HDF5 itself keeps its own setting. */
+ * program that uses HDF5 itself keeps its own setting. The first failure in between is kept. */
 typedef struct saltus_h5_quiet {
     H5E_auto2_t function;
     void *data;
+    char cause[200];
 } saltus_h5_quiet;
-void saltus_h5_quiet_begin(saltus_h5_quiet *saved);
-void saltus_h5_quiet_end(const saltus_h5_quiet *saved);
+void saltus_h5_quiet_begin(saltus_h5_quiet *quiet);
+void saltus_h5_quiet_end(const saltus_h5_quiet *quiet);
 
-/** The cause of HDF5's last failure in a few words, such as "No space left on device". */
-void saltus_h5_cause(char *text, size_t size);
+/** The cause of the first failure since saltus_h5_quiet_begin in a few words, such as "No space
+ * left on device". Valid until the end of quiet. */
+const char *saltus_h5_cause(void);
 
 /** Identifiers are >= 0 while open; these close and forget, and take what was never open. */
 void saltus_h5_close_dataset(hid_t *id);

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum {
-    CLOSING_BYTES = 256 * 1024,   /* attributes, indices and object headers at the end */
+    CLOSING_BYTES = 384 * 1024,   /* attributes, indices, headers, cached chunks at the end */
+    FINAL_BYTES = 64 * 1024,      /* raw size of a chunk of last samples */
     CHUNK_BYTES = 512 * 1024,     /* raw size of a chunk aimed at */
     SPLIT_BYTES = 4 * 1024 * 1024 /* a run above this is cut into several chunks */
 };
@@ -123,24 +124,29 @@ static int deflate_level(saltus_compress compress)
     return compress == SALTUS_COMPRESS_NONE ? 0 : compress == SALTUS_COMPRESS_SMALL ? 9 : 1;
 }
 
-/* A data set that grows along its first axis. */
+/* A data set that grows along its first axis. HDF5 keeps no more than one chunk of it in memory:
+ * more would need space on the disk that nobody has asked for. */
 static hid_t create_growing(hid_t file, const char *name, hid_t type, int rank,
                             const hsize_t *shape, const hsize_t *chunk, int level)
 {
     hsize_t most[3] = {H5S_UNLIMITED};
+    size_t chunk_bytes = 8 * chunk[0];
     for (int i = 1; i < rank; ++i) {
         most[i] = shape[i];
+        chunk_bytes *= chunk[i];
     }
     const hid_t space = H5Screate_simple(rank, shape, most);
-    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t how = H5Pcreate(H5P_DATASET_CREATE), access = H5Pcreate(H5P_DATASET_ACCESS);
+    (void)H5Pset_chunk_cache(access, 7, chunk_bytes, 1.0);
     (void)H5Pset_chunk(how, rank, chunk);
     (void)H5Pset_fill_time(how, H5D_FILL_TIME_IFSET);
     if (level > 0) {
         (void)H5Pset_shuffle(how);
         (void)H5Pset_deflate(how, (unsigned)level);
     }
-    const hid_t set = name ? H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT)
-                           : H5Dcreate_anon(file, type, space, how, H5P_DEFAULT);
+    const hid_t set = name ? H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, access)
+                           : H5Dcreate_anon(file, type, space, how, access);
+    (void)H5Pclose(access);
     (void)H5Pclose(how);
     (void)H5Sclose(space);
     return set;
@@ -214,7 +220,7 @@ static int create_moments(hid_t group, saltus_h5_moments *m, int64_t n_points, i
 static hid_t create_final(const saltus_hdf5_sink *sink, const char *name, hid_t type, int columns)
 {
     const hsize_t shape[2] = {0, (hsize_t)columns};
-    const int64_t rows = 64 * 1024 / (8 * (int64_t)columns);
+    const int64_t rows = FINAL_BYTES / (8 * (int64_t)columns);
     const hsize_t chunk[2] = {rows > 1 ? (hsize_t)rows : 1, (hsize_t)columns};
     return create_growing(sink->file, name, type, 2, shape, chunk,
                           deflate_level(sink->layout.options.compress));
@@ -285,7 +291,8 @@ static void sizes(const saltus_hdf5_sink *sink, int64_t *now, int64_t *closing)
     for (int c = 0; c < l->n_counts; ++c) {
         *now += (int64_t)strlen(l->count_names[c]);
     }
-    *closing = CLOSING_BYTES + h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
+    *closing = CLOSING_BYTES + columns * 8 +
+               h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
 }
 
 saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
@@ -313,10 +320,8 @@ saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
     if (sink->file < 0 || problem || create_sets(sink) < 0 || create_recorded(sink) < 0 ||
         write_attributes(sink->file, &sink->layout) < 0 ||
         H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {
-        char cause[200];
-        saltus_h5_cause(cause, sizeof cause);
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path,
-                    problem ? strerror(problem) : cause);
+                    problem ? strerror(problem) : saltus_h5_cause());
     }
 done:
     if (status != SALTUS_OK && created) {

@@ -139,12 +139,7 @@ done:
 
 saltus_status saltus_h5_fail(saltus_hdf5_sink *sink, int problem, saltus_error *err)
 {
-    char cause[200];
-    if (problem) {
-        (void)snprintf(cause, sizeof cause, "%s", strerror(problem));
-    } else {
-        saltus_h5_cause(cause, sizeof cause);
-    }
+    const char *cause = problem ? strerror(problem) : saltus_h5_cause();
     (void)saltus_error_set(err, SALTUS_E_IO, "%s: writing failed: %s", sink->path, cause);
     saltus_error_hint(err, "everything delivered so far (%lld runs) is in the file",
                       (long long)sink->rows);
@@ -207,8 +202,9 @@ static herr_t append_samples(const saltus_hdf5_sink *sink, const saltus_h5_sampl
     }
     if (row % s->chunk_runs != 0) {
         const hsize_t columns = (hsize_t)s->n_columns;
-        return write_rows(s->set, s->memory_type, s->n_points, columns, row, n,
-                          s->n_points * columns, 0, values);
+        const herr_t rc = write_rows(s->set, s->memory_type, s->n_points, columns, row, n,
+                                     s->n_points * columns, 0, values);
+        return rc < 0 ? rc : H5Dflush(s->set); /* what it keeps in memory has no disk space yet */
     }
     for (hsize_t c = 0; c < n_chunks; ++c) {
         if (saltus_h5_put(s, row, c, &chunks[c]) < 0) {
