@@ -1,14 +1,7 @@
 /* What a frozen model holds, for people. */
 #include "model/freeze.h"
 
-#include "core/file.h"
-
 #include <string.h>
-
-const char *saltus_version(void)
-{
-    return SALTUS_VERSION;
-}
 
 static void print_side(const saltus_model *m, const saltus_participant *side, int n, FILE *out)
 {
