@@ -17,11 +17,11 @@ enum { SALTUS_LANES_MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
 /** State of the lanes. Rows v[row][lane] as in tables.h. */
 typedef struct saltus_lanes {
     saltus_f64 *v;
-    saltus_f64 t;        /* now */
-    saltus_f64 stop;     /* time of the lane's next sample or special time; -inf: lane is idle */
+    saltus_f64 t;    /* now */
+    saltus_f64 stop; /* time of the lane's next sample or special time; -inf: lane is idle */
     saltus_u64 trajectory, block;
-    saltus_f64 wait[2];  /* unit waits of the two events of the block */
-    saltus_f64 word[2];  /* their choices */
+    saltus_f64 wait[2]; /* unit waits of the two events of the block */
+    saltus_f64 word[2]; /* their choices */
     saltus_f64 total, t_next, low, high;
     saltus_f64 sums[SALTUS_LANES_MAX_REACTIONS]; /* running sums inside each group */
     saltus_f64 groups[SALTUS_FANOUT];            /* running sums over the groups */

@@ -12,7 +12,7 @@
 
 #include "kernel/path.h"
 
-#define SALTUS_LN_2_32 22.180709777918249           /* 32 ln 2 */
+#define SALTUS_LN_2_32 22.180709777918249 /* 32 ln 2 */
 
 /* Running sums of nodes, sums[node][child]; children that do not exist count 0. */
 typedef struct saltus_tree {
@@ -91,6 +91,10 @@ SALTUS_FN double saltus_wait_refined(uint64_t seed, uint64_t trajectory, uint64_
 SALTUS_FN double saltus_propensity(saltus_path *p, int r)
 {
     const saltus_tables *n = p->n;
+    const saltus_pair *pair = &n->pairs[r];
+    if (pair->first >= 0) {
+        return pair->rate * p->v[pair->first] * (p->v[pair->second] - pair->offset);
+    }
     if (n->law_program[r] >= 0) {
         return saltus_path_value(p, n->laws[n->law_program[r]]);
     }
@@ -112,10 +116,10 @@ SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int lev
             s[k] = s[k - 1] + a[k];
         }
     } else {
-        const double *c = d->sums +
-                          ((int64_t)n->level_first[level - 1] + in_level * SALTUS_FANOUT) *
-                              SALTUS_FANOUT +
-                          SALTUS_FANOUT - 1;
+        const double *c =
+            d->sums +
+            ((int64_t)n->level_first[level - 1] + in_level * SALTUS_FANOUT) * SALTUS_FANOUT +
+            SALTUS_FANOUT - 1;
         s[0] = c[0];
         for (int k = 1; k < SALTUS_FANOUT; ++k) {
             s[k] = s[k - 1] + c[k * SALTUS_FANOUT];
@@ -144,10 +148,8 @@ SALTUS_FN saltus_trouble saltus_direct_rebuild(saltus_path *p, saltus_direct *d)
         }
     }
     for (int level = 0; level < n->n_levels; ++level) {
-        const int end = level + 1 < n->n_levels ? n->level_first[level + 1]
-                                                : n->level_first[level] + 1;
-        for (int node = n->level_first[level]; node < end; ++node) {
-            saltus_tree_sum(n, d, level, node);
+        for (int i = 0; i < n->level_nodes[level]; ++i) {
+            saltus_tree_sum(n, d, level, n->level_first[level] + i);
         }
     }
     return SALTUS_FINE;
@@ -162,8 +164,8 @@ SALTUS_FN saltus_trouble saltus_direct_fire(saltus_path *p, int r)
         int64_t x;
         const int overflow = __builtin_add_overflow(p->x[s], n->change_amount[c], &x);
         if (SALTUS_RARE(overflow || x < 0)) {
-            return saltus_path_fail(p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT,
-                                    r, 0.0);
+            return saltus_path_fail(p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r,
+                                    0.0);
         }
         p->x[s] = x;
         p->v[s] = (double)x;

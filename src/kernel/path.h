@@ -273,8 +273,7 @@ SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
 
 /** Write sample number p->sample, taken at `time`, into the trajectory's counts[point][count] and
  * observables[point][observable]. */
-SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts,
-                                  double *observables)
+SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, double *observables)
 {
     const saltus_columns *columns = p->columns;
     for (int c = 0; c < columns->n_counts; ++c) {

@@ -7,14 +7,14 @@
 /** Why a trajectory could not go on. */
 typedef enum saltus_trouble {
     SALTUS_FINE = 0,
-    SALTUS_STOPPED,            /* asked to */
-    SALTUS_NEGATIVE_COUNT,     /* culprit: reaction */
-    SALTUS_COUNT_OVERFLOW,     /* culprit: reaction */
-    SALTUS_BAD_PROPENSITY,     /* culprit: reaction; value */
-    SALTUS_BAD_TOTAL,          /* propensities sum to more than a double holds */
-    SALTUS_BAD_ASSIGNMENT,     /* culprit: setting; value */
-    SALTUS_BAD_DELAY,          /* culprit: trigger; value */
-    SALTUS_EVENT_STORM,        /* culprit: trigger; events set each other off for ever */
+    SALTUS_STOPPED,        /* asked to */
+    SALTUS_NEGATIVE_COUNT, /* culprit: reaction */
+    SALTUS_COUNT_OVERFLOW, /* culprit: reaction */
+    SALTUS_BAD_PROPENSITY, /* culprit: reaction; value */
+    SALTUS_BAD_TOTAL,      /* propensities sum to more than a double holds */
+    SALTUS_BAD_ASSIGNMENT, /* culprit: setting; value */
+    SALTUS_BAD_DELAY,      /* culprit: trigger; value */
+    SALTUS_EVENT_STORM,    /* culprit: trigger; events set each other off for ever */
     SALTUS_OUT_OF_MEMORY,
 } saltus_trouble;
 
@@ -31,18 +31,18 @@ typedef struct saltus_path {
     const saltus_tables *n;
     const saltus_columns *columns;
     uint64_t seed, trajectory;
-    uint64_t event;     /* number of the next event: of the next wait and choice */
-    uint64_t fired;     /* reactions so far */
-    uint64_t ties;      /* draws among events so far */
-    double t;           /* now */
-    int32_t after;      /* clocks that change just after t have done so */
+    uint64_t event; /* number of the next event: of the next wait and choice */
+    uint64_t fired; /* reactions so far */
+    uint64_t ties;  /* draws among events so far */
+    double t;       /* now */
+    int32_t after;  /* clocks that change just after t have done so */
     int32_t special_strict;
-    double special;     /* next time at which a clock changes or a pending event is due; +inf */
-    int64_t sample;     /* next sample */
-    int64_t *x;         /* [species] */
-    double *v;          /* [row] */
-    uint8_t *on;        /* [trigger] its last value */
-    uint8_t *rounded;   /* [setting] a value was not whole and was rounded */
+    double special;   /* next time at which a clock changes or a pending event is due; +inf */
+    int64_t sample;   /* next sample */
+    int64_t *x;       /* [species] */
+    double *v;        /* [row] */
+    uint8_t *on;      /* [trigger] its last value */
+    uint8_t *rounded; /* [setting] a value was not whole and was rounded */
     saltus_pending *pending;
     double *pending_values; /* [pending][settings of the largest event] */
     int32_t n_pending, pending_capacity, largest_event;

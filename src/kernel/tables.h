@@ -30,6 +30,13 @@ typedef struct saltus_program {
     int32_t first, n, result;
 } saltus_program;
 
+/** A law of one or two factors or none, without a branch: (rate * v[first]) * (v[second] - offset),
+ * where row_one stands for a factor that is not there. first < 0: the law has another shape. */
+typedef struct saltus_pair {
+    double rate, offset;
+    int32_t first, second;
+} saltus_pair;
+
 /** A clock condition: flag `row` is 1 from the time that the program gives on (or up to it). */
 typedef struct saltus_clock {
     saltus_program when; /**< the time at which the condition changes */
@@ -72,6 +79,7 @@ typedef struct saltus_tables {
     const int32_t *factor_species; /* [factor] */
     const double *factor_offset;   /* [factor] 0, 1, 2 … */
     const int32_t *law_program;    /* [reaction] index into laws, or -1 */
+    const saltus_pair *pairs;      /* [reaction] the same, where it is that simple */
     const saltus_program *laws;
     int32_t n_laws;
 
@@ -85,7 +93,10 @@ typedef struct saltus_tables {
 
     /* The same for the tree of partial sums: level 0 are the groups of propensities. */
     int32_t n_levels;
-    int32_t level_first[SALTUS_MAX_LEVELS + 1]; /* number of the first node of each level */
+    int32_t level_first[SALTUS_MAX_LEVELS + 1]; /* number of the first node of each level; all
+                                                   levels but the last are padded with empty nodes
+                                                   to a multiple of the fan-out */
+    int32_t level_nodes[SALTUS_MAX_LEVELS];     /* nodes that are not padding */
     const int32_t *node_row, *node;             /* [reaction + 1], [..] rising */
 
     const saltus_clock *clocks;     /* [flag] */
@@ -93,7 +104,7 @@ typedef struct saltus_tables {
     const saltus_setting *settings;
     int32_t n_triggers, n_settings;
     int32_t watches_state; /* some trigger or clock depends on counts: look after every reaction */
-    const int32_t *unsafe;   /* species that some law does not keep from going negative */
+    const int32_t *unsafe; /* species that some law does not keep from going negative */
     int32_t n_unsafe;
     int64_t largest_change;
 } saltus_tables;

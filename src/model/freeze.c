@@ -1,5 +1,5 @@
-/* From a model as it was read to flat tables: values at time 0, what each variable becomes, rules in
- * order, clock conditions, reactions, events. */
+/* From a model as it was read to flat tables: values at time 0, what each variable becomes, rules
+ * in order, clock conditions, reactions, events. */
 #include "model/freeze.h"
 
 #include <math.h>
@@ -77,9 +77,9 @@ static void evaluate_variable(evaluation *v, int i)
         return;
     }
     if (v->state[i] == IN_PROGRESS || v->depth > 5000) {
-        v->status = saltus_error_set(v->err, SALTUS_E_MODEL,
-                                     "%s%s '%s': its value depends on itself",
-                                     saltus_place(m, var->line, place), kind_text(var), var->id);
+        v->status =
+            saltus_error_set(v->err, SALTUS_E_MODEL, "%s%s '%s': its value depends on itself",
+                             saltus_place(m, var->line, place), kind_text(var), var->id);
         return;
     }
     if (!e && var->kind == SALTUS_KIND_SPECIES) {
@@ -255,8 +255,7 @@ done:
     return status;
 }
 
-static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers,
-                                 saltus_error *err)
+static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
@@ -310,10 +309,9 @@ static saltus_status require(const saltus_freezer *f, const saltus_expr *e, cons
             const saltus_variable *v = &m->variables[i];
             const saltus_expr node = {.op = SALTUS_OP_VARIABLE, .variable = (int)i};
             if (is_unknown(&node, m) && !f->is_assigned[i]) {
-                return saltus_error_set(err, SALTUS_E_MODEL,
-                                        "%s%s '%s' needs %s '%s', which has no value",
-                                        saltus_place(m, line, place), kind, id, kind_text(v),
-                                        v->id);
+                return saltus_error_set(
+                    err, SALTUS_E_MODEL, "%s%s '%s' needs %s '%s', which has no value",
+                    saltus_place(m, line, place), kind, id, kind_text(v), v->id);
             }
         }
     }
@@ -410,8 +408,8 @@ static saltus_status compile_rules(saltus_freezer *f, saltus_error *err)
         saltus_arena_alloc(f->arena, (size_t)(t->n_rules + 1) * sizeof *f->rule_programs);
     SALTUS_NEED(f->rule_programs);
     for (int r = 0; r < t->n_rules; ++r) {
-        SALTUS_TRY(saltus_compile(f, f->rules[f->net->rule_variables[r]], &f->rule_programs[r],
-                                  err));
+        SALTUS_TRY(
+            saltus_compile(f, f->rules[f->net->rule_variables[r]], &f->rule_programs[r], err));
     }
     t->rules = f->rule_programs;
 done:

@@ -46,9 +46,8 @@ static bool find_product(const saltus_freezer *f, const saltus_expr *e, saltus_p
         return p->offset[0] >= 0.0 && p->offset[0] < 64.0 &&
                p->offset[0] == nearbyint(p->offset[0]);
     case SALTUS_OP_POW: {
-        const double power = saltus_is_constant(f, e->args[1])
-                                 ? saltus_constant_value(f, e->args[1])
-                                 : 0.0;
+        const double power =
+            saltus_is_constant(f, e->args[1]) ? saltus_constant_value(f, e->args[1]) : 0.0;
         if (!(power >= 1.0 && power <= 8.0 && power == nearbyint(power)) ||
             !find_product(f, e->args[0], &right) || right.n * (int)power > SALTUS_MAX_FACTORS) {
             return false;
@@ -248,8 +247,7 @@ static const char *kind_of(saltus_freezer *f, const saltus_step *s)
         return "expression";
     }
     (void)snprintf(text, sizeof text, "mass action of order %d", s->product.n);
-    return s->product.n == 0 ? "constant"
-                             : saltus_arena_strndup(f->arena, text, strlen(text));
+    return s->product.n == 0 ? "constant" : saltus_arena_strndup(f->arena, text, strlen(text));
 }
 
 static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const char *suffix,

@@ -71,8 +71,8 @@ static saltus_status constant_row(saltus_freezer *f, double value, int *row, sal
             return SALTUS_OK;
         }
     }
-    double *grown = saltus_grow(f->constants, f->n_constants, &f->constants_capacity,
-                                sizeof *f->constants);
+    double *grown =
+        saltus_grow(f->constants, f->n_constants, &f->constants_capacity, sizeof *f->constants);
     SALTUS_NEED(grown);
     f->constants = grown;
     f->constants[f->n_constants] = value;
@@ -85,8 +85,7 @@ static saltus_status emit(saltus_freezer *f, int op, int a, int b, int c, int te
                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_instruction *grown =
-        saltus_grow(f->code, f->n_code, &f->code_capacity, sizeof *f->code);
+    saltus_instruction *grown = saltus_grow(f->code, f->n_code, &f->code_capacity, sizeof *f->code);
     SALTUS_NEED(grown);
     f->code = grown;
     *row = TEMPORARY_ROW + temporary;

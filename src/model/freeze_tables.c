@@ -156,6 +156,28 @@ done:
     return status;
 }
 
+static saltus_status fill_pairs(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    saltus_pair *pairs = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof *pairs);
+    SALTUS_NEED(pairs);
+    for (int r = 0; r < t->n_reactions; ++r) {
+        const int first = t->factor_row[r], n = t->factor_row[r + 1] - first;
+        const bool is_pair =
+            t->law_program[r] < 0 && n <= 2 && (n == 0 || t->factor_offset[first] == 0.0);
+        pairs[r] = (saltus_pair){.rate = t->rate[r], .first = -1, .second = -1};
+        if (is_pair) {
+            pairs[r].first = n > 0 ? t->factor_species[first] : t->row_one;
+            pairs[r].second = n > 1 ? t->factor_species[first + 1] : t->row_one;
+            pairs[r].offset = n > 1 ? t->factor_offset[first + 1] : 0.0;
+        }
+    }
+    t->pairs = pairs;
+done:
+    return status;
+}
+
 /* Species that a step can take below zero because its law does not vanish in time. */
 static saltus_status find_unsafe(saltus_freezer *f, saltus_error *err)
 {
@@ -229,7 +251,7 @@ typedef struct readers {
     int32_t *pairs; /* species, reader, … in the order of readers */
     size_t n, capacity;
     int32_t reader;
-    int32_t *last;  /* [species] the reader noted last */
+    int32_t *last; /* [species] the reader noted last */
     bool failed;
 } readers;
 
@@ -361,8 +383,7 @@ static saltus_status fill_dependencies(saltus_freezer *f, saltus_error *err)
     }
     SALTUS_TRY(sort_readers(&laws, t->n_species, err));
     SALTUS_TRY(sort_readers(&rules, t->n_species, err));
-    SALTUS_TRY(
-        fill_dependents(f, &laws, t->n_reactions, &t->dependent_row, &t->dependent, err));
+    SALTUS_TRY(fill_dependents(f, &laws, t->n_reactions, &t->dependent_row, &t->dependent, err));
     SALTUS_TRY(fill_dependents(f, &rules, t->n_rules, &t->rule_row, &t->rule_of, err));
 done:
     free_readers(&laws);
@@ -382,6 +403,7 @@ static saltus_status fill_tree(saltus_freezer *f, saltus_error *err)
     t->n_levels = 0;
     t->level_first[0] = 0;
     for (;;) {
+        t->level_nodes[t->n_levels] = n;
         const int padded = n == 1 ? 1 : (n + SALTUS_FANOUT - 1) / SALTUS_FANOUT * SALTUS_FANOUT;
         t->level_first[t->n_levels + 1] = t->level_first[t->n_levels] + padded;
         ++t->n_levels;
@@ -435,6 +457,7 @@ saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err)
     SALTUS_NEED(net);
     SALTUS_TRY(fill_changes(f, net, err));
     SALTUS_TRY(fill_laws(f, err));
+    SALTUS_TRY(fill_pairs(f, err));
     SALTUS_TRY(find_unsafe(f, err));
     SALTUS_TRY(fill_dependencies(f, err));
     SALTUS_TRY(fill_tree(f, err));

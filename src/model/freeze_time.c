@@ -76,8 +76,8 @@ static bool isolate_time(saltus_freezer *f, const saltus_expr *left, saltus_op *
             if (!(factor < 0.0 || factor > 0.0)) {
                 return false;
             }
-            *right = saltus_expr_2(
-                arena, left->op == SALTUS_OP_MUL ? SALTUS_OP_DIV : SALTUS_OP_MUL, *right, other);
+            *right = saltus_expr_2(arena, left->op == SALTUS_OP_MUL ? SALTUS_OP_DIV : SALTUS_OP_MUL,
+                                   *right, other);
             *op = factor < 0.0 ? mirrored(*op) : *op;
         }
         left = inner;
@@ -100,16 +100,15 @@ static const saltus_expr *make_flag(saltus_freezer *f, const saltus_expr *e)
         return NULL;
     }
     f->clocks = clocks;
-    const saltus_expr **when = saltus_grow(f->clock_when, f->n_clocks, &f->clock_when_capacity,
-                                           sizeof *f->clock_when);
+    const saltus_expr **when =
+        saltus_grow(f->clock_when, f->n_clocks, &f->clock_when_capacity, sizeof *f->clock_when);
     if (!when) {
         return NULL;
     }
     f->clock_when = when;
     f->clock_when[f->n_clocks] = right;
-    f->clocks[f->n_clocks] =
-        (saltus_clock){.after = op == SALTUS_OP_GE || op == SALTUS_OP_GT,
-                       .strict = op == SALTUS_OP_GT || op == SALTUS_OP_LE};
+    f->clocks[f->n_clocks] = (saltus_clock){.after = op == SALTUS_OP_GE || op == SALTUS_OP_GT,
+                                            .strict = op == SALTUS_OP_GT || op == SALTUS_OP_LE};
     return saltus_expr_variable(&f->model->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
 }
 

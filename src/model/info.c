@@ -100,7 +100,8 @@ static void print_events(const saltus_model *m, FILE *out)
             saltus_expr_print(m, e->delay, out);
         }
         for (int k = 0; k < e->n_assignments; ++k) {
-            fprintf(out, "%s%s = ", k > 0 ? ", " : ": ", m->variables[e->assignments[k].variable].id);
+            fprintf(out, "%s%s = ", k > 0 ? ", " : ": ",
+                    m->variables[e->assignments[k].variable].id);
             saltus_expr_print(m, e->assignments[k].value, out);
         }
         fputc('\n', out);
@@ -119,8 +120,9 @@ saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, salt
     for (int r = 0; r < t->n_reactions; ++r) {
         n_products += t->law_program[r] < 0;
     }
-    fprintf(out, "model %s: %d species, %d reactions (%d mass action, %d expressions), %d rules, "
-                 "%d events\n",
+    fprintf(out,
+            "model %s: %d species, %d reactions (%d mass action, %d expressions), %d rules, "
+            "%d events\n",
             model->name, t->n_species, t->n_reactions, n_products, t->n_reactions - n_products,
             t->n_rules, t->n_triggers);
     print_species(model, MOST, out);

@@ -51,7 +51,7 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     p->rounded = saltus_calloc((size_t)n->n_settings, 1);
     SALTUS_NEED(p->rounded);
     w->direct.a =
-        saltus_calloc((size_t)n->level_first[1] * SALTUS_FANOUT, sizeof *w->direct.a);
+        saltus_calloc((size_t)n->level_nodes[0] * SALTUS_FANOUT, sizeof *w->direct.a);
     SALTUS_NEED(w->direct.a);
     w->direct.sums = saltus_calloc(n_nodes * SALTUS_FANOUT, sizeof *w->direct.sums);
     SALTUS_NEED(w->direct.sums);
