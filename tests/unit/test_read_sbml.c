@@ -257,6 +257,39 @@ static void level_2_has_its_defaults(void **state)
     saltus_model_destroy(m);
 }
 
+/* Enough for every table to grow several times. */
+static void many_names_are_found(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *document = L3(CELL "@");
+    const char *at = strchr(document, '@');
+    (void)fprintf(out, "%.*s<listOfSpecies>", (int)(at - document), document);
+    for (int i = 0; i < N; ++i) {
+        (void)fprintf(out, SPECIES("S%d", "true", "initialAmount=\"%d\""), i, i);
+    }
+    (void)fputs("</listOfSpecies><listOfReactions>", out);
+    for (int i = 0; i < N; ++i) {
+        (void)fprintf(out,
+                      REACTION("R%d", REACTANTS(REFERENCE("S%d", "id=\"n%d\"")),
+                               LAW(TIMES("k", "S%d")) "<listOfLocalParameters>"
+                                                      "<localParameter id=\"k\" value=\"1\"/>"
+                                                      "</listOfLocalParameters>"),
+                      i, N - 1 - i, i, N - 1 - i);
+    }
+    (void)fprintf(out, "</listOfReactions>%s", at + 1);
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = read_text(text);
+    assert_int_equal(m->n_reactions, N);
+    check_number(variable(m, "S999")->initial, 999.0);
+    check_printed(m, reaction(m, "R700")->law, "R700.k*S299");
+    saltus_model_destroy(m);
+    free(text);
+}
+
 static void names_are_checked(void **state)
 {
     (void)state;
@@ -841,6 +874,7 @@ int main(void)
         cmocka_unit_test(compartment_without_size_is_one),
         cmocka_unit_test(species_in_a_point_is_an_amount),
         cmocka_unit_test(level_2_has_its_defaults),
+        cmocka_unit_test(many_names_are_found),
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(rules_other_than_assignments_are_refused),
         cmocka_unit_test(constraints_are_ignored_with_a_warning),
