@@ -91,7 +91,7 @@ __attribute__((format(printf, 3, 4))) void sbml_warn(sbml_reader *r, unsigned li
                                                      const char *format, ...);
 unsigned sbml_line(const void *element);
 
-/** The symbol of a name, or NULL. */
+/** The symbol of a name, or NULL. Valid until the next name is defined. */
 const sbml_symbol *sbml_find(const sbml_reader *r, const char *id);
 /** Add the nearest defined name as a hint. */
 void sbml_hint_nearest(sbml_reader *r, const char *id);

@@ -110,13 +110,13 @@ static saltus_status read_species(sbml_reader *r, Species_t *species)
     const char *id = Species_getId(species);
     const unsigned line = sbml_line(species);
     const char *where = Species_getCompartment(species);
-    const sbml_symbol *in = where ? sbml_find(r, where) : NULL;
     int i = -1;
 
     SALTUS_TRY(
         define_variable(r, SALTUS_KIND_SPECIES, id, "species", (const SBase_t *)species, &i));
     saltus_variable *v = &r->model->variables[i];
     sbml_info *info = &r->info[i];
+    const sbml_symbol *in = where ? sbml_find(r, where) : NULL;
     if (!in || in->kind != NAME_VARIABLE ||
         r->model->variables[in->index].kind != SALTUS_KIND_COMPARTMENT) {
         status =
