@@ -116,13 +116,13 @@ static saltus_status prepare(void *user, const saltus_block *block, void **prepa
         SALTUS_TRY(saltus_histogram_like(&p->histogram, &sink->histogram, err));
         saltus_histogram_add(&p->histogram, block->counts, block->n_trajectories);
     }
-    if (sink->counts.set >= 0) {
+    if (sink->counts.n_columns > 0) { /* set and value_size change while others prepare */
         const bool wide = atomic_load_explicit(&sink->wide, memory_order_relaxed);
         p->value_size = wide || !fits_32_bits(&p->statistics) ? 8 : 4;
         SALTUS_TRY(encode_all(&sink->counts, block->counts, n, p->value_size, &p->counts,
                               &p->n_counts, err));
     }
-    if (sink->observables.set >= 0) {
+    if (sink->observables.n_columns > 0) {
         SALTUS_TRY(encode_all(&sink->observables, block->observables, n, 8, &p->observables,
                               &p->n_observables, err));
     }

@@ -63,7 +63,8 @@ saltus_status saltus_h5_widen(saltus_hdf5_sink *sink, saltus_error *err)
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }
     const hid_t narrow = sink->counts.set;
-    sink->counts = wide;
+    sink->counts.set = wide.set;
+    sink->counts.value_size = wide.value_size;
     wide.set = narrow;
     if (H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));

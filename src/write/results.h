@@ -58,8 +58,4 @@ SALTUS_MUST_CHECK saltus_status saltus_results_histogram(const saltus_results *r
                                                          int64_t *n_bins, double **edges,
                                                          uint64_t **counts, saltus_error *err);
 
-/** The shortest decimal number that reads back as x; 32 bytes are enough. The decimal point is that
- * of the locale in force. */
-void saltus_shortest(double x, char *text, size_t size);
-
 #endif

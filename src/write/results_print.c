@@ -1,40 +1,14 @@
 #include "write/results.h"
 
 #include "core/memory.h"
+#include "write/numbers.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SUMMARY_ROWS = 20, READ_VALUES = 1 << 20 };
-
-void saltus_shortest(double x, char *text, size_t size)
-{
-    for (int digits = 15; digits <= 17; ++digits) {
-        (void)snprintf(text, size, "%.*g", digits, x);
-        if (isnan(x) || strtod(text, NULL) == x) {
-            return;
-        }
-    }
-}
-
-/* Numbers are written with a point whatever the program's locale is. */
-static locale_t plain_numbers(locale_t *saved)
-{
-    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    *saved = plain ? uselocale(plain) : (locale_t)0;
-    return plain;
-}
-
-static void usual_numbers(locale_t plain, locale_t saved)
-{
-    if (plain) {
-        (void)uselocale(saved);
-        freelocale(plain);
-    }
-}
 
 static saltus_status check_written(FILE *out, saltus_error *err)
 {
@@ -125,7 +99,7 @@ saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, sal
     const int n = r->n_counts + r->n_observables;
     char text[32];
     locale_t saved;
-    const locale_t plain = plain_numbers(&saved);
+    const locale_t plain = saltus_plain_numbers(&saved);
 
     SALTUS_TRY(check_stats(r, err));
     SALTUS_TRY(load(r, SALTUS_MOMENT_MEAN, &mean, err));
@@ -148,7 +122,7 @@ saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, sal
 done:
     unload(&mean);
     unload(&variance);
-    usual_numbers(plain, saved);
+    saltus_usual_numbers(plain, saved);
     return status;
 }
 
@@ -194,7 +168,7 @@ saltus_status saltus_results_print_summary(const saltus_results *r, FILE *out, s
     const int rows = n > SUMMARY_ROWS + 1 ? SUMMARY_ROWS : n;
     int width = 4;
     locale_t saved;
-    const locale_t plain = plain_numbers(&saved);
+    const locale_t plain = saltus_plain_numbers(&saved);
 
     print_head(r, out);
     SALTUS_TRY(check_stats(r, err));
@@ -228,7 +202,7 @@ done:
     for (int i = 0; i < 4; ++i) {
         unload(&m[i]);
     }
-    usual_numbers(plain, saved);
+    saltus_usual_numbers(plain, saved);
     return status;
 }
 
@@ -367,7 +341,7 @@ saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltu
     saltus_box box = piece_size(r);
     const saltus_box size = box;
     locale_t saved;
-    const locale_t plain = plain_numbers(&saved);
+    const locale_t plain = saltus_plain_numbers(&saved);
 
     SALTUS_NEED(buffer);
     if (!r->has_counts && !r->has_observables) {
@@ -400,6 +374,6 @@ done:
     saltus_free(piece.observables);
     saltus_free(piece.times);
     saltus_free(buffer);
-    usual_numbers(plain, saved);
+    saltus_usual_numbers(plain, saved);
     return status;
 }

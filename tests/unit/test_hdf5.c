@@ -142,11 +142,9 @@ static saltus_status feed(saltus_hdf5_sink *s, const saltus_hdf5_layout *l, int6
             assert_int_equal(pthread_create(&threads[n], NULL, prepare_one, &w[n]), 0);
             from += m;
         }
-        for (int i = 0; i < n; ++i) {
+        for (int i = 0; i < n; ++i) { /* others are still preparing */
             (void)pthread_join(threads[i], NULL);
             status = status == SALTUS_OK ? w[i].status : status;
-        }
-        for (int i = 0; i < n; ++i) {
             if (status == SALTUS_OK) {
                 status = sink->deliver(sink->user, &w[i].block, w[i].prepared, err);
             } else {
