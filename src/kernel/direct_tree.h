@@ -179,9 +179,11 @@ SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, 
     const double *v = p->v;
     double *values = d->values;
     const int other = n->dependent_other[r];
-    for (int i = n->dependent_row[r]; i < other; ++i) {
-        const saltus_pair *q = &pairs[dependent[i]];
-        values[dependent[i]] = q->rate * v[q->first] * (v[q->second] - q->offset);
+    for (int i = n->dependent_row[r]; i < other; i += 4) {
+        for (int k = i; k < i + 4; ++k) {
+            const saltus_pair *q = &pairs[dependent[k]];
+            values[dependent[k]] = q->rate * v[q->first] * (v[q->second] - q->offset);
+        }
     }
     for (int i = other; i < n->dependent_row[r + 1]; ++i) {
         if (SALTUS_RARE(saltus_direct_update(p, d, dependent[i]) != SALTUS_FINE)) {

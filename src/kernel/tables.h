@@ -87,7 +87,8 @@ typedef struct saltus_tables {
     const saltus_program *rules; /* [rule] */
 
     /* What firing reaction r changes, r itself included where it does: rules (in order), then
-     * propensities: first those of pairs, then from dependent_other[r] on the others. */
+     * propensities: first those of pairs, in fours (the last may stand several times), then from
+     * dependent_other[r] on the others. */
     const int32_t *rule_row, *rule_of;        /* [reaction + 1], [..] */
     const int32_t *dependent_row, *dependent; /* [reaction + 1], [..] */
     const int32_t *dependent_other;           /* [reaction] */

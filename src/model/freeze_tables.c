@@ -347,30 +347,40 @@ done:
     return status;
 }
 
-/* Pairs first, the others behind them; both stay in order. */
+/* Pairs first, the others behind them; both stay in order. Pairs are filled up to a multiple of four
+ * with repetitions of the last, so that loops over them have few lengths to predict. */
 static saltus_status part_dependents(saltus_freezer *f, saltus_error *err)
 {
+    enum { STRIDE = 4 };
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
-    const size_t n = (size_t)t->dependent_row[t->n_reactions];
-    int32_t *parted = saltus_arena_alloc(f->arena, (n + 1) * sizeof *parted);
+    rows parted = {0};
     int32_t *other = saltus_arena_alloc(f->arena, ((size_t)t->n_reactions + 1) * sizeof *other);
-    SALTUS_NEED(parted);
     SALTUS_NEED(other);
+    parted.start = saltus_calloc((size_t)t->n_reactions + 1, sizeof *parted.start);
+    SALTUS_NEED(parted.start);
     for (int r = 0; r < t->n_reactions; ++r) {
-        int at = t->dependent_row[r];
-        for (int pass = 0; pass < 2; ++pass) {
-            for (int i = t->dependent_row[r]; i < t->dependent_row[r + 1]; ++i) {
-                if ((t->pairs[t->dependent[i]].first < 0) == (pass == 1)) {
-                    parted[at++] = t->dependent[i];
-                }
+        const size_t first = parted.n_items;
+        for (int i = t->dependent_row[r]; i < t->dependent_row[r + 1]; ++i) {
+            if (t->pairs[t->dependent[i]].first >= 0) {
+                SALTUS_TRY(push(&parted, t->dependent[i], err));
             }
-            other[r] = pass == 0 ? at : other[r];
         }
+        while ((parted.n_items - first) % STRIDE != 0) {
+            SALTUS_TRY(push(&parted, parted.items[parted.n_items - 1], err));
+        }
+        other[r] = (int32_t)parted.n_items;
+        for (int i = t->dependent_row[r]; i < t->dependent_row[r + 1]; ++i) {
+            if (t->pairs[t->dependent[i]].first < 0) {
+                SALTUS_TRY(push(&parted, t->dependent[i], err));
+            }
+        }
+        parted.start[r + 1] = (int32_t)parted.n_items;
     }
-    t->dependent = parted;
+    SALTUS_TRY(keep_rows(f, &parted, t->n_reactions, &t->dependent_row, &t->dependent, err));
     t->dependent_other = other;
 done:
+    free_rows(&parted);
     return status;
 }
 
