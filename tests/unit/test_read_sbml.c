@@ -100,7 +100,7 @@ static void what_is_no_sbml_is_refused(void **state)
     check_refused("hello", SALTUS_E_SYNTAX, "model.xml:1:", NULL);
     check_refused("<<<&\"", SALTUS_E_SYNTAX, "model.xml:1:", NULL);
     check_refused("<?xml version=\"1.0\"?>\n<html/>", SALTUS_E_SYNTAX,
-                  "not an SBML document with a model", NULL);
+                  "model.xml:2: not an SBML document", NULL);
     check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
                   "version=\"4\"/>",
                   SALTUS_E_MODEL, "must contain a <model> element", NULL);
@@ -110,6 +110,23 @@ static void what_is_no_sbml_is_refused(void **state)
                   "xmlns=\"http://www.sbml.org/sbml/level1\" level=\"1\" version=\"2\"><model "
                   "name=\"m\"/></sbml>",
                   SALTUS_E_UNSUPPORTED, "SBML Level 1 is not supported", "Level 2 or 3");
+    check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level3/version4\" level='2' "
+                  "version = \"4\"><model/></sbml>",
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:1: SBML Level 2 Version 4 with the name space "
+                  "'http://www.sbml.org/sbml/level3/version4' is not known",
+                  NULL);
+    static const char *const strange[] = {"http://www.sbml.org/sbml/level3/version1/core",
+                                          "http://www.sbml.org/sbml/level3/version1/comp/version1",
+                                          "&#104;ttp://www.sbml.org/sbml/level3/version1/core"};
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
+                       "version=\"4\">\n<model xmlns:a=\"%s\"/></sbml>",
+                       strange[i]);
+        check_refused(text, SALTUS_E_SYNTAX, "model.xml:2: the name space '", NULL);
+    }
     saltus_error err = {.code = SALTUS_OK};
     saltus_model *m = NULL;
     assert_int_equal(saltus_model_parse_sbml("<a\0b/>", 6, "model.xml", &m, &err), SALTUS_E_SYNTAX);
