@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* libsbml and the expressions made from its trees recurse once per level, and libsbml turns a sum
  * of n terms into a tree of depth n. These bounds leave most of a stack of 8 MiB free. */
@@ -115,7 +116,11 @@ static saltus_status check_root(sbml_reader *r, const char *p, const char *end, 
     const size_t prefix_size = colon ? (size_t)(colon - tag.start) : 0;
     piece name, value, level = {.start = ""}, version = {.start = ""}, space = {.start = ""};
 
-    if (!memchr(p, '>', (size_t)(end - p))) {
+    const char *close = p;
+    while (close < end && *close != '>') {
+        ++close;
+    }
+    if (close == end) {
         return SALTUS_OK; /* cut: libsbml says so */
     }
     if (!is_element(p, end, "sbml")) {
@@ -172,8 +177,7 @@ static bool begins(piece a, const char *text)
     return a.size >= strlen(text) && memcmp(a.start, text, strlen(text)) == 0;
 }
 
-/* Name spaces of SBML other than the document's, on any element, make libsbml throw too; packages
- * belong to level 3. */
+/* Is this a name space of SBML other than the document's? Packages belong to level 3. */
 static bool is_foreign(const scanner *s, piece space)
 {
     static const char sbml[] = "http://www.sbml.org/sbml/level";
@@ -189,6 +193,7 @@ static bool is_foreign(const scanner *s, piece space)
     return begins(space, sbml) && !(begins(space, level_3) && begins(s->space, level_3));
 }
 
+/* A second name space of SBML makes libsbml throw too, on any element. */
 static saltus_status check_spaces(sbml_reader *r, const scanner *s)
 {
     const char *p = s->p + name_at(s->p, s->end).size;
@@ -242,6 +247,26 @@ static void close_element(scanner *s)
     s->depth -= s->depth > 0;
 }
 
+/* In an encoding such as UTF-7, elements could pass unseen here. */
+static saltus_status check_encoding(sbml_reader *r, const char *p, const char *end)
+{
+    static const char *const known_encodings[] = {"utf-8", "us-ascii", "iso-8859-1"};
+    piece name, value;
+    p += strlen("<?xml");
+    while (next_attribute(&p, end, &name, &value)) {
+        bool found = !is(name, "encoding");
+        for (size_t i = 0; i < sizeof known_encodings / sizeof *known_encodings; ++i) {
+            found = found || (value.size == strlen(known_encodings[i]) &&
+                              strncasecmp(value.start, known_encodings[i], value.size) == 0);
+        }
+        if (!found) {
+            return sbml_fail(r, SALTUS_E_UNSUPPORTED, 1, "the encoding '%.*s' is not supported",
+                             (int)(value.size < 40 ? value.size : 40), value.start);
+        }
+    }
+    return SALTUS_OK;
+}
+
 saltus_status sbml_check_text(sbml_reader *r, const char *text, size_t size)
 {
     saltus_status status = SALTUS_OK;
@@ -254,6 +279,12 @@ saltus_status sbml_check_text(sbml_reader *r, const char *text, size_t size)
     if (skip_blanks(s.p, s.end) == s.end) {
         status = sbml_fail(r, SALTUS_E_SYNTAX, 0, "the file is empty");
         goto done;
+    }
+    if (starts(&s, "\xef\xbb\xbf")) {
+        s.p += 3;
+    }
+    if (starts(&s, "<?xml")) {
+        SALTUS_TRY(check_encoding(r, s.p, s.end));
     }
     while (s.p < s.end) {
         if (*s.p != '<') {
@@ -346,29 +377,43 @@ static saltus_status check_errors(sbml_reader *r)
     return SALTUS_OK;
 }
 
-/* A package says by required="true" that it changes what the model means. Namespaces of level 2
- * extensions look required to libsbml, but are annotations. */
+/* "comp" of "http://www.sbml.org/sbml/level3/version1/comp/version1" */
+static piece package_of(const char *uri)
+{
+    const char *end = strrchr(uri, '/');
+    const char *start = end;
+    while (start > uri && start[-1] != '/') {
+        --start;
+    }
+    return (piece){.start = start, .size = (size_t)(end - start)};
+}
+
+/* A package says by required="true" that it changes what the model means. Name spaces of level 2
+ * extensions look required to libsbml, but are annotations; that of the mathematics of L3V2 brings
+ * functions which are read anyway. */
 static saltus_status check_packages(sbml_reader *r)
 {
-    static const char core[] = "http://www.sbml.org/sbml/level3/";
+    static const char level_3[] = "http://www.sbml.org/sbml/level3/";
     saltus_status status = SALTUS_OK;
     const XMLNamespaces_t *all = SBMLDocument_getNamespaces(r->document);
     const int n = all ? XMLNamespaces_getLength(all) : 0;
     for (int i = 0; i < n && status == SALTUS_OK; ++i) {
         char *uri = XMLNamespaces_getURI(all, i);
-        char *prefix = XMLNamespaces_getPrefix(all, i);
-        const char *tail = uri ? strrchr(uri, '/') : NULL;
-        if (uri && strncmp(uri, core, sizeof core - 1) == 0 && strcmp(tail, "/core") != 0 &&
+        if (uri && strncmp(uri, level_3, sizeof level_3 - 1) == 0 &&
+            strcmp(strrchr(uri, '/'), "/core") != 0 &&
             SBMLDocument_getPackageRequired(r->document, uri)) {
-            status = sbml_fail(r, SALTUS_E_UNSUPPORTED, sbml_line(r->document),
-                               "the model needs the SBML package '%s', which is not supported",
-                               prefix && *prefix ? prefix : uri);
-            if (prefix && strcmp(prefix, "comp") == 0) {
+            const piece package = package_of(uri);
+            if (!is(package, "l3v2extendedmath")) {
+                status =
+                    sbml_fail(r, SALTUS_E_UNSUPPORTED, sbml_line(r->document),
+                              "the model needs the SBML package '%.*s', which is not supported",
+                              (int)(package.size < 100 ? package.size : 100), package.start);
+            }
+            if (is(package, "comp")) {
                 saltus_error_hint(r->err, "flatten the model's submodels first");
             }
         }
         free(uri);
-        free(prefix);
     }
     return status;
 }

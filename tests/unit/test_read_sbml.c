@@ -110,6 +110,8 @@ static void what_is_no_sbml_is_refused(void **state)
                   "xmlns=\"http://www.sbml.org/sbml/level1\" level=\"1\" version=\"2\"><model "
                   "name=\"m\"/></sbml>",
                   SALTUS_E_UNSUPPORTED, "SBML Level 1 is not supported", "Level 2 or 3");
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-7\"?><sbml/>", SALTUS_E_UNSUPPORTED,
+                  "model.xml:1: the encoding 'UTF-7' is not supported", NULL);
     check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level3/version4\" level='2' "
                   "version = \"4\"><model/></sbml>",
                   SALTUS_E_UNSUPPORTED,
@@ -140,13 +142,13 @@ static void what_is_no_sbml_is_refused(void **state)
 static void required_packages_are_refused(void **state)
 {
     (void)state;
-    check_refused(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
-        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
-        "xmlns:comp=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" level=\"3\" "
-        "version=\"1\" comp:required=\"true\"><model id=\"m\"/></sbml>",
-        SALTUS_E_UNSUPPORTED,
-        "model.xml:2: the model needs the SBML package 'comp', which is not supported", "flatten");
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+                  "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
+                  "xmlns:c=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" level=\"3\" "
+                  "version=\"1\" c:required=\"true\"><model id=\"m\"/></sbml>",
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:2: the model needs the SBML package 'comp', which is not supported",
+                  "flatten");
     check_refused(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
         "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
@@ -158,6 +160,15 @@ static void required_packages_are_refused(void **state)
                   "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
                   "xmlns:fbc=\"http://www.sbml.org/sbml/level3/version1/fbc/version2\" level=\"3\" "
                   "version=\"1\" fbc:required=\"false\"><model id=\"m\"/></sbml>");
+    saltus_model_destroy(m);
+    m = read_text(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" xmlns:e=\"http://"
+        "www.sbml.org/sbml/level3/version1/l3v2extendedmath/version1\" level=\"3\" "
+        "version=\"1\" e:required=\"true\"><model id=\"m\">" LIST("Parameters",
+                                                                  PARAMETER("p", "false", ""))
+            LIST("Rules", ASSIGNMENT_RULE("p", APPLY("max", CN("1") CN("2")))) "</model></sbml>");
+    check_printed(m, variable(m, "p")->rule, "max(1, 2)");
     saltus_model_destroy(m);
 }
 
