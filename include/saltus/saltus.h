@@ -250,9 +250,13 @@ typedef struct saltus_block {
  * time, with what prepare left; it owns that and must free it, also when it fails. If a run ends
  * early, discard (may be NULL when prepare is) frees what was prepared and never delivered.
  * A status other than SALTUS_OK from either stops the run, which returns it.
+ *
+ * A sink may wish for blocks of a certain size: then every block but the last has exactly
+ * block_trajectories of them, so that block b starts at first_trajectory + b * block_trajectories.
  */
 typedef struct saltus_sink {
     void *user;
+    int64_t block_trajectories; /**< 0: blocks of any size */
     saltus_status (*prepare)(void *user, const saltus_block *block, void **prepared,
                              saltus_error *err);
     saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,
@@ -280,6 +284,10 @@ typedef struct saltus_run_options {
     void (*progress)(void *user, const saltus_progress *progress); /**< NULL, or called a few times
                                                                         a second, from one thread */
     void *progress_user;
+    void (*warn)(void *user, const char *sentence); /**< NULL, or called at the end of the run, for
+                                                         each event whose assignments were rounded
+                                                         to whole numbers of molecules */
+    void *warn_user;
 } saltus_run_options;
 SALTUS_API saltus_run_options saltus_run_options_default(void);
 

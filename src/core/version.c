@@ -1,0 +1,6 @@
+#include "core/status.h"
+
+const char *saltus_version(void)
+{
+    return SALTUS_VERSION;
+}

@@ -1,0 +1,264 @@
+#include "ensemble/statistics.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef __int128 i128;
+typedef unsigned __int128 u128;
+
+enum { TILE = 256 }; /* columns reduced together: their accumulators stay in the first cache */
+
+saltus_status saltus_statistics_init(saltus_statistics *s, size_t width, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *s = (saltus_statistics){.width = width};
+    s->sum = saltus_calloc(width, sizeof *s->sum);
+    s->square = saltus_calloc(width, sizeof *s->square);
+    s->min = saltus_calloc(width, sizeof *s->min);
+    s->max = saltus_calloc(width, sizeof *s->max);
+    if (!s->sum || !s->square || !s->min || !s->max) {
+        saltus_statistics_free(s);
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "no memory for statistics of %zu values", width);
+    }
+done:
+    return status;
+}
+
+void saltus_statistics_free(saltus_statistics *s)
+{
+    saltus_free(s->sum);
+    saltus_free(s->square);
+    saltus_free(s->min);
+    saltus_free(s->max);
+    *s = (saltus_statistics){0};
+}
+
+/* The sums of one tile of columns over one block. */
+struct tile {
+    uint64_t sum[TILE], square[TILE];
+    int32_t min[TILE], max[TILE];
+};
+
+/* Reduce m columns in 64 bits as if every count fitted 31. Says whether that was true and no sum of
+ * squares can have wrapped; the range is known only afterwards, so that the block is read once. */
+static bool reduce_narrow(struct tile *restrict tile, const int64_t *restrict x, size_t stride,
+                          size_t m, int64_t n_samples)
+{
+    int32_t v[TILE];
+    uint64_t bits = 0;
+    memset(tile->sum, 0, sizeof tile->sum);
+    memset(tile->square, 0, sizeof tile->square);
+    for (size_t i = 0; i < m; ++i) {
+        tile->min[i] = INT32_MAX;
+        tile->max[i] = 0;
+    }
+    for (int64_t t = 0; t < n_samples; ++t, x += stride) {
+        for (size_t i = 0; i < m; ++i) {
+            bits |= (uint64_t)x[i];
+            v[i] = (int32_t)(uint32_t)x[i];
+        }
+        for (size_t i = 0; i < m; ++i) {
+            tile->min[i] = v[i] < tile->min[i] ? v[i] : tile->min[i];
+            tile->max[i] = v[i] > tile->max[i] ? v[i] : tile->max[i];
+        }
+        for (size_t i = 0; i < m; ++i) {
+            tile->sum[i] += (uint32_t)v[i];
+            tile->square[i] += (uint64_t)(uint32_t)v[i] * (uint32_t)v[i];
+        }
+        if (bits >> 31) {
+            return false;
+        }
+    }
+    return (u128)(bits * bits) * (u128)n_samples <= UINT64_MAX;
+}
+
+/* Reduce one column in full width. */
+static bool reduce_wide(i128 *sum, u128 *square, int64_t *min, int64_t *max, const int64_t *x,
+                        size_t stride, int64_t n_samples)
+{
+    *sum = 0;
+    *square = 0;
+    *min = *max = x[0];
+    for (int64_t t = 0; t < n_samples; ++t, x += stride) {
+        const i128 v = *x;
+        if (__builtin_add_overflow(*square, (u128)(v * v), square)) {
+            return false;
+        }
+        *sum += v; /* 2^63 times at most 2^63 samples */
+        *min = *x < *min ? *x : *min;
+        *max = *x > *max ? *x : *max;
+    }
+    return true;
+}
+
+static bool fold(saltus_statistics *s, size_t q, i128 sum, u128 square, int64_t min, int64_t max)
+{
+    const bool first = s->n == 0;
+    s->sum[q] += sum;
+    s->min[q] = first || min < s->min[q] ? min : s->min[q];
+    s->max[q] = first || max > s->max[q] ? max : s->max[q];
+    return !__builtin_add_overflow(s->square[q], square, &s->square[q]);
+}
+
+static saltus_status overflow(saltus_error *err)
+{
+    return saltus_error_set(err, SALTUS_E_NUMERIC,
+                            "the sum of squares of a count over the ensemble passes 128 bits");
+}
+
+saltus_status saltus_statistics_add(saltus_statistics *s, const int64_t *x, int64_t n_samples,
+                                    saltus_error *err)
+{
+    struct tile tile;
+    bool good = true;
+    for (size_t q = 0; n_samples > 0 && q < s->width; q += TILE) {
+        const size_t m = s->width - q < TILE ? s->width - q : TILE;
+        if (reduce_narrow(&tile, x + q, s->width, m, n_samples)) {
+            for (size_t i = 0; i < m; ++i) {
+                good &= fold(s, q + i, tile.sum[i], tile.square[i], tile.min[i], tile.max[i]);
+            }
+            continue;
+        }
+        for (size_t i = 0; i < m; ++i) {
+            i128 sum;
+            u128 square;
+            int64_t min, max;
+            good &= reduce_wide(&sum, &square, &min, &max, x + q + i, s->width, n_samples);
+            good &= fold(s, q + i, sum, square, min, max);
+        }
+    }
+    s->n += n_samples;
+    return good ? SALTUS_OK : overflow(err);
+}
+
+saltus_status saltus_statistics_check(const saltus_statistics *s, const saltus_statistics *from,
+                                      saltus_error *err)
+{
+    bool bad = false;
+    for (size_t q = 0; q < s->width; ++q) {
+        bad |= s->square[q] + from->square[q] < s->square[q];
+    }
+    return bad ? overflow(err) : SALTUS_OK;
+}
+
+void saltus_statistics_merge(saltus_statistics *s, const saltus_statistics *from)
+{
+    if (from->n == 0) {
+        return;
+    }
+    for (size_t q = 0; q < s->width; ++q) {
+        (void)fold(s, q, from->sum[q], from->square[q], from->min[q], from->max[q]);
+    }
+    s->n += from->n;
+}
+
+double saltus_statistics_mean(const saltus_statistics *s, size_t q)
+{
+    return s->n ? (double)s->sum[q] / (double)s->n : (double)NAN;
+}
+
+/* 256 bits, the lower half first. */
+struct u256 {
+    u128 low, high;
+};
+
+static struct u256 multiply(u128 a, u128 b)
+{
+    const uint64_t a0 = (uint64_t)a, a1 = (uint64_t)(a >> 64);
+    const uint64_t b0 = (uint64_t)b, b1 = (uint64_t)(b >> 64);
+    const u128 low = (u128)a0 * b0, high = (u128)a1 * b1;
+    const u128 cross0 = (u128)a0 * b1, cross1 = (u128)a1 * b0;
+    const u128 middle = (low >> 64) + (uint64_t)cross0 + (uint64_t)cross1;
+    return (struct u256){.low = (middle << 64) | (uint64_t)low,
+                         .high = high + (cross0 >> 64) + (cross1 >> 64) + (middle >> 64)};
+}
+
+static int leading_zeros(u128 a)
+{
+    const uint64_t high = (uint64_t)(a >> 64), low = (uint64_t)a;
+    return high ? __builtin_clzll(high) : low ? 64 + __builtin_clzll(low) : 128;
+}
+
+/* The nearest double: the leading 128 bits, with the rest of the number, if any, kept in the last
+ * of them, which is far below the rounding. */
+static double to_double(struct u256 a)
+{
+    if (a.high == 0) {
+        return (double)a.low;
+    }
+    const int shift = leading_zeros(a.high);
+    u128 lead = a.high, rest = a.low;
+    if (shift) {
+        lead = (a.high << shift) | (a.low >> (128 - shift));
+        rest = a.low << shift;
+    }
+    return ldexp((double)(lead | (rest != 0)), 128 - shift);
+}
+
+/* (n sum x^2 - (sum x)^2) / (n (n - 1)): the numerator is an exact integer that is never negative
+ * (Cauchy and Schwarz), and both are rounded once. */
+double saltus_statistics_variance(const saltus_statistics *s, size_t q)
+{
+    if (s->n < 2) {
+        return s->n ? 0.0 : (double)NAN;
+    }
+    const u128 n = (u128)s->n;
+    const u128 magnitude = s->sum[q] < 0 ? -(u128)s->sum[q] : (u128)s->sum[q];
+    const struct u256 a = multiply(n, s->square[q]), b = multiply(magnitude, magnitude);
+    const struct u256 difference = {.low = a.low - b.low,
+                                    .high = a.high - b.high - (a.low < b.low)};
+    return to_double(difference) / (double)(n * (n - 1));
+}
+
+saltus_status saltus_real_statistics_init(saltus_real_statistics *s, size_t width,
+                                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *s = (saltus_real_statistics){.width = width};
+    s->mean = saltus_calloc(width, sizeof *s->mean);
+    s->m2 = saltus_calloc(width, sizeof *s->m2);
+    s->min = saltus_calloc(width, sizeof *s->min);
+    s->max = saltus_calloc(width, sizeof *s->max);
+    if (!s->mean || !s->m2 || !s->min || !s->max) {
+        saltus_real_statistics_free(s);
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "no memory for statistics of %zu values", width);
+    }
+    for (size_t q = 0; q < width; ++q) {
+        s->min[q] = s->max[q] = (double)NAN;
+    }
+done:
+    return status;
+}
+
+void saltus_real_statistics_free(saltus_real_statistics *s)
+{
+    saltus_free(s->mean);
+    saltus_free(s->m2);
+    saltus_free(s->min);
+    saltus_free(s->max);
+    *s = (saltus_real_statistics){0};
+}
+
+void saltus_real_statistics_add(saltus_real_statistics *s, const double *x, int64_t n_samples)
+{
+    for (int64_t t = 0; t < n_samples; ++t, x += s->width) {
+        const double n = (double)++s->n;
+        for (size_t q = 0; q < s->width; ++q) {
+            const double delta = x[q] - s->mean[q];
+            s->mean[q] += delta / n;
+            s->m2[q] += delta * (x[q] - s->mean[q]);
+            s->min[q] = s->min[q] <= x[q] || isnan(x[q]) ? s->min[q] : x[q];
+            s->max[q] = s->max[q] >= x[q] || isnan(x[q]) ? s->max[q] : x[q];
+        }
+    }
+}
+
+double saltus_real_statistics_variance(const saltus_real_statistics *s, size_t q)
+{
+    if (s->n < 2) {
+        return s->n ? 0.0 : (double)NAN;
+    }
+    return s->m2[q] / (double)(s->n - 1);
+}

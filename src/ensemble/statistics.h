@@ -1,0 +1,61 @@
+/**
+ * Statistics of an ensemble at every (point, column), which are flattened to one index q below
+ * `width`.
+ *
+ * Counts are integers, so their sums are exact and the result does not depend on the order in which
+ * blocks are added or merged. Real values are reduced one trajectory after the other; their result
+ * does not depend on how the trajectories were cut into blocks.
+ */
+#ifndef SALTUS_ENSEMBLE_STATISTICS_H
+#define SALTUS_ENSEMBLE_STATISTICS_H
+
+#include "core/status.h"
+
+/** Exact sums of counts. */
+typedef struct saltus_statistics {
+    int64_t n; /**< samples added */
+    size_t width;
+    __int128 *sum;             /**< [width] */
+    unsigned __int128 *square; /**< [width] sums of squares */
+    int64_t *min, *max;        /**< [width] meaningless while n is 0 */
+} saltus_statistics;
+
+/** Start with no samples. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_statistics_init(saltus_statistics *s, size_t width,
+                                                       saltus_error *err);
+void saltus_statistics_free(saltus_statistics *s);
+
+/** Add x[sample][width]. SALTUS_E_NUMERIC when a sum of squares passes 128 bits; s is then only
+ * good for freeing. Vectorised while counts are below 2^31. */
+SALTUS_MUST_CHECK saltus_status saltus_statistics_add(saltus_statistics *s, const int64_t *x,
+                                                      int64_t n_samples, saltus_error *err);
+
+/** Whether `from` can be merged into s. SALTUS_E_NUMERIC when a sum would pass 128 bits. */
+SALTUS_MUST_CHECK saltus_status saltus_statistics_check(const saltus_statistics *s,
+                                                        const saltus_statistics *from,
+                                                        saltus_error *err);
+/** Add the samples of `from`, of the same width, which saltus_statistics_check has accepted. */
+void saltus_statistics_merge(saltus_statistics *s, const saltus_statistics *from);
+
+/** Mean; NaN without samples. */
+double saltus_statistics_mean(const saltus_statistics *s, size_t q);
+/** Sample variance (n - 1), free of cancellation; 0 for one sample, NaN without samples. */
+double saltus_statistics_variance(const saltus_statistics *s, size_t q);
+
+/** Running moments of real values, after Welford, Technometrics 4 (1962) 419. */
+typedef struct saltus_real_statistics {
+    int64_t n;
+    size_t width;
+    double *mean, *m2; /**< [width] m2: sum of squared deviations from the mean */
+    double *min, *max; /**< [width] NaN values are passed over */
+} saltus_real_statistics;
+
+SALTUS_MUST_CHECK saltus_status saltus_real_statistics_init(saltus_real_statistics *s, size_t width,
+                                                            saltus_error *err);
+void saltus_real_statistics_free(saltus_real_statistics *s);
+/** Add x[sample][width], one sample after the other. */
+void saltus_real_statistics_add(saltus_real_statistics *s, const double *x, int64_t n_samples);
+/** Sample variance (n - 1); 0 for one sample, NaN without samples. */
+double saltus_real_statistics_variance(const saltus_real_statistics *s, size_t q);
+
+#endif

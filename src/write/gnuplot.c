@@ -1,0 +1,194 @@
+#include "write/gnuplot.h"
+
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const struct format {
+    const char *ending, *terminal;
+    int font;
+} formats[] = {
+    {".svg",
+     "svg size 1000,560 fixed noenhanced font 'Helvetica,Arial,sans-serif,15' background '#ffffff'",
+     15},
+    {".png",
+     "pngcairo size 1600,896 noenhanced font 'sans,12' fontscale 1.75 linewidth 1.6 "
+     "background '#ffffff'",
+     12},
+    {".pdf", "pdfcairo size 18cm,10.1cm noenhanced font 'sans,11' linewidth 1.2", 11},
+};
+
+static const struct format *format_of(const char *figure)
+{
+    const char *dot = strrchr(figure, '.');
+    for (size_t i = 0; dot && i < sizeof formats / sizeof *formats; ++i) {
+        if (strcasecmp(dot, formats[i].ending) == 0) {
+            return &formats[i];
+        }
+    }
+    return NULL;
+}
+
+/* Between single quotes gnuplot expands neither backslashes nor backquotes nor macros; the quote
+ * itself is written twice. Control characters would end the line. */
+void saltus_gnuplot_quote(FILE *script, const char *text)
+{
+    (void)fputc('\'', script);
+    for (const char *c = text; *c; ++c) {
+        if (*c == '\'') {
+            (void)fputc('\'', script);
+        }
+        (void)fputc((unsigned char)*c < ' ' ? ' ' : *c, script);
+    }
+    (void)fputc('\'', script);
+}
+
+static bool has_control(const char *text)
+{
+    for (; *text; ++text) {
+        if ((unsigned char)*text < ' ') {
+            return true;
+        }
+    }
+    return false;
+}
+
+saltus_status saltus_gnuplot_check(const char *figure, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (!format_of(figure) || has_control(figure)) {
+        status = saltus_error_set(err, SALTUS_E_INVALID,
+                                  "%s: no figure format is known for this name", figure);
+        saltus_error_hint(err, "the ending chooses the format: .svg, .png or .pdf");
+    }
+    return status;
+}
+
+saltus_status saltus_gnuplot_begin(saltus_gnuplot *g, const char *figure, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const struct format *format = format_of(figure);
+    const size_t size = strlen(figure) + 40;
+    /* gnuplot takes an output that starts with a bar for a command. */
+    const char *here = figure[0] == '/' ? "" : "./";
+
+    *g = (saltus_gnuplot){.figure = figure, .font = format->font};
+    g->part = saltus_calloc(size, 1);
+    SALTUS_NEED(g->part);
+    (void)snprintf(g->part, size, "%s%s.%ld.part", here, figure, (long)getpid());
+    const int fd = open(g->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        const int problem = errno;
+        saltus_free(g->part);
+        g->part = NULL;
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be written: %s", figure, strerror(problem));
+    }
+    (void)close(fd);
+    g->script = tmpfile();
+    if (!g->script) {
+        SALTUS_FAIL(SALTUS_E_IO, "no temporary file: %s", strerror(errno));
+    }
+    (void)fprintf(g->script, "set encoding utf8\nset terminal %s\nset output ", format->terminal);
+    saltus_gnuplot_quote(g->script, g->part);
+    (void)fputc('\n', g->script);
+done:
+    return status;
+}
+
+/* gnuplot reads the script from its standard input, a file without a name, so that nothing is
+ * passed through a shell and it may stop reading whenever it likes. */
+static int spawn(FILE *script, int complaints, pid_t *child)
+{
+    static char name[] = "gnuplot", defaults[] = "-d";
+    char *const arguments[] = {name, defaults, NULL};
+    posix_spawn_file_actions_t actions;
+    int problem = posix_spawn_file_actions_init(&actions);
+    if (problem) {
+        return problem;
+    }
+    (void)posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    (void)posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
+    problem = posix_spawnp(child, name, &actions, NULL, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return problem;
+}
+
+/* The first line of what gnuplot said that is not the command with its marker. */
+static void first_complaint(FILE *complaints, char *text, size_t size)
+{
+    char line[300];
+    (void)snprintf(text, size, "no reason given");
+    rewind(complaints);
+    while (fgets(line, sizeof line, complaints)) {
+        const char *error = strstr(line, "line ");
+        if (error && strchr(error, ':')) {
+            (void)snprintf(text, size, "%.*s", (int)strcspn(error, "\n"), error);
+            return;
+        }
+    }
+}
+
+saltus_status saltus_gnuplot_run(saltus_gnuplot *g, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char reason[300];
+    int ended = 0, problem;
+    pid_t child;
+    struct stat st;
+    FILE *complaints = tmpfile();
+
+    (void)fputs("unset output\n", g->script);
+    if (!complaints || fflush(g->script) != 0 || ferror(g->script) ||
+        lseek(fileno(g->script), 0, SEEK_SET) != 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "no temporary file for a figure: %s", strerror(errno));
+    }
+    problem = spawn(g->script, fileno(complaints), &child);
+    if (problem == ENOENT) {
+        status = saltus_error_set(err, SALTUS_E_UNAVAILABLE,
+                                  "figures are drawn by gnuplot, which is not installed");
+        saltus_error_hint(err, "install it: apt install gnuplot-nox; or dnf, brew install gnuplot");
+        goto done;
+    }
+    if (problem) {
+        SALTUS_FAIL(SALTUS_E_IO, "gnuplot cannot be started: %s", strerror(problem));
+    }
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0 || stat(g->part, &st) != 0 ||
+        st.st_size == 0) {
+        first_complaint(complaints, reason, sizeof reason);
+        SALTUS_FAIL(SALTUS_E_IO, "%s: gnuplot failed: %s", g->figure, reason);
+    }
+    if (rename(g->part, g->figure) != 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be written: %s", g->figure, strerror(errno));
+    }
+    saltus_free(g->part);
+    g->part = NULL;
+done:
+    if (complaints) {
+        (void)fclose(complaints);
+    }
+    return status;
+}
+
+void saltus_gnuplot_end(saltus_gnuplot *g)
+{
+    if (g->script) {
+        (void)fclose(g->script);
+    }
+    if (g->part) {
+        (void)unlink(g->part);
+        saltus_free(g->part);
+    }
+    *g = (saltus_gnuplot){0};
+}

@@ -1,0 +1,82 @@
+/* A build without HDF5 keeps these functions, so that a program need not know. */
+#include "core/status.h"
+
+static saltus_status absent(saltus_error *err)
+{
+    const saltus_status status = saltus_error_set(
+        err, SALTUS_E_UNAVAILABLE, "result files are not in this build: HDF5 was not found");
+    saltus_error_hint(err,
+                      "install libhdf5-dev and zlib1g-dev, then build again with -Dhdf5=enabled");
+    return status;
+}
+
+saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
+                                    const saltus_run_options *run,
+                                    const saltus_hdf5_options *options, saltus_hdf5_sink **out,
+                                    saltus_error *err)
+{
+    (void)path;
+    (void)plan;
+    (void)run;
+    (void)options;
+    (void)out;
+    return absent(err);
+}
+
+const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink)
+{
+    (void)sink;
+    return NULL;
+}
+
+saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_report *report,
+                                     saltus_error *err)
+{
+    (void)sink;
+    (void)report;
+    return absent(err);
+}
+
+saltus_status saltus_results_open(const char *path, saltus_results **out, saltus_error *err)
+{
+    (void)path;
+    (void)out;
+    return absent(err);
+}
+
+void saltus_results_close(saltus_results *results)
+{
+    (void)results;
+}
+
+saltus_status saltus_results_print_stats(const saltus_results *results, FILE *out,
+                                         saltus_error *err)
+{
+    (void)results;
+    (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_print_summary(const saltus_results *results, FILE *out,
+                                           saltus_error *err)
+{
+    (void)results;
+    (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_print_csv(const saltus_results *results, FILE *out, saltus_error *err)
+{
+    (void)results;
+    (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_plot(const saltus_results *results, const char *figure,
+                                  const saltus_plot_options *options, saltus_error *err)
+{
+    (void)results;
+    (void)figure;
+    (void)options;
+    return absent(err);
+}

@@ -1,0 +1,187 @@
+#include "write/hdf5_common.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+/* The innermost entry knows most. Where the system reported an error, HDF5 has its text within its
+ * own. */
+static herr_t keep_innermost(unsigned n, const H5E_error2_t *entry, void *user)
+{
+    static const char mark[] = "error message = '";
+    saltus_h5_quiet *quiet = user;
+    const char *system = entry->desc ? strstr(entry->desc, mark) : NULL;
+    const char *from = system ? system + sizeof mark - 1 : entry->desc ? entry->desc : "";
+    const size_t length = system ? strcspn(from, "'") : strcspn(from, "\n");
+    (void)n;
+    (void)snprintf(quiet->cause, sizeof quiet->cause, "%.*s", (int)length, from);
+    return 1; /* stop */
+}
+
+/* HDF5 calls this where it would print. The next call to it would clear its record. */
+static herr_t keep_first(hid_t stack, void *user)
+{
+    saltus_h5_quiet *quiet = user;
+    if (quiet->cause[0] == '\0') {
+        (void)H5Ewalk2(stack, H5E_WALK_UPWARD, keep_innermost, quiet);
+    }
+    return 0;
+}
+
+void saltus_h5_quiet_begin(saltus_h5_quiet *quiet)
+{
+    *quiet = (saltus_h5_quiet){0};
+    (void)H5Eget_auto2(H5E_DEFAULT, &quiet->function, &quiet->data);
+    (void)H5Eset_auto2(H5E_DEFAULT, keep_first, quiet);
+}
+
+void saltus_h5_quiet_end(const saltus_h5_quiet *quiet)
+{
+    (void)H5Eset_auto2(H5E_DEFAULT, quiet->function, quiet->data);
+}
+
+const char *saltus_h5_cause(void)
+{
+    H5E_auto2_t function;
+    void *data;
+    if (H5Eget_auto2(H5E_DEFAULT, &function, &data) >= 0 && function == keep_first) {
+        const saltus_h5_quiet *quiet = data;
+        return quiet->cause[0] ? quiet->cause : "unknown cause";
+    }
+    return "unknown cause";
+}
+
+void saltus_h5_close_dataset(hid_t *id)
+{
+    if (*id >= 0) {
+        (void)H5Dclose(*id);
+    }
+    *id = H5I_INVALID_HID;
+}
+
+void saltus_h5_close_group(hid_t *id)
+{
+    if (*id >= 0) {
+        (void)H5Gclose(*id);
+    }
+    *id = H5I_INVALID_HID;
+}
+
+static hid_t text_type(void)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    if (type >= 0) {
+        (void)H5Tset_size(type, H5T_VARIABLE);
+        (void)H5Tset_cset(type, H5T_CSET_UTF8);
+    }
+    return type;
+}
+
+herr_t saltus_h5_set_number(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
+                            const void *value)
+{
+    hid_t attribute;
+    if (H5Aexists(object, name) > 0) {
+        attribute = H5Aopen(object, name, H5P_DEFAULT);
+    } else {
+        const hid_t space = H5Screate(H5S_SCALAR);
+        attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+        (void)H5Sclose(space);
+    }
+    if (attribute < 0) {
+        return -1;
+    }
+    const herr_t rc = H5Awrite(attribute, memory_type, value);
+    (void)H5Aclose(attribute);
+    return rc;
+}
+
+herr_t saltus_h5_set_text(hid_t object, const char *name, const char *text)
+{
+    const hid_t type = text_type();
+    const herr_t rc = saltus_h5_set_number(object, name, type, type, &text);
+    (void)H5Tclose(type);
+    return rc;
+}
+
+herr_t saltus_h5_set_int64(hid_t object, const char *name, int64_t value)
+{
+    return saltus_h5_set_number(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+char *saltus_h5_get_text(hid_t object, const char *name)
+{
+    char *text = NULL, *copy;
+    hid_t attribute = H5I_INVALID_HID;
+    const hid_t type = text_type();
+
+    if (H5Aexists(object, name) > 0) {
+        attribute = H5Aopen(object, name, H5P_DEFAULT);
+    }
+    if (attribute >= 0 && H5Aread(attribute, type, &text) < 0) {
+        text = NULL;
+    }
+    copy = saltus_strdup(text ? text : "");
+    if (text) {
+        (void)H5free_memory(text);
+    }
+    if (attribute >= 0) {
+        (void)H5Aclose(attribute);
+    }
+    (void)H5Tclose(type);
+    return copy;
+}
+
+void saltus_h5_get_number(hid_t object, const char *name, hid_t memory_type, void *value)
+{
+    if (H5Aexists(object, name) > 0) {
+        const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+        if (attribute >= 0) {
+            (void)H5Aread(attribute, memory_type, value);
+            (void)H5Aclose(attribute);
+        }
+    }
+}
+
+herr_t saltus_h5_write_names(hid_t parent, const char *name, const char *const *names, size_t n)
+{
+    const hsize_t shape[1] = {n};
+    const hid_t type = text_type();
+    hid_t set = saltus_h5_write_array(parent, name, type, type, 1, shape, n ? names : NULL);
+    const herr_t rc = set < 0 ? -1 : 0;
+    saltus_h5_close_dataset(&set);
+    (void)H5Tclose(type);
+    return rc;
+}
+
+hid_t saltus_h5_write_array(hid_t parent, const char *name, hid_t file_type, hid_t memory_type,
+                            int rank, const hsize_t *shape, const void *data)
+{
+    const hid_t space = H5Screate_simple(rank, shape, NULL);
+    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    if (!data) {
+        (void)H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY);
+        (void)H5Pset_fill_time(how, H5D_FILL_TIME_ALLOC);
+    }
+    hid_t set = H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    if (set >= 0 && data && H5Dwrite(set, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
+        saltus_h5_close_dataset(&set);
+    }
+    (void)H5Pclose(how);
+    (void)H5Sclose(space);
+    return set;
+}
+
+char *saltus_h5_escape(const char *name)
+{
+    char *escaped = saltus_calloc(3 * strlen(name) + 1, 1);
+    char *out = escaped;
+    for (const char *c = name; escaped && *c; ++c) {
+        if (*c == '%' || *c == '/' || (*c == '.' && c == name)) {
+            out += snprintf(out, 4, "%%%02X", (unsigned)(unsigned char)*c);
+        } else {
+            *out++ = *c;
+        }
+    }
+    return escaped;
+}

@@ -1,0 +1,50 @@
+/** What writing and reading result files share: small calls to HDF5, and its errors condensed. */
+#ifndef SALTUS_WRITE_HDF5_COMMON_H
+#define SALTUS_WRITE_HDF5_COMMON_H
+
+#include "core/status.h"
+
+#include <hdf5.h>
+
+/** HDF5 prints its errors unless told not to; these two stand around every use of it, so that a
+ * program that uses HDF5 itself keeps its own setting. The first failure in between is kept. */
+typedef struct saltus_h5_quiet {
+    H5E_auto2_t function;
+    void *data;
+    char cause[200];
+} saltus_h5_quiet;
+void saltus_h5_quiet_begin(saltus_h5_quiet *quiet);
+void saltus_h5_quiet_end(const saltus_h5_quiet *quiet);
+
+/** The cause of the first failure since saltus_h5_quiet_begin in a few words, such as "No space
+ * left on device". Valid until the end of quiet. */
+const char *saltus_h5_cause(void);
+
+/** Identifiers are >= 0 while open; these close and forget, and take what was never open. */
+void saltus_h5_close_dataset(hid_t *id);
+void saltus_h5_close_group(hid_t *id);
+
+/** Attributes; a negative result is a failure. */
+herr_t saltus_h5_set_text(hid_t object, const char *name, const char *text);
+herr_t saltus_h5_set_number(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
+                            const void *value);
+herr_t saltus_h5_set_int64(hid_t object, const char *name, int64_t value);
+
+/** Read an attribute; "" or the given value when there is none. The text is to be freed with
+ * saltus_free; NULL when memory ran out. */
+char *saltus_h5_get_text(hid_t object, const char *name);
+void saltus_h5_get_number(hid_t object, const char *name, hid_t memory_type, void *value);
+
+/** A one-dimensional data set of utf-8 strings. */
+herr_t saltus_h5_write_names(hid_t parent, const char *name, const char *const *names, size_t n);
+
+/** A data set of the given shape, written at once; data may be NULL: then its space in the file is
+ * allocated at once. Returns the open data set or a negative value. */
+hid_t saltus_h5_write_array(hid_t parent, const char *name, hid_t file_type, hid_t memory_type,
+                            int rank, const hsize_t *shape, const void *data);
+
+/** The group of a species under /histogram: '%' and '/' and a leading '.' stand as %25, %2F, %2E.
+ * To be freed with saltus_free; NULL when memory ran out. */
+char *saltus_h5_escape(const char *name);
+
+#endif

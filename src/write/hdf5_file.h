@@ -1,0 +1,87 @@
+/** The parts of a result file's writer: creating (hdf5_create.c), delivering (hdf5_sink.c), going
+ * over to 64 bits (hdf5_widen.c), statistics and closing (hdf5_close.c). */
+#ifndef SALTUS_WRITE_HDF5_FILE_H
+#define SALTUS_WRITE_HDF5_FILE_H
+
+#include "ensemble/histogram.h"
+#include "ensemble/statistics.h"
+#include "write/chunk.h"
+#include "write/hdf5_common.h"
+#include "write/hdf5_sink.h"
+
+#include <stdatomic.h>
+
+/** A data set [run][point][column] of 8-byte values in memory. */
+typedef struct saltus_h5_samples {
+    hid_t set;
+    int n_columns;
+    int value_size;    /**< in the file */
+    hid_t memory_type; /**< H5T_NATIVE_INT64 or H5T_NATIVE_DOUBLE */
+    hsize_t n_points;
+    hsize_t chunk_runs; /**< more than 1 only if a chunk holds all points of a run */
+    hsize_t chunk_points;
+    int level; /**< deflate's; 0: no filters */
+} saltus_h5_samples;
+
+/** The four data sets of one group of statistics, [point][column]. */
+typedef struct saltus_h5_moments {
+    hid_t mean, variance, min, max;
+} saltus_h5_moments;
+
+struct saltus_hdf5_sink {
+    saltus_sink sink;
+    char *path;
+    saltus_hdf5_layout layout; /**< its pointers are owned */
+    saltus_reserve reserve;
+    hid_t file;
+    saltus_h5_samples counts, observables; /**< set is invalid when not recorded */
+    hid_t final, final_observables, trajectories;
+    hid_t stats;
+    saltus_h5_moments count_moments, observable_moments;
+    _Atomic bool wide; /**< counts are 64 bits in the file */
+    bool broken;       /**< a write has failed: only closing is left */
+    int64_t rows;      /**< runs in the file */
+    saltus_statistics statistics;
+    saltus_real_statistics real_statistics;
+    saltus_histogram histogram;    /**< n_bins is 0 when not recorded */
+    double *scratch;               /**< [point][column] for writing statistics */
+    double last_flush, flush_cost; /**< seconds */
+};
+
+/** "FILE: writing failed: CAUSE", with what is safe as a hint; marks the sink broken. problem is
+ * an errno value, or 0 to ask HDF5. Returns SALTUS_E_IO. */
+saltus_status saltus_h5_fail(saltus_hdf5_sink *sink, int problem, saltus_error *err);
+
+/** Create file and data sets; the sink's layout is filled in. On failure nothing is left. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err);
+
+/** Create samples->set by that name, or nameless for NULL. Returns a negative value on failure. */
+int saltus_h5_create_samples(hid_t file, saltus_h5_samples *samples, const char *name);
+
+/** Chunks that hold n runs. */
+hsize_t saltus_h5_chunks(const saltus_h5_samples *samples, hsize_t n_runs);
+/** Encode chunk number c of values[run][point][column], counted from values' first run. Needs no
+ * HDF5: for any thread. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_encode(const saltus_h5_samples *samples,
+                                                 const void *values, hsize_t n_runs, hsize_t c,
+                                                 int value_size, saltus_chunk *out,
+                                                 saltus_error *err);
+/** Put an encoded chunk in place; row is a multiple of chunk_runs. */
+herr_t saltus_h5_put(const saltus_h5_samples *samples, hsize_t row, hsize_t c,
+                     const saltus_chunk *chunk);
+/** Set the number of runs. */
+herr_t saltus_h5_resize(const saltus_h5_samples *samples, hsize_t n_runs);
+
+/** Rewrite /counts with 64 bits. Readable as it was until the new one is whole. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_widen(saltus_hdf5_sink *sink, saltus_error *err);
+
+/** Write statistics and the number of runs as they stand. */
+herr_t saltus_h5_write_stats(saltus_hdf5_sink *sink);
+/** Free everything; the file is closed if it still is open, its failure ignored. */
+void saltus_h5_free(saltus_hdf5_sink *sink);
+
+/** See that the file can grow by so many bytes. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_reserve(saltus_hdf5_sink *sink, int64_t bytes,
+                                                  saltus_error *err);
+
+#endif

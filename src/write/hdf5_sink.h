@@ -1,0 +1,29 @@
+/** A result file while it is written. */
+#ifndef SALTUS_WRITE_HDF5_SINK_H
+#define SALTUS_WRITE_HDF5_SINK_H
+
+#include "core/status.h"
+#include "write/reserve.h"
+
+/** All that a result file says about a run. Strings and arrays are copied by the sink. */
+typedef struct saltus_hdf5_layout {
+    const char *model_name, *model_sha256;
+    const char *method, *device, *layout;
+    uint64_t seed;
+    int64_t first_trajectory, n_trajectories;
+    const double *times; /**< [n_points] */
+    int64_t n_points;
+    int n_counts, n_observables;
+    const char *const *count_names;
+    const char *const *observable_names;
+    saltus_hdf5_options options;
+    saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
+    int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */
+} saltus_hdf5_layout;
+
+/** saltus_hdf5_sink_open without a plan. */
+SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_create(const char *path,
+                                                        const saltus_hdf5_layout *layout,
+                                                        saltus_hdf5_sink **out, saltus_error *err);
+
+#endif

@@ -1,0 +1,54 @@
+/** A figure while it is put together: choosing what to draw (plot.c), and its panels
+ * (plot_panels.c). */
+#ifndef SALTUS_WRITE_PLOT_H
+#define SALTUS_WRITE_PLOT_H
+
+#include "write/gnuplot.h"
+#include "write/plot_data.h"
+
+enum {
+    MAX_NAMED = 64, /* series that may be asked for by name */
+    SALTUS_HEAT_COLUMNS = 360
+};
+
+typedef struct saltus_plot {
+    const saltus_results *r;
+    saltus_gnuplot gnuplot;
+    int n;
+    int columns[MAX_NAMED];        /**< species, then observables */
+    int64_t point;                 /**< of a histogram */
+    int64_t n_runs;                /**< sample trajectories */
+    double *mean, *sd, *min, *max; /**< [point][chosen] */
+    double *runs;                  /**< [run][point][chosen] or NULL */
+    double low, high;              /**< of the axis of values */
+    bool bands, lines;             /**< what a panel over time shows */
+} saltus_plot;
+
+/** A panel's place on the page, from 0 to 1. */
+struct place {
+    double left, right, bottom, top;
+};
+
+const char *saltus_column_name(const saltus_results *r, int column);
+
+/** Begin and end the page. */
+void saltus_plot_begin(saltus_plot *p, const char *title);
+void saltus_plot_end(saltus_plot *p);
+
+/** Set the axis of values by the bands and lines to be shown, and widen it to a distribution. */
+void saltus_plot_find_range(saltus_plot *p);
+void saltus_plot_include(saltus_plot *p, const saltus_distribution *d);
+
+/** Points for a heat map's columns, at equal distances in time; returns how many. */
+int64_t saltus_heat_points(const saltus_plot *p, int64_t points[SALTUS_HEAT_COLUMNS]);
+
+/** Bands and lines over time. */
+void saltus_plot_series(saltus_plot *p, struct place at);
+/** The distribution of series k over time; with a scale of colours, and an axis of time. */
+void saltus_plot_heat(saltus_plot *p, int k, const saltus_distribution *d, struct place at,
+                      bool scale, bool time);
+/** Distributions of all series at one time: for a panel of their own, or beside one over time. */
+void saltus_plot_upright(saltus_plot *p, const saltus_distribution *d, struct place at);
+void saltus_plot_sideways(saltus_plot *p, const saltus_distribution *d, struct place at);
+
+#endif

@@ -1,0 +1,415 @@
+#include "write/plot.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LINE_POINTS = 1200 }; /* along a curve */
+
+/* Okabe and Ito's colours, which colour-blind people can tell apart. */
+static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                      "#E69F00", "#56B4E9", "#444444"};
+enum { N_COLOURS = sizeof colours / sizeof *colours };
+
+const char *saltus_column_name(const saltus_results *r, int column)
+{
+    return column < r->n_counts ? r->count_names[column]
+                                : r->observable_names[column - r->n_counts];
+}
+
+/* The axis of values starts at 0 unless all that is shown lies far from it. */
+void saltus_plot_find_range(saltus_plot *p)
+{
+    const int64_t n = p->r->n_points * p->n;
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n && p->bands; ++i) {
+        low = fmin(low, fmax(p->mean[i] - p->sd[i], p->min[i]));
+        high = fmax(high, fmin(p->mean[i] + p->sd[i], p->max[i]));
+    }
+    for (int64_t i = 0; i < n * p->n_runs && p->runs; ++i) {
+        low = fmin(low, p->runs[i]);
+        high = fmax(high, p->runs[i]);
+    }
+    if (!(low <= high)) {
+        low = high = 0;
+    }
+    const double margin = high > low ? 0.04 * (high - low) : 1;
+    p->high = high + margin;
+    p->low = low >= 0 && low < 0.6 * high ? 0 : low - margin;
+    p->low = low >= 0 && p->low < 0 ? 0 : p->low;
+}
+
+static void style(FILE *out)
+{
+    (void)fputs("set border 3 lc rgb '#707070' lw 1\n"
+                "set tics nomirror out scale 0.6 tc rgb '#404040'\n"
+                "set grid lc rgb '#e4e4e4' lt 1 lw 0.8\n"
+                "set style fill solid noborder\n"
+                "set palette defined (0 '#ffffff', 0.08 '#e6f0f8', 0.25 '#a9cfe6', 0.5 '#4f9bcb', "
+                "0.75 '#1763a6', 1 '#08285c')\n"
+                "unset key\n",
+                out);
+}
+
+static void place(FILE *out, struct place at)
+{
+    (void)fprintf(out,
+                  "set lmargin at screen %g\nset rmargin at screen %g\n"
+                  "set bmargin at screen %g\nset tmargin at screen %g\n",
+                  at.left, at.right, at.bottom, at.top);
+}
+
+static void label(FILE *out, const char *command, const char *text, const char *rest)
+{
+    (void)fprintf(out, "%s ", command);
+    saltus_gnuplot_quote(out, text);
+    (void)fprintf(out, " %s\n", rest);
+}
+
+/* The model on the left, what was run on the right. */
+static void head(saltus_plot *p, const char *title, struct place at)
+{
+    char text[160], where[160];
+    (void)snprintf(text, sizeof text, "%lld trajector%s, %s method%s", (long long)p->r->runs,
+                   p->r->runs == 1 ? "y" : "ies", p->r->method,
+                   p->r->complete ? "" : " (incomplete)");
+    (void)snprintf(where, sizeof where, "at screen %g,0.955 left font ',%d' tc rgb '#202020'",
+                   at.left, p->gnuplot.font + p->gnuplot.font / 4);
+    label(p->gnuplot.script, "set label 101", title ? title : p->r->model, where);
+    (void)snprintf(where, sizeof where, "at screen %g,0.955 right tc rgb '#707070'", at.right);
+    label(p->gnuplot.script, "set label 102", text, where);
+}
+
+static void time_axis(const saltus_plot *p, bool shown)
+{
+    FILE *out = p->gnuplot.script;
+    const double first = p->r->times[0], last = p->r->times[p->r->n_points - 1];
+    (void)fprintf(out, "set xrange [%.17g:%.17g]\n", first, last > first ? last : first + 1);
+    (void)fputs(shown ? "set xlabel 'time' tc rgb '#404040'\nset format x\n"
+                      : "unset xlabel\nset format x ''\n",
+                out);
+}
+
+/* What the axis counts; with the name of series k if the panel has no other. */
+static void value_axis(const saltus_plot *p, int k, const char *axis, bool named)
+{
+    char text[300], command[32];
+    const bool species = p->columns[k] < p->r->n_counts;
+    (void)snprintf(command, sizeof command, "set %slabel", axis);
+    (void)snprintf(text, sizeof text, "%s", species ? "molecules" : "value");
+    if (named) {
+        (void)snprintf(text, sizeof text, "%.200s%s", saltus_column_name(p->r, p->columns[k]),
+                       species ? " (molecules)" : "");
+    }
+    label(p->gnuplot.script, command, text, "tc rgb '#404040'");
+}
+
+/* A key in one row above the panel, outside it. */
+static void key(const saltus_plot *p, struct place at)
+{
+    if (p->n > 1) {
+        (void)fprintf(p->gnuplot.script,
+                      "set key at screen %g,%g left top horizontal samplen 1.4 spacing 1.1 "
+                      "width 1 tc rgb '#202020' maxrows %d\n",
+                      at.left - 0.01, at.top + 0.07, p->n > 8 ? 2 : 1);
+    }
+}
+
+/* End a plot command with the entries of the key. */
+static void key_entries(const saltus_plot *p, const char *with)
+{
+    FILE *out = p->gnuplot.script;
+    for (int k = 0; k < p->n && p->n > 1; ++k) {
+        (void)fprintf(out, "keyentry with %s rgb '%s' title ", with, colours[k % N_COLOURS]);
+        saltus_gnuplot_quote(out, saltus_column_name(p->r, p->columns[k]));
+        (void)fputs(", ", out);
+    }
+    (void)fputs("NaN notitle\n", out);
+}
+
+static int64_t stride_of(const saltus_plot *p)
+{
+    return (p->r->n_points + LINE_POINTS - 1) / LINE_POINTS;
+}
+
+/* Every stride-th point, and the last. */
+static int64_t next_point(const saltus_plot *p, int64_t i)
+{
+    const int64_t last = p->r->n_points - 1, next = i + stride_of(p);
+    return i == last || next < last ? next : last;
+}
+
+static void band_data(const saltus_plot *p, int k)
+{
+    (void)fprintf(p->gnuplot.script, "$band%d << SALTUS_END\n", k);
+    for (int64_t i = 0; i < p->r->n_points; i = next_point(p, i)) {
+        const int64_t q = i * p->n + k;
+        const double low = p->mean[q] - p->sd[q], high = p->mean[q] + p->sd[q];
+        (void)fprintf(p->gnuplot.script, "%.17g %.9g %.9g %.9g\n", p->r->times[i], p->mean[q],
+                      low < p->low ? p->low : low, high);
+    }
+    (void)fputs("SALTUS_END\n", p->gnuplot.script);
+}
+
+static void run_data(const saltus_plot *p, int k)
+{
+    (void)fprintf(p->gnuplot.script, "$runs%d << SALTUS_END\n", k);
+    for (int64_t run = 0; run < p->n_runs; ++run) {
+        for (int64_t i = 0; i < p->r->n_points; i = next_point(p, i)) {
+            (void)fprintf(p->gnuplot.script, "%.17g %.9g\n", p->r->times[i],
+                          p->runs[(run * p->r->n_points + i) * p->n + k]);
+        }
+        (void)fputc('\n', p->gnuplot.script);
+    }
+    (void)fputs("SALTUS_END\n", p->gnuplot.script);
+}
+
+void saltus_plot_series(saltus_plot *p, struct place at)
+{
+    FILE *out = p->gnuplot.script;
+    const bool lines = p->lines && p->runs && p->n_runs > 0;
+    const int64_t many = p->n_runs * p->n;
+    const char *faint = p->bands ? "a8" : many > 40 ? "a0" : many > 8 ? "60" : "00";
+
+    for (int k = 0; k < p->n; ++k) {
+        if (p->bands) {
+            band_data(p, k);
+        }
+        if (lines) {
+            run_data(p, k);
+        }
+    }
+    place(out, at);
+    time_axis(p, true);
+    value_axis(p, 0, "y", p->n == 1);
+    key(p, at);
+    (void)fprintf(out, "set yrange [%.9g:%.9g]\nplot ", p->low, p->high);
+    for (int k = 0; k < p->n && p->bands; ++k) {
+        (void)fprintf(out, "$band%d using 1:3:4 with filledcurves fc rgb '#c8%s' notitle, ", k,
+                      colours[k % N_COLOURS] + 1);
+    }
+    for (int k = 0; k < p->n && lines; ++k) {
+        (void)fprintf(out, "$runs%d using 1:2 with lines lw 1 lc rgb '#%s%s' notitle, ", k, faint,
+                      colours[k % N_COLOURS] + 1);
+    }
+    for (int k = 0; k < p->n && p->bands; ++k) {
+        (void)fprintf(out, "$band%d using 1:2 with lines lw 2.6 lc rgb '%s' notitle, ", k,
+                      colours[k % N_COLOURS]);
+    }
+    key_entries(p, "lines lw 2.6 lc");
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Distributions
+ */
+
+void saltus_plot_include(saltus_plot *p, const saltus_distribution *d)
+{
+    if (!(p->low < p->high)) {
+        saltus_plot_find_range(p);
+    }
+    for (int64_t b = 0; b < d->n_bins; ++b) {
+        bool used = false;
+        for (int64_t i = 0; i < d->n_points; ++i) {
+            used |= d->counts[i * d->n_bins + b] > 0;
+        }
+        if (used) {
+            p->low = fmin(p->low, d->edges[b]);
+            p->high = fmax(p->high, d->edges[b + 1]);
+        }
+    }
+    p->low = p->low > 0 && p->low < 0.6 * p->high ? 0 : p->low;
+}
+
+int64_t saltus_heat_points(const saltus_plot *p, int64_t points[SALTUS_HEAT_COLUMNS])
+{
+    const saltus_results *r = p->r;
+    const int64_t n = r->n_points < SALTUS_HEAT_COLUMNS ? r->n_points : SALTUS_HEAT_COLUMNS;
+    const double first = r->times[0], last = r->times[r->n_points - 1];
+    for (int64_t i = 0; i < n; ++i) {
+        points[i] = saltus_nearest_point(
+            r, n > 1 ? first + (last - first) * (double)i / (double)(n - 1) : first);
+    }
+    return n;
+}
+
+/* Colours span what most columns reach: the first ones, where all runs still are in one bin, would
+ * leave the rest pale. */
+static double scale_top(const saltus_distribution *d)
+{
+    double tops[SALTUS_HEAT_COLUMNS];
+    for (int64_t i = 0; i < d->n_points; ++i) {
+        uint64_t total = 0, top = 0;
+        for (int64_t b = 0; b < d->n_bins; ++b) {
+            const uint64_t n = d->counts[i * d->n_bins + b];
+            total += n;
+            top = n > top ? n : top;
+        }
+        tops[i] = total ? (double)top / (double)total : 0;
+        for (int64_t j = i; j > 0 && tops[j] < tops[j - 1]; --j) {
+            const double swap = tops[j];
+            tops[j] = tops[j - 1];
+            tops[j - 1] = swap;
+        }
+    }
+    const double top = 1.15 * tops[d->n_points / 2];
+    return top < 1 ? top : 1;
+}
+
+static void heat_data(const saltus_plot *p, int k, const saltus_distribution *d)
+{
+    FILE *out = p->gnuplot.script;
+    const double first = p->r->times[0], last = p->r->times[p->r->n_points - 1];
+    const double step = d->n_points > 1 ? (last - first) / (double)(d->n_points - 1) : 1;
+    (void)fprintf(out, "$heat%d << SALTUS_END\n", k);
+    for (int64_t i = 0; i < d->n_points; ++i) {
+        uint64_t total = 0;
+        for (int64_t b = 0; b < d->n_bins; ++b) {
+            total += d->counts[i * d->n_bins + b];
+        }
+        for (int64_t b = 0; b < d->n_bins; ++b) {
+            (void)fprintf(out, "%.9g %.9g %.4g\n", first + step * (double)i,
+                          (d->edges[b] + d->edges[b + 1]) / 2,
+                          total ? (double)d->counts[i * d->n_bins + b] / (double)total : 0);
+        }
+    }
+    (void)fputs("SALTUS_END\n", out);
+}
+
+void saltus_plot_heat(saltus_plot *p, int k, const saltus_distribution *d, struct place at,
+                      bool scale, bool time)
+{
+    FILE *out = p->gnuplot.script;
+    heat_data(p, k, d);
+    place(out, at);
+    time_axis(p, time);
+    value_axis(p, k, "y", true);
+    if (!(p->low < p->high) || p->n > 1) {
+        p->low = p->high = 0;
+        saltus_plot_include(p, d);
+    }
+    (void)fprintf(out, "set yrange [%.9g:%.9g]\nset cbrange [0:%.6g]\n", p->low, p->high,
+                  scale_top(d));
+    if (scale) {
+        (void)fprintf(out,
+                      "set colorbox user origin %g,%g size 0.014,%g noborder\n"
+                      "set cblabel 'share of runs' tc rgb '#404040'\n"
+                      "set cbtics scale 0.4\n",
+                      at.right + 0.015, at.bottom, at.top - at.bottom);
+    } else {
+        (void)fputs("unset colorbox\n", out);
+    }
+    (void)fprintf(out,
+                  "set grid front lc rgb '#d8e4e4e4'\n"
+                  "plot $heat%d using 1:2:3 with image pixels notitle\n"
+                  "set grid back lc rgb '#e4e4e4'\n",
+                  k);
+}
+
+/* Share of runs per molecule in a bin. */
+static double height_of(const saltus_distribution *d, double total, int64_t b)
+{
+    return total > 0 ? (double)d->counts[b] / (total * (d->edges[b + 1] - d->edges[b])) : 0;
+}
+
+/* The outline of the bars, from nothing to nothing; sideways it is lying, and as wide as the panel,
+ * because there only shapes count. Returns the greatest height. */
+static double outline(const saltus_plot *p, int k, const saltus_distribution *d, bool sideways)
+{
+    FILE *out = p->gnuplot.script;
+    double total = 0, top = 0, last = 0;
+    for (int64_t b = 0; b < d->n_bins; ++b) {
+        total += (double)d->counts[b];
+    }
+    for (int64_t b = 0; b < d->n_bins; ++b) {
+        top = fmax(top, height_of(d, total, b));
+    }
+    const double scale = sideways && top > 0 ? 1 / top : 1;
+    (void)fprintf(out, "$bars%d << SALTUS_END\n", k);
+    for (int64_t b = 0; b <= d->n_bins; ++b) {
+        const double next = b < d->n_bins ? scale * height_of(d, total, b) : 0;
+        if (sideways) {
+            (void)fprintf(out, "%.9g %.9g\n%.9g %.9g\n", last, d->edges[b], next, d->edges[b]);
+        } else {
+            (void)fprintf(out, "%.9g %.9g\n%.9g %.9g\n", d->edges[b], last, d->edges[b], next);
+        }
+        last = next;
+    }
+    (void)fputs("SALTUS_END\n", out);
+    return top;
+}
+
+static void plot_bars(const saltus_plot *p)
+{
+    FILE *out = p->gnuplot.script;
+    (void)fputs("plot ", out);
+    for (int k = 0; k < p->n; ++k) {
+        const char *colour = colours[k % N_COLOURS];
+        (void)fprintf(out,
+                      "$bars%d using 1:2 with filledcurves closed fc rgb '#%s%s' notitle, "
+                      "$bars%d using 1:2 with lines lw 1.6 lc rgb '%s' notitle, ",
+                      k, p->n > 1 ? "b0" : "90", colour + 1, k, colour);
+    }
+}
+
+void saltus_plot_upright(saltus_plot *p, const saltus_distribution *d, struct place at)
+{
+    FILE *out = p->gnuplot.script;
+    char text[64];
+    double low = INFINITY, high = -INFINITY, top = 0;
+    for (int k = 0; k < p->n; ++k) {
+        top = fmax(top, outline(p, k, &d[k], false));
+        for (int64_t b = 0; b < d[k].n_bins; ++b) {
+            if (d[k].counts[b] > 0) {
+                low = fmin(low, d[k].edges[b]);
+                high = fmax(high, d[k].edges[b + 1]);
+            }
+        }
+    }
+    low = low < 0.6 * high ? fmin(low, 0) : low;
+    place(out, at);
+    key(p, at);
+    (void)snprintf(text, sizeof text, "probability per molecule at time %.6g",
+                   p->r->times[p->point]);
+    label(out, "set ylabel", text, "tc rgb '#404040'");
+    value_axis(p, 0, "x", p->n == 1);
+    (void)fprintf(out, "set xrange [%.9g:%.9g]\nset yrange [0:%.9g]\n", low,
+                  high > low ? high : low + 1, top > 0 ? 1.06 * top : 1);
+    plot_bars(p);
+    key_entries(p, "lines lw 2.6 lc");
+}
+
+void saltus_plot_sideways(saltus_plot *p, const saltus_distribution *d, struct place at)
+{
+    FILE *out = p->gnuplot.script;
+    char text[64];
+    for (int k = 0; k < p->n; ++k) {
+        (void)outline(p, k, &d[k], true);
+    }
+    place(out, at);
+    (void)snprintf(text, sizeof text, "distribution at time %.6g", p->r->times[p->point]);
+    label(out, "set xlabel", text, "tc rgb '#404040' offset 0,-1.1");
+    (void)fprintf(out,
+                  "unset label 101\nunset label 102\nunset key\nunset ylabel\n"
+                  "set format x ''\nset format y ''\nset border 2\nunset xtics\n"
+                  "set ytics scale 0\nset xrange [0:1.06]\nset yrange [%.9g:%.9g]\n",
+                  p->low, p->high);
+    plot_bars(p);
+    (void)fputs("NaN notitle\n", out);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The page
+ */
+
+void saltus_plot_begin(saltus_plot *p, const char *title)
+{
+    const struct place page = {0.085, 0.975, 0, 1};
+    style(p->gnuplot.script);
+    (void)fputs("set multiplot\n", p->gnuplot.script);
+    head(p, title, page);
+}
+
+void saltus_plot_end(saltus_plot *p)
+{
+    (void)fputs("unset multiplot\n", p->gnuplot.script);
+}

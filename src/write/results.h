@@ -1,0 +1,61 @@
+/** A result file opened for reading, as printing and plotting see it: without HDF5. */
+#ifndef SALTUS_WRITE_RESULTS_H
+#define SALTUS_WRITE_RESULTS_H
+
+#include "core/status.h"
+
+struct saltus_results {
+    char *path;
+    int64_t file; /**< HDF5's identifier */
+    char *model, *method, *device, *started, *version;
+    int64_t runs;      /**< trajectories in the file */
+    int64_t requested; /**< 0 when unknown */
+    int64_t events;
+    double seconds;
+    bool complete;
+    int64_t stats_runs; /**< trajectories that /stats speaks of */
+    int64_t n_points;
+    double *times;
+    int n_counts, n_observables;
+    char **count_names, **observable_names;
+    bool has_counts, has_observables; /**< every sample was kept */
+    bool has_final, has_histogram;
+    int64_t chunk_runs; /**< a good number of runs to read at once */
+};
+
+/** Which moment of the ensemble. */
+typedef enum saltus_moment {
+    SALTUS_MOMENT_MEAN,
+    SALTUS_MOMENT_VARIANCE,
+    SALTUS_MOMENT_MIN,
+    SALTUS_MOMENT_MAX
+} saltus_moment;
+
+/** A box of samples: runs and points. */
+typedef struct saltus_box {
+    int64_t run, n_runs, point, n_points;
+} saltus_box;
+
+/** Numbers of the trajectories run .. run + n. SALTUS_E_IO, as all of these. */
+SALTUS_MUST_CHECK saltus_status saltus_results_numbers(const saltus_results *r, int64_t run,
+                                                       int64_t n, int64_t *out, saltus_error *err);
+/** Samples as out[run][point][species]; only if has_counts. */
+SALTUS_MUST_CHECK saltus_status saltus_results_counts(const saltus_results *r, saltus_box box,
+                                                      int64_t *out, saltus_error *err);
+/** Samples as out[run][point][observable]; only if has_observables. */
+SALTUS_MUST_CHECK saltus_status saltus_results_observables(const saltus_results *r, saltus_box box,
+                                                           double *out, saltus_error *err);
+/** Last samples as out[run][species]; only if has_final. */
+SALTUS_MUST_CHECK saltus_status saltus_results_final(const saltus_results *r, int64_t run,
+                                                     int64_t n, int64_t *out, saltus_error *err);
+/** A moment of the species, or of the observables, as out[point][column]. */
+SALTUS_MUST_CHECK saltus_status saltus_results_moment(const saltus_results *r, bool observables,
+                                                      saltus_moment moment, double *out,
+                                                      saltus_error *err);
+/** A recorded histogram: edges[bin + 1] and counts[point][bin], to be freed with saltus_free; only
+ * if has_histogram. */
+SALTUS_MUST_CHECK saltus_status saltus_results_histogram(const saltus_results *r, int species,
+                                                         int64_t *n_bins, double **edges,
+                                                         uint64_t **counts, saltus_error *err);
+
+#endif

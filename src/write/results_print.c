@@ -1,0 +1,379 @@
+#include "write/results.h"
+
+#include "core/memory.h"
+#include "write/numbers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUMMARY_ROWS = 20, READ_VALUES = 1 << 20 };
+
+static saltus_status check_written(FILE *out, saltus_error *err)
+{
+    if (fflush(out) != 0 || ferror(out)) {
+        return saltus_error_set(err, SALTUS_E_IO, "writing the output failed: %s", strerror(errno));
+    }
+    return SALTUS_OK;
+}
+
+/* A comma, and one field, in quotes where CSV needs them (RFC 4180). */
+static void put_name(FILE *out, const char *name, const char *suffix)
+{
+    (void)fputc(',', out);
+    if (!strpbrk(name, ",\"\r\n")) {
+        (void)fprintf(out, "%s%s", name, suffix);
+        return;
+    }
+    (void)fputc('"', out);
+    for (const char *c = name; *c; ++c) {
+        if (*c == '"') {
+            (void)fputc('"', out);
+        }
+        (void)fputc(*c, out);
+    }
+    (void)fprintf(out, "%s\"", suffix);
+}
+
+static void put_names(const saltus_results *r, FILE *out, const char *suffix)
+{
+    for (int c = 0; c < r->n_counts; ++c) {
+        put_name(out, r->count_names[c], suffix);
+    }
+    for (int o = 0; o < r->n_observables; ++o) {
+        put_name(out, r->observable_names[o], suffix);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Statistics
+ */
+
+/* One moment of species and observables, [point][column]. */
+struct moments {
+    double *counts, *observables;
+};
+
+static saltus_status load(const saltus_results *r, saltus_moment moment, struct moments *m,
+                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    m->counts = saltus_calloc((size_t)r->n_points, (size_t)r->n_counts * sizeof(double));
+    m->observables = saltus_calloc((size_t)r->n_points, (size_t)r->n_observables * sizeof(double));
+    SALTUS_NEED(m->counts);
+    SALTUS_NEED(m->observables);
+    SALTUS_TRY(saltus_results_moment(r, false, moment, m->counts, err));
+    SALTUS_TRY(saltus_results_moment(r, true, moment, m->observables, err));
+done:
+    return status;
+}
+
+static void unload(struct moments *m)
+{
+    saltus_free(m->counts);
+    saltus_free(m->observables);
+}
+
+/* Column c counts species first, then observables. */
+static double moment_at(const saltus_results *r, const struct moments *m, int64_t point, int c)
+{
+    return c < r->n_counts ? m->counts[point * r->n_counts + c]
+                           : m->observables[point * r->n_observables + c - r->n_counts];
+}
+
+static saltus_status check_stats(const saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (r->stats_runs < 1) {
+        status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no statistics yet", r->path);
+        saltus_error_hint(err, "the run was stopped before its first trajectories were written");
+    }
+    return status;
+}
+
+saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    struct moments mean = {0}, variance = {0};
+    const int n = r->n_counts + r->n_observables;
+    char text[32];
+    locale_t saved;
+    const locale_t plain = saltus_plain_numbers(&saved);
+
+    SALTUS_TRY(check_stats(r, err));
+    SALTUS_TRY(load(r, SALTUS_MOMENT_MEAN, &mean, err));
+    SALTUS_TRY(load(r, SALTUS_MOMENT_VARIANCE, &variance, err));
+    (void)fputs("time", out);
+    put_names(r, out, "-mean");
+    put_names(r, out, "-sd");
+    for (int64_t p = 0; p < r->n_points; ++p) {
+        saltus_shortest(r->times[p], text, sizeof text);
+        (void)fprintf(out, "\n%s", text);
+        for (int c = 0; c < 2 * n; ++c) {
+            saltus_shortest(c < n ? moment_at(r, &mean, p, c)
+                                  : sqrt(moment_at(r, &variance, p, c - n)),
+                            text, sizeof text);
+            (void)fprintf(out, ",%s", text);
+        }
+    }
+    (void)fputc('\n', out);
+    status = check_written(out, err);
+done:
+    unload(&mean);
+    unload(&variance);
+    saltus_usual_numbers(plain, saved);
+    return status;
+}
+
+/* Columns that a terminal needs: code points of utf-8. */
+static int width_of(const char *text)
+{
+    int n = 0;
+    for (; *text; ++text) {
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+static void print_head(const saltus_results *r, FILE *out)
+{
+    (void)fprintf(out, "%s: %lld trajector%s, %s on %s", *r->model ? r->model : "model",
+                  (long long)r->runs, r->runs == 1 ? "y" : "ies", r->method, r->device);
+    if (r->events > 0) {
+        (void)fprintf(out, ", %.4g events", (double)r->events);
+    }
+    if (r->seconds > 0) {
+        (void)fprintf(out, ", %.3g s", r->seconds);
+    }
+    (void)fputc('\n', out);
+    if (!r->complete) {
+        (void)fprintf(out, "incomplete: %lld of %lld trajectories", (long long)r->runs,
+                      (long long)r->requested);
+        if (r->stats_runs != r->runs) {
+            (void)fprintf(out, "; statistics of the first %lld", (long long)r->stats_runs);
+        }
+        (void)fputc('\n', out);
+    }
+}
+
+saltus_status saltus_results_print_summary(const saltus_results *r, FILE *out, saltus_error *err)
+{
+    static const char *const titles[4] = {"mean", "sd", "min", "max"};
+    static const saltus_moment moments[4] = {SALTUS_MOMENT_MEAN, SALTUS_MOMENT_VARIANCE,
+                                             SALTUS_MOMENT_MIN, SALTUS_MOMENT_MAX};
+    saltus_status status = SALTUS_OK;
+    struct moments m[4] = {{0}};
+    const int n = r->n_counts + r->n_observables;
+    const int rows = n > SUMMARY_ROWS + 1 ? SUMMARY_ROWS : n;
+    int width = 4;
+    locale_t saved;
+    const locale_t plain = saltus_plain_numbers(&saved);
+
+    print_head(r, out);
+    SALTUS_TRY(check_stats(r, err));
+    for (int i = 0; i < 4; ++i) {
+        SALTUS_TRY(load(r, moments[i], &m[i], err));
+    }
+    for (int c = 0; c < rows; ++c) {
+        const int w =
+            width_of(c < r->n_counts ? r->count_names[c] : r->observable_names[c - r->n_counts]);
+        width = w > width ? w : width;
+    }
+    (void)fprintf(out, "at time %.6g:\n  %-*s", r->times[r->n_points - 1], width, "");
+    for (int i = 0; i < 4; ++i) {
+        (void)fprintf(out, "  %12s", titles[i]);
+    }
+    for (int c = 0; c < rows; ++c) {
+        const char *name =
+            c < r->n_counts ? r->count_names[c] : r->observable_names[c - r->n_counts];
+        (void)fprintf(out, "\n  %s%*s", name, width - width_of(name), "");
+        for (int i = 0; i < 4; ++i) {
+            const double x = moment_at(r, &m[i], r->n_points - 1, c);
+            (void)fprintf(out, "  %12.*g", i < 2 ? 6 : 12, i == 1 ? sqrt(x) : x);
+        }
+    }
+    (void)fputc('\n', out);
+    if (rows < n) {
+        (void)fprintf(out, "  … and %d more\n", n - rows);
+    }
+    status = check_written(out, err);
+done:
+    for (int i = 0; i < 4; ++i) {
+        unload(&m[i]);
+    }
+    saltus_usual_numbers(plain, saved);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Trajectories
+ */
+
+/* Text on its way to a file; fwrite for every number would take most of the time. */
+struct buffer {
+    FILE *out;
+    size_t used;
+    char text[1 << 16];
+};
+
+static void put_text(struct buffer *b, const char *text, size_t n)
+{
+    if (n > sizeof b->text - b->used) {
+        (void)fwrite(b->text, 1, b->used, b->out);
+        b->used = 0;
+    }
+    if (n > sizeof b->text) {
+        (void)fwrite(text, 1, n, b->out);
+        return;
+    }
+    memcpy(b->text + b->used, text, n);
+    b->used += n;
+}
+
+static void put_integer(struct buffer *b, int64_t x)
+{
+    char digits[24];
+    char *c = digits + sizeof digits;
+    uint64_t rest = x < 0 ? -(uint64_t)x : (uint64_t)x;
+    do {
+        *--c = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (x < 0) {
+        *--c = '-';
+    }
+    put_text(b, c, (size_t)(digits + sizeof digits - c));
+}
+
+/* What is read at once. */
+struct piece {
+    int64_t *numbers;    /* [run] */
+    int64_t *counts;     /* [run][point][species] */
+    double *observables; /* [run][point][observable] */
+    char (*times)[32];   /* [point], with a comma on both sides; of all points */
+};
+
+static void put_piece(const saltus_results *r, struct buffer *b, const struct piece *piece,
+                      saltus_box box)
+{
+    const int64_t *x = piece->counts;
+    const double *y = piece->observables;
+    char text[32];
+    for (int64_t i = 0; i < box.n_runs; ++i) {
+        for (int64_t p = 0; p < box.n_points; ++p) {
+            const char *time = piece->times[box.point + p];
+            put_integer(b, piece->numbers[i]);
+            put_text(b, time, strlen(time));
+            for (int c = 0; r->has_counts && c < r->n_counts; ++c) {
+                put_text(b, ",", 1);
+                put_integer(b, *x++);
+            }
+            for (int o = 0; r->has_observables && o < r->n_observables; ++o) {
+                saltus_shortest(*y++, text, sizeof text);
+                put_text(b, ",", 1);
+                put_text(b, text, strlen(text));
+            }
+            put_text(b, "\n", 1);
+        }
+    }
+}
+
+static saltus_status read_piece(const saltus_results *r, struct piece *piece, saltus_box box,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_results_numbers(r, box.run, box.n_runs, piece->numbers, err));
+    if (r->has_counts) {
+        SALTUS_TRY(saltus_results_counts(r, box, piece->counts, err));
+    }
+    if (r->has_observables) {
+        SALTUS_TRY(saltus_results_observables(r, box, piece->observables, err));
+    }
+done:
+    return status;
+}
+
+/* Whole chunks of runs at once, or when one run is very long, some of its points. */
+static saltus_box piece_size(const saltus_results *r)
+{
+    const int64_t columns = (int64_t)r->n_counts + r->n_observables + 1;
+    const int64_t run_values = columns * r->n_points;
+    saltus_box size = {.n_runs = 1, .n_points = r->n_points};
+    if (run_values > 8 * (int64_t)READ_VALUES) {
+        size.n_points = columns < READ_VALUES ? READ_VALUES / columns : 1;
+        return size;
+    }
+    size.n_runs = READ_VALUES / run_values;
+    size.n_runs = size.n_runs / r->chunk_runs * r->chunk_runs;
+    size.n_runs = size.n_runs < r->chunk_runs ? r->chunk_runs : size.n_runs;
+    return size;
+}
+
+static saltus_status allocate_piece(const saltus_results *r, struct piece *piece, saltus_box size,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t samples = (size_t)(size.n_runs * size.n_points);
+    char text[24 + 1];
+    piece->numbers = saltus_calloc((size_t)size.n_runs, sizeof *piece->numbers);
+    piece->counts = saltus_calloc(samples, (size_t)r->n_counts * sizeof *piece->counts);
+    piece->observables =
+        saltus_calloc(samples, (size_t)r->n_observables * sizeof *piece->observables);
+    piece->times = saltus_calloc((size_t)r->n_points, sizeof *piece->times);
+    SALTUS_NEED(piece->numbers);
+    SALTUS_NEED(piece->counts);
+    SALTUS_NEED(piece->observables);
+    SALTUS_NEED(piece->times);
+    for (int64_t p = 0; p < r->n_points; ++p) {
+        saltus_shortest(r->times[p], text, sizeof text);
+        (void)snprintf(piece->times[p], sizeof piece->times[p], ",%s", text);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    struct piece piece = {0};
+    struct buffer *buffer = saltus_calloc(1, sizeof *buffer);
+    saltus_box box = piece_size(r);
+    const saltus_box size = box;
+    locale_t saved;
+    const locale_t plain = saltus_plain_numbers(&saved);
+
+    SALTUS_NEED(buffer);
+    if (!r->has_counts && !r->has_observables) {
+        status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no trajectories", r->path);
+        saltus_error_hint(err, "run with --record all to keep every sample");
+        goto done;
+    }
+    SALTUS_TRY(allocate_piece(r, &piece, size, err));
+    (void)fputs("run,time", out);
+    put_names(r, out, "");
+    (void)fputc('\n', out);
+    buffer->out = out;
+    for (box.run = 0; box.run < r->runs; box.run += size.n_runs) {
+        box.n_runs = r->runs - box.run < size.n_runs ? r->runs - box.run : size.n_runs;
+        for (box.point = 0; box.point < r->n_points; box.point += size.n_points) {
+            const int64_t left = r->n_points - box.point;
+            box.n_points = left < size.n_points ? left : size.n_points;
+            SALTUS_TRY(read_piece(r, &piece, box, err));
+            put_piece(r, buffer, &piece, box);
+        }
+        if (ferror(out)) {
+            break;
+        }
+    }
+    (void)fwrite(buffer->text, 1, buffer->used, out);
+    status = check_written(out, err);
+done:
+    saltus_free(piece.numbers);
+    saltus_free(piece.counts);
+    saltus_free(piece.observables);
+    saltus_free(piece.times);
+    saltus_free(buffer);
+    saltus_usual_numbers(plain, saved);
+    return status;
+}
