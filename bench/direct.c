@@ -219,10 +219,13 @@ static void reactions(void)
             }
         }
         check("copies", scalar.mean, 21.43, 5.0 * 4.6 / sqrt(2000 / n[i]));
-        printf("{\"case\": \"reactions\", \"reactions\": %d, \"lanes\": %.2f, "
-               "\"one_at_a_time\": %.2f, \"by_table\": %.2f}\n",
-               4 * n[i], lanes.events ? ns_per_event(lanes) : NAN, ns_per_event(scalar),
-               ns_per_event(by_table));
+        printf("{\"case\": \"reactions\", \"reactions\": %d, \"one_at_a_time\": %.2f, "
+               "\"by_table\": %.2f",
+               4 * n[i], ns_per_event(scalar), ns_per_event(by_table));
+        if (lanes.events > 0) {
+            printf(", \"lanes\": %.2f", ns_per_event(lanes));
+        }
+        printf("}\n");
         saltus_model_destroy(model);
     }
 }
@@ -276,7 +279,7 @@ static void unequal(void)
         keep_best(&a, ours(even, "lanes", 1, 20000, 10.0, 2, 0));
         keep_best(&b, ours(uneven, "lanes", 1, 20000, 10.0, 2, 0));
     }
-    check("unequal", b.mean, 50.0, 0.5);
+    check("unequal", b.mean, 56.7, 0.5);
     printf(
         "{\"case\": \"unequal\", \"ns_per_event_equal\": %.2f, \"ns_per_event_unequal\": %.2f}\n",
         ns_per_event(a), ns_per_event(b));
