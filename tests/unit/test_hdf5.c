@@ -738,8 +738,6 @@ static void a_failing_disk_is_told(void **state)
     assert_true(rows_in("t.h5") >= 10 * size);
 }
 
-void __lsan_disable(void) __attribute__((weak));
-
 /* HDF5 crashes at the end of a program that could not close a file, so a child looks at it. */
 static void a_file_that_cannot_be_closed_is_let_go(void **state)
 {
@@ -753,9 +751,6 @@ static void a_file_that_cannot_be_closed_is_let_go(void **state)
             saltus_hdf5_sink *sink = NULL;
             (void)signal(SIGSEGV, SIG_DFL); /* not cmocka's handler */
             (void)signal(SIGABRT, SIG_DFL);
-            if (__lsan_disable) {
-                __lsan_disable(); /* HDF5 loses memory with the file */
-            }
             bool good = saltus_hdf5_sink_create("t.h5", &l, &sink, NULL) == SALTUS_OK;
             const int64_t size = good ? saltus_hdf5_sink_get(sink)->block_trajectories : 1;
             good = good && feed(sink, &l, 0, 10 * size, size, NULL) == SALTUS_OK;
@@ -767,10 +762,13 @@ static void a_file_that_cannot_be_closed_is_let_go(void **state)
             writes_left = -1;
             good = good && saltus_hdf5_sink_create("u.h5", &l, &sink, NULL) == SALTUS_OK;
             good = good && saltus_hdf5_sink_close(sink, NULL, NULL) == SALTUS_OK;
-            exit(good ? 0 : 1);
+            if (good) {
+                (void)rename("u.h5", "good.h5");
+            }
+            exit(0); /* with another code under ASan: HDF5 loses memory with the file */
         }
         (void)waitpid(child, &status, 0);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        if (!WIFEXITED(status) || unlink("good.h5") != 0) {
             fail_msg("after %d writes: status %x", left, (unsigned)status);
         }
     }
