@@ -284,6 +284,10 @@ typedef struct saltus_run_options {
     void (*progress)(void *user, const saltus_progress *progress); /**< NULL, or called a few times
                                                                         a second, from one thread */
     void *progress_user;
+    void (*warn)(void *user, const char *sentence); /**< NULL, or called at the end of the run, for
+                                                         each event whose assignments were rounded
+                                                         to whole numbers of molecules */
+    void *warn_user;
 } saltus_run_options;
 SALTUS_API saltus_run_options saltus_run_options_default(void);
 

@@ -31,13 +31,21 @@ typedef unsigned long long uint64_t;
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_FN static __device__ __forceinline__
+#define SALTUS_OUTLINE static __device__ __noinline__
 #define SALTUS_TABLE static __device__ const
 #elif defined(__GNUC__)
 #define SALTUS_FN static inline __attribute__((always_inline, unused))
+#define SALTUS_OUTLINE static __attribute__((noinline, unused))
+#define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
 #define SALTUS_TABLE static const
 #else
 #define SALTUS_FN static inline
+#define SALTUS_OUTLINE static
 #define SALTUS_TABLE static const
+#endif
+
+#ifndef SALTUS_RARE
+#define SALTUS_RARE(x) (x)
 #endif
 
 #if SALTUS_LANES > 1
@@ -239,6 +247,20 @@ SALTUS_FN saltus_f64 saltus_select(saltus_mask m, saltus_f64 a, saltus_f64 b)
 SALTUS_FN saltus_i64 saltus_select_i64(saltus_mask m, saltus_i64 a, saltus_i64 b)
 {
     return (a & m) | (b & ~m);
+}
+
+/* Whether any lane's mask is set: a way around work that few arguments need. */
+SALTUS_FN int saltus_any(saltus_mask m)
+{
+#if SALTUS_LANES > 1
+    int64_t any = 0;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        any |= m[l];
+    }
+    return any != 0;
+#else
+    return m != 0;
+#endif
 }
 
 /* Correctly rounded square root; NaN below zero. */

@@ -9,76 +9,10 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "kernel/ops.h"
 
-/* Operators first, then functions; the text of a function is its name in YAML, .net and L3 infix.
- * Comparisons and logic give 1 or 0, and take anything but 0 for true. */
-#define SALTUS_OP_LIST(X)         \
-    X(CONST, "", 0)               \
-    X(VARIABLE, "", 0)            \
-    X(TIME, "time", 0)            \
-    X(ADD, "+", 2)                \
-    X(SUB, "-", 2)                \
-    X(MUL, "*", 2)                \
-    X(DIV, "/", 2)                \
-    X(POW, "^", 2)                \
-    X(NEG, "-", 1)                \
-    X(LT, "<", 2)                 \
-    X(LE, "<=", 2)                \
-    X(GT, ">", 2)                 \
-    X(GE, ">=", 2)                \
-    X(EQ, "==", 2)                \
-    X(NE, "!=", 2)                \
-    X(AND, "&&", 2)               \
-    X(OR, "||", 2)                \
-    X(NOT, "!", 1)                \
-    X(XOR, "xor", 2)              \
-    X(IMPLIES, "implies", 2)      \
-    X(PIECEWISE, "piecewise", -1) \
-    X(MIN, "min", 2)              \
-    X(MAX, "max", 2)              \
-    X(ABS, "abs", 1)              \
-    X(EXP, "exp", 1)              \
-    X(LN, "ln", 1)                \
-    X(LOG10, "log10", 1)          \
-    X(SQRT, "sqrt", 1)            \
-    X(ROOT, "root", 2)            \
-    X(FLOOR, "floor", 1)          \
-    X(CEIL, "ceil", 1)            \
-    X(ROUND, "round", 1)          \
-    X(FACTORIAL, "factorial", 1)  \
-    X(QUOTIENT, "quotient", 2)    \
-    X(REM, "rem", 2)              \
-    X(SIN, "sin", 1)              \
-    X(COS, "cos", 1)              \
-    X(TAN, "tan", 1)              \
-    X(SEC, "sec", 1)              \
-    X(CSC, "csc", 1)              \
-    X(COT, "cot", 1)              \
-    X(SINH, "sinh", 1)            \
-    X(COSH, "cosh", 1)            \
-    X(TANH, "tanh", 1)            \
-    X(SECH, "sech", 1)            \
-    X(CSCH, "csch", 1)            \
-    X(COTH, "coth", 1)            \
-    X(ASIN, "asin", 1)            \
-    X(ACOS, "acos", 1)            \
-    X(ATAN, "atan", 1)            \
-    X(ASEC, "asec", 1)            \
-    X(ACSC, "acsc", 1)            \
-    X(ACOT, "acot", 1)            \
-    X(ASINH, "asinh", 1)          \
-    X(ACOSH, "acosh", 1)          \
-    X(ATANH, "atanh", 1)          \
-    X(ASECH, "asech", 1)          \
-    X(ACSCH, "acsch", 1)          \
-    X(ACOTH, "acoth", 1)
-
-typedef enum saltus_op {
-#define SALTUS_OP_ENUM(name, text, arity) SALTUS_OP_##name,
-    SALTUS_OP_LIST(SALTUS_OP_ENUM)
-#undef SALTUS_OP_ENUM
-        SALTUS_N_OPS
-} saltus_op;
+#include <stdbool.h>
+#include <stdio.h>
 
 /** A node. `variable` is an index into the model's variables (SALTUS_OP_VARIABLE only). PIECEWISE
  * has value, condition, value, condition, …, and may end with a value for "otherwise"; ROOT has
@@ -120,22 +54,33 @@ typedef struct saltus_parse_context {
     const char *what;           /* for messages: "reaction 'R7'" */
     const char *path;           /* file, or NULL */
     int line, column;           /* where the text starts in the file; 0: unknown */
+    bool folded;                /* the text is not as in the file (escapes, several lines), so that
+                                   only its start is known */
     /* NULL, or called for names that the model does not have; may return NULL without an error */
     const saltus_expr *(*resolve)(void *user, const char *name);
     void *user;
 } saltus_parse_context;
 
 /**
- * Parse infix text: numbers, names, `quoted names`, + - * / ^ (right-associative; also **),
- * comparisons, && || ! (and or not), functions of SALTUS_OP_LIST with common synonyms (log = ln,
- * pow(a, b), ceiling, if(c, a, b), sqr(x)), constants time, pi, avogadro, true, false, inf, nan
- * unless the model defines those names. SALTUS_E_SYNTAX or SALTUS_E_MODEL with the column.
+ * Parse infix text: numbers, names, `quoted names` (a backquote in them is doubled), + - * / ^
+ * (right-associative; also **), comparisons, && || ! (and or not), functions of SALTUS_OP_LIST with
+ * common synonyms (log = ln, pow(a, b), ceiling, if(c, a, b), sqr(x)), constants time, pi,
+ * avogadro, true, false, inf, nan unless the model defines those names (time() always is the time,
+ * and so on). A minus before a number makes a negative constant, unless a power follows: -2^2 is
+ * -(2^2). At most 500 levels of nesting. SALTUS_E_SYNTAX or SALTUS_E_MODEL with the column.
  */
 SALTUS_MUST_CHECK saltus_status saltus_expr_parse(const saltus_parse_context *context,
                                                   const char *text, const saltus_expr **out,
                                                   saltus_error *err);
 
-/** Print infix text from which saltus_expr_parse makes the same tree. */
+/** True for a name that needs no backquotes in texts: [A-Za-z_][A-Za-z0-9_.]*, no function, no
+ * constant, no word of an operator. */
+bool saltus_name_is_plain(const char *name);
+/** Print a name as expressions and equations need it, `in backquotes` unless it is plain. */
+void saltus_name_print(const char *name, FILE *out);
+
+/** Print infix text from which saltus_expr_parse makes the same tree, with the same bits in every
+ * constant (one NaN is like another). */
 void saltus_expr_print(const struct saltus_model *model, const saltus_expr *e, FILE *out);
 
 /** Value of an expression; variables are looked up in values[variable]. On the CPU, by the

@@ -250,23 +250,100 @@ done:
     return status;
 }
 
-static bool names_species(const saltus_expr *node, void *user)
+enum { FEW_RULES = 32 };
+
+/* What a rate reaches through rules. Rules can form circles and share parts, so each is looked at
+ * once, from a list instead of by recursion. Most rates reach few, which need no memory. */
+typedef struct rate_search {
+    const saltus_model *model;
+    int few[FEW_RULES];
+    int *list; /* variables with rules, in the order in which they were met: `few` or allocated */
+    size_t n_listed;
+    bool *is_listed; /* [variable], once there are more than a few */
+    bool out_of_memory;
+} rate_search;
+
+static bool is_listed(const rate_search *search, int variable)
 {
-    const saltus_model *model = user;
-    if (node->op == SALTUS_OP_TIME) {
-        return true;
+    if (search->is_listed) {
+        return search->is_listed[variable];
     }
-    if (node->op != SALTUS_OP_VARIABLE) {
-        return false;
+    for (size_t i = 0; i < search->n_listed; ++i) {
+        if (search->list[i] == variable) {
+            return true;
+        }
     }
-    const saltus_variable *v = &model->variables[node->variable];
-    return v->kind == SALTUS_KIND_SPECIES ||
-           (v->rule && saltus_expr_any(v->rule, names_species, user));
+    return false;
 }
 
-bool saltus_expr_is_constant_rate(const saltus_model *model, const saltus_expr *rate)
+static void make_room(rate_search *search)
 {
-    return !saltus_expr_any(rate, names_species, (void *)(uintptr_t)model);
+    const size_t n = search->model->n_variables;
+    bool *flags = saltus_calloc(n, sizeof *flags);
+    int *list = saltus_calloc(n, sizeof *list);
+    search->out_of_memory = !flags || !list;
+    if (search->out_of_memory) {
+        saltus_free(flags);
+        saltus_free(list);
+        return;
+    }
+    for (size_t i = 0; i < search->n_listed; ++i) {
+        list[i] = search->few[i];
+        flags[list[i]] = true;
+    }
+    search->is_listed = flags;
+    search->list = list;
+}
+
+/* Returns true, which ends the search, when memory ran out. */
+static bool list_rule(rate_search *search, int variable)
+{
+    if (is_listed(search, variable)) {
+        return false;
+    }
+    if (search->n_listed == FEW_RULES && !search->is_listed) {
+        make_room(search);
+        if (search->out_of_memory) {
+            return true;
+        }
+    }
+    search->list[search->n_listed++] = variable;
+    if (search->is_listed) {
+        search->is_listed[variable] = true;
+    }
+    return false;
+}
+
+static bool names_species(const saltus_expr *node, void *user)
+{
+    rate_search *search = user;
+    if (node->op != SALTUS_OP_VARIABLE) {
+        return node->op == SALTUS_OP_TIME;
+    }
+    const saltus_variable *v = &search->model->variables[node->variable];
+    return v->kind == SALTUS_KIND_SPECIES || (v->rule && list_rule(search, node->variable));
+}
+
+saltus_status saltus_expr_is_constant_rate(const saltus_model *model, const saltus_expr *rate,
+                                           bool *is_constant, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    rate_search search = {.model = model};
+    search.list = search.few;
+    bool found = saltus_expr_any(rate, names_species, &search);
+    for (size_t i = 0; i < search.n_listed && !found; ++i) {
+        found = saltus_expr_any(model->variables[search.list[i]].rule, names_species, &search);
+    }
+    if (search.out_of_memory) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    *is_constant = !found;
+done:
+    if (search.list != search.few) {
+        saltus_free(search.list);
+    }
+    saltus_free(search.is_listed);
+    return status;
 }
 
 saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, const char *equation,
@@ -282,7 +359,7 @@ saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, con
     SALTUS_NEED(r.id);
     SALTUS_TRY(saltus_equation_parse(&context, equation, &r, err));
     SALTUS_TRY(saltus_expr_parse(&context, rate, &r.law, err));
-    r.mass_action = saltus_expr_is_constant_rate(model, r.law);
+    SALTUS_TRY(saltus_expr_is_constant_rate(model, r.law, &r.mass_action, err));
     SALTUS_TRY(saltus_model_push_reaction(model, &r, err));
 done:
     return status;

@@ -111,9 +111,12 @@ SALTUS_MUST_CHECK saltus_status saltus_equation_parse(const saltus_parse_context
                                                       const char *text, saltus_reaction *reaction,
                                                       saltus_error *err);
 
-/** True when a rate names no species and no time, also not through rules: in texts such a rate is
- * the constant of mass action, any other one the law itself. */
-bool saltus_expr_is_constant_rate(const saltus_model *model, const saltus_expr *rate);
+/** Whether a rate names no species and no time, also not through rules: in texts such a rate is
+ * the constant of mass action, any other one the law itself. Rules may form a circle (freezing
+ * refuses that later). Fails only with SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_expr_is_constant_rate(const saltus_model *model,
+                                                             const saltus_expr *rate,
+                                                             bool *is_constant, saltus_error *err);
 
 /** Keep a warning: one sentence that names the thing. Losing one to lack of memory is ignored. */
 __attribute__((format(printf, 2, 3))) void saltus_model_warn(saltus_model *model,

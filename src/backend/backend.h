@@ -1,0 +1,70 @@
+/**
+ * What a backend fills in. The ensemble sees nothing else of it.
+ */
+#ifndef SALTUS_BACKEND_BACKEND_H
+#define SALTUS_BACKEND_BACKEND_H
+
+#include "core/status.h"
+#include "kernel/tables.h"
+
+/** A trajectory to simulate and where its samples go. */
+typedef struct saltus_job {
+    int64_t trajectory;
+    int64_t *counts;     /**< [point][count] */
+    double *observables; /**< [point][observable] */
+    int64_t events;      /**< out: reactions that fired */
+    void *block;         /**< the source's own */
+} saltus_job;
+
+/** Where a worker's jobs come from and go to; its functions may be called from any thread. */
+typedef struct saltus_source {
+    void *user;
+    /** The next jobs, at most `max`. Returns their number. 0: none at present, or, with `wait`,
+     * none ever again. With `wait` it blocks while there may be more. */
+    int (*take)(void *user, saltus_job *jobs, int max, bool wait);
+    /** A job's samples are complete. Not SALTUS_OK: stop working and return it. */
+    saltus_status (*done)(void *user, const saltus_job *job, saltus_error *err);
+} saltus_source;
+
+/** One run, the same for all its workers. */
+typedef struct saltus_task {
+    const struct saltus_model *model; /**< for names in messages */
+    const saltus_tables *tables;
+    const saltus_columns *columns;
+    uint64_t seed;
+    const double *times; /**< [n_times] */
+    int64_t n_times;
+    int64_t share;       /**< trajectories that a worker can expect */
+    const volatile int *stop;
+    const char *layout;
+    uint8_t *rounded;    /**< [setting], shared by the workers: a value was rounded (atomic or) */
+} saltus_task;
+
+typedef struct saltus_backend_ops {
+    const char *name;
+    /** Whether `specification` names this backend; if it cannot run here, `why` says so. */
+    bool (*claims)(const char *specification);
+    saltus_status (*open)(const char *specification, struct saltus_backend *backend,
+                          saltus_error *err);
+    void (*close)(struct saltus_backend *backend);
+    /** Print what is here, a line each. */
+    void (*list)(FILE *out);
+    /** The layout for a model, by name, and why; never changes a bit of a result. */
+    saltus_status (*choose_layout)(const struct saltus_backend *backend, const saltus_tables *tables,
+                                   const char *wanted, const char **layout, char why[200],
+                                   saltus_error *err);
+    int (*n_workers)(const struct saltus_backend *backend, int wanted);
+    /** Work off jobs on this thread until there are no more. */
+    saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,
+                          const saltus_source *source, saltus_error *err);
+} saltus_backend_ops;
+
+struct saltus_backend {
+    const saltus_backend_ops *ops;
+    const void *device; /**< the backend's own */
+    char name[40];
+};
+
+extern const saltus_backend_ops saltus_backend_cpu;
+
+#endif

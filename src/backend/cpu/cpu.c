@@ -1,0 +1,149 @@
+#include "backend/backend.h"
+
+#include "backend/cpu/cpu.h"
+#include "kernel/tables.h"
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Lanes hold counts exactly below 2^52, looked at every 2^16 blocks; see lanes.c. */
+static const int64_t largest_lane_count = (int64_t)1 << 52;
+static const int64_t largest_lane_change = (int64_t)1 << 35;
+enum { MAX_LANE_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
+
+static const saltus_cpu_variant *find_variant(const char *name)
+{
+    for (int i = 0; saltus_cpu_variants[i]; ++i) {
+        const saltus_cpu_variant *v = saltus_cpu_variants[i];
+        if (name ? strcmp(v->name, name) == 0 : v->runs_here()) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+static bool claims(const char *specification)
+{
+    return strcmp(specification, "cpu") == 0 || strncmp(specification, "cpu:", 4) == 0;
+}
+
+static saltus_status open_cpu(const char *specification, saltus_backend *backend,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *set = specification[3] == ':' ? specification + 4 : NULL;
+    const saltus_cpu_variant *v = find_variant(set);
+    if (!v) {
+        saltus_error_set(err, SALTUS_E_INVALID, "device '%s': no such instruction set was built",
+                         specification);
+        saltus_error_hint(err, "saltus devices lists what there is");
+        status = SALTUS_E_INVALID;
+        goto done;
+    }
+    if (!v->runs_here()) {
+        SALTUS_FAIL(SALTUS_E_UNAVAILABLE, "device '%s': this processor has no %s", specification,
+                    v->name);
+    }
+    backend->device = v;
+    (void)snprintf(backend->name, sizeof backend->name, "cpu:%s", v->name);
+done:
+    return status;
+}
+
+static void close_cpu(saltus_backend *backend)
+{
+    (void)backend;
+}
+
+/* Cores that this process may use. */
+static int n_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        return CPU_COUNT(&set);
+    }
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+static void list(FILE *out)
+{
+    const saltus_cpu_variant *chosen = find_variant(NULL);
+    fprintf(out, "cpu: %d core%s\n", n_cores(), n_cores() == 1 ? "" : "s");
+    for (int i = 0; saltus_cpu_variants[i]; ++i) {
+        const saltus_cpu_variant *v = saltus_cpu_variants[i];
+        fprintf(out, "  cpu:%-8s %d lanes%s\n", v->name, v->lanes,
+                !v->runs_here() ? ", not on this processor" : v == chosen ? ", used" : "");
+    }
+}
+
+/* Why lanes cannot carry the model, or NULL. */
+static const char *against_lanes(const saltus_tables *n)
+{
+    if (n->n_reactions == 0) {
+        return "nothing reacts";
+    }
+    if (n->n_reactions > MAX_LANE_REACTIONS) {
+        return "it has more than 64 reactions";
+    }
+    if (n->watches_state) {
+        return "its events watch the state";
+    }
+    if (n->largest_change >= largest_lane_change) {
+        return "a reaction changes a count by 2^35 or more";
+    }
+    for (int s = 0; s < n->n_species; ++s) {
+        if (n->initial_counts[s] > largest_lane_count) {
+            return "it starts with more than 2^52 molecules";
+        }
+    }
+    return NULL;
+}
+
+static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
+                                   const char *wanted, const char **layout, char why[200],
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_cpu_variant *v = backend->device;
+    const char *against = against_lanes(tables);
+    const bool is_auto = strcmp(wanted, "auto") == 0;
+    if (!is_auto && strcmp(wanted, "lanes") != 0 && strcmp(wanted, "scalar") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': the CPU has auto, lanes and scalar", wanted);
+    }
+    if (strcmp(wanted, "lanes") == 0 && against) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'lanes' does not fit this model: %s", against);
+    }
+    *layout = strcmp(wanted, "scalar") == 0 || against ? "scalar" : "lanes";
+    if (!is_auto) {
+        (void)snprintf(why, 200, "as asked");
+    } else if (against) {
+        (void)snprintf(why, 200, "one trajectory at a time: %s", against);
+    } else {
+        (void)snprintf(why, 200, "%d trajectories at a time, %d reactions; single ones at the end",
+                       v->lanes, tables->n_reactions);
+    }
+done:
+    return status;
+}
+
+static int n_workers(const saltus_backend *backend, int wanted)
+{
+    (void)backend;
+    return wanted > 0 ? wanted : n_cores();
+}
+
+static saltus_status work(const saltus_backend *backend, const saltus_task *task,
+                          const saltus_source *source, saltus_error *err)
+{
+    const saltus_cpu_variant *v = backend->device;
+    const bool many = task->share >= v->lanes / 4;
+    if (strcmp(task->layout, "lanes") == 0 && many) {
+        return v->work(task, source, err);
+    }
+    return saltus_work_scalar(v, task, source, err);
+}
+
+const saltus_backend_ops saltus_backend_cpu = {
+    "cpu", claims, open_cpu, close_cpu, list, choose_layout, n_workers, work};

@@ -1,0 +1,59 @@
+/** Between the files of the CPU backend. */
+#ifndef SALTUS_BACKEND_CPU_CPU_H
+#define SALTUS_BACKEND_CPU_CPU_H
+
+#include "backend/backend.h"
+#include "kernel/state.h"
+
+/** One way to compute: lanes.c, compiled for an instruction set. */
+typedef struct saltus_cpu_variant {
+    const char *name;
+    int lanes;
+    bool (*runs_here)(void);
+    /** Fill a batch of draws of one trajectory from draws->first_block on. */
+    void (*draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
+    /** Work off jobs, many at once in lanes. */
+    saltus_status (*work)(const saltus_task *task, const saltus_source *source, saltus_error *err);
+} saltus_cpu_variant;
+
+/** The variants that were built, the widest first; ended by NULL. */
+extern const saltus_cpu_variant *const saltus_cpu_variants[];
+
+/** A trajectory with all its memory, and the functions of kernel/path.h and kernel/direct_tree.h on
+ * it. One per thread, or one per lane. */
+typedef struct saltus_walker {
+    saltus_path path;
+    saltus_direct direct;
+} saltus_walker;
+
+saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
+                                   saltus_walker **out, saltus_error *err);
+/** Frees it; what it knows of rounded assignments goes to the task. NULL is allowed. */
+void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task);
+
+/** To time 0 of a trajectory. */
+saltus_trouble saltus_walker_start(saltus_walker *walker, int64_t trajectory);
+/** From wherever it is to its end; sets job->events. */
+saltus_trouble saltus_walker_run(saltus_walker *walker, const saltus_task *task, saltus_job *job);
+/** The same from the start. */
+saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task,
+                                    saltus_job *job, saltus_error *err);
+saltus_trouble saltus_walker_pass_special(saltus_walker *walker);
+void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job);
+/** The unit wait of an event whose word is 0. */
+double saltus_walker_wait(const saltus_walker *walker, uint64_t event);
+/** The reaction that an event chooses, from the running sums of the groups [group][child] and, in
+ * sums[SALTUS_FANOUT], of the root. `refined` allows further bits. */
+int saltus_walker_choose(const saltus_walker *walker,
+                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels,
+                         double total, double word, uint64_t event, bool refined);
+
+/** A walker's trouble in words: trajectory, time, reaction and state. */
+saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_task *task,
+                                   saltus_error *err);
+
+/** Work off jobs one at a time. */
+saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus_task *task,
+                                 const saltus_source *source, saltus_error *err);
+
+#endif

@@ -1,0 +1,438 @@
+/* Trajectories in lanes. Compiled once per instruction set: SALTUS_VARIANT is its name,
+ * SALTUS_LANES its width. */
+#include "backend/cpu/cpu.h"
+
+#include "core/memory.h"
+#include "kernel/direct_lanes.h"
+
+#include <stdlib.h>
+
+#if defined(__x86_64__) && (defined(__AVX2__) || defined(__AVX512F__))
+#include <immintrin.h>
+#endif
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define TEXT2(a) #a
+#define TEXT(a) TEXT2(a)
+
+extern const saltus_cpu_variant JOIN(saltus_cpu_, SALTUS_VARIANT);
+
+/* Below this many busy lanes one trajectory at a time is faster. */
+enum { FEW = SALTUS_LANES / 5 };
+/* Counts stay exact in double while they are looked at this often and change by less than 2^35. */
+enum { LOOK_EVERY = 1 << 16 };
+static const double largest_count = 4503599627370496.0; /* 2^52 */
+
+typedef struct crew {
+    const saltus_task *task;
+    const saltus_source *source;
+    saltus_lanes lanes;
+    saltus_job jobs[SALTUS_LANES];
+    saltus_walker *walkers[SALTUS_LANES];
+    uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
+    uint64_t busy, vacant;              /* bit l: lane l has a job; waits for one */
+    saltus_mask alive;                  /* the same as busy */
+    bool dry;                           /* there will be no more jobs */
+    saltus_walker *single;              /* for what lanes cannot do */
+} crew;
+
+/* Bit l is set where lane l of the mask is. */
+static uint64_t bits_of(saltus_mask m)
+{
+    uint64_t bits = 0;
+#if defined(__AVX512DQ__)
+    __m512i part;
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        memcpy(&part, (const char *)&m + 64 * i, 64);
+        bits |= (uint64_t)_mm512_movepi64_mask(part) << 8 * i;
+    }
+#elif defined(__AVX2__)
+    __m256d part;
+    for (int i = 0; i < SALTUS_LANES / 4; ++i) {
+        memcpy(&part, (const char *)&m + 32 * i, 32);
+        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(part) << 4 * i;
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        bits |= (uint64_t)(m[l] & 1) << l;
+    }
+#endif
+    return bits;
+}
+
+static int next_lane(uint64_t *bits)
+{
+    const int l = __builtin_ctzll(*bits);
+    *bits &= *bits - 1;
+    return l;
+}
+
+/* Time of the next sample or special time. */
+static double next_stop(const crew *c, const saltus_path *p)
+{
+    const double sample = c->task->times[p->sample];
+    return p->special < sample ? p->special : sample;
+}
+
+static void path_to_lane(crew *c, int l)
+{
+    const saltus_tables *n = c->task->tables;
+    const saltus_path *p = &c->walkers[l]->path;
+    for (int row = 0; row < n->row_rules; ++row) {
+        c->lanes.v[row][l] = p->v[row];
+    }
+    c->lanes.t[l] = p->t;
+    c->lanes.stop[l] = next_stop(c, p);
+}
+
+static void lane_to_path(crew *c, int l)
+{
+    const saltus_tables *n = c->task->tables;
+    saltus_path *p = &c->walkers[l]->path;
+    for (int s = 0; s < n->n_species; ++s) {
+        p->v[s] = c->lanes.v[s][l];
+        p->x[s] = (int64_t)p->v[s];
+    }
+    p->t = c->lanes.t[l];
+}
+
+static void make_idle(crew *c, int l)
+{
+    c->busy &= ~((uint64_t)1 << l);
+    c->alive[l] = 0;
+    c->lanes.stop[l] = -__builtin_inf();
+}
+
+static saltus_status finish_lane(crew *c, int l, saltus_error *err)
+{
+    make_idle(c, l);
+    c->vacant |= (uint64_t)1 << l;
+    return c->source->done(c->source->user, &c->jobs[l], err);
+}
+
+/* Start over with a trajectory that lanes cannot carry: a count beyond 2^52, or something wrong,
+ * which will be found again and told. */
+static saltus_status rerun_lane(crew *c, int l, saltus_error *err)
+{
+    saltus_status status = saltus_walker_run_job(c->single, c->task, &c->jobs[l], err);
+    return status == SALTUS_OK ? finish_lane(c, l, err) : status;
+}
+
+static saltus_status start_lane(crew *c, int l, saltus_error *err)
+{
+    saltus_walker *w = c->walkers[l];
+    if (saltus_walker_start(w, c->jobs[l].trajectory) != SALTUS_FINE) {
+        return saltus_walker_report(w, c->task, err);
+    }
+    c->lanes.trajectory[l] = (uint64_t)c->jobs[l].trajectory;
+    c->lanes.block[l] = 0;
+    c->void_events[l] = 0;
+    c->busy |= (uint64_t)1 << l;
+    c->alive[l] = -1;
+    path_to_lane(c, l);
+    return SALTUS_OK;
+}
+
+/* Give vacant lanes the next jobs. */
+static saltus_status fill_lanes(crew *c, saltus_error *err)
+{
+    saltus_job jobs[SALTUS_LANES];
+    const bool wait = c->busy == 0;
+    const int wanted = __builtin_popcountll(c->vacant);
+    const int n = c->source->take(c->source->user, jobs, wanted, wait);
+    if (n == 0 && wait) {
+        c->dry = true;
+    }
+    for (int i = 0; i < n; ++i) {
+        const int l = next_lane(&c->vacant);
+        c->jobs[l] = jobs[i];
+        const saltus_status status = start_lane(c, l, err);
+        if (status != SALTUS_OK) {
+            return status;
+        }
+    }
+    return SALTUS_OK;
+}
+
+static void record_lane(crew *c, int l, double time)
+{
+    const saltus_columns *columns = c->task->columns;
+    saltus_path *p = &c->walkers[l]->path;
+    if (columns->n_observables > 0) {
+        lane_to_path(c, l);
+        saltus_walker_record(c->walkers[l], time, &c->jobs[l]);
+        return;
+    }
+    int64_t *counts = c->jobs[l].counts + p->sample * columns->n_counts;
+    for (int k = 0; k < columns->n_counts; ++k) {
+        counts[k] = (int64_t)c->lanes.v[columns->count_species[k]][l];
+    }
+    ++p->sample;
+}
+
+/* Lane l meets a sample or special time before its event number `event` at t_next. */
+static saltus_status stop_lane(crew *c, int l, uint64_t event, saltus_error *err)
+{
+    saltus_path *p = &c->walkers[l]->path;
+    const double t_next = c->lanes.t_next[l];
+    for (;;) {
+        const double sample = c->task->times[p->sample];
+        const double first = sample < t_next ? sample : t_next;
+        if (p->special < first || (p->special == first && !p->special_strict)) {
+            lane_to_path(c, l);
+            if (saltus_walker_pass_special(c->walkers[l]) != SALTUS_FINE) {
+                return saltus_walker_report(c->walkers[l], c->task, err);
+            }
+            ++c->void_events[l];
+            path_to_lane(c, l);
+            c->lanes.t_next[l] = __builtin_inf();
+            return SALTUS_OK;
+        }
+        if (sample > t_next) {
+            c->lanes.stop[l] = next_stop(c, p);
+            return SALTUS_OK;
+        }
+        record_lane(c, l, sample);
+        if (p->sample == c->task->n_times) {
+            c->jobs[l].events = (int64_t)(event - c->void_events[l]);
+            return finish_lane(c, l, err);
+        }
+    }
+}
+
+static saltus_status stop_lanes(crew *c, uint64_t bits, saltus_mask bad, int h, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    while (bits && status == SALTUS_OK) {
+        const int l = next_lane(&bits);
+        status = bad[l] ? rerun_lane(c, l, err)
+                        : stop_lane(c, l, 2 * c->lanes.block[l] + (uint64_t)h, err);
+    }
+    return status;
+}
+
+/* Lanes whose choice 32 bits did not decide: take back what was fired and choose with more bits. */
+static void decide_lanes(crew *c, uint64_t bits, saltus_mask missed, int h)
+{
+    const saltus_tables *n = c->task->tables;
+    saltus_lanes *b = &c->lanes;
+    const int n_groups = (n->n_reactions + SALTUS_FANOUT - 1) / SALTUS_FANOUT;
+    while (bits) {
+        const int l = next_lane(&bits);
+        const saltus_walker *w = c->walkers[l];
+        const uint64_t event = 2 * b->block[l] + (uint64_t)h;
+        double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT];
+        for (int k = 0; k < SALTUS_FANOUT * SALTUS_FANOUT; ++k) {
+            const int g = k / SALTUS_FANOUT;
+            const int end = (g + 1) * SALTUS_FANOUT < n->n_reactions ? (g + 1) * SALTUS_FANOUT
+                                                                      : n->n_reactions;
+            sums[g][k % SALTUS_FANOUT] = g < n_groups ? b->sums[k < end ? k : end - 1][l] : 0.0;
+            sums[SALTUS_FANOUT][g] = b->groups[g < n_groups ? g : n_groups - 1][l];
+        }
+        const int n_levels = n_groups > 1 ? 2 : 1;
+        for (int refined = 0; refined < 2; ++refined) {
+            if (!refined && missed[l]) {
+                continue;
+            }
+            const int r = saltus_walker_choose(w, sums, n_levels, b->total[l], b->word[h][l],
+                                               event, refined);
+            for (int k = n->change_row[r]; k < n->change_row[r + 1]; ++k) {
+                const double change = (double)n->change_amount[k];
+                b->v[n->change_species[k]][l] += refined ? change : -change;
+            }
+        }
+    }
+}
+
+static void refine_waits(crew *c, uint64_t bits)
+{
+    saltus_lanes *b = &c->lanes;
+    while (bits) {
+        const int l = next_lane(&bits);
+        saltus_u64 w[4];
+        saltus_philox(c->task->seed, SALTUS_PURPOSE_EVENT, b->trajectory, b->block, w);
+        for (int h = 0; h < 2; ++h) {
+            if (w[2 * h][l] == 0) {
+                b->wait[h][l] = saltus_walker_wait(c->walkers[l], 2 * b->block[l] + (uint64_t)h);
+            }
+        }
+    }
+}
+
+static saltus_status check_counts(crew *c, const int32_t *species, int n, double low, double high,
+                                  saltus_error *err)
+{
+    saltus_mask bad = c->alive & 0;
+    for (int i = 0; i < n; ++i) {
+        const saltus_f64 x = c->lanes.v[species ? species[i] : i];
+        bad |= SALTUS_LT(x, saltus_splat(low)) | SALTUS_LT(saltus_splat(high), x);
+    }
+    uint64_t bits = bits_of(bad & c->alive);
+    saltus_status status = SALTUS_OK;
+    while (SALTUS_RARE(bits) && status == SALTUS_OK) {
+        status = rerun_lane(c, next_lane(&bits), err);
+    }
+    return status;
+}
+
+/* One event in every busy lane. */
+static saltus_status step_lanes(crew *c, int h, saltus_error *err)
+{
+    const saltus_tables *n = c->task->tables;
+    saltus_lanes *b = &c->lanes;
+    saltus_status status = SALTUS_OK;
+    saltus_mask missed;
+
+    const saltus_mask bad = saltus_lanes_propose(n, b, h) & c->alive;
+    const uint64_t stopped = bits_of((~SALTUS_LT(b->t_next, b->stop) & c->alive) | bad);
+    if (stopped) {
+        SALTUS_TRY(stop_lanes(c, stopped, bad, h, err));
+    }
+    const saltus_mask undecided =
+        saltus_lanes_fire(n, b, SALTUS_LT(b->t_next, b->stop), &missed);
+    const uint64_t bits = bits_of(undecided);
+    if (SALTUS_RARE(bits)) {
+        decide_lanes(c, bits, missed, h);
+    }
+    if (n->n_unsafe > 0) {
+        SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, largest_count, err));
+    }
+done:
+    return status;
+}
+
+/* The last few trajectories, one at a time. */
+static saltus_status finish_singly(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint64_t bits = c->busy;
+    while (bits && status == SALTUS_OK) {
+        const int l = next_lane(&bits);
+        saltus_walker *w = c->walkers[l];
+        lane_to_path(c, l);
+        w->path.event = 2 * c->lanes.block[l];
+        w->path.fired = w->path.event - c->void_events[l];
+        if (saltus_walker_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
+            return saltus_walker_report(w, c->task, err);
+        }
+        status = finish_lane(c, l, err);
+    }
+    return status;
+}
+
+static saltus_status run_crew(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *n = c->task->tables;
+    for (uint64_t step = 1;; ++step) {
+        if (c->vacant && !c->dry) {
+            SALTUS_TRY(fill_lanes(c, err));
+        }
+        if (c->busy == 0) {
+            if (c->dry) {
+                break;
+            }
+            continue;
+        }
+        if (c->vacant && __builtin_popcountll(c->busy) <= FEW) {
+            SALTUS_TRY(finish_singly(c, err));
+            continue;
+        }
+        const saltus_mask zero = saltus_lanes_draw(&c->lanes, c->task->seed);
+        const uint64_t bits = bits_of(zero);
+        if (SALTUS_RARE(bits)) {
+            refine_waits(c, bits);
+        }
+        SALTUS_TRY(step_lanes(c, 0, err));
+        SALTUS_TRY(step_lanes(c, 1, err));
+        c->lanes.block += 1;
+        if (step % LOOK_EVERY == 0) {
+            SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, largest_count, err));
+        }
+        if (step % 256 == 0 && c->task->stop && *c->task->stop) {
+            SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status work(const saltus_task *task, const saltus_source *source, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *n = task->tables;
+    const size_t rows_size = sizeof(saltus_f64) * (size_t)n->n_rows;
+    crew *c = aligned_alloc(_Alignof(crew), sizeof(crew));
+    SALTUS_NEED(c);
+    memset(c, 0, sizeof *c);
+    c->task = task;
+    c->source = source;
+    c->lanes.v = aligned_alloc(_Alignof(saltus_f64), rows_size);
+    SALTUS_NEED(c->lanes.v);
+    memset(c->lanes.v, 0, rows_size);
+    c->lanes.v[n->row_one] = saltus_splat(1.0);
+    for (int i = 0; i < n->n_constants; ++i) {
+        c->lanes.v[n->row_constants + i] = saltus_splat(n->constants[i]);
+    }
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        SALTUS_TRY(saltus_walker_create(task, &JOIN(saltus_cpu_, SALTUS_VARIANT), &c->walkers[l],
+                                        err));
+        make_idle(c, l);
+    }
+    SALTUS_TRY(saltus_walker_create(task, &JOIN(saltus_cpu_, SALTUS_VARIANT), &c->single, err));
+    for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to the others */
+        c->vacant |= (uint64_t)1 << l;
+    }
+    SALTUS_TRY(run_crew(c, err));
+
+done:
+    if (c) {
+        for (int l = 0; l < SALTUS_LANES; ++l) {
+            saltus_walker_destroy(c->walkers[l], task);
+        }
+        saltus_walker_destroy(c->single, task);
+        free(c->lanes.v);
+        free(c);
+    }
+    return status;
+}
+
+/* Draws of consecutive blocks of one trajectory, a block per lane. */
+static void draw(uint64_t seed, uint64_t trajectory, saltus_draws *draws)
+{
+    saltus_u64 step;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        step[l] = (uint64_t)l;
+    }
+    for (int i = 0; i < SALTUS_BATCH_BLOCKS; i += SALTUS_LANES) {
+        saltus_u64 w[4];
+        saltus_philox(seed, SALTUS_PURPOSE_EVENT, (step & 0) + trajectory,
+                      step + (draws->first_block + (uint64_t)i), w);
+        for (int h = 0; h < 2; ++h) {
+            const saltus_f64 wait = saltus_select(SALTUS_EQ(w[2 * h], w[0] & 0),
+                                                  saltus_splat(-1.0),
+                                                  saltus_exponential32(w[2 * h]));
+            const saltus_f64 word = SALTUS_TO_F64(SALTUS_AS_I64(w[2 * h + 1]));
+            for (int l = 0; l < SALTUS_LANES; ++l) {
+                draws->wait[2 * (i + l) + h] = wait[l];
+                draws->word[2 * (i + l) + h] = word[l];
+            }
+        }
+    }
+}
+
+static bool runs_here(void)
+{
+#if defined(__AVX512DQ__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return true;
+#endif
+}
+
+const saltus_cpu_variant JOIN(saltus_cpu_, SALTUS_VARIANT) = {
+    TEXT(SALTUS_VARIANT), SALTUS_LANES, runs_here, draw, work};

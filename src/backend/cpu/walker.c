@@ -1,0 +1,229 @@
+/* One trajectory at a time: the kernels, one lane wide, with memory and messages around them. */
+#include "backend/cpu/cpu.h"
+
+#include "core/memory.h"
+#include "kernel/direct_tree.h"
+#include "model/network.h"
+
+static int make_room(saltus_path *p)
+{
+    const int32_t capacity = p->pending_capacity > 0 ? 2 * p->pending_capacity : 16;
+    const size_t width = (size_t)(p->largest_event > 0 ? p->largest_event : 1);
+    saltus_pending *pending = saltus_realloc(p->pending, (size_t)capacity, sizeof *pending);
+    if (!pending) {
+        return 0;
+    }
+    p->pending = pending;
+    double *values =
+        saltus_realloc(p->pending_values, (size_t)capacity * width, sizeof *values);
+    if (!values) {
+        return 0;
+    }
+    p->pending_values = values;
+    p->pending_capacity = capacity;
+    return 1;
+}
+
+saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
+                                   saltus_walker **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *n = task->tables;
+    const size_t n_nodes = (size_t)n->level_first[n->n_levels];
+    saltus_walker *w = saltus_calloc(1, sizeof *w);
+    SALTUS_NEED(w);
+    saltus_path *p = &w->path;
+    p->n = n;
+    p->columns = task->columns;
+    p->seed = task->seed;
+    p->make_room = make_room;
+    for (int i = 0; i < n->n_triggers; ++i) {
+        if (n->triggers[i].n_assignments > p->largest_event) {
+            p->largest_event = n->triggers[i].n_assignments;
+        }
+    }
+    p->x = saltus_calloc((size_t)n->n_species, sizeof *p->x);
+    SALTUS_NEED(p->x);
+    p->v = saltus_calloc((size_t)n->n_rows, sizeof *p->v);
+    SALTUS_NEED(p->v);
+    p->on = saltus_calloc((size_t)n->n_triggers, 1);
+    SALTUS_NEED(p->on);
+    p->rounded = saltus_calloc((size_t)n->n_settings, 1);
+    SALTUS_NEED(p->rounded);
+    w->direct.values = saltus_calloc((size_t)n->n_leaves + n_nodes, sizeof *w->direct.values);
+    SALTUS_NEED(w->direct.values);
+    w->direct.sums = saltus_calloc(n_nodes * SALTUS_FANOUT, sizeof *w->direct.sums);
+    SALTUS_NEED(w->direct.sums);
+    w->direct.draw = variant->draw;
+    p->v[n->row_one] = 1.0;
+    for (int i = 0; i < n->n_constants; ++i) {
+        p->v[n->row_constants + i] = n->constants[i];
+    }
+    *out = w;
+    w = NULL;
+done:
+    saltus_walker_destroy(w, task);
+    return status;
+}
+
+void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task)
+{
+    if (!walker) {
+        return;
+    }
+    saltus_path *p = &walker->path;
+    for (int i = 0; p->rounded && i < task->tables->n_settings; ++i) {
+        if (p->rounded[i]) {
+            __atomic_store_n(&task->rounded[i], 1, __ATOMIC_RELAXED);
+        }
+    }
+    saltus_free(p->x);
+    saltus_free(p->v);
+    saltus_free(p->on);
+    saltus_free(p->rounded);
+    saltus_free(p->pending);
+    saltus_free(p->pending_values);
+    saltus_free(walker->direct.values);
+    saltus_free(walker->direct.sums);
+    saltus_free(walker);
+}
+
+saltus_trouble saltus_walker_start(saltus_walker *walker, int64_t trajectory)
+{
+    return saltus_path_start(&walker->path, (uint64_t)trajectory);
+}
+
+saltus_trouble saltus_walker_run(saltus_walker *walker, const saltus_task *task, saltus_job *job)
+{
+    const saltus_trouble trouble =
+        saltus_direct_run(&walker->path, &walker->direct, task->times, task->n_times, task->stop,
+                          job->counts, job->observables);
+    job->events = (int64_t)walker->path.fired;
+    return trouble;
+}
+
+saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task,
+                                    saltus_job *job, saltus_error *err)
+{
+    if (saltus_walker_start(walker, job->trajectory) != SALTUS_FINE ||
+        saltus_walker_run(walker, task, job) != SALTUS_FINE) {
+        return saltus_walker_report(walker, task, err);
+    }
+    return SALTUS_OK;
+}
+
+saltus_trouble saltus_walker_pass_special(saltus_walker *walker)
+{
+    return saltus_path_pass_special(&walker->path);
+}
+
+void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job)
+{
+    saltus_path_record(&walker->path, time, job->counts, job->observables);
+}
+
+double saltus_walker_wait(const saltus_walker *walker, uint64_t event)
+{
+    return saltus_wait_refined(walker->path.seed, walker->path.trajectory, event);
+}
+
+int saltus_walker_choose(const saltus_walker *walker,
+                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels, double total,
+                         double word, uint64_t event, bool refined)
+{
+    const int32_t level_first[2] = {0, SALTUS_FANOUT};
+    const saltus_tree tree = {n_levels, level_first, &sums[0][0]};
+    if (refined) {
+        return saltus_tree_choose(&tree, total, word, walker->path.seed, walker->path.trajectory,
+                                  event);
+    }
+    const double unit = total * SALTUS_TWO_M32;
+    int near = 0;
+    return saltus_tree_find(&tree, word * unit, word * unit + unit, &near);
+}
+
+/* "A = 3, B = 0, …": the counts, as many as fit. */
+static void print_state(const saltus_path *p, const saltus_network *network, char *text,
+                        size_t size)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int s = 0; s < p->n->n_species; ++s) {
+        char item[120];
+        const int length = snprintf(item, sizeof item, "%s%.80s = %lld", s > 0 ? ", " : "",
+                                    network->species_names[s], (long long)p->x[s]);
+        if (at + (size_t)length + 6 > size) {
+            (void)snprintf(text + at, size - at, ", …");
+            return;
+        }
+        memcpy(text + at, item, (size_t)length + 1);
+        at += (size_t)length;
+    }
+}
+
+saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_task *task,
+                                   saltus_error *err)
+{
+    const saltus_path *p = &walker->path;
+    const saltus_network *network = task->model->network;
+    char where[80], state[260];
+    if (p->trouble == SALTUS_STOPPED) {
+        return saltus_error_set(err, SALTUS_E_CANCELLED, "stopped on request");
+    }
+    if (p->trouble == SALTUS_OUT_OF_MEMORY) {
+        return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out for pending events");
+    }
+    (void)snprintf(where, sizeof where, "trajectory %llu, time %.10g",
+                   (unsigned long long)p->trajectory, p->t);
+    print_state(p, network, state, sizeof state);
+    const char *reaction = p->trouble <= SALTUS_BAD_PROPENSITY
+                               ? network->reaction_names[p->culprit]
+                               : "";
+    switch (p->trouble) {
+    case SALTUS_NEGATIVE_COUNT:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: reaction '%s' fired with too few reactants: %s", where,
+                                reaction, state);
+    case SALTUS_COUNT_OVERFLOW:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: reaction '%s' takes a count beyond 64 bits: %s", where,
+                                reaction, state);
+    case SALTUS_BAD_PROPENSITY:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: reaction '%s': propensity %g is %s at %s", where, reaction,
+                                p->bad_value,
+                                p->bad_value < 0.0 ? "negative" : "not a number", state);
+    case SALTUS_BAD_TOTAL:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: the propensities sum to infinity at %s", where, state);
+    case SALTUS_BAD_ASSIGNMENT:
+        return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: event '%s' sets '%s' to %g at %s",
+                                where, network->setting_events[p->culprit],
+                                network->setting_names[p->culprit], p->bad_value, state);
+    case SALTUS_BAD_DELAY:
+        return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: event '%s' has delay %g at %s", where,
+                                network->event_names[p->culprit], p->bad_value, state);
+    case SALTUS_EVENT_STORM:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: events set each other off without end, '%s' among them, at %s",
+                                where, network->event_names[p->culprit], state);
+    default:
+        return saltus_error_set(err, SALTUS_E_INTERNAL, "%s: unknown trouble", where);
+    }
+}
+
+saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus_task *task,
+                                 const saltus_source *source, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_walker *w = NULL;
+    saltus_job job;
+    SALTUS_TRY(saltus_walker_create(task, variant, &w, err));
+    while (source->take(source->user, &job, 1, true) == 1) {
+        SALTUS_TRY(saltus_walker_run_job(w, task, &job, err));
+        SALTUS_TRY(source->done(source->user, &job, err));
+    }
+done:
+    saltus_walker_destroy(w, task);
+    return status;
+}

@@ -1,0 +1,49 @@
+/** Between the files of the command: one file per verb. */
+#ifndef SALTUS_CLI_CLI_H
+#define SALTUS_CLI_CLI_H
+
+#include "saltus/saltus.h"
+
+#include <argp.h>
+
+/** Exit codes: what a script can rely on. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+/** Verbs: argv[0] is "saltus VERB"; the result is the exit code. */
+int saltus_cli_run(int argc, char **argv);
+int saltus_cli_info(int argc, char **argv);
+int saltus_cli_stats(int argc, char **argv);
+int saltus_cli_export(int argc, char **argv);
+int saltus_cli_plot(int argc, char **argv);
+int saltus_cli_devices(int argc, char **argv);
+
+/** Print the failure on stderr, as one line "saltus: …" and perhaps a hint on a second. */
+void saltus_cli_print_error(const saltus_error *err);
+/** The same for the command's own complaints; returns EXIT_USAGE. */
+__attribute__((format(printf, 1, 2))) int saltus_cli_usage(const char *format, ...);
+
+/** Parse a number that fills the whole text. */
+bool saltus_cli_double(const char *text, double *value);
+bool saltus_cli_int(const char *text, int64_t low, int64_t high, int64_t *value);
+
+/** Run argp so that wrong usage ends as EXIT_USAGE with one "saltus: …" line. Returns -1 to go on,
+ * else the exit code. */
+int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/** --set NAME=VALUE, kept in order. */
+typedef struct saltus_cli_settings {
+    const char *items[256];
+    int n;
+} saltus_cli_settings;
+
+/** Read, set and freeze a model; its warnings go to stderr unless quiet. NULL: the error is
+ * recorded. */
+saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings,
+                              saltus_law law, bool quiet, saltus_error *err);
+/** "literal" or "combinatorial". */
+bool saltus_cli_law(const char *text, saltus_law *law);
+
+/** Flush stdout; false when what was printed could not be written. */
+bool saltus_cli_flush(saltus_error *err);
+
+#endif

@@ -1,0 +1,56 @@
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *what;
+} verbs[] = {
+    {"run", saltus_cli_run, "simulate an ensemble of trajectories"},
+    {"info", saltus_cli_info, "what a model holds and how it was understood"},
+    {"stats", saltus_cli_stats, "means and standard deviations of a result file"},
+    {"export", saltus_cli_export, "trajectories of a result file as CSV"},
+    {"plot", saltus_cli_plot, "draw a result file"},
+    {"devices", saltus_cli_devices, "what can compute here"},
+};
+enum { N_VERBS = sizeof verbs / sizeof *verbs };
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "saltus %s: exact stochastic simulation of reaction networks\n\n"
+                 "Usage: saltus VERB …\n\n",
+            saltus_version());
+    for (int i = 0; i < N_VERBS; ++i) {
+        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].what);
+    }
+    fprintf(out, "\nsaltus VERB --help tells the options of a verb. To begin:\n\n"
+                 "  saltus run model.xml --until 100 --runs 10000 -o result.h5\n"
+                 "  saltus plot result.h5 -o result.png\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("saltus %s\n", saltus_version());
+        return EXIT_DONE;
+    }
+    for (int i = 0; i < N_VERBS; ++i) {
+        if (strcmp(argv[1], verbs[i].name) == 0) {
+            char name[40];
+            (void)snprintf(name, sizeof name, "saltus %s", verbs[i].name);
+            argv[1] = name;
+            return verbs[i].run(argc - 1, argv + 1);
+        }
+    }
+    return saltus_cli_usage("there is no verb '%s'; saltus --help lists them", argv[1]);
+}

@@ -1,0 +1,157 @@
+/* saltus stats, export and plot: what to do with a result file. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OPT_CSV = 256, OPT_SPECIES, OPT_KIND, OPT_TIME, OPT_TRAJECTORIES, OPT_TITLE };
+
+typedef struct arguments {
+    const char *file, *figure;
+    bool csv;
+    saltus_plot_options plot;
+} arguments;
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    arguments *a = state->input;
+    int64_t n;
+    switch (key) {
+    case OPT_CSV:
+        a->csv = true;
+        return 0;
+    case 'o':
+        a->figure = text;
+        return 0;
+    case OPT_SPECIES:
+        a->plot.species = text;
+        return 0;
+    case OPT_KIND:
+        a->plot.kind = text;
+        return 0;
+    case OPT_TITLE:
+        a->plot.title = text;
+        return 0;
+    case OPT_TIME:
+        if (!saltus_cli_double(text, &a->plot.time)) {
+            (void)saltus_cli_usage("--time '%s': a number is needed", text);
+            return EINVAL;
+        }
+        return 0;
+    case OPT_TRAJECTORIES:
+        if (!saltus_cli_int(text, 0, 10000, &n)) {
+            (void)saltus_cli_usage("--trajectories '%s': 0 to 10000 are possible", text);
+            return EINVAL;
+        }
+        a->plot.n_trajectories = (int)n;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->file) {
+            (void)saltus_cli_usage("one file at a time: '%s' and '%s'", a->file, text);
+            return EINVAL;
+        }
+        a->file = text;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Parse, open the file, hand it to `print`. */
+static int with_results(const struct argp *argp, int argc, char **argv,
+                        saltus_status (*print)(const saltus_results *results, const arguments *a,
+                                               saltus_error *err))
+{
+    arguments a = {.plot = saltus_plot_options_default()};
+    saltus_error err = {0};
+    saltus_results *results = NULL;
+    const int code = saltus_cli_parse(argp, argc, argv, &a);
+    if (code >= 0) {
+        return code;
+    }
+    if (!a.file) {
+        return saltus_cli_usage("a result file is needed: %s FILE.h5", argv[0]);
+    }
+    saltus_status status = saltus_results_open(a.file, &results, &err);
+    const bool opened = status == SALTUS_OK;
+    if (opened) {
+        status = print(results, &a, &err);
+    }
+    if (status == SALTUS_OK && !saltus_cli_flush(&err)) {
+        status = SALTUS_E_IO;
+    }
+    if (status != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+    }
+    saltus_results_close(results);
+    return status == SALTUS_OK                                       ? EXIT_DONE
+           : opened && status != SALTUS_E_INVALID && status != SALTUS_E_UNAVAILABLE ? EXIT_FAILED
+                                                                                 : EXIT_USAGE;
+}
+
+static saltus_status print_stats(const saltus_results *results, const arguments *a,
+                                 saltus_error *err)
+{
+    return a->csv ? saltus_results_print_stats(results, stdout, err)
+                  : saltus_results_print_summary(results, stdout, err);
+}
+
+static saltus_status print_csv(const saltus_results *results, const arguments *a,
+                               saltus_error *err)
+{
+    (void)a;
+    return saltus_results_print_csv(results, stdout, err);
+}
+
+static saltus_status draw(const saltus_results *results, const arguments *a, saltus_error *err)
+{
+    if (!a->figure) {
+        err->code = SALTUS_E_INVALID;
+        (void)snprintf(err->message, sizeof err->message,
+                       "a figure is needed: -o FIGURE.svg, .png or .pdf");
+        return SALTUS_E_INVALID;
+    }
+    return saltus_results_plot(results, a->figure, &a->plot, err);
+}
+
+static const struct argp_option stats_options[] = {
+    {"csv", OPT_CSV, NULL, 0, "all times, as CSV: time, all means, all standard deviations", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+static const struct argp_option export_options[] = {
+    {"csv", OPT_CSV, NULL, 0, "as CSV (the only format, and so the default)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+static const struct argp_option plot_options[] = {
+    {"output", 'o', "FIGURE", 0, "picture to write: .svg, .png or .pdf (needed)", 0},
+    {"kind", OPT_KIND, "KIND", 0, "auto, bands, trajectories, histogram or heatmap", 0},
+    {"species", OPT_SPECIES, "A,B", 0, "draw these", 0},
+    {"time", OPT_TIME, "T", 0, "histogram at the sample nearest to T (the last)", 0},
+    {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw", 0},
+    {"title", OPT_TITLE, "TEXT", 0, "title (the model's name)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+int saltus_cli_stats(int argc, char **argv)
+{
+    static const struct argp argp = {stats_options, parse, "FILE.h5",
+                                     "Means and standard deviations of a result file.",
+                                     NULL, NULL, NULL};
+    return with_results(&argp, argc, argv, print_stats);
+}
+
+int saltus_cli_export(int argc, char **argv)
+{
+    static const struct argp argp = {export_options, parse, "FILE.h5",
+                                     "Print the trajectories of a result file as CSV: run, time, "
+                                     "one column per species.",
+                                     NULL, NULL, NULL};
+    return with_results(&argp, argc, argv, print_csv);
+}
+
+int saltus_cli_plot(int argc, char **argv)
+{
+    static const struct argp argp = {plot_options, parse, "FILE.h5",
+                                     "Draw a result file with gnuplot.", NULL, NULL, NULL};
+    return with_results(&argp, argc, argv, draw);
+}

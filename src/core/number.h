@@ -1,0 +1,25 @@
+/** Numbers as text: the same in every locale, and back to the same bits. */
+#ifndef SALTUS_CORE_NUMBER_H
+#define SALTUS_CORE_NUMBER_H
+
+#include <stddef.h>
+
+/** Room for any number that saltus_number_format writes, with the zero at its end. */
+enum { SALTUS_NUMBER_SIZE = 32 };
+
+typedef enum saltus_number_result {
+    SALTUS_NUMBER_OK,
+    SALTUS_NUMBER_NONE,      /**< the text does not start with a number */
+    SALTUS_NUMBER_TOO_LARGE, /**< it rounds to infinity */
+    SALTUS_NUMBER_TOO_SMALL, /**< it rounds to zero but is none */
+} saltus_number_result;
+
+/** Read an unsigned decimal number, "12", "0.5", ".5", "1e-3", at the start of a text: no sign, no
+ * blanks, no hexadecimal, no names. *length (may be NULL) is the number of characters read. */
+saltus_number_result saltus_number_parse(const char *text, double *value, size_t *length);
+
+/** Write the shortest of 15, 16 or 17 digits that reads back as the same double; "inf", "-inf" and
+ * "nan" for what is none. Returns text. */
+const char *saltus_number_format(double value, char text[SALTUS_NUMBER_SIZE]);
+
+#endif

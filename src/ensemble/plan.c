@@ -1,0 +1,248 @@
+#include "ensemble/plan.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+saltus_plan_options saltus_plan_options_default(void)
+{
+    return (saltus_plan_options){.method = "auto", .layout = "auto"};
+}
+
+/* Row and value of a variable, for an observable. */
+static void locate(const saltus_plan *plan, int variable, int32_t *row, double *value)
+{
+    const saltus_binding *b = &plan->model->network->bindings[variable];
+    *row = b->row;
+    *value = b->value;
+}
+
+static saltus_status add_observable(saltus_plan *plan, int variable, bool concentration,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_variable *v = &plan->model->variables[variable];
+    saltus_observable *o = &plan->observables[plan->columns.n_observables];
+    const size_t size = strlen(v->id) + 3;
+    char *name = saltus_calloc(size, 1);
+    SALTUS_NEED(name);
+    (void)snprintf(name, size, concentration ? "[%s]" : "%s", v->id);
+    plan->observable_names[plan->columns.n_observables++] = name;
+    locate(plan, variable, &o->row, &o->value);
+    o->divisor_row = -1;
+    o->divisor = 1.0;
+    if (concentration && v->compartment >= 0) {
+        locate(plan, v->compartment, &o->divisor_row, &o->divisor);
+    }
+done:
+    return status;
+}
+
+static bool is_count(const saltus_plan *plan, int variable)
+{
+    const int row = plan->model->network->bindings[variable].row;
+    return row >= 0 && row < plan->model->network->tables.n_species;
+}
+
+static saltus_status add_column(saltus_plan *plan, int variable, bool concentration,
+                                saltus_error *err)
+{
+    if (is_count(plan, variable) && !concentration) {
+        plan->count_species[plan->columns.n_counts++] =
+            plan->model->network->bindings[variable].row;
+        return SALTUS_OK;
+    }
+    return add_observable(plan, variable, concentration, err);
+}
+
+static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t n = strlen(name);
+    const bool concentration = n > 2 && name[0] == '[' && name[n - 1] == ']';
+    if (concentration) {
+        name[n - 1] = '\0';
+        ++name;
+    }
+    const int variable = saltus_model_find(plan->model, name);
+    if (variable < 0) {
+        const char *nearest = saltus_model_nearest(plan->model, name);
+        status = saltus_error_set(err, SALTUS_E_INVALID,
+                                  "--species: model '%s' has no species named '%s'",
+                                  plan->model->name, name);
+        if (nearest) {
+            saltus_error_hint(err, "did you mean '%s'?", nearest);
+        }
+        return status;
+    }
+    if (concentration && plan->model->variables[variable].kind != SALTUS_KIND_SPECIES) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "--species: '%s' is no species, so it has "
+                                                       "no concentration", name);
+    }
+    const int32_t row = plan->model->network->bindings[variable].row;
+    for (int c = 0; c < plan->columns.n_counts && !concentration; ++c) {
+        if (plan->count_species[c] == row) {
+            return saltus_error_set(err, SALTUS_E_INVALID, "--species: '%s' is named twice", name);
+        }
+    }
+    return add_column(plan, variable, concentration, err);
+}
+
+/* Split "A,B,[C]" at commas outside of parentheses and backquotes: names of .net species hold
+ * commas, as in R(a,l). */
+static saltus_status add_named_list(saltus_plan *plan, const char *names, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *copy = saltus_strdup(names);
+    SALTUS_NEED(copy);
+    int depth = 0;
+    char *start = copy;
+    for (char *c = copy;; ++c) {
+        depth += (*c == '(') - (*c == ')');
+        if ((*c == ',' && depth == 0) || *c == '\0') {
+            const bool last = *c == '\0';
+            *c = '\0';
+            while (*start == ' ') {
+                ++start;
+            }
+            SALTUS_TRY(add_named(plan, start, err));
+            start = c + 1;
+            if (last) {
+                break;
+            }
+        }
+    }
+done:
+    saltus_free(copy);
+    return status;
+}
+
+static size_t count_commas(const char *s)
+{
+    size_t n = 0;
+    for (; s && *s; ++s) {
+        n += *s == ',';
+    }
+    return n;
+}
+
+static saltus_status choose_columns(saltus_plan *plan, const char *names, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_model *m = plan->model;
+    const size_t most = m->n_variables + count_commas(names) + 1;
+    plan->count_species = saltus_calloc(most, sizeof *plan->count_species);
+    plan->observables = saltus_calloc(most, sizeof *plan->observables);
+    plan->observable_names = saltus_calloc(most, sizeof *plan->observable_names);
+    SALTUS_NEED(plan->count_species && plan->observables && plan->observable_names);
+    if (names) {
+        SALTUS_TRY(add_named_list(plan, names, err));
+    }
+    for (size_t i = 0; i < m->n_variables && !names; ++i) {
+        if (is_count(plan, (int)i) || (m->variables[i].rule && m->variables[i].observable)) {
+            SALTUS_TRY(add_column(plan, (int)i, false, err));
+        }
+    }
+    plan->columns.count_species = plan->count_species;
+    plan->columns.observables = plan->observables;
+done:
+    return status;
+}
+
+saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend *backend,
+                                 const saltus_plan_options *options, saltus_plan **out,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_plan_options o = options ? *options : saltus_plan_options_default();
+    saltus_plan *plan = saltus_calloc(1, sizeof *plan);
+    SALTUS_NEED(plan);
+    if (!model->network) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
+    }
+    if (strcmp(o.method, "auto") != 0 && strcmp(o.method, "direct") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': this version has auto and direct", o.method);
+    }
+    if (o.n_threads < 0 || o.n_threads > 4096) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",
+                    o.n_threads);
+    }
+    plan->model = model;
+    plan->backend = backend;
+    plan->method = "direct";
+    plan->n_workers = backend->ops->n_workers(backend, o.n_threads);
+    SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, o.layout,
+                                           &plan->layout, plan->why, err));
+    SALTUS_TRY(choose_columns(plan, o.columns, err));
+    *out = plan;
+    plan = NULL;
+done:
+    saltus_plan_destroy(plan);
+    return status;
+}
+
+void saltus_plan_destroy(saltus_plan *plan)
+{
+    if (plan) {
+        for (int o = 0; o < plan->columns.n_observables; ++o) {
+            saltus_free(plan->observable_names[o]);
+        }
+        saltus_free(plan->observable_names);
+        saltus_free(plan->observables);
+        saltus_free(plan->count_species);
+        saltus_free(plan);
+    }
+}
+
+void saltus_plan_explain(const saltus_plan *plan, FILE *out)
+{
+    const saltus_tables *t = &plan->model->network->tables;
+    fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
+            t->n_reactions);
+    fprintf(out, "method    %s: exact, cost per event %s\n", plan->method,
+            strcmp(plan->layout, "lanes") == 0 ? "grows with the reactions"
+                                               : "grows with what an event changes");
+    fprintf(out, "device    %s, %d thread%s\n", plan->backend->name, plan->n_workers,
+            plan->n_workers == 1 ? "" : "s");
+    fprintf(out, "layout    %s: %s\n", plan->layout, plan->why);
+}
+
+const char *saltus_plan_method(const saltus_plan *plan)
+{
+    return plan->method;
+}
+
+const char *saltus_plan_layout(const saltus_plan *plan)
+{
+    return plan->layout;
+}
+
+const saltus_model *saltus_plan_model(const saltus_plan *plan)
+{
+    return plan->model;
+}
+
+const saltus_backend *saltus_plan_backend(const saltus_plan *plan)
+{
+    return plan->backend;
+}
+
+int saltus_plan_n_counts(const saltus_plan *plan)
+{
+    return plan->columns.n_counts;
+}
+
+const char *saltus_plan_count_name(const saltus_plan *plan, int c)
+{
+    return plan->model->network->species_names[plan->count_species[c]];
+}
+
+int saltus_plan_n_observables(const saltus_plan *plan)
+{
+    return plan->columns.n_observables;
+}
+
+const char *saltus_plan_observable_name(const saltus_plan *plan, int o)
+{
+    return plan->observable_names[o];
+}

@@ -1,0 +1,465 @@
+/* A run: workers take trajectories and fill blocks; full blocks are prepared by the worker that
+ * finished them and delivered in order. A ring of blocks bounds the memory: when the oldest one is
+ * not done, at most the length of the ring is simulated ahead of it. */
+#include "core/memory.h"
+#include "ensemble/plan.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+enum { BLOCK_BYTES = 256 << 10, RING_BYTES = 96 << 20, MAX_RING = 4096, MAX_BLOCK = 1024 };
+
+typedef struct block {
+    int64_t first, n;  /* trajectories, counted from the first of the run */
+    int64_t n_left;    /* not finished yet */
+    int64_t events;    /* of the finished ones */
+    bool is_ready;     /* prepared */
+    void *prepared;
+    int64_t *trajectories, *counts;
+    double *observables;
+    bool *is_finished; /* [trajectory] */
+} block;
+
+typedef struct run {
+    const saltus_plan *plan;
+    const saltus_run_options *options;
+    const saltus_sink *sink;
+    saltus_task task;
+    saltus_source source;
+    int64_t block_size, n_ring, n_blocks;
+    int64_t counts_size, observables_size; /* numbers per trajectory */
+    block *ring;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int64_t next;        /* trajectory to hand out next */
+    int64_t delivered;   /* blocks */
+    bool is_delivering;
+    int n_working;
+    saltus_run_report report;
+    saltus_status status; /* the first failure, and its record */
+    saltus_error error;
+    bool sink_failed;
+    struct timespec start;
+} run;
+
+saltus_run_options saltus_run_options_default(void)
+{
+    return (saltus_run_options){.seed = 1, .n_trajectories = 1};
+}
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+/* With the lock held. */
+static void fail(run *r, saltus_status status, const saltus_error *error)
+{
+    if (r->status == SALTUS_OK) {
+        r->status = status;
+        r->error = *error;
+    }
+    (void)pthread_cond_broadcast(&r->changed);
+}
+
+static saltus_status open_block(run *r, int64_t index, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    block *b = &r->ring[index % r->n_ring];
+    const size_t size = (size_t)r->block_size;
+    if (!b->counts) {
+        b->trajectories = saltus_calloc(size, sizeof *b->trajectories);
+        SALTUS_NEED(b->trajectories);
+        b->is_finished = saltus_calloc(size, sizeof *b->is_finished);
+        SALTUS_NEED(b->is_finished);
+        b->observables = saltus_calloc(size * (size_t)r->observables_size, sizeof(double));
+        SALTUS_NEED(b->observables);
+        b->counts = saltus_calloc(size * (size_t)r->counts_size, sizeof *b->counts);
+        SALTUS_NEED(b->counts);
+    }
+    b->first = index * r->block_size;
+    b->n = r->options->n_trajectories - b->first;
+    b->n = b->n < r->block_size ? b->n : r->block_size;
+    b->n_left = b->n;
+    b->events = 0;
+    b->is_ready = false;
+    b->prepared = NULL;
+    for (int64_t i = 0; i < b->n; ++i) {
+        b->trajectories[i] = r->options->first_trajectory + b->first + i;
+        b->is_finished[i] = false;
+    }
+done:
+    return status;
+}
+
+static int take(void *user, saltus_job *jobs, int max, bool wait)
+{
+    run *r = user;
+    int n = 0;
+    (void)pthread_mutex_lock(&r->lock);
+    while (r->status == SALTUS_OK && r->next < r->options->n_trajectories) {
+        const int64_t index = r->next / r->block_size;
+        saltus_error err = {0};
+        if (index - r->delivered >= r->n_ring) {
+            if (!wait) {
+                break;
+            }
+            (void)pthread_cond_wait(&r->changed, &r->lock);
+            continue;
+        }
+        if (r->next % r->block_size == 0 && open_block(r, index, &err) != SALTUS_OK) {
+            fail(r, err.code, &err);
+            break;
+        }
+        block *b = &r->ring[index % r->n_ring];
+        while (n < max && r->next < b->first + b->n) {
+            const int64_t i = r->next++ - b->first;
+            jobs[n++] = (saltus_job){.trajectory = b->trajectories[i],
+                                     .counts = b->counts + i * r->counts_size,
+                                     .observables = b->observables + i * r->observables_size,
+                                     .block = b};
+        }
+        break;
+    }
+    (void)pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
+static saltus_block view_of(const run *r, const block *b)
+{
+    return (saltus_block){.trajectories = b->trajectories,
+                          .n_trajectories = b->n,
+                          .n_points = r->options->n_times,
+                          .n_counts = r->plan->columns.n_counts,
+                          .n_observables = r->plan->columns.n_observables,
+                          .counts = b->counts,
+                          .observables = b->observables};
+}
+
+static saltus_status prepare(run *r, block *b, saltus_error *err)
+{
+    const saltus_block view = view_of(r, b);
+    return r->sink->prepare ? r->sink->prepare(r->sink->user, &view, &b->prepared, err)
+                            : SALTUS_OK;
+}
+
+static saltus_status deliver(run *r, block *b, saltus_error *err)
+{
+    const saltus_block view = view_of(r, b);
+    void *prepared = b->prepared;
+    b->prepared = NULL;
+    return r->sink->deliver(r->sink->user, &view, prepared, err);
+}
+
+/* Deliver what is ready and next in order. With the lock held; gives it up meanwhile. */
+static void deliver_ready(run *r)
+{
+    while (!r->is_delivering && !r->sink_failed) {
+        block *b = &r->ring[r->delivered % r->n_ring];
+        if (!b->is_ready || b->first != r->delivered * r->block_size) {
+            break;
+        }
+        saltus_error err = {0};
+        r->is_delivering = true;
+        (void)pthread_mutex_unlock(&r->lock);
+        const saltus_status status = deliver(r, b, &err);
+        (void)pthread_mutex_lock(&r->lock);
+        r->is_delivering = false;
+        if (status != SALTUS_OK) {
+            r->sink_failed = true;
+            fail(r, status, &err);
+            break;
+        }
+        b->is_ready = false;
+        r->report.trajectories += b->n;
+        r->report.events += b->events;
+        ++r->delivered;
+        (void)pthread_cond_broadcast(&r->changed);
+    }
+}
+
+static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
+{
+    run *r = user;
+    block *b = job->block;
+    (void)pthread_mutex_lock(&r->lock);
+    b->is_finished[job->trajectory - b->trajectories[0]] = true;
+    b->events += job->events;
+    const bool is_full = --b->n_left == 0;
+    saltus_status status = r->status;
+    (void)pthread_mutex_unlock(&r->lock);
+    if (!is_full) {
+        return status;
+    }
+    status = prepare(r, b, err);
+    (void)pthread_mutex_lock(&r->lock);
+    if (status == SALTUS_OK) {
+        b->is_ready = true;
+        deliver_ready(r);
+        status = r->status;
+    } else {
+        r->sink_failed = true;
+    }
+    (void)pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+static void *worker(void *user)
+{
+    run *r = user;
+    saltus_error err = {0};
+    const saltus_status status =
+        r->plan->backend->ops->work(r->plan->backend, &r->task, &r->source, &err);
+    (void)pthread_mutex_lock(&r->lock);
+    if (status != SALTUS_OK) {
+        fail(r, status, &err);
+    }
+    --r->n_working;
+    (void)pthread_cond_broadcast(&r->changed);
+    (void)pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+static void tell_progress(run *r)
+{
+    saltus_progress p = {.trajectories = r->report.trajectories,
+                         .total = r->options->n_trajectories,
+                         .events = r->report.events,
+                         .seconds = seconds_since(&r->start)};
+    for (int64_t i = 0; i < r->n_ring; ++i) { /* finished but not delivered yet */
+        const block *b = &r->ring[i];
+        if (b->counts && b->first >= r->delivered * r->block_size && b->first < r->next) {
+            p.trajectories += b->n - b->n_left;
+            p.events += b->events;
+        }
+    }
+    (void)pthread_mutex_unlock(&r->lock);
+    r->options->progress(r->options->progress_user, &p);
+    (void)pthread_mutex_lock(&r->lock);
+}
+
+/* Wait for the workers, looking at the stop flag and telling progress a few times a second. */
+static void watch(run *r)
+{
+    (void)pthread_mutex_lock(&r->lock);
+    while (r->n_working > 0) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 200 * 1000 * 1000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        const double seconds = seconds_since(&r->start);
+        while (r->n_working > 0 &&
+               pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
+        }
+        if (r->options->stop && *r->options->stop) {
+            const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
+                                          .message = "stopped on request"};
+            fail(r, SALTUS_E_CANCELLED, &stopped);
+        }
+        if (r->options->progress && seconds_since(&r->start) - seconds > 0.15) {
+            tell_progress(r);
+        }
+    }
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
+/* After a run that ended early: the finished trajectories of blocks that are not full move
+ * together and are delivered too. The workers are gone. */
+static void deliver_rest(run *r)
+{
+    const int64_t end = (r->next + r->block_size - 1) / r->block_size;
+    for (; r->delivered < end; ++r->delivered) {
+        block *b = &r->ring[r->delivered % r->n_ring];
+        saltus_error err = {0};
+        if (r->sink_failed) {
+            if (b->prepared && r->sink->discard) {
+                r->sink->discard(r->sink->user, b->prepared);
+                b->prepared = NULL;
+            }
+            continue;
+        }
+        int64_t n = 0;
+        for (int64_t i = 0; i < b->n; ++i) {
+            if (b->is_finished[i]) {
+                b->trajectories[n] = b->trajectories[i];
+                memmove(b->counts + n * r->counts_size, b->counts + i * r->counts_size,
+                        (size_t)r->counts_size * sizeof *b->counts);
+                memmove(b->observables + n * r->observables_size,
+                        b->observables + i * r->observables_size,
+                        (size_t)r->observables_size * sizeof *b->observables);
+                ++n;
+            }
+        }
+        b->n = n;
+        if (n == 0) {
+            continue;
+        }
+        if ((!b->is_ready && prepare(r, b, &err) != SALTUS_OK) ||
+            deliver(r, b, &err) != SALTUS_OK) {
+            r->sink_failed = true;
+            fail(r, err.code, &err);
+            continue;
+        }
+        r->report.trajectories += n;
+        r->report.events += b->events;
+    }
+}
+
+static void warn_of_rounding(const run *r)
+{
+    const saltus_network *net = r->plan->model->network;
+    for (int i = 0; r->options->warn && i < net->tables.n_settings; ++i) {
+        if (r->task.rounded[i]) {
+            char text[300];
+            (void)snprintf(text, sizeof text,
+                           "event '%.100s' set '%.100s' to values that are not whole; they were "
+                           "rounded",
+                           net->setting_events[i], net->setting_names[i]);
+            r->options->warn(r->options->warn_user, text);
+        }
+    }
+}
+
+static saltus_status check_options(const saltus_run_options *o, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (o->n_trajectories < 1) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
+                    (long long)o->n_trajectories);
+    }
+    if (o->first_trajectory < 0 || o->first_trajectory > INT64_MAX - o->n_trajectories) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "the first trajectory is %lld: it must be 0 or more",
+                    (long long)o->first_trajectory);
+    }
+    if (o->n_times < 1 || !o->times) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "there are no sample times");
+    }
+    for (int64_t i = 0; i < o->n_times; ++i) {
+        if (!(o->times[i] >= 0.0 && isfinite(o->times[i])) ||
+            (i > 0 && !(o->times[i] > o->times[i - 1]))) {
+            SALTUS_FAIL(SALTUS_E_INVALID, "sample time %lld is %g: they must rise from 0",
+                        (long long)i, o->times[i]);
+        }
+    }
+done:
+    return status;
+}
+
+static void choose_blocks(run *r)
+{
+    const int64_t n = r->options->n_trajectories;
+    const int64_t bytes = 8 * (r->counts_size + r->observables_size) + 16;
+    const int64_t fair = (n + 4 * r->plan->n_workers - 1) / (4 * (int64_t)r->plan->n_workers);
+    int64_t size = BLOCK_BYTES / bytes;
+    size = size < MAX_BLOCK ? size : MAX_BLOCK;
+    size = size < fair ? size : fair;
+    size = size > 1 ? size : 1;
+    r->block_size = r->sink->block_trajectories > 0 ? r->sink->block_trajectories : size;
+    r->n_blocks = (n + r->block_size - 1) / r->block_size;
+    int64_t ring = RING_BYTES / (bytes * r->block_size);
+    ring = ring < MAX_RING ? ring : MAX_RING;
+    ring = ring > r->plan->n_workers + 1 ? ring : r->plan->n_workers + 1;
+    r->n_ring = ring < r->n_blocks ? ring : r->n_blocks;
+}
+
+static saltus_status set_up(run *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_plan *plan = r->plan;
+    const saltus_tables *tables = &plan->model->network->tables;
+    r->counts_size = r->options->n_times * plan->columns.n_counts;
+    r->observables_size = r->options->n_times * plan->columns.n_observables;
+    choose_blocks(r);
+    r->ring = saltus_calloc((size_t)r->n_ring, sizeof *r->ring);
+    SALTUS_NEED(r->ring);
+    r->source = (saltus_source){r, take, finish_job};
+    r->task = (saltus_task){.model = plan->model,
+                            .tables = tables,
+                            .columns = &plan->columns,
+                            .seed = r->options->seed,
+                            .times = r->options->times,
+                            .n_times = r->options->n_times,
+                            .share = (r->options->n_trajectories + plan->n_workers - 1) /
+                                     plan->n_workers,
+                            .stop = r->options->stop,
+                            .layout = plan->layout};
+    r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
+    SALTUS_NEED(r->task.rounded);
+done:
+    return status;
+}
+
+static saltus_status run_workers(run *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int n_started = 0;
+    int n = r->plan->n_workers;
+    n = r->options->n_trajectories < n ? (int)r->options->n_trajectories : n;
+    pthread_t *threads = saltus_calloc((size_t)n, sizeof *threads);
+    SALTUS_NEED(threads);
+    r->n_working = n;
+    for (; n_started < n; ++n_started) {
+        if (pthread_create(&threads[n_started], NULL, worker, r) != 0) {
+            saltus_error no_thread = {0};
+            (void)saltus_error_set(&no_thread, SALTUS_E_NO_MEMORY, "only %d threads could be "
+                                   "started", n_started);
+            (void)pthread_mutex_lock(&r->lock);
+            r->n_working -= n - n_started;
+            if (n_started == 0) {
+                fail(r, no_thread.code, &no_thread);
+            }
+            (void)pthread_mutex_unlock(&r->lock);
+            break;
+        }
+    }
+    watch(r);
+    for (int i = 0; i < n_started; ++i) {
+        (void)pthread_join(threads[i], NULL);
+    }
+done:
+    saltus_free(threads);
+    return status;
+}
+
+saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *options,
+                         const saltus_sink *sink, saltus_run_report *report, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    run r = {.plan = plan, .options = options, .sink = sink};
+    (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
+    (void)pthread_mutex_init(&r.lock, NULL);
+    (void)pthread_cond_init(&r.changed, NULL);
+    SALTUS_TRY(check_options(options, err));
+    SALTUS_TRY(set_up(&r, err));
+    SALTUS_TRY(run_workers(&r, err));
+    if (r.status != SALTUS_OK) {
+        deliver_rest(&r);
+        SALTUS_FAIL(r.status, "%s", r.error.message);
+    }
+    warn_of_rounding(&r);
+done:
+    if (err && r.error.hint[0]) {
+        saltus_error_hint(err, "%s", r.error.hint);
+    }
+    r.report.seconds = seconds_since(&r.start);
+    if (report) {
+        *report = r.report;
+    }
+    for (int64_t i = 0; r.ring && i < r.n_ring; ++i) {
+        saltus_free(r.ring[i].trajectories);
+        saltus_free(r.ring[i].is_finished);
+        saltus_free(r.ring[i].counts);
+        saltus_free(r.ring[i].observables);
+    }
+    saltus_free(r.ring);
+    saltus_free(r.task.rounded);
+    (void)pthread_cond_destroy(&r.changed);
+    (void)pthread_mutex_destroy(&r.lock);
+    return status;
+}

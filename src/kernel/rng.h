@@ -1,0 +1,61 @@
+/**
+ * Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011,
+ * doi:10.1145/2063384.2063405).
+ *
+ * key = seed, counter = (trajectory, purpose, block): any number can be had at any time, alone, on
+ * any target. Words are 32 bits wide and stand in the low halves of 64-bit lanes, which is how
+ * the widening multiplication of every target wants them.
+ */
+#ifndef SALTUS_KERNEL_RNG_H
+#define SALTUS_KERNEL_RNG_H
+
+#include "kernel/target.h"
+
+#define SALTUS_TWO_M32 2.3283064365386962890625e-10 /* 2^-32: the weight of a word */
+
+/** What a block of random words is for. A number is never reused for something else. */
+enum {
+    SALTUS_PURPOSE_EVENT = 0,  /**< block n / 2: wait and choice of events n and n + 1 */
+    SALTUS_PURPOSE_WAIT = 1,   /**< block n: more bits of event n's wait */
+    SALTUS_PURPOSE_CHOICE = 2, /**< block n: more bits of event n's choice */
+    SALTUS_PURPOSE_TIE = 3,    /**< block k: the k-th choice among model events of equal priority */
+};
+
+/**
+ * Four words for every lane.
+ *
+ * @param seed       any 64 bits
+ * @param purpose    0 … 255
+ * @param trajectory 64 bits
+ * @param block      0 … 2^56 - 1
+ * @param[out] w     w[0 … 3], 32 bits each, upper halves zero
+ */
+SALTUS_FN void saltus_philox(uint64_t seed, uint32_t purpose, saltus_u64 trajectory,
+                             saltus_u64 block, saltus_u64 w[4])
+{
+    const uint64_t low = 0xffffffffu;
+    saltus_u64 c0 = block & low;
+    saltus_u64 c1 = (block >> 32) << 8 | purpose;
+    saltus_u64 c2 = trajectory & low;
+    saltus_u64 c3 = trajectory >> 32;
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+
+    for (int round = 0; round < 10; ++round) {
+        /* only the low halves of c0 and c2 enter; what is left in the upper halves of the others
+         * never comes down */
+        const saltus_u64 p0 = (c0 & low) * (uint64_t)0xD2511F53u;
+        const saltus_u64 p1 = (c2 & low) * (uint64_t)0xCD9E8D57u;
+        c0 = (p1 >> 32) ^ c1 ^ (uint64_t)k0;
+        c2 = (p0 >> 32) ^ c3 ^ (uint64_t)k1;
+        c1 = p1;
+        c3 = p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    w[0] = c0 & low;
+    w[1] = c1 & low;
+    w[2] = c2 & low;
+    w[3] = c3 & low;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/** The state of one trajectory: plain data, whatever the number of lanes. */
+#ifndef SALTUS_KERNEL_STATE_H
+#define SALTUS_KERNEL_STATE_H
+
+#include "kernel/tables.h"
+
+/** Why a trajectory could not go on. */
+typedef enum saltus_trouble {
+    SALTUS_FINE = 0,
+    SALTUS_STOPPED,        /* asked to */
+    SALTUS_NEGATIVE_COUNT, /* culprit: reaction */
+    SALTUS_COUNT_OVERFLOW, /* culprit: reaction */
+    SALTUS_BAD_PROPENSITY, /* culprit: reaction; value */
+    SALTUS_BAD_TOTAL,      /* propensities sum to more than a double holds */
+    SALTUS_BAD_ASSIGNMENT, /* culprit: setting; value */
+    SALTUS_BAD_DELAY,      /* culprit: trigger; value */
+    SALTUS_EVENT_STORM,    /* culprit: trigger; events set each other off for ever */
+    SALTUS_OUT_OF_MEMORY,
+} saltus_trouble;
+
+/* More executions than this at one instant are taken for a circle of events. */
+enum { SALTUS_MAX_CASCADE = 100000 };
+
+/** An event that has been set off and waits for its time. */
+typedef struct saltus_pending {
+    double time;
+    int32_t trigger;
+} saltus_pending;
+
+typedef struct saltus_path {
+    const saltus_tables *n;
+    const saltus_columns *columns;
+    uint64_t seed, trajectory;
+    uint64_t event; /* number of the next event: of the next wait and choice */
+    uint64_t fired; /* reactions so far */
+    uint64_t ties;  /* draws among events so far */
+    double t;       /* now */
+    int32_t after;  /* clocks that change just after t have done so */
+    int32_t special_strict;
+    double special;   /* next time at which a clock changes or a pending event is due; +inf */
+    int64_t sample;   /* next sample */
+    int64_t *x;       /* [species] */
+    double *v;        /* [row] */
+    uint8_t *on;      /* [trigger] its last value */
+    uint8_t *rounded; /* [setting] a value was not whole and was rounded */
+    saltus_pending *pending;
+    double *pending_values; /* [pending][settings of the largest event] */
+    int32_t n_pending, pending_capacity, largest_event;
+    /* Makes room for one more pending event; 0 when there is no memory. */
+    int (*make_room)(struct saltus_path *path);
+    saltus_trouble trouble;
+    int32_t culprit;
+    double bad_value;
+} saltus_path;
+
+/* Unit waits and choice words of consecutive events of one trajectory, made many at a time. */
+enum { SALTUS_BATCH_BLOCKS = 32 };
+typedef struct saltus_draws {
+    uint64_t first_block;
+    int32_t valid;
+    double wait[2 * SALTUS_BATCH_BLOCKS]; /* -1: the word was 0 */
+    double word[2 * SALTUS_BATCH_BLOCKS];
+} saltus_draws;
+
+/** What the direct method adds to a path. */
+typedef struct saltus_direct {
+    double *values; /* propensities, then nodes: see tables.h */
+    double *sums;   /* [node][child] running sums of the children */
+    saltus_draws draws;
+    void (*draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
+} saltus_direct;
+
+#endif

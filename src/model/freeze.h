@@ -1,0 +1,96 @@
+/** Between the files that freeze a model. */
+#ifndef SALTUS_MODEL_FREEZE_H
+#define SALTUS_MODEL_FREEZE_H
+
+#include "model/network.h"
+
+/** A law as a product: rate * (x[species[0]] - offset[0]) * …, in that order. */
+enum { SALTUS_MAX_FACTORS = 16 };
+typedef struct saltus_product {
+    double rate;
+    int n;
+    int species[SALTUS_MAX_FACTORS];
+    double offset[SALTUS_MAX_FACTORS];
+} saltus_product;
+
+/** A reaction on its way into the tables; a reversible one that is split makes two. */
+typedef struct saltus_step {
+    const char *id;
+    const saltus_reaction *reaction;
+    bool backward;
+    bool is_product;
+    saltus_product product;
+    const saltus_expr *law; /**< when it is no product */
+    const char *kind;
+} saltus_step;
+
+typedef struct saltus_freezer {
+    saltus_model *model;
+    saltus_network *net;
+    saltus_arena *arena; /**< the network's: its tables */
+    saltus_law law_mode;
+    double *values;      /**< [variable] at time 0 */
+    bool *reacts;        /**< [variable] reactions change it */
+    bool *is_assigned;   /**< [variable] events change it */
+    const saltus_expr **rules; /**< [variable] rule with clock conditions as flags, or NULL */
+    bool *has_time;      /**< [variable] its rule reads the time other than through flags */
+    int *rule_order;     /**< variables with rules, in an order of evaluation */
+    int n_rule_order;
+
+    saltus_clock *clocks;
+    const saltus_expr **clock_when; /**< [flag] */
+    size_t n_clocks, clocks_capacity, clock_when_capacity;
+
+    saltus_step *steps;
+    size_t n_steps, steps_capacity;
+
+    saltus_instruction *code;
+    size_t n_code, code_capacity;
+    double *constants;
+    size_t n_constants, constants_capacity;
+    saltus_program *laws;
+    size_t n_laws, laws_capacity;
+    int n_temporaries;
+
+    saltus_program *rule_programs; /* these three stand in the tables, in the network's arena */
+    saltus_trigger *triggers;
+    saltus_setting *settings;
+} saltus_freezer;
+
+/** Variables from here on are flags: n_variables + f. */
+#define SALTUS_FLAG_VARIABLE(f, flag) ((int)(f)->model->n_variables + (flag))
+
+/** "model.xml:31: " for messages, or "". The text is in `buffer`. */
+const char *saltus_place(const saltus_model *model, int line, char buffer[160]);
+
+/** True when e's value never changes: no counts that change, variables, flags, changing rules or
+ * time. */
+bool saltus_is_constant(const saltus_freezer *f, const saltus_expr *e);
+double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e);
+
+/* freeze_time.c */
+/** Replace comparisons with time by flags. With `must`, anything else that reads the time fails. */
+SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e,
+                                                    bool must, const char *what,
+                                                    const saltus_expr **out, saltus_error *err);
+/** Whether e reads the time, also through rules, other than through flags. */
+bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
+
+/* freeze_law.c */
+/** Turn every reaction into one or two steps. */
+SALTUS_MUST_CHECK saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err);
+
+/* freeze_program.c */
+/** Compile an expression; rows are final only after saltus_place_rows. */
+SALTUS_MUST_CHECK saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e,
+                                               saltus_program *out, saltus_error *err);
+/** Put constants and temporaries behind the other rows and patch all programs. */
+void saltus_place_rows(saltus_freezer *f);
+
+/* freeze_tables.c */
+/** Reactions, laws, dependencies, the tree. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err);
+/** Whether a count, directly or through rules, enters e. */
+bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
+
+#endif

@@ -1,0 +1,321 @@
+/* Rate laws: which are products (mass action in any spelling), which are differences of a forward
+ * and a backward rate, which stay expressions. */
+#include "model/freeze.h"
+
+#include <math.h>
+#include <string.h>
+
+/* e as rate * product of (x - offset). The rate is what the tree gives with every factor taken as
+ * 1, so its bits depend on the spelling alone. */
+static bool find_product(const saltus_freezer *f, const saltus_expr *e, saltus_product *p)
+{
+    saltus_product right;
+    p->n = 0;
+    if (saltus_is_constant(f, e)) {
+        p->rate = saltus_constant_value(f, e);
+        return true;
+    }
+    switch (e->op) {
+    case SALTUS_OP_VARIABLE:
+        if (e->variable >= (int)f->model->n_variables ||
+            f->net->bindings[e->variable].role != SALTUS_ROLE_COUNT) {
+            return false;
+        }
+        p->rate = 1.0;
+        p->species[p->n] = f->net->bindings[e->variable].row;
+        p->offset[p->n++] = 0.0;
+        return true;
+    case SALTUS_OP_MUL:
+    case SALTUS_OP_DIV:
+        if (!find_product(f, e->args[0], p) || !find_product(f, e->args[1], &right) ||
+            p->n + right.n > SALTUS_MAX_FACTORS || (e->op == SALTUS_OP_DIV && right.n > 0)) {
+            return false;
+        }
+        p->rate = e->op == SALTUS_OP_MUL ? p->rate * right.rate : p->rate / right.rate;
+        memcpy(p->species + p->n, right.species, (size_t)right.n * sizeof *p->species);
+        memcpy(p->offset + p->n, right.offset, (size_t)right.n * sizeof *p->offset);
+        p->n += right.n;
+        return true;
+    case SALTUS_OP_SUB:
+    case SALTUS_OP_ADD: /* c x - d = c (x - d / c) */
+        if (!saltus_is_constant(f, e->args[1]) || !find_product(f, e->args[0], p) || p->n != 1) {
+            return false;
+        }
+        right.rate = saltus_constant_value(f, e->args[1]) / p->rate;
+        p->offset[0] += e->op == SALTUS_OP_SUB ? right.rate : -right.rate;
+        return p->offset[0] >= 0.0 && p->offset[0] < 64.0 &&
+               p->offset[0] == nearbyint(p->offset[0]);
+    case SALTUS_OP_POW: {
+        const double power =
+            saltus_is_constant(f, e->args[1]) ? saltus_constant_value(f, e->args[1]) : 0.0;
+        if (!(power >= 1.0 && power <= 8.0 && power == nearbyint(power)) ||
+            !find_product(f, e->args[0], &right) || right.n * (int)power > SALTUS_MAX_FACTORS) {
+            return false;
+        }
+        p->rate = 1.0;
+        for (int i = 0; i < (int)power; ++i) {
+            p->rate *= right.rate;
+            memcpy(p->species + p->n, right.species, (size_t)right.n * sizeof *p->species);
+            memcpy(p->offset + p->n, right.offset, (size_t)right.n * sizeof *p->offset);
+            p->n += right.n;
+        }
+        return true;
+    }
+    default:
+        return false;
+    }
+}
+
+/* A factor x - 2 may be negative; with x and x - 1 beside it the product is 0 then. */
+static bool never_negative(const saltus_product *p)
+{
+    for (int i = 0; i < p->n; ++i) {
+        for (double o = 0.0; o < p->offset[i]; ++o) {
+            bool found = false;
+            for (int j = 0; j < p->n; ++j) {
+                found |= p->species[j] == p->species[i] && p->offset[j] == o;
+            }
+            if (!found) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* How many of a species the reaction consumes, by its equation. */
+static int64_t n_consumed(const saltus_freezer *f, const saltus_reaction *r, int row)
+{
+    int64_t n = 0;
+    for (int i = 0; i < r->n_reactants; ++i) {
+        if (f->net->bindings[r->reactants[i].variable].row == row) {
+            n += r->reactants[i].n;
+        }
+    }
+    return n;
+}
+
+/* k*A^2 where two A are consumed: warn, or take it as k*A*(A-1) if asked to. */
+static void look_at_powers(saltus_freezer *f, const saltus_reaction *r, saltus_product *p)
+{
+    for (int i = 0; i < p->n; ++i) {
+        int same = 0, plain = 0, first = i;
+        for (int j = 0; j < p->n; ++j) {
+            if (p->species[j] == p->species[i]) {
+                first = j < first ? j : first;
+                ++same;
+                plain += p->offset[j] == 0.0;
+            }
+        }
+        const int64_t n = n_consumed(f, r, p->species[i]);
+        if (first < i || n < 2 || plain < n) {
+            continue;
+        }
+        if (f->law_mode == SALTUS_LAW_LITERAL) {
+            char place[160];
+            saltus_model_warn(f->model,
+                              "%sreaction '%s' consumes %lld '%s' but its rate law has the plain "
+                              "power; it is simulated as written (--law combinatorial counts "
+                              "the ways to choose them, as in k*A*(A-1))",
+                              saltus_place(f->model, r->line, place), r->id, (long long)n,
+                              f->net->species_names[p->species[i]]);
+        } else if (same == n) {
+            int offset = 0;
+            for (int j = 0; j < p->n; ++j) {
+                if (p->species[j] == p->species[i]) {
+                    p->offset[j] = offset++;
+                }
+            }
+        }
+    }
+}
+
+/* The one place in the factors of e where a difference stands, or NULL; *n counts them. */
+static const saltus_expr *find_difference(const saltus_freezer *f, const saltus_expr *e, int *n)
+{
+    const saltus_expr *found = NULL;
+    if (saltus_is_constant(f, e)) {
+        return NULL;
+    }
+    if (e->op == SALTUS_OP_SUB) {
+        ++*n;
+        return e;
+    }
+    if (e->op == SALTUS_OP_MUL || e->op == SALTUS_OP_DIV) {
+        found = find_difference(f, e->args[0], n);
+        if (e->op == SALTUS_OP_MUL) {
+            const saltus_expr *other = find_difference(f, e->args[1], n);
+            found = found ? found : other;
+        }
+    }
+    return found;
+}
+
+/* e with `part` (by identity) replaced. */
+static const saltus_expr *replace(saltus_arena *arena, const saltus_expr *e,
+                                  const saltus_expr *part, const saltus_expr *by)
+{
+    if (e == part) {
+        return by;
+    }
+    if (e->op == SALTUS_OP_MUL) {
+        return saltus_expr_2(arena, e->op, replace(arena, e->args[0], part, by),
+                             replace(arena, e->args[1], part, by));
+    }
+    if (e->op == SALTUS_OP_DIV) {
+        return saltus_expr_2(arena, e->op, replace(arena, e->args[0], part, by), e->args[1]);
+    }
+    return e;
+}
+
+typedef struct search {
+    const saltus_freezer *freezer;
+    const saltus_reaction *reaction;
+} search;
+
+static bool is_product_species(const saltus_expr *node, void *user)
+{
+    const search *s = user;
+    for (int i = 0; node->op == SALTUS_OP_VARIABLE && i < s->reaction->n_products; ++i) {
+        if (s->reaction->products[i].variable == node->variable) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A reversible reaction's law forward - backward: one difference among the factors, whose
+ * subtrahend reads a product (or there are none). */
+static bool split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *law,
+                      const saltus_expr **forward, const saltus_expr **backward)
+{
+    int n = 0;
+    search s = {f, r};
+    const saltus_expr *difference = find_difference(f, law, &n);
+    if (!r->reversible || n != 1 ||
+        (r->n_products > 0 && !saltus_expr_any(difference->args[1], is_product_species, &s))) {
+        return false;
+    }
+    *forward = replace(&f->model->arena, law, difference, difference->args[0]);
+    *backward = replace(&f->model->arena, law, difference, difference->args[1]);
+    return true;
+}
+
+/* The law of mass action as an expression tree, factors in the order of the reactants: the same
+ * rounding as the product that it usually becomes. */
+static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *r,
+                                      const saltus_expr *constant)
+{
+    saltus_arena *arena = &f->model->arena;
+    const saltus_expr *e = constant;
+    double ways = 1.0;
+    for (int i = 0; i < r->n_reactants; ++i) {
+        int64_t n = 0;
+        bool seen = false;
+        for (int j = 0; j < r->n_reactants; ++j) {
+            const bool same = r->reactants[j].variable == r->reactants[i].variable;
+            seen |= same && j < i;
+            n += same ? r->reactants[j].n : 0;
+        }
+        for (int64_t k = 2; !seen && k <= n; ++k) {
+            ways *= (double)k;
+        }
+    }
+    if (ways > 1.0) {
+        e = saltus_expr_2(arena, SALTUS_OP_DIV, e, saltus_expr_const(arena, ways));
+    }
+    for (int i = 0; i < r->n_reactants; ++i) {
+        int64_t before = 0;
+        for (int j = 0; j < i; ++j) {
+            before += r->reactants[j].variable == r->reactants[i].variable ? r->reactants[j].n : 0;
+        }
+        for (int64_t k = before; k < before + r->reactants[i].n; ++k) {
+            const saltus_expr *x = saltus_expr_variable(arena, r->reactants[i].variable);
+            if (k > 0) {
+                x = saltus_expr_2(arena, SALTUS_OP_SUB, x, saltus_expr_const(arena, (double)k));
+            }
+            e = saltus_expr_2(arena, SALTUS_OP_MUL, e, x);
+        }
+    }
+    return e;
+}
+
+static const char *kind_of(saltus_freezer *f, const saltus_step *s)
+{
+    char text[60];
+    if (!s->is_product) {
+        return "expression";
+    }
+    (void)snprintf(text, sizeof text, "mass action of order %d", s->product.n);
+    return s->product.n == 0 ? "constant" : saltus_arena_strndup(f->arena, text, strlen(text));
+}
+
+static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const char *suffix,
+                              const saltus_expr *law, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    saltus_step s = {.id = r->id, .reaction = r, .law = law};
+    if (suffix[0]) {
+        const size_t n = strlen(r->id), m = strlen(suffix);
+        char *id = saltus_arena_alloc(f->arena, n + m + 1);
+        SALTUS_NEED(id);
+        memcpy(id, r->id, n);
+        memcpy(id + n, suffix, m + 1);
+        s.id = id;
+        s.backward = strcmp(suffix, ".backward") == 0;
+    }
+    s.is_product = find_product(f, law, &s.product) && never_negative(&s.product);
+    if (s.is_product && !r->mass_action) {
+        look_at_powers(f, r, &s.product);
+    }
+    if (s.is_product && !(s.product.rate >= 0.0 && isfinite(s.product.rate))) {
+        SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
+                    saltus_place(f->model, r->line, place), s.id, s.product.rate);
+    }
+    s.kind = kind_of(f, &s);
+    SALTUS_NEED(s.kind);
+    saltus_step *grown = saltus_grow(f->steps, f->n_steps, &f->steps_capacity, sizeof *f->steps);
+    SALTUS_NEED(grown);
+    f->steps = grown;
+    f->steps[f->n_steps++] = s;
+done:
+    return status;
+}
+
+static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char what[300], place[160];
+    const saltus_expr *law = NULL, *forward = NULL, *backward = NULL;
+    saltus_product product;
+    (void)snprintf(what, sizeof what, "%sreaction '%.100s': its rate law",
+                   saltus_place(f->model, r->line, place), r->id);
+    SALTUS_TRY(saltus_free_of_time(f, r->law, true, what, &law, err));
+    if (r->mass_action) {
+        law = mass_action(f, r, law);
+        SALTUS_NEED(law);
+    }
+    if (!(find_product(f, law, &product) && never_negative(&product)) &&
+        split_law(f, r, law, &forward, &backward)) {
+        SALTUS_NEED(forward);
+        SALTUS_NEED(backward);
+        SALTUS_TRY(add_step(f, r, ".forward", forward, err));
+        SALTUS_TRY(add_step(f, r, ".backward", backward, err));
+    } else {
+        SALTUS_TRY(add_step(f, r, "", law, err));
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err)
+{
+    for (size_t i = 0; i < f->model->n_reactions; ++i) {
+        const saltus_status status = make_step(f, &f->model->reactions[i], err);
+        if (status != SALTUS_OK) {
+            return status;
+        }
+    }
+    return SALTUS_OK;
+}

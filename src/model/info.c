@@ -1,0 +1,137 @@
+/* What a frozen model holds, for people. */
+#include "model/freeze.h"
+
+#include <string.h>
+
+static void print_side(const saltus_model *m, const saltus_participant *side, int n, FILE *out)
+{
+    if (n == 0) {
+        fputs("0", out);
+    }
+    for (int i = 0; i < n; ++i) {
+        fputs(i > 0 ? " + " : "", out);
+        if (side[i].n != 1) {
+            fprintf(out, "%lld ", (long long)side[i].n);
+        }
+        fputs(m->variables[side[i].variable].id, out);
+    }
+}
+
+static void print_reactions(const saltus_model *m, int most, FILE *out)
+{
+    fprintf(out, "\nreactions (%zu)\n", m->n_reactions);
+    int shown = 0, r = 0;
+    for (size_t i = 0; i < m->n_reactions; ++i) {
+        const saltus_reaction *q = &m->reactions[i];
+        const char *kind = m->network->law_kinds[r];
+        const bool is_split = strcmp(m->network->reaction_names[r], q->id) != 0;
+        r += is_split ? 2 : 1;
+        if (shown++ >= most) {
+            continue;
+        }
+        fprintf(out, "  %s: ", q->id);
+        print_side(m, q->reactants, q->n_reactants, out);
+        fputs(q->n_reactants + q->n_products > 0 ? is_split ? " <-> " : " -> " : "", out);
+        print_side(m, q->products, q->n_products, out);
+        fputs(" @ ", out);
+        saltus_expr_print(m, q->law, out);
+        fprintf(out, "   [%s%s]\n", kind, is_split ? ", split into forward and backward" : "");
+    }
+    if (shown > most) {
+        fprintf(out, "  … and %d more\n", shown - most);
+    }
+}
+
+static void print_species(const saltus_model *m, int most, FILE *out)
+{
+    const saltus_tables *t = &m->network->tables;
+    int shown = 0;
+    fprintf(out, "\nspecies (%d)\n", t->n_species);
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        const saltus_binding *b = &m->network->bindings[i];
+        if (v->kind != SALTUS_KIND_SPECIES || v->rule || shown++ >= most) {
+            continue;
+        }
+        fprintf(out, "  %-24s %lld%s\n", v->id, (long long)t->initial_counts[b->row],
+                b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)" : "");
+    }
+    if (shown > most) {
+        fprintf(out, "  … and %d more\n", shown - most);
+    }
+}
+
+static void print_values(const saltus_model *m, int most, FILE *out)
+{
+    int shown = 0;
+    fprintf(out, "\nparameters, compartments and rules\n");
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        const saltus_binding *b = &m->network->bindings[i];
+        if ((v->kind == SALTUS_KIND_SPECIES && !v->rule) || shown++ >= most) {
+            continue;
+        }
+        if (v->rule) {
+            fprintf(out, "  %-24s = ", v->id);
+            saltus_expr_print(m, v->rule, out);
+            fputs(b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)\n" : "\n", out);
+        } else {
+            fprintf(out, "  %-24s %.10g%s\n", v->id, b->value,
+                    b->role == SALTUS_ROLE_VARIABLE ? "   (events change it)" : "");
+        }
+    }
+    if (shown > most) {
+        fprintf(out, "  … and %d more\n", shown - most);
+    }
+}
+
+static void print_events(const saltus_model *m, FILE *out)
+{
+    if (m->n_events == 0) {
+        return;
+    }
+    fprintf(out, "\nevents (%zu)\n", m->n_events);
+    for (size_t i = 0; i < m->n_events; ++i) {
+        const saltus_event *e = &m->events[i];
+        fprintf(out, "  %s: when ", e->id);
+        saltus_expr_print(m, e->trigger, out);
+        if (e->delay) {
+            fputs(", after ", out);
+            saltus_expr_print(m, e->delay, out);
+        }
+        for (int k = 0; k < e->n_assignments; ++k) {
+            fprintf(out, "%s%s = ", k > 0 ? ", " : ": ",
+                    m->variables[e->assignments[k].variable].id);
+            saltus_expr_print(m, e->assignments[k].value, out);
+        }
+        fputc('\n', out);
+    }
+}
+
+saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    enum { MOST = 200 };
+    if (!model->network) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
+    }
+    const saltus_tables *t = &model->network->tables;
+    int n_products = 0;
+    for (int r = 0; r < t->n_reactions; ++r) {
+        n_products += t->law_program[r] < 0;
+    }
+    fprintf(out,
+            "model %s: %d species, %d reactions (%d mass action, %d expressions), %d rules, "
+            "%d events\n",
+            model->name, t->n_species, t->n_reactions, n_products, t->n_reactions - n_products,
+            t->n_rules, t->n_triggers);
+    print_species(model, MOST, out);
+    print_values(model, MOST, out);
+    print_reactions(model, MOST, out);
+    print_events(model, out);
+    if (ferror(out)) {
+        SALTUS_FAIL(SALTUS_E_IO, "the description could not be written");
+    }
+done:
+    return status;
+}

@@ -1,0 +1,161 @@
+#include "read/read.h"
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "model/model.h"
+
+#include <string.h>
+
+saltus_status saltus_model_begin(const char *text, size_t size, const char *path,
+                                 saltus_model **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    char *name = NULL;
+    if (size == 0) {
+        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: the file is empty", path);
+    }
+    name = saltus_strdup(saltus_base_name(path));
+    SALTUS_NEED(name);
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name) {
+        *dot = '\0';
+    }
+    SALTUS_TRY(saltus_model_create(name, &m, err));
+    m->path = saltus_strdup(path);
+    SALTUS_NEED(m->path);
+    saltus_sha256_hex(text, size, m->sha256);
+    *out = m;
+    m = NULL;
+done:
+    saltus_model_destroy(m);
+    saltus_free(name);
+    return status;
+}
+
+saltus_status saltus_model_read_with(saltus_model_parser *parse, const char *path,
+                                     saltus_model **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *text = NULL;
+    size_t size = 0;
+    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
+    SALTUS_TRY(parse(text, size, path, out, err));
+done:
+    saltus_free(text);
+    return status;
+}
+
+saltus_status saltus_model_read_yaml(const char *path, saltus_model **out, saltus_error *err)
+{
+    return saltus_model_read_with(saltus_model_parse_yaml, path, out, err);
+}
+
+saltus_status saltus_model_read_net(const char *path, saltus_model **out, saltus_error *err)
+{
+    return saltus_model_read_with(saltus_model_parse_net, path, out, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The format
+ */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Whether a line, blanks at its start left out, starts with a word. */
+static bool line_starts(const char *line, const char *end, const char *word)
+{
+    while (line < end && is_blank(*line)) {
+        ++line;
+    }
+    const size_t n = strlen(word);
+    return (size_t)(end - line) >= n && memcmp(line, word, n) == 0;
+}
+
+/* Whether the text has a line "begin parameters", "begin species" …, as no YAML model has. */
+static bool looks_like_net(const char *text, size_t size)
+{
+    const char *end = text + size;
+    for (const char *line = text; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *line_end = newline ? newline : end;
+        const char *c = line;
+        while (c < line_end && is_blank(*c)) {
+            ++c;
+        }
+        if (line_starts(c, line_end, "begin") && c + 5 < line_end && is_blank(c[5])) {
+            return true;
+        }
+        line = line_end + 1;
+    }
+    return false;
+}
+
+static bool looks_binary(const char *text, size_t size)
+{
+    const size_t n = size < 4096 ? size : 4096;
+    size_t n_odd = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const unsigned char c = (unsigned char)text[i];
+        if (c == 0) {
+            return true;
+        }
+        n_odd += (c < ' ' && !is_blank((char)c)) || c == 0x7f;
+    }
+    return n_odd * 20 > n;
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), k = strlen(ending);
+    return n >= k && strcmp(path + n - k, ending) == 0;
+}
+
+/* The parser for a text. Content comes first, because files are renamed; the ending decides where
+ * the content does not. A UTF-16 text, which only XML may be, starts with a byte order mark. */
+static saltus_model_parser *choose_parser(const char *path, const char *text, size_t size)
+{
+    const char *c = text, *end = text + size;
+    if (size >= 2 && (memcmp(c, "\xff\xfe", 2) == 0 || memcmp(c, "\xfe\xff", 2) == 0)) {
+        return saltus_model_parse_sbml;
+    }
+    if (size >= 3 && memcmp(c, "\xef\xbb\xbf", 3) == 0) {
+        c += 3;
+    }
+    if (line_starts(c, end, "<")) {
+        return saltus_model_parse_sbml;
+    }
+    if (looks_binary(text, size)) {
+        return NULL;
+    }
+    if (looks_like_net(c, (size_t)(end - c))) {
+        return saltus_model_parse_net;
+    }
+    return ends_with(path, ".xml") || ends_with(path, ".sbml") ? saltus_model_parse_sbml
+           : ends_with(path, ".net")                           ? saltus_model_parse_net
+                                                               : saltus_model_parse_yaml;
+}
+
+saltus_status saltus_model_read(const char *path, saltus_model **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *text = NULL;
+    size_t size = 0;
+    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
+    if (size == 0) {
+        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: the file is empty", path);
+    }
+    saltus_model_parser *parse = choose_parser(path, text, size);
+    if (!parse) {
+        status = saltus_error_set(err, SALTUS_E_SYNTAX, "%s: this is no text", path);
+        saltus_error_hint(err, "models are SBML, Saltus YAML or BioNetGen's .net");
+        goto done;
+    }
+    SALTUS_TRY(parse(text, size, path, out, err));
+done:
+    saltus_free(text);
+    return status;
+}

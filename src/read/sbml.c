@@ -1,0 +1,161 @@
+#include "read/sbml.h"
+
+#include "core/file.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* libsbml keeps registries that are made and changed without locks: one document at a time. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+saltus_status sbml_fail(sbml_reader *r, saltus_status code, unsigned line, const char *format, ...)
+{
+    char text[500];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (line) {
+        return saltus_error_set(r->err, code, "%.200s:%u: %s", r->path, line, text);
+    }
+    return saltus_error_set(r->err, code, "%.200s: %s", r->path, text);
+}
+
+void sbml_warn(sbml_reader *r, unsigned line, const char *format, ...)
+{
+    char text[500];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (line) {
+        saltus_model_warn(r->model, "%.200s:%u: %s", r->path, line, text);
+    } else {
+        saltus_model_warn(r->model, "%.200s: %s", r->path, text);
+    }
+}
+
+unsigned sbml_line(const void *element)
+{
+    return SBase_getLine(element);
+}
+
+const sbml_symbol *sbml_find(const sbml_reader *r, const char *id)
+{
+    const int i = saltus_map_get(&r->names, id);
+    return i < 0 ? NULL : &r->symbols[i];
+}
+
+void sbml_hint_nearest(sbml_reader *r, const char *id)
+{
+    const char *nearest = saltus_model_nearest(r->model, id);
+    if (nearest && r->err) {
+        saltus_error_hint(r->err, "did you mean '%.150s'?", nearest);
+    }
+}
+
+static saltus_status open_document(sbml_reader *r, const char *text)
+{
+    saltus_status status = SALTUS_OK;
+    SBMLReader_t *reader = SBMLReader_create();
+    saltus_error *err = r->err;
+    SALTUS_NEED(reader);
+    r->document = SBMLReader_readSBMLFromString(reader, text);
+    SALTUS_NEED(r->document);
+    r->sbml = SBMLDocument_getModel(r->document);
+    r->level = SBMLDocument_getLevel(r->document);
+    r->version = SBMLDocument_getVersion(r->document);
+done:
+    SBMLReader_free(reader);
+    return status;
+}
+
+static const char *name_of_model(const sbml_reader *r)
+{
+    if (Model_isSetId(r->sbml) && *Model_getId(r->sbml)) {
+        return Model_getId(r->sbml);
+    }
+    if (Model_isSetName(r->sbml) && *Model_getName(r->sbml)) {
+        return Model_getName(r->sbml);
+    }
+    return saltus_base_name(r->path);
+}
+
+/* Fill the model in. `copy` is the text as libsbml gets it, `text` as it came. */
+static saltus_status parse(sbml_reader *r, const char *copy, const char *text, size_t size)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+
+    SALTUS_TRY(sbml_check_text(r, text, size));
+    SALTUS_TRY(open_document(r, copy));
+    SALTUS_TRY(sbml_check_document(r));
+    SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
+    saltus_sha256_hex(text, size, r->model->sha256);
+    r->model->path = saltus_strdup(r->path);
+    SALTUS_NEED(r->model->path);
+    SALTUS_TRY(sbml_read_model(r));
+done:
+    return status;
+}
+
+/* A copy that ends with a zero, without a byte order mark, which libsbml does not take, and with an
+ * XML declaration: libsbml would add one on a line of its own, and all lines would be wrong. */
+static char *prepare(const char *text, size_t size)
+{
+    static const char mark[] = "\xef\xbb\xbf", start[] = "<?xml",
+                      declaration[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+    if (size >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0) {
+        text += sizeof mark - 1;
+        size -= sizeof mark - 1;
+    }
+    const bool declared = size >= sizeof start - 1 && memcmp(text, start, sizeof start - 1) == 0;
+    const size_t before = declared ? 0 : sizeof declaration - 1;
+    char *copy = saltus_calloc(before + size + 1, 1);
+    if (copy) {
+        memcpy(copy, declaration, before);
+        memcpy(copy + before, text, size);
+    }
+    return copy;
+}
+
+saltus_status saltus_model_parse_sbml(const char *text, size_t size, const char *name,
+                                      saltus_model **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error own = {.code = SALTUS_OK};
+    sbml_reader r = {.err = err ? err : &own, .path = name ? name : "SBML"};
+
+    char *copy = prepare(size > 0 ? text : "", size);
+    SALTUS_NEED(copy);
+    (void)pthread_mutex_lock(&one_at_a_time);
+    status = parse(&r, copy, size > 0 ? text : "", size);
+    SBMLDocument_free(r.document);
+    (void)pthread_mutex_unlock(&one_at_a_time);
+    if (status == SALTUS_OK) {
+        *out = r.model;
+        r.model = NULL;
+    }
+done:
+    saltus_free(copy);
+    saltus_free(r.symbols);
+    saltus_free(r.info);
+    saltus_free(r.references);
+    saltus_free(r.locals);
+    saltus_map_free(&r.names);
+    saltus_model_destroy(r.model);
+    return status;
+}
+
+saltus_status saltus_model_read_sbml(const char *path, saltus_model **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *text = NULL;
+    size_t size = 0;
+    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
+    SALTUS_TRY(saltus_model_parse_sbml(text, size, path, out, err));
+done:
+    saltus_free(text);
+    return status;
+}

@@ -1,0 +1,123 @@
+#include "read/sbml.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Multiply by 10^scale; powers of ten up to 22 are exact, so nano is one rounding. */
+static double scaled(double value, int scale)
+{
+    double power = 1.0;
+    for (int i = scale < 0 ? -scale : scale; i > 0 && isfinite(power); --i) {
+        power *= 10.0;
+    }
+    return scale < 0 ? value / power : value * power;
+}
+
+/* Molecules in one unit of this kind; false when the kind does not count things. */
+static bool kind_counts(sbml_reader *r, UnitKind_t kind, double *molecules)
+{
+    switch (kind) {
+    case UNIT_KIND_MOLE:
+    case UNIT_KIND_AVOGADRO:
+        r->mole_seen = true;
+        *molecules = MOLECULES_PER_MOLE;
+        return true;
+    case UNIT_KIND_ITEM:
+    case UNIT_KIND_DIMENSIONLESS:
+        *molecules = 1.0;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static saltus_status definition_counts(sbml_reader *r, UnitDefinition_t *definition,
+                                       const char *what, double *molecules)
+{
+    const char *id = UnitDefinition_getId(definition);
+    const unsigned line = sbml_line(definition);
+    double value = 1.0;
+    int n_counting = 0;
+    for (unsigned i = 0; i < UnitDefinition_getNumUnits(definition); ++i) {
+        Unit_t *unit = UnitDefinition_getUnit(definition, i);
+        const UnitKind_t kind = Unit_getKind(unit);
+        const double exponent = Unit_getExponentAsDouble(unit);
+        double base = 1.0;
+        const bool counts = kind_counts(r, kind, &base);
+        n_counting += kind != UNIT_KIND_DIMENSIONLESS;
+        if (!counts || n_counting > 1 || (kind != UNIT_KIND_DIMENSIONLESS && exponent != 1.0)) {
+            return sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
+                             "unit '%s' of %s is not a multiple of mole or item", id, what);
+        }
+        const double one = scaled(Unit_getMultiplier(unit) * base, Unit_getScale(unit));
+        value *= exponent == 1.0 ? one : pow(one, exponent);
+    }
+    if (!(value > 0.0 && isfinite(value))) {
+        return sbml_fail(r, SALTUS_E_MODEL, line, "unit '%s' of %s is %g molecules", id, what,
+                         value);
+    }
+    *molecules = value;
+    return SALTUS_OK;
+}
+
+/* `line` is where the unit is used, for what is wrong with its name. */
+static saltus_status unit_counts(sbml_reader *r, const char *id, const char *what, unsigned line,
+                                 double *molecules)
+{
+    UnitDefinition_t *definition = Model_getUnitDefinitionById(r->sbml, id);
+    saltus_status status = SALTUS_OK;
+    *molecules = 1.0;
+    if (definition) {
+        status = definition_counts(r, definition, what, molecules);
+    } else if (UnitKind_forName(id) != UNIT_KIND_INVALID) {
+        if (!kind_counts(r, UnitKind_forName(id), molecules)) {
+            status = sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
+                               "unit '%s' of %s is not a multiple of mole or item", id, what);
+        }
+    } else if (strcmp(id, "substance") != 0 || r->level > 2) { /* undeclared: items */
+        status = sbml_fail(r, SALTUS_E_MODEL, line, "%s: unit '%s' is not defined", what, id);
+    }
+    r->scaled_seen = r->scaled_seen || *molecules != 1.0;
+    return status;
+}
+
+/* The unit of amounts that the model declares for all, or NULL. */
+static const char *model_substance(sbml_reader *r)
+{
+    if (r->level > 2) {
+        return Model_isSetSubstanceUnits(r->sbml) ? Model_getSubstanceUnits(r->sbml) : NULL;
+    }
+    return Model_getUnitDefinitionById(r->sbml, "substance") ? "substance" : NULL;
+}
+
+saltus_status sbml_species_unit(sbml_reader *r, Species_t *species, double *molecules)
+{
+    char what[200];
+    const char *own =
+        Species_isSetSubstanceUnits(species) ? Species_getSubstanceUnits(species) : NULL;
+    const char *unit = own ? own : model_substance(r);
+    *molecules = 1.0;
+    if (!unit) {
+        return SALTUS_OK;
+    }
+    (void)snprintf(what, sizeof what, "species '%.150s'", Species_getId(species));
+    return unit_counts(r, unit, what, sbml_line(species), molecules);
+}
+
+saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *reaction, double *firings)
+{
+    char what[200];
+    KineticLaw_t *law = Reaction_getKineticLaw(reaction);
+    const char *unit = model_substance(r);
+    if (r->level > 2 && Model_isSetExtentUnits(r->sbml)) {
+        unit = Model_getExtentUnits(r->sbml);
+    } else if (r->level == 2 && law && KineticLaw_isSetSubstanceUnits(law)) {
+        unit = KineticLaw_getSubstanceUnits(law);
+    }
+    *firings = 0.0;
+    if (!unit) {
+        return SALTUS_OK;
+    }
+    (void)snprintf(what, sizeof what, "reaction '%.150s'", Reaction_getId(reaction));
+    return unit_counts(r, unit, what, sbml_line(reaction), firings);
+}

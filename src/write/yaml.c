@@ -1,0 +1,355 @@
+/* A model as Saltus YAML. Block style for lists, flow style for the properties of one thing; what
+ * has its default is left out. Reading it back gives the same model, bit for bit. */
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct writer {
+    const saltus_model *model;
+    FILE *out;
+    saltus_error *err;
+} writer;
+
+/* libyaml takes a key only on one line and of at most 1024 characters, unless it is announced. */
+enum { LONG_KEY = 1000 };
+
+/* Whether a text can stand without quotes, also between braces. Errs on the side of quotes. */
+static bool is_plain(const char *text)
+{
+    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_(";
+    static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_()"
+                               " .+-*/^<>=@&|!`";
+    const size_t n = strlen(text);
+    const char *c = text + (text[0] == '-');
+    return *c && strchr(first, *c) && c[strspn(c, rest)] == '\0' && text[n - 1] != ' ' &&
+           strcmp(text, "null") != 0;
+}
+
+/* The code point at c and its length; texts of models are UTF-8. */
+static unsigned decode(const unsigned char *c, int *length)
+{
+    *length = *c < 0x80 ? 1 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
+    unsigned code = *length == 1 ? *c : *c & (0x7fu >> *length);
+    for (int i = 1; i < *length; ++i) {
+        if ((c[i] & 0xc0) != 0x80) { /* not UTF-8, and so not written by a reader */
+            *length = i;
+            break;
+        }
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    return code;
+}
+
+/* What YAML does not let stand as it is, also in quotes. */
+static bool needs_escape(unsigned code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
+           code == 0xfeff || code == 0xfffe || code == 0xffff;
+}
+
+static void write_text(const char *text, FILE *out)
+{
+    if (is_plain(text)) {
+        (void)fputs(text, out);
+        return;
+    }
+    int length;
+    (void)fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c += length) {
+        const unsigned code = decode(c, &length);
+        if (code == '"' || code == '\\') {
+            (void)fprintf(out, "\\%c", (char)code);
+        } else if (needs_escape(code)) {
+            (void)fprintf(out, "\\u%04X", code);
+        } else {
+            (void)fwrite(c, 1, (size_t)length, out);
+        }
+    }
+    (void)fputc('"', out);
+}
+
+/* "key:", as the first on a line. */
+static void write_key(const char *indent, const char *key, FILE *out)
+{
+    const bool is_long = strlen(key) > LONG_KEY;
+    (void)fprintf(out, "%s%s", indent, is_long ? "? " : "");
+    write_text(key, out);
+    if (is_long) {
+        (void)fprintf(out, "\n%s", indent);
+    }
+    (void)fputc(':', out);
+}
+
+/* A text that is put together before it is written, because only the whole tells whether it needs
+ * quotes. */
+typedef struct piece {
+    char *text;
+    size_t size;
+    FILE *out;
+} piece;
+
+static saltus_status piece_open(piece *p, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *p = (piece){0};
+    p->out = open_memstream(&p->text, &p->size);
+    SALTUS_NEED(p->out);
+done:
+    return status;
+}
+
+/* Finish the text and write it. */
+static saltus_status piece_write(const writer *w, piece *p)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = w->err;
+    const bool failed = ferror(p->out) != 0;
+    if (fclose(p->out) != 0 || failed) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    write_text(p->text, w->out);
+done:
+    free(p->text);
+    return status;
+}
+
+static saltus_status write_expr(const writer *w, const saltus_expr *e)
+{
+    saltus_status status = SALTUS_OK;
+    piece p;
+    SALTUS_TRY(piece_open(&p, w->err));
+    saltus_expr_print(w->model, e, p.out);
+    SALTUS_TRY(piece_write(w, &p));
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Variables
+ */
+
+/* A parameter of which a rule says everything need not stand among the parameters. */
+static bool is_told_by_rule(const saltus_variable *v)
+{
+    return v->kind == SALTUS_KIND_PARAMETER && v->rule && v->observable && !v->initial &&
+           !v->label && !v->constant;
+}
+
+static bool needs_properties(const saltus_variable *v)
+{
+    return !v->initial || v->label || v->constant || v->boundary || v->compartment >= 0 ||
+           v->observable != (v->rule != NULL);
+}
+
+/* Start a property within braces. */
+static void write_property(const char *key, int *n, FILE *out)
+{
+    (void)fprintf(out, "%s%s: ", (*n)++ > 0 ? ", " : "", key);
+}
+
+static saltus_status write_properties(const writer *w, const saltus_variable *v,
+                                      const char *value_key)
+{
+    saltus_status status = SALTUS_OK;
+    int n = 0;
+    (void)fputs(" {", w->out);
+    if (v->initial) {
+        write_property(value_key, &n, w->out);
+        SALTUS_TRY(write_expr(w, v->initial));
+    }
+    if (v->boundary) {
+        write_property("boundary", &n, w->out);
+        (void)fputs("true", w->out);
+    }
+    if (v->constant) {
+        write_property("constant", &n, w->out);
+        (void)fputs("true", w->out);
+    }
+    if (v->compartment >= 0) {
+        write_property("compartment", &n, w->out);
+        write_text(w->model->variables[v->compartment].id, w->out);
+    }
+    if (v->observable != (v->rule != NULL)) {
+        write_property("observable", &n, w->out);
+        (void)fputs(v->observable ? "true" : "false", w->out);
+    }
+    if (v->label) {
+        write_property("label", &n, w->out);
+        write_text(v->label, w->out);
+    }
+    (void)fputc('}', w->out);
+done:
+    return status;
+}
+
+static saltus_status write_variables(const writer *w, saltus_kind kind, const char *section,
+                                     const char *value_key)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_model *m = w->model;
+    size_t end =
+        m->n_variables; /* the order is kept: only the last ones can be left to the rules */
+    while (end > 0 &&
+           (m->variables[end - 1].kind != kind || is_told_by_rule(&m->variables[end - 1]))) {
+        --end;
+    }
+    if (end > 0) {
+        (void)fprintf(w->out, "%s:\n", section);
+    }
+    for (size_t i = 0; i < end; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        if (v->kind != kind) {
+            continue;
+        }
+        write_key("  ", v->id, w->out);
+        if (needs_properties(v)) {
+            SALTUS_TRY(write_properties(w, v, value_key));
+        } else {
+            (void)fputc(' ', w->out);
+            SALTUS_TRY(write_expr(w, v->initial));
+        }
+        (void)fputc('\n', w->out);
+    }
+done:
+    return status;
+}
+
+static saltus_status write_rules(const writer *w)
+{
+    saltus_status status = SALTUS_OK;
+    bool any = false;
+    for (size_t i = 0; i < w->model->n_variables; ++i) {
+        const saltus_variable *v = &w->model->variables[i];
+        if (!v->rule) {
+            continue;
+        }
+        (void)fputs(any ? "" : "rules:\n", w->out);
+        any = true;
+        write_key("  ", v->id, w->out);
+        (void)fputc(' ', w->out);
+        SALTUS_TRY(write_expr(w, v->rule));
+        (void)fputc('\n', w->out);
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reactions and events
+ */
+
+static void print_side(const saltus_model *m, const saltus_participant *p, int n, FILE *out)
+{
+    (void)fputs(n == 0 ? "0" : "", out);
+    for (int i = 0; i < n; ++i) {
+        (void)fputs(i > 0 ? " + " : "", out);
+        if (p[i].n != 1) {
+            (void)fprintf(out, "%lld ", (long long)p[i].n);
+        }
+        saltus_name_print(m->variables[p[i].variable].id, out);
+    }
+}
+
+static void print_equation(const saltus_model *m, const saltus_reaction *r, FILE *out)
+{
+    print_side(m, r->reactants, r->n_reactants, out);
+    (void)fputs(r->reversible ? " <-> " : " -> ", out);
+    print_side(m, r->products, r->n_products, out);
+}
+
+static saltus_status write_reaction(const writer *w, const saltus_reaction *r)
+{
+    saltus_status status = SALTUS_OK;
+    piece p;
+    bool is_constant;
+    write_key("  ", r->id, w->out);
+    SALTUS_TRY(saltus_expr_is_constant_rate(w->model, r->law, &is_constant, w->err));
+    /* In one text a rate is taken for what its names say. */
+    const bool in_one_text = r->mass_action == is_constant;
+    (void)fputs(in_one_text ? " " : " {equation: ", w->out);
+    SALTUS_TRY(piece_open(&p, w->err));
+    print_equation(w->model, r, p.out);
+    if (in_one_text) {
+        (void)fputs(" @ ", p.out);
+        saltus_expr_print(w->model, r->law, p.out);
+        SALTUS_TRY(piece_write(w, &p));
+    } else {
+        SALTUS_TRY(piece_write(w, &p));
+        (void)fprintf(w->out, ", %s: ", r->mass_action ? "constant" : "law");
+        SALTUS_TRY(write_expr(w, r->law));
+        (void)fputc('}', w->out);
+    }
+    (void)fputc('\n', w->out);
+done:
+    return status;
+}
+
+static saltus_status write_event_expr(const writer *w, const char *key, const saltus_expr *e)
+{
+    saltus_status status = SALTUS_OK;
+    if (e) {
+        (void)fprintf(w->out, "    %s: ", key);
+        SALTUS_TRY(write_expr(w, e));
+        (void)fputc('\n', w->out);
+    }
+done:
+    return status;
+}
+
+static saltus_status write_event(const writer *w, const saltus_event *e)
+{
+    saltus_status status = SALTUS_OK;
+    const bool by_time =
+        e->trigger->op == SALTUS_OP_GE && e->trigger->args[0]->op == SALTUS_OP_TIME;
+    write_key("  ", e->id, w->out);
+    (void)fputc('\n', w->out);
+    SALTUS_TRY(
+        write_event_expr(w, by_time ? "at" : "when", by_time ? e->trigger->args[1] : e->trigger));
+    SALTUS_TRY(write_event_expr(w, "delay", e->delay));
+    SALTUS_TRY(write_event_expr(w, "priority", e->priority));
+    if (!e->persistent) {
+        (void)fputs("    persistent: false\n", w->out);
+    }
+    if (e->initial_value == by_time) {
+        (void)fprintf(w->out, "    initial: %s\n", e->initial_value ? "true" : "false");
+    }
+    if (!e->use_trigger_values) {
+        (void)fputs("    values_from: assignment\n", w->out);
+    }
+    (void)fputs(e->n_assignments > 0 ? "    set:\n" : "    set: {}\n", w->out);
+    for (int i = 0; i < e->n_assignments; ++i) {
+        write_key("      ", w->model->variables[e->assignments[i].variable].id, w->out);
+        (void)fputc(' ', w->out);
+        SALTUS_TRY(write_expr(w, e->assignments[i].value));
+        (void)fputc('\n', w->out);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_model_write_yaml(const saltus_model *model, FILE *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const writer w = {.model = model, .out = out, .err = err};
+    (void)fputs("model: ", out);
+    write_text(model->name, out);
+    (void)fputc('\n', out);
+    SALTUS_TRY(write_variables(&w, SALTUS_KIND_COMPARTMENT, "compartments", "size"));
+    SALTUS_TRY(write_variables(&w, SALTUS_KIND_PARAMETER, "parameters", "value"));
+    SALTUS_TRY(write_variables(&w, SALTUS_KIND_SPECIES, "species", "initial"));
+    SALTUS_TRY(write_rules(&w));
+    (void)fputs(model->n_reactions > 0 ? "reactions:\n" : "", out);
+    for (size_t i = 0; i < model->n_reactions; ++i) {
+        SALTUS_TRY(write_reaction(&w, &model->reactions[i]));
+    }
+    (void)fputs(model->n_events > 0 ? "events:\n" : "", out);
+    for (size_t i = 0; i < model->n_events; ++i) {
+        SALTUS_TRY(write_event(&w, &model->events[i]));
+    }
+    if (fflush(out) != 0 || ferror(out)) {
+        SALTUS_FAIL(SALTUS_E_IO, "model '%s': writing it failed", model->name);
+    }
+done:
+    return status;
+}

@@ -1,0 +1,141 @@
+/* One harness per format, all from this file: FUZZ_TARGET names the function. Beside crashes and
+ * leaks they look for models that do not survive being written and read back. */
+#include "core/memory.h"
+#include "model/model.h"
+#include "same_model.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define SOMETIMES_UNUSED __attribute__((unused)) static
+
+static void stop(const char *what, const saltus_error *err)
+{
+    (void)fprintf(stderr, "%s: %s\n", what, err->message);
+    abort();
+}
+
+/* Write a model as YAML, read that, compare. Nesting may grow by parentheses beyond what the parser
+ * takes, which is no defect. */
+static void check_round_trip(const saltus_model *m)
+{
+    saltus_model *again = NULL;
+    saltus_error err = {0};
+    char *text = model_to_yaml(m);
+    if (!text) {
+        stop("not written", &err);
+    }
+    const saltus_status status = saltus_model_parse_yaml(text, strlen(text), "again", &again, &err);
+    if (status != SALTUS_OK && status != SALTUS_E_UNSUPPORTED) {
+        stop(text, &err);
+    }
+    const char *difference = again ? model_difference(m, again) : NULL;
+    if (difference) {
+        (void)snprintf(err.message, sizeof err.message, "%s differs", difference);
+        stop(text, &err);
+    }
+    saltus_model_destroy(again);
+    free(text);
+}
+
+/* Whatever a reader lets pass, freezing refuses or takes. */
+SOMETIMES_UNUSED void freeze(saltus_model *m)
+{
+    saltus_error err = {0};
+    const saltus_status status = saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err);
+    if (status != err.code) {
+        stop("a failure without a message", &err);
+    }
+}
+
+SOMETIMES_UNUSED void fuzz_yaml(const uint8_t *data, size_t size)
+{
+    saltus_model *m = NULL;
+    if (saltus_model_parse_yaml((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
+        check_round_trip(m);
+        freeze(m);
+    }
+    saltus_model_destroy(m);
+}
+
+SOMETIMES_UNUSED void fuzz_net(const uint8_t *data, size_t size)
+{
+    saltus_model *m = NULL;
+    if (saltus_model_parse_net((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
+        check_round_trip(m);
+        freeze(m);
+    }
+    saltus_model_destroy(m);
+}
+
+SOMETIMES_UNUSED void fuzz_sbml(const uint8_t *data, size_t size)
+{
+    saltus_model *m = NULL;
+    if (saltus_model_parse_sbml((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
+        check_round_trip(m);
+        freeze(m);
+    }
+    saltus_model_destroy(m);
+}
+
+static void check_expr(saltus_model *m, const saltus_expr *e)
+{
+    const saltus_parse_context context = {.model = m};
+    const saltus_expr *again = NULL;
+    saltus_error err = {0};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    saltus_expr_print(m, e, out);
+    (void)fclose(out);
+    const saltus_status status = saltus_expr_parse(&context, text, &again, &err);
+    if (status != SALTUS_E_UNSUPPORTED && (status != SALTUS_OK || !same_expr(m, e, m, again))) {
+        stop(text, &err);
+    }
+    free(text);
+}
+
+SOMETIMES_UNUSED void fuzz_expr(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"A", "b", "R(a,l!1)", "a`b", "time", "inf", "exp", "α"};
+    saltus_model *m = NULL;
+    saltus_error err = {0};
+    const saltus_expr *e = NULL;
+    saltus_reaction reaction = {0};
+    char *text = saltus_calloc(size + 1, 1);
+    if (!text || saltus_model_create("fuzz", &m, &err) != SALTUS_OK) {
+        stop("no model", &err);
+    }
+    memcpy(text, data, size);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        if (saltus_model_add_species(m, names[i], 1.0, &err) != SALTUS_OK) {
+            stop("no species", &err);
+        }
+    }
+    const saltus_parse_context context = {
+        .model = m, .what = "text", .path = "input", .line = 1, .column = 1};
+    if (saltus_expr_parse(&context, text, &e, NULL) == SALTUS_OK) {
+        check_expr(m, e);
+    } else if (saltus_equation_parse(&context, text, &reaction, &err) == SALTUS_OK) {
+        reaction.id = "r";
+        reaction.law = saltus_expr_const(&m->arena, 1.0);
+        reaction.mass_action = true;
+        reaction.reversible = false;
+        if (saltus_model_push_reaction(m, &reaction, &err) != SALTUS_OK) {
+            stop("no reaction", &err);
+        }
+        check_round_trip(m);
+    }
+    saltus_model_destroy(m);
+    saltus_free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    FUZZ_TARGET(data, size);
+    return 0;
+}

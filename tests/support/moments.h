@@ -1,0 +1,26 @@
+/** A sink for tests: sums over the trajectories at every point, and a hash of all samples. */
+#ifndef SALTUS_TESTS_MOMENTS_H
+#define SALTUS_TESTS_MOMENTS_H
+
+#include "saltus/saltus.h"
+
+typedef struct moments {
+    int64_t n_points, n_counts, n_observables; /* set by the first block */
+    int64_t n;                                 /* trajectories */
+    double *center;  /* NULL, or [point][column]: squares are taken about it */
+    double *sum;     /* [point][column], counts first, then observables */
+    double *squares; /* [point][column] */
+    int64_t *last;   /* [trajectory][count] at the last point, grows; NULL unless keep_last */
+    bool keep_last;
+    uint64_t hash; /* of all samples in order */
+} moments;
+
+/** The sink; *m starts as zeros (but for center and keep_last) and is freed by moments_free. */
+saltus_sink moments_sink(moments *m);
+void moments_free(moments *m);
+
+/** Read, freeze, plan and run in one go on `device` with `layout` and `threads`. */
+saltus_status run_model(saltus_model *model, const char *device, const char *layout, int threads,
+                        const saltus_run_options *options, moments *m, saltus_error *err);
+
+#endif

@@ -1,0 +1,925 @@
+/* SBML documents to models: variables, units, reactions, rules, events, and refusals. */
+#include "sbml_text.h"
+
+#include "core/file.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#define CI(name) "<ci>" name "</ci>"
+#define CN(number) "<cn>" number "</cn>"
+#define APPLY(name, args) "<apply><" name "/>" args "</apply>"
+#define TIMES(a, b) APPLY("times", CI(a) CI(b))
+#define REACTANTS(inside) "<listOfReactants>" inside "</listOfReactants>"
+#define PRODUCTS(inside) "<listOfProducts>" inside "</listOfProducts>"
+#define LAW(math) MATH(math)
+#define INITIAL(id, math) \
+    "<initialAssignment symbol=\"" id "\">" MATH(math) "</initialAssignment>\n"
+
+static void check_number(const saltus_expr *e, double expected)
+{
+    assert_non_null(e);
+    assert_int_equal(e->op, SALTUS_OP_CONST);
+    assert_true(e->value == expected);
+}
+
+static void check_participants(const saltus_model *m, const saltus_participant *list, int n,
+                               const char *expected)
+{
+    char text[200] = "";
+    for (int i = 0; i < n; ++i) {
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld %s", i ? " + " : "",
+                       (long long)list[i].n, m->variables[list[i].variable].id);
+    }
+    assert_string_equal(text, expected);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The whole
+ */
+
+static void document_gives_name_path_lines_and_labels(void **state)
+{
+    (void)state;
+    const char *text =
+        L3(CELL LIST("Species", SPECIES("X", "true", "name=\"protein X\" initialAmount=\"10\""))
+               LIST("Parameters", PARAMETER("k", "true", "value=\"0.5\""))
+                   LIST("Reactions", REACTION("R", REACTANTS(REFERENCE("X", "stoichiometry=\"1\"")),
+                                              LAW(TIMES("k", "X")))));
+    char sha[65];
+    saltus_sha256_hex(text, strlen(text), sha);
+    saltus_model *m = read_text(text);
+    assert_string_equal(saltus_model_name(m), "m");
+    assert_string_equal(saltus_model_sha256(m), sha);
+    assert_string_equal(m->path, "model.xml");
+    assert_int_equal(m->n_variables, 3);
+    assert_int_equal(variable(m, "cell")->kind, SALTUS_KIND_COMPARTMENT);
+    assert_int_equal(variable(m, "X")->kind, SALTUS_KIND_SPECIES);
+    assert_int_equal(variable(m, "X")->line, 6);
+    assert_string_equal(variable(m, "X")->label, "protein X");
+    assert_null(variable(m, "k")->label);
+    check_number(variable(m, "X")->initial, 10.0);
+    assert_true(variable(m, "k")->constant);
+    assert_int_equal(reaction(m, "R")->line, 12);
+    assert_false(reaction(m, "R")->mass_action);
+    check_printed(m, reaction(m, "R")->law, "k*X");
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+}
+
+static void model_without_id_is_called_by_its_file(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" version=\"4\">\n"
+        "<model><listOfParameters>\n<parameter id=\"k\" value=\"1\"/></listOfParameters></model>"
+        "</sbml>";
+    saltus_model *m = NULL;
+    assert_int_equal(saltus_model_parse_sbml(text, strlen(text), "a/b.xml", &m, NULL), SALTUS_OK);
+    assert_string_equal(saltus_model_name(m), "b.xml");
+    assert_int_equal(variable(m, "k")->line, 3); /* also without an XML declaration */
+    saltus_model_destroy(m);
+}
+
+static void byte_order_mark_and_plain_declaration_are_taken(void **state)
+{
+    (void)state;
+    saltus_model *m =
+        read_text("\xef\xbb\xbf<?xml version=\"1.0\"?>\n<sbml "
+                  "xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" version=\"4\">\n"
+                  "<model id=\"q\"/></sbml>");
+    assert_string_equal(saltus_model_name(m), "q");
+    saltus_model_destroy(m);
+}
+
+static void what_is_no_sbml_is_refused(void **state)
+{
+    (void)state;
+    check_refused("", SALTUS_E_SYNTAX, "model.xml: the file is empty", NULL);
+    check_refused(" \n\n", SALTUS_E_SYNTAX, "the file is empty", NULL);
+    check_refused("hello", SALTUS_E_SYNTAX, "model.xml:1:", NULL);
+    check_refused("<<<&\"", SALTUS_E_SYNTAX, "model.xml:1:", NULL);
+    check_refused("<?xml version=\"1.0\"?>\n<html/>", SALTUS_E_SYNTAX,
+                  "model.xml:2: not an SBML document", NULL);
+    check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
+                  "version=\"4\"/>",
+                  SALTUS_E_MODEL, "must contain a <model> element", NULL);
+    check_refused("<?xml version=\"1.0\"?>\n<!DOCTYPE a [<!ENTITY b \"c\">]>\n<a>&b;</a>",
+                  SALTUS_E_SYNTAX, "model.xml:2: SBML has no document type declarations", NULL);
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-8\"?><sbml "
+                  "xmlns=\"http://www.sbml.org/sbml/level1\" level=\"1\" version=\"2\"><model "
+                  "name=\"m\"/></sbml>",
+                  SALTUS_E_UNSUPPORTED, "SBML Level 1 is not supported", "Level 2 or 3");
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-7\"?><sbml/>", SALTUS_E_UNSUPPORTED,
+                  "model.xml:1: the encoding 'UTF-7' is not supported", NULL);
+    check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level3/version4\" level='2' "
+                  "version = \"4\"><model/></sbml>",
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:1: SBML Level 2 Version 4 with the name space "
+                  "'http://www.sbml.org/sbml/level3/version4' is not known",
+                  NULL);
+    static const char *const strange[] = {"http://www.sbml.org/sbml/level3/version1/core",
+                                          "http://www.sbml.org/sbml/level3/version1/comp/version1",
+                                          "&#104;ttp://www.sbml.org/sbml/level3/version1/core"};
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
+                       "version=\"4\">\n<model xmlns:a=\"%s\"/></sbml>",
+                       strange[i]);
+        check_refused(text, SALTUS_E_SYNTAX, "model.xml:2: the name space '", NULL);
+    }
+    saltus_error err = {.code = SALTUS_OK};
+    saltus_model *m = NULL;
+    assert_int_equal(saltus_model_parse_sbml("<a\0b/>", 6, "model.xml", &m, &err), SALTUS_E_SYNTAX);
+    assert_non_null(strstr(err.message, "zero byte"));
+    assert_int_equal(saltus_model_parse_sbml(NULL, 0, NULL, &m, NULL), SALTUS_E_SYNTAX);
+    err.code = SALTUS_OK;
+    assert_int_equal(saltus_model_read_sbml("/nowhere/model.xml", &m, &err), SALTUS_E_IO);
+    assert_null(m);
+}
+
+static void required_packages_are_refused(void **state)
+{
+    (void)state;
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+                  "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
+                  "xmlns:c=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" level=\"3\" "
+                  "version=\"1\" c:required=\"true\"><model id=\"m\"/></sbml>",
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:2: the model needs the SBML package 'comp', which is not supported",
+                  "flatten");
+    check_refused(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
+        "xmlns:zork=\"http://www.sbml.org/sbml/level3/version1/zork/version1\" level=\"3\" "
+        "version=\"1\" zork:required=\"true\"><model id=\"m\"/></sbml>",
+        SALTUS_E_UNSUPPORTED, "the SBML package 'zork'", NULL);
+    saltus_model *m =
+        read_text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+                  "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
+                  "xmlns:fbc=\"http://www.sbml.org/sbml/level3/version1/fbc/version2\" level=\"3\" "
+                  "version=\"1\" fbc:required=\"false\"><model id=\"m\"/></sbml>");
+    saltus_model_destroy(m);
+    m = read_text(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" xmlns:e=\"http://"
+        "www.sbml.org/sbml/level3/version1/l3v2extendedmath/version1\" level=\"3\" "
+        "version=\"1\" e:required=\"true\"><model id=\"m\">" LIST("Parameters",
+                                                                  PARAMETER("p", "false", ""))
+            LIST("Rules", ASSIGNMENT_RULE("p", APPLY("max", CN("1") CN("2")))) "</model></sbml>");
+    check_printed(m, variable(m, "p")->rule, "max(1, 2)");
+    saltus_model_destroy(m);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Compartments, species, parameters
+ */
+
+static void amounts_and_concentrations_become_molecules(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(L3(
+        CELL LIST("Species", SPECIES("A", "true", "initialAmount=\"10\"")
+                                 SPECIES("B", "true", "initialConcentration=\"10\"")
+                                     SPECIES("C", "false", "initialAmount=\"10\"")
+                                         SPECIES("D", "false", "initialConcentration=\"10\"")
+                                             SPECIES("E", "false", "") SPECIES("F", "false", "")
+                                                 SPECIES("G", "true", "") SPECIES("H", "false", "")
+                                                     SPECIES("I", "true", ""))
+            LIST("Parameters", PARAMETER("y", "false", "")) LIST(
+                "InitialAssignments",
+                INITIAL("E", APPLY("plus", CI("A") CI("C"))) INITIAL("G", CI("D")))
+                LIST("Rules", ASSIGNMENT_RULE("y", APPLY("plus", CI("B") CI("D")))
+                                  ASSIGNMENT_RULE("H", CI("D")) ASSIGNMENT_RULE("I", CI("D")))));
+    check_number(variable(m, "A")->initial, 10.0);
+    check_printed(m, variable(m, "B")->initial, "10*cell");
+    check_number(variable(m, "C")->initial, 10.0);
+    check_printed(m, variable(m, "D")->initial, "10*cell");
+    check_printed(m, variable(m, "E")->initial, "(A + C/cell)*cell");
+    check_printed(m, variable(m, "G")->initial, "D/cell");
+    assert_null(variable(m, "F")->initial);
+    check_printed(m, variable(m, "y")->rule, "B + D/cell");
+    check_printed(m, variable(m, "H")->rule, "D/cell*cell");
+    check_printed(m, variable(m, "I")->rule, "D/cell");
+    assert_true(variable(m, "H")->observable && variable(m, "y")->observable);
+    assert_false(variable(m, "D")->observable);
+    assert_null(variable(m, "H")->initial);
+    assert_int_equal(variable(m, "D")->compartment, saltus_model_find(m, "cell"));
+    saltus_model_destroy(m);
+}
+
+static void compartment_without_size_is_one(void **state)
+{
+    (void)state;
+#define SIZELESS(only, more)                                                \
+    L3(LIST("Compartments", COMPARTMENT("cell", "spatialDimensions=\"3\"")) \
+           LIST("Species", SPECIES("X", only, "initialAmount=\"1\""))       \
+               LIST("Parameters", PARAMETER("y", "false", ""))              \
+                   LIST("Rules", ASSIGNMENT_RULE("y", TIMES("X", "X"))) more)
+    saltus_model *m = read_text(SIZELESS("true", ""));
+    check_number(variable(m, "cell")->initial, 1.0);
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+    m = read_text(SIZELESS("false", ""));
+    check_number(variable(m, "cell")->initial, 1.0);
+    assert_int_equal(saltus_model_n_warnings(m), 1);
+    assert_string_equal(saltus_model_warning(m, 0),
+                        "model.xml:3: compartment 'cell' has no size; taken as 1");
+    saltus_model_destroy(m);
+    m = read_text(L3(LIST("Compartments", COMPARTMENT("cell", "spatialDimensions=\"3\""))
+                         LIST("Species", SPECIES("X", "false", "initialConcentration=\"1\""))
+                             LIST("InitialAssignments", INITIAL("cell", CN("3")))));
+    check_number(variable(m, "cell")->initial, 3.0);
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+}
+
+static void species_in_a_point_is_an_amount(void **state)
+{
+    (void)state;
+    saltus_model *m =
+        read_text(L3(LIST("Compartments", COMPARTMENT("cell", "spatialDimensions=\"0\""))
+                         LIST("Species", SPECIES("X", "false", "initialAmount=\"5\""))
+                             LIST("Parameters", PARAMETER("y", "false", ""))
+                                 LIST("Rules", ASSIGNMENT_RULE("y", CI("X")))));
+    check_printed(m, variable(m, "y")->rule, "X");
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+    check_refused(L3(LIST("Compartments", COMPARTMENT("cell", "spatialDimensions=\"2.5\""))),
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:3: compartment 'cell': 2.5 spatial dimensions are not supported",
+                  NULL);
+}
+
+static void level_2_has_its_defaults(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(
+        L2("4", "<listOfCompartments>\n<compartment id=\"cell\" size=\"2\"/></listOfCompartments>"
+                "<listOfSpecies><species id=\"X\" compartment=\"cell\" initialAmount=\"4\"/>"
+                "</listOfSpecies><listOfParameters><parameter id=\"k\" value=\"1\"/>"
+                "</listOfParameters><listOfReactions><reaction id=\"R\"><listOfReactants>"
+                "<speciesReference species=\"X\"/></listOfReactants><kineticLaw>" MATH(TIMES(
+                    "k", "X")) "<listOfParameters><parameter id=\"k\" value=\"3\"/>"
+                               "</listOfParameters></kineticLaw></reaction></listOfReactions>"
+                               "<listOfEvents><event><trigger>" MATH(APPLY(
+                                   "gt", CI("X") CN("2"))) "</trigger><listOfEventAssignments>"
+                                                           "<eventAssignment variable=\"X\">" MATH(
+                                                               CN("1")) "</eventAssignment>"
+                                                                        "</listOfEventAssignments>"
+                                                                        "</event></listOfEvents>"));
+    assert_true(variable(m, "k")->constant);
+    assert_true(variable(m, "cell")->constant);
+    assert_false(variable(m, "X")->constant);
+    check_number(variable(m, "R.k")->initial, 3.0);
+    check_printed(m, reaction(m, "R")->law, "R.k*(X/cell)");
+    assert_true(reaction(m, "R")->reversible);
+    check_participants(m, reaction(m, "R")->reactants, reaction(m, "R")->n_reactants, "1 X");
+    assert_int_equal(m->n_events, 1);
+    const saltus_event *e = &m->events[0];
+    assert_string_equal(e->id, "event_1");
+    assert_true(e->persistent && e->initial_value && e->use_trigger_values);
+    check_printed(m, e->trigger, "X/cell > 2");
+    check_printed(m, e->assignments[0].value, "1*cell");
+    saltus_model_destroy(m);
+}
+
+/* Enough for every table to grow several times. */
+static void many_names_are_found(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *document = L3(CELL "@");
+    const char *at = strchr(document, '@');
+    (void)fprintf(out, "%.*s<listOfSpecies>", (int)(at - document), document);
+    for (int i = 0; i < N; ++i) {
+        (void)fprintf(out, SPECIES("S%d", "true", "initialAmount=\"%d\""), i, i);
+    }
+    (void)fputs("</listOfSpecies><listOfReactions>", out);
+    for (int i = 0; i < N; ++i) {
+        (void)fprintf(out,
+                      REACTION("R%d", REACTANTS(REFERENCE("S%d", "id=\"n%d\"")),
+                               LAW(TIMES("k", "S%d")) "<listOfLocalParameters>"
+                                                      "<localParameter id=\"k\" value=\"1\"/>"
+                                                      "</listOfLocalParameters>"),
+                      i, N - 1 - i, i, N - 1 - i);
+    }
+    (void)fprintf(out, "</listOfReactions>%s", at + 1);
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = read_text(text);
+    assert_int_equal(m->n_reactions, N);
+    check_number(variable(m, "S999")->initial, 999.0);
+    check_printed(m, reaction(m, "R700")->law, "R700.k*S299");
+    saltus_model_destroy(m);
+    free(text);
+}
+
+static void names_are_checked(void **state)
+{
+    (void)state;
+    check_refused(L3(CELL LIST("Parameters", PARAMETER("cell", "true", ""))), SALTUS_E_MODEL,
+                  "model.xml:6: parameter 'cell': that name is defined twice", NULL);
+    check_refused(L3(LIST("Species", SPECIES("X", "true", ""))), SALTUS_E_MODEL,
+                  "model.xml:3: species 'X': its compartment 'cell' is not defined", NULL);
+    check_refused(L3(CELL LIST("Parameters", PARAMETER("rate", "true", ""))
+                         LIST("InitialAssignments", INITIAL("rates", CN("1")))),
+                  SALTUS_E_MODEL,
+                  "model.xml:9: initial assignment to 'rates': 'rates' is not defined",
+                  "did you mean 'rate'?");
+    check_refused(L3(CELL LIST("Parameters", PARAMETER("k", "true", "value=\"1\""))
+                         LIST("Rules", ASSIGNMENT_RULE("k", CN("1")))),
+                  SALTUS_E_MODEL,
+                  "model.xml:9: assignment rule for 'k' changes 'k', which is constant", NULL);
+    check_refused(L3(CELL LIST("Parameters", PARAMETER("k", "false", "")) LIST(
+                      "Rules", ASSIGNMENT_RULE("k", CN("1")) ASSIGNMENT_RULE("k", CN("2")))),
+                  SALTUS_E_MODEL, "which an assignment rule determines", NULL);
+    check_refused(L3(CELL LIST("Parameters", PARAMETER("k", "false", ""))
+                         LIST("InitialAssignments", INITIAL("k", CN("1")))
+                             LIST("Rules", ASSIGNMENT_RULE("k", CN("1")))),
+                  SALTUS_E_MODEL, "its initial value is determined twice", NULL);
+    check_refused(L3(CELL LIST("Species", SPECIES("X", "true",
+                                                  "initialAmount=\"1\" "
+                                                  "initialConcentration=\"1\""))),
+                  SALTUS_E_MODEL, "'X'", NULL);
+}
+
+static void rules_other_than_assignments_are_refused(void **state)
+{
+    (void)state;
+#define RULE(text) \
+    L3(CELL LIST("Parameters", PARAMETER("k", "false", "value=\"1\"")) LIST("Rules", text))
+    check_refused(RULE("<rateRule variable=\"k\">" MATH(CN("1")) "</rateRule>"),
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:9: rate rule for 'k': rate rules are not supported", NULL);
+    check_refused(RULE("<algebraicRule>" MATH(CI("k")) "</algebraicRule>"), SALTUS_E_UNSUPPORTED,
+                  "model.xml:9: algebraic rules are not supported", NULL);
+}
+
+static void constraints_are_ignored_with_a_warning(void **state)
+{
+    (void)state;
+    saltus_model *m =
+        read_text(L3(CELL LIST("Constraints", "<constraint>" MATH("<true/>") "</constraint>")));
+    assert_string_equal(saltus_model_warning(m, 0), "model.xml:6: a constraint is ignored");
+    saltus_model_destroy(m);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reactions
+ */
+
+#define NETWORK(reactions)                                                                       \
+    L3(CELL LIST(                                                                                \
+        "Species",                                                                               \
+        SPECIES("A", "true", "initialAmount=\"10\"") SPECIES(                                    \
+            "B", "true",                                                                         \
+            "initialAmount=\"0\"") "<species id=\"S\" compartment=\"cell\" "                     \
+                                   "hasOnlySubstanceUnits=\"true\" boundaryCondition=\"true\" "  \
+                                   "constant=\"true\" initialAmount=\"1\"/>\n<species id=\"Q\" " \
+                                   "compartment=\"cell\" hasOnlySubstanceUnits=\"true\" "        \
+                                   "boundaryCondition=\"false\" constant=\"true\" "              \
+                                   "initialAmount=\"1\"/>\n")                                    \
+           LIST("Parameters", PARAMETER("k", "true", "value=\"2\"") PARAMETER("y", "false", "")) \
+               LIST("Reactions", reactions))
+
+static void stoichiometries_of_all_kinds_are_read(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(NETWORK(
+        REACTION("R1",
+                 REACTANTS(REFERENCE("A", "stoichiometry=\"2\"") REFERENCE("A", "")
+                               REFERENCE("S", "stoichiometry=\"1\""))
+                     PRODUCTS(REFERENCE("A", "stoichiometry=\"1\"") REFERENCE(
+                         "B", "stoichiometry=\"100\"") REFERENCE("B", "stoichiometry=\"0\"")),
+                 LAW(CI("k"))) REACTION("R2",
+                                        PRODUCTS(REFERENCE("A", "id=\"n\" stoichiometry=\"3\"")),
+                                        LAW(TIMES("k", "n")))
+            REACTION(
+                "R3",
+                REACTANTS(REFERENCE(
+                    "A", "stoichiometry=\"1\"")) "<listOfModifiers><modifierSpeciesReference "
+                                                 "species=\"B\"/>"
+                                                 "</listOfModifiers>",
+                LAW(TIMES("A", "B")) "<listOfLocalParameters><localParameter id=\"A\" value=\"7\"/>"
+                                     "</listOfLocalParameters>")
+                REACTION("R4", "", LAW(APPLY("plus", CI("R3") CI("A"))))));
+    const saltus_reaction *r = reaction(m, "R1");
+    check_participants(m, r->reactants, r->n_reactants, "2 A + 1 A + 1 S");
+    check_participants(m, r->products, r->n_products, "1 A + 100 B");
+    r = reaction(m, "R2");
+    assert_int_equal(r->n_reactants, 0);
+    check_participants(m, r->products, r->n_products, "3 A");
+    check_printed(m, r->law, "k*3");
+    check_printed(m, reaction(m, "R3")->law, "R3.A*B");
+    check_printed(m, reaction(m, "R4")->law, "R3.A*B + A"); /* a reaction's name is its rate */
+    assert_int_equal(reaction(m, "R4")->n_reactants + reaction(m, "R4")->n_products, 0);
+    saltus_model_destroy(m);
+}
+
+static void computed_stoichiometries_are_read(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(
+        L3(CELL LIST("Species", SPECIES("A", "true", "initialAmount=\"1\""))
+               LIST("Parameters", PARAMETER("k", "true", "value=\"2\""))
+                   LIST("InitialAssignments", INITIAL("n", APPLY("plus", CI("k") CN("1"))))
+                       LIST("Reactions",
+                            REACTION("R", PRODUCTS(REFERENCE("A", "id=\"n\"")), LAW(CI("n"))))));
+    check_participants(m, reaction(m, "R")->products, 1, "3 A");
+    check_printed(m, reaction(m, "R")->law, "k + 1");
+    assert_true(has_warning(m, "the stoichiometry of 'A' was computed as 3"));
+    saltus_model_destroy(m);
+#define L2_STOICHIOMETRY(math)                                                               \
+    L2("4", "<listOfCompartments><compartment id=\"cell\" size=\"1\"/></listOfCompartments>" \
+            "<listOfSpecies><species id=\"A\" compartment=\"cell\" initialAmount=\"1\"/>"    \
+            "</listOfSpecies><listOfParameters><parameter id=\"v\" value=\"2\" "             \
+            "constant=\"false\"/></listOfParameters><listOfReactions>\n"                     \
+            "<reaction id=\"R\"><listOfProducts><speciesReference species=\"A\">"            \
+            "<stoichiometryMath>" MATH(math) "</stoichiometryMath></speciesReference>"       \
+                                             "</listOfProducts><kineticLaw>" MATH(           \
+                                                 CN("1")) "</kineticLaw></reaction>"         \
+                                                          "</listOfReactions>")
+    m = read_text(L2_STOICHIOMETRY(APPLY("times", CN("2") CN("3"))));
+    check_participants(m, reaction(m, "R")->products, 1, "6 A");
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+    check_refused(L2_STOICHIOMETRY(CI("v")), SALTUS_E_UNSUPPORTED,
+                  "model.xml:3: reaction 'R': the stoichiometry of 'A' is not a constant number",
+                  NULL);
+    check_refused(L2_STOICHIOMETRY(CN("0.5")), SALTUS_E_UNSUPPORTED,
+                  "reaction 'R': stoichiometry 0.5 of 'A' is not a whole number", NULL);
+}
+
+static void reactions_that_cannot_be_simulated_are_refused(void **state)
+{
+    (void)state;
+    check_refused(NETWORK(REACTION("R7", PRODUCTS(REFERENCE("A", "")), LAW(CI("k9")))),
+                  SALTUS_E_MODEL,
+                  "model.xml:16: reaction 'R7': rate law uses 'k9', which is not defined",
+                  "did you mean 'k'?");
+    check_refused(
+        NETWORK(REACTION("R7", REACTANTS(REFERENCE("A", "stoichiometry=\"1.5\"")), LAW(CI("k")))),
+        SALTUS_E_UNSUPPORTED, "reaction 'R7': stoichiometry 1.5 of 'A' is not a whole number",
+        NULL);
+    check_refused(
+        NETWORK(REACTION("R7", REACTANTS(REFERENCE("A", "stoichiometry=\"-1\"")), LAW(CI("k")))),
+        SALTUS_E_UNSUPPORTED, "reaction 'R7': stoichiometry -1 of 'A'", NULL);
+    check_refused(NETWORK(REACTION("R7", REACTANTS(REFERENCE("C", "")), LAW(CI("k")))),
+                  SALTUS_E_MODEL, "reaction 'R7': species 'C' is not defined", "did you mean 'A'?");
+    check_refused(NETWORK(REACTION("R7", REACTANTS(REFERENCE("Q", "")), LAW(CI("k")))),
+                  SALTUS_E_MODEL, "reaction 'R7' changes 'Q', which is constant", NULL);
+    check_refused(NETWORK("<reaction id=\"R7\" reversible=\"false\"/>"), SALTUS_E_UNSUPPORTED,
+                  "model.xml:16: reaction 'R7' has no rate law", NULL);
+    check_refused(NETWORK("<reaction id=\"R7\" reversible=\"false\"><kineticLaw/></reaction>"),
+                  SALTUS_E_UNSUPPORTED, "reaction 'R7' has no formula in its rate law", NULL);
+    check_refused(NETWORK(REACTION("R7", "", LAW(CI("R7")))), SALTUS_E_MODEL,
+                  "reaction 'R7': rate law uses 'R7', which is defined by itself", NULL);
+    check_refused(NETWORK(REACTION("R7", "", LAW(CI("R8"))) REACTION("R8", "", LAW(CI("R7")))),
+                  SALTUS_E_MODEL, "reaction 'R7': rate law uses 'R7', which is defined by itself",
+                  NULL);
+    check_refused(NETWORK(REACTION("R7", "", LAW(CI("k"))) REACTION("R7", "", LAW(CI("k")))),
+                  SALTUS_E_MODEL, "reaction 'R7': that name is defined twice", NULL);
+    check_refused(L3V1(CELL LIST("Reactions", "<reaction id=\"R7\" reversible=\"false\" "
+                                              "fast=\"true\"><kineticLaw>" LAW(
+                                                  CN("1")) "</kineticLaw></reaction>\n")),
+                  SALTUS_E_UNSUPPORTED, "model.xml:6: reaction 'R7' is fast", NULL);
+    check_refused(
+        L3(CELL LIST("Species", SPECIES("A", "true", ""))
+               LIST("Rules", ASSIGNMENT_RULE("A", CN("1")))
+                   LIST("Reactions", REACTION("R7", REACTANTS(REFERENCE("A", "")), LAW(CN("1"))))),
+        SALTUS_E_MODEL, "reaction 'R7' changes 'A', which an assignment rule determines", NULL);
+    check_refused(
+        L3(CELL LIST("Species", SPECIES("A", "true", ""))
+               LIST("Rules", ASSIGNMENT_RULE("n", CN("1")))
+                   LIST("Reactions", REACTION("R7",
+                                              REACTANTS("<speciesReference id=\"n\" species=\"A\" "
+                                                        "constant=\"false\"/>"),
+                                              LAW(CN("1"))))),
+        SALTUS_E_UNSUPPORTED,
+        "assignment rule for 'n': 'n' is a stoichiometry, and one that varies", NULL);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Units and conversion factors
+ */
+
+#define NANOMOLE                                                                   \
+    "<unitDefinition id=\"nmol\"><listOfUnits><unit kind=\"mole\" exponent=\"1\" " \
+    "scale=\"-9\" multiplier=\"1\"/></listOfUnits></unitDefinition>"
+#define DOZEN                                                                       \
+    "<unitDefinition id=\"dozen\"><listOfUnits><unit kind=\"item\" exponent=\"1\" " \
+    "scale=\"0\" multiplier=\"12\"/></listOfUnits></unitDefinition>"
+#define UNITS LIST("UnitDefinitions", NANOMOLE DOZEN)
+#define N_NANOMOLE 6.02214076e14
+
+static void moles_become_molecules(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(L3V2_MODEL(
+        "substanceUnits=\"nmol\" extentUnits=\"nmol\"",
+        UNITS CELL LIST("Species",
+                        SPECIES("X", "true", "initialAmount=\"1e-12\"")
+                            SPECIES("Y", "false", "initialConcentration=\"2\"")
+                                SPECIES("Z", "true", "initialAmount=\"7\" substanceUnits=\"item\""))
+            LIST("Reactions", REACTION("R",
+                                       REACTANTS(REFERENCE("X", ""))
+                                           PRODUCTS(REFERENCE("Y", "stoichiometry=\"2\"")),
+                                       LAW(TIMES("X", "Y"))))
+                LIST("Events",
+                     "<event id=\"E\" "
+                     "useValuesFromTriggerTime="
+                     "\"true\"><trigger "
+                     "initialValue=\"false\" "
+                     "persistent=\"false\">" MATH(APPLY(
+                         "gt", CI("X") CN("1"))) "</trigger><listOfEventAssignments>"
+                                                 "<eventAssignment variable=\"Y\">" MATH(
+                                                     CI("Z")) "</eventAssignment></"
+                                                              "listOfEventAssignments></event>")));
+    check_number(variable(m, "X")->initial, 1e-12 * N_NANOMOLE);
+    check_printed(m, variable(m, "Y")->initial, "1.204428152e+15*cell");
+    check_number(variable(m, "Z")->initial, 7.0);
+    check_printed(m, reaction(m, "R")->law,
+                  "X/602214076000000*(Y/602214076000000/cell)*602214076000000");
+    check_participants(m, reaction(m, "R")->products, 1, "2 Y");
+    check_printed(m, m->events[0].trigger, "X/602214076000000 > 1");
+    check_printed(m, m->events[0].assignments[0].value, "Z*602214076000000*cell");
+    assert_true(has_warning(m, "amounts in mole were converted to molecules (6.02214076e+23"));
+    saltus_model_destroy(m);
+}
+
+static void units_that_are_not_declared_count_items(void **state)
+{
+    (void)state;
+#define L2_UNITS(units)                                                                    \
+    L2("4", units "<listOfCompartments><compartment id=\"cell\" size=\"1\"/>"              \
+                  "</listOfCompartments><listOfSpecies><species id=\"A\" "                 \
+                  "hasOnlySubstanceUnits=\"true\" compartment=\"cell\" "                   \
+                  "initialAmount=\"3\"/></listOfSpecies><listOfReactions><reaction "       \
+                  "id=\"R\"><listOfProducts><speciesReference species=\"A\"/>"             \
+                  "</listOfProducts><kineticLaw>" MATH(CI("A")) "</kineticLaw></reaction>" \
+                                                                "</listOfReactions>")
+#define L2_SUBSTANCE(unit)                                                       \
+    "<listOfUnitDefinitions><unitDefinition id=\"substance\"><listOfUnits>" unit \
+    "</listOfUnits></unitDefinition></listOfUnitDefinitions>"
+    saltus_model *m = read_text(L2_UNITS(""));
+    check_number(variable(m, "A")->initial, 3.0);
+    check_printed(m, reaction(m, "R")->law, "A");
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+    m = read_text(L2_UNITS(L2_SUBSTANCE("<unit kind=\"item\"/>")));
+    check_number(variable(m, "A")->initial, 3.0);
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+    m = read_text(L2_UNITS(L2_SUBSTANCE("<unit kind=\"item\" multiplier=\"12\"/>")));
+    check_number(variable(m, "A")->initial, 36.0);
+    check_printed(m, reaction(m, "R")->law, "A/12*12");
+    assert_true(has_warning(m, "converted to molecules by the units"));
+    saltus_model_destroy(m);
+    m = read_text(L2_UNITS(L2_SUBSTANCE("<unit kind=\"mole\" scale=\"-9\"/>")));
+    check_number(variable(m, "A")->initial, 3.0 * N_NANOMOLE);
+    saltus_model_destroy(m);
+    check_refused(L2_UNITS(L2_SUBSTANCE("<unit kind=\"gram\"/>")), SALTUS_E_UNSUPPORTED,
+                  "unit 'substance' of species 'A' is not a multiple of mole or item", NULL);
+    check_refused(L2_UNITS(L2_SUBSTANCE("<unit kind=\"mole\"/><unit kind=\"mole\"/>")),
+                  SALTUS_E_UNSUPPORTED, "is not a multiple of mole or item", NULL);
+}
+
+#define FACTOR_MODEL(attributes, factor, unit) \
+    OWN_FACTOR(attributes, factor, unit, "conversionFactor=\"two\" ")
+#define OWN_FACTOR(attributes, factor, unit, own)                                               \
+    L3V2_MODEL(                                                                                 \
+        attributes,                                                                             \
+        UNITS CELL LIST("Species", SPECIES("A", "true", "initialAmount=\"1\" " unit)            \
+                                       SPECIES("B", "true", "initialAmount=\"1\" " own unit))   \
+            LIST("Parameters", PARAMETER("cf", "true", "value=\"" factor "\"")                  \
+                                   PARAMETER("two", "true", "value=\"2\""))                     \
+                LIST("Reactions", REACTION("R",                                                 \
+                                           REACTANTS(REFERENCE("A", "stoichiometry=\"1\""))     \
+                                               PRODUCTS(REFERENCE("B", "stoichiometry=\"3\"")), \
+                                           LAW(CI("A")))))
+
+static void conversion_factors_change_what_a_firing_does(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(FACTOR_MODEL("conversionFactor=\"cf\"", "4", ""));
+    check_participants(m, reaction(m, "R")->reactants, 1, "4 A");
+    check_participants(m, reaction(m, "R")->products, 1, "6 B");
+    check_printed(m, reaction(m, "R")->law, "A");
+    assert_true(has_warning(m, "conversion factors"));
+    saltus_model_destroy(m);
+    /* extent in dozens, species in items, factor 12: one firing is one molecule, twelve times as
+     * often as the law says */
+    m = read_text(FACTOR_MODEL("conversionFactor=\"cf\" extentUnits=\"dozen\" "
+                               "substanceUnits=\"item\"",
+                               "12", "substanceUnits=\"dozen\""));
+    check_participants(m, reaction(m, "R")->reactants, 1, "12 A");
+    check_participants(m, reaction(m, "R")->products, 1, "6 B");
+    check_printed(m, reaction(m, "R")->law, "A/12*12");
+    saltus_model_destroy(m);
+    /* extent in nanomoles, species in items, the factor with another number of Avogadro */
+    m = read_text(OWN_FACTOR("conversionFactor=\"cf\" extentUnits=\"nmol\"", "6.02214179e14",
+                             "substanceUnits=\"item\"", ""));
+    check_participants(m, reaction(m, "R")->reactants, 1, "1 A");
+    check_participants(m, reaction(m, "R")->products, 1, "3 B");
+    check_printed(m, reaction(m, "R")->law, "A*602214076000000");
+    saltus_model_destroy(m);
+}
+
+static void factors_that_give_no_whole_molecules_are_refused(void **state)
+{
+    (void)state;
+    check_refused(FACTOR_MODEL("conversionFactor=\"cf\"", "0.5", ""), SALTUS_E_UNSUPPORTED,
+                  "reaction 'R': a firing would change 0.5 molecules of 'A', which is not a whole "
+                  "number",
+                  NULL);
+    check_refused(FACTOR_MODEL("conversionFactor=\"none\"", "1", ""), SALTUS_E_MODEL,
+                  "species 'A': its conversion factor 'none' is not defined", NULL);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Events
+ */
+
+#define EVENT(attributes, trigger, rest)                                 \
+    "<event " attributes " useValuesFromTriggerTime=\"false\"><trigger " \
+    "initialValue=\"false\" persistent=\"false\">" MATH(trigger) "</trigger>" rest "</event>\n"
+#define ASSIGN(id, math) "<eventAssignment variable=\"" id "\">" MATH(math) "</eventAssignment>"
+#define EVENTS(species, events)                                                       \
+    L3(LIST("Compartments", "<compartment id=\"cell\" size=\"2\" constant=\"false\" " \
+                            "spatialDimensions=\"3\"/>\n")                            \
+           LIST("Species", SPECIES("X", species, "initialAmount=\"1\""))              \
+               LIST("Parameters", PARAMETER("k", "true", "value=\"1\"") PARAMETER(    \
+                                      "p", "false", "value=\"1\"")) LIST("Events", events))
+
+static void events_are_read_in_full(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(
+        EVENTS("true", EVENT("id=\"E\"", APPLY("geq", CI("X") CN("3")),
+                             "<priority>" MATH(CI("p")) "</priority><delay>" MATH(
+                                 CN("2")) "</delay>"
+                                          "<listOfEventAssignments>" ASSIGN("X", CN("0"))
+                                              ASSIGN("p", CI("X")) "</listOfEventAssignments>")
+                           EVENT("", "<true/>", "")));
+    assert_int_equal(m->n_events, 2);
+    const saltus_event *e = &m->events[0];
+    assert_string_equal(e->id, "E");
+    assert_false(e->persistent || e->initial_value || e->use_trigger_values);
+    check_printed(m, e->trigger, "X >= 3");
+    check_printed(m, e->priority, "p");
+    check_printed(m, e->delay, "2");
+    assert_int_equal(e->n_assignments, 2);
+    assert_int_equal(e->assignments[0].variable, saltus_model_find(m, "X"));
+    check_printed(m, e->assignments[0].value, "0");
+    check_printed(m, e->assignments[1].value, "X");
+    assert_string_equal(m->events[1].id, "event_2");
+    assert_null(m->events[1].delay);
+    assert_null(m->events[1].priority);
+    assert_int_equal(m->events[1].n_assignments, 0);
+    saltus_model_destroy(m);
+}
+
+static void events_assign_concentrations_with_the_size_afterwards(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(EVENTS(
+        "false",
+        EVENT("id=\"E\"", "<true/>",
+              "<listOfEventAssignments>" ASSIGN("X", CN("3"))
+                  ASSIGN("cell", CI("p")) "</listOfEventAssignments>")
+            EVENT("id=\"F\"", "<true/>",
+                  "<listOfEventAssignments>" ASSIGN("X", CN("3")) "</listOfEventAssignments>")));
+    check_printed(m, m->events[0].assignments[0].value, "3*p");
+    check_printed(m, m->events[0].assignments[1].value, "p");
+    check_printed(m, m->events[1].assignments[0].value, "3*cell");
+    saltus_model_destroy(m);
+    check_refused(
+        EVENTS(
+            "false",
+            EVENT(
+                "id=\"E\"", "<true/>",
+                "<listOfEventAssignments>" ASSIGN(
+                    "cell",
+                    CI(
+                        "p")) "</listOfEventAssignments>") "<event id=\"F\" "
+                                                           "useValuesFromTriggerTime=\"true\"><"
+                                                           "trigger "
+                                                           "initialValue=\"true\" "
+                                                           "persistent=\"true\">" MATH("<true/>") "</trigger><delay>" MATH(
+                                                               CN("1")) "</"
+                                                                        "delay><"
+                                                                        "listOfEventAssignments"
+                                                                        ">" ASSIGN("X",
+                                                                                   CN("3")) "</"
+                                                                                            "listOf"
+                                                                                            "EventA"
+                                                                                            "ssignm"
+                                                                                            "ents><"
+                                                                                            "/event"
+                                                                                            ">"),
+        SALTUS_E_UNSUPPORTED,
+        "event 'F': assigns the concentration of 'X' after a delay, while the size of 'cell' "
+        "varies",
+        NULL);
+}
+
+static void events_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+#define ONE(assignments)                        \
+    EVENTS("true", EVENT("id=\"E\"", "<true/>", \
+                         "<listOfEventAssignments>" assignments "</listOfEventAssignments>"))
+    check_refused(ONE(ASSIGN("k", CN("1"))), SALTUS_E_MODEL,
+                  "model.xml:13: event 'E' changes 'k', which is constant", NULL);
+    check_refused(ONE(ASSIGN("kk", CN("1"))), SALTUS_E_MODEL, "event 'E': 'kk' is not defined",
+                  "did you mean 'k'?");
+    check_refused(ONE(ASSIGN("p", CN("1")) ASSIGN("p", CN("2"))), SALTUS_E_MODEL,
+                  "event 'E' assigns 'p' twice", NULL);
+    check_refused(ONE(ASSIGN("p", CI("q"))), SALTUS_E_MODEL,
+                  "event 'E': assignment to 'p' uses 'q', which is not defined", NULL);
+    check_refused(EVENTS("true", EVENT("id=\"E\"", CI("zz"), "")), SALTUS_E_MODEL,
+                  "event 'E': trigger uses 'zz', which is not defined", NULL);
+    check_refused(EVENTS("true", EVENT("id=\"E\"", "<true/>", "") EVENT("id=\"E\"", "<true/>", "")),
+                  SALTUS_E_MODEL, "event 'E': that name is defined twice", NULL);
+    saltus_model *m =
+        read_text(EVENTS("true", "<event id=\"E\" useValuesFromTriggerTime=\"false\"/>\n"));
+    assert_int_equal(m->n_events, 0);
+    assert_true(has_warning(m, "event 'E' has no trigger and never fires"));
+    saltus_model_destroy(m);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Faults
+ */
+
+static const char everything[] = L3V2_MODEL(
+    "substanceUnits=\"nmol\" extentUnits=\"nmol\"",
+    LIST("FunctionDefinitions",
+         "<functionDefinition id=\"f\">" MATH("<lambda><bvar>" CI("x") "</bvar>" APPLY(
+             "plus", CI("x") CI("x") CI("x")) "</lambda>") "</functionDefinition>\n")
+        UNITS CELL LIST("Species", SPECIES("X", "false", "initialAmount=\"1\" name=\"x\""))
+            LIST("Parameters", PARAMETER("p", "false", "value=\"1\"")) LIST(
+                "Rules", ASSIGNMENT_RULE("p", "<apply>" CI("f") CI("X") "</apply>"))
+                LIST("Constraints", "<constraint>" MATH("<true/>") "</constraint>") LIST(
+                    "Reactions",
+                    REACTION(
+                        "R", REACTANTS(REFERENCE("X", "id=\"n\"")),
+                        LAW(APPLY("and",
+                                  TIMES("X", "l")
+                                      CI("n"))) "<listOfLocalParameters><localParameter "
+                                                "id=\"l\" value=\"1\"/></listOfLocalParameters>"))
+                    LIST("Events", EVENT("id=\"E\"", "<true/>",
+                                         "<listOfEventAssignments>" ASSIGN(
+                                             "X", CN("0")) "</listOfEventAssignments>")
+                                       EVENT("", "<true/>", "")));
+
+static void each_allocation_may_fail(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int n = 0; !done; ++n) {
+        saltus_model *m = NULL;
+        saltus_error err = {.code = SALTUS_OK};
+        saltus_fail_allocation(n);
+        const saltus_status status =
+            saltus_model_parse_sbml(everything, sizeof everything - 1, "model.xml", &m, &err);
+        saltus_fail_allocation(-1);
+        done = status == SALTUS_OK && saltus_model_n_warnings(m) == 2;
+        if (status != SALTUS_OK) {
+            assert_int_equal(status, SALTUS_E_NO_MEMORY);
+            assert_null(m);
+        }
+        saltus_model_destroy(m);
+        assert_true(n < 10000);
+    }
+}
+
+static void every_cut_is_survived(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n + 8 < sizeof everything; n += 7) {
+        saltus_model *m = NULL;
+        saltus_error err = {.code = SALTUS_OK};
+        assert_int_equal(saltus_model_parse_sbml(everything, n, "model.xml", &m, &err),
+                         SALTUS_E_SYNTAX);
+        assert_null(m);
+        assert_true(err.message[0] && !strchr(err.message, '\n'));
+    }
+}
+
+/* Change single bytes and drop runs of them: whatever comes, there is a model or a message. */
+static void noise_is_survived(void **state)
+{
+    (void)state;
+    uint32_t random = 12345;
+    char text[sizeof everything];
+    for (int i = 0; i < 2000; ++i) {
+        size_t size = sizeof everything - 1;
+        memcpy(text, everything, sizeof everything);
+        for (int k = 0; k < 1 + i % 3; ++k) {
+            random = random * 1664525u + 1013904223u;
+            const size_t at = 200 + (random >> 8) % (size - 200);
+            random = random * 1664525u + 1013904223u;
+            if (i % 2) {
+                text[at] = everything[(random >> 8) % (sizeof everything - 1)];
+            } else {
+                const size_t n = 1 + (random >> 8) % 30;
+                const size_t end = at + n < size ? at + n : size;
+                memmove(text + at, text + end, size - end);
+                size -= end - at;
+            }
+        }
+        saltus_model *m = NULL;
+        saltus_error err = {.code = SALTUS_OK};
+        const saltus_status status = saltus_model_parse_sbml(text, size, "model.xml", &m, &err);
+        assert_true((status == SALTUS_OK) == (m != NULL));
+        assert_true((status == SALTUS_OK) == (err.message[0] == '\0'));
+        saltus_model_destroy(m);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The stochastic cases of the SBML Test Suite
+ */
+
+static int read_case(const char *folder, const char *name)
+{
+    char path[1000];
+    int n = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    DIR *dir = opendir(path);
+    for (struct dirent *file = dir ? readdir(dir) : NULL; file; file = readdir(dir)) {
+        if (!strstr(file->d_name, "-sbml-l3v") || !strstr(file->d_name, ".xml")) {
+            continue;
+        }
+        saltus_model *m = NULL;
+        saltus_error err = {.code = SALTUS_OK};
+        char full[2000];
+        (void)snprintf(full, sizeof full, "%s/%s", path, file->d_name);
+        if (saltus_model_read_sbml(full, &m, &err) != SALTUS_OK) {
+            fail_msg("%s", err.message);
+        }
+        assert_true(m->n_reactions >= 1);
+        saltus_model_destroy(m);
+        ++n;
+    }
+    if (dir) {
+        (void)closedir(dir);
+    }
+    return n;
+}
+
+static void stochastic_cases_are_read(void **state)
+{
+    (void)state;
+    const char *folder = getenv("SBML_STOCHASTIC_CASES");
+    int n = 0;
+    if (!folder) {
+        print_message("SBML_STOCHASTIC_CASES is not set\n");
+        skip();
+    }
+    for (int i = 1; i <= 39; ++i) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "%05d", i);
+        n += read_case(folder, name) > 0;
+    }
+    assert_int_equal(n, 39);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(document_gives_name_path_lines_and_labels),
+        cmocka_unit_test(model_without_id_is_called_by_its_file),
+        cmocka_unit_test(byte_order_mark_and_plain_declaration_are_taken),
+        cmocka_unit_test(what_is_no_sbml_is_refused),
+        cmocka_unit_test(required_packages_are_refused),
+        cmocka_unit_test(amounts_and_concentrations_become_molecules),
+        cmocka_unit_test(compartment_without_size_is_one),
+        cmocka_unit_test(species_in_a_point_is_an_amount),
+        cmocka_unit_test(level_2_has_its_defaults),
+        cmocka_unit_test(many_names_are_found),
+        cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(rules_other_than_assignments_are_refused),
+        cmocka_unit_test(constraints_are_ignored_with_a_warning),
+        cmocka_unit_test(stoichiometries_of_all_kinds_are_read),
+        cmocka_unit_test(computed_stoichiometries_are_read),
+        cmocka_unit_test(reactions_that_cannot_be_simulated_are_refused),
+        cmocka_unit_test(moles_become_molecules),
+        cmocka_unit_test(units_that_are_not_declared_count_items),
+        cmocka_unit_test(conversion_factors_change_what_a_firing_does),
+        cmocka_unit_test(factors_that_give_no_whole_molecules_are_refused),
+        cmocka_unit_test(events_are_read_in_full),
+        cmocka_unit_test(events_assign_concentrations_with_the_size_afterwards),
+        cmocka_unit_test(events_that_make_no_sense_are_refused),
+        cmocka_unit_test(each_allocation_may_fail),
+        cmocka_unit_test(every_cut_is_survived),
+        cmocka_unit_test(noise_is_survived),
+        cmocka_unit_test(stochastic_cases_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
