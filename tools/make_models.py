@@ -114,7 +114,7 @@ def section(tag, lines):
 def sbml_of(path):
     """The SBML text of a YAML example; its leading comment comes along."""
     text = path.read_text(encoding="utf-8")
-    comment = re.match(r"(#.*\n)+", text)
+    comment = re.match(r"(#.*\n)+", text.replace("#\n# Written by tools/make_models.py.\n", ""))
     model = yaml.safe_load(text)
     name = model["model"]
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
@@ -141,6 +141,68 @@ def sbml_of(path):
     return "\n".join(lines)
 
 
+# --------------------------------------------------------------------------------------------------
+# Models that repeat themselves
+
+
+def yaml_lines(comment, name, species, parameters, reactions):
+    lines = [f"# {line}".rstrip() for line in comment] + [f"model: {name}"]
+    for title, entries in (("species", species), ("parameters", parameters),
+                           ("reactions", reactions)):
+        lines.append(f"{title}:")
+        lines += [f"  {key}: {value}" for key, value in entries]
+    return "\n".join(lines) + "\n"
+
+
+def copies(path, n, name):
+    """n independent copies of a model, which share its parameters."""
+    model = yaml.safe_load(path.read_text(encoding="utf-8"))
+
+    def renamed(text, i):
+        return re.sub(r"[A-Za-z_]\w*", lambda m: f"{m[0]}_{i}", text)
+
+    species, reactions = [], []
+    for i in range(1, n + 1):
+        species += [(f"{key}_{i}", value) for key, value in model["species"].items()]
+        for key, text in model["reactions"].items():
+            equation, constant = text.split("@")
+            reactions.append((f"{key}_{i}", f"{renamed(equation, i)}@{constant}"))
+    comment = [f"{n} independent copies of {path.name}, where the source of the constants stands.",
+               "", "Written by tools/make_models.py."]
+    return yaml_lines(comment, name, species, model["parameters"].items(), reactions)
+
+
+def fully_connected(n):
+    """Every species turns into every other. To S_j at j/10, so that all is known exactly."""
+    total = n * (n + 1) // 2
+    comment = [
+        f"Fully connected network: {n} species, each of which turns into every other.",
+        "",
+        f"Klingbeil et al. (2012) have one of this size; constants and start are ours. To Sj at the rate",
+        f"cj = j/10 from anywhere: then each molecule is in Sj with probability p = j/{total} in the end, and",
+        f"p (1 - exp(-{total / 10:g} t)) at time t if it started elsewhere. The counts are multinomial.",
+        "",
+        "Written by tools/make_models.py."]
+    names = range(1, n + 1)
+    species = [(f"S{i}", 100 * total if i == 1 else 0) for i in names]
+    parameters = [(f"c{j}", f"{j / 10:g}") for j in names]
+    reactions = [(f"from_{i}_to_{j}", f"S{i} -> S{j} @ c{j}")
+                 for i in names for j in names if i != j]
+    return yaml_lines(comment, "fully connected network", species, parameters, reactions)
+
+
+def write_repeated():
+    made = {"fully-connected": fully_connected(6)}
+    for n in (2, 4, 6, 12):
+        made[f"dimer-decay-x{n}"] = copies(EXAMPLES / "dimer-decay.yaml", n,
+                                           f"decay-dimerisation, {n} copies")
+    for n in (16, 32, 64, 128, 256):
+        made[f"single-gene-{n}"] = copies(EXAMPLES / "single-gene-8.yaml", n // 8,
+                                          f"single gene, {n // 8} copies")
+    for name, text in made.items():
+        (EXAMPLES / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
 def write_sbml(path):
     path.with_suffix(".xml").write_text(sbml_of(path), encoding="utf-8")
 
@@ -149,6 +211,7 @@ def main(arguments):
     if arguments[:1] == ["sbml"]:
         paths = [pathlib.Path(name) for name in arguments[1:]]
     elif not arguments:
+        write_repeated()
         paths = sorted(EXAMPLES.glob("*.yaml"))
     else:
         sys.exit(__doc__)
