@@ -105,33 +105,25 @@ SALTUS_FN double saltus_propensity(saltus_path *p, int r)
     return a;
 }
 
-SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int level, int node)
+/* Running sums of a node's children, and its value. */
+SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int node)
 {
+    const double *c = d->values + n->children[node];
     double *s = d->sums + (int64_t)node * SALTUS_FANOUT;
-    const int in_level = node - n->level_first[level];
-    if (level == 0) {
-        const double *a = d->a + (int64_t)in_level * SALTUS_FANOUT;
-        s[0] = a[0];
-        for (int k = 1; k < SALTUS_FANOUT; ++k) {
-            s[k] = s[k - 1] + a[k];
-        }
-    } else {
-        const double *c =
-            d->sums +
-            ((int64_t)n->level_first[level - 1] + in_level * SALTUS_FANOUT) * SALTUS_FANOUT +
-            SALTUS_FANOUT - 1;
-        s[0] = c[0];
-        for (int k = 1; k < SALTUS_FANOUT; ++k) {
-            s[k] = s[k - 1] + c[k * SALTUS_FANOUT];
-        }
+    double sum = c[0];
+    s[0] = sum;
+    for (int k = 1; k < SALTUS_FANOUT; ++k) {
+        sum += c[k];
+        s[k] = sum;
     }
+    d->values[n->n_leaves + node] = sum;
 }
 
 /* Compute propensity r. Trouble when it is negative or not a number. */
 SALTUS_FN saltus_trouble saltus_direct_update(saltus_path *p, saltus_direct *d, int r)
 {
     const double a = saltus_propensity(p, r);
-    d->a[r] = a;
+    d->values[r] = a;
     if (SALTUS_RARE(!(a >= 0.0))) {
         return saltus_path_fail(p, SALTUS_BAD_PROPENSITY, r, a);
     }
@@ -149,7 +141,7 @@ SALTUS_FN saltus_trouble saltus_direct_rebuild(saltus_path *p, saltus_direct *d)
     }
     for (int level = 0; level < n->n_levels; ++level) {
         for (int i = 0; i < n->level_nodes[level]; ++i) {
-            saltus_tree_sum(n, d, level, n->level_first[level] + i);
+            saltus_tree_sum(n, d, n->level_first[level] + i);
         }
     }
     return SALTUS_FINE;
@@ -181,17 +173,25 @@ SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, 
         const int rule = n->rule_of[i];
         p->v[n->row_rules + rule] = saltus_path_value(p, n->rules[rule]);
     }
-    for (int i = n->dependent_row[r]; i < n->dependent_row[r + 1]; ++i) {
-        if (SALTUS_RARE(saltus_direct_update(p, d, n->dependent[i]) != SALTUS_FINE)) {
+    /* A pair is never negative; if it overflows, the total tells. */
+    const int32_t *dependent = n->dependent;
+    const saltus_pair *pairs = n->pairs;
+    const double *v = p->v;
+    double *values = d->values;
+    const int other = n->dependent_other[r];
+    for (int i = n->dependent_row[r]; i < other; i += 4) {
+        for (int k = i; k < i + 4; ++k) {
+            const saltus_pair *q = &pairs[dependent[k]];
+            values[dependent[k]] = q->rate * v[q->first] * (v[q->second] - q->offset);
+        }
+    }
+    for (int i = other; i < n->dependent_row[r + 1]; ++i) {
+        if (SALTUS_RARE(saltus_direct_update(p, d, dependent[i]) != SALTUS_FINE)) {
             return p->trouble;
         }
     }
-    int level = 0;
     for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
-        while (level + 1 < n->n_levels && n->node[i] >= n->level_first[level + 1]) {
-            ++level;
-        }
-        saltus_tree_sum(n, d, level, n->node[i]);
+        saltus_tree_sum(n, d, n->node[i]);
     }
     return SALTUS_FINE;
 }
@@ -236,7 +236,7 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
 {
     const saltus_tables *n = p->n;
     const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
-    const double *root = d->sums + (int64_t)n->level_first[n->n_levels - 1] * SALTUS_FANOUT;
+    const double *root = d->values + n->n_leaves + n->level_first[n->n_levels - 1];
     d->draws.valid = 0;
     saltus_path_refresh(p);
     if (saltus_direct_rebuild(p, d) != SALTUS_FINE) {
@@ -257,7 +257,7 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
         if (SALTUS_RARE(wait < 0.0)) {
             wait = saltus_wait_refined(p->seed, p->trajectory, event);
         }
-        const double total = root[SALTUS_FANOUT - 1] + 0.0; /* -0 becomes 0 */
+        const double total = *root + 0.0; /* -0 becomes 0 */
         if (SALTUS_RARE(!(total < __builtin_inf()))) {
             return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
         }

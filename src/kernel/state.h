@@ -64,8 +64,8 @@ typedef struct saltus_draws {
 
 /** What the direct method adds to a path. */
 typedef struct saltus_direct {
-    double *a;    /* [child of a node of level 0] */
-    double *sums; /* [node][child] */
+    double *values; /* propensities, then nodes: see tables.h */
+    double *sums;   /* [node][child] running sums of the children */
     saltus_draws draws;
     void (*draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
 } saltus_direct;

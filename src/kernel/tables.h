@@ -87,11 +87,17 @@ typedef struct saltus_tables {
     const saltus_program *rules; /* [rule] */
 
     /* What firing reaction r changes, r itself included where it does: rules (in order), then
-     * propensities, both rising. */
+     * propensities: first those of pairs, in fours (the last may stand several times), then from
+     * dependent_other[r] on the others. */
     const int32_t *rule_row, *rule_of;        /* [reaction + 1], [..] */
     const int32_t *dependent_row, *dependent; /* [reaction + 1], [..] */
+    const int32_t *dependent_other;           /* [reaction] */
 
-    /* The same for the tree of partial sums: level 0 are the groups of propensities. */
+    /* The same for the tree of partial sums: level 0 are the groups of propensities. Propensities
+     * and the values of nodes stand in one array, values[n_leaves + node], so that the children of
+     * node k are the SALTUS_FANOUT values from values[children[k]] on. */
+    int32_t n_leaves;        /* reactions, padded to whole nodes */
+    const int32_t *children; /* [node] */
     int32_t n_levels;
     int32_t level_first[SALTUS_MAX_LEVELS + 1]; /* number of the first node of each level; all
                                                    levels but the last are padded with empty nodes

@@ -347,6 +347,43 @@ done:
     return status;
 }
 
+/* Pairs first, the others behind them; both stay in order. Pairs are filled up to a multiple of four
+ * with repetitions of the last, so that loops over them have few lengths to predict. */
+static saltus_status part_dependents(saltus_freezer *f, saltus_error *err)
+{
+    enum { STRIDE = 4 };
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    rows parted = {0};
+    int32_t *other = saltus_arena_alloc(f->arena, ((size_t)t->n_reactions + 1) * sizeof *other);
+    SALTUS_NEED(other);
+    parted.start = saltus_calloc((size_t)t->n_reactions + 1, sizeof *parted.start);
+    SALTUS_NEED(parted.start);
+    for (int r = 0; r < t->n_reactions; ++r) {
+        const size_t first = parted.n_items;
+        for (int i = t->dependent_row[r]; i < t->dependent_row[r + 1]; ++i) {
+            if (t->pairs[t->dependent[i]].first >= 0) {
+                SALTUS_TRY(push(&parted, t->dependent[i], err));
+            }
+        }
+        while ((parted.n_items - first) % STRIDE != 0) {
+            SALTUS_TRY(push(&parted, parted.items[parted.n_items - 1], err));
+        }
+        other[r] = (int32_t)parted.n_items;
+        for (int i = t->dependent_row[r]; i < t->dependent_row[r + 1]; ++i) {
+            if (t->pairs[t->dependent[i]].first < 0) {
+                SALTUS_TRY(push(&parted, t->dependent[i], err));
+            }
+        }
+        parted.start[r + 1] = (int32_t)parted.n_items;
+    }
+    SALTUS_TRY(keep_rows(f, &parted, t->n_reactions, &t->dependent_row, &t->dependent, err));
+    t->dependent_other = other;
+done:
+    free_rows(&parted);
+    return status;
+}
+
 static saltus_status start_readers(readers *r, int n_species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -384,6 +421,7 @@ static saltus_status fill_dependencies(saltus_freezer *f, saltus_error *err)
     SALTUS_TRY(sort_readers(&laws, t->n_species, err));
     SALTUS_TRY(sort_readers(&rules, t->n_species, err));
     SALTUS_TRY(fill_dependents(f, &laws, t->n_reactions, &t->dependent_row, &t->dependent, err));
+    SALTUS_TRY(part_dependents(f, err));
     SALTUS_TRY(fill_dependents(f, &rules, t->n_rules, &t->rule_row, &t->rule_of, err));
 done:
     free_readers(&laws);
@@ -391,15 +429,15 @@ done:
     return status;
 }
 
-/* Levels of the tree, each padded to whole nodes of the next, and the nodes above each reaction's
- * dependents. */
-static saltus_status fill_tree(saltus_freezer *f, saltus_error *err)
+/* Levels of the tree, each padded to whole nodes of the next. */
+static saltus_status fill_levels(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
-    rows nodes = {0};
+    int32_t *children = NULL;
     int n = (t->n_reactions + SALTUS_FANOUT - 1) / SALTUS_FANOUT;
     n = n > 0 ? n : 1;
+    t->n_leaves = n * SALTUS_FANOUT;
     t->n_levels = 0;
     t->level_first[0] = 0;
     for (;;) {
@@ -412,40 +450,67 @@ static saltus_status fill_tree(saltus_freezer *f, saltus_error *err)
         }
         n = padded / SALTUS_FANOUT;
     }
+    children = saltus_arena_alloc(f->arena, (size_t)t->level_first[t->n_levels] * sizeof *children);
+    SALTUS_NEED(children);
+    for (int level = 0; level < t->n_levels; ++level) {
+        const int first = level == 0 ? 0 : t->n_leaves + t->level_first[level - 1];
+        for (int i = 0; i < t->level_nodes[level]; ++i) {
+            children[t->level_first[level] + i] = first + i * SALTUS_FANOUT;
+        }
+    }
+    t->children = children;
+done:
+    return status;
+}
+
+/* The nodes above the dependents of every reaction, level by level. `mark` has a number per node.
+ */
+static saltus_status push_nodes(const saltus_tables *t, int r, int32_t *mark, rows *nodes,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t first = nodes->n_items;
+    for (int k = t->dependent_row[r]; k < t->dependent_row[r + 1]; ++k) {
+        const int node = t->dependent[k] / SALTUS_FANOUT;
+        if (mark[node] != r + 1) {
+            mark[node] = r + 1;
+            SALTUS_TRY(push(nodes, node, err));
+        }
+    }
+    for (int level = 1; level < t->n_levels; ++level) {
+        const size_t end = nodes->n_items;
+        for (size_t k = first; k < end; ++k) {
+            const int below = nodes->items[k] - t->level_first[level - 1];
+            const int node = t->level_first[level] + below / SALTUS_FANOUT;
+            if (below >= 0 && mark[node] != r + 1) {
+                mark[node] = r + 1;
+                SALTUS_TRY(push(nodes, node, err));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status fill_tree(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    rows nodes = {0};
+    int32_t *mark = NULL;
+    SALTUS_TRY(fill_levels(f, err));
+    mark = saltus_calloc((size_t)t->level_first[t->n_levels], sizeof *mark);
+    SALTUS_NEED(mark);
     nodes.start = saltus_calloc((size_t)t->n_reactions + 1, sizeof *nodes.start);
     SALTUS_NEED(nodes.start);
     for (int r = 0; r < t->n_reactions; ++r) {
-        for (int level = 0; level < t->n_levels; ++level) {
-            /* children: dependents on the lowest level, nodes of the level below on the others */
-            int last = -1;
-            if (level == 0) {
-                for (int k = t->dependent_row[r]; k < t->dependent_row[r + 1]; ++k) {
-                    const int node = t->dependent[k] / SALTUS_FANOUT;
-                    if (node != last) {
-                        SALTUS_TRY(push(&nodes, node, err));
-                        last = node;
-                    }
-                }
-                continue;
-            }
-            const size_t end = nodes.n_items;
-            for (size_t k = (size_t)nodes.start[r]; k < end; ++k) {
-                if (nodes.items[k] < t->level_first[level - 1]) {
-                    continue;
-                }
-                const int node = t->level_first[level] +
-                                 (nodes.items[k] - t->level_first[level - 1]) / SALTUS_FANOUT;
-                if (node != last) {
-                    SALTUS_TRY(push(&nodes, node, err));
-                    last = node;
-                }
-            }
-        }
+        SALTUS_TRY(push_nodes(t, r, mark, &nodes, err));
         nodes.start[r + 1] = (int32_t)nodes.n_items;
     }
     SALTUS_TRY(keep_rows(f, &nodes, t->n_reactions, &t->node_row, &t->node, err));
 done:
     free_rows(&nodes);
+    saltus_free(mark);
     return status;
 }
 

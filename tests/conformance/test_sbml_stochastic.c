@@ -18,10 +18,10 @@ enum { N_CASES = 39, N_TIMES = 51, MAX_COLUMNS = 8 };
 
 /* The criterion for the standard deviation, |Y| < 5, supposes a normal population. These are the
  * largest standard deviations that Y has in each case for a correct simulator. */
-static const double sd_of_y[N_CASES] = {
-    1.10, 1.10, 6.88, 1.74, 1.00, 1.10, 1.10, 1.10, 1.10, 1.10, 1.04, 1.10, 1.10,
-    1.10, 1.10, 1.10, 1.10, 1.04, 1.10, 1.24, 1.03, 1.05, 1.00, 1.03, 1.03, 1.03,
-    1.24, 1.24, 1.24, 1.02, 1.00, 1.02, 2.86, 1.02, 1.02, 1.02, 1.24, 1.25, 1.73};
+static const double sd_of_y[N_CASES] = {1.10, 1.10, 6.88, 1.74, 1.00, 1.10, 1.10, 1.10, 1.10, 1.10,
+                                        1.04, 1.10, 1.10, 1.10, 1.10, 1.10, 1.10, 1.04, 1.10, 1.24,
+                                        1.03, 1.05, 1.00, 1.03, 1.03, 1.03, 1.24, 1.24, 1.24, 1.02,
+                                        1.00, 1.02, 2.86, 1.02, 1.02, 1.02, 1.24, 1.25, 1.73};
 
 /* The ten with the fewest events, run a hundred times as often. */
 static const int cheapest[10] = {4, 20, 27, 28, 29, 30, 32, 34, 35, 36};

@@ -41,8 +41,8 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
             m->squares[k] += d * d;
         }
         if (m->keep_last) {
-            memcpy(m->last + (m->n + i) * b->n_counts,
-                   counts + (b->n_points - 1) * b->n_counts, (size_t)b->n_counts * 8);
+            memcpy(m->last + (m->n + i) * b->n_counts, counts + (b->n_points - 1) * b->n_counts,
+                   (size_t)b->n_counts * 8);
         }
     }
     m->n += b->n_trajectories;

@@ -7,12 +7,12 @@
 typedef struct moments {
     int64_t n_points, n_counts, n_observables; /* set by the first block */
     int64_t n;                                 /* trajectories */
-    double *center;     /* NULL, or [point][column]: squares are taken about it */
-    double *sum;        /* [point][column], counts first, then observables */
-    double *squares;    /* [point][column] */
-    int64_t *last;      /* [trajectory][count] at the last point, grows; NULL unless keep_last */
+    double *center;  /* NULL, or [point][column]: squares are taken about it */
+    double *sum;     /* [point][column], counts first, then observables */
+    double *squares; /* [point][column] */
+    int64_t *last;   /* [trajectory][count] at the last point, grows; NULL unless keep_last */
     bool keep_last;
-    uint64_t hash;      /* of all samples in order */
+    uint64_t hash; /* of all samples in order */
 } moments;
 
 /** The sink; *m starts as zeros (but for center and keep_last) and is freed by moments_free. */

@@ -50,9 +50,8 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     SALTUS_NEED(p->on);
     p->rounded = saltus_calloc((size_t)n->n_settings, 1);
     SALTUS_NEED(p->rounded);
-    w->direct.a =
-        saltus_calloc((size_t)n->level_nodes[0] * SALTUS_FANOUT, sizeof *w->direct.a);
-    SALTUS_NEED(w->direct.a);
+    w->direct.values = saltus_calloc((size_t)n->n_leaves + n_nodes, sizeof *w->direct.values);
+    SALTUS_NEED(w->direct.values);
     w->direct.sums = saltus_calloc(n_nodes * SALTUS_FANOUT, sizeof *w->direct.sums);
     SALTUS_NEED(w->direct.sums);
     w->direct.draw = variant->draw;
@@ -84,7 +83,7 @@ void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task)
     saltus_free(p->rounded);
     saltus_free(p->pending);
     saltus_free(p->pending_values);
-    saltus_free(walker->direct.a);
+    saltus_free(walker->direct.values);
     saltus_free(walker->direct.sums);
     saltus_free(walker);
 }
