@@ -334,7 +334,7 @@ static saltus_status fill_dependents(saltus_freezer *f, const readers *r, int n_
                 }
             }
         }
-        if ((size_t)out.start[i] < out.n_items) {
+        if (out.items && (size_t)out.start[i] < out.n_items) {
             qsort(out.items + out.start[i], out.n_items - (size_t)out.start[i], sizeof *out.items,
                   compare_ints);
         }
