@@ -1,4 +1,4 @@
-/** What the parser and the printer of expressions share. Only for parse.c and print.c. */
+/** The words of expressions, for those who parse and print them. */
 #ifndef SALTUS_MODEL_SYNTAX_H
 #define SALTUS_MODEL_SYNTAX_H
 
@@ -28,7 +28,27 @@ typedef struct saltus_infix {
 /** The operator that `op` is, or NULL: it is no infix operator. */
 const saltus_infix *saltus_infix_of(saltus_op op);
 
-/** True for time, pi, inf …: what stands for a value unless the model defines the name. */
-bool saltus_is_constant_name(const char *name);
+/** The operator that n characters spell, "**" and "and" too, or NULL. */
+const saltus_infix *saltus_infix_named(const char *text, size_t n);
+
+/** What stands for a value unless the model defines the name. */
+typedef struct saltus_constant {
+    const char *name;
+    double value;
+    bool is_literal; /**< a minus before it is folded, so that -inf is one constant */
+} saltus_constant;
+
+/** The constant of a name (among them "time", whose value means nothing), or NULL. */
+const saltus_constant *saltus_constant_named(const char *name);
+
+/** The function of one node that a name stands for, or -1. */
+int saltus_function_named(const char *name);
+
+/** True for functions that make more than one node: if, sqr … */
+bool saltus_is_composed(const char *name);
+
+/** What a name without quotes starts with and goes on with. */
+bool saltus_is_name_start(char c);
+bool saltus_is_name_part(char c);
 
 #endif

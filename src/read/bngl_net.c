@@ -8,196 +8,14 @@
  * are those of its own simulator. */
 #include "core/memory.h"
 #include "model/model.h"
+#include "read/bngl_laws.h"
+#include "read/bngl_lines.h"
 #include "read/read.h"
 
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef enum block {
-    BLOCK_NONE,
-    BLOCK_PARAMETERS,
-    BLOCK_FUNCTIONS,
-    BLOCK_SPECIES,
-    BLOCK_REACTIONS,
-    BLOCK_GROUPS,
-    BLOCK_OTHER,
-    N_BLOCKS,
-} block;
-
-static const struct {
-    const char *name;
-    block block;
-} blocks[] = {{"parameters", BLOCK_PARAMETERS}, {"functions", BLOCK_FUNCTIONS},
-              {"species", BLOCK_SPECIES},       {"seed species", BLOCK_SPECIES},
-              {"reactions", BLOCK_REACTIONS},   {"groups", BLOCK_GROUPS}};
-
-/* A line of a block, its comment cut off, and what it declared. */
-typedef struct line {
-    char *text; /* behind the line's number in the block */
-    int number; /* in the file */
-    int variable;
-    block block;
-} line;
-
-typedef struct reader {
-    saltus_model *model;
-    const char *name;
-    char *text; /* lines end with zeros here */
-    line *lines;
-    size_t n_lines, lines_capacity;
-    int *species; /* variable of species 1, 2, … */
-    size_t n_species;
-    size_t n_of[N_BLOCKS];
-    saltus_error *err;
-} reader;
-
-__attribute__((format(printf, 4, 5))) static saltus_status
-complain(const reader *r, int number, saltus_status code, const char *format, ...)
-{
-    char body[400];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(body, sizeof body, format, args);
-    va_end(args);
-    return saltus_error_set(r->err, code, "%.180s:%d: %s", r->name, number, body);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Lines and words
- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-}
-
-static char *skip_blanks(char *c)
-{
-    while (is_blank(*c)) {
-        ++c;
-    }
-    return c;
-}
-
-/* Cut off the first word of *rest: it ends with a zero, and *rest starts with what follows. */
-static char *cut_word(char **rest)
-{
-    char *word = skip_blanks(*rest), *end = word;
-    while (*end && !is_blank(*end)) {
-        ++end;
-    }
-    *rest = skip_blanks(end);
-    *end = '\0';
-    return word;
-}
-
-/* Cut off a comment and the blanks before it. */
-static void trim(char *text)
-{
-    char *end = strchr(text, '#');
-    end = end ? end : text + strlen(text);
-    while (end > text && is_blank(end[-1])) {
-        --end;
-    }
-    *end = '\0';
-}
-
-/* What stands behind a keyword and blanks, or NULL. */
-static char *behind(char *text, const char *keyword)
-{
-    const size_t n = strlen(keyword);
-    return strncmp(text, keyword, n) == 0 && is_blank(text[n]) ? skip_blanks(text + n) : NULL;
-}
-
-static block find_block(const char *name)
-{
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) {
-        if (strcmp(blocks[i].name, name) == 0) {
-            return blocks[i].block;
-        }
-    }
-    return BLOCK_OTHER;
-}
-
-/* Numbers of lines are optional, but those that are there must count: reactions refer to them. */
-static saltus_status skip_number(const reader *r, line *l, size_t n_before)
-{
-    char *end = l->text;
-    size_t number = 0;
-    while (*end >= '0' && *end <= '9' && number < INT_MAX) {
-        number = 10 * number + (size_t)(*end++ - '0');
-    }
-    if (end == l->text || !is_blank(*end)) {
-        return SALTUS_OK;
-    }
-    if (number != n_before + 1) {
-        return complain(r, l->number, SALTUS_E_SYNTAX, "number %zu is wanted here, not %zu",
-                        n_before + 1, number);
-    }
-    l->text = skip_blanks(end);
-    return SALTUS_OK;
-}
-
-static saltus_status keep_line(reader *r, char *text, int number, block in)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_error *err = r->err;
-    line *grown = saltus_grow(r->lines, r->n_lines, &r->lines_capacity, sizeof *r->lines);
-    SALTUS_NEED(grown);
-    r->lines = grown;
-    r->lines[r->n_lines] = (line){.text = text, .number = number, .variable = -1, .block = in};
-    SALTUS_TRY(skip_number(r, &r->lines[r->n_lines], r->n_of[in]));
-    ++r->n_lines;
-    ++r->n_of[in];
-done:
-    return status;
-}
-
-/* Divide the text into lines and keep those of the blocks that matter. */
-static saltus_status split(reader *r, size_t size)
-{
-    saltus_status status = SALTUS_OK;
-    const char *open = NULL; /* name of the block that is open */
-    int number = 0, opened = 0;
-    block in = BLOCK_NONE;
-    for (char *c = r->text, *end = r->text + size; c < end;) {
-        char *newline = memchr(c, '\n', (size_t)(end - c));
-        char *next = newline ? newline + 1 : end;
-        (newline ? newline : end)[0] = '\0';
-        char *text = skip_blanks(c), *rest;
-        ++number;
-        c = next;
-        trim(text);
-        if ((rest = behind(text, "begin")) && strcmp(rest, "model") != 0) {
-            if (open) {
-                status = complain(r, number, SALTUS_E_SYNTAX,
-                                  "'begin %.60s' within the block '%.60s' of line %d", rest, open,
-                                  opened);
-                goto done;
-            }
-            open = rest;
-            opened = number;
-            in = find_block(rest);
-        } else if ((rest = behind(text, "end")) && strcmp(rest, "model") != 0) {
-            if (!open || strcmp(open, rest) != 0) {
-                status = complain(r, number, SALTUS_E_SYNTAX, "'end %.60s' ends no block", rest);
-                goto done;
-            }
-            open = NULL;
-            in = BLOCK_NONE;
-        } else if (text[0] && in != BLOCK_NONE && in != BLOCK_OTHER) {
-            SALTUS_TRY(keep_line(r, text, number, in));
-        }
-    }
-    if (open) {
-        status = complain(r, opened, SALTUS_E_SYNTAX, "the block '%.60s' has no end", open);
-    }
-done:
-    return status;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Names
@@ -229,19 +47,20 @@ static bool is_text(const char *name)
     return true;
 }
 
-static saltus_status declare(const reader *r, line *l, saltus_kind kind, const char *name)
+static saltus_status declare(const saltus_net_reader *r, saltus_net_line *l, saltus_kind kind,
+                             const char *name)
 {
     saltus_status status = SALTUS_OK;
     const int known = saltus_model_find(r->model, name);
     if (name[0] == '\0' || !is_text(name)) {
-        status = complain(r, l->number, SALTUS_E_SYNTAX,
-                          name[0] ? "a name is no text" : "a name is missing");
+        status = saltus_net_fail(r, l->number, SALTUS_E_SYNTAX,
+                                 name[0] ? "a name is no text" : "a name is missing");
         goto done;
     }
     if (known >= 0) {
-        status =
-            complain(r, l->number, SALTUS_E_MODEL, "'%.100s' is defined twice, first in line %d",
-                     name, r->model->variables[known].line);
+        status = saltus_net_fail(r, l->number, SALTUS_E_MODEL,
+                                 "'%.100s' is defined twice, first in line %d", name,
+                                 r->model->variables[known].line);
         goto done;
     }
     SALTUS_TRY(saltus_model_add_variable(r->model, kind, name, l->number, &l->variable, r->err));
@@ -250,30 +69,30 @@ done:
 }
 
 /* "name value", "name = value" */
-static saltus_status declare_parameter(const reader *r, line *l)
+static saltus_status declare_parameter(const saltus_net_reader *r, saltus_net_line *l)
 {
-    const char *name = cut_word(&l->text);
+    const char *name = saltus_net_cut_word(&l->text);
     if (l->text[0] == '=' && l->text[1] != '=') {
-        l->text = skip_blanks(l->text + 1);
+        l->text = saltus_net_skip_blanks(l->text + 1);
     }
     return declare(r, l, SALTUS_KIND_PARAMETER, name);
 }
 
 /* "name() value" */
-static saltus_status declare_function(const reader *r, line *l)
+static saltus_status declare_function(const saltus_net_reader *r, saltus_net_line *l)
 {
     char *open = strchr(l->text, '('), *close = open ? strchr(open, ')') : NULL;
     if (!close) {
-        return complain(r, l->number, SALTUS_E_SYNTAX, "'name() expression' is wanted here");
+        return saltus_net_fail(r, l->number, SALTUS_E_SYNTAX, "'name() expression' is wanted here");
     }
-    if (skip_blanks(open + 1) != close) {
-        return complain(r, l->number, SALTUS_E_UNSUPPORTED, "a function has arguments");
+    if (saltus_net_skip_blanks(open + 1) != close) {
+        return saltus_net_fail(r, l->number, SALTUS_E_UNSUPPORTED, "a function has arguments");
     }
     *open = '\0';
-    const char *name = cut_word(&(char *){l->text});
-    l->text = skip_blanks(close + 1);
+    const char *name = saltus_net_cut_word(&(char *){l->text});
+    l->text = saltus_net_skip_blanks(close + 1);
     if (l->text[0] == '=' && l->text[1] != '=') {
-        l->text = skip_blanks(l->text + 1);
+        l->text = saltus_net_skip_blanks(l->text + 1);
     }
     return declare(r, l, SALTUS_KIND_PARAMETER, name);
 }
@@ -281,12 +100,12 @@ static saltus_status declare_function(const reader *r, line *l)
 /* "pattern amount". A $ before the pattern, also behind its compartment, fixes the number of
  * molecules. In expressions a name means a parameter, function or group; a species of that name
  * keeps the empty parentheses that BioNetGen gives to molecules without components. */
-static saltus_status declare_species(reader *r, line *l)
+static saltus_status declare_species(saltus_net_reader *r, saltus_net_line *l)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
     char *longer = NULL;
-    char *name = cut_word(&l->text);
+    char *name = saltus_net_cut_word(&l->text);
     char *dollar = name[0] == '@' ? strstr(name, "::") : name;
     dollar = dollar && dollar != name ? dollar + 2 : dollar;
     const bool is_fixed = dollar && *dollar == '$';
@@ -311,22 +130,22 @@ done:
 }
 
 /* Species come last, for the sake of names that are taken. */
-static saltus_status declare_all(reader *r)
+static saltus_status declare_all(saltus_net_reader *r)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
-    r->species = saltus_calloc(r->n_of[BLOCK_SPECIES], sizeof *r->species);
+    r->species = saltus_calloc(r->n_of[SALTUS_NET_SPECIES], sizeof *r->species);
     SALTUS_NEED(r->species);
     for (size_t i = 0; i < r->n_lines; ++i) {
-        line *l = &r->lines[i];
-        if (l->block == BLOCK_FUNCTIONS) {
+        saltus_net_line *l = &r->lines[i];
+        if (l->block == SALTUS_NET_FUNCTIONS) {
             SALTUS_TRY(declare_function(r, l));
-        } else if (l->block == BLOCK_PARAMETERS || l->block == BLOCK_GROUPS) {
+        } else if (l->block == SALTUS_NET_PARAMETERS || l->block == SALTUS_NET_GROUPS) {
             SALTUS_TRY(declare_parameter(r, l));
         }
     }
     for (size_t i = 0; i < r->n_lines; ++i) {
-        if (r->lines[i].block == BLOCK_SPECIES) {
+        if (r->lines[i].block == SALTUS_NET_SPECIES) {
             SALTUS_TRY(declare_species(r, &r->lines[i]));
         }
     }
@@ -338,30 +157,30 @@ done:
  * Values
  */
 
-static saltus_status parse_expr(const reader *r, const line *l, const char *what, const char *text,
-                                const saltus_expr **out)
+static saltus_status parse_expr(const saltus_net_reader *r, const saltus_net_line *l,
+                                const char *what, const char *text, const saltus_expr **out)
 {
     const saltus_parse_context context = {
         .model = r->model, .what = what, .path = r->name, .line = l->number};
     return saltus_expr_parse(&context, text, out, r->err);
 }
 
-static saltus_status read_value(const reader *r, const line *l)
+static saltus_status read_value(const saltus_net_reader *r, const saltus_net_line *l)
 {
     saltus_status status = SALTUS_OK;
     char what[200];
     saltus_variable *v = &r->model->variables[l->variable];
     (void)snprintf(what, sizeof what, "%s '%.120s'",
-                   l->block == BLOCK_SPECIES     ? "species"
-                   : l->block == BLOCK_FUNCTIONS ? "function"
-                                                 : "parameter",
+                   l->block == SALTUS_NET_SPECIES     ? "species"
+                   : l->block == SALTUS_NET_FUNCTIONS ? "function"
+                                                      : "parameter",
                    v->id);
-    const saltus_expr **out = l->block == BLOCK_FUNCTIONS ? &v->rule : &v->initial;
+    const saltus_expr **out = l->block == SALTUS_NET_FUNCTIONS ? &v->rule : &v->initial;
     SALTUS_TRY(parse_expr(r, l, what, l->text, out));
     if (v->kind == SALTUS_KIND_SPECIES && v->initial->op == SALTUS_OP_CONST &&
         !(v->initial->value >= 0 && isfinite(v->initial->value))) {
-        status = complain(r, l->number, SALTUS_E_MODEL, "%s: %.40s is no number of molecules", what,
-                          l->text);
+        status = saltus_net_fail(r, l->number, SALTUS_E_MODEL,
+                                 "%s: %.40s is no number of molecules", what, l->text);
     }
 done:
     return status;
@@ -378,11 +197,12 @@ static int cut_number(char **c)
 }
 
 /* The species of a number from 1 on. */
-static saltus_status find_species(const reader *r, const line *l, int number, int *variable)
+static saltus_status find_species(const saltus_net_reader *r, const saltus_net_line *l, int number,
+                                  int *variable)
 {
     if (number < 1 || (size_t)number > r->n_species) {
-        return complain(r, l->number, SALTUS_E_MODEL, "species %d does not exist, there are %zu",
-                        number, r->n_species);
+        return saltus_net_fail(r, l->number, SALTUS_E_MODEL,
+                               "species %d does not exist, there are %zu", number, r->n_species);
     }
     *variable = r->species[number - 1];
     return SALTUS_OK;
@@ -399,7 +219,8 @@ static const saltus_expr *balanced_sum(saltus_arena *arena, const saltus_expr *c
 }
 
 /* "5" or "2*5" */
-static saltus_status read_term(const reader *r, const line *l, char **c, const saltus_expr **out)
+static saltus_status read_term(const saltus_net_reader *r, const saltus_net_line *l, char **c,
+                               const saltus_expr **out)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
@@ -412,9 +233,9 @@ static saltus_status read_term(const reader *r, const line *l, char **c, const s
         factor = number;
         number = cut_number(c);
     }
-    if (number < 0 || (**c && **c != ',' && !is_blank(**c))) {
-        status = complain(r, l->number, SALTUS_E_SYNTAX,
-                          "'5' or '2*5' is wanted in a group, not '%.40s'", start);
+    if (number < 0 || (**c && **c != ',' && !saltus_net_is_blank(**c))) {
+        status = saltus_net_fail(r, l->number, SALTUS_E_SYNTAX,
+                                 "'5' or '2*5' is wanted in a group, not '%.40s'", start);
         goto done;
     }
     SALTUS_TRY(find_species(r, l, number, &variable));
@@ -427,7 +248,7 @@ done:
 }
 
 /* "1,2*5,7", or nothing. */
-static saltus_status read_group(const reader *r, const line *l)
+static saltus_status read_group(const saltus_net_reader *r, const saltus_net_line *l)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
@@ -441,7 +262,7 @@ static saltus_status read_group(const reader *r, const line *l)
         terms = grown;
         SALTUS_TRY(read_term(r, l, &c, &terms[n]));
         ++n;
-        while (*c == ',' || is_blank(*c)) {
+        while (*c == ',' || saltus_net_is_blank(*c)) {
             ++c;
         }
     }
@@ -457,13 +278,8 @@ done:
  * Reactions
  */
 
-/* The reactants as the file lists them, one by one: laws go by their order. */
-typedef struct listed {
-    int *variables;
-    size_t n, capacity;
-} listed;
-
-static saltus_status read_list(const reader *r, const line *l, char *c, listed *list)
+static saltus_status read_list(const saltus_net_reader *r, const saltus_net_line *l, char *c,
+                               saltus_net_list *list)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
@@ -472,8 +288,8 @@ static saltus_status read_list(const reader *r, const line *l, char *c, listed *
         char *start = c;
         const int number = cut_number(&c);
         if (number < 0 || (*c && *c != ',')) {
-            status = complain(r, l->number, SALTUS_E_SYNTAX,
-                              "numbers of species are wanted here, not '%.40s'", start);
+            status = saltus_net_fail(r, l->number, SALTUS_E_SYNTAX,
+                                     "numbers of species are wanted here, not '%.40s'", start);
             goto done;
         }
         if (number > 0) { /* 0 is no species */
@@ -500,7 +316,7 @@ static int compare_ints(const void *a, const void *b)
 }
 
 /* Participants of a list: equal ones are counted. Up to a few, the order of the list is kept. */
-static saltus_status count_list(const reader *r, const listed *list,
+static saltus_status count_list(const saltus_net_reader *r, const saltus_net_list *list,
                                 const saltus_participant **items, int *n_items)
 {
     saltus_status status = SALTUS_OK;
@@ -532,82 +348,6 @@ done:
     return status;
 }
 
-/* The i-th reactant's number of molecules less those of it that stand right before: X, X-1, X-2. */
-static const saltus_expr *factor_of(saltus_arena *arena, const listed *list, size_t i)
-{
-    size_t before = 0;
-    while (before < i && list->variables[i - before - 1] == list->variables[i]) {
-        ++before;
-    }
-    const saltus_expr *x = saltus_expr_variable(arena, list->variables[i]);
-    return before == 0
-               ? x
-               : saltus_expr_2(arena, SALTUS_OP_SUB, x, saltus_expr_const(arena, (double)before));
-}
-
-/* e times the numbers of molecules of the reactants from `first` on. */
-static const saltus_expr *times_reactants(saltus_arena *arena, const saltus_expr *e,
-                                          const listed *list, size_t first)
-{
-    for (size_t i = first; i < list->n; ++i) {
-        e = saltus_expr_2(arena, SALTUS_OP_MUL, e, factor_of(arena, list, i));
-    }
-    return e;
-}
-
-/* Sat k K1 K2 …: k X1/(K1+X1) X2/(K2+X2) … X3 …; k alone is the propensity. */
-static const saltus_expr *saturation(saltus_arena *arena, const saltus_expr *const *p, size_t n,
-                                     const listed *list)
-{
-    const saltus_expr *e = p[0];
-    for (size_t i = 0; i + 1 < n; ++i) {
-        const saltus_expr *x = saltus_expr_variable(arena, list->variables[i]);
-        e = saltus_expr_2(arena, SALTUS_OP_MUL, e,
-                          saltus_expr_2(arena, SALTUS_OP_DIV, factor_of(arena, list, i),
-                                        saltus_expr_2(arena, SALTUS_OP_ADD, p[i + 1], x)));
-    }
-    return n > 1 ? times_reactants(arena, e, list, n - 1) : e;
-}
-
-/* MM kcat Km with substrate S and enzymes E (the rest), by the total quasi-steady state:
- * kcat E F/(Km + F), where F = (b + sqrt(b² + 4 S Km))/2, b = S - Km - E, is the free substrate. */
-static const saltus_expr *michaelis_menten(saltus_arena *arena, const saltus_expr *const *p,
-                                           const listed *list)
-{
-    const saltus_expr *s = saltus_expr_variable(arena, list->variables[0]);
-    const saltus_expr *enzyme = saltus_expr_variable(arena, list->variables[1]);
-    for (size_t i = 2; i < list->n; ++i) {
-        enzyme = saltus_expr_2(arena, SALTUS_OP_ADD, enzyme,
-                               saltus_expr_variable(arena, list->variables[i]));
-    }
-    const saltus_expr *b =
-        saltus_expr_2(arena, SALTUS_OP_SUB, saltus_expr_2(arena, SALTUS_OP_SUB, s, p[1]), enzyme);
-    const saltus_expr *four_s_km =
-        saltus_expr_2(arena, SALTUS_OP_MUL,
-                      saltus_expr_2(arena, SALTUS_OP_MUL, saltus_expr_const(arena, 4.0), s), p[1]);
-    const saltus_expr *root = saltus_expr_1(
-        arena, SALTUS_OP_SQRT,
-        saltus_expr_2(arena, SALTUS_OP_ADD, saltus_expr_2(arena, SALTUS_OP_MUL, b, b), four_s_km));
-    const saltus_expr *free_s = saltus_expr_2(arena, SALTUS_OP_MUL, saltus_expr_const(arena, 0.5),
-                                              saltus_expr_2(arena, SALTUS_OP_ADD, b, root));
-    const saltus_expr *top = saltus_expr_2(
-        arena, SALTUS_OP_MUL, saltus_expr_2(arena, SALTUS_OP_MUL, p[0], enzyme), free_s);
-    return saltus_expr_2(arena, SALTUS_OP_DIV, top,
-                         saltus_expr_2(arena, SALTUS_OP_ADD, p[1], free_s));
-}
-
-/* Hill V K h: V X1^h/(K^h + X1^h) X2 … */
-static const saltus_expr *hill(saltus_arena *arena, const saltus_expr *const *p, const listed *list)
-{
-    const saltus_expr *x =
-        saltus_expr_2(arena, SALTUS_OP_POW, saltus_expr_variable(arena, list->variables[0]), p[2]);
-    const saltus_expr *k = saltus_expr_2(arena, SALTUS_OP_POW, p[1], p[2]);
-    const saltus_expr *e =
-        saltus_expr_2(arena, SALTUS_OP_DIV, saltus_expr_2(arena, SALTUS_OP_MUL, p[0], x),
-                      saltus_expr_2(arena, SALTUS_OP_ADD, k, x));
-    return times_reactants(arena, e, list, 1);
-}
-
 typedef enum law { LAW_NONE, LAW_SAT, LAW_MM, LAW_HILL, LAW_OTHER } law;
 
 /* The law that a rate names, "Sat k K" or "2*Sat k K"; *rest is then moved to its constants and the
@@ -623,7 +363,7 @@ static law cut_law(char **rest, char **factor)
                 {"Arrhenius", LAW_OTHER},
                 {"FunctionProduct", LAW_OTHER}};
     char *end = *rest;
-    while (*end && !is_blank(*end)) {
+    while (*end && !saltus_net_is_blank(*end)) {
         ++end;
     }
     char *star = memchr(*rest, '*', (size_t)(end - *rest));
@@ -633,7 +373,7 @@ static law cut_law(char **rest, char **factor)
         if (*end && (size_t)(end - name) == n && strncmp(name, laws[i].name, n) == 0) {
             *factor = star ? *rest : end;
             *(star ? star : end) = '\0';
-            *rest = skip_blanks(end + 1);
+            *rest = saltus_net_skip_blanks(end + 1);
             return laws[i].law;
         }
     }
@@ -641,9 +381,9 @@ static law cut_law(char **rest, char **factor)
 }
 
 /* The law "Sat …", "MM …" or "Hill …" from its constants. */
-static saltus_status read_law(const reader *r, const line *l, const char *what, law kind,
-                              const char *factor, char *rest, const listed *list,
-                              saltus_reaction *x)
+static saltus_status read_law(const saltus_net_reader *r, const saltus_net_line *l,
+                              const char *what, law kind, const char *factor, char *rest,
+                              const saltus_net_list *list, saltus_reaction *x)
 {
     enum { MOST = 16 };
     saltus_status status = SALTUS_OK;
@@ -652,26 +392,27 @@ static saltus_status read_law(const reader *r, const line *l, const char *what, 
     const saltus_expr *p[MOST] = {NULL}, *times = NULL;
     size_t n = 0;
     if (kind == LAW_OTHER) {
-        status = complain(r, l->number, SALTUS_E_UNSUPPORTED,
-                          "%s: of BioNetGen's laws only Sat, MM and Hill are supported", what);
+        status =
+            saltus_net_fail(r, l->number, SALTUS_E_UNSUPPORTED,
+                            "%s: of BioNetGen's laws only Sat, MM and Hill are supported", what);
         goto done;
     }
     while (*rest && n < MOST) {
-        SALTUS_TRY(parse_expr(r, l, what, cut_word(&rest), &p[n]));
+        SALTUS_TRY(parse_expr(r, l, what, saltus_net_cut_word(&rest), &p[n]));
         ++n;
     }
     const bool fits = kind == LAW_SAT  ? n >= 1 && n <= list->n + 1
                       : kind == LAW_MM ? n == 2 && list->n >= 2
                                        : n == 3 && list->n >= 1;
     if (*rest || !fits) {
-        status =
-            complain(r, l->number, SALTUS_E_MODEL,
-                     "%s: %zu constants and %zu reactants do not fit the law", what, n, list->n);
+        status = saltus_net_fail(r, l->number, SALTUS_E_MODEL,
+                                 "%s: %zu constants and %zu reactants do not fit the law", what, n,
+                                 list->n);
         goto done;
     }
-    x->law = kind == LAW_SAT  ? saturation(arena, p, n, list)
-             : kind == LAW_MM ? michaelis_menten(arena, p, list)
-                              : hill(arena, p, list);
+    x->law = kind == LAW_SAT  ? saltus_net_saturation(arena, p, n, list)
+             : kind == LAW_MM ? saltus_net_michaelis_menten(arena, p, list)
+                              : saltus_net_hill(arena, p, list);
     if (factor[0]) {
         SALTUS_TRY(parse_expr(r, l, what, factor, &times));
         x->law = saltus_expr_2(arena, SALTUS_OP_MUL, times, x->law);
@@ -681,29 +422,10 @@ done:
     return status;
 }
 
-/* The constant of mass action that gives k X (X-1) …: k times n! for n of a kind. A factor of two
- * and BioNetGen's half cancel without a rounding. */
-static const saltus_expr *per_combination(saltus_arena *arena, const saltus_expr *k,
-                                          const saltus_reaction *x)
-{
-    double ways = 1.0;
-    for (int i = 0; i < x->n_reactants; ++i) {
-        for (int64_t n = 2; n <= x->reactants[i].n; ++n) {
-            ways *= (double)n;
-        }
-    }
-    if (ways == 2.0 && k->op == SALTUS_OP_MUL && k->args[0]->op == SALTUS_OP_CONST) {
-        const double doubled = 2.0 * k->args[0]->value;
-        return doubled == 1.0 ? k->args[1]
-                              : saltus_expr_2(arena, SALTUS_OP_MUL,
-                                              saltus_expr_const(arena, doubled), k->args[1]);
-    }
-    return ways == 1.0 ? k : saltus_expr_2(arena, SALTUS_OP_MUL, saltus_expr_const(arena, ways), k);
-}
-
 /* A constant, or a function whose value is multiplied by the reactants as a constant is. */
-static saltus_status read_rate(const reader *r, const line *l, const char *what, const char *rest,
-                               const listed *list, saltus_reaction *x)
+static saltus_status read_rate(const saltus_net_reader *r, const saltus_net_line *l,
+                               const char *what, const char *rest, const saltus_net_list *list,
+                               saltus_reaction *x)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
@@ -711,7 +433,8 @@ static saltus_status read_rate(const reader *r, const line *l, const char *what,
     const saltus_expr *k = NULL;
     SALTUS_TRY(parse_expr(r, l, what, rest, &k));
     SALTUS_TRY(saltus_expr_is_constant_rate(r->model, k, &x->mass_action, err));
-    x->law = x->mass_action ? per_combination(arena, k, x) : times_reactants(arena, k, list, 0);
+    x->law = x->mass_action ? saltus_net_per_combination(arena, k, x)
+                            : saltus_net_times_reactants(arena, k, list, 0);
     SALTUS_NEED(x->law);
 done:
     return status;
@@ -719,8 +442,9 @@ done:
 
 /* "1,2 3 rate". More molecules of one kind than this are no reaction, and their factorial is no
  * number. */
-static saltus_status read_reaction(const reader *r, const line *l, size_t number, listed *reactants,
-                                   listed *products)
+static saltus_status read_reaction(const saltus_net_reader *r, const saltus_net_line *l,
+                                   size_t number, saltus_net_list *reactants,
+                                   saltus_net_list *products)
 {
     enum { MOST_REACTANTS = 100 };
     saltus_status status = SALTUS_OK;
@@ -728,11 +452,11 @@ static saltus_status read_reaction(const reader *r, const line *l, size_t number
     saltus_reaction x = {.line = l->number};
     char what[40], *rest = l->text, *factor = NULL;
     (void)snprintf(what, sizeof what, "reaction 'r%zu'", number);
-    SALTUS_TRY(read_list(r, l, cut_word(&rest), reactants));
-    SALTUS_TRY(read_list(r, l, cut_word(&rest), products));
+    SALTUS_TRY(read_list(r, l, saltus_net_cut_word(&rest), reactants));
+    SALTUS_TRY(read_list(r, l, saltus_net_cut_word(&rest), products));
     if (reactants->n > MOST_REACTANTS) {
-        status = complain(r, l->number, SALTUS_E_UNSUPPORTED, "%s: %zu reactants are too many",
-                          what, reactants->n);
+        status = saltus_net_fail(r, l->number, SALTUS_E_UNSUPPORTED,
+                                 "%s: %zu reactants are too many", what, reactants->n);
         goto done;
     }
     const law kind = cut_law(&rest, &factor);
@@ -752,22 +476,22 @@ done:
     return status;
 }
 
-static saltus_status read_all(const reader *r)
+static saltus_status read_all(const saltus_net_reader *r)
 {
     saltus_status status = SALTUS_OK;
-    listed reactants = {0}, products = {0};
+    saltus_net_list reactants = {0}, products = {0};
     size_t n_reactions = 0;
     for (size_t i = 0; i < r->n_lines; ++i) {
-        const line *l = &r->lines[i];
-        if (l->block == BLOCK_GROUPS) {
+        const saltus_net_line *l = &r->lines[i];
+        if (l->block == SALTUS_NET_GROUPS) {
             SALTUS_TRY(read_group(r, l));
-        } else if (l->block != BLOCK_REACTIONS) {
+        } else if (l->block != SALTUS_NET_REACTIONS) {
             SALTUS_TRY(read_value(r, l));
         }
     }
     for (size_t i = 0; i < r->n_lines; ++i) { /* every rule is known now */
-        const line *l = &r->lines[i];
-        if (l->block == BLOCK_REACTIONS) {
+        const saltus_net_line *l = &r->lines[i];
+        if (l->block == SALTUS_NET_REACTIONS) {
             SALTUS_TRY(read_reaction(r, l, ++n_reactions, &reactants, &products));
         }
     }
@@ -781,13 +505,13 @@ saltus_status saltus_model_parse_net(const char *text, size_t size, const char *
                                      saltus_model **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    reader r = {.name = name, .err = err};
+    saltus_net_reader r = {.name = name, .err = err};
     SALTUS_TRY(saltus_model_begin(text, size, name, &r.model, err));
     r.text = saltus_calloc(size + 1, 1);
     SALTUS_NEED(r.text);
     memcpy(r.text, text, size);
-    SALTUS_TRY(split(&r, size));
-    if (r.n_of[BLOCK_SPECIES] == 0) {
+    SALTUS_TRY(saltus_net_split(&r, size));
+    if (r.n_of[SALTUS_NET_SPECIES] == 0) {
         status =
             saltus_error_set(err, SALTUS_E_SYNTAX, "%.180s: there is no block of species", name);
         saltus_error_hint(err, "BioNetGen makes the network of a .bngl file: generate_network()");

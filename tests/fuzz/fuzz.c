@@ -42,11 +42,22 @@ static void check_round_trip(const saltus_model *m)
     free(text);
 }
 
+/* Whatever a reader lets pass, freezing refuses or takes. */
+SOMETIMES_UNUSED void freeze(saltus_model *m)
+{
+    saltus_error err = {0};
+    const saltus_status status = saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err);
+    if (status != err.code) {
+        stop("a failure without a message", &err);
+    }
+}
+
 SOMETIMES_UNUSED void fuzz_yaml(const uint8_t *data, size_t size)
 {
     saltus_model *m = NULL;
     if (saltus_model_parse_yaml((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
         check_round_trip(m);
+        freeze(m);
     }
     saltus_model_destroy(m);
 }
@@ -56,6 +67,7 @@ SOMETIMES_UNUSED void fuzz_net(const uint8_t *data, size_t size)
     saltus_model *m = NULL;
     if (saltus_model_parse_net((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
         check_round_trip(m);
+        freeze(m);
     }
     saltus_model_destroy(m);
 }
@@ -63,9 +75,10 @@ SOMETIMES_UNUSED void fuzz_net(const uint8_t *data, size_t size)
 SOMETIMES_UNUSED void fuzz_sbml(const uint8_t *data, size_t size)
 {
     saltus_model *m = NULL;
-    const saltus_status status =
-        saltus_model_parse_sbml((const char *)data, size, "input", &m, NULL);
-    (void)status;
+    if (saltus_model_parse_sbml((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
+        check_round_trip(m);
+        freeze(m);
+    }
     saltus_model_destroy(m);
 }
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "../support/moments.h"
+#include "kernel/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,55 @@ static void sample_times_and_company_do_not_matter(void **state)
     }
 }
 
+/* n sources of rate 1: the running sums are 1, 2 … n at every event. */
+static saltus_model *make_sources(int n)
+{
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    OK(saltus_model_create("sources", &m, &err));
+    for (int i = 0; i < n; ++i) {
+        char id[20], equation[40];
+        (void)snprintf(id, sizeof id, "X%d", i);
+        (void)snprintf(equation, sizeof equation, "0 -> %s", id);
+        OK(saltus_model_add_species(m, id, 0, &err));
+        OK(saltus_model_add_reaction(m, id, equation, "1", &err));
+    }
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    return m;
+}
+
+/* Events whose choice needs more than 32 bits, found by a search over trajectories of seed 42: the
+ * word's interval holds the boundary k / n. */
+static void choices_beyond_32_bits_agree(void **state)
+{
+    static const struct {
+        int64_t trajectory;
+        uint64_t event;
+        int n, k; /* reactions; the boundary */
+    } cases[] = {
+        {5482548, 326, 3, 1},  {7981536, 742, 3, 1},  {12070101, 896, 3, 1}, {19290416, 91, 3, 2},
+        {32990, 755, 12, 5},   {1257694, 143, 12, 1}, {2450794, 722, 12, 5}, {7771075, 604, 12, 1},
+        {8112390, 361, 12, 1}, {8356403, 827, 12, 1}, {8575270, 724, 12, 5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const int n = cases[i].n;
+        saltus_model *m = make_sources(n);
+        const double t_end = 1200.0 / n, times[] = {0.25 * t_end, 0.5 * t_end, t_end};
+        saltus_u64 w[4];
+        saltus_philox(42, SALTUS_PURPOSE_EVENT, (uint64_t)cases[i].trajectory, cases[i].event / 2,
+                      w);
+        const double word = (double)w[1 + 2 * (cases[i].event % 2)];
+        assert_true(word * n < cases[i].k * 4294967296.0 &&
+                    (word + 1.0) * n > cases[i].k * 4294967296.0);
+        const int64_t first = cases[i].trajectory - 20;
+        const uint64_t expected = hash_of(m, "auto", "scalar", 1, first, 64, times, 3);
+        assert_true(hash_of(m, "auto", "lanes", 1, first, 64, times, 3) == expected);
+        assert_true(hash_of(m, "cpu:generic", "lanes", 1, first, 64, times, 3) == expected);
+        saltus_model_destroy(m);
+    }
+}
+
 /* A count that leaves the range that lanes carry is rerun wider, and is the same as alone. */
 static void huge_counts_are_carried(void **state)
 {
@@ -227,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_device_layout_and_number_of_threads_agrees),
         cmocka_unit_test(sample_times_and_company_do_not_matter),
+        cmocka_unit_test(choices_beyond_32_bits_agree),
         cmocka_unit_test(huge_counts_are_carried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void what_is_no_sbml_is_refused(void **state)
     check_refused("hello", SALTUS_E_SYNTAX, "model.xml:1:", NULL);
     check_refused("<<<&\"", SALTUS_E_SYNTAX, "model.xml:1:", NULL);
     check_refused("<?xml version=\"1.0\"?>\n<html/>", SALTUS_E_SYNTAX,
-                  "not an SBML document with a model", NULL);
+                  "model.xml:2: not an SBML document", NULL);
     check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
                   "version=\"4\"/>",
                   SALTUS_E_MODEL, "must contain a <model> element", NULL);
@@ -110,6 +110,25 @@ static void what_is_no_sbml_is_refused(void **state)
                   "xmlns=\"http://www.sbml.org/sbml/level1\" level=\"1\" version=\"2\"><model "
                   "name=\"m\"/></sbml>",
                   SALTUS_E_UNSUPPORTED, "SBML Level 1 is not supported", "Level 2 or 3");
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-7\"?><sbml/>", SALTUS_E_UNSUPPORTED,
+                  "model.xml:1: the encoding 'UTF-7' is not supported", NULL);
+    check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level3/version4\" level='2' "
+                  "version = \"4\"><model/></sbml>",
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:1: SBML Level 2 Version 4 with the name space "
+                  "'http://www.sbml.org/sbml/level3/version4' is not known",
+                  NULL);
+    static const char *const strange[] = {"http://www.sbml.org/sbml/level3/version1/core",
+                                          "http://www.sbml.org/sbml/level3/version1/comp/version1",
+                                          "&#104;ttp://www.sbml.org/sbml/level3/version1/core"};
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
+                       "version=\"4\">\n<model xmlns:a=\"%s\"/></sbml>",
+                       strange[i]);
+        check_refused(text, SALTUS_E_SYNTAX, "model.xml:2: the name space '", NULL);
+    }
     saltus_error err = {.code = SALTUS_OK};
     saltus_model *m = NULL;
     assert_int_equal(saltus_model_parse_sbml("<a\0b/>", 6, "model.xml", &m, &err), SALTUS_E_SYNTAX);
@@ -123,13 +142,13 @@ static void what_is_no_sbml_is_refused(void **state)
 static void required_packages_are_refused(void **state)
 {
     (void)state;
-    check_refused(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
-        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
-        "xmlns:comp=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" level=\"3\" "
-        "version=\"1\" comp:required=\"true\"><model id=\"m\"/></sbml>",
-        SALTUS_E_UNSUPPORTED,
-        "model.xml:2: the model needs the SBML package 'comp', which is not supported", "flatten");
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+                  "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
+                  "xmlns:c=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" level=\"3\" "
+                  "version=\"1\" c:required=\"true\"><model id=\"m\"/></sbml>",
+                  SALTUS_E_UNSUPPORTED,
+                  "model.xml:2: the model needs the SBML package 'comp', which is not supported",
+                  "flatten");
     check_refused(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
         "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
@@ -141,6 +160,15 @@ static void required_packages_are_refused(void **state)
                   "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
                   "xmlns:fbc=\"http://www.sbml.org/sbml/level3/version1/fbc/version2\" level=\"3\" "
                   "version=\"1\" fbc:required=\"false\"><model id=\"m\"/></sbml>");
+    saltus_model_destroy(m);
+    m = read_text(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" xmlns:e=\"http://"
+        "www.sbml.org/sbml/level3/version1/l3v2extendedmath/version1\" level=\"3\" "
+        "version=\"1\" e:required=\"true\"><model id=\"m\">" LIST("Parameters",
+                                                                  PARAMETER("p", "false", ""))
+            LIST("Rules", ASSIGNMENT_RULE("p", APPLY("max", CN("1") CN("2")))) "</model></sbml>");
+    check_printed(m, variable(m, "p")->rule, "max(1, 2)");
     saltus_model_destroy(m);
 }
 

@@ -392,6 +392,33 @@ static void formats_are_told_by_content_then_ending(void **state)
     assert_non_null(strstr(err.message, "no/such/file"));
 }
 
+static void examples_of_the_documentation_are_models(void **state)
+{
+    (void)state;
+    char path[1000], *text = NULL;
+    size_t size = 0;
+    int n = 0;
+    const char *source = getenv("SALTUS_SOURCE");
+    if (!source) {
+        print_message("skipped: SALTUS_SOURCE does not name the source folder\n");
+        skip();
+    }
+    (void)snprintf(path, sizeof path, "%s/docs/yaml-format.md", source);
+    assert_int_equal(saltus_read_file(path, &text, &size, NULL), SALTUS_OK);
+    for (char *start = text; (start = strstr(start, "```yaml\n")); ++n) {
+        start += strlen("```yaml\n");
+        char *end = strstr(start, "```\n");
+        assert_non_null(end);
+        *end = '\0';
+        saltus_model *m = parse(start);
+        assert_true(m->n_reactions > 0);
+        saltus_model_destroy(m);
+        start = end + 1;
+    }
+    assert_int_equal(n, 4);
+    saltus_free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +431,7 @@ int main(void)
         cmocka_unit_test(circular_rules_are_left_to_freezing),
         cmocka_unit_test(allocations_may_fail),
         cmocka_unit_test(formats_are_told_by_content_then_ending),
+        cmocka_unit_test(examples_of_the_documentation_are_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
