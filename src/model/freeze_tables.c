@@ -37,7 +37,7 @@ static saltus_status keep(saltus_freezer *f, const void *data, size_t n, size_t 
     saltus_status status = SALTUS_OK;
     void *copy = saltus_arena_alloc(f->arena, n * size + 1);
     SALTUS_NEED(copy);
-    if (n > 0) {
+    if (data && n > 0) {
         memcpy(copy, data, n * size);
     }
     *out = copy;
