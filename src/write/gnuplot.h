@@ -24,7 +24,7 @@ SALTUS_MUST_CHECK saltus_status saltus_gnuplot_begin(saltus_gnuplot *g, const ch
 SALTUS_MUST_CHECK saltus_status saltus_gnuplot_run(saltus_gnuplot *g, saltus_error *err);
 void saltus_gnuplot_end(saltus_gnuplot *g);
 
-/** Write a text as a string of gnuplot's in which nothing is expanded: single quotes. */
+/** Write a text as a string of gnuplot's in which nothing is expanded or run. */
 void saltus_gnuplot_quote(FILE *script, const char *text);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static herr_t put_doubles(hid_t set, const double *values)
 {
@@ -204,6 +205,21 @@ static void close_sets(saltus_hdf5_sink *sink)
     saltus_h5_close_group(&sink->stats);
 }
 
+/* Close after a failure. The file is made as long as HDF5 has told it to be, or it would be taken
+ * for truncated. */
+static void close_anyhow(saltus_hdf5_sink *sink)
+{
+    hsize_t end = 0;
+    close_sets(sink);
+    if (H5Fget_filesize(sink->file, &end) >= 0 && sink->reserve.fd >= 0 &&
+        lseek(sink->reserve.fd, 0, SEEK_END) < (off_t)end &&
+        ftruncate(sink->reserve.fd, (off_t)end) != 0) {
+        sink->broken = true;
+    }
+    (void)H5Fclose(sink->file);
+    sink->file = H5I_INVALID_HID;
+}
+
 static void free_names(const char *const *names, int n)
 {
     for (int i = 0; names && i < n; ++i) {
@@ -217,9 +233,8 @@ void saltus_h5_free(saltus_hdf5_sink *sink)
     if (!sink) {
         return;
     }
-    close_sets(sink);
     if (sink->file >= 0) {
-        (void)H5Fclose(sink->file);
+        close_anyhow(sink);
     }
     saltus_reserve_close(&sink->reserve);
     saltus_statistics_free(&sink->statistics);
@@ -244,6 +259,7 @@ saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_re
     if (sink->broken) {
         cut(sink);
     }
+    sink->closing = true;
     if (write_report(sink, report) < 0) {
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }
@@ -254,13 +270,16 @@ saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_re
         0) {
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }
-    close_sets(sink);
     saltus_reserve_release(&sink->reserve);
-    if (H5Fclose(sink->file) < 0) {
-        sink->file = H5I_INVALID_HID;
+    close_sets(sink);
+    const hid_t file = sink->file;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }
     sink->file = H5I_INVALID_HID;
+    if (H5Fclose(file) < 0) {
+        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    }
 done:
     saltus_h5_free(sink);
     saltus_h5_quiet_end(&quiet);

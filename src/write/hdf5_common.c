@@ -28,8 +28,11 @@ static herr_t keep_first(hid_t stack, void *user)
     return 0;
 }
 
+/* HDF5 keeps a file that it could not close, and crashes on it when the program ends, unless it is
+ * told before its first use to do nothing then. Here every file is closed in any case. */
 void saltus_h5_quiet_begin(saltus_h5_quiet *quiet)
 {
+    (void)H5dont_atexit();
     *quiet = (saltus_h5_quiet){0};
     (void)H5Eget_auto2(H5E_DEFAULT, &quiet->function, &quiet->data);
     (void)H5Eset_auto2(H5E_DEFAULT, keep_first, quiet);

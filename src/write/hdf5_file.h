@@ -40,7 +40,8 @@ struct saltus_hdf5_sink {
     saltus_h5_moments count_moments, observable_moments;
     _Atomic bool wide; /**< counts are 64 bits in the file */
     bool broken;       /**< a write has failed: only closing is left */
-    int64_t rows;      /**< runs in the file */
+    bool closing;
+    int64_t rows; /**< runs in the file */
     saltus_statistics statistics;
     saltus_real_statistics real_statistics;
     saltus_histogram histogram;    /**< n_bins is 0 when not recorded */

@@ -141,8 +141,12 @@ saltus_status saltus_h5_fail(saltus_hdf5_sink *sink, int problem, saltus_error *
 {
     const char *cause = problem ? strerror(problem) : saltus_h5_cause();
     (void)saltus_error_set(err, SALTUS_E_IO, "%s: writing failed: %s", sink->path, cause);
-    saltus_error_hint(err, "everything delivered so far (%lld runs) is in the file",
-                      (long long)sink->rows);
+    if (sink->closing) {
+        saltus_error_hint(err, "the file may lack its end; what it holds up to there is valid");
+    } else {
+        saltus_error_hint(err, "everything delivered so far (%lld runs) is in the file",
+                          (long long)sink->rows);
+    }
     sink->broken = true;
     saltus_reserve_release(&sink->reserve);
     return SALTUS_E_IO;

@@ -8,6 +8,7 @@
 
 enum {
     MAX_SERIES = 6,  /* chosen by itself; more would not be told apart */
+    FEW_LINES = 18,  /* sample trajectories where they are not the matter */
     ENOUGH_RUNS = 50 /* for a distribution that is worth looking at */
 };
 
@@ -155,7 +156,7 @@ done:
  * Figures
  */
 
-static const struct place whole = {0.085, 0.975, 0.12, 0.86};
+static const struct place whole = {0.105, 0.97, 0.12, 0.86};
 
 static saltus_status check_distribution(const saltus_plot *p, bool everywhere, saltus_error *err)
 {
@@ -201,7 +202,7 @@ static saltus_status draw_heatmap(saltus_plot *p, saltus_error *err)
     SALTUS_TRY(saltus_distributions(p->r, p->columns, p->n, points, n, d, err));
     for (int k = 0; k < p->n; ++k) {
         const double height = (0.90 - 0.12) / p->n, top = 0.90 - k * height;
-        struct place at = {whole.left, 0.90, top - height + (p->n > 1 ? 0.03 : 0), top};
+        struct place at = {whole.left, 0.9, top - height + (p->n > 1 ? 0.03 : 0), top};
         at.bottom = k == p->n - 1 ? 0.12 : at.bottom;
         saltus_plot_heat(p, k, &d[k], at, true, k == p->n - 1);
     }
@@ -214,22 +215,23 @@ done:
  * values. One species is shown as a heat map, because a mean hides a second state. */
 static saltus_status draw_composite(saltus_plot *p, saltus_error *err)
 {
-    static const struct place left = {0.085, 0.735, 0.12, 0.86}, right = {0.755, 0.975, 0.12, 0.86};
+    static const struct place left = {0.105, 0.735, 0.12, 0.86}, right = {0.755, 0.97, 0.12, 0.86};
     saltus_status status = SALTUS_OK;
     saltus_distribution last[MAX_NAMED] = {{0}}, heat = {0};
     int64_t points[SALTUS_HEAT_COLUMNS];
-    const int64_t n = saltus_heat_points(p, points);
+    const int64_t n = saltus_heat_points(p, points), few = 1 + FEW_LINES / p->n;
 
     SALTUS_TRY(saltus_distributions(p->r, p->columns, p->n, &p->point, 1, last, err));
+    p->n_runs = p->n_runs < few ? p->n_runs : few;
+    p->bands = p->lines = true;
+    saltus_plot_find_range(p);
     if (p->n == 1 && p->r->n_points > 2 && saltus_has_distribution(p->r)) {
         SALTUS_TRY(saltus_distributions(p->r, p->columns, 1, points, n, &heat, err));
-        saltus_plot_include(p, &heat);
         saltus_plot_heat(p, 0, &heat, left, false, true);
     } else {
         for (int k = 0; k < p->n; ++k) {
             saltus_plot_include(p, &last[k]);
         }
-        p->bands = p->lines = true;
         saltus_plot_series(p, left);
     }
     saltus_plot_sideways(p, last, right);

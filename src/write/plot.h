@@ -8,7 +8,8 @@
 
 enum {
     MAX_NAMED = 64, /* series that may be asked for by name */
-    SALTUS_HEAT_COLUMNS = 360
+    SALTUS_HEAT_COLUMNS = 360,
+    SALTUS_HEAT_RUNS = 3
 };
 
 typedef struct saltus_plot {
@@ -44,9 +45,10 @@ int64_t saltus_heat_points(const saltus_plot *p, int64_t points[SALTUS_HEAT_COLU
 
 /** Bands and lines over time. */
 void saltus_plot_series(saltus_plot *p, struct place at);
-/** The distribution of series k over time; with a scale of colours, and an axis of time. */
+/** The distribution of series k over time: alone, with a scale of colours, or beside others; with
+ * an axis of time below it. */
 void saltus_plot_heat(saltus_plot *p, int k, const saltus_distribution *d, struct place at,
-                      bool scale, bool time);
+                      bool alone, bool time);
 /** Distributions of all series at one time: for a panel of their own, or beside one over time. */
 void saltus_plot_upright(saltus_plot *p, const saltus_distribution *d, struct place at);
 void saltus_plot_sideways(saltus_plot *p, const saltus_distribution *d, struct place at);

@@ -65,6 +65,31 @@ static void label(FILE *out, const char *command, const char *text, const char *
     (void)fprintf(out, " %s\n", rest);
 }
 
+/* A caption below or beside a panel, at the same place whatever the numbers' width. */
+static void caption(FILE *out, const char *axis, const char *text, struct place at)
+{
+    char where[120];
+    if (axis[0] == 'x') {
+        (void)snprintf(where, sizeof where, "at screen %g,0.028 center tc rgb '#404040'",
+                       (at.left + at.right) / 2);
+        label(out, "set label 103", text, where);
+    } else {
+        (void)snprintf(where, sizeof where,
+                       "at screen 0.017,%g center rotate by 90 tc rgb '#404040'",
+                       (at.bottom + at.top) / 2);
+        label(out, "set label 104", text, where);
+    }
+}
+
+/* The next panel starts without the texts of the last. */
+static void clear_texts(FILE *out)
+{
+    for (int i = 101; i <= 105; ++i) {
+        (void)fprintf(out, "unset label %d\n", i);
+    }
+    (void)fputs("unset key\n", out);
+}
+
 /* The model on the left, what was run on the right. */
 static void head(saltus_plot *p, const char *title, struct place at)
 {
@@ -79,28 +104,28 @@ static void head(saltus_plot *p, const char *title, struct place at)
     label(p->gnuplot.script, "set label 102", text, where);
 }
 
-static void time_axis(const saltus_plot *p, bool shown)
+static void time_axis(const saltus_plot *p, struct place at, bool shown)
 {
     FILE *out = p->gnuplot.script;
     const double first = p->r->times[0], last = p->r->times[p->r->n_points - 1];
     (void)fprintf(out, "set xrange [%.17g:%.17g]\n", first, last > first ? last : first + 1);
-    (void)fputs(shown ? "set xlabel 'time' tc rgb '#404040'\nset format x\n"
-                      : "unset xlabel\nset format x ''\n",
-                out);
+    (void)fputs(shown ? "set format x\n" : "set format x ''\n", out);
+    if (shown) {
+        caption(out, "x", "time", at);
+    }
 }
 
 /* What the axis counts; with the name of series k if the panel has no other. */
-static void value_axis(const saltus_plot *p, int k, const char *axis, bool named)
+static void value_axis(const saltus_plot *p, int k, const char *axis, struct place at, bool named)
 {
-    char text[300], command[32];
+    char text[300];
     const bool species = p->columns[k] < p->r->n_counts;
-    (void)snprintf(command, sizeof command, "set %slabel", axis);
     (void)snprintf(text, sizeof text, "%s", species ? "molecules" : "value");
     if (named) {
         (void)snprintf(text, sizeof text, "%.200s%s", saltus_column_name(p->r, p->columns[k]),
                        species ? " (molecules)" : "");
     }
-    label(p->gnuplot.script, command, text, "tc rgb '#404040'");
+    caption(p->gnuplot.script, axis, text, at);
 }
 
 /* A key in one row above the panel, outside it. */
@@ -108,9 +133,9 @@ static void key(const saltus_plot *p, struct place at)
 {
     if (p->n > 1) {
         (void)fprintf(p->gnuplot.script,
-                      "set key at screen %g,%g left top horizontal samplen 1.4 spacing 1.1 "
-                      "width 1 tc rgb '#202020' maxrows %d\n",
-                      at.left - 0.01, at.top + 0.07, p->n > 8 ? 2 : 1);
+                      "set key at screen %g,%g left top horizontal Left reverse samplen 1.6 "
+                      "width 0 tc rgb '#202020' maxrows %d\n",
+                      at.left - 0.012, at.top + 0.068, p->n > 8 ? 2 : 1);
     }
 }
 
@@ -150,10 +175,10 @@ static void band_data(const saltus_plot *p, int k)
     (void)fputs("SALTUS_END\n", p->gnuplot.script);
 }
 
-static void run_data(const saltus_plot *p, int k)
+static void run_data(const saltus_plot *p, int k, int64_t most)
 {
     (void)fprintf(p->gnuplot.script, "$runs%d << SALTUS_END\n", k);
-    for (int64_t run = 0; run < p->n_runs; ++run) {
+    for (int64_t run = 0; run < p->n_runs && run < most; ++run) {
         for (int64_t i = 0; i < p->r->n_points; i = next_point(p, i)) {
             (void)fprintf(p->gnuplot.script, "%.17g %.9g\n", p->r->times[i],
                           p->runs[(run * p->r->n_points + i) * p->n + k]);
@@ -175,12 +200,12 @@ void saltus_plot_series(saltus_plot *p, struct place at)
             band_data(p, k);
         }
         if (lines) {
-            run_data(p, k);
+            run_data(p, k, p->n_runs);
         }
     }
     place(out, at);
-    time_axis(p, true);
-    value_axis(p, 0, "y", p->n == 1);
+    time_axis(p, at, true);
+    value_axis(p, 0, "y", at, p->n == 1);
     key(p, at);
     (void)fprintf(out, "set yrange [%.9g:%.9g]\nplot ", p->low, p->high);
     for (int k = 0; k < p->n && p->bands; ++k) {
@@ -204,9 +229,6 @@ void saltus_plot_series(saltus_plot *p, struct place at)
 
 void saltus_plot_include(saltus_plot *p, const saltus_distribution *d)
 {
-    if (!(p->low < p->high)) {
-        saltus_plot_find_range(p);
-    }
     for (int64_t b = 0; b < d->n_bins; ++b) {
         bool used = false;
         for (int64_t i = 0; i < d->n_points; ++i) {
@@ -214,7 +236,7 @@ void saltus_plot_include(saltus_plot *p, const saltus_distribution *d)
         }
         if (used) {
             p->low = fmin(p->low, d->edges[b]);
-            p->high = fmax(p->high, d->edges[b + 1]);
+            p->high = fmax(p->high, d->edges[b + 1] + 0.02 * (d->edges[b + 1] - p->low));
         }
     }
     p->low = p->low > 0 && p->low < 0.6 * p->high ? 0 : p->low;
@@ -275,34 +297,63 @@ static void heat_data(const saltus_plot *p, int k, const saltus_distribution *d)
     (void)fputs("SALTUS_END\n", out);
 }
 
-void saltus_plot_heat(saltus_plot *p, int k, const saltus_distribution *d, struct place at,
-                      bool scale, bool time)
+static void caption_scale(FILE *out, struct place at)
+{
+    char where[120];
+    (void)snprintf(where, sizeof where, "at screen 0.985,%g center rotate by 90 tc rgb '#404040'",
+                   (at.bottom + at.top) / 2);
+    label(out, "set label 105", "share of runs", where);
+}
+
+/* A few runs over a heat map show how they move within it. */
+static void plot_heat(const saltus_plot *p, int k, bool lines)
 {
     FILE *out = p->gnuplot.script;
+    if (lines) {
+        run_data(p, k, SALTUS_HEAT_RUNS);
+    }
+    (void)fprintf(out, "plot $heat%d using 1:2:3 with image notitle", k);
+    if (lines) {
+        (void)fprintf(out, ", $runs%d using 1:2 with lines lw 1 lc rgb '#50D55E00' notitle", k);
+    }
+    (void)fputc('\n', out);
+}
+
+void saltus_plot_heat(saltus_plot *p, int k, const saltus_distribution *d, struct place at,
+                      bool alone, bool time)
+{
+    FILE *out = p->gnuplot.script;
+    const double top = scale_top(d);
     heat_data(p, k, d);
     place(out, at);
-    time_axis(p, time);
-    value_axis(p, k, "y", true);
-    if (!(p->low < p->high) || p->n > 1) {
-        p->low = p->high = 0;
-        saltus_plot_include(p, d);
+    if (k > 0) {
+        clear_texts(out);
     }
-    (void)fprintf(out, "set yrange [%.9g:%.9g]\nset cbrange [0:%.6g]\n", p->low, p->high,
-                  scale_top(d));
-    if (scale) {
+    time_axis(p, at, time);
+    if (p->n > 1) { /* short panels: the name alone, and few numbers */
+        caption(out, "y", saltus_column_name(p->r, p->columns[k]), at);
+        p->low = p->high = 0;
+    } else {
+        value_axis(p, k, "y", at, true);
+    }
+    saltus_plot_include(p, d);
+    (void)fprintf(out, "set yrange [%.9g:%.9g]\nset cbrange [0:%.6g]\n", p->low, p->high, top);
+    if (alone) {
         (void)fprintf(out,
                       "set colorbox user origin %g,%g size 0.014,%g noborder\n"
-                      "set cblabel 'share of runs' tc rgb '#404040'\n"
-                      "set cbtics scale 0.4\n",
-                      at.right + 0.015, at.bottom, at.top - at.bottom);
+                      "set cbtics scale 0.4 ('0' 0, '%.2g' %.6g)\n"
+                      "set ytics %.1g\n",
+                      at.right + 0.015, at.bottom, at.top - at.bottom, top, top,
+                      (p->high - p->low) / (p->n > 1 ? 3 : 6));
+        if (p->n == 1) {
+            caption_scale(out, at);
+        }
     } else {
         (void)fputs("unset colorbox\n", out);
     }
-    (void)fprintf(out,
-                  "set grid front lc rgb '#d8e4e4e4'\n"
-                  "plot $heat%d using 1:2:3 with image pixels notitle\n"
-                  "set grid back lc rgb '#e4e4e4'\n",
-                  k);
+    (void)fputs("set grid front lc rgb '#d8e4e4e4'\n", out);
+    plot_heat(p, k, !alone && p->runs && p->n_runs > 0);
+    (void)fputs("set grid back lc rgb '#e4e4e4'\n", out);
 }
 
 /* Share of runs per molecule in a bin. */
@@ -370,8 +421,8 @@ void saltus_plot_upright(saltus_plot *p, const saltus_distribution *d, struct pl
     key(p, at);
     (void)snprintf(text, sizeof text, "probability per molecule at time %.6g",
                    p->r->times[p->point]);
-    label(out, "set ylabel", text, "tc rgb '#404040'");
-    value_axis(p, 0, "x", p->n == 1);
+    caption(out, "y", text, at);
+    value_axis(p, 0, "x", at, p->n == 1);
     (void)fprintf(out, "set xrange [%.9g:%.9g]\nset yrange [0:%.9g]\n", low,
                   high > low ? high : low + 1, top > 0 ? 1.06 * top : 1);
     plot_bars(p);
@@ -387,9 +438,9 @@ void saltus_plot_sideways(saltus_plot *p, const saltus_distribution *d, struct p
     }
     place(out, at);
     (void)snprintf(text, sizeof text, "distribution at time %.6g", p->r->times[p->point]);
-    label(out, "set xlabel", text, "tc rgb '#404040' offset 0,-1.1");
+    clear_texts(out);
+    caption(out, "x", text, at);
     (void)fprintf(out,
-                  "unset label 101\nunset label 102\nunset key\nunset ylabel\n"
                   "set format x ''\nset format y ''\nset border 2\nunset xtics\n"
                   "set ytics scale 0\nset xrange [0:1.06]\nset yrange [%.9g:%.9g]\n",
                   p->low, p->high);
@@ -403,7 +454,7 @@ void saltus_plot_sideways(saltus_plot *p, const saltus_distribution *d, struct p
 
 void saltus_plot_begin(saltus_plot *p, const char *title)
 {
-    const struct place page = {0.085, 0.975, 0, 1};
+    const struct place page = {0.105, 0.97, 0, 1};
     style(p->gnuplot.script);
     (void)fputs("set multiplot\n", p->gnuplot.script);
     head(p, title, page);

@@ -256,6 +256,29 @@ static void choices_beyond_32_bits_agree(void **state)
     }
 }
 
+/* Events whose wait's word is 0, found in the same way. */
+static void waits_beyond_32_bits_agree(void **state)
+{
+    static const struct {
+        int64_t trajectory;
+        uint64_t event;
+    } cases[] = {{161604997, 12}, {295175644, 13}, {118772363, 67}, {81981474, 82}};
+    const double times[] = {3.0, 20.0, 40.0, 60.0};
+    (void)state;
+    saltus_model *m = make_sources(3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_u64 w[4];
+        saltus_philox(42, SALTUS_PURPOSE_EVENT, (uint64_t)cases[i].trajectory, cases[i].event / 2,
+                      w);
+        assert_true(w[2 * (cases[i].event % 2)] == 0);
+        const int64_t first = cases[i].trajectory - 20;
+        const uint64_t expected = hash_of(m, "auto", "scalar", 1, first, 64, times, 4);
+        assert_true(hash_of(m, "auto", "lanes", 1, first, 64, times, 4) == expected);
+        assert_true(hash_of(m, "cpu:generic", "lanes", 1, first, 64, times, 4) == expected);
+    }
+    saltus_model_destroy(m);
+}
+
 /* A count that leaves the range that lanes carry is rerun wider, and is the same as alone. */
 static void huge_counts_are_carried(void **state)
 {
@@ -278,6 +301,7 @@ int main(void)
         cmocka_unit_test(every_device_layout_and_number_of_threads_agrees),
         cmocka_unit_test(sample_times_and_company_do_not_matter),
         cmocka_unit_test(choices_beyond_32_bits_agree),
+        cmocka_unit_test(waits_beyond_32_bits_agree),
         cmocka_unit_test(huge_counts_are_carried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

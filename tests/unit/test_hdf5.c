@@ -13,6 +13,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -690,6 +691,90 @@ static void a_killed_run_leaves_the_last_flush(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Disks that fail
+ */
+
+static int writes_left = -1; /* then files with a name cannot be written; negative: never */
+
+static ssize_t pwrite_or_fail(int fd, const void *data, size_t size, off_t at)
+{
+    struct stat st;
+    if (writes_left == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) {
+        errno = EIO;
+        return -1;
+    }
+    writes_left -= writes_left > 0;
+    return syscall(SYS_pwrite64, fd, data, size, at);
+}
+
+/* These stand in for the C library's, also within HDF5; which one it uses depends on its build. */
+ssize_t own_pwrite(int fd, const void *data, size_t size, off_t at) __asm__("pwrite");
+ssize_t own_pwrite64(int fd, const void *data, size_t size, off_t at) __asm__("pwrite64");
+
+ssize_t own_pwrite(int fd, const void *data, size_t size, off_t at)
+{
+    return pwrite_or_fail(fd, data, size, at);
+}
+
+ssize_t own_pwrite64(int fd, const void *data, size_t size, off_t at)
+{
+    return pwrite_or_fail(fd, data, size, at);
+}
+
+static void a_failing_disk_is_told(void **state)
+{
+    const saltus_hdf5_layout l = layout_of(11, 3, 1, 1000);
+    saltus_error err = {0};
+    (void)state;
+    saltus_hdf5_sink *sink = create("t.h5", &l);
+    const int64_t size = saltus_hdf5_sink_get(sink)->block_trajectories;
+    assert_int_equal(feed(sink, &l, 0, 10 * size, size, NULL), SALTUS_OK);
+    writes_left = 3;
+    assert_int_equal(feed(sink, &l, 10 * size, 20 * size, size, &err), SALTUS_E_IO);
+    assert_non_null(strstr(err.message, "t.h5: writing failed: Input/output error"));
+    writes_left = -1;
+    finish(sink);
+    check_file("t.h5", &l, rows_in("t.h5"), false);
+    assert_true(rows_in("t.h5") >= 10 * size);
+}
+
+/* HDF5 crashes at the end of a program that could not close a file, so a child looks at it. */
+static void a_file_that_cannot_be_closed_is_let_go(void **state)
+{
+    const saltus_hdf5_layout l = layout_of(11, 3, 1, 1000);
+    (void)state;
+    for (int left = 0; left < 20; ++left) {
+        int status = -1;
+        const pid_t child = fork();
+        if (child == 0) {
+            saltus_error err = {0};
+            saltus_hdf5_sink *sink = NULL;
+            (void)signal(SIGSEGV, SIG_DFL); /* not cmocka's handler */
+            (void)signal(SIGABRT, SIG_DFL);
+            bool good = saltus_hdf5_sink_create("t.h5", &l, &sink, NULL) == SALTUS_OK;
+            const int64_t size = good ? saltus_hdf5_sink_get(sink)->block_trajectories : 1;
+            good = good && feed(sink, &l, 0, 10 * size, size, NULL) == SALTUS_OK;
+            writes_left = left;
+            good =
+                good && (saltus_hdf5_sink_close(sink, NULL, &err) == SALTUS_OK || writes_left == 0);
+            good = good && (err.code == SALTUS_OK || strstr(err.message, "Input/output error"));
+            good = good && saltus_hdf5_sink_create("u.h5", &l, &sink, NULL) != SALTUS_OK;
+            writes_left = -1;
+            good = good && saltus_hdf5_sink_create("u.h5", &l, &sink, NULL) == SALTUS_OK;
+            good = good && saltus_hdf5_sink_close(sink, NULL, NULL) == SALTUS_OK;
+            if (good) {
+                (void)rename("u.h5", "good.h5");
+            }
+            exit(0); /* with another code under ASan: HDF5 loses memory with the file */
+        }
+        (void)waitpid(child, &status, 0);
+        if (!WIFEXITED(status) || unlink("good.h5") != 0) {
+            fail_msg("after %d writes: status %x", left, (unsigned)status);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
  * The reader
  */
 
@@ -853,6 +938,8 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_keeps_what_was_delivered),
         cmocka_unit_test(nothing_is_left_behind_the_end),
         cmocka_unit_test(a_killed_run_leaves_the_last_flush),
+        cmocka_unit_test(a_failing_disk_is_told),
+        cmocka_unit_test(a_file_that_cannot_be_closed_is_let_go),
         cmocka_unit_test(csv_has_every_sample),
         cmocka_unit_test(stats_are_printed),
         cmocka_unit_test(summary_is_for_people),

@@ -28,8 +28,7 @@ static bool claims(const char *specification)
     return strcmp(specification, "cpu") == 0 || strncmp(specification, "cpu:", 4) == 0;
 }
 
-static saltus_status open_cpu(const char *specification, saltus_backend *backend,
-                              saltus_error *err)
+static saltus_status open_cpu(const char *specification, saltus_backend *backend, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const char *set = specification[3] == ':' ? specification + 4 : NULL;
@@ -74,7 +73,9 @@ static void list(FILE *out)
     for (int i = 0; saltus_cpu_variants[i]; ++i) {
         const saltus_cpu_variant *v = saltus_cpu_variants[i];
         fprintf(out, "  cpu:%-8s %d lanes%s\n", v->name, v->lanes,
-                !v->runs_here() ? ", not on this processor" : v == chosen ? ", used" : "");
+                !v->runs_here() ? ", not on this processor"
+                : v == chosen   ? ", used"
+                                : "");
     }
 }
 
@@ -145,5 +146,5 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     return saltus_work_scalar(v, task, source, err);
 }
 
-const saltus_backend_ops saltus_backend_cpu = {
-    "cpu", claims, open_cpu, close_cpu, list, choose_layout, n_workers, work};
+const saltus_backend_ops saltus_backend_cpu = {"cpu", claims,        open_cpu,  close_cpu,
+                                               list,  choose_layout, n_workers, work};

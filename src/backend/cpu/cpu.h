@@ -5,7 +5,20 @@
 #include "backend/backend.h"
 #include "kernel/state.h"
 
-/** One way to compute: lanes.c, compiled for an instruction set. */
+/* Names of what is compiled once per instruction set, such as saltus_lanes_work_avx2. */
+#define SALTUS_CPU_JOIN2(name, set) name##_##set
+#define SALTUS_CPU_JOIN(name, set) SALTUS_CPU_JOIN2(name, set)
+#define SALTUS_CPU_NAME(name) SALTUS_CPU_JOIN(name, SALTUS_VARIANT)
+
+/** A trajectory with all its memory, and the functions of kernel/path.h and kernel/direct_tree.h on
+ * it. One per thread, or one per lane. */
+typedef struct saltus_walker {
+    saltus_path path;
+    saltus_direct direct;
+    const struct saltus_cpu_variant *variant;
+} saltus_walker;
+
+/** One way to compute: lanes.c and single.c, compiled for an instruction set. */
 typedef struct saltus_cpu_variant {
     const char *name;
     int lanes;
@@ -14,17 +27,12 @@ typedef struct saltus_cpu_variant {
     void (*draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
     /** Work off jobs, many at once in lanes. */
     saltus_status (*work)(const saltus_task *task, const saltus_source *source, saltus_error *err);
+    /** Take a walker from wherever it is to the end of its trajectory. */
+    saltus_trouble (*run)(saltus_walker *walker, const saltus_task *task, saltus_job *job);
 } saltus_cpu_variant;
 
 /** The variants that were built, the widest first; ended by NULL. */
 extern const saltus_cpu_variant *const saltus_cpu_variants[];
-
-/** A trajectory with all its memory, and the functions of kernel/path.h and kernel/direct_tree.h on
- * it. One per thread, or one per lane. */
-typedef struct saltus_walker {
-    saltus_path path;
-    saltus_direct direct;
-} saltus_walker;
 
 saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
                                    saltus_walker **out, saltus_error *err);
@@ -36,17 +44,16 @@ saltus_trouble saltus_walker_start(saltus_walker *walker, int64_t trajectory);
 /** From wherever it is to its end; sets job->events. */
 saltus_trouble saltus_walker_run(saltus_walker *walker, const saltus_task *task, saltus_job *job);
 /** The same from the start. */
-saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task,
-                                    saltus_job *job, saltus_error *err);
+saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task, saltus_job *job,
+                                    saltus_error *err);
 saltus_trouble saltus_walker_pass_special(saltus_walker *walker);
 void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job);
 /** The unit wait of an event whose word is 0. */
 double saltus_walker_wait(const saltus_walker *walker, uint64_t event);
 /** The reaction that an event chooses, from the running sums of the groups [group][child] and, in
  * sums[SALTUS_FANOUT], of the root. `refined` allows further bits. */
-int saltus_walker_choose(const saltus_walker *walker,
-                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels,
-                         double total, double word, uint64_t event, bool refined);
+int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT],
+                         int n_levels, double total, double word, uint64_t event, bool refined);
 
 /** A walker's trouble in words: trajectory, time, reaction and state. */
 saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_task *task,

@@ -7,16 +7,7 @@
 
 #include <stdlib.h>
 
-#if defined(__x86_64__) && (defined(__AVX2__) || defined(__AVX512F__))
-#include <immintrin.h>
-#endif
-
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define TEXT2(a) #a
-#define TEXT(a) TEXT2(a)
-
-extern const saltus_cpu_variant JOIN(saltus_cpu_, SALTUS_VARIANT);
+extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
 
 /* Below this many busy lanes one trajectory at a time is faster. */
 enum { FEW = SALTUS_LANES / 5 };
@@ -225,8 +216,8 @@ static void decide_lanes(crew *c, uint64_t bits, saltus_mask missed, int h)
         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT];
         for (int k = 0; k < SALTUS_FANOUT * SALTUS_FANOUT; ++k) {
             const int g = k / SALTUS_FANOUT;
-            const int end = (g + 1) * SALTUS_FANOUT < n->n_reactions ? (g + 1) * SALTUS_FANOUT
-                                                                      : n->n_reactions;
+            const int end =
+                (g + 1) * SALTUS_FANOUT < n->n_reactions ? (g + 1) * SALTUS_FANOUT : n->n_reactions;
             sums[g][k % SALTUS_FANOUT] = g < n_groups ? b->sums[k < end ? k : end - 1][l] : 0.0;
             sums[SALTUS_FANOUT][g] = b->groups[g < n_groups ? g : n_groups - 1][l];
         }
@@ -235,8 +226,8 @@ static void decide_lanes(crew *c, uint64_t bits, saltus_mask missed, int h)
             if (!refined && missed[l]) {
                 continue;
             }
-            const int r = saltus_walker_choose(w, sums, n_levels, b->total[l], b->word[h][l],
-                                               event, refined);
+            const int r =
+                saltus_walker_choose(w, sums, n_levels, b->total[l], b->word[h][l], event, refined);
             for (int k = n->change_row[r]; k < n->change_row[r + 1]; ++k) {
                 const double change = (double)n->change_amount[k];
                 b->v[n->change_species[k]][l] += refined ? change : -change;
@@ -289,8 +280,7 @@ static saltus_status step_lanes(crew *c, int h, saltus_error *err)
     if (stopped) {
         SALTUS_TRY(stop_lanes(c, stopped, bad, h, err));
     }
-    const saltus_mask undecided =
-        saltus_lanes_fire(n, b, SALTUS_LT(b->t_next, b->stop), &missed);
+    const saltus_mask undecided = saltus_lanes_fire(n, b, SALTUS_LT(b->t_next, b->stop), &missed);
     const uint64_t bits = bits_of(undecided);
     if (SALTUS_RARE(bits)) {
         decide_lanes(c, bits, missed, h);
@@ -358,7 +348,12 @@ done:
     return status;
 }
 
-static saltus_status work(const saltus_task *task, const saltus_source *source, saltus_error *err)
+saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
+                                                 const saltus_source *source, saltus_error *err);
+void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
+
+saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
+                                                 const saltus_source *source, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = task->tables;
@@ -376,11 +371,10 @@ static saltus_status work(const saltus_task *task, const saltus_source *source, 
         c->lanes.v[n->row_constants + i] = saltus_splat(n->constants[i]);
     }
     for (int l = 0; l < SALTUS_LANES; ++l) {
-        SALTUS_TRY(saltus_walker_create(task, &JOIN(saltus_cpu_, SALTUS_VARIANT), &c->walkers[l],
-                                        err));
+        SALTUS_TRY(saltus_walker_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->walkers[l], err));
         make_idle(c, l);
     }
-    SALTUS_TRY(saltus_walker_create(task, &JOIN(saltus_cpu_, SALTUS_VARIANT), &c->single, err));
+    SALTUS_TRY(saltus_walker_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to the others */
         c->vacant |= (uint64_t)1 << l;
     }
@@ -399,7 +393,7 @@ done:
 }
 
 /* Draws of consecutive blocks of one trajectory, a block per lane. */
-static void draw(uint64_t seed, uint64_t trajectory, saltus_draws *draws)
+void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws)
 {
     saltus_u64 step;
     for (int l = 0; l < SALTUS_LANES; ++l) {
@@ -410,8 +404,7 @@ static void draw(uint64_t seed, uint64_t trajectory, saltus_draws *draws)
         saltus_philox(seed, SALTUS_PURPOSE_EVENT, (step & 0) + trajectory,
                       step + (draws->first_block + (uint64_t)i), w);
         for (int h = 0; h < 2; ++h) {
-            const saltus_f64 wait = saltus_select(SALTUS_EQ(w[2 * h], w[0] & 0),
-                                                  saltus_splat(-1.0),
+            const saltus_f64 wait = saltus_select(SALTUS_EQ(w[2 * h], w[0] & 0), saltus_splat(-1.0),
                                                   saltus_exponential32(w[2 * h]));
             const saltus_f64 word = SALTUS_TO_F64(SALTUS_AS_I64(w[2 * h + 1]));
             for (int l = 0; l < SALTUS_LANES; ++l) {
@@ -421,18 +414,3 @@ static void draw(uint64_t seed, uint64_t trajectory, saltus_draws *draws)
         }
     }
 }
-
-static bool runs_here(void)
-{
-#if defined(__AVX512DQ__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-#elif defined(__AVX2__)
-    return __builtin_cpu_supports("avx2");
-#else
-    return true;
-#endif
-}
-
-const saltus_cpu_variant JOIN(saltus_cpu_, SALTUS_VARIANT) = {
-    TEXT(SALTUS_VARIANT), SALTUS_LANES, runs_here, draw, work};

@@ -14,8 +14,7 @@ static int make_room(saltus_path *p)
         return 0;
     }
     p->pending = pending;
-    double *values =
-        saltus_realloc(p->pending_values, (size_t)capacity * width, sizeof *values);
+    double *values = saltus_realloc(p->pending_values, (size_t)capacity * width, sizeof *values);
     if (!values) {
         return 0;
     }
@@ -55,6 +54,7 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     w->direct.sums = saltus_calloc(n_nodes * SALTUS_FANOUT, sizeof *w->direct.sums);
     SALTUS_NEED(w->direct.sums);
     w->direct.draw = variant->draw;
+    w->variant = variant;
     p->v[n->row_one] = 1.0;
     for (int i = 0; i < n->n_constants; ++i) {
         p->v[n->row_constants + i] = n->constants[i];
@@ -95,15 +95,13 @@ saltus_trouble saltus_walker_start(saltus_walker *walker, int64_t trajectory)
 
 saltus_trouble saltus_walker_run(saltus_walker *walker, const saltus_task *task, saltus_job *job)
 {
-    const saltus_trouble trouble =
-        saltus_direct_run(&walker->path, &walker->direct, task->times, task->n_times, task->stop,
-                          job->counts, job->observables);
+    const saltus_trouble trouble = walker->variant->run(walker, task, job);
     job->events = (int64_t)walker->path.fired;
     return trouble;
 }
 
-saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task,
-                                    saltus_job *job, saltus_error *err)
+saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task, saltus_job *job,
+                                    saltus_error *err)
 {
     if (saltus_walker_start(walker, job->trajectory) != SALTUS_FINE ||
         saltus_walker_run(walker, task, job) != SALTUS_FINE) {
@@ -127,9 +125,8 @@ double saltus_walker_wait(const saltus_walker *walker, uint64_t event)
     return saltus_wait_refined(walker->path.seed, walker->path.trajectory, event);
 }
 
-int saltus_walker_choose(const saltus_walker *walker,
-                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels, double total,
-                         double word, uint64_t event, bool refined)
+int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT],
+                         int n_levels, double total, double word, uint64_t event, bool refined)
 {
     const int32_t level_first[2] = {0, SALTUS_FANOUT};
     const saltus_tree tree = {n_levels, level_first, &sums[0][0]};
@@ -176,9 +173,8 @@ saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_tas
     (void)snprintf(where, sizeof where, "trajectory %llu, time %.10g",
                    (unsigned long long)p->trajectory, p->t);
     print_state(p, network, state, sizeof state);
-    const char *reaction = p->trouble <= SALTUS_BAD_PROPENSITY
-                               ? network->reaction_names[p->culprit]
-                               : "";
+    const char *reaction =
+        p->trouble <= SALTUS_BAD_PROPENSITY ? network->reaction_names[p->culprit] : "";
     switch (p->trouble) {
     case SALTUS_NEGATIVE_COUNT:
         return saltus_error_set(err, SALTUS_E_NUMERIC,
@@ -189,13 +185,12 @@ saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_tas
                                 "%s: reaction '%s' takes a count beyond 64 bits: %s", where,
                                 reaction, state);
     case SALTUS_BAD_PROPENSITY:
-        return saltus_error_set(err, SALTUS_E_NUMERIC,
-                                "%s: reaction '%s': propensity %g is %s at %s", where, reaction,
-                                p->bad_value,
-                                p->bad_value < 0.0 ? "negative" : "not a number", state);
+        return saltus_error_set(
+            err, SALTUS_E_NUMERIC, "%s: reaction '%s': propensity %g is %s at %s", where, reaction,
+            p->bad_value, p->bad_value < 0.0 ? "negative" : "not a number", state);
     case SALTUS_BAD_TOTAL:
-        return saltus_error_set(err, SALTUS_E_NUMERIC,
-                                "%s: the propensities sum to infinity at %s", where, state);
+        return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
+                                where, state);
     case SALTUS_BAD_ASSIGNMENT:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: event '%s' sets '%s' to %g at %s",
                                 where, network->setting_events[p->culprit],

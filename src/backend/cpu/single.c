@@ -1,0 +1,13 @@
+/* One trajectory at a time. Compiled once per instruction set, as lanes.c is. */
+#include "backend/cpu/cpu.h"
+#include "kernel/direct_tree.h"
+
+saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const saltus_task *task,
+                                                  saltus_job *job);
+
+saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const saltus_task *task,
+                                                  saltus_job *job)
+{
+    return saltus_direct_run(&walker->path, &walker->direct, task->times, task->n_times, task->stop,
+                             job->counts, job->observables);
+}
