@@ -34,10 +34,10 @@ typedef struct saltus_task {
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
-    int64_t share;       /**< trajectories that a worker can expect */
-    const volatile int *stop;
+    int64_t share;   /**< trajectories that a worker can expect */
+    const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
-    uint8_t *rounded;    /**< [setting], shared by the workers: a value was rounded (atomic or) */
+    uint8_t *rounded; /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
 typedef struct saltus_backend_ops {
@@ -50,9 +50,9 @@ typedef struct saltus_backend_ops {
     /** Print what is here, a line each. */
     void (*list)(FILE *out);
     /** The layout for a model, by name, and why; never changes a bit of a result. */
-    saltus_status (*choose_layout)(const struct saltus_backend *backend, const saltus_tables *tables,
-                                   const char *wanted, const char **layout, char why[200],
-                                   saltus_error *err);
+    saltus_status (*choose_layout)(const struct saltus_backend *backend,
+                                   const saltus_tables *tables, const char *wanted,
+                                   const char **layout, char why[200], saltus_error *err);
     int (*n_workers)(const struct saltus_backend *backend, int wanted);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,

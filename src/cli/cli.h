@@ -38,8 +38,8 @@ typedef struct saltus_cli_settings {
 
 /** Read, set and freeze a model; its warnings go to stderr unless quiet. NULL: the error is
  * recorded. */
-saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings,
-                              saltus_law law, bool quiet, saltus_error *err);
+saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
+                              bool quiet, saltus_error *err);
 /** "literal" or "combinatorial". */
 bool saltus_cli_law(const char *text, saltus_law *law);
 

@@ -91,8 +91,8 @@ static saltus_status apply_setting(saltus_model *model, const char *item, saltus
     return saltus_model_set(model, name, value, err);
 }
 
-saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings,
-                              saltus_law law, bool quiet, saltus_error *err)
+saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
+                              bool quiet, saltus_error *err)
 {
     saltus_model *model = NULL;
     if (saltus_model_read(path, &model, err) != SALTUS_OK) {

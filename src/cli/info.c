@@ -57,10 +57,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 int saltus_cli_info(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, "MODEL",
+    static const struct argp argp = {options,
+                                     parse,
+                                     "MODEL",
                                      "What a model holds: species, reactions, kinds of rate law, "
                                      "what was understood and what is not supported.",
-                                     NULL, NULL, NULL};
+                                     NULL,
+                                     NULL,
+                                     NULL};
     arguments a = {0};
     saltus_error err = {0};
     const int code = saltus_cli_parse(&argp, argc, argv, &a);

@@ -18,8 +18,9 @@ enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
 static void print_help(FILE *out)
 {
-    fprintf(out, "saltus %s: exact stochastic simulation of reaction networks\n\n"
-                 "Usage: saltus VERB …\n\n",
+    fprintf(out,
+            "saltus %s: exact stochastic simulation of reaction networks\n\n"
+            "Usage: saltus VERB …\n\n",
             saltus_version());
     for (int i = 0; i < N_VERBS; ++i) {
         fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].what);

@@ -84,9 +84,9 @@ static int with_results(const struct argp *argp, int argc, char **argv,
         saltus_cli_print_error(&err);
     }
     saltus_results_close(results);
-    return status == SALTUS_OK                                       ? EXIT_DONE
+    return status == SALTUS_OK                                                      ? EXIT_DONE
            : opened && status != SALTUS_E_INVALID && status != SALTUS_E_UNAVAILABLE ? EXIT_FAILED
-                                                                                 : EXIT_USAGE;
+                                                                                    : EXIT_USAGE;
 }
 
 static saltus_status print_stats(const saltus_results *results, const arguments *a,
@@ -96,8 +96,7 @@ static saltus_status print_stats(const saltus_results *results, const arguments 
                   : saltus_results_print_summary(results, stdout, err);
 }
 
-static saltus_status print_csv(const saltus_results *results, const arguments *a,
-                               saltus_error *err)
+static saltus_status print_csv(const saltus_results *results, const arguments *a, saltus_error *err)
 {
     (void)a;
     return saltus_results_print_csv(results, stdout, err);
@@ -134,24 +133,28 @@ static const struct argp_option plot_options[] = {
 
 int saltus_cli_stats(int argc, char **argv)
 {
-    static const struct argp argp = {stats_options, parse, "FILE.h5",
-                                     "Means and standard deviations of a result file.",
-                                     NULL, NULL, NULL};
+    static const struct argp argp = {
+        stats_options, parse, "FILE.h5", "Means and standard deviations of a result file.",
+        NULL,          NULL,  NULL};
     return with_results(&argp, argc, argv, print_stats);
 }
 
 int saltus_cli_export(int argc, char **argv)
 {
-    static const struct argp argp = {export_options, parse, "FILE.h5",
+    static const struct argp argp = {export_options,
+                                     parse,
+                                     "FILE.h5",
                                      "Print the trajectories of a result file as CSV: run, time, "
                                      "one column per species.",
-                                     NULL, NULL, NULL};
+                                     NULL,
+                                     NULL,
+                                     NULL};
     return with_results(&argp, argc, argv, print_csv);
 }
 
 int saltus_cli_plot(int argc, char **argv)
 {
-    static const struct argp argp = {plot_options, parse, "FILE.h5",
-                                     "Draw a result file with gnuplot.", NULL, NULL, NULL};
+    static const struct argp argp = {
+        plot_options, parse, "FILE.h5", "Draw a result file with gnuplot.", NULL, NULL, NULL};
     return with_results(&argp, argc, argv, draw);
 }

@@ -192,8 +192,7 @@ static error_t parse_word(int key, char *text, arguments *a)
         a->settings.items[a->settings.n++] = text;
         return 0;
     case OPT_LAW:
-        return saltus_cli_law(text, &a->law) ? 0
-                                             : wrong("--law", text, "literal or combinatorial");
+        return saltus_cli_law(text, &a->law) ? 0 : wrong("--law", text, "literal or combinatorial");
     case OPT_SPECIES:
         a->species = text;
         return 0;
@@ -211,8 +210,9 @@ static error_t parse_word(int key, char *text, arguments *a)
                    ? 0
                    : wrong("--record", text, "all, stats, final or histogram");
     case OPT_COMPRESS:
-        return parse_compress(text, &a->compress) ? 0
-                                                  : wrong("--compress", text, "none, fast or small");
+        return parse_compress(text, &a->compress)
+                   ? 0
+                   : wrong("--compress", text, "none, fast or small");
     case 'o':
         a->output = text;
         return 0;
@@ -257,11 +257,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse, "MODEL",
+    options,
+    parse,
+    "MODEL",
     "Simulate an ensemble of trajectories of MODEL (SBML, Saltus YAML or BioNetGen .net), exactly."
     "\vA trajectory depends on the model, the seed and its number alone: threads, devices, sample "
     "times and the number of runs never change it.",
-    NULL, NULL, NULL};
+    NULL,
+    NULL,
+    NULL};
 
 /* 0 … T in equal steps, each time computed from its index so that none drifts. */
 static double *make_times(const arguments *a, int64_t *n)
@@ -322,8 +326,8 @@ static void print_json_text(const char *text)
     putchar('"');
 }
 
-static void print_json(const arguments *a, const saltus_plan *plan,
-                       const saltus_run_report *report, double total, bool complete)
+static void print_json(const arguments *a, const saltus_plan *plan, const saltus_run_report *report,
+                       double total, bool complete)
 {
     printf("{\"model\": ");
     print_json_text(saltus_model_name(saltus_plan_model(plan)));
@@ -359,7 +363,8 @@ static void catch_signals(void)
 static bool make_scratch(char path[64])
 {
     const char *folder = getenv("TMPDIR");
-    (void)snprintf(path, 64, "%.40s/saltus-XXXXXX", folder && strlen(folder) <= 40 ? folder : "/tmp");
+    (void)snprintf(path, 64, "%.40s/saltus-XXXXXX",
+                   folder && strlen(folder) <= 40 ? folder : "/tmp");
     const int fd = mkstemp(path);
     return fd >= 0 && close(fd) == 0;
 }
@@ -437,8 +442,7 @@ static int exit_code(saltus_status status)
 static saltus_status print_summary(const session *s, const arguments *a, saltus_error *err)
 {
     saltus_results *results = NULL;
-    saltus_status status =
-        saltus_results_open(a->output ? a->output : s->scratch, &results, err);
+    saltus_status status = saltus_results_open(a->output ? a->output : s->scratch, &results, err);
     if (status == SALTUS_OK) {
         status = saltus_results_print_summary(results, stdout, err);
     }
@@ -512,7 +516,11 @@ static int simulate(arguments *a)
 int saltus_cli_run(int argc, char **argv)
 {
     static arguments a;
-    a = (arguments){.method = "auto", .device = "auto", .layout = "auto", .runs = 1, .seed = 1,
+    a = (arguments){.method = "auto",
+                    .device = "auto",
+                    .layout = "auto",
+                    .runs = 1,
+                    .seed = 1,
                     .compress = SALTUS_COMPRESS_FAST};
     for (int i = 0; i < argc; ++i) { /* before argp reorders them */
         const size_t n = strlen(a.command);

@@ -10,10 +10,12 @@
 
 #include "saltus/saltus.h"
 
-#define SALTUS_FAIL(code_, ...)                               \
-    do {                                                      \
-        status = saltus_error_set(err, (code_), __VA_ARGS__); \
-        goto done;                                            \
+/* The status is set here, where an analyser sees it, rather than taken from the function. */
+#define SALTUS_FAIL(code_, ...)                           \
+    do {                                                  \
+        status = (code_);                                 \
+        (void)saltus_error_set(err, status, __VA_ARGS__); \
+        goto done;                                        \
     } while (0)
 
 #define SALTUS_TRY(call)           \

@@ -76,8 +76,10 @@ static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
         return status;
     }
     if (concentration && plan->model->variables[variable].kind != SALTUS_KIND_SPECIES) {
-        return saltus_error_set(err, SALTUS_E_INVALID, "--species: '%s' is no species, so it has "
-                                                       "no concentration", name);
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "--species: '%s' is no species, so it has "
+                                "no concentration",
+                                name);
     }
     const int32_t row = plan->model->network->bindings[variable].row;
     for (int c = 0; c < plan->columns.n_counts && !concentration; ++c) {

@@ -12,10 +12,10 @@
 enum { BLOCK_BYTES = 256 << 10, RING_BYTES = 96 << 20, MAX_RING = 4096, MAX_BLOCK = 1024 };
 
 typedef struct block {
-    int64_t first, n;  /* trajectories, counted from the first of the run */
-    int64_t n_left;    /* not finished yet */
-    int64_t events;    /* of the finished ones */
-    bool is_ready;     /* prepared */
+    int64_t first, n; /* trajectories, counted from the first of the run */
+    int64_t n_left;   /* not finished yet */
+    int64_t events;   /* of the finished ones */
+    bool is_ready;    /* prepared */
     void *prepared;
     int64_t *trajectories, *counts;
     double *observables;
@@ -34,14 +34,15 @@ typedef struct run {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int64_t next;        /* trajectory to hand out next */
-    int64_t delivered;   /* blocks */
+    int64_t next;      /* trajectory to hand out next */
+    int64_t delivered; /* blocks */
     bool is_delivering;
     int n_working;
     saltus_run_report report;
     saltus_status status; /* the first failure, and its record */
     saltus_error error;
     bool sink_failed;
+    int stop; /* workers are to give up; atomic */
     struct timespec start;
 } run;
 
@@ -64,6 +65,7 @@ static void fail(run *r, saltus_status status, const saltus_error *error)
         r->status = status;
         r->error = *error;
     }
+    __atomic_store_n(&r->stop, 1, __ATOMIC_RELAXED);
     (void)pthread_cond_broadcast(&r->changed);
 }
 
@@ -144,8 +146,7 @@ static saltus_block view_of(const run *r, const block *b)
 static saltus_status prepare(run *r, block *b, saltus_error *err)
 {
     const saltus_block view = view_of(r, b);
-    return r->sink->prepare ? r->sink->prepare(r->sink->user, &view, &b->prepared, err)
-                            : SALTUS_OK;
+    return r->sink->prepare ? r->sink->prepare(r->sink->user, &view, &b->prepared, err) : SALTUS_OK;
 }
 
 static saltus_status deliver(run *r, block *b, saltus_error *err)
@@ -254,8 +255,7 @@ static void watch(run *r)
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         const double seconds = seconds_since(&r->start);
-        while (r->n_working > 0 &&
-               pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
+        while (r->n_working > 0 && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
         }
         if (r->options->stop && *r->options->stop) {
             const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
@@ -379,16 +379,16 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->ring = saltus_calloc((size_t)r->n_ring, sizeof *r->ring);
     SALTUS_NEED(r->ring);
     r->source = (saltus_source){r, take, finish_job};
-    r->task = (saltus_task){.model = plan->model,
-                            .tables = tables,
-                            .columns = &plan->columns,
-                            .seed = r->options->seed,
-                            .times = r->options->times,
-                            .n_times = r->options->n_times,
-                            .share = (r->options->n_trajectories + plan->n_workers - 1) /
-                                     plan->n_workers,
-                            .stop = r->options->stop,
-                            .layout = plan->layout};
+    r->task =
+        (saltus_task){.model = plan->model,
+                      .tables = tables,
+                      .columns = &plan->columns,
+                      .seed = r->options->seed,
+                      .times = r->options->times,
+                      .n_times = r->options->n_times,
+                      .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
+                      .stop = &r->stop,
+                      .layout = plan->layout};
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
 done:
@@ -407,8 +407,10 @@ static saltus_status run_workers(run *r, saltus_error *err)
     for (; n_started < n; ++n_started) {
         if (pthread_create(&threads[n_started], NULL, worker, r) != 0) {
             saltus_error no_thread = {0};
-            (void)saltus_error_set(&no_thread, SALTUS_E_NO_MEMORY, "only %d threads could be "
-                                   "started", n_started);
+            (void)saltus_error_set(&no_thread, SALTUS_E_NO_MEMORY,
+                                   "only %d threads could be "
+                                   "started",
+                                   n_started);
             (void)pthread_mutex_lock(&r->lock);
             r->n_working -= n - n_started;
             if (n_started == 0) {

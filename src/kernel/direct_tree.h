@@ -234,12 +234,12 @@ SALTUS_FN int saltus_direct_pass(saltus_path *p, saltus_direct *d, double t_next
  * Take a trajectory to its end, from wherever it is.
  *
  * @param times  [n_times] sample times, rising; p->sample is the next of them
- * @param stop   NULL, or becomes non-zero to give up with SALTUS_STOPPED
+ * @param stop   becomes non-zero to give up with SALTUS_STOPPED
  * @param counts, observables  of this trajectory, [point][column]
  */
 SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d,
                                                 const double *times, int64_t n_times,
-                                                const volatile int *stop, int64_t *counts,
+                                                const int *stop, int64_t *counts,
                                                 double *observables)
 {
     const saltus_tables *n = p->n;
@@ -253,7 +253,7 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
     for (;;) {
         const uint64_t event = p->event, block = event >> 1;
         if (!d->draws.valid || block - d->draws.first_block >= SALTUS_BATCH_BLOCKS) {
-            if (stop && *stop) {
+            if (SALTUS_FLAG(stop)) {
                 return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
             }
             d->draws.first_block = block;

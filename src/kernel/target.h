@@ -51,6 +51,13 @@ typedef unsigned long long uint64_t;
 #define SALTUS_RARE(x) (x)
 #endif
 
+/* A flag that another thread, or the host, may set meanwhile. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_FLAG(p) (*(const volatile int *)(p))
+#else
+#define SALTUS_FLAG(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#endif
+
 #if SALTUS_LANES > 1
 
 typedef double saltus_f64 __attribute__((vector_size(SALTUS_LANES * 8)));

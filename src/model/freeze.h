@@ -29,12 +29,12 @@ typedef struct saltus_freezer {
     saltus_network *net;
     saltus_arena *arena; /**< the network's: its tables */
     saltus_law law_mode;
-    double *values;      /**< [variable] at time 0 */
-    bool *reacts;        /**< [variable] reactions change it */
-    bool *is_assigned;   /**< [variable] events change it */
+    double *values;            /**< [variable] at time 0 */
+    bool *reacts;              /**< [variable] reactions change it */
+    bool *is_assigned;         /**< [variable] events change it */
     const saltus_expr **rules; /**< [variable] rule with clock conditions as flags, or NULL */
-    bool *has_time;      /**< [variable] its rule reads the time other than through flags */
-    int *rule_order;     /**< variables with rules, in an order of evaluation */
+    bool *has_time;            /**< [variable] its rule reads the time other than through flags */
+    int *rule_order;           /**< variables with rules, in an order of evaluation */
     int n_rule_order;
 
     saltus_clock *clocks;

@@ -37,7 +37,7 @@ static saltus_status keep(saltus_freezer *f, const void *data, size_t n, size_t 
     saltus_status status = SALTUS_OK;
     void *copy = saltus_arena_alloc(f->arena, n * size + 1);
     SALTUS_NEED(copy);
-    if (n > 0) {
+    if (data && n > 0) {
         memcpy(copy, data, n * size);
     }
     *out = copy;
@@ -334,7 +334,7 @@ static saltus_status fill_dependents(saltus_freezer *f, const readers *r, int n_
                 }
             }
         }
-        if ((size_t)out.start[i] < out.n_items) {
+        if (out.items && (size_t)out.start[i] < out.n_items) {
             qsort(out.items + out.start[i], out.n_items - (size_t)out.start[i], sizeof *out.items,
                   compare_ints);
         }

@@ -230,7 +230,7 @@ static saltus_status parse_prefix(saltus_scanner *s, saltus_op op, int level, tr
     saltus_status status = SALTUS_OK;
     saltus_arena *arena = &s->context->model->arena;
     const char *at = s->start;
-    tree operand;
+    tree operand = {0};
     SALTUS_TRY(saltus_scan_next(s));
     SALTUS_TRY(parse(s, level, &operand));
     if (op == SALTUS_OP_NEG && operand.is_literal) {
@@ -302,7 +302,7 @@ static saltus_status parse(saltus_scanner *s, int least, tree *out)
     for (;;) {
         const saltus_infix *infix = infix_at(s);
         const char *at = s->start;
-        tree right;
+        tree right = {0};
         if (!infix || infix->level < least) {
             break;
         }
@@ -329,7 +329,7 @@ saltus_status saltus_expr_parse(const saltus_parse_context *context, const char 
 {
     saltus_status status = SALTUS_OK;
     saltus_scanner s = {.context = context, .err = err, .text = text, .start = text, .end = text};
-    tree result;
+    tree result = {0};
     SALTUS_TRY(saltus_scan_next(&s));
     if (s.kind == SALTUS_TOKEN_END) {
         status = saltus_scan_fail(&s, SALTUS_E_SYNTAX, text, "an expression is missing");

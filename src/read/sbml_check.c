@@ -182,7 +182,8 @@ static bool is_foreign(const scanner *s, piece space)
 {
     static const char sbml[] = "http://www.sbml.org/sbml/level";
     static const char level_3[] = "http://www.sbml.org/sbml/level3/";
-    if (space.size == s->space.size && memcmp(space.start, s->space.start, space.size) == 0) {
+    if (space.size == s->space.size &&
+        (space.size == 0 || memcmp(space.start, s->space.start, space.size) == 0)) {
         return false;
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {

@@ -99,7 +99,7 @@ static saltus_status count_molecules(sbml_reader *r, int e, const sbml_place *at
         const int compartment = r->model->variables[v].compartment;
         const sbml_info *in = compartment < 0 ? NULL : &r->info[compartment];
         const bool with_size = in && in->event == e + 1;
-        if (r->info[v].concentration && !with_size && out->delay && out->use_trigger_values &&
+        if (in && r->info[v].concentration && !with_size && out->delay && out->use_trigger_values &&
             (in->has_rule || in->assigned)) {
             status =
                 sbml_fail(r, SALTUS_E_UNSUPPORTED, at->line,

@@ -96,7 +96,7 @@ saltus_status saltus_yaml_bool(const saltus_yaml_reader *r, const saltus_yaml_fi
                                const char *what, bool *out)
 {
     saltus_status status = SALTUS_OK;
-    const char *text = NULL;
+    const char *text = "";
     if (!f->entry) {
         goto done;
     }

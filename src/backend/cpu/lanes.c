@@ -340,7 +340,7 @@ static saltus_status run_crew(crew *c, saltus_error *err)
         if (step % LOOK_EVERY == 0) {
             SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, largest_count, err));
         }
-        if (step % 256 == 0 && c->task->stop && *c->task->stop) {
+        if (step % 256 == 0 && SALTUS_FLAG(c->task->stop)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
         }
     }

@@ -1,0 +1,85 @@
+# A small front for Meson. `make help` lists what there is.
+
+BUILD ?= build
+WERROR ?= false
+MESON_ARGS ?=
+
+# clang makes the kernels several times faster than gcc 12 does; gcc works too: make CC=gcc
+ifeq ($(origin CC),default)
+CC := $(if $(shell command -v clang)$(filter demo test packages,$(MAKECMDGOALS)),clang,cc)
+endif
+export CC
+
+# Tests run in folders of their own.
+ifdef SBML_STOCHASTIC_CASES
+export SBML_STOCHASTIC_CASES := $(abspath $(SBML_STOCHASTIC_CASES))
+endif
+ifdef BIONETGEN_NETWORKS
+export BIONETGEN_NETWORKS := $(abspath $(BIONETGEN_NETWORKS))
+endif
+
+features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled
+
+.PHONY: all build demo test bench install packages format format-check ci clean help configure
+
+all: build
+
+## build      build $(BUILD)/saltus and the library (`make packages` installs what that needs)
+build: configure
+	@ninja -C $(BUILD) product
+
+# From scratch when another compiler is asked for.
+configure:
+	@command -v meson >/dev/null || { echo "meson is missing: 'make packages' installs it" >&2; exit 1; }
+	@if [ ! -f $(BUILD)/build.ninja ]; then \
+	    meson setup $(BUILD) $(features) -Dwerror=$(WERROR) $(MESON_ARGS) || \
+	        { echo "'make packages' installs what is missing" >&2; exit 1; }; \
+	elif [ "$$(cat $(BUILD)/.compiler)" != "$(CC)" ]; then \
+	    meson setup --wipe $(BUILD) $(features) -Dwerror=$(WERROR) $(MESON_ARGS); \
+	fi
+	@echo "$(CC)" >$(BUILD)/.compiler
+
+## demo       install what is missing, build, simulate a real model, draw it
+demo:
+	@tools/packages build run
+	@$(MAKE) --no-print-directory build
+	@tools/demo $(BUILD)
+
+## test       install what is missing, build, run every test
+test:
+	@tools/packages build run test
+	@$(MAKE) --no-print-directory configure
+	@[ -d $(BUILD)/tests ] || meson configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD)
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs $(TEST_ARGS); status=$$?; \
+	    tools/test_summary $(BUILD) && exit $$status
+
+## bench      run the benchmarks
+bench: build
+	@if [ -x bench/run ]; then bench/run $(BUILD); else echo "there is no bench/run" >&2; exit 1; fi
+
+## install    install the command, the library, its header and saltus.pc (PREFIX, DESTDIR)
+install: build
+	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix="$(PREFIX)" && ninja -C $(BUILD) product)
+	meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))")
+
+## packages   install what is needed to build, run and test
+packages:
+	@tools/packages build run test
+
+## format     format every C file (format-check: only look)
+format:
+	@tools/format
+format-check:
+	@tools/format --check
+
+## ci         all that is checked before a change is merged
+ci:
+	@.ci/run
+
+## clean      remove the build folder
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@sed -n 's/^## /  make /p' Makefile
