@@ -104,11 +104,11 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     run *r = user;
     int n = 0;
     (void)pthread_mutex_lock(&r->lock);
-    while (r->status == SALTUS_OK && r->next < r->options->n_trajectories) {
+    while (n < max && r->status == SALTUS_OK && r->next < r->options->n_trajectories) {
         const int64_t index = r->next / r->block_size;
         saltus_error err = {0};
         if (index - r->delivered >= r->n_ring) {
-            if (!wait) {
+            if (!wait || n > 0) {
                 break;
             }
             (void)pthread_cond_wait(&r->changed, &r->lock);
@@ -126,7 +126,6 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
                                      .observables = b->observables + i * r->observables_size,
                                      .block = b};
         }
-        break;
     }
     (void)pthread_mutex_unlock(&r->lock);
     return n;
