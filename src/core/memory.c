@@ -76,7 +76,7 @@ struct saltus_arena_page {
 
 void *saltus_arena_alloc(saltus_arena *arena, size_t size)
 {
-    if (size > SIZE_MAX / 2) {
+    if (size > SIZE_MAX / 2 || must_fail()) {
         return NULL;
     }
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
