@@ -380,7 +380,7 @@ static void warn_of_rounding(const run *r)
     }
 }
 
-static saltus_status check_options(const saltus_run_options *o, saltus_error *err)
+saltus_status saltus_run_options_check(const saltus_run_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     if (o->n_trajectories < 1) {
@@ -491,7 +491,7 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
-    SALTUS_TRY(check_options(options, err));
+    SALTUS_TRY(saltus_run_options_check(options, err));
     SALTUS_TRY(set_up(&r, err));
     SALTUS_TRY(run_workers(&r, err));
     if (r.status != SALTUS_OK) {
