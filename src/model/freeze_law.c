@@ -240,16 +240,6 @@ static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *
     return e;
 }
 
-static const char *kind_of(saltus_freezer *f, const saltus_step *s)
-{
-    char text[60];
-    if (!s->is_product) {
-        return "expression";
-    }
-    (void)snprintf(text, sizeof text, "mass action of order %d", s->product.n);
-    return s->product.n == 0 ? "constant" : saltus_arena_strndup(f->arena, text, strlen(text));
-}
-
 static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const char *suffix,
                               const saltus_expr *law, saltus_error *err)
 {
@@ -273,8 +263,7 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
                     saltus_place(f->model, r->line, place), s.id, s.product.rate);
     }
-    s.kind = kind_of(f, &s);
-    SALTUS_NEED(s.kind);
+    s.kind = !s.is_product ? "expression" : s.product.n == 0 ? "constant" : "mass action";
     saltus_step *grown = saltus_grow(f->steps, f->n_steps, &f->steps_capacity, sizeof *f->steps);
     SALTUS_NEED(grown);
     f->steps = grown;

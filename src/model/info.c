@@ -64,11 +64,16 @@ static void print_species(const saltus_model *m, int most, FILE *out)
 static void print_values(const saltus_model *m, int most, FILE *out)
 {
     int shown = 0;
-    fprintf(out, "\nparameters, compartments and rules\n");
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
         const saltus_binding *b = &m->network->bindings[i];
-        if ((v->kind == SALTUS_KIND_SPECIES && !v->rule) || shown++ >= most) {
+        if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
+            continue;
+        }
+        if (shown == 0) {
+            fprintf(out, "\nparameters, compartments and rules\n");
+        }
+        if (shown++ >= most) {
             continue;
         }
         if (v->rule) {
@@ -108,6 +113,11 @@ static void print_events(const saltus_model *m, FILE *out)
     }
 }
 
+static const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
+
 saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -120,11 +130,16 @@ saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, salt
     for (int r = 0; r < t->n_reactions; ++r) {
         n_products += t->law_program[r] < 0;
     }
-    fprintf(out,
-            "model %s: %d species, %d reactions (%d mass action, %d expressions), %d rules, "
-            "%d events\n",
-            model->name, t->n_species, t->n_reactions, n_products, t->n_reactions - n_products,
-            t->n_rules, t->n_triggers);
+    fprintf(out, "model %s: %d species, %d reaction%s (%d mass action, %d expression%s)",
+            model->name, t->n_species, t->n_reactions, plural(t->n_reactions), n_products,
+            t->n_reactions - n_products, plural(t->n_reactions - n_products));
+    if (t->n_rules > 0) {
+        fprintf(out, ", %d rule%s", t->n_rules, plural(t->n_rules));
+    }
+    if (t->n_triggers > 0) {
+        fprintf(out, ", %d event%s", t->n_triggers, plural(t->n_triggers));
+    }
+    fputc('\n', out);
     print_species(model, MOST, out);
     print_values(model, MOST, out);
     print_reactions(model, MOST, out);
