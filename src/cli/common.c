@@ -6,22 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Arguments and file names may hold anything; a message is one line. */
+static void print_line(const char *before, const char *text)
+{
+    fputs(before, stderr);
+    for (; *text; ++text) {
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, stderr);
+    }
+    fputc('\n', stderr);
+}
+
 void saltus_cli_print_error(const saltus_error *err)
 {
-    fprintf(stderr, "saltus: %s\n", err->message[0] ? err->message : saltus_status_text(err->code));
+    print_line("saltus: ", err->message[0] ? err->message : saltus_status_text(err->code));
     if (err->hint[0]) {
-        fprintf(stderr, "  hint: %s\n", err->hint);
+        print_line("  hint: ", err->hint);
     }
 }
 
+/* Whether saltus_cli_usage has said what is wrong. */
+static bool has_complained;
+
 int saltus_cli_usage(const char *format, ...)
 {
+    char text[1000];
     va_list args;
     va_start(args, format);
-    fputs("saltus: ", stderr);
-    (void)vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    print_line("saltus: ", text);
+    has_complained = true;
     return EXIT_USAGE;
 }
 
@@ -49,19 +63,107 @@ bool saltus_cli_int(const char *text, int64_t low, int64_t high, int64_t *value)
     return end != text && errno == 0 && *value >= low && *value <= high;
 }
 
-/* argp prints "saltus run: unrecognized option" and a second line; this keeps its first line's
- * meaning and our form. */
+/* What stands around a verb's parser: --help, and where argp met an error. */
+typedef struct wrapper {
+    void *input;
+    int next;
+    bool help;
+} wrapper;
+
+static error_t parse_wrapper(int key, char *text, struct argp_state *state)
+{
+    wrapper *w = state->input;
+    (void)text;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = w->input;
+        return 0;
+    case ARGP_KEY_ERROR:
+        w->next = state->next;
+        return 0;
+    case '?':
+        w->help = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The option that "--name" or "--name=value" means, and how many it may mean. */
+static const struct argp_option *find_option(const struct argp *argp, const char *text, int *n)
+{
+    const size_t length = strcspn(text + 2, "=");
+    const struct argp_option *found = NULL;
+    *n = 0;
+    for (const struct argp_option *o = argp->options; o && (o->name || o->doc); ++o) {
+        if (o->name && strncmp(o->name, text + 2, length) == 0) {
+            found = o;
+            ++*n;
+            if (strlen(o->name) == length) {
+                *n = 1;
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+/* getopt refused argument `at` - 1, or `at` when that is a cluster such as -qx, which is passed
+ * only when all of it was read. As told, it said nothing: say what was wrong. */
+static int complain(const struct argp *argp, char **argv, int at)
+{
+    const char *text = argv[at - 1];
+    int n = 0;
+    const struct argp_option *o = strncmp(text, "--", 2) == 0 ? find_option(argp, text, &n) : NULL;
+    const bool is_fine = text[0] != '-' || (n == 1 && !o->arg && !strchr(text, '='));
+    if (is_fine && argv[at]) {
+        text = argv[at];
+        n = 0;
+    }
+    const int length = (int)strcspn(text, "=");
+    if (n > 1) {
+        return saltus_cli_usage("option '%.*s' may mean several; %s --help lists them", length,
+                                text, argv[0]);
+    }
+    if (n == 1) {
+        return saltus_cli_usage("option '%.*s' %s", length, text,
+                                o->arg ? "needs a value" : "takes no value");
+    }
+    if (strcmp(text, "-o") == 0) {
+        return saltus_cli_usage("option '-o' needs a value");
+    }
+    return saltus_cli_usage("there is no option '%.*s'; %s --help lists them", length, text,
+                            argv[0]);
+}
+
 int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    argp_err_exit_status = EXIT_USAGE;
-    const error_t e = argp_parse(argp, argc, argv, 0, NULL, input);
-    if (e == EINVAL) {
+    static const struct argp_option help[] = {
+        {"help", '?', NULL, 0, "print this", -1},
+        {NULL, 0, NULL, 0, NULL, 0},
+    };
+    const struct argp_child children[] = {{argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp all = {help, parse_wrapper, NULL, NULL, children, NULL, NULL};
+    wrapper w = {.input = input};
+    saltus_error err = {0};
+    has_complained = false;
+    const error_t e = argp_parse(&all, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &w);
+    if (w.help) {
+        argp_help(&all, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, argv[0]);
+        if (!saltus_cli_flush(&err)) {
+            saltus_cli_print_error(&err);
+            return EXIT_FAILED;
+        }
+        return EXIT_DONE;
+    }
+    if (e == 0) {
+        return -1;
+    }
+    if (has_complained) {
         return EXIT_USAGE;
     }
-    if (e != 0) {
-        return saltus_cli_usage("%s", strerror(e));
-    }
-    return -1;
+    return w.next > 0 && e == EINVAL ? complain(argp, argv, w.next)
+                                     : saltus_cli_usage("%s", strerror(e));
 }
 
 bool saltus_cli_law(const char *text, saltus_law *law)

@@ -1,6 +1,8 @@
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -30,8 +32,30 @@ static void print_help(FILE *out)
                  "  saltus plot result.h5 -o result.png\n");
 }
 
+/* A command started with a standard stream closed would get its number for the next file that it
+ * opens, and print into that. Reading and writing the streams of this kind fail instead. */
+static void occupy_streams(void)
+{
+    for (int fd = 0; fd < 3; ++fd) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+static int finish(void)
+{
+    saltus_error err = {0};
+    if (!saltus_cli_flush(&err)) {
+        saltus_cli_print_error(&err);
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
+    occupy_streams();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -39,11 +63,11 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return EXIT_DONE;
+        return finish();
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("saltus %s\n", saltus_version());
-        return EXIT_DONE;
+        return finish();
     }
     for (int i = 0; i < N_VERBS; ++i) {
         if (strcmp(argv[1], verbs[i].name) == 0) {

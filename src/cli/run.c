@@ -1,6 +1,7 @@
 /* saltus run: an ensemble from a model file to a result file. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -123,11 +124,14 @@ static bool parse_range(const char *text, double *low, double *high)
     return saltus_cli_double(copy, low) && saltus_cli_double(colon + 1, high) && *low < *high;
 }
 
+/* Digits, or hexadecimal ones behind 0x; a leading 0 means nothing. */
 static bool parse_seed(const char *text, uint64_t *seed)
 {
+    const bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     char *end;
-    *seed = strtoull(text, &end, 0);
-    return end != text && *end == '\0' && text[0] != '-';
+    errno = 0;
+    *seed = strtoull(text, &end, is_hex ? 16 : 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
 }
 
 static error_t wrong(const char *option, const char *text, const char *wanted)
@@ -162,7 +166,7 @@ static error_t parse_number(int key, const char *text, arguments *a)
                    ? 0
                    : wrong("--first", text, "a whole number from 0");
     case OPT_SEED:
-        return parse_seed(text, &a->seed) ? 0 : wrong("--seed", text, "a whole number from 0");
+        return parse_seed(text, &a->seed) ? 0 : wrong("--seed", text, "a whole number below 2^64");
     case OPT_THREADS:
         return saltus_cli_int(text, 1, 4096, &a->threads)
                    ? 0
@@ -334,7 +338,7 @@ static void print_json(const arguments *a, const saltus_plan *plan, const saltus
     printf(", \"events\": %lld, \"trajectories\": %lld, \"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"events_per_second\": %.6g, \"device\": ",
            (long long)report->events, (long long)report->trajectories, report->seconds, total,
-           (double)report->events / report->seconds);
+           report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0);
     print_json_text(saltus_backend_name(saltus_plan_backend(plan)));
     printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"philox\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
@@ -432,6 +436,12 @@ static saltus_status prepare(session *s, arguments *a, saltus_run_options *run, 
                                  &s->sink, err);
 }
 
+/* What fails before the first trajectory is the input's fault, unless it is the machine's. */
+static int exit_code_before(saltus_status status)
+{
+    return status == SALTUS_E_NO_MEMORY || status == SALTUS_E_INTERNAL ? EXIT_FAILED : EXIT_USAGE;
+}
+
 static int exit_code(saltus_status status)
 {
     return status == SALTUS_OK            ? EXIT_DONE
@@ -479,14 +489,14 @@ static int simulate(arguments *a)
     if (status != SALTUS_OK) {
         saltus_cli_print_error(&err);
         clean_up(&s);
-        return EXIT_USAGE;
+        return exit_code_before(status);
     }
     status = saltus_run(s.plan, &run, saltus_hdf5_sink_get(s.sink), &s.report, &err);
     if (run.progress) {
         fprintf(stderr, "\r\033[K");
     }
     const saltus_status closed = saltus_hdf5_sink_close(s.sink, &s.report, &close_err);
-    if (status == SALTUS_OK && closed != SALTUS_OK) {
+    if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
         status = closed;
         err = close_err;
     }

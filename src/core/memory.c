@@ -11,14 +11,10 @@ static _Atomic long long allocations_left = -1;
 
 static int must_fail(void)
 {
-    if (atomic_load_explicit(&allocations_left, memory_order_relaxed) < 0) {
-        return 0;
+    long long left = atomic_load_explicit(&allocations_left, memory_order_relaxed);
+    while (left > 0 && !atomic_compare_exchange_weak(&allocations_left, &left, left - 1)) {
     }
-    if (atomic_load(&allocations_left) == 0) {
-        return 1;
-    }
-    atomic_fetch_sub(&allocations_left, 1);
-    return 0;
+    return left == 0;
 }
 
 void saltus_fail_allocation(long long n)
@@ -80,7 +76,7 @@ struct saltus_arena_page {
 
 void *saltus_arena_alloc(saltus_arena *arena, size_t size)
 {
-    if (size > SIZE_MAX / 2) {
+    if (size > SIZE_MAX / 2 || must_fail()) {
         return NULL;
     }
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -18,7 +18,7 @@ void saltus_free(void *p);
 char *saltus_strdup(const char *s);
 
 /** Make the n-th allocation from now on (0 is the next) and all later ones fail; a negative n never
- * fails. For tests; applies to the whole process. */
+ * fails. What an arena hands out counts as well. For tests; applies to the whole process. */
 void saltus_fail_allocation(long long n);
 
 /**

@@ -14,6 +14,14 @@ const char *saltus_status_text(saltus_status status)
     return "unknown status";
 }
 
+/* Names in model files may hold anything; a message is one line. */
+static void flatten(char *text)
+{
+    for (; *text; ++text) {
+        *text = (unsigned char)*text < ' ' ? ' ' : *text;
+    }
+}
+
 saltus_status saltus_error_set(saltus_error *err, saltus_status code, const char *format, ...)
 {
     if (err && err->code == SALTUS_OK) {
@@ -23,11 +31,7 @@ saltus_status saltus_error_set(saltus_error *err, saltus_status code, const char
         va_end(args);
         err->code = code;
         err->hint[0] = '\0';
-        for (char *c = err->message; *c; ++c) { /* names in model files may hold anything */
-            if ((unsigned char)*c < ' ') {
-                *c = ' ';
-            }
-        }
+        flatten(err->message);
     }
     return code;
 }
@@ -39,5 +43,6 @@ void saltus_error_hint(saltus_error *err, const char *format, ...)
         va_start(args, format);
         (void)vsnprintf(err->hint, sizeof err->hint, format, args);
         va_end(args);
+        flatten(err->hint);
     }
 }

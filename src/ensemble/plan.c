@@ -57,7 +57,6 @@ static saltus_status add_column(saltus_plan *plan, int variable, bool concentrat
 
 static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
     const size_t n = strlen(name);
     const bool concentration = n > 2 && name[0] == '[' && name[n - 1] == ']';
     if (concentration) {
@@ -67,9 +66,9 @@ static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
     const int variable = saltus_model_find(plan->model, name);
     if (variable < 0) {
         const char *nearest = saltus_model_nearest(plan->model, name);
-        status = saltus_error_set(err, SALTUS_E_INVALID,
-                                  "--species: model '%s' has no species named '%s'",
-                                  plan->model->name, name);
+        const saltus_status status = saltus_error_set(
+            err, SALTUS_E_INVALID, "--species: model '%s' has no species named '%s'",
+            plan->model->name, name);
         if (nearest) {
             saltus_error_hint(err, "did you mean '%s'?", nearest);
         }
@@ -82,12 +81,19 @@ static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
                                 name);
     }
     const int32_t row = plan->model->network->bindings[variable].row;
+    bool twice = false;
     for (int c = 0; c < plan->columns.n_counts && !concentration; ++c) {
-        if (plan->count_species[c] == row) {
-            return saltus_error_set(err, SALTUS_E_INVALID, "--species: '%s' is named twice", name);
-        }
+        twice |= plan->count_species[c] == row;
     }
-    return add_column(plan, variable, concentration, err);
+    const int n_observables = plan->columns.n_observables;
+    saltus_status status = add_column(plan, variable, concentration, err);
+    for (int o = 0; o < n_observables && plan->columns.n_observables > n_observables; ++o) {
+        twice |= strcmp(plan->observable_names[o], plan->observable_names[n_observables]) == 0;
+    }
+    if (status == SALTUS_OK && twice) {
+        status = saltus_error_set(err, SALTUS_E_INVALID, "--species: '%s' is named twice", name);
+    }
+    return status;
 }
 
 /* Split "A,B,[C]" at commas outside of parentheses and backquotes: names of .net species hold

@@ -17,4 +17,8 @@ struct saltus_plan {
     char **observable_names;
 };
 
+/** Check what saltus_run will be asked to do, before anything is created for it. */
+SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_run_options *options,
+                                                         saltus_error *err);
+
 #endif

@@ -11,15 +11,23 @@
 
 enum { BLOCK_BYTES = 256 << 10, RING_BYTES = 96 << 20, MAX_RING = 4096, MAX_BLOCK = 1024 };
 
+/* Memory for one block. The one that was freed last is used next, while the caches still hold it.
+ */
+typedef struct buffer {
+    int64_t *trajectories, *counts;
+    double *observables;
+    bool *is_finished; /* [trajectory] */
+    struct buffer *next_free;
+} buffer;
+
 typedef struct block {
     int64_t first, n; /* trajectories, counted from the first of the run */
     int64_t n_left;   /* not finished yet */
     int64_t events;   /* of the finished ones */
+    bool is_open;     /* handed out, not delivered */
     bool is_ready;    /* prepared */
     void *prepared;
-    int64_t *trajectories, *counts;
-    double *observables;
-    bool *is_finished; /* [trajectory] */
+    buffer *memory;
 } block;
 
 typedef struct run {
@@ -31,6 +39,7 @@ typedef struct run {
     int64_t block_size, n_ring, n_blocks;
     int64_t counts_size, observables_size; /* numbers per trajectory */
     block *ring;
+    buffer *free_buffers;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -69,31 +78,68 @@ static void fail(run *r, saltus_status status, const saltus_error *error)
     (void)pthread_cond_broadcast(&r->changed);
 }
 
+static void free_buffer(buffer *m)
+{
+    if (m) {
+        saltus_free(m->trajectories);
+        saltus_free(m->is_finished);
+        saltus_free(m->counts);
+        saltus_free(m->observables);
+        saltus_free(m);
+    }
+}
+
+static saltus_status take_buffer(run *r, buffer **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t size = (size_t)r->block_size;
+    buffer *m = r->free_buffers;
+    if (m) {
+        r->free_buffers = m->next_free;
+        *out = m;
+        return SALTUS_OK;
+    }
+    m = saltus_calloc(1, sizeof *m);
+    SALTUS_NEED(m);
+    m->trajectories = saltus_calloc(size, sizeof *m->trajectories);
+    SALTUS_NEED(m->trajectories);
+    m->is_finished = saltus_calloc(size, sizeof *m->is_finished);
+    SALTUS_NEED(m->is_finished);
+    m->observables = saltus_calloc(size * (size_t)r->observables_size, sizeof(double));
+    SALTUS_NEED(m->observables);
+    m->counts = saltus_calloc(size * (size_t)r->counts_size, sizeof *m->counts);
+    SALTUS_NEED(m->counts);
+    *out = m;
+    m = NULL;
+done:
+    free_buffer(m);
+    return status;
+}
+
+static void close_block(run *r, block *b)
+{
+    b->memory->next_free = r->free_buffers;
+    r->free_buffers = b->memory;
+    b->memory = NULL;
+    b->is_open = b->is_ready = false;
+}
+
 static saltus_status open_block(run *r, int64_t index, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     block *b = &r->ring[index % r->n_ring];
-    const size_t size = (size_t)r->block_size;
-    if (!b->counts) {
-        b->trajectories = saltus_calloc(size, sizeof *b->trajectories);
-        SALTUS_NEED(b->trajectories);
-        b->is_finished = saltus_calloc(size, sizeof *b->is_finished);
-        SALTUS_NEED(b->is_finished);
-        b->observables = saltus_calloc(size * (size_t)r->observables_size, sizeof(double));
-        SALTUS_NEED(b->observables);
-        b->counts = saltus_calloc(size * (size_t)r->counts_size, sizeof *b->counts);
-        SALTUS_NEED(b->counts);
-    }
+    SALTUS_TRY(take_buffer(r, &b->memory, err));
     b->first = index * r->block_size;
     b->n = r->options->n_trajectories - b->first;
     b->n = b->n < r->block_size ? b->n : r->block_size;
     b->n_left = b->n;
     b->events = 0;
+    b->is_open = true;
     b->is_ready = false;
     b->prepared = NULL;
     for (int64_t i = 0; i < b->n; ++i) {
-        b->trajectories[i] = r->options->first_trajectory + b->first + i;
-        b->is_finished[i] = false;
+        b->memory->trajectories[i] = r->options->first_trajectory + b->first + i;
+        b->memory->is_finished[i] = false;
     }
 done:
     return status;
@@ -104,11 +150,11 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     run *r = user;
     int n = 0;
     (void)pthread_mutex_lock(&r->lock);
-    while (r->status == SALTUS_OK && r->next < r->options->n_trajectories) {
+    while (n < max && r->status == SALTUS_OK && r->next < r->options->n_trajectories) {
         const int64_t index = r->next / r->block_size;
         saltus_error err = {0};
         if (index - r->delivered >= r->n_ring) {
-            if (!wait) {
+            if (!wait || n > 0) {
                 break;
             }
             (void)pthread_cond_wait(&r->changed, &r->lock);
@@ -121,12 +167,12 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
         block *b = &r->ring[index % r->n_ring];
         while (n < max && r->next < b->first + b->n) {
             const int64_t i = r->next++ - b->first;
-            jobs[n++] = (saltus_job){.trajectory = b->trajectories[i],
-                                     .counts = b->counts + i * r->counts_size,
-                                     .observables = b->observables + i * r->observables_size,
-                                     .block = b};
+            jobs[n++] =
+                (saltus_job){.trajectory = b->memory->trajectories[i],
+                             .counts = b->memory->counts + i * r->counts_size,
+                             .observables = b->memory->observables + i * r->observables_size,
+                             .block = b};
         }
-        break;
     }
     (void)pthread_mutex_unlock(&r->lock);
     return n;
@@ -134,13 +180,13 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
 
 static saltus_block view_of(const run *r, const block *b)
 {
-    return (saltus_block){.trajectories = b->trajectories,
+    return (saltus_block){.trajectories = b->memory->trajectories,
                           .n_trajectories = b->n,
                           .n_points = r->options->n_times,
                           .n_counts = r->plan->columns.n_counts,
                           .n_observables = r->plan->columns.n_observables,
-                          .counts = b->counts,
-                          .observables = b->observables};
+                          .counts = b->memory->counts,
+                          .observables = b->memory->observables};
 }
 
 static saltus_status prepare(run *r, block *b, saltus_error *err)
@@ -162,7 +208,7 @@ static void deliver_ready(run *r)
 {
     while (!r->is_delivering && !r->sink_failed) {
         block *b = &r->ring[r->delivered % r->n_ring];
-        if (!b->is_ready || b->first != r->delivered * r->block_size) {
+        if (!b->is_ready) {
             break;
         }
         saltus_error err = {0};
@@ -176,9 +222,9 @@ static void deliver_ready(run *r)
             fail(r, status, &err);
             break;
         }
-        b->is_ready = false;
         r->report.trajectories += b->n;
         r->report.events += b->events;
+        close_block(r, b);
         ++r->delivered;
         (void)pthread_cond_broadcast(&r->changed);
     }
@@ -189,7 +235,7 @@ static saltus_status finish_job(void *user, const saltus_job *job, saltus_error 
     run *r = user;
     block *b = job->block;
     (void)pthread_mutex_lock(&r->lock);
-    b->is_finished[job->trajectory - b->trajectories[0]] = true;
+    b->memory->is_finished[job->trajectory - b->memory->trajectories[0]] = true;
     b->events += job->events;
     const bool is_full = --b->n_left == 0;
     saltus_status status = r->status;
@@ -234,7 +280,7 @@ static void tell_progress(run *r)
                          .seconds = seconds_since(&r->start)};
     for (int64_t i = 0; i < r->n_ring; ++i) { /* finished but not delivered yet */
         const block *b = &r->ring[i];
-        if (b->counts && b->first >= r->delivered * r->block_size && b->first < r->next) {
+        if (b->is_open) {
             p.trajectories += b->n - b->n_left;
             p.events += b->events;
         }
@@ -269,6 +315,26 @@ static void watch(run *r)
     (void)pthread_mutex_unlock(&r->lock);
 }
 
+/* Move the finished trajectories of a block together; returns their number. */
+static int64_t keep_finished(const run *r, block *b)
+{
+    buffer *m = b->memory;
+    int64_t n = 0;
+    for (int64_t i = 0; b->is_open && i < b->n; ++i) {
+        if (m->is_finished[i]) {
+            m->trajectories[n] = m->trajectories[i];
+            memmove(m->counts + n * r->counts_size, m->counts + i * r->counts_size,
+                    (size_t)r->counts_size * sizeof *m->counts);
+            memmove(m->observables + n * r->observables_size,
+                    m->observables + i * r->observables_size,
+                    (size_t)r->observables_size * sizeof *m->observables);
+            ++n;
+        }
+    }
+    b->n = n;
+    return n;
+}
+
 /* After a run that ended early: the finished trajectories of blocks that are not full move
  * together and are delivered too. The workers are gone. */
 static void deliver_rest(run *r)
@@ -284,19 +350,7 @@ static void deliver_rest(run *r)
             }
             continue;
         }
-        int64_t n = 0;
-        for (int64_t i = 0; i < b->n; ++i) {
-            if (b->is_finished[i]) {
-                b->trajectories[n] = b->trajectories[i];
-                memmove(b->counts + n * r->counts_size, b->counts + i * r->counts_size,
-                        (size_t)r->counts_size * sizeof *b->counts);
-                memmove(b->observables + n * r->observables_size,
-                        b->observables + i * r->observables_size,
-                        (size_t)r->observables_size * sizeof *b->observables);
-                ++n;
-            }
-        }
-        b->n = n;
+        const int64_t n = keep_finished(r, b);
         if (n == 0) {
             continue;
         }
@@ -326,7 +380,7 @@ static void warn_of_rounding(const run *r)
     }
 }
 
-static saltus_status check_options(const saltus_run_options *o, saltus_error *err)
+saltus_status saltus_run_options_check(const saltus_run_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     if (o->n_trajectories < 1) {
@@ -437,7 +491,7 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
-    SALTUS_TRY(check_options(options, err));
+    SALTUS_TRY(saltus_run_options_check(options, err));
     SALTUS_TRY(set_up(&r, err));
     SALTUS_TRY(run_workers(&r, err));
     if (r.status != SALTUS_OK) {
@@ -454,10 +508,12 @@ done:
         *report = r.report;
     }
     for (int64_t i = 0; r.ring && i < r.n_ring; ++i) {
-        saltus_free(r.ring[i].trajectories);
-        saltus_free(r.ring[i].is_finished);
-        saltus_free(r.ring[i].counts);
-        saltus_free(r.ring[i].observables);
+        free_buffer(r.ring[i].memory);
+    }
+    while (r.free_buffers) {
+        buffer *m = r.free_buffers;
+        r.free_buffers = m->next_free;
+        free_buffer(m);
     }
     saltus_free(r.ring);
     saltus_free(r.task.rounded);

@@ -51,7 +51,8 @@ SALTUS_FN int saltus_path_run_clocks(saltus_path *p)
     return changed;
 }
 
-/* Rows from the counts: rules first, because a clock may read them, and again if a flag changed. */
+/* Rows from the counts: rules first, because a clock may read them, and again while a flag changes,
+ * which may be what the rule of another clock reads. */
 SALTUS_FN void saltus_path_refresh(saltus_path *p)
 {
     const saltus_tables *n = p->n;
@@ -60,7 +61,7 @@ SALTUS_FN void saltus_path_refresh(saltus_path *p)
     }
     p->v[n->row_time] = p->t;
     saltus_path_run_rules(p);
-    if (saltus_path_run_clocks(p)) {
+    for (int f = 0; f < n->n_flags && saltus_path_run_clocks(p); ++f) {
         saltus_path_run_rules(p);
     }
 }

@@ -292,28 +292,32 @@ done:
 
 /* ---- values that must be known ---- */
 
+typedef struct unknown {
+    const saltus_freezer *f;
+    int variable;
+} unknown;
+
+/* Without a value, and no event will give it one. */
 static bool is_unknown(const saltus_expr *node, void *user)
 {
-    const saltus_model *m = user;
-    return node->op == SALTUS_OP_VARIABLE && !m->variables[node->variable].rule &&
-           !m->variables[node->variable].initial;
+    unknown *u = user;
+    if (node->op == SALTUS_OP_VARIABLE) {
+        const saltus_variable *v = &u->f->model->variables[node->variable];
+        u->variable = node->variable;
+        return !v->rule && !v->initial && !u->f->is_assigned[node->variable];
+    }
+    return false;
 }
 
 static saltus_status require(const saltus_freezer *f, const saltus_expr *e, const char *kind,
                              const char *id, int line, saltus_error *err)
 {
     char place[160];
-    saltus_model *m = f->model;
-    if (e && saltus_expr_any(e, is_unknown, m)) {
-        for (size_t i = 0; i < m->n_variables; ++i) {
-            const saltus_variable *v = &m->variables[i];
-            const saltus_expr node = {.op = SALTUS_OP_VARIABLE, .variable = (int)i};
-            if (is_unknown(&node, m) && !f->is_assigned[i]) {
-                return saltus_error_set(
-                    err, SALTUS_E_MODEL, "%s%s '%s' needs %s '%s', which has no value",
-                    saltus_place(m, line, place), kind, id, kind_text(v), v->id);
-            }
-        }
+    unknown u = {f, -1};
+    if (e && saltus_expr_any(e, is_unknown, &u)) {
+        const saltus_variable *v = &f->model->variables[u.variable];
+        return saltus_error_set(err, SALTUS_E_MODEL, "%s%s '%s' needs %s '%s', which has no value",
+                                saltus_place(f->model, line, place), kind, id, kind_text(v), v->id);
     }
     return SALTUS_OK;
 }
@@ -358,8 +362,9 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     f->rules = saltus_calloc(n, sizeof *f->rules);
     f->has_time = saltus_calloc(n, sizeof *f->has_time);
     f->rule_order = saltus_calloc(n, sizeof *f->rule_order);
+    f->seen = saltus_calloc(n, sizeof *f->seen);
     SALTUS_NEED(f->values && f->reacts && f->is_assigned && f->rules && f->has_time &&
-                f->rule_order);
+                f->rule_order && f->seen);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
     net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
@@ -463,6 +468,7 @@ static void free_freezer(saltus_freezer *f)
     saltus_free(f->rules);
     saltus_free(f->has_time);
     saltus_free(f->rule_order);
+    saltus_free(f->seen);
     saltus_free(f->clocks);
     saltus_free(f->clock_when);
     saltus_free(f->steps);

@@ -36,6 +36,8 @@ typedef struct saltus_freezer {
     bool *has_time;            /**< [variable] its rule reads the time other than through flags */
     int *rule_order;           /**< variables with rules, in an order of evaluation */
     int n_rule_order;
+    int64_t *seen; /**< [variable] number of the visit that has looked into its rule */
+    int64_t n_visits;
 
     saltus_clock *clocks;
     const saltus_expr **clock_when; /**< [flag] */
@@ -91,6 +93,6 @@ void saltus_place_rows(saltus_freezer *f);
 /** Reactions, laws, dependencies, the tree. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err);
 /** Whether a count, directly or through rules, enters e. */
-bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
+bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e);
 
 #endif

@@ -283,6 +283,27 @@ done:
     return status;
 }
 
+/* A propensity of very many factors is a slip, and its number of ways soon leaves the range of a
+ * double. */
+static saltus_status check_order(const saltus_freezer *f, const saltus_reaction *r,
+                                 saltus_error *err)
+{
+    enum { MOST = 100 };
+    char place[160];
+    int64_t order = 0;
+    for (int i = 0; i < r->n_reactants && order <= MOST; ++i) {
+        order += r->reactants[i].n < MOST ? r->reactants[i].n : MOST + 1;
+    }
+    if (order > MOST) {
+        saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                         "%sreaction '%s': mass action with more than %d reactant molecules",
+                         saltus_place(f->model, r->line, place), r->id, (int)MOST);
+        saltus_error_hint(err, "give the propensity as a law");
+        return SALTUS_E_UNSUPPORTED;
+    }
+    return SALTUS_OK;
+}
+
 static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -293,6 +314,7 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
                    saltus_place(f->model, r->line, place), r->id);
     SALTUS_TRY(saltus_free_of_time(f, r->law, true, what, &law, err));
     if (r->mass_action) {
+        SALTUS_TRY(check_order(f, r, err));
         law = mass_action(f, r, law);
         SALTUS_NEED(law);
     }

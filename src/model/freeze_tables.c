@@ -212,7 +212,7 @@ done:
 }
 
 typedef struct visit_counts {
-    const saltus_freezer *f;
+    saltus_freezer *f;
     void (*found)(void *user, int species);
     void *user;
 } visit_counts;
@@ -224,11 +224,20 @@ static bool visit_node(const saltus_expr *node, void *user)
         const saltus_binding *b = &v->f->net->bindings[node->variable];
         if (b->role == SALTUS_ROLE_COUNT) {
             v->found(v->user, b->row);
-        } else if (b->role == SALTUS_ROLE_RULE) {
+        } else if (b->role == SALTUS_ROLE_RULE && v->f->seen[node->variable] != v->f->n_visits) {
+            v->f->seen[node->variable] = v->f->n_visits;
             (void)saltus_expr_any(v->f->rules[node->variable], visit_node, user);
         }
     }
     return false;
+}
+
+/* Call v->found for every count that e reads, for some more than once. Rules may share parts, so
+ * each is looked into once. */
+static void visit_counts_of(visit_counts *v, const saltus_expr *e)
+{
+    ++v->f->n_visits;
+    (void)saltus_expr_any(e, visit_node, v);
 }
 
 static void note_any(void *user, int species)
@@ -237,11 +246,11 @@ static void note_any(void *user, int species)
     *(bool *)user = true;
 }
 
-bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e)
+bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e)
 {
     bool any = false;
     visit_counts v = {f, note_any, &any};
-    (void)saltus_expr_any(e, visit_node, &v);
+    visit_counts_of(&v, e);
     return any;
 }
 
@@ -410,13 +419,13 @@ static saltus_status fill_dependencies(saltus_freezer *f, saltus_error *err)
             note_reader(&laws, t->factor_species[k]);
         }
         if (!f->steps[r].is_product) {
-            (void)saltus_expr_any(f->steps[r].law, visit_node, &visit);
+            visit_counts_of(&visit, f->steps[r].law);
         }
     }
     visit.user = &rules;
     for (int i = 0; i < t->n_rules; ++i) {
         rules.reader = i;
-        (void)saltus_expr_any(f->rules[f->net->rule_variables[i]], visit_node, &visit);
+        visit_counts_of(&visit, f->rules[f->net->rule_variables[i]]);
     }
     SALTUS_TRY(sort_readers(&laws, t->n_species, err));
     SALTUS_TRY(sort_readers(&rules, t->n_species, err));

@@ -37,7 +37,8 @@ static bool is_comparison(const saltus_expr *e)
 }
 
 /* Solve `left op right` for the time, where left alone reads it: undo left's operations on right
- * until left is the time itself. Returns false when that cannot be done. */
+ * until left is the time itself. Returns false when that cannot be done; *right is NULL when memory
+ * ran out. */
 static bool isolate_time(saltus_freezer *f, const saltus_expr *left, saltus_op *op,
                          const saltus_expr **right)
 {
@@ -82,34 +83,37 @@ static bool isolate_time(saltus_freezer *f, const saltus_expr *left, saltus_op *
         }
         left = inner;
     }
-    return *right != NULL;
+    return true;
 }
 
-/* A comparison as a flag, or NULL when it cannot be one. */
-static const saltus_expr *make_flag(saltus_freezer *f, const saltus_expr *e)
+/* A comparison as a flag; *out is NULL when it cannot be one. */
+static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
+                               saltus_error *err)
 {
+    saltus_status status = SALTUS_OK;
     const bool first = saltus_reads_time(f, e->args[0]);
     saltus_op op = first ? e->op : mirrored(e->op);
     const saltus_expr *right = e->args[first];
+    *out = NULL;
     if (saltus_reads_time(f, right) || !isolate_time(f, e->args[!first], &op, &right)) {
-        return NULL;
+        return SALTUS_OK;
     }
+    SALTUS_NEED(right);
     saltus_clock *clocks =
         saltus_grow(f->clocks, f->n_clocks, &f->clocks_capacity, sizeof *f->clocks);
-    if (!clocks) {
-        return NULL;
-    }
+    SALTUS_NEED(clocks);
     f->clocks = clocks;
     const saltus_expr **when =
         saltus_grow(f->clock_when, f->n_clocks, &f->clock_when_capacity, sizeof *f->clock_when);
-    if (!when) {
-        return NULL;
-    }
+    SALTUS_NEED(when);
     f->clock_when = when;
     f->clock_when[f->n_clocks] = right;
     f->clocks[f->n_clocks] = (saltus_clock){.after = op == SALTUS_OP_GE || op == SALTUS_OP_GT,
                                             .strict = op == SALTUS_OP_GT || op == SALTUS_OP_LE};
-    return saltus_expr_variable(&f->model->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
+    *out = saltus_expr_variable(&f->model->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
+    SALTUS_NEED(*out);
+done:
+    return status;
 }
 
 saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool must,
@@ -122,7 +126,7 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
         return SALTUS_OK;
     }
     if (is_comparison(e)) {
-        *out = make_flag(f, e);
+        SALTUS_TRY(make_flag(f, e, out, err));
         if (*out) {
             return SALTUS_OK;
         }

@@ -68,7 +68,9 @@ void saltus_model_warn(saltus_model *model, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-
+    for (char *c = text; *c; ++c) { /* names in model files may hold anything */
+        *c = (unsigned char)*c < ' ' ? ' ' : *c;
+    }
     char **grown = saltus_grow(model->warnings, model->n_warnings, &model->warnings_capacity,
                                sizeof *model->warnings);
     if (grown) {

@@ -104,11 +104,11 @@ static herr_t write_outside(hid_t group, const char *name, const saltus_histogra
     return rc;
 }
 
-static herr_t write_histogram(hid_t parent, const char *name, const saltus_histogram *h, int column,
-                              double *edges, uint64_t *counts)
+static herr_t write_histogram(hid_t parent, const char *name, const char *escaped,
+                              const saltus_histogram *h, int column, double *edges,
+                              uint64_t *counts)
 {
-    char *escaped = saltus_h5_escape(name);
-    hid_t group = escaped ? H5Gcreate2(parent, escaped, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) : -1;
+    hid_t group = H5Gcreate2(parent, escaped, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     herr_t rc = group < 0 ? -1 : saltus_h5_set_text(group, "name", name);
     if (rc >= 0) {
         const int64_t bins = saltus_histogram_column(h, column, edges, counts);
@@ -124,7 +124,6 @@ static herr_t write_histogram(hid_t parent, const char *name, const saltus_histo
         rc |= write_outside(group, "above", h, h->above, column, counts);
     }
     saltus_h5_close_group(&group);
-    saltus_free(escaped);
     return rc;
 }
 
@@ -134,18 +133,23 @@ static saltus_status write_histograms(saltus_hdf5_sink *sink, saltus_error *err)
     const saltus_histogram *h = &sink->histogram;
     double *edges = saltus_calloc((size_t)h->n_bins + 1, sizeof *edges);
     uint64_t *counts = saltus_calloc((size_t)h->n_points, (size_t)h->n_bins * sizeof *counts);
+    char *escaped = NULL;
     hid_t parent = H5Gcreate2(sink->file, "histogram", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 
     SALTUS_NEED(edges);
     SALTUS_NEED(counts);
     for (int c = 0; c < h->n_columns; ++c) {
-        if (parent < 0 ||
-            write_histogram(parent, sink->layout.count_names[c], h, c, edges, counts) < 0) {
+        const char *name = sink->layout.count_names[c];
+        saltus_free(escaped);
+        escaped = saltus_h5_escape(name);
+        SALTUS_NEED(escaped);
+        if (parent < 0 || write_histogram(parent, name, escaped, h, c, edges, counts) < 0) {
             SALTUS_TRY(saltus_h5_fail(sink, 0, err));
         }
     }
 done:
     saltus_h5_close_group(&parent);
+    saltus_free(escaped);
     saltus_free(edges);
     saltus_free(counts);
     return status;

@@ -110,6 +110,17 @@ static saltus_status rerun_lane(crew *c, int l, saltus_error *err)
     return status == SALTUS_OK ? finish_lane(c, l, err) : status;
 }
 
+/* Whether lane l holds its counts exactly; an event may have set any number. */
+static bool is_exact(const crew *c, int l)
+{
+    const saltus_path *p = &c->walkers[l]->path;
+    int64_t most = 0;
+    for (int s = 0; s < c->task->tables->n_species; ++s) {
+        most = p->x[s] > most ? p->x[s] : most;
+    }
+    return (double)most <= largest_count;
+}
+
 static saltus_status start_lane(crew *c, int l, saltus_error *err)
 {
     saltus_walker *w = c->walkers[l];
@@ -122,7 +133,7 @@ static saltus_status start_lane(crew *c, int l, saltus_error *err)
     c->busy |= (uint64_t)1 << l;
     c->alive[l] = -1;
     path_to_lane(c, l);
-    return SALTUS_OK;
+    return is_exact(c, l) ? SALTUS_OK : rerun_lane(c, l, err);
 }
 
 /* Give vacant lanes the next jobs. */
@@ -178,7 +189,7 @@ static saltus_status stop_lane(crew *c, int l, uint64_t event, saltus_error *err
             ++c->void_events[l];
             path_to_lane(c, l);
             c->lanes.t_next[l] = __builtin_inf();
-            return SALTUS_OK;
+            return is_exact(c, l) ? SALTUS_OK : rerun_lane(c, l, err);
         }
         if (sample > t_next) {
             c->lanes.stop[l] = next_stop(c, p);

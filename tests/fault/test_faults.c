@@ -1,0 +1,355 @@
+/* Memory that runs out anywhere: the n-th allocation and all later ones fail, for n = 0, 1, 2, …
+ * until the work succeeds. Every time the status says so, nothing leaks (ASan) and what had been
+ * made before is usable. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/moments.h"
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_ALLOCATIONS = 200000 };
+
+/* What a path through the library does; its status is the first failure. */
+typedef saltus_status path(saltus_error *err);
+
+static bool is_failing; /* the allocator is about to fail or has done so */
+
+static void allocate_again(void)
+{
+    saltus_fail_allocation(-1);
+    is_failing = false;
+}
+
+/* Runs `work` until it succeeds; returns how many allocations it makes, at least. */
+static int fail_everywhere(path *work)
+{
+    for (int n = 0; n < MOST_ALLOCATIONS; ++n) {
+        saltus_error err = {0};
+        is_failing = true;
+        saltus_fail_allocation(n);
+        const saltus_status status = work(&err);
+        allocate_again();
+        if (status == SALTUS_OK) {
+            return n;
+        }
+        if (status != SALTUS_E_NO_MEMORY || err.code != SALTUS_E_NO_MEMORY || !err.message[0]) {
+            fail_msg("allocation %d: status %d, recorded %d: %s", n, (int)status, (int)err.code,
+                     err.message);
+        }
+    }
+    fail_msg("no end after %d allocations", MOST_ALLOCATIONS);
+    return 0;
+}
+
+#define TRY(call)                  \
+    do {                           \
+        status = (call);           \
+        if (status != SALTUS_OK) { \
+            goto done;             \
+        }                          \
+    } while (0)
+
+/* Everything that freezing knows: rules that share parts, clocks, events, a law that is split,
+ * powers that warn, fractions that are rounded, constants, a conservation that nothing changes. */
+static const char text[] =
+    "model: all of it\n"
+    "species:\n"
+    "  A: 100\n"
+    "  B: 20.5\n"
+    "  C: {initial: 3, compartment: cell}\n"
+    "  D: {initial: 1, boundary: true}\n"
+    "compartments: {cell: 2.5}\n"
+    "parameters: {k: 0.1, twice: 2*k, seen: 0, wave: 0}\n"
+    "rules:\n"
+    "  total: A + B + C\n"
+    "  share: A/(total + 1)\n"
+    "  dose: \"piecewise(2, time > 1, 1)\"\n"
+    "  clock: time\n"
+    "reactions:\n"
+    "  decay: A -> B @ k\n"
+    "  pair: 2 A -> C @ 0.001*A^2\n"
+    "  both: A <-> C @ 0.2*A - 0.1*C\n"
+    "  made: 0 -> A @ dose*3\n"
+    "  bound: D + B -> D @ k/10\n"
+    "  hill: B -> A @ twice*B/(1 + share)\n"
+    "events:\n"
+    "  first: {at: 0.5, set: {A: A + 7, seen: seen + 1}}\n"
+    "  second: {when: 2*time - 1 >= 2, delay: 0.25, priority: A, set: {C: C/2}}\n"
+    "  third: {at: 0.5, priority: 3, persistent: false, set: {wave: wave + 1}}\n";
+
+static saltus_status read_and_freeze(saltus_model **model, saltus_error *err)
+{
+    saltus_status status = saltus_model_parse_yaml(text, strlen(text), "all.yaml", model, err);
+    if (status == SALTUS_OK) {
+        status = saltus_model_set(*model, "k", 0.2, err);
+    }
+    return status == SALTUS_OK ? saltus_model_freeze(*model, SALTUS_LAW_LITERAL, err) : status;
+}
+
+static saltus_status build_by_calls(saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    char name[20];
+    TRY(saltus_model_create("calls", &m, err));
+    TRY(saltus_model_add_parameter(m, "k", 1.5, err));
+    for (int i = 0; i < 40; ++i) { /* enough to grow every array and map */
+        (void)snprintf(name, sizeof name, "S%d", i);
+        TRY(saltus_model_add_species(m, name, i, err));
+    }
+    for (int i = 0; i < 40; ++i) {
+        char equation[60];
+        (void)snprintf(name, sizeof name, "R%d", i);
+        (void)snprintf(equation, sizeof equation, "S%d + 2 S%d -> S%d", i, (i + 1) % 40,
+                       (i + 2) % 40);
+        TRY(saltus_model_add_reaction(m, name, equation, i % 2 ? "k" : "k*S1*S2/(1 + S3)", err));
+    }
+    TRY(saltus_model_set(m, "S3", 5, err));
+    TRY(saltus_model_freeze(m, SALTUS_LAW_COMBINATORIAL, err));
+done:
+    saltus_model_destroy(m);
+    return status;
+}
+
+static saltus_status build_from_yaml(saltus_error *err)
+{
+    saltus_model *m = NULL;
+    const saltus_status status = read_and_freeze(&m, err);
+    saltus_model_destroy(m);
+    return status;
+}
+
+static saltus_status build_from_net(saltus_error *err)
+{
+    static const char net[] = "begin parameters\n 1 k 0.5\n 2 m 2*k\nend parameters\n"
+                              "begin functions\n 1 f() k*Total\nend functions\n"
+                              "begin species\n 1 A(b) 100\n 2 B(a) 50+m\n 3 A(b!1).B(a!1) 0\n"
+                              "end species\n"
+                              "begin reactions\n 1 1,2 3 k #R1\n 2 3 1,2 f() #R2\n"
+                              "end reactions\n"
+                              "begin groups\n 1 Total 1,2,2*3\nend groups\n";
+    saltus_model *m = NULL;
+    saltus_status status = saltus_model_parse_net(net, strlen(net), "two.net", &m, err);
+    if (status == SALTUS_OK) {
+        status = saltus_model_freeze(m, SALTUS_LAW_LITERAL, err);
+    }
+    saltus_model_destroy(m);
+    return status;
+}
+
+static saltus_status build_from_sbml(saltus_error *err)
+{
+    static const char sbml[] =
+        "<?xml version='1.0' encoding='UTF-8'?>\n"
+        "<sbml xmlns='http://www.sbml.org/sbml/level3/version1/core' level='3' version='1'>\n"
+        "<model id='m'><listOfCompartments><compartment id='c' size='2' constant='true'"
+        " spatialDimensions='3'/></listOfCompartments><listOfSpecies>"
+        "<species id='X' compartment='c' initialAmount='10' hasOnlySubstanceUnits='true'"
+        " boundaryCondition='false' constant='false'/>"
+        "<species id='Y' compartment='c' initialConcentration='5' hasOnlySubstanceUnits='false'"
+        " boundaryCondition='false' constant='false'/></listOfSpecies>"
+        "<listOfParameters><parameter id='k' value='0.5' constant='true'/>"
+        "<parameter id='r' constant='false'/></listOfParameters>"
+        "<listOfRules><assignmentRule variable='r'><math"
+        " xmlns='http://www.w3.org/1998/Math/MathML'><apply><times/><ci>k</ci><ci>Y</ci></apply>"
+        "</math></assignmentRule></listOfRules>"
+        "<listOfReactions><reaction id='R' reversible='false' fast='false'><listOfReactants>"
+        "<speciesReference species='X' stoichiometry='1' constant='true'/></listOfReactants>"
+        "<kineticLaw><math xmlns='http://www.w3.org/1998/Math/MathML'><apply><times/><ci>k</ci>"
+        "<ci>X</ci><ci>r</ci></apply></math></kineticLaw></reaction></listOfReactions>"
+        "<listOfEvents><event id='E' useValuesFromTriggerTime='true'><trigger initialValue='true'"
+        " persistent='true'><math xmlns='http://www.w3.org/1998/Math/MathML'><apply><lt/>"
+        "<ci>X</ci><cn>3</cn></apply></math></trigger><listOfEventAssignments>"
+        "<eventAssignment variable='X'><math xmlns='http://www.w3.org/1998/Math/MathML'>"
+        "<cn>9</cn></math></eventAssignment></listOfEventAssignments></event></listOfEvents>"
+        "</model></sbml>\n";
+    saltus_model *m = NULL;
+    saltus_status status = saltus_model_parse_sbml(sbml, strlen(sbml), "m.xml", &m, err);
+    if (status == SALTUS_E_UNAVAILABLE) { /* not built */
+        return SALTUS_OK;
+    }
+    if (status == SALTUS_OK) {
+        status = saltus_model_freeze(m, SALTUS_LAW_LITERAL, err);
+    }
+    saltus_model_destroy(m);
+    return status;
+}
+
+static void models_from_anywhere(void **state)
+{
+    (void)state;
+    assert_true(fail_everywhere(build_by_calls) > 100);
+    assert_true(fail_everywhere(build_from_yaml) > 100);
+    assert_true(fail_everywhere(build_from_net) > 20);
+    (void)fail_everywhere(build_from_sbml);
+}
+
+/* ---- runs ---- */
+
+static const saltus_model *frozen;
+static const char *layout;
+static uint64_t hash; /* of the run that succeeded */
+
+static saltus_status plan_and_run(saltus_error *err)
+{
+    static const double times[] = {0.0, 0.5, 1.0, 3.0};
+    saltus_status status = SALTUS_OK;
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    moments m = {0};
+    const saltus_sink sink = moments_sink(&m);
+    saltus_plan_options options = saltus_plan_options_default();
+    saltus_run_options run = saltus_run_options_default();
+    options.layout = layout;
+    options.n_threads = 1;
+    options.columns = "A,C,[C],share,k";
+    run.n_trajectories = 70;
+    run.times = times;
+    run.n_times = 4;
+    TRY(saltus_backend_open("cpu", &backend, err));
+    TRY(saltus_plan_create(frozen, backend, &options, &plan, err));
+    TRY(saltus_run(plan, &run, &sink, NULL, err));
+    hash = m.hash;
+done:
+    moments_free(&m);
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    return status;
+}
+
+static void runs(void **state)
+{
+    static const char *const layouts[] = {"lanes", "scalar"};
+    saltus_model *model = NULL;
+    saltus_error err = {0};
+    uint64_t hashes[2];
+    (void)state;
+    assert_int_equal(read_and_freeze(&model, &err), SALTUS_OK);
+    frozen = model;
+    for (int l = 0; l < 2; ++l) {
+        layout = layouts[l];
+        assert_true(fail_everywhere(plan_and_run) > 10);
+        hashes[l] = hash;
+    }
+    assert_true(hashes[0] == hashes[1]);
+    saltus_model_destroy(model);
+}
+
+/* ---- result files ---- */
+
+static const char *const file = "faults.h5";
+static saltus_record record;
+
+static saltus_status run_into_file(saltus_error *err)
+{
+    static const double times[] = {0.0, 1.0};
+    saltus_status status = SALTUS_OK;
+    saltus_error close_err = {0};
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    saltus_hdf5_sink *sink = NULL;
+    saltus_hdf5_options how = saltus_hdf5_options_default();
+    saltus_plan_options options = saltus_plan_options_default();
+    saltus_run_options run = saltus_run_options_default();
+    saltus_run_report report = {0};
+    how.record = record;
+    options.layout = "scalar";
+    options.n_threads = 1;
+    run.n_trajectories = 6;
+    run.times = times;
+    run.n_times = 2;
+    (void)unlink(file);
+    TRY(saltus_backend_open("cpu", &backend, err));
+    TRY(saltus_plan_create(frozen, backend, &options, &plan, err));
+    TRY(saltus_hdf5_sink_open(file, plan, &run, &how, &sink, err));
+    status = saltus_run(plan, &run, saltus_hdf5_sink_get(sink), &report, err);
+    const saltus_status closed = saltus_hdf5_sink_close(sink, &report, &close_err);
+    if (status == SALTUS_OK && closed != SALTUS_OK) {
+        status = closed;
+        *err = close_err;
+    }
+done:
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    if (is_failing && status != SALTUS_OK && access(file, F_OK) == 0) {
+        saltus_error read_err = {0};
+        saltus_results *results = NULL;
+        allocate_again();
+        if (saltus_results_open(file, &results, &read_err) != SALTUS_OK) {
+            fail_msg("the file is not readable: %s", read_err.message);
+        }
+        saltus_results_close(results);
+    }
+    return status;
+}
+
+static saltus_status read_file(saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_results *results = NULL;
+    FILE *out = fopen("/dev/null", "w");
+    assert_non_null(out);
+    TRY(saltus_results_open(file, &results, err));
+    TRY(saltus_results_print_stats(results, out, err));
+    TRY(saltus_results_print_summary(results, out, err));
+    TRY(saltus_results_print_csv(results, out, err));
+done:
+    saltus_results_close(results);
+    (void)fclose(out);
+    return status;
+}
+
+static saltus_status write_texts(saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    FILE *out = fopen("/dev/null", "w");
+    assert_non_null(out);
+    TRY(saltus_model_write_yaml(frozen, out, err));
+    TRY(saltus_model_print_info(frozen, out, err));
+done:
+    (void)fclose(out);
+    return status;
+}
+
+static void result_files(void **state)
+{
+    static const saltus_record records[] = {SALTUS_RECORD_FINAL, SALTUS_RECORD_HISTOGRAM,
+                                            SALTUS_RECORD_STATS, SALTUS_RECORD_ALL};
+    saltus_model *model = NULL;
+    saltus_error err = {0};
+    (void)state;
+    assert_int_equal(read_and_freeze(&model, &err), SALTUS_OK);
+    frozen = model;
+    (void)fail_everywhere(write_texts);
+    record = SALTUS_RECORD_ALL;
+    const saltus_status status = run_into_file(&err);
+    if (status == SALTUS_E_UNAVAILABLE) {
+        saltus_model_destroy(model);
+        skip();
+    }
+    assert_int_equal(status, SALTUS_OK);
+    for (int r = 0; r < 4; ++r) {
+        record = records[r];
+        assert_true(fail_everywhere(run_into_file) > 10);
+    }
+    assert_true(fail_everywhere(read_file) > 3);
+    (void)unlink(file);
+    saltus_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_from_anywhere),
+        cmocka_unit_test(runs),
+        cmocka_unit_test(result_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
