@@ -1,0 +1,165 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static char home[4096], directory[4200];
+static outcome last;
+
+int enter_directory(void **state)
+{
+    (void)state;
+    if (!home[0] && !getcwd(home, sizeof home)) {
+        return -1;
+    }
+    (void)snprintf(directory, sizeof directory, "%s/command-XXXXXX", home);
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+int leave_directory(void **state)
+{
+    char line[4300];
+    (void)state;
+    free(last.out);
+    free(last.err);
+    last = (outcome){0};
+    (void)snprintf(line, sizeof line, "rm -rf '%s'", directory);
+    return chdir(home) == 0 && system(line) == 0 ? 0 : -1;
+}
+
+char *read_file(const char *name)
+{
+    FILE *f = fopen(name, "rb");
+    size_t n = 0, capacity = 4096;
+    char *text = malloc(capacity);
+    if (!f) {
+        free(text);
+        return NULL;
+    }
+    for (size_t got; (got = fread(text + n, 1, capacity - n - 1, f)) > 0;) {
+        n += got;
+        if (capacity - n < 2) {
+            text = realloc(text, capacity *= 2);
+        }
+    }
+    text[n] = '\0';
+    (void)fclose(f);
+    return text;
+}
+
+void write_file(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+    assert_int_equal(fclose(f), 0);
+}
+
+bool file_exists(const char *name)
+{
+    struct stat s;
+    return lstat(name, &s) == 0;
+}
+
+double seconds_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static pid_t start(const char *format, va_list args)
+{
+    char line[2000];
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, line, NULL};
+    posix_spawn_file_actions_t files;
+    pid_t child = 0;
+    strcpy(line, "exec \"$SALTUS_COMMAND\" ");
+    (void)vsnprintf(line + strlen(line), sizeof line - strlen(line), format, args);
+    if (strchr(line, '|')) { /* a pipe has a shell around it */
+        memmove(line, line + 5, strlen(line + 5) + 1);
+    }
+    (void)posix_spawn_file_actions_init(&files);
+    (void)posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&files, 1, ".out", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    (void)posix_spawn_file_actions_addopen(&files, 2, ".err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(posix_spawn(&child, "/bin/sh", &files, NULL, argv, environ), 0);
+    (void)posix_spawn_file_actions_destroy(&files);
+    return child;
+}
+
+pid_t start_saltus(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const pid_t child = start(format, args);
+    va_end(args);
+    return child;
+}
+
+outcome finish_saltus(pid_t child)
+{
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    free(last.out);
+    free(last.err);
+    last.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    last.out = read_file(".out");
+    last.err = read_file(".err");
+    assert_non_null(last.out);
+    assert_non_null(last.err);
+    return last;
+}
+
+outcome saltus(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const pid_t child = start(format, args);
+    va_end(args);
+    return finish_saltus(child);
+}
+
+void assert_one_message(const outcome *o, const char *part)
+{
+    const char *end = strchr(o->err, '\n');
+    const bool is_one = end && (end[1] == '\0' || (strncmp(end + 1, "  hint: ", 8) == 0 &&
+                                                   strchr(end + 1, '\n')[1] == '\0'));
+    if (strncmp(o->err, "saltus: ", 8) != 0 || !is_one) {
+        fail_msg("not one message: %s", o->err);
+    }
+    if (!strstr(o->err, part)) {
+        fail_msg("the message lacks '%s': %s", part, o->err);
+    }
+}
+
+void assert_refused(const outcome *o, int code, const char *part)
+{
+    if (o->code != code) {
+        fail_msg("exit code %d instead of %d: %s", o->code, code, o->err);
+    }
+    assert_string_equal(o->out, "");
+    assert_one_message(o, part);
+}
+
+void assert_done(const outcome *o)
+{
+    if (o->code != 0 || o->err[0]) {
+        fail_msg("exit code %d: %s", o->code, o->err);
+    }
+}

@@ -1,0 +1,38 @@
+/** Running the command as a user does: through a shell, in a directory of its own. */
+#ifndef SALTUS_TESTS_COMMAND_H
+#define SALTUS_TESTS_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/** What a command left behind. */
+typedef struct outcome {
+    int code;        /**< exit code; 128 + signal when one ended it */
+    char *out, *err; /**< what it printed */
+} outcome;
+
+/** cmocka's setup and teardown: an empty directory, which becomes the current one. */
+int enter_directory(void **state);
+int leave_directory(void **state);
+
+/** Run `saltus` with arguments, redirections and pipes as in a shell: "run m.yaml >x" (a leading
+ * "saltus" is written as %S elsewhere in the line). The outcome is valid until the next call. */
+__attribute__((format(printf, 1, 2))) outcome saltus(const char *format, ...);
+/** The same, without waiting; finish_saltus waits. */
+__attribute__((format(printf, 1, 2))) pid_t start_saltus(const char *format, ...);
+outcome finish_saltus(pid_t child);
+
+void write_file(const char *name, const char *text);
+/** The text of a file, to be freed; NULL when there is none. */
+char *read_file(const char *name);
+bool file_exists(const char *name);
+double seconds_now(void);
+
+/** Fail unless stderr is one line "saltus: …" that holds `part`, and perhaps a line with a hint. */
+void assert_one_message(const outcome *o, const char *part);
+/** Fail unless it ended with `code`, printed nothing on stdout and one message. */
+void assert_refused(const outcome *o, int code, const char *part);
+/** Fail, with what it printed, unless it ended with 0 and said nothing on stderr. */
+void assert_done(const outcome *o);
+
+#endif

@@ -1,0 +1,807 @@
+/* The command as a user meets it: exit codes, messages, files, signals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char decay[] = "model: decay\n"
+                            "species: {A: 100, B: 0}\n"
+                            "parameters: {k: 1, twice: 2*k}\n"
+                            "rules: {share: A/(A + B)}\n"
+                            "reactions:\n"
+                            "  there: A -> B @ k\n"
+                            "  back: B -> A @ twice*0.1\n";
+
+/* Fast trajectories, and very many of them can be asked for. */
+static const char busy[] = "species: {A: 200, B: 0}\n"
+                           "reactions:\n"
+                           "  there: A -> B @ 1\n"
+                           "  back: B -> A @ 1\n";
+
+static int enter_with_models(void **state)
+{
+    if (enter_directory(state) != 0) {
+        return -1;
+    }
+    write_file("decay.yaml", decay);
+    write_file("busy.yaml", busy);
+    return 0;
+}
+
+static int count_lines(const char *text)
+{
+    int n = 0;
+    for (; *text; ++text) {
+        n += *text == '\n';
+    }
+    return n;
+}
+
+/* A copy of what `saltus export` prints. */
+static char *exported(const char *file)
+{
+    const outcome o = saltus("export %s --csv", file);
+    assert_done(&o);
+    char *copy = strdup(o.out);
+    assert_non_null(copy);
+    return copy;
+}
+
+/* The trajectories that a run with these options makes. */
+static char *trajectories(const char *options)
+{
+    const outcome o = saltus("run decay.yaml --until 2 --points 5 -q -o t.h5 %s", options);
+    assert_done(&o);
+    return exported("t.h5");
+}
+
+/* ---- what every verb does ---- */
+
+static void verbs_do_their_work(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 2 --runs 20 -o out.h5");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "20 trajectories"));
+    assert_non_null(strstr(o.out, "A"));
+    o = saltus("info decay.yaml");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "model decay: 2 species, 2 reactions"));
+    o = saltus("info decay.yaml --as yaml");
+    assert_done(&o);
+    write_file("again.yaml", o.out);
+    o = saltus("info again.yaml --set k=3");
+    assert_done(&o);
+    o = saltus("stats out.h5");
+    assert_done(&o);
+    o = saltus("devices");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "cpu"));
+    o = saltus("--version");
+    assert_done(&o);
+    assert_int_equal(strncmp(o.out, "saltus ", 7), 0);
+    o = saltus("--help");
+    assert_done(&o);
+    o = saltus("export out.h5");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 1 + 20 * 101);
+    if (system("command -v gnuplot >/dev/null") == 0) {
+        o = saltus("plot out.h5 -o figure.svg");
+        assert_done(&o);
+        assert_true(file_exists("figure.svg"));
+    }
+}
+
+static void every_verb_has_help(void **state)
+{
+    static const char *const verbs[] = {"run", "info", "stats", "export", "plot", "devices"};
+    (void)state;
+    for (int i = 0; i < 6; ++i) {
+        outcome o = saltus("%s --help", verbs[i]);
+        assert_done(&o);
+        assert_non_null(strstr(o.out, verbs[i]));
+        if (file_exists("/dev/full")) {
+            o = saltus("%s --help >/dev/full", verbs[i]);
+            assert_refused(&o, 1, "standard output");
+        }
+    }
+}
+
+static void stats_have_their_header(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 20 --record stats -o out.h5 -q");
+    assert_done(&o);
+    assert_string_equal(o.out, "");
+    o = saltus("stats out.h5 --csv");
+    assert_done(&o);
+    assert_int_equal(
+        strncmp(o.out, "time,A-mean,B-mean,share-mean,A-sd,B-sd,share-sd\n0,100,0,1,0,0,0\n", 64),
+        0);
+    assert_int_equal(count_lines(o.out), 4);
+    o = saltus("export out.h5");
+    assert_refused(&o, 2, "trajectories");
+}
+
+/* ---- wrong usage ---- */
+
+static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
+{
+    static const struct {
+        const char *arguments, *part;
+    } cases[] = {
+        {"jump decay.yaml", "no verb 'jump'"},
+        {"run", "a model file is needed"},
+        {"run decay.yaml", "--until T is needed"},
+        {"run decay.yaml busy.yaml --until 1", "one model at a time"},
+        {"run decay.yaml --until 1 --nonsense", "no option '--nonsense'"},
+        {"run decay.yaml --until 1 --nonsense=3", "no option '--nonsense'"},
+        {"run decay.yaml --until 1 -x", "no option '-x'"},
+        {"run decay.yaml --until 1 --json -qx", "no option '-qx'"},
+        {"run decay.yaml --s 1", "may mean several"},
+        {"run decay.yaml --json=yes --until 1", "'--json' takes no value"},
+        {"run decay.yaml --until", "'--until' needs a value"},
+        {"run decay.yaml -o", "'-o' needs a value"},
+        {"run decay.yaml \"$(printf 'a\\nb')\" --until 1", "a b"},
+        {"run decay.yaml --until abc", "--until 'abc'"},
+        {"run decay.yaml --until ''", "--until ''"},
+        {"run decay.yaml --until 1x", "--until '1x'"},
+        {"run decay.yaml --until 0", "--until '0'"},
+        {"run decay.yaml --until -5", "--until '-5'"},
+        {"run decay.yaml --until nan", "--until 'nan'"},
+        {"run decay.yaml --until inf", "--until 'inf'"},
+        {"run decay.yaml --until 1e999", "--until '1e999'"},
+        {"run decay.yaml --until 1e308", "sample time"},
+        {"run decay.yaml --until 1 --points 0", "--points '0'"},
+        {"run decay.yaml --until 1 --points -3", "--points '-3'"},
+        {"run decay.yaml --until 1 --points 2.5", "--points '2.5'"},
+        {"run decay.yaml --until 1 --points nan", "--points 'nan'"},
+        {"run decay.yaml --until 1 --points 1e30", "--points '1e30'"},
+        {"run decay.yaml --until 1 --every 0", "--every '0'"},
+        {"run decay.yaml --until 1 --every -1", "--every '-1'"},
+        {"run decay.yaml --until 1 --every nan", "--every 'nan'"},
+        {"run decay.yaml --until 1 --every 1e-300", "too many sample times"},
+        {"run decay.yaml --until 1 --every 0.1 --points 3", "exclude each other"},
+        {"run decay.yaml --until 1 --runs 0", "--runs '0'"},
+        {"run decay.yaml --until 1 --runs -1", "--runs '-1'"},
+        {"run decay.yaml --until 1 --runs 99999999999999999999", "--runs '99999999999999999999'"},
+        {"run decay.yaml --until 1 --first -1", "--first '-1'"},
+        {"run decay.yaml --until 1 --first 9223372036854775807", "2^63"},
+        {"run decay.yaml --until 1 --seed -1", "--seed '-1'"},
+        {"run decay.yaml --until 1 --seed ' -1'", "--seed ' -1'"},
+        {"run decay.yaml --until 1 --seed 1.5", "--seed '1.5'"},
+        {"run decay.yaml --until 1 --seed 18446744073709551616", "2^64"},
+        {"run decay.yaml --until 1 --threads 0", "--threads '0'"},
+        {"run decay.yaml --until 1 --threads 1000000", "--threads '1000000'"},
+        {"run decay.yaml --until 1 --law other", "--law 'other'"},
+        {"run decay.yaml --until 1 --rng other", "--rng 'other'"},
+        {"run decay.yaml --until 1 --record other", "--record 'other'"},
+        {"run decay.yaml --until 1 --compress other", "--compress 'other'"},
+        {"run decay.yaml --until 1 --method other", "method 'other'"},
+        {"run decay.yaml --until 1 --device other", "other"},
+        {"run decay.yaml --until 1 --device cpu:other", "cpu:other"},
+        {"run decay.yaml --until 1 --layout other", "layout 'other'"},
+        {"run decay.yaml --until 1 --bins 0", "--bins '0'"},
+        {"run decay.yaml --until 1 --range 5", "--range '5'"},
+        {"run decay.yaml --until 1 --range 5:1", "--range '5:1'"},
+        {"run decay.yaml --until 1 --species C", "no species named 'C'"},
+        {"run decay.yaml --until 1 --species A,", "no species named ''"},
+        {"run decay.yaml --until 1 --species ''", "no species named ''"},
+        {"run decay.yaml --until 1 --species [k]", "'k' is no species"},
+        {"run decay.yaml --until 1 --species A,B,A", "'A' is named twice"},
+        {"run decay.yaml --until 1 --species k,share,k", "'k' is named twice"},
+        {"run decay.yaml --until 1 --set k", "--set 'k'"},
+        {"run decay.yaml --until 1 --set =1", "--set '=1'"},
+        {"run decay.yaml --until 1 --set k=x", "--set 'k=x'"},
+        {"run decay.yaml --until 1 --set k=nan", "--set 'k=nan'"},
+        {"run decay.yaml --until 1 --set m=1", "'m' cannot be set"},
+        {"run decay.yaml --until 1 --set share=1", "a rule determines it"},
+        {"run decay.yaml --until 1 --set A=-1", "initial amount -1 is negative"},
+        {"run decay.yaml --until 1 --set A=1e300", "no number of molecules"},
+        {"run decay.yaml --until 1 --set k=-1", "rate constant is -1"},
+        {"info", "a model file is needed"},
+        {"info decay.yaml --as sbml", "--as 'sbml'"},
+        {"info decay.yaml --law other", "--law 'other'"},
+        {"info decay.yaml busy.yaml", "one model at a time"},
+        {"stats", "a result file is needed"},
+        {"stats a.h5 b.h5", "one file at a time"},
+        {"stats a.h5", "a.h5: cannot be read"},
+        {"export decay.yaml", "is no HDF5 file"},
+        {"plot a.h5 --time x", "--time 'x'"},
+        {"plot a.h5 --trajectories -1", "--trajectories '-1'"},
+        {"devices --all", "no option '--all'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const bool is_run = strncmp(cases[i].arguments, "run", 3) == 0 &&
+                            strcmp(cases[i].arguments, "run decay.yaml -o") != 0 &&
+                            strcmp(cases[i].arguments, "run decay.yaml --until") != 0;
+        const outcome o = saltus("%s%s", cases[i].arguments, is_run ? " -o out.h5" : "");
+        assert_refused(&o, 2, cases[i].part);
+        assert_false(file_exists("out.h5"));
+    }
+    const outcome o = saltus(" ");
+    assert_int_equal(o.code, 2);
+    assert_string_equal(o.out, "");
+}
+
+static void near_names_are_suggested(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 --set twic=1");
+    assert_refused(&o, 2, "did you mean 'twice'?");
+    o = saltus("run decay.yaml --until 1 --species shar");
+    assert_refused(&o, 2, "did you mean 'share'?");
+}
+
+static void bad_model_files_are_refused(void **state)
+{
+    static const struct {
+        const char *name, *text, *part;
+    } cases[] = {
+        {"empty.yaml", "", "the file is empty"},
+        {"empty.xml", "", "the file is empty"},
+        {"empty.net", "", "the file is empty"},
+        {"cut.yaml", "species: {A: 5\n", "cut.yaml:"},
+        {"cut.xml", "<?xml version='1.0'?>\n<sbml xmlns='http://www.sbml.org/sbml/level3/ve",
+         "cut"},
+        {"cut.net", "begin parameters\n 1 k 0.5\n", "cut.net"},
+        {"noise.yaml", "\x01\x02\xff\xfe\x80)&(^{[", "noise.yaml"},
+        {"noise.xml", "\x01\x02\xff\xfe\x80)&(^{[", "noise.xml"},
+        {"name.yaml", "species: {A: 1}\nreactions: {r: A -> 0 @ k9}\n", "'k9'"},
+        {"species.yaml", "species: {A: 1}\nreactions: {r: A -> B @ 1}\n", "'B'"},
+        {"minus.yaml", "species: {A: -1}\nreactions: {r: A -> 0 @ 1}\n", "'A': -1"},
+        {"nan.yaml", "species: {A: nan}\nreactions: {r: A -> 0 @ 1}\n", "no number of molecules"},
+        {"rate.yaml", "species: {A: 1}\nreactions: {r: A -> 0 @ -1}\n", "rate constant is -1"},
+        {"circle.yaml", "species: {A: 1}\nrules: {a: b + 1, b: a*2}\n", "depends on itself"},
+        {"order.yaml", "species: {A: 1}\nreactions: {r: 2000000000 A -> 0 @ 1}\n", "mass action"},
+        {"drift.yaml", "species: {A: 1}\nreactions: {r: A -> 0 @ 1 + sin(time)}\n", "time"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        write_file(cases[i].name, cases[i].text);
+        outcome o = saltus("run %s --until 1 -o out.h5", cases[i].name);
+        assert_refused(&o, 2, cases[i].part);
+        assert_false(file_exists("out.h5"));
+        o = saltus("info %s", cases[i].name);
+        assert_refused(&o, 2, cases[i].part);
+    }
+    outcome o = saltus("run nothing.yaml --until 1 -o out.h5");
+    assert_refused(&o, 2, "nothing.yaml: cannot be read");
+    o = saltus("run . --until 1 -o out.h5");
+    assert_refused(&o, 2, ".: cannot be read");
+    o = saltus("stats . ");
+    assert_refused(&o, 2, "is no HDF5 file");
+    assert_false(file_exists("out.h5"));
+    if (geteuid() != 0) {
+        (void)chmod("decay.yaml", 0);
+        o = saltus("run decay.yaml --until 1 -o out.h5");
+        assert_refused(&o, 2, "decay.yaml: cannot be read");
+    }
+}
+
+/* ---- trajectories that cannot go on ---- */
+
+static void failing_trajectories_are_named(void **state)
+{
+    static const struct {
+        const char *text, *parts[5];
+    } cases[] = {
+        {"species: {A: 5}\nreactions: {r: A -> 2 A @ 6.5-A}\n",
+         {"trajectory 0", "time ", "'r'", "propensity -0.5 is negative", "A = 7"}},
+        {"species: {A: 2}\nreactions: {r: {equation: 2 A -> 0, law: A}, up: 0 -> A @ 1}\n",
+         {"trajectory ", "time ", "'r'", "too few reactants", "A = 1"}},
+        {"species: {A: 9223372036854775000}\nreactions: {r: 0 -> 1000 A @ 1}\n",
+         {"trajectory 0", "time ", "'r'", "beyond 64 bits", "A = 9223372036854775784"}},
+        {"species: {A: 1000}\nreactions: {r: A -> 2 A @ 1e306*A}\n",
+         {"trajectory 0", "time 0", "infinity", "A = 1000", ""}},
+        {"species: {A: 5}\nreactions: {r: A -> 0 @ A/(A-4)}\n",
+         {"trajectory 0", "time ", "", "", "A = 4"}},
+        {"species: {A: 5}\nevents: {e: {at: 1, set: {A: A - 9}}}\n",
+         {"trajectory 0", "time 1", "'e'", "'A' to -4", "A = 5"}},
+        {"species: {A: 5}\nevents: {e: {at: 1, delay: 3-A, set: {A: 1}}}\n",
+         {"trajectory 0", "time 1", "'e'", "delay -2", "A = 5"}},
+    };
+    static const char *const layouts[] = {"auto", "scalar"};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        write_file("bad.yaml", cases[i].text);
+        for (int l = 0; l < 2; ++l) {
+            const outcome o =
+                saltus("run bad.yaml --until 1000 --threads 1 --layout %s -o out.h5", layouts[l]);
+            for (int k = 0; k < 5; ++k) {
+                assert_refused(&o, 1, cases[i].parts[k]);
+            }
+            char *text = exported("out.h5"); /* readable, without that trajectory */
+            assert_int_equal(count_lines(text), 1);
+            free(text);
+        }
+    }
+}
+
+/* Trajectories that finished before another one failed are in the file, with the bits that they
+ * have when they are run alone. */
+static void finished_trajectories_outlive_a_failure(void **state)
+{
+    (void)state;
+    write_file("rare.yaml", "species: {A: 20}\n"
+                            "reactions: {down: A -> 0 @ 1, r: {equation: 0 -> A, law: 22.5-A}}\n");
+    outcome o = saltus("run rare.yaml --until 5 --runs 100000 --threads 1 --json -o out.h5");
+    assert_int_equal(o.code, 1);
+    assert_one_message(&o, "is negative at A = 23");
+    assert_non_null(strstr(o.out, "\"complete\": false"));
+    char *text = exported("out.h5");
+    assert_true(count_lines(text) > 1);
+    const char *last = strrchr(text, '\n');
+    while (last > text && last[-1] != '\n') {
+        --last;
+    }
+    const long long run = atoll(last);
+    o = saltus("run rare.yaml --until 5 --first %lld -q -o one.h5", run);
+    assert_done(&o);
+    char *one = exported("one.h5");
+    const char *rows = strchr(one, '\n') + 1;
+    assert_non_null(strstr(text, rows));
+    free(one);
+    free(text);
+}
+
+/* ---- outputs ---- */
+
+static void outputs_that_cannot_be_written(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 -o nowhere/out.h5");
+    assert_refused(&o, 2, "nowhere/out.h5: cannot be created");
+    o = saltus("run decay.yaml --until 1 -o .");
+    assert_refused(&o, 2, ".");
+    o = saltus("run decay.yaml --until 1 -o decay.yaml");
+    assert_refused(&o, 2, "decay.yaml: exists and is no HDF5 file");
+    char *text = read_file("decay.yaml");
+    assert_string_equal(text, decay);
+    free(text);
+    o = saltus("run decay.yaml --until 1 --record histogram --range 1:2 --bins 2000000 -o out.h5");
+    assert_refused(&o, 2, "--bins");
+    assert_false(file_exists("out.h5"));
+    o = saltus("plot decay.yaml -o x.svg");
+    assert_refused(&o, 2, "is no HDF5 file");
+    assert_false(file_exists("x.svg"));
+    if (geteuid() != 0) {
+        (void)mkdir("locked", 0500);
+        o = saltus("run decay.yaml --until 1 -o locked/out.h5");
+        assert_refused(&o, 2, "locked/out.h5: cannot be created");
+    }
+}
+
+/* An older result survives a refused run. */
+static void refused_runs_leave_older_results_alone(void **state)
+{
+    (void)state;
+    char *before = trajectories("--runs 3");
+    outcome o = saltus("run decay.yaml --until 1 -o t.h5 --species nothing");
+    assert_refused(&o, 2, "nothing");
+    o = saltus("run decay.yaml --until 1e308 -o t.h5");
+    assert_refused(&o, 2, "sample time");
+    char *after = exported("t.h5");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void full_disks_leave_a_readable_file(void **state)
+{
+    (void)state;
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=2m") != 0) {
+        skip();
+    }
+    outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress none -o small/out.h5");
+    char *text = o.code == 1 ? exported("small/out.h5") : NULL;
+    o = saltus("stats small/out.h5 --csv");
+    const outcome refused = o;
+    (void)umount("small");
+    assert_done(&refused);
+    assert_non_null(text);
+    assert_true(count_lines(text) > 1000);
+    free(text);
+}
+
+static void full_disks_are_told(void **state)
+{
+    (void)state;
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=2m") != 0) {
+        skip();
+    }
+    const outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress none -o small/a.h5");
+    (void)umount("small");
+    assert_refused(&o, 1, "No space left on device");
+    assert_non_null(strstr(o.err, "hint: everything delivered so far"));
+}
+
+static void closed_streams_are_no_success(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 >&-");
+    assert_int_equal(o.code, 1);
+    o = saltus("info decay.yaml >&-");
+    assert_int_equal(o.code, 1);
+    o = saltus("--version >&-");
+    assert_int_equal(o.code, 1);
+    if (file_exists("/dev/full")) {
+        o = saltus("run decay.yaml --until 1 --json >/dev/full");
+        assert_refused(&o, 1, "standard output");
+    }
+    /* What goes to a closed stderr must not land in the result file. */
+    o = saltus("run decay.yaml --until 1 --runs 9 --explain --progress -o out.h5 2>&- <&-");
+    assert_int_equal(o.code, 0);
+    char *text = exported("out.h5");
+    assert_int_equal(count_lines(text), 1 + 9 * 101);
+    free(text);
+    o = saltus("run decay.yaml --until 1 --nonsense 2>&-");
+    assert_int_equal(o.code, 2);
+    o = saltus("run busy.yaml --until 1 --runs 1000 -q -o out.h5");
+    assert_done(&o);
+    write_file("head.sh", "\"$SALTUS_COMMAND\" export out.h5 | head -n 2\n");
+    o = saltus("export out.h5 | head -n 2");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 2);
+}
+
+/* ---- options that change nothing, and those that do ---- */
+
+static void where_and_how_never_change_a_sample(void **state)
+{
+    static const char *const same[] = {
+        "--threads 1",     "--threads 7",      "--layout lanes",
+        "--layout scalar", "--device cpu",     "--device cpu:generic",
+        "--compress none", "--compress small", "--record all",
+        "--method direct", "--rng philox",     "--explain 2>/dev/null",
+        "--seed 0x1",      "--seed 01",        "--law combinatorial",
+    };
+    (void)state;
+    char *plain = trajectories("--runs 80");
+    for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
+        char options[200];
+        (void)snprintf(options, sizeof options, "--runs 80 %s", same[i]);
+        char *other = trajectories(options);
+        if (strcmp(plain, other) != 0) {
+            fail_msg("%s changes the trajectories", same[i]);
+        }
+        free(other);
+    }
+    char *other = trajectories("--runs 80 --seed 2");
+    assert_string_not_equal(plain, other);
+    free(other);
+    other = trajectories("--runs 80 --set k=1.5");
+    assert_string_not_equal(plain, other);
+    free(other);
+    free(plain);
+}
+
+static void first_extends_a_run(void **state)
+{
+    (void)state;
+    char *all = trajectories("--runs 100");
+    char *a = trajectories("--runs 50"), *b = trajectories("--runs 50 --first 50");
+    const size_t n = strlen(a);
+    assert_int_equal(strncmp(all, a, n), 0);
+    assert_string_equal(all + n, strchr(b, '\n') + 1);
+    free(all);
+    free(a);
+    free(b);
+}
+
+static void species_choose_the_columns(void **state)
+{
+    (void)state;
+    write_file("cell.yaml", "species: {A: {initial: 10, compartment: cell}}\n"
+                            "compartments: {cell: 4}\n");
+    outcome o = saltus("run cell.yaml --until 1 --points 2 --species '[A], A,cell' -q -o out.h5");
+    assert_done(&o);
+    o = saltus("export out.h5");
+    assert_string_equal(o.out, "run,time,A,[A],cell\n0,0,10,2.5,4\n0,1,10,2.5,4\n");
+    char *text = trajectories("--runs 2 --species B");
+    assert_int_equal(strncmp(text, "run,time,B\n0,0,0\n", 17), 0);
+    free(text);
+}
+
+static void settings_are_followed(void **state)
+{
+    (void)state;
+    write_file("set.yaml", "species: {A: 5, B: 2*A + n}\n"
+                           "parameters: {n: 1, m: n + 10}\n"
+                           "rules: {sum: A + B + m}\n");
+    outcome o = saltus("run set.yaml --until 1 --points 1 --set n=3 --set A=7 -q -o out.h5 "
+                       "--species A,B,n,m,sum");
+    assert_done(&o);
+    o = saltus("export out.h5");
+    assert_string_equal(o.out, "run,time,A,B,n,m,sum\n0,1,7,17,3,13,37\n");
+    o = saltus("run set.yaml --until 1 --points 1 --set A=1.5 -q -o out.h5 --species A,B");
+    assert_done(&o);
+    o = saltus("run set.yaml --until 1 --points 1 --set A=2.5 -o out.h5 --species A");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.err, "saltus: warning: "));
+    assert_non_null(strstr(o.err, "rounded to 2"));
+}
+
+static void combinatorial_laws_count_pairs(void **state)
+{
+    (void)state;
+    write_file("pair.yaml", "species: {A: 1}\nreactions: {r: 2 A -> 0 @ A^2}\n");
+    outcome o = saltus("run pair.yaml --until 50 --law combinatorial -o out.h5");
+    assert_done(&o);
+    o = saltus("run pair.yaml --until 50 -o out.h5");
+    assert_int_equal(o.code, 1);
+    assert_non_null(strstr(o.err, "--law combinatorial"));
+    assert_non_null(strstr(o.err, "too few reactants"));
+}
+
+static void records_keep_what_they_say(void **state)
+{
+    static const char *const records[] = {"all", "stats", "final", "histogram"};
+    char *stats[4];
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 50 --record %s -q -o out.h5",
+                           records[i]);
+        assert_done(&o);
+        o = saltus("stats out.h5 --csv");
+        assert_done(&o);
+        stats[i] = strdup(o.out);
+        assert_string_equal(stats[0], stats[i]);
+        o = saltus("export out.h5");
+        assert_int_equal(o.code, i == 0 ? 0 : o.code);
+        assert_true(i == 0 || i == 2 || o.code == 2);
+    }
+    for (int i = 0; i < 4; ++i) {
+        free(stats[i]);
+    }
+}
+
+static void sample_times_are_as_asked(void **state)
+{
+    static const struct {
+        const char *options, *times;
+    } cases[] = {
+        {"--until 1 --points 3", "0 0.5 1 "},      {"--until 1 --points 1", "1 "},
+        {"--until 1 --every 0.4", "0 0.4 0.8 1 "}, {"--until 1 --every 0.5", "0 0.5 1 "},
+        {"--until 1 --every 7", "0 1 "},           {"--until 0.3 --every 0.1", "0 0.1 0.2 0.3 "},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char times[200] = "";
+        outcome o = saltus("run decay.yaml %s -q -o out.h5", cases[i].options);
+        assert_done(&o);
+        o = saltus("stats out.h5 --csv");
+        assert_done(&o);
+        for (const char *line = strchr(o.out, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+            (void)snprintf(times + strlen(times), sizeof times - strlen(times), "%.*s ",
+                           (int)strcspn(line, ","), line);
+        }
+        assert_string_equal(times, cases[i].times);
+    }
+}
+
+/* ---- talk ---- */
+
+static const char *skip_text(const char *c)
+{
+    assert_int_equal(*c, '"');
+    for (++c; *c != '"'; ++c) {
+        assert_true((unsigned char)*c >= ' ');
+        c += *c == '\\';
+    }
+    return c + 1;
+}
+
+/* One flat object of texts, numbers, true, false and null. */
+static void assert_is_json(const char *c)
+{
+    assert_int_equal(*c++, '{');
+    while (*c != '}') {
+        c = skip_text(c);
+        assert_int_equal(strncmp(c, ": ", 2), 0);
+        c += 2;
+        if (*c == '"') {
+            c = skip_text(c);
+        } else if (isalpha((unsigned char)*c)) {
+            const size_t n = strspn(c, "abcdefghijklmnopqrstuvwxyz");
+            assert_true(strncmp(c, "true", n) == 0 || strncmp(c, "false", n) == 0 ||
+                        strncmp(c, "null", n) == 0);
+            c += n;
+        } else {
+            char *end = NULL;
+            assert_true(isdigit((unsigned char)*c) || *c == '-');
+            (void)strtod(c, &end);
+            c = end;
+        }
+        assert_true(*c == '}' || strncmp(c, ", ", 2) == 0);
+        c += *c == '}' ? 0 : 2;
+    }
+    assert_string_equal(c, "}\n");
+}
+
+static void json_is_valid_and_whole(void **state)
+{
+    static const char *const keys[] = {"events", "trajectories", "seconds", "seconds_total",
+                                       "device", "layout",       "method",  "output"};
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 --runs 7 --json -o out.h5");
+    assert_done(&o);
+    assert_is_json(o.out);
+    for (int i = 0; i < 8; ++i) {
+        char key[40];
+        (void)snprintf(key, sizeof key, "\"%s\": ", keys[i]);
+        assert_non_null(strstr(o.out, key));
+    }
+    assert_non_null(strstr(o.out, "\"trajectories\": 7,"));
+    assert_non_null(strstr(o.out, "\"output\": \"out.h5\""));
+    write_file("odd.yaml", "model: 'a \"b\" \\ c'\nspecies: {A: 1}\n");
+    o = saltus("run odd.yaml --until 1 --json -q");
+    assert_done(&o);
+    assert_is_json(o.out);
+    assert_non_null(strstr(o.out, "\"output\": null"));
+}
+
+static void progress_is_for_terminals(void **state)
+{
+    (void)state;
+    outcome o = saltus("run busy.yaml --until 30 --runs 20000 -q --record stats -o out.h5");
+    assert_done(&o);
+    o = saltus("run busy.yaml --until 30 --runs 20000 --record stats --progress -o out.h5");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strchr(o.err, '%'));
+    o = saltus("run busy.yaml --until 30 --runs 20000 --record stats --progress -q -o out.h5");
+    assert_done(&o);
+    assert_string_equal(o.out, "");
+}
+
+/* ---- signals ---- */
+
+static void wait_for_file(const char *name)
+{
+    const double start = seconds_now();
+    while (!file_exists(name) && seconds_now() < start + 10.0) {
+        (void)usleep(10000);
+    }
+}
+
+/* Every row of `part` must stand in `whole`; both are ordered by run. */
+static void assert_rows_within(const char *part, const char *whole)
+{
+    while (*part) {
+        const size_t n = strcspn(part, "\n") + 1;
+        while (*whole && strncmp(part, whole, n) != 0) {
+            whole = strchr(whole, '\n') + 1;
+        }
+        if (!*whole) {
+            fail_msg("a row that a whole run does not have: %.*s", (int)n, part);
+        }
+        part += n;
+    }
+}
+
+static void interrupt(int signal_number)
+{
+    const pid_t child = start_saltus("run busy.yaml --until 2 --points 3 --runs 1e8 -o out.h5");
+    wait_for_file("out.h5");
+    (void)usleep(400000);
+    const double start = seconds_now();
+    assert_int_equal(kill(child, signal_number), 0);
+    outcome o = finish_saltus(child);
+    assert_true(seconds_now() - start < 3.0);
+    assert_refused(&o, 130, "interrupted after");
+    assert_non_null(strstr(o.err, "they are in out.h5"));
+    long long n = 0;
+    assert_int_equal(sscanf(o.err, "saltus: interrupted after %lld of 100000000", &n), 1);
+    assert_true(n > 0);
+    char *part = exported("out.h5");
+    assert_int_equal(count_lines(part), 1 + 3 * n);
+    const char *row = part + strlen(part) - 1;
+    while (row[-1] != '\n') {
+        --row;
+    }
+    o = saltus("run busy.yaml --until 2 --points 3 --runs %lld -q -o whole.h5", atoll(row) + 1);
+    assert_done(&o);
+    char *whole = exported("whole.h5");
+    assert_rows_within(part, whole);
+    o = saltus("stats out.h5 --csv");
+    assert_done(&o);
+    free(part);
+    free(whole);
+}
+
+static void interrupted_runs_keep_what_is_finished(void **state)
+{
+    (void)state;
+    interrupt(SIGINT);
+    interrupt(SIGTERM);
+}
+
+/* Also in the middle of trajectories, of which none is finished. */
+static void interrupts_need_no_end_of_a_trajectory(void **state)
+{
+    static const char *const layouts[] = {"lanes", "scalar"};
+    (void)state;
+    for (int l = 0; l < 2; ++l) {
+        (void)unlink("out.h5");
+        const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 200 --layout %s "
+                                         "--json -o out.h5",
+                                         layouts[l]);
+        wait_for_file("out.h5");
+        (void)usleep(100000);
+        const double start = seconds_now();
+        assert_int_equal(kill(child, SIGINT), 0);
+        const outcome o = finish_saltus(child);
+        assert_int_equal(o.code, 130);
+        assert_is_json(o.out);
+        assert_non_null(strstr(o.out, "\"complete\": false"));
+        assert_true(seconds_now() - start < 3.0);
+        char *text = exported("out.h5");
+        assert_int_equal(count_lines(text), 1);
+        free(text);
+    }
+}
+
+static void a_second_interrupt_ends_at_once(void **state)
+{
+    (void)state;
+    const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 200 -o out.h5");
+    wait_for_file("out.h5");
+    for (int i = 0; i < 20; ++i) {
+        (void)usleep(1000);
+        (void)kill(child, SIGINT);
+    }
+    const outcome o = finish_saltus(child);
+    assert_int_equal(o.code, 130); /* of its own, or 128 + SIGINT */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
+    const struct CMUnitTest tests[] = {
+        TEST(verbs_do_their_work),
+        TEST(every_verb_has_help),
+        TEST(stats_have_their_header),
+        TEST(wrong_usage_is_one_line_and_leaves_nothing),
+        TEST(near_names_are_suggested),
+        TEST(bad_model_files_are_refused),
+        TEST(failing_trajectories_are_named),
+        TEST(finished_trajectories_outlive_a_failure),
+        TEST(outputs_that_cannot_be_written),
+        TEST(refused_runs_leave_older_results_alone),
+        TEST(full_disks_leave_a_readable_file),
+        TEST(full_disks_are_told),
+        TEST(closed_streams_are_no_success),
+        TEST(where_and_how_never_change_a_sample),
+        TEST(first_extends_a_run),
+        TEST(species_choose_the_columns),
+        TEST(settings_are_followed),
+        TEST(combinatorial_laws_count_pairs),
+        TEST(records_keep_what_they_say),
+        TEST(sample_times_are_as_asked),
+        TEST(json_is_valid_and_whole),
+        TEST(progress_is_for_terminals),
+        TEST(interrupted_runs_keep_what_is_finished),
+        TEST(interrupts_need_no_end_of_a_trajectory),
+        TEST(a_second_interrupt_ends_at_once),
+    };
+    if (!getenv("SALTUS_COMMAND")) {
+        (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
+        return 77; /* skipped */
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
