@@ -131,7 +131,7 @@ int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT 
                          int n_levels, double total, double word, uint64_t event, bool refined)
 {
     const int32_t level_first[2] = {0, SALTUS_FANOUT};
-    assert(n_levels <= 2);
+    assert(n_levels == 1 || n_levels == 2);
     const saltus_tree tree = {n_levels, level_first, &sums[0][0]};
     if (refined) {
         return saltus_tree_choose(&tree, total, word, walker->path.seed, walker->path.trajectory,
