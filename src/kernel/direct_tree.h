@@ -40,7 +40,7 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
         }
         const int j = saltus_count_le(s, low);
         *near |= s[j] < high;
-        const double base = j > 0 ? s[j - 1] : 0.0;
+        const double left = s[j > 0 ? j - 1 : 0], base = j > 0 ? left : 0.0;
         low -= base;
         high -= base;
         node = node * SALTUS_FANOUT + j;
@@ -102,29 +102,17 @@ SALTUS_FN double saltus_propensity(saltus_path *p, int r)
     return a;
 }
 
-/* Running sums of a node's children, and its value. Children that are not there add nothing. */
+/* Running sums of a node's children, and its value. Children that are not there count 0. */
 SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int node)
 {
     const double *c = d->values + n->children[node];
-    double *s = d->sums + (int64_t)node * SALTUS_FANOUT;
-    double sum = c[0];
-    s[0] = sum;
-    if (n->n_children[node] == SALTUS_FANOUT) {
-        for (int k = 1; k < SALTUS_FANOUT; ++k) {
-            sum += c[k];
-            s[k] = sum;
-        }
-    } else {
-        const int n_there = n->n_children[node];
-        for (int k = 1; k < n_there; ++k) {
-            sum += c[k];
-            s[k] = sum;
-        }
-        for (int k = n_there; k < SALTUS_FANOUT; ++k) {
-            s[k] = sum;
-        }
+    const double s0 = c[0], s1 = s0 + c[1], s2 = s1 + c[2], s3 = s2 + c[3];
+    double s4 = s3, s5 = s3, s6 = s3, s7 = s3;
+    if (n->n_children[node] > 4) {
+        s4 = s3 + c[4], s5 = s4 + c[5], s6 = s5 + c[6], s7 = s6 + c[7];
     }
-    d->values[n->n_leaves + node] = sum;
+    saltus_store_eight(d->sums + (int64_t)node * SALTUS_FANOUT, s0, s1, s2, s3, s4, s5, s6, s7);
+    d->values[n->n_leaves + node] = s7;
 }
 
 /* Compute propensity r. Trouble when it is negative or not a number. */
@@ -260,8 +248,8 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
             d->draws.valid = 1;
             d->draw(p->seed, p->trajectory, &d->draws);
         }
-        const int at = (int)(event - 2 * d->draws.first_block);
-        double wait = d->draws.wait[at];
+        const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);
+        double wait = d->draws.wait[half][at];
         if (SALTUS_RARE(wait < 0.0)) {
             wait = saltus_wait_refined(p->seed, p->trajectory, event);
         }
@@ -279,8 +267,8 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
                 continue;
             }
         }
-        const int r =
-            saltus_tree_choose(&tree, total, d->draws.word[at], p->seed, p->trajectory, event);
+        const int r = saltus_tree_choose(&tree, total, d->draws.word[half][at], p->seed,
+                                         p->trajectory, event);
         if (saltus_direct_fire(p, r) != SALTUS_FINE) {
             p->t = t_next;
             return p->trouble;

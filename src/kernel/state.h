@@ -58,8 +58,8 @@ enum { SALTUS_BATCH_BLOCKS = 32 };
 typedef struct saltus_draws {
     uint64_t first_block;
     int32_t valid;
-    double wait[2 * SALTUS_BATCH_BLOCKS]; /* -1: the word was 0 */
-    double word[2 * SALTUS_BATCH_BLOCKS];
+    double wait[2][SALTUS_BATCH_BLOCKS]; /* [half][block]; -1: the word was 0 */
+    double word[2][SALTUS_BATCH_BLOCKS];
 } saltus_draws;
 
 /** What the direct method adds to a path. */

@@ -290,6 +290,21 @@ SALTUS_FN saltus_f64 saltus_sqrt(saltus_f64 x)
 }
 
 #if SALTUS_LANES == 1
+/* Write eight numbers as saltus_count_le reads them: a wide load waits long for narrow stores. */
+SALTUS_FN void saltus_store_eight(double s[8], double a, double b, double c, double d, double e,
+                                  double f, double g, double h)
+{
+#if defined(__AVX512F__)
+    _mm512_storeu_pd(s, _mm512_setr_pd(a, b, c, d, e, f, g, h));
+#elif defined(__AVX2__)
+    _mm256_storeu_pd(s, _mm256_setr_pd(a, b, c, d));
+    _mm256_storeu_pd(s + 4, _mm256_setr_pd(e, f, g, h));
+#else
+    s[0] = a, s[1] = b, s[2] = c, s[3] = d;
+    s[4] = e, s[5] = f, s[6] = g, s[7] = h;
+#endif
+}
+
 /* How many of the first seven of eight rising numbers do not exceed x. */
 SALTUS_FN int saltus_count_le(const double s[8], double x)
 {

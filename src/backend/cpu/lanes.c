@@ -418,10 +418,8 @@ void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, salt
             const saltus_f64 wait = saltus_select(SALTUS_EQ(w[2 * h], w[0] & 0), saltus_splat(-1.0),
                                                   saltus_exponential32(w[2 * h]));
             const saltus_f64 word = SALTUS_TO_F64(SALTUS_AS_I64(w[2 * h + 1]));
-            for (int l = 0; l < SALTUS_LANES; ++l) {
-                draws->wait[2 * (i + l) + h] = wait[l];
-                draws->word[2 * (i + l) + h] = word[l];
-            }
+            memcpy(&draws->wait[h][i], &wait, sizeof wait);
+            memcpy(&draws->word[h][i], &word, sizeof word);
         }
     }
 }
