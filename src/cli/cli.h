@@ -36,6 +36,9 @@ typedef struct saltus_cli_settings {
     int n;
 } saltus_cli_settings;
 
+/** Add one; EINVAL, and what is wrong has been said, when there are too many. */
+error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
+
 /** Read, set and freeze a model; its warnings go to stderr unless quiet. NULL: the error is
  * recorded. */
 saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,

@@ -176,6 +176,17 @@ bool saltus_cli_law(const char *text, saltus_law *law)
     return strcmp(text, "combinatorial") == 0;
 }
 
+error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text)
+{
+    const int most = (int)(sizeof settings->items / sizeof *settings->items);
+    if (settings->n == most) {
+        (void)saltus_cli_usage("--set '%s': there are more than %d settings", text, most);
+        return EINVAL;
+    }
+    settings->items[settings->n++] = text;
+    return 0;
+}
+
 static saltus_status apply_setting(saltus_model *model, const char *item, saltus_error *err)
 {
     const char *equals = strrchr(item, '=');

@@ -31,12 +31,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         }
         return 0;
     case OPT_SET:
-        if (a->settings.n == (int)(sizeof a->settings.items / sizeof *a->settings.items)) {
-            (void)saltus_cli_usage("--set '%s': there are too many settings", text);
-            return EINVAL;
-        }
-        a->settings.items[a->settings.n++] = text;
-        return 0;
+        return saltus_cli_add_setting(&a->settings, text);
     case OPT_LAW:
         if (!saltus_cli_law(text, &a->law)) {
             (void)saltus_cli_usage("--law '%s': literal or combinatorial is needed", text);

@@ -190,11 +190,7 @@ static error_t parse_word(int key, char *text, arguments *a)
         a->method = text;
         return 0;
     case OPT_SET:
-        if (a->settings.n == (int)(sizeof a->settings.items / sizeof *a->settings.items)) {
-            return wrong("--set", text, "a shorter list of settings");
-        }
-        a->settings.items[a->settings.n++] = text;
-        return 0;
+        return saltus_cli_add_setting(&a->settings, text);
     case OPT_LAW:
         return saltus_cli_law(text, &a->law) ? 0 : wrong("--law", text, "literal or combinatorial");
     case OPT_SPECIES:

@@ -228,28 +228,28 @@ done:
     return status;
 }
 
-saltus_status saltus_model_add_parameter(saltus_model *model, const char *id, double value,
-                                         saltus_error *err)
+static saltus_status add_with_value(saltus_model *model, saltus_kind kind, const char *id,
+                                    double value, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int i = -1;
-    SALTUS_TRY(saltus_model_add_variable(model, SALTUS_KIND_PARAMETER, id, 0, &i, err));
+    SALTUS_TRY(saltus_model_add_variable(model, kind, id, 0, &i, err));
     model->variables[i].initial = saltus_expr_const(&model->arena, value);
     SALTUS_NEED(model->variables[i].initial);
 done:
     return status;
 }
 
+saltus_status saltus_model_add_parameter(saltus_model *model, const char *id, double value,
+                                         saltus_error *err)
+{
+    return add_with_value(model, SALTUS_KIND_PARAMETER, id, value, err);
+}
+
 saltus_status saltus_model_add_species(saltus_model *model, const char *id, double amount,
                                        saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    int i = -1;
-    SALTUS_TRY(saltus_model_add_variable(model, SALTUS_KIND_SPECIES, id, 0, &i, err));
-    model->variables[i].initial = saltus_expr_const(&model->arena, amount);
-    SALTUS_NEED(model->variables[i].initial);
-done:
-    return status;
+    return add_with_value(model, SALTUS_KIND_SPECIES, id, amount, err);
 }
 
 enum { FEW_RULES = 32 };
