@@ -83,21 +83,25 @@ static bool never_negative(const saltus_product *p)
     return true;
 }
 
-/* How many of a species the reaction consumes, by its equation. */
-static int64_t n_consumed(const saltus_freezer *f, const saltus_reaction *r, int row)
+/* How many of a species the step consumes, by its reaction's equation: backward, the products. */
+static int64_t n_consumed(const saltus_freezer *f, const saltus_step *s, int row)
 {
+    const saltus_reaction *r = s->reaction;
+    const saltus_participant *side = s->backward ? r->products : r->reactants;
+    const int n_side = s->backward ? r->n_products : r->n_reactants;
     int64_t n = 0;
-    for (int i = 0; i < r->n_reactants; ++i) {
-        if (f->net->bindings[r->reactants[i].variable].row == row) {
-            n += r->reactants[i].n;
+    for (int i = 0; i < n_side; ++i) {
+        if (f->net->bindings[side[i].variable].row == row) {
+            n += side[i].n;
         }
     }
     return n;
 }
 
 /* k*A^2 where two A are consumed: warn, or take it as k*A*(A-1) if asked to. */
-static void look_at_powers(saltus_freezer *f, const saltus_reaction *r, saltus_product *p)
+static void look_at_powers(saltus_freezer *f, saltus_step *s)
 {
+    saltus_product *p = &s->product;
     for (int i = 0; i < p->n; ++i) {
         int same = 0, plain = 0, first = i;
         for (int j = 0; j < p->n; ++j) {
@@ -107,7 +111,7 @@ static void look_at_powers(saltus_freezer *f, const saltus_reaction *r, saltus_p
                 plain += p->offset[j] == 0.0;
             }
         }
-        const int64_t n = n_consumed(f, r, p->species[i]);
+        const int64_t n = n_consumed(f, s, p->species[i]);
         if (first < i || n < 2 || plain < n) {
             continue;
         }
@@ -117,7 +121,7 @@ static void look_at_powers(saltus_freezer *f, const saltus_reaction *r, saltus_p
                               "%sreaction '%s' consumes %lld '%s' but its rate law has the plain "
                               "power; it is simulated as written (--law combinatorial counts "
                               "the ways to choose them, as in k*A*(A-1))",
-                              saltus_place(f->model, r->line, place), r->id, (long long)n,
+                              saltus_place(f->model, s->reaction->line, place), s->id, (long long)n,
                               f->net->species_names[p->species[i]]);
         } else if (same == n) {
             int offset = 0;
@@ -257,7 +261,7 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     }
     s.is_product = find_product(f, law, &s.product) && never_negative(&s.product);
     if (s.is_product && !r->mass_action) {
-        look_at_powers(f, r, &s.product);
+        look_at_powers(f, &s);
     }
     if (s.is_product && !(s.product.rate >= 0.0 && isfinite(s.product.rate))) {
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
