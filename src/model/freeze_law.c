@@ -188,8 +188,24 @@ static bool is_product_species(const saltus_expr *node, void *user)
     return false;
 }
 
+/* A - 1 where two or more A are consumed: the molecules that are left to choose from. */
+static bool counts_ways(const saltus_freezer *f, const saltus_reaction *r,
+                        const saltus_expr *difference)
+{
+    const saltus_step forward = {.reaction = r};
+    const saltus_expr *x = difference->args[0];
+    if (x->op != SALTUS_OP_VARIABLE || x->variable >= (int)f->model->n_variables ||
+        f->net->bindings[x->variable].role != SALTUS_ROLE_COUNT ||
+        !saltus_is_constant(f, difference->args[1])) {
+        return false;
+    }
+    const double n = saltus_constant_value(f, difference->args[1]);
+    return n >= 1.0 && n == nearbyint(n) &&
+           n < (double)n_consumed(f, &forward, f->net->bindings[x->variable].row);
+}
+
 /* A reversible reaction's law forward - backward: one difference among the factors, whose
- * subtrahend reads a product (or there are none). */
+ * subtrahend reads a product (or there are none, and it is no count of ways). */
 static bool split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *law,
                       const saltus_expr **forward, const saltus_expr **backward)
 {
@@ -197,7 +213,8 @@ static bool split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_
     search s = {f, r};
     const saltus_expr *difference = find_difference(f, law, &n);
     if (!r->reversible || n != 1 ||
-        (r->n_products > 0 && !saltus_expr_any(difference->args[1], is_product_species, &s))) {
+        (r->n_products > 0 ? !saltus_expr_any(difference->args[1], is_product_species, &s)
+                           : counts_ways(f, r, difference))) {
         return false;
     }
     *forward = replace(&f->model->arena, law, difference, difference->args[0]);
