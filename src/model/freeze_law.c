@@ -101,6 +101,7 @@ static int64_t n_consumed(const saltus_freezer *f, const saltus_step *s, int row
 /* k*A^2 where two A are consumed: warn, or take it as k*A*(A-1) if asked to. */
 static void look_at_powers(saltus_freezer *f, saltus_step *s)
 {
+    char place[160];
     saltus_product *p = &s->product;
     for (int i = 0; i < p->n; ++i) {
         int same = 0, plain = 0, first = i;
@@ -115,15 +116,20 @@ static void look_at_powers(saltus_freezer *f, saltus_step *s)
         if (first < i || n < 2 || plain < n) {
             continue;
         }
-        if (f->law_mode == SALTUS_LAW_LITERAL) {
-            char place[160];
+        const char *at = saltus_place(f->model, s->reaction->line, place);
+        const char *species = f->net->species_names[p->species[i]];
+        if (same != n) {
+            saltus_model_warn(f->model,
+                              "%sreaction '%s' consumes %lld '%s' but its rate law has another "
+                              "power; it is simulated as written",
+                              at, s->id, (long long)n, species);
+        } else if (f->law_mode == SALTUS_LAW_LITERAL) {
             saltus_model_warn(f->model,
                               "%sreaction '%s' consumes %lld '%s' but its rate law has the plain "
                               "power; it is simulated as written (--law combinatorial counts "
                               "the ways to choose them, as in k*A*(A-1))",
-                              saltus_place(f->model, s->reaction->line, place), s->id, (long long)n,
-                              f->net->species_names[p->species[i]]);
-        } else if (same == n) {
+                              at, s->id, (long long)n, species);
+        } else {
             int offset = 0;
             for (int j = 0; j < p->n; ++j) {
                 if (p->species[j] == p->species[i]) {

@@ -275,6 +275,27 @@ static void plain_powers_are_told_and_counted_on_request(void **state)
     }
 }
 
+/* Other powers cannot be counted, and that is told in either mode. */
+static void other_powers_stay_as_written(void **state)
+{
+    static const case_ cases[] = {
+        {"2 A -> B", "k*A^3", "0.5 A A A"},
+        {"2 A -> B", "k*A^2*(A-1)", "0.5 A A A-1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < 4; ++i) {
+        const case_ *c = &cases[i / 2];
+        char *text = text_of(c, "law", "");
+        saltus_model *m = freeze_text(text, i % 2 ? SALTUS_LAW_COMBINATORIAL : SALTUS_LAW_LITERAL);
+        check_law(m, c, 0, c->expected);
+        assert_int_equal(saltus_model_n_warnings(m), 1);
+        assert_non_null(strstr(saltus_model_warning(m, 0), "reaction 'r' consumes 2 'A'"));
+        assert_non_null(strstr(saltus_model_warning(m, 0), "simulated as written"));
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
 /* Mass action by its constant is not in doubt, whatever the mode. */
 static void constants_are_not_asked_about(void **state)
 {
@@ -559,6 +580,7 @@ int main(void)
         cmocka_unit_test(other_laws_stay_expressions),
         cmocka_unit_test(rates_that_cannot_be_are_refused),
         cmocka_unit_test(plain_powers_are_told_and_counted_on_request),
+        cmocka_unit_test(other_powers_stay_as_written),
         cmocka_unit_test(constants_are_not_asked_about),
         cmocka_unit_test(differences_are_split),
         cmocka_unit_test(differences_without_products_are_split),
