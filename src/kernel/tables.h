@@ -104,7 +104,7 @@ typedef struct saltus_tables {
                                                    levels but the last are padded with empty nodes
                                                    to a multiple of the fan-out */
     int32_t level_nodes[SALTUS_MAX_LEVELS];     /* nodes that are not padding */
-    const int32_t *node_row, *node;             /* [reaction + 1], [..] rising */
+    const int32_t *node_row, *node;             /* [reaction + 1], [..] level by level */
 
     const saltus_clock *clocks;     /* [flag] */
     const saltus_trigger *triggers; /* [event] */

@@ -53,7 +53,7 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
 {
     char place[160];
     saltus_model *m = v->f->model;
-    const double whole = nearbyint(value);
+    const double whole = nearbyint(value) + 0.0; /* -0 becomes 0 */
     if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
         v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s': initial amount %g %s",
                                      saltus_place(m, var->line, place), var->id, value,

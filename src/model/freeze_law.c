@@ -83,21 +83,26 @@ static bool never_negative(const saltus_product *p)
     return true;
 }
 
-/* How many of a species the reaction consumes, by its equation. */
-static int64_t n_consumed(const saltus_freezer *f, const saltus_reaction *r, int row)
+/* How many of a species the step consumes, by its reaction's equation: backward, the products. */
+static int64_t n_consumed(const saltus_freezer *f, const saltus_step *s, int row)
 {
+    const saltus_reaction *r = s->reaction;
+    const saltus_participant *side = s->backward ? r->products : r->reactants;
+    const int n_side = s->backward ? r->n_products : r->n_reactants;
     int64_t n = 0;
-    for (int i = 0; i < r->n_reactants; ++i) {
-        if (f->net->bindings[r->reactants[i].variable].row == row) {
-            n += r->reactants[i].n;
+    for (int i = 0; i < n_side; ++i) {
+        if (f->net->bindings[side[i].variable].row == row) {
+            n += side[i].n;
         }
     }
     return n;
 }
 
 /* k*A^2 where two A are consumed: warn, or take it as k*A*(A-1) if asked to. */
-static void look_at_powers(saltus_freezer *f, const saltus_reaction *r, saltus_product *p)
+static void look_at_powers(saltus_freezer *f, saltus_step *s)
 {
+    char place[160];
+    saltus_product *p = &s->product;
     for (int i = 0; i < p->n; ++i) {
         int same = 0, plain = 0, first = i;
         for (int j = 0; j < p->n; ++j) {
@@ -107,19 +112,24 @@ static void look_at_powers(saltus_freezer *f, const saltus_reaction *r, saltus_p
                 plain += p->offset[j] == 0.0;
             }
         }
-        const int64_t n = n_consumed(f, r, p->species[i]);
+        const int64_t n = n_consumed(f, s, p->species[i]);
         if (first < i || n < 2 || plain < n) {
             continue;
         }
-        if (f->law_mode == SALTUS_LAW_LITERAL) {
-            char place[160];
+        const char *at = saltus_place(f->model, s->reaction->line, place);
+        const char *species = f->net->species_names[p->species[i]];
+        if (same != n) {
+            saltus_model_warn(f->model,
+                              "%sreaction '%s' consumes %lld '%s' but its rate law has another "
+                              "power; it is simulated as written",
+                              at, s->id, (long long)n, species);
+        } else if (f->law_mode == SALTUS_LAW_LITERAL) {
             saltus_model_warn(f->model,
                               "%sreaction '%s' consumes %lld '%s' but its rate law has the plain "
                               "power; it is simulated as written (--law combinatorial counts "
                               "the ways to choose them, as in k*A*(A-1))",
-                              saltus_place(f->model, r->line, place), r->id, (long long)n,
-                              f->net->species_names[p->species[i]]);
-        } else if (same == n) {
+                              at, s->id, (long long)n, species);
+        } else {
             int offset = 0;
             for (int j = 0; j < p->n; ++j) {
                 if (p->species[j] == p->species[i]) {
@@ -184,8 +194,24 @@ static bool is_product_species(const saltus_expr *node, void *user)
     return false;
 }
 
+/* A - 1 where two or more A are consumed: the molecules that are left to choose from. */
+static bool counts_ways(const saltus_freezer *f, const saltus_reaction *r,
+                        const saltus_expr *difference)
+{
+    const saltus_step forward = {.reaction = r};
+    const saltus_expr *x = difference->args[0];
+    if (x->op != SALTUS_OP_VARIABLE || x->variable >= (int)f->model->n_variables ||
+        f->net->bindings[x->variable].role != SALTUS_ROLE_COUNT ||
+        !saltus_is_constant(f, difference->args[1])) {
+        return false;
+    }
+    const double n = saltus_constant_value(f, difference->args[1]);
+    return n >= 1.0 && n == nearbyint(n) &&
+           n < (double)n_consumed(f, &forward, f->net->bindings[x->variable].row);
+}
+
 /* A reversible reaction's law forward - backward: one difference among the factors, whose
- * subtrahend reads a product (or there are none). */
+ * subtrahend reads a product (or there are none, and it is no count of ways). */
 static bool split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *law,
                       const saltus_expr **forward, const saltus_expr **backward)
 {
@@ -193,7 +219,8 @@ static bool split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_
     search s = {f, r};
     const saltus_expr *difference = find_difference(f, law, &n);
     if (!r->reversible || n != 1 ||
-        (r->n_products > 0 && !saltus_expr_any(difference->args[1], is_product_species, &s))) {
+        (r->n_products > 0 ? !saltus_expr_any(difference->args[1], is_product_species, &s)
+                           : counts_ways(f, r, difference))) {
         return false;
     }
     *forward = replace(&f->model->arena, law, difference, difference->args[0]);
@@ -257,7 +284,7 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     }
     s.is_product = find_product(f, law, &s.product) && never_negative(&s.product);
     if (s.is_product && !r->mass_action) {
-        look_at_powers(f, r, &s.product);
+        look_at_powers(f, &s);
     }
     if (s.is_product && !(s.product.rate >= 0.0 && isfinite(s.product.rate))) {
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",

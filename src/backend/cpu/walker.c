@@ -6,6 +6,7 @@
 #include "model/network.h"
 
 #include <assert.h>
+#include <math.h>
 
 static int make_room(saltus_path *p)
 {
@@ -173,6 +174,8 @@ saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_tas
     if (p->trouble == SALTUS_OUT_OF_MEMORY) {
         return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out for pending events");
     }
+    /* the sign of a NaN is the processor's */
+    const double bad = isnan(p->bad_value) ? __builtin_nan("") : p->bad_value;
     (void)snprintf(where, sizeof where, "trajectory %llu, time %.10g",
                    (unsigned long long)p->trajectory, p->t);
     print_state(p, network, state, sizeof state);
@@ -188,19 +191,19 @@ saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_tas
                                 "%s: reaction '%s' takes a count beyond 64 bits: %s", where,
                                 reaction, state);
     case SALTUS_BAD_PROPENSITY:
-        return saltus_error_set(
-            err, SALTUS_E_NUMERIC, "%s: reaction '%s': propensity %g is %s at %s", where, reaction,
-            p->bad_value, p->bad_value < 0.0 ? "negative" : "not a number", state);
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: reaction '%s': propensity %g is %s at %s", where, reaction,
+                                bad, bad < 0.0 ? "negative" : "not a number", state);
     case SALTUS_BAD_TOTAL:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
                                 where, state);
     case SALTUS_BAD_ASSIGNMENT:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: event '%s' sets '%s' to %g at %s",
                                 where, network->setting_events[p->culprit],
-                                network->setting_names[p->culprit], p->bad_value, state);
+                                network->setting_names[p->culprit], bad, state);
     case SALTUS_BAD_DELAY:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: event '%s' has delay %g at %s", where,
-                                network->event_names[p->culprit], p->bad_value, state);
+                                network->event_names[p->culprit], bad, state);
     case SALTUS_EVENT_STORM:
         return saltus_error_set(err, SALTUS_E_NUMERIC,
                                 "%s: events set each other off without end, '%s' among them, at %s",

@@ -1,0 +1,596 @@
+/* What freezing makes of laws and of initial amounts: mass action in its spellings, plain powers,
+ * differences, fractions of molecules. */
+#include "frozen.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Reaction r is the model's first, on line 10. w, W and E change in an event, S and K never do. */
+static const char world[] = "parameters: {k: 0.5, k2: 2*k, c: 3, w: 1}\n"
+                            "compartments: {V: 2, W: 2}\n"
+                            "species: {A: 10, B: 20, C: 5, E: {initial: 4, boundary: true},\n"
+                            "          S: {initial: 7, boundary: true},\n"
+                            "          K: {initial: 4, constant: true}}\n"
+                            "rules: {total: A + B, fixed: 2*k, both: fixed*S, step: \"piecewise(1, "
+                            "time < 5, 2)\"}\n"
+                            "events:\n"
+                            "  change: {at: 100, set: {w: 2, W: 3, E: 5}}\n"
+                            "reactions:\n"
+                            "  r: {equation: %s, %s: \"%s\"%s}\n"
+                            "  s: A + B -> C @ 0\n"
+                            "  t: C -> A + B @ 0\n";
+
+typedef struct case_ {
+    const char *equation, *law, *expected;
+} case_;
+
+static char *text_of(const case_ *c, const char *kind, const char *rest)
+{
+    char *text = NULL;
+    if (asprintf(&text, world, c->equation, kind, c->law, rest) < 0) {
+        fail_msg("memory ran out");
+    }
+    return text;
+}
+
+/* "0.25 A A-1" for a product, "expression" for another law. */
+static void describe(const saltus_network *net, int r, char *out, size_t size)
+{
+    const saltus_tables *t = &net->tables;
+    if (t->law_program[r] >= 0) {
+        assert_int_equal(t->factor_row[r], t->factor_row[r + 1]);
+        assert_string_equal(net->law_kinds[r], "expression");
+        (void)snprintf(out, size, "expression");
+        return;
+    }
+    const int n_factors = t->factor_row[r + 1] - t->factor_row[r];
+    assert_string_equal(net->law_kinds[r], n_factors == 0 ? "constant" : "mass action");
+    int at = snprintf(out, size, "%.17g", t->rate[r]);
+    for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
+        at +=
+            snprintf(out + at, size - (size_t)at, " %s", net->species_names[t->factor_species[f]]);
+        if (t->factor_offset[f] != 0.0) {
+            at += snprintf(out + at, size - (size_t)at, "-%g", t->factor_offset[f]);
+        }
+    }
+}
+
+static void check_law(const saltus_model *m, const case_ *c, int r, const char *expected)
+{
+    char found[400];
+    describe(m->network, r, found, sizeof found);
+    if (strcmp(found, expected) != 0) {
+        fail_msg("%s @ %s: '%s', expected '%s'", c->equation, c->law, found, expected);
+    }
+}
+
+/* All but the last two, which the world adds, come of reaction r. */
+static int n_steps_of_r(const saltus_model *m)
+{
+    return m->network->tables.n_reactions - 2;
+}
+
+static void check_one_law(const case_ *c, const char *kind)
+{
+    char *text = text_of(c, kind, "");
+    saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+    assert_int_equal(n_steps_of_r(m), 1);
+    check_law(m, c, 0, c->expected);
+    if (saltus_model_n_warnings(m) > 0) {
+        fail_msg("%s: %s", c->law, saltus_model_warning(m, 0));
+    }
+    saltus_model_destroy(m);
+    free(text);
+}
+
+static void mass_action_is_recognised_in_any_spelling(void **state)
+{
+    static const case_ cases[] = {
+        {"A + B -> C", "k*A*B", "0.5 A B"},
+        {"A + B -> C", "A*k*B", "0.5 A B"},
+        {"A + B -> C", "B*(A*k)", "0.5 B A"},
+        {"2 A -> B", "k*A*(A-1)/2", "0.25 A A-1"},
+        {"2 A -> B", "0.5*k*A*(A-1)", "0.25 A A-1"},
+        {"2 A -> B", "k*A*(A-1)*0.5", "0.25 A A-1"},
+        {"2 A -> B", "k*A*((A-1)/2)", "0.25 A A-1"},
+        {"2 A -> B", "A*(A-1)/(2/k)", "0.25 A A-1"},
+        {"2 A -> B", "(A-1)*A*k", "0.5 A-1 A"},
+        {"2 A -> B", "k*(-1 + 1 + A)*(A - 2 + 1)", "expression"},
+        {"2 A -> B", "k*A*(A + -1)", "0.5 A A-1"},
+        {"2 A -> B", "k*(2*A)*(3*A - 3)", "3 A A-1"},
+        {"3 A -> B", "c*A*(A-1)*(A-2)/6", "0.5 A A-1 A-2"},
+        {"3 A -> B", "c*(A-2)*(A-1)*A/6", "0.5 A-2 A-1 A"},
+        {"3 A -> B", "c*A*(A-1)*(A-1-1)/6", "0.5 A A-1 A-2"},
+        {"2 A + B -> C", "k*A*(A-1)/2*B", "0.25 A A-1 B"},
+        /* compartments */
+        {"A + B -> C", "k*A*B/V", "0.25 A B"},
+        {"A + B -> C", "V*k*(A/V)*(B/V)", "0.25 A B"},
+        {"2 A -> B", "V*k*(A/V)*(A/V - 1/V)", "0.25 A A-1"},
+        {"2 A -> B", "k*(A/V)*((A-1)/V)", "0.125 A A-1"},
+        /* parameters, functions of them, rules that never change */
+        {"A -> B", "k*k2*c*A", "1.5 A"},
+        {"A -> B", "k^2*A", "0.25 A"},
+        {"A -> B", "exp(0)*A*max(k, c)", "3 A"},
+        {"A -> B", "piecewise(1, k > 0.4, 2)*A", "1 A"},
+        {"A -> B", "fixed*A", "1 A"},
+        {"A -> B", "both*A", "7 A"},
+        {"0 -> A", "k*c", "1.5"},
+        {"A -> B", "k*c", "1.5"},
+        {"A -> B", "0*A", "0 A"},
+        /* powers, where the plain power is no question: at most one is consumed */
+        {"A -> B", "k*A^1", "0.5 A"},
+        {"A -> B", "k*A^2", "0.5 A A"},
+        {"A -> B", "k*sqr(A)", "0.5 A A"},
+        {"A -> B", "(k*A)^2", "0.25 A A"},
+        {"A -> B", "(k*A*B)^2", "0.25 A B A B"},
+        {"0 -> C", "A^8", "1 A A A A A A A A"},
+        /* boundary species: numbers while nothing changes them, factors when an event does */
+        {"S + A -> B", "k*S*A", "3.5 A"},
+        {"2 S -> A", "k*S*(S-1)/2", "10.5"},
+        {"K + A -> B", "A*K/c", "1.3333333333333333 A"},
+        {"E + A -> B", "k*E*A", "0.5 E A"},
+        {"2 E -> A", "k*E*(E-1)/2", "0.25 E E-1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        check_one_law(&cases[i], "law");
+    }
+}
+
+static void constants_of_mass_action_become_products(void **state)
+{
+    static const case_ cases[] = {
+        {"0 -> A", "k", "0.5"},
+        {"A -> B", "k", "0.5 A"},
+        {"A + B -> C", "k", "0.5 A B"},
+        {"2 A -> B", "k", "0.25 A A-1"},
+        {"A + A -> B", "k", "0.25 A A-1"},
+        {"A + B + A -> C", "k", "0.25 A B A-1"},
+        {"3 A -> B", "c", "0.5 A A-1 A-2"},
+        {"2 A + 2 B -> C", "k", "0.125 A A-1 B B-1"},
+        {"S + A -> B", "k", "3.5 A"},
+        {"E + A -> B", "k", "0.5 E A"},
+        {"A -> B", "k*fixed/V", "0.25 A"},
+        {"A -> B", "w", "expression"}, /* an event changes it */
+        {"A -> B", "k/W", "expression"},
+        {"17 A -> B", "0", "expression"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        check_one_law(&cases[i], "constant");
+    }
+}
+
+static void other_laws_stay_expressions(void **state)
+{
+    static const char *const laws[] = {
+        "k*A/(1 + A)",
+        "k*A/B",
+        "k/A",
+        "A/A",
+        "k*A + k*B",
+        "k*(A + 1)",
+        "k*A*(A + 1)",
+        "k*(A - 1)", /* these are negative for some A, which must not be hidden */
+        "k*A*(A - 2)",
+        "k*A*(B - 1)",
+        "k*A*(A-1)*(A-3)",
+        "k*(A - 1)^2",
+        "k*A*(1 - A)",
+        "k*A*(A - 0.5)",
+        "k*(A*B - 1)",
+        "A*(A-1)*B*(B-2)",
+        "A - A",
+        "A*A - A",
+        "-(k*A)",
+        "k*A^0.5",
+        "k*A^1.5",
+        "k*A^(-1)",
+        "k*A^0",
+        "k*A^9",
+        "k*A^B",
+        "2^A",
+        "A*A*A*A*A*A*A*A*A*A*A*A*A*A*A*A*A",
+        "(A^6)^3",
+        "max(A, B)",
+        "abs(A)",
+        "piecewise(A, A > 1, 0)",
+        "k*A*total", /* a rule of counts */
+        "k*total",
+        "w*A", /* w and W change in an event */
+        "k*A/W",
+        "k*A*step", /* steps in time */
+        "k*A*piecewise(1, time < 5, 2)",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
+        const case_ c = {"A -> B", laws[i], "expression"};
+        check_one_law(&c, "law");
+    }
+}
+
+static void rates_that_cannot_be_are_refused(void **state)
+{
+    static const struct {
+        const char *law, *rate;
+    } cases[] = {{"-k*A", "-0.5"}, {"(k - 2)*A", "-1.5"}, {"A*(0 - k)", "-0.5"},
+                 {"k*A/0", "inf"}, {"A*ln(-1)", "nan"},   {"piecewise(1, false)*A", "nan"},
+                 {"-k", "-0.5"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ c = {"A -> B", cases[i].law, ""};
+        char *text = text_of(&c, "law", "");
+        char message[200];
+        (void)snprintf(message, sizeof message,
+                       "model.yaml:10: reaction 'r': its rate constant is %s", cases[i].rate);
+        check_not_frozen(text, SALTUS_E_MODEL, message);
+        free(text);
+    }
+}
+
+/* k*A^2 where two A are consumed: as written with a warning, or k*A*(A-1) on request. */
+static void plain_powers_are_told_and_counted_on_request(void **state)
+{
+    static const struct {
+        case_ literal;
+        const char *combinatorial, *warned; /* species; NULL: no warning */
+    } cases[] = {
+        {{"2 A -> B", "k*A^2", "0.5 A A"}, "0.5 A A-1", "2 'A'"},
+        {{"2 A -> B", "k*A*A", "0.5 A A"}, "0.5 A A-1", "2 'A'"},
+        {{"2 A -> B", "k*A^2/2", "0.25 A A"}, "0.25 A A-1", "2 'A'"},
+        {{"A + A -> B", "k*A^2", "0.5 A A"}, "0.5 A A-1", "2 'A'"},
+        {{"2 A -> A", "k*A^2", "0.5 A A"}, "0.5 A A-1", "2 'A'"},
+        {{"3 A -> B", "k*A^3", "0.5 A A A"}, "0.5 A A-1 A-2", "3 'A'"},
+        {{"2 A + B -> C", "k*A^2*B", "0.5 A A B"}, "0.5 A A-1 B", "2 'A'"},
+        {{"B + 2 A -> C", "k*A*B*A", "0.5 A B A"}, "0.5 A B A-1", "2 'A'"},
+        {{"2 E -> A", "k*E^2", "0.5 E E"}, "0.5 E E-1", "2 'E'"},
+        /* nothing to ask */
+        {{"2 A -> B", "k*A*(A-1)", "0.5 A A-1"}, "0.5 A A-1", NULL},
+        {{"2 A -> B", "k*A", "0.5 A"}, "0.5 A", NULL},
+        {{"A -> B", "k*A^2", "0.5 A A"}, "0.5 A A", NULL},
+        {{"A + B -> 2 C", "k*A*B", "0.5 A B"}, "0.5 A B", NULL},
+        {{"B -> 2 A", "k*A^2*B", "0.5 A A B"}, "0.5 A A B", NULL},
+        {{"2 A -> B", "k*A^2/(1 + B)", "expression"}, "expression", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ *c = &cases[i].literal;
+        char *text = text_of(c, "law", "");
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        check_law(m, c, 0, c->expected);
+        assert_int_equal(saltus_model_n_warnings(m), cases[i].warned ? 1 : 0);
+        if (cases[i].warned) {
+            const char *warning = saltus_model_warning(m, 0);
+            assert_non_null(strstr(warning, "model.yaml:10: reaction 'r' consumes "));
+            assert_non_null(strstr(warning, cases[i].warned));
+            assert_non_null(strstr(warning, "as written"));
+            assert_non_null(strstr(warning, "--law combinatorial"));
+        }
+        saltus_model_destroy(m);
+        m = freeze_text(text, SALTUS_LAW_COMBINATORIAL);
+        check_law(m, c, 0, cases[i].combinatorial);
+        assert_int_equal(saltus_model_n_warnings(m), 0);
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
+/* Other powers cannot be counted, and that is told in either mode. */
+static void other_powers_stay_as_written(void **state)
+{
+    static const case_ cases[] = {
+        {"2 A -> B", "k*A^3", "0.5 A A A"},
+        {"2 A -> B", "k*A^2*(A-1)", "0.5 A A A-1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < 4; ++i) {
+        const case_ *c = &cases[i / 2];
+        char *text = text_of(c, "law", "");
+        saltus_model *m = freeze_text(text, i % 2 ? SALTUS_LAW_COMBINATORIAL : SALTUS_LAW_LITERAL);
+        check_law(m, c, 0, c->expected);
+        assert_int_equal(saltus_model_n_warnings(m), 1);
+        assert_non_null(strstr(saltus_model_warning(m, 0), "reaction 'r' consumes 2 'A'"));
+        assert_non_null(strstr(saltus_model_warning(m, 0), "simulated as written"));
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
+/* Mass action by its constant is not in doubt, whatever the mode. */
+static void constants_are_not_asked_about(void **state)
+{
+    static const case_ c = {"2 A -> B", "k", "0.25 A A-1"};
+    (void)state;
+    check_one_law(&c, "constant");
+    char *text = text_of(&c, "constant", "");
+    saltus_model *m = freeze_text(text, SALTUS_LAW_COMBINATORIAL);
+    check_law(m, &c, 0, c.expected);
+    saltus_model_destroy(m);
+    free(text);
+}
+
+/* "A -1, B +1" */
+static void check_changes(const saltus_network *net, int r, const char *expected)
+{
+    const saltus_tables *t = &net->tables;
+    char found[200] = "";
+    int at = 0;
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        at += snprintf(found + at, sizeof found - (size_t)at, "%s%s %+lld", at > 0 ? ", " : "",
+                       net->species_names[t->change_species[c]], (long long)t->change_amount[c]);
+    }
+    assert_string_equal(found, expected);
+}
+
+static void differences_are_split(void **state)
+{
+    static const struct {
+        case_ forward;
+        const char *backward;
+    } cases[] = {
+        {{"A -> B", "k*A - k2*B", "0.5 A"}, "1 B"},
+        {{"A -> B", "k*(A - B/2)", "0.5 A"}, "0.25 B"},
+        {{"A -> B", "(A - B)*k", "0.5 A"}, "0.5 B"},
+        {{"A -> B", "V*(k*A/V - k2*B/V)", "0.5 A"}, "1 B"},
+        {{"A -> B", "k*A - k2*B*C", "0.5 A"}, "1 B C"},
+        {{"A -> B", "(A - B)/V*k", "0.25 A"}, "0.25 B"},
+        {{"A -> B", "k*A - k*A*B/c", "0.5 A"}, "0.16666666666666666 A B"},
+        {{"A -> B", "(k*A - k2*B)/(1 + A)", "expression"}, "expression"},
+        {{"A -> B", "c*(A - B/V)/(W + A - B)", "expression"}, "expression"},
+        {{"A -> B", "w*A - k2*B", "expression"}, "1 B"},
+        {{"A -> B", "step*(A - B)", "expression"}, "expression"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ *c = &cases[i].forward;
+        char *text = text_of(c, "law", ", reversible: true");
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        const saltus_network *net = m->network;
+        if (n_steps_of_r(m) != 2) {
+            fail_msg("%s was not split", c->law);
+        }
+        assert_string_equal(net->reaction_names[0], "r.forward");
+        assert_string_equal(net->reaction_names[1], "r.backward");
+        check_law(m, c, 0, c->expected);
+        check_law(m, c, 1, cases[i].backward);
+        check_changes(net, 0, "A -1, B +1");
+        check_changes(net, 1, "A +1, B -1");
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
+/* Without products, what is subtracted is what comes in. */
+static void differences_without_products_are_split(void **state)
+{
+    static const case_ c = {"A -> 0", "k*A - k2", "0.5 A"};
+    (void)state;
+    char *text = text_of(&c, "law", ", reversible: true");
+    saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+    assert_int_equal(n_steps_of_r(m), 2);
+    check_law(m, &c, 0, "0.5 A");
+    check_law(m, &c, 1, "1");
+    check_changes(m->network, 1, "A +1");
+    saltus_model_destroy(m);
+    free(text);
+}
+
+/* The backward reaction consumes what the forward one makes. */
+static void plain_powers_are_seen_in_both_directions(void **state)
+{
+    static const struct {
+        case_ literal;
+        const char *backward, *combinatorial[2], *warned;
+    } cases[] = {
+        {{"B -> 2 A", "k*B - k2*A^2", "0.5 B"}, "1 A A", {"0.5 B", "1 A A-1"}, "r.backward"},
+        {{"2 A -> B", "k*A^2 - k2*B", "0.5 A A"}, "1 B", {"0.5 A A-1", "1 B"}, "r.forward"},
+        {{"2 A -> B", "k*A*(A-1) - k2*B*A^2", "0.5 A A-1"},
+         "1 B A A",
+         {"0.5 A A-1", "1 B A A"},
+         NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ *c = &cases[i].literal;
+        char *text = text_of(c, "law", ", reversible: true");
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        assert_int_equal(n_steps_of_r(m), 2);
+        check_law(m, c, 0, c->expected);
+        check_law(m, c, 1, cases[i].backward);
+        assert_int_equal(saltus_model_n_warnings(m), cases[i].warned ? 1 : 0);
+        if (cases[i].warned) {
+            assert_non_null(strstr(saltus_model_warning(m, 0), cases[i].warned));
+        }
+        saltus_model_destroy(m);
+        m = freeze_text(text, SALTUS_LAW_COMBINATORIAL);
+        check_law(m, c, 0, cases[i].combinatorial[0]);
+        check_law(m, c, 1, cases[i].combinatorial[1]);
+        assert_int_equal(saltus_model_n_warnings(m), 0);
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
+static void other_differences_are_not_split(void **state)
+{
+    static const case_ cases[] = {
+        {"A -> B", "k*A*(10 - A)", "expression"}, /* what is subtracted reads no product */
+        {"A -> B", "k*A - k2*C", "expression"},
+        {"A -> B", "k*A - 1", "expression"},
+        {"A -> B", "(A - B)*(A - B)", "expression"}, /* two */
+        {"A -> B", "(k*A - B)*(C - B)", "expression"},
+        {"A -> B", "k*A + -k2*B", "expression"},  /* none */
+        {"A -> B", "k*A/(50 - B)", "expression"}, /* none above the line */
+        {"A -> B", "max(A - B, 0)", "expression"},
+        {"2 A -> B", "k*A*(A-1)", "0.5 A A-1"}, /* a product already */
+        {"C -> 2 B", "k*B*(B-1)", "0.5 B B-1"},
+        {"A -> B", "k*A", "0.5 A"},
+        {"A -> B", "k - 0.25", "0.25"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ *c = &cases[i];
+        char *text = text_of(c, "law", ", reversible: true");
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        if (n_steps_of_r(m) != 1) {
+            fail_msg("%s was split", c->law);
+        }
+        assert_string_equal(m->network->reaction_names[0], "r");
+        check_law(m, c, 0, c->expected);
+        saltus_model_destroy(m);
+        free(text);
+    }
+    const case_ one_way = {"A -> B", "k*A - k2*B", "expression"};
+    check_one_law(&one_way, "law");
+}
+
+/* A - 1 beside A counts pairs; it is no rate of a way back, even where there are no products. */
+static void factors_that_count_ways_are_not_split(void **state)
+{
+    static const case_ cases[] = {
+        {"2 A -> 0", "w*A*(A-1)", "expression"},
+        {"2 A -> 0", "k*A*(A-1)/(1 + B)", "expression"},
+        {"A + A -> 0", "k*(A-1)*A/(1 + B)", "expression"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ *c = &cases[i];
+        char *text = text_of(c, "law", ", reversible: true");
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        if (n_steps_of_r(m) != 1) {
+            fail_msg("%s @ %s was split", c->equation, c->law);
+        }
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
+static void changes_are_net_and_spare_what_is_fixed(void **state)
+{
+    static const struct {
+        const char *equation, *changes;
+    } cases[] = {
+        {"A + B -> A + C", "B -1, C +1"},
+        {"2 A -> A", "A -1"},
+        {"A -> 2 A", "A +1"},
+        {"A + S -> B + 2 K", "A -1, B +1"},
+        {"A -> A", ""},
+        {"A + B + A -> C + 3 C", "A -2, B -1, C +4"},
+        {"E -> A", "A +1"},
+        {"0 -> 0", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ c = {cases[i].equation, "k", ""};
+        char *text = text_of(&c, "law", "");
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        check_changes(m->network, 0, cases[i].changes);
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
+/* Species whose counts must be looked at, because some law may stay positive without them. */
+static void laws_that_do_not_vanish_are_known(void **state)
+{
+    static const struct {
+        const char *equation, *law, *unsafe;
+    } cases[] = {
+        {"A -> B", "k*A", ""},          {"A -> B", "k", "A"},          {"2 A -> B", "k*A", "A"},
+        {"2 A -> B", "k*A^2", "A"},     {"2 A -> B", "k*A*(A-1)", ""}, {"A + B -> C", "k*A", "B"},
+        {"A -> B", "k*A/(1 + A)", "A"}, {"0 -> A", "k", ""},           {"A -> 2 A", "k", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const case_ c = {cases[i].equation, cases[i].law, ""};
+        char *text = text_of(&c, "law", "");
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        const saltus_tables *t = &m->network->tables;
+        char found[40] = "";
+        for (int u = 0; u < t->n_unsafe; ++u) {
+            strcat(found, m->network->species_names[t->unsafe[u]]);
+        }
+        if (strcmp(found, cases[i].unsafe) != 0) {
+            fail_msg("%s @ %s: unsafe '%s'", c.equation, c.law, found);
+        }
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
+/* ---- initial amounts ---- */
+
+static void fractions_of_molecules_are_rounded_and_told(void **state)
+{
+    static const struct {
+        const char *amount;
+        int64_t count;
+        const char *told; /* NULL: nothing */
+    } cases[] = {
+        {"2.5", 2, "2.5 is rounded to 2"},
+        {"3.5", 4, "3.5 is rounded to 4"},
+        {"2.4999", 2, "2.4999 is rounded to 2"},
+        {"k", 0, "0.5 is rounded to 0"},
+        {"k - 0.9", 0, "-0.4 is rounded to 0"},
+        {"0.1*30", 3, NULL},
+        {"1e6*0.3", 300000, NULL},
+        {"4503599627370497", 4503599627370497, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[200], told[200];
+        (void)snprintf(text, sizeof text,
+                       "parameters: {k: 0.5}\nspecies:\n  A: %s\n"
+                       "reactions: {r: A -> 0 @ k}\n",
+                       cases[i].amount);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        assert_int_equal(m->network->tables.initial_counts[0], cases[i].count);
+        assert_int_equal(saltus_model_n_warnings(m), cases[i].told ? 1 : 0);
+        if (cases[i].told) {
+            (void)snprintf(told, sizeof told, "model.yaml:3: species 'A': initial amount %s",
+                           cases[i].told);
+            assert_string_equal(saltus_model_warning(m, 0), told);
+        }
+        saltus_model_destroy(m);
+    }
+}
+
+static void amounts_that_are_no_numbers_of_molecules_are_refused(void **state)
+{
+    static const char *const cases[][2] = {{"k - 2", "-1 is negative"},
+                                           {"k - 1.6", "-0.6 is negative"},
+                                           {"k*nan", "nan is no number of molecules"},
+                                           {"k*inf", "inf is no number of molecules"},
+                                           {"k*1e19", "1e+19 is no number of molecules"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[200], message[200];
+        (void)snprintf(text, sizeof text, "parameters: {k: 1}\nspecies:\n  A: %s\n", cases[i][0]);
+        (void)snprintf(message, sizeof message, "model.yaml:3: species 'A': initial amount %s",
+                       cases[i][1]);
+        check_not_frozen(text, SALTUS_E_MODEL, message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mass_action_is_recognised_in_any_spelling),
+        cmocka_unit_test(constants_of_mass_action_become_products),
+        cmocka_unit_test(other_laws_stay_expressions),
+        cmocka_unit_test(rates_that_cannot_be_are_refused),
+        cmocka_unit_test(plain_powers_are_told_and_counted_on_request),
+        cmocka_unit_test(other_powers_stay_as_written),
+        cmocka_unit_test(constants_are_not_asked_about),
+        cmocka_unit_test(differences_are_split),
+        cmocka_unit_test(differences_without_products_are_split),
+        cmocka_unit_test(plain_powers_are_seen_in_both_directions),
+        cmocka_unit_test(other_differences_are_not_split),
+        cmocka_unit_test(factors_that_count_ways_are_not_split),
+        cmocka_unit_test(changes_are_net_and_spare_what_is_fixed),
+        cmocka_unit_test(laws_that_do_not_vanish_are_known),
+        cmocka_unit_test(fractions_of_molecules_are_rounded_and_told),
+        cmocka_unit_test(amounts_that_are_no_numbers_of_molecules_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
