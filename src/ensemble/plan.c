@@ -147,7 +147,7 @@ static saltus_status choose_columns(saltus_plan *plan, const char *names, saltus
         SALTUS_TRY(add_named_list(plan, names, err));
     }
     for (size_t i = 0; i < m->n_variables && !names; ++i) {
-        if (is_count(plan, (int)i) || (m->variables[i].rule && m->variables[i].observable)) {
+        if (is_count(plan, (int)i) || m->variables[i].observable) {
             SALTUS_TRY(add_column(plan, (int)i, false, err));
         }
     }

@@ -31,7 +31,7 @@ typedef struct saltus_variable {
     bool boundary;              /**< species: reactions do not change it */
     bool constant;              /**< nothing may change it */
     bool is_set;                /**< --set gave its initial value */
-    bool observable;            /**< a rule target that is recorded unless --species says else */
+    bool observable;            /**< no count, but recorded unless --species says else */
     int line;                   /**< in the file, 0: unknown */
 } saltus_variable;
 

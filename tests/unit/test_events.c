@@ -428,6 +428,32 @@ static void values_that_cannot_be_end_the_run(void **state)
     CHECK("species: {A: 3}\nevents: {e: {when: time > 1, set: {A: -1}}}\n", "A", 3, 3);
 }
 
+/* Parameters that events change are recorded where the model says so. */
+static void observable_parameters_are_recorded(void **state)
+{
+    static const char text[] =
+        "species: {A: 3}\n"
+        "parameters: {k: 1, p: {value: 2, observable: true}, hidden: {observable: false}}\n"
+        "rules: {r: 2*p, hidden: A}\n"
+        "events: {e: {at: 1, set: {p: 5, k: 2}}}\n";
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    (void)state;
+    assert_int_equal(saltus_model_parse_yaml(text, strlen(text), "test", &m, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+    assert_int_equal(saltus_backend_open("cpu", &backend, &err), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, backend, NULL, &plan, &err), SALTUS_OK);
+    assert_int_equal(saltus_plan_n_counts(plan), 1);
+    assert_int_equal(saltus_plan_n_observables(plan), 2);
+    assert_string_equal(saltus_plan_observable_name(plan, 0), "p");
+    assert_string_equal(saltus_plan_observable_name(plan, 1), "r");
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+}
+
 /* A law that no split could save from becoming negative. */
 static void negative_laws_end_the_run(void **state)
 {
@@ -563,6 +589,7 @@ int main(void)
         cmocka_unit_test(laws_in_steps_change_at_their_time),
         cmocka_unit_test(values_that_are_not_whole_are_rounded_and_told),
         cmocka_unit_test(values_that_cannot_be_end_the_run),
+        cmocka_unit_test(observable_parameters_are_recorded),
         cmocka_unit_test(negative_laws_end_the_run),
         cmocka_unit_test(lanes_and_single_trajectories_agree),
         cmocka_unit_test(lanes_and_single_trajectories_fail_alike),
