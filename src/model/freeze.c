@@ -60,7 +60,7 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
                                      value < 0.0 ? "is negative" : "is no number of molecules");
         return 0.0;
     }
-    if (fabs(whole - value) > 1e-9 * (1.0 + whole)) { /* 0.1 * 30 is no reason to speak */
+    if (fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
         saltus_model_warn(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
                           saltus_place(m, var->line, place), var->id, value, whole);
     }

@@ -82,6 +82,14 @@ bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
 /** Turn every reaction into one or two steps. */
 SALTUS_MUST_CHECK saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err);
 
+/* freeze_split.c */
+/** The rates there and back of a reversible reaction, whose law is their difference; NULL both when
+ * it is none, with a warning when the law may fall below 0 all the same. */
+SALTUS_MUST_CHECK saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r,
+                                                 const saltus_expr *law,
+                                                 const saltus_expr **forward,
+                                                 const saltus_expr **backward, saltus_error *err);
+
 /* freeze_program.c */
 /** Compile an expression; rows are final only after saltus_place_rows. */
 SALTUS_MUST_CHECK saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e,

@@ -1,5 +1,4 @@
-/* Rate laws: which are products (mass action in any spelling), which are differences of a forward
- * and a backward rate, which stay expressions. */
+/* Rate laws: which are products (mass action in any spelling), which stay expressions. */
 #include "model/freeze.h"
 
 #include <math.h>
@@ -140,94 +139,6 @@ static void look_at_powers(saltus_freezer *f, saltus_step *s)
     }
 }
 
-/* The one place in the factors of e where a difference stands, or NULL; *n counts them. */
-static const saltus_expr *find_difference(const saltus_freezer *f, const saltus_expr *e, int *n)
-{
-    const saltus_expr *found = NULL;
-    if (saltus_is_constant(f, e)) {
-        return NULL;
-    }
-    if (e->op == SALTUS_OP_SUB) {
-        ++*n;
-        return e;
-    }
-    if (e->op == SALTUS_OP_MUL || e->op == SALTUS_OP_DIV) {
-        found = find_difference(f, e->args[0], n);
-        if (e->op == SALTUS_OP_MUL) {
-            const saltus_expr *other = find_difference(f, e->args[1], n);
-            found = found ? found : other;
-        }
-    }
-    return found;
-}
-
-/* e with `part` (by identity) replaced. */
-static const saltus_expr *replace(saltus_arena *arena, const saltus_expr *e,
-                                  const saltus_expr *part, const saltus_expr *by)
-{
-    if (e == part) {
-        return by;
-    }
-    if (e->op == SALTUS_OP_MUL) {
-        return saltus_expr_2(arena, e->op, replace(arena, e->args[0], part, by),
-                             replace(arena, e->args[1], part, by));
-    }
-    if (e->op == SALTUS_OP_DIV) {
-        return saltus_expr_2(arena, e->op, replace(arena, e->args[0], part, by), e->args[1]);
-    }
-    return e;
-}
-
-typedef struct search {
-    const saltus_freezer *freezer;
-    const saltus_reaction *reaction;
-} search;
-
-static bool is_product_species(const saltus_expr *node, void *user)
-{
-    const search *s = user;
-    for (int i = 0; node->op == SALTUS_OP_VARIABLE && i < s->reaction->n_products; ++i) {
-        if (s->reaction->products[i].variable == node->variable) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A - 1 where two or more A are consumed: the molecules that are left to choose from. */
-static bool counts_ways(const saltus_freezer *f, const saltus_reaction *r,
-                        const saltus_expr *difference)
-{
-    const saltus_step forward = {.reaction = r};
-    const saltus_expr *x = difference->args[0];
-    if (x->op != SALTUS_OP_VARIABLE || x->variable >= (int)f->model->n_variables ||
-        f->net->bindings[x->variable].role != SALTUS_ROLE_COUNT ||
-        !saltus_is_constant(f, difference->args[1])) {
-        return false;
-    }
-    const double n = saltus_constant_value(f, difference->args[1]);
-    return n >= 1.0 && n == nearbyint(n) &&
-           n < (double)n_consumed(f, &forward, f->net->bindings[x->variable].row);
-}
-
-/* A reversible reaction's law forward - backward: one difference among the factors, whose
- * subtrahend reads a product (or there are none, and it is no count of ways). */
-static bool split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *law,
-                      const saltus_expr **forward, const saltus_expr **backward)
-{
-    int n = 0;
-    search s = {f, r};
-    const saltus_expr *difference = find_difference(f, law, &n);
-    if (!r->reversible || n != 1 ||
-        (r->n_products > 0 ? !saltus_expr_any(difference->args[1], is_product_species, &s)
-                           : counts_ways(f, r, difference))) {
-        return false;
-    }
-    *forward = replace(&f->model->arena, law, difference, difference->args[0]);
-    *backward = replace(&f->model->arena, law, difference, difference->args[1]);
-    return true;
-}
-
 /* The law of mass action as an expression tree, factors in the order of the reactants: the same
  * rounding as the product that it usually becomes. */
 static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *r,
@@ -334,10 +245,10 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
         law = mass_action(f, r, law);
         SALTUS_NEED(law);
     }
-    if (!(find_product(f, law, &product) && never_negative(&product)) &&
-        split_law(f, r, law, &forward, &backward)) {
-        SALTUS_NEED(forward);
-        SALTUS_NEED(backward);
+    if (!(find_product(f, law, &product) && never_negative(&product)) && r->reversible) {
+        SALTUS_TRY(saltus_split_law(f, r, law, &forward, &backward, err));
+    }
+    if (backward) {
         SALTUS_TRY(add_step(f, r, ".forward", forward, err));
         SALTUS_TRY(add_step(f, r, ".backward", backward, err));
     } else {

@@ -218,12 +218,17 @@ saltus_status saltus_model_set(saltus_model *model, const char *name, double val
     if (v->rule) {
         SALTUS_FAIL(SALTUS_E_INVALID, "'%s' cannot be set: a rule determines it", name);
     }
+    if (v->is_spent) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "'%s' cannot be set: what reactions change was computed with its value in the "
+                    "file",
+                    name);
+    }
     if (!isfinite(value)) {
         SALTUS_FAIL(SALTUS_E_INVALID, "'%s' cannot be set to %g", name, value);
     }
     v->initial = saltus_expr_const(&model->arena, value);
     SALTUS_NEED(v->initial);
-    v->is_set = true;
 done:
     return status;
 }

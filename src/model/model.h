@@ -30,7 +30,7 @@ typedef struct saltus_variable {
     int compartment;            /**< species: the variable that is its compartment, or -1 */
     bool boundary;              /**< species: reactions do not change it */
     bool constant;              /**< nothing may change it */
-    bool is_set;                /**< --set gave its initial value */
+    bool is_spent;              /**< stoichiometries were computed with its value */
     bool observable;            /**< no count, but recorded unless --species says else */
     int line;                   /**< in the file, 0: unknown */
 } saltus_variable;

@@ -75,9 +75,9 @@ typedef struct sbml_reader {
     size_t info_capacity;
     sbml_reference *references;
     size_t n_references, references_capacity;
-    sbml_locals *locals;                      /* [reaction] */
-    size_t n_nodes;                           /* of all expressions together */
-    bool mole_seen, scaled_seen, factor_seen; /* units and factors that are worth a warning */
+    sbml_locals *locals;         /* [reaction] */
+    size_t n_nodes;              /* of all expressions together */
+    bool mole_seen, scaled_seen; /* units and factors that are worth a warning */
 } sbml_reader;
 
 /* Moles count as in the SI since 2019, and the csymbol avogadro has the same value. */
@@ -136,7 +136,7 @@ const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *v
 /** sbml_math.c: the size of a compartment matters: warn once if it had to be assumed. */
 void sbml_use_size(sbml_reader *r, int compartment);
 /** sbml_math.c: the number that an expression of numbers and of constant parameters always has;
- * false when it may vary. */
+ * false when it may vary. Its parameters cannot be set any more. */
 bool sbml_constant_value(const sbml_reader *r, const saltus_expr *e, double *value);
 
 /** sbml_units.c: molecules per unit of a species' amount, 1 when no unit is declared. */

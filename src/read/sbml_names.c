@@ -223,7 +223,8 @@ static bool constant_value(const sbml_reader *r, const saltus_expr *e, int *step
         return true;
     }
     if (e->op == SALTUS_OP_VARIABLE) {
-        const saltus_variable *v = &r->model->variables[e->variable];
+        saltus_variable *v = &r->model->variables[e->variable];
+        v->is_spent = true;
         return v->kind == SALTUS_KIND_PARAMETER && v->constant && !v->rule && v->initial &&
                constant_value(r, v->initial, steps, value);
     }

@@ -370,11 +370,6 @@ static void warn(sbml_reader *r)
     } else if (r->scaled_seen) {
         sbml_warn(r, 0, "amounts were converted to molecules by the units that are declared");
     }
-    if (r->factor_seen) {
-        sbml_warn(r, 0,
-                  "the changes per firing were computed with the file's values of the conversion "
-                  "factors; setting those later does not change them");
-    }
 }
 
 saltus_status sbml_read_model(sbml_reader *r)

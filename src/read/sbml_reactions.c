@@ -154,7 +154,6 @@ static saltus_status read_factor(sbml_reader *r, int v)
                       r->model->variables[v].id, id);
         goto done;
     }
-    r->factor_seen = true;
 done:
     return status;
 }
@@ -221,12 +220,6 @@ done:
  * Reactions
  */
 
-static bool is_variable(const saltus_expr *e, void *user)
-{
-    (void)user;
-    return e->op == SALTUS_OP_VARIABLE;
-}
-
 static saltus_status stoichiometry(sbml_reader *r, const sbml_place *place,
                                    SpeciesReference_t *reference, double *n)
 {
@@ -253,13 +246,6 @@ static saltus_status stoichiometry(sbml_reader *r, const sbml_place *place,
                            "%s: the stoichiometry of '%s' is not a constant number", at.what,
                            SpeciesReference_getSpecies(reference));
         goto done;
-    }
-    if (saltus_expr_any(e, is_variable, NULL)) {
-        sbml_warn(
-            r, at.line,
-            "%s: the stoichiometry of '%s' was computed as %g with the file's values; setting "
-            "those later does not change it",
-            at.what, SpeciesReference_getSpecies(reference), *n);
     }
 done:
     return status;
