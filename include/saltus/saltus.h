@@ -95,7 +95,7 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_net(const char *pat
                                                                  saltus_model **out,
                                                                  saltus_error *err);
 
-/** The same from memory; name stands for the path in messages. Used by the fuzzers. */
+/** The same from memory; name stands for the path in messages. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_sbml(const char *text, size_t size,
                                                                    const char *name,
                                                                    saltus_model **out,
@@ -180,8 +180,8 @@ typedef struct saltus_backend saltus_backend;
 
 /**
  * Open a backend by its specification: "auto", "cpu", or "cpu:generic", "cpu:avx2", "cpu:avx512"
- * (an instruction set; tests use these), "cpu:scalar" (one trajectory at a time). "auto" takes the
- * first that works here, a named one is never replaced by another.
+ * (an instruction set; tests use these). "auto" takes the first that works here, a named one is
+ * never replaced by another.
  *
  * @retval SALTUS_E_INVALID     no such specification
  * @retval SALTUS_E_UNAVAILABLE not built, or it cannot run here; the message says why

@@ -132,8 +132,10 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
         }
     }
     if (must && (e->n_args == 0 || is_comparison(e))) {
-        saltus_error_set(err, SALTUS_E_UNSUPPORTED,
-                         "%s depends on time other than in steps such as 'time >= 25'", what);
+        saltus_error_set(
+            err, SALTUS_E_UNSUPPORTED,
+            "%s depends on time other than through comparisons with the time such as 'time >= 25'",
+            what);
         saltus_error_hint(err, "comparisons of time with other values can be simulated exactly, "
                                "rates that drift with time cannot yet");
         status = SALTUS_E_UNSUPPORTED;

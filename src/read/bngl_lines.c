@@ -136,6 +136,7 @@ saltus_status saltus_net_split(saltus_net_reader *r, size_t size)
             open = rest;
             opened = number;
             in = find_block(rest);
+            r->begun[in] = true;
         } else if ((rest = behind(text, "end")) && strcmp(rest, "model") != 0) {
             if (!open || strcmp(open, rest) != 0) {
                 status =

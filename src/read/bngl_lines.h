@@ -32,6 +32,7 @@ typedef struct saltus_net_reader {
     int *species; /* variable of species 1, 2, … */
     size_t n_species;
     size_t n_of[SALTUS_NET_N_BLOCKS];
+    bool begun[SALTUS_NET_N_BLOCKS];
     saltus_error *err;
 } saltus_net_reader;
 

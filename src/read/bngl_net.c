@@ -519,6 +519,9 @@ saltus_status saltus_model_parse_net(const char *text, size_t size, const char *
     }
     SALTUS_TRY(declare_all(&r));
     SALTUS_TRY(read_all(&r));
+    if (!r.begun[SALTUS_NET_REACTIONS]) {
+        SALTUS_FAIL(SALTUS_E_SYNTAX, "%.180s: there is no block of reactions", name);
+    }
     *out = r.model;
     r.model = NULL;
 done:

@@ -1,19 +1,5 @@
 #include "write/numbers.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-void saltus_shortest(double x, char *text, size_t size)
-{
-    for (int digits = 15; digits <= 17; ++digits) {
-        (void)snprintf(text, size, "%.*g", digits, x);
-        if (isnan(x) || strtod(text, NULL) == x) {
-            return;
-        }
-    }
-}
-
 locale_t saltus_plain_numbers(locale_t *saved)
 {
     const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);

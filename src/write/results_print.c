@@ -1,6 +1,7 @@
 #include "write/results.h"
 
 #include "core/memory.h"
+#include "core/number.h"
 #include "write/numbers.h"
 
 #include <errno.h>
@@ -108,13 +109,12 @@ saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, sal
     put_names(r, out, "-mean");
     put_names(r, out, "-sd");
     for (int64_t p = 0; p < r->n_points; ++p) {
-        saltus_shortest(r->times[p], text, sizeof text);
+        (void)saltus_number_format(r->times[p], text);
         (void)fprintf(out, "\n%s", text);
         for (int c = 0; c < 2 * n; ++c) {
-            saltus_shortest(c < n ? moment_at(r, &mean, p, c)
-                                  : sqrt(moment_at(r, &variance, p, c - n)),
-                            text, sizeof text);
-            (void)fprintf(out, ",%s", text);
+            const double x =
+                c < n ? moment_at(r, &mean, p, c) : sqrt(moment_at(r, &variance, p, c - n));
+            (void)fprintf(out, ",%s", saltus_number_format(x, text));
         }
     }
     (void)fputc('\n', out);
@@ -270,7 +270,7 @@ static void put_piece(const saltus_results *r, struct buffer *b, const struct pi
                 put_integer(b, *x++);
             }
             for (int o = 0; r->has_observables && o < r->n_observables; ++o) {
-                saltus_shortest(*y++, text, sizeof text);
+                (void)saltus_number_format(*y++, text);
                 put_text(b, ",", 1);
                 put_text(b, text, strlen(text));
             }
@@ -326,7 +326,7 @@ static saltus_status allocate_piece(const saltus_results *r, struct piece *piece
     SALTUS_NEED(piece->observables);
     SALTUS_NEED(piece->times);
     for (int64_t p = 0; p < r->n_points; ++p) {
-        saltus_shortest(r->times[p], text, sizeof text);
+        (void)saltus_number_format(r->times[p], text);
         (void)snprintf(piece->times[p], sizeof piece->times[p], ",%s", text);
     }
 done:

@@ -459,7 +459,7 @@ static void negative_laws_end_the_run(void **state)
 {
     (void)state;
     check_run_fails("species: {A: 3, B: 7}\n"
-                    "reactions: {r: A <-> B @ 2*A + -1*B}\n",
+                    "reactions: {r: A -> B @ 2*A - B}\n",
                     1.0, SALTUS_E_NUMERIC,
                     "trajectory 0, time 0: reaction 'r': propensity -1 is negative at A = 3, "
                     "B = 7");

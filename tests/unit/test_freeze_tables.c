@@ -585,11 +585,12 @@ static void other_dependence_on_time_is_refused(void **state)
             (void)snprintf(law, sizeof law, "A*(%s)", refused[i]);
             (void)snprintf(text, sizeof text, timed, in_law ? "last < 0" : refused[i],
                            in_law ? law : "k*A");
-            check_not_frozen(text, SALTUS_E_UNSUPPORTED,
-                             in_law ? "model.yaml:8: reaction 'r': its rate law depends on time "
-                                      "other than in steps such as 'time >= 25'"
-                                    : "model.yaml:6: event 'e': its trigger depends on time other "
-                                      "than in steps such as 'time >= 25'");
+            check_not_frozen(
+                text, SALTUS_E_UNSUPPORTED,
+                in_law ? "model.yaml:8: reaction 'r': its rate law depends on time "
+                         "other than through comparisons with the time such as 'time >= 25'"
+                       : "model.yaml:6: event 'e': its trigger depends on time other "
+                         "than through comparisons with the time such as 'time >= 25'");
         }
     }
 }

@@ -164,6 +164,8 @@ static void errors_tell_the_line(void **state)
     } cases[] = {
         {"", SALTUS_E_SYNTAX, "m.net: the file is empty"},
         {"hello\n", SALTUS_E_SYNTAX, "m.net: there is no block of species"},
+        {"begin species\n1 A 1\nend species\n", SALTUS_E_SYNTAX,
+         "m.net: there is no block of reactions"},
         {"begin species\n1 A 1\n", SALTUS_E_SYNTAX, "m.net:1: the block 'species' has no end"},
         {"begin species\nend groups\n", SALTUS_E_SYNTAX, "m.net:2: 'end groups' ends no block"},
         {"end species\n", SALTUS_E_SYNTAX, "m.net:1: 'end species' ends no block"},
@@ -266,7 +268,7 @@ static void large_groups_are_shallow(void **state)
     for (int i = 2; i <= N; ++i) {
         (void)fprintf(out, ",%d", i);
     }
-    (void)fputs("\nend groups\n", out);
+    (void)fputs("\nend groups\nbegin reactions\nend reactions\n", out);
     assert_int_equal(fclose(out), 0);
     saltus_model *m = parse(text), *again = through_yaml(m);
     assert_null(model_difference(m, again));
