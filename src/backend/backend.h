@@ -65,6 +65,6 @@ struct saltus_backend {
     char name[40];
 };
 
-extern const saltus_backend_ops saltus_backend_cpu;
+extern const saltus_backend_ops saltus_backend_cpu, saltus_backend_cuda;
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* In order of preference for "auto". */
-static const saltus_backend_ops *const backends[] = {&saltus_backend_cpu};
+static const saltus_backend_ops *const backends[] = {&saltus_backend_cpu, &saltus_backend_cuda};
 enum { N_BACKENDS = sizeof backends / sizeof *backends };
 
 saltus_status saltus_backend_open(const char *specification, saltus_backend **out,
@@ -22,11 +22,7 @@ saltus_status saltus_backend_open(const char *specification, saltus_backend **ou
         }
     }
     if (!b->ops) {
-        if (strncmp(specification, "cuda", 4) == 0) {
-            SALTUS_FAIL(SALTUS_E_UNAVAILABLE, "device '%s': this version computes on the CPU only",
-                        specification);
-        }
-        SALTUS_FAIL(SALTUS_E_INVALID, "device '%s': there are auto and cpu", specification);
+        SALTUS_FAIL(SALTUS_E_INVALID, "device '%s': there are auto, cpu and cuda", specification);
     }
     *out = b;
     b = NULL;
@@ -53,5 +49,4 @@ void saltus_backend_list(FILE *out)
     for (int i = 0; i < N_BACKENDS; ++i) {
         backends[i]->list(out);
     }
-    fprintf(out, "cuda: not in this version\n");
 }

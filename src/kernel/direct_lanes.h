@@ -88,7 +88,7 @@ SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes 
     b->t_next = b->t + b->wait[h] / total;
     b->low = b->word[h] * unit;
     b->high = b->low + unit;
-    return bad | ~SALTUS_LT(total, saltus_splat(__builtin_inf()));
+    return bad | ~SALTUS_LT(total, saltus_splat(SALTUS_INFINITY));
 }
 
 /* Choose among the running sums of reactions first … end - 1 in the lanes of `among`, and fire.

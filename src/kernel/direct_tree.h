@@ -33,14 +33,14 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
 {
     int node = 0;
     for (int level = tree->n_levels - 1; level >= 0; --level) {
-        const double *s = tree->sums + (tree->level_first[level] + node) * SALTUS_FANOUT;
-        const double last = s[SALTUS_FANOUT - 1];
+        const double *s = tree->sums + SALTUS_AT((tree->level_first[level] + node) * SALTUS_FANOUT);
+        const double last = s[SALTUS_AT(SALTUS_FANOUT - 1)];
         if (!(low < last)) { /* rounding on the way down; never at the root */
             low = saltus_below(last);
         }
         const int j = saltus_count_le(s, low);
-        *near |= s[j] < high;
-        const double left = s[j > 0 ? j - 1 : 0], base = j > 0 ? left : 0.0;
+        *near |= s[SALTUS_AT(j)] < high;
+        const double left = s[SALTUS_AT(j > 0 ? j - 1 : 0)], base = j > 0 ? left : 0.0;
         low -= base;
         high -= base;
         node = node * SALTUS_FANOUT + j;
@@ -90,14 +90,15 @@ SALTUS_FN double saltus_propensity(saltus_path *p, int r)
     const saltus_tables *n = p->n;
     const saltus_pair *pair = &n->pairs[r];
     if (pair->first >= 0) {
-        return pair->rate * p->v[pair->first] * (p->v[pair->second] - pair->offset);
+        return pair->rate * p->v[SALTUS_AT(pair->first)] *
+               (p->v[SALTUS_AT(pair->second)] - pair->offset);
     }
     if (n->law_program[r] >= 0) {
         return saltus_path_value(p, n->laws[n->law_program[r]]);
     }
     double a = n->rate[r];
     for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
-        a *= p->v[n->factor_species[f]] - n->factor_offset[f];
+        a *= p->v[SALTUS_AT(n->factor_species[f])] - n->factor_offset[f];
     }
     return a;
 }
@@ -105,21 +106,24 @@ SALTUS_FN double saltus_propensity(saltus_path *p, int r)
 /* Running sums of a node's children, and its value. Children that are not there count 0. */
 SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int node)
 {
-    const double *c = d->values + n->children[node];
-    const double s0 = c[0], s1 = s0 + c[1], s2 = s1 + c[2], s3 = s2 + c[3];
+    const double *c = d->values + SALTUS_AT(n->children[node]);
+    const double s0 = c[0], s1 = s0 + c[SALTUS_AT(1)], s2 = s1 + c[SALTUS_AT(2)],
+                 s3 = s2 + c[SALTUS_AT(3)];
     double s4 = s3, s5 = s3, s6 = s3, s7 = s3;
     if (n->n_children[node] > 4) {
-        s4 = s3 + c[4], s5 = s4 + c[5], s6 = s5 + c[6], s7 = s6 + c[7];
+        s4 = s3 + c[SALTUS_AT(4)], s5 = s4 + c[SALTUS_AT(5)], s6 = s5 + c[SALTUS_AT(6)],
+        s7 = s6 + c[SALTUS_AT(7)];
     }
-    saltus_store_eight(d->sums + (int64_t)node * SALTUS_FANOUT, s0, s1, s2, s3, s4, s5, s6, s7);
-    d->values[n->n_leaves + node] = s7;
+    saltus_store_eight(d->sums + SALTUS_AT((int64_t)node * SALTUS_FANOUT), s0, s1, s2, s3, s4, s5,
+                       s6, s7);
+    d->values[SALTUS_AT(n->n_leaves + node)] = s7;
 }
 
 /* Compute propensity r. Trouble when it is negative or not a number. */
 SALTUS_FN saltus_trouble saltus_direct_update(saltus_path *p, saltus_direct *d, int r)
 {
     const double a = saltus_propensity(p, r);
-    d->values[r] = a;
+    d->values[SALTUS_AT(r)] = a;
     if (SALTUS_RARE(!(a >= 0.0))) {
         return saltus_path_fail(p, SALTUS_BAD_PROPENSITY, r, a);
     }
@@ -150,13 +154,13 @@ SALTUS_FN saltus_trouble saltus_direct_fire(saltus_path *p, int r)
     for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
         const int s = n->change_species[c];
         int64_t x;
-        const int overflow = __builtin_add_overflow(p->x[s], n->change_amount[c], &x);
+        const int overflow = saltus_add_overflows(p->x[SALTUS_AT(s)], n->change_amount[c], &x);
         if (SALTUS_RARE(overflow || x < 0)) {
             return saltus_path_fail(p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r,
                                     0.0);
         }
-        p->x[s] = x;
-        p->v[s] = (double)x;
+        p->x[SALTUS_AT(s)] = x;
+        p->v[SALTUS_AT(s)] = (double)x;
     }
     return SALTUS_FINE;
 }
@@ -167,7 +171,7 @@ SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, 
     const saltus_tables *n = p->n;
     for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
         const int rule = n->rule_of[i];
-        p->v[n->row_rules + rule] = saltus_path_value(p, n->rules[rule]);
+        p->v[SALTUS_AT(n->row_rules + rule)] = saltus_path_value(p, n->rules[rule]);
     }
     /* A pair is never negative; if it overflows, the total tells. */
     const int32_t *dependent = n->dependent;
@@ -178,7 +182,8 @@ SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, 
     for (int i = n->dependent_row[r]; i < other; i += 4) {
         for (int k = i; k < i + 4; ++k) {
             const saltus_pair *q = &pairs[dependent[k]];
-            values[dependent[k]] = q->rate * v[q->first] * (v[q->second] - q->offset);
+            values[SALTUS_AT(dependent[k])] =
+                q->rate * v[SALTUS_AT(q->first)] * (v[SALTUS_AT(q->second)] - q->offset);
         }
     }
     for (int i = other; i < n->dependent_row[r + 1]; ++i) {
@@ -218,8 +223,25 @@ SALTUS_FN int saltus_direct_pass(saltus_path *p, saltus_direct *d, double t_next
     }
 }
 
+/* Waits and choices from those of block `block` on. */
+SALTUS_FN void saltus_direct_draw(const saltus_path *p, saltus_direct *d, uint64_t block)
+{
+    d->draws.first_block = block;
+    d->draws.valid = 1;
+#if SALTUS_DEVICE
+    saltus_u64 w[4];
+    saltus_philox(p->seed, SALTUS_PURPOSE_EVENT, p->trajectory, block, w);
+    for (int h = 0; h < 2; ++h) {
+        d->draws.wait[h][0] = w[2 * h] == 0 ? -1.0 : saltus_exponential32(w[2 * h]);
+        d->draws.word[h][0] = (double)w[2 * h + 1];
+    }
+#else
+    d->draw(p->seed, p->trajectory, &d->draws);
+#endif
+}
+
 /**
- * Take a trajectory to its end, from wherever it is.
+ * Take a trajectory to its end, from wherever it is, or to p->limit.
  *
  * @param times  [n_times] sample times, rising; p->sample is the next of them
  * @param stop   becomes non-zero to give up with SALTUS_STOPPED
@@ -232,7 +254,7 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
 {
     const saltus_tables *n = p->n;
     const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
-    const double *root = d->values + n->n_leaves + n->level_first[n->n_levels - 1];
+    const double *root = d->values + SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1]);
     d->draws.valid = 0;
     saltus_path_refresh(p);
     if (saltus_direct_rebuild(p, d) != SALTUS_FINE) {
@@ -241,12 +263,10 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
     for (;;) {
         const uint64_t event = p->event, block = event >> 1;
         if (!d->draws.valid || block - d->draws.first_block >= SALTUS_BATCH_BLOCKS) {
-            if (SALTUS_FLAG(stop)) {
+            if (p->fired >= p->limit || SALTUS_FLAG(stop)) {
                 return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
             }
-            d->draws.first_block = block;
-            d->draws.valid = 1;
-            d->draw(p->seed, p->trajectory, &d->draws);
+            saltus_direct_draw(p, d, block);
         }
         const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);
         double wait = d->draws.wait[half][at];
@@ -254,7 +274,7 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
             wait = saltus_wait_refined(p->seed, p->trajectory, event);
         }
         const double total = *root + 0.0; /* -0 becomes 0 */
-        if (SALTUS_RARE(!(total < __builtin_inf()))) {
+        if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
             return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
         }
         const double t_next = p->t + wait / total;

@@ -26,13 +26,13 @@ SALTUS_FN saltus_trouble saltus_path_fail(saltus_path *p, saltus_trouble trouble
 SALTUS_FN double saltus_path_value(saltus_path *p, saltus_program program)
 {
     saltus_program_run(p->n->code, program, p->v);
-    return p->v[program.result];
+    return p->v[SALTUS_AT(program.result)];
 }
 
 SALTUS_FN void saltus_path_run_rules(saltus_path *p)
 {
     for (int r = 0; r < p->n->n_rules; ++r) {
-        p->v[p->n->row_rules + r] = saltus_path_value(p, p->n->rules[r]);
+        p->v[SALTUS_AT(p->n->row_rules + r)] = saltus_path_value(p, p->n->rules[r]);
     }
 }
 
@@ -45,8 +45,8 @@ SALTUS_FN int saltus_path_run_clocks(saltus_path *p)
         const double when = saltus_path_value(p, c->when);
         const int passed = when < p->t || (when == p->t && (!c->strict || p->after));
         const double value = passed == c->after ? 1.0 : 0.0;
-        changed |= p->v[c->row] != value;
-        p->v[c->row] = value;
+        changed |= p->v[SALTUS_AT(c->row)] != value;
+        p->v[SALTUS_AT(c->row)] = value;
     }
     return changed;
 }
@@ -57,9 +57,9 @@ SALTUS_FN void saltus_path_refresh(saltus_path *p)
 {
     const saltus_tables *n = p->n;
     for (int s = 0; s < n->n_species; ++s) {
-        p->v[s] = (double)p->x[s];
+        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
     }
-    p->v[n->row_time] = p->t;
+    p->v[SALTUS_AT(n->row_time)] = p->t;
     saltus_path_run_rules(p);
     for (int f = 0; f < n->n_flags && saltus_path_run_clocks(p); ++f) {
         saltus_path_run_rules(p);
@@ -69,11 +69,11 @@ SALTUS_FN void saltus_path_refresh(saltus_path *p)
 /* The earliest time at which something happens by itself. */
 SALTUS_FN void saltus_path_find_special(saltus_path *p)
 {
-    p->special = __builtin_inf();
+    p->special = SALTUS_INFINITY;
     p->special_strict = 0;
     for (int i = 0; i < p->n_pending; ++i) {
-        if (p->pending[i].time < p->special) {
-            p->special = p->pending[i].time;
+        if (p->pending[SALTUS_AT(i)].time < p->special) {
+            p->special = p->pending[SALTUS_AT(i)].time;
         }
     }
     for (int f = 0; f < p->n->n_flags; ++f) {
@@ -91,10 +91,10 @@ SALTUS_FN void saltus_path_forget(saltus_path *p, int i)
 {
     const int last = --p->n_pending;
     for (int j = i; j < last; ++j) {
-        p->pending[j] = p->pending[j + 1];
+        p->pending[SALTUS_AT(j)] = p->pending[SALTUS_AT(j + 1)];
         for (int k = 0; k < p->largest_event; ++k) {
-            p->pending_values[j * p->largest_event + k] =
-                p->pending_values[(j + 1) * p->largest_event + k];
+            p->pending_values[SALTUS_AT(j * p->largest_event + k)] =
+                p->pending_values[SALTUS_AT((j + 1) * p->largest_event + k)];
         }
     }
 }
@@ -102,7 +102,7 @@ SALTUS_FN void saltus_path_forget(saltus_path *p, int i)
 SALTUS_FN void saltus_path_evaluate(saltus_path *p, const saltus_trigger *e, double *values)
 {
     for (int k = 0; k < e->n_assignments; ++k) {
-        values[k] = saltus_path_value(p, p->n->settings[e->first_assignment + k].value);
+        values[SALTUS_AT(k)] = saltus_path_value(p, p->n->settings[e->first_assignment + k].value);
     }
 }
 
@@ -113,7 +113,7 @@ SALTUS_FN saltus_trouble saltus_path_look(saltus_path *p)
         const saltus_trigger *e = &p->n->triggers[i];
         const double value = saltus_path_value(p, e->trigger);
         const uint8_t now = value != 0.0 && value == value;
-        if (now && !p->on[i]) {
+        if (now && !p->on[SALTUS_AT(i)]) {
             const double delay = e->has_delay ? saltus_path_value(p, e->delay) : 0.0;
             if (!(delay >= 0.0)) {
                 return saltus_path_fail(p, SALTUS_BAD_DELAY, i, delay);
@@ -121,20 +121,21 @@ SALTUS_FN saltus_trouble saltus_path_look(saltus_path *p)
             if (p->n_pending == p->pending_capacity && !p->make_room(p)) {
                 return saltus_path_fail(p, SALTUS_OUT_OF_MEMORY, i, 0.0);
             }
-            p->pending[p->n_pending].time = p->t + delay;
-            p->pending[p->n_pending].trigger = i;
+            p->pending[SALTUS_AT(p->n_pending)].time = p->t + delay;
+            p->pending[SALTUS_AT(p->n_pending)].trigger = i;
             if (e->use_trigger_values) {
-                saltus_path_evaluate(p, e, p->pending_values + p->n_pending * p->largest_event);
+                saltus_path_evaluate(
+                    p, e, p->pending_values + SALTUS_AT(p->n_pending * p->largest_event));
             }
             ++p->n_pending;
-        } else if (!now && p->on[i] && !e->persistent) {
+        } else if (!now && p->on[SALTUS_AT(i)] && !e->persistent) {
             for (int j = p->n_pending - 1; j >= 0; --j) {
-                if (p->pending[j].trigger == i) {
+                if (p->pending[SALTUS_AT(j)].trigger == i) {
                     saltus_path_forget(p, j);
                 }
             }
         }
-        p->on[i] = now;
+        p->on[SALTUS_AT(i)] = now;
     }
     return SALTUS_FINE;
 }
@@ -146,10 +147,10 @@ SALTUS_FN int saltus_path_next_due(saltus_path *p)
     int best = -1, n_best = 0, best_has = 0;
     double best_priority = 0.0;
     for (int i = 0; i < p->n_pending; ++i) {
-        if (p->pending[i].time > p->t) {
+        if (p->pending[SALTUS_AT(i)].time > p->t) {
             continue;
         }
-        const saltus_trigger *e = &p->n->triggers[p->pending[i].trigger];
+        const saltus_trigger *e = &p->n->triggers[p->pending[SALTUS_AT(i)].trigger];
         const double priority = e->has_priority ? saltus_path_value(p, e->priority) : 0.0;
         if (best < 0 || (e->has_priority && (!best_has || priority > best_priority))) {
             best = i;
@@ -165,8 +166,8 @@ SALTUS_FN int saltus_path_next_due(saltus_path *p)
         saltus_philox(p->seed, SALTUS_PURPOSE_TIE, p->trajectory, p->ties++, w);
         int skip = (int)((w[0] * (uint64_t)n_best) >> 32);
         for (int i = best; i < p->n_pending; ++i) {
-            const saltus_trigger *e = &p->n->triggers[p->pending[i].trigger];
-            if (p->pending[i].time <= p->t && e->has_priority &&
+            const saltus_trigger *e = &p->n->triggers[p->pending[SALTUS_AT(i)].trigger];
+            if (p->pending[SALTUS_AT(i)].time <= p->t && e->has_priority &&
                 saltus_path_value(p, e->priority) == best_priority && skip-- == 0) {
                 return i;
             }
@@ -179,23 +180,23 @@ SALTUS_FN int saltus_path_next_due(saltus_path *p)
 SALTUS_FN saltus_trouble saltus_path_execute(saltus_path *p, int i)
 {
     const saltus_tables *n = p->n;
-    const saltus_trigger *e = &n->triggers[p->pending[i].trigger];
-    double *values = p->pending_values + i * p->largest_event;
+    const saltus_trigger *e = &n->triggers[p->pending[SALTUS_AT(i)].trigger];
+    double *values = p->pending_values + SALTUS_AT(i * p->largest_event);
     if (!e->use_trigger_values) {
         saltus_path_evaluate(p, e, values);
     }
     for (int k = 0; k < e->n_assignments; ++k) {
         const int setting = e->first_assignment + k, row = n->settings[setting].row;
         if (row >= n->n_species) {
-            p->v[row] = values[k];
+            p->v[SALTUS_AT(row)] = values[SALTUS_AT(k)];
             continue;
         }
-        const double whole = saltus_round_even(values[k]);
+        const double whole = saltus_round_even(values[SALTUS_AT(k)]);
         if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
-            return saltus_path_fail(p, SALTUS_BAD_ASSIGNMENT, setting, values[k]);
+            return saltus_path_fail(p, SALTUS_BAD_ASSIGNMENT, setting, values[SALTUS_AT(k)]);
         }
-        p->rounded[setting] |= whole != values[k];
-        p->x[row] = (int64_t)whole;
+        p->rounded[SALTUS_AT(setting)] |= whole != values[SALTUS_AT(k)];
+        p->x[SALTUS_AT(row)] = (int64_t)whole;
     }
     saltus_path_forget(p, i);
     return SALTUS_FINE;
@@ -215,7 +216,7 @@ SALTUS_FN saltus_trouble saltus_path_settle(saltus_path *p)
             break;
         }
         if (n_executed >= SALTUS_MAX_CASCADE) {
-            return saltus_path_fail(p, SALTUS_EVENT_STORM, p->pending[due].trigger, 0.0);
+            return saltus_path_fail(p, SALTUS_EVENT_STORM, p->pending[SALTUS_AT(due)].trigger, 0.0);
         }
         if (saltus_path_execute(p, due) != SALTUS_FINE) {
             return p->trouble;
@@ -230,13 +231,13 @@ SALTUS_FN saltus_trouble saltus_path_settle(saltus_path *p)
  * saltus_path_settle has something to do. Looks up the next special time when it has not. */
 SALTUS_FN int saltus_path_stirs(saltus_path *p)
 {
-    p->v[p->n->row_time] = p->t;
+    p->v[SALTUS_AT(p->n->row_time)] = p->t;
     if (saltus_path_run_clocks(p)) {
         return 1;
     }
     for (int i = 0; i < p->n->n_triggers; ++i) {
         const double value = saltus_path_value(p, p->n->triggers[i].trigger);
-        if ((value != 0.0 && value == value) != p->on[i]) {
+        if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {
             return 1;
         }
     }
@@ -258,16 +259,16 @@ SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
     p->n_pending = 0;
     p->trouble = SALTUS_FINE;
     for (int s = 0; s < n->n_species; ++s) {
-        p->x[s] = n->initial_counts[s];
+        p->x[SALTUS_AT(s)] = n->initial_counts[s];
     }
     for (int i = 0; i < n->n_variables; ++i) {
-        p->v[n->row_variables + i] = n->initial_variables[i];
+        p->v[SALTUS_AT(n->row_variables + i)] = n->initial_variables[i];
     }
     for (int f = 0; f < n->n_flags; ++f) {
-        p->v[n->row_flags + f] = n->clocks[f].after ? 0.0 : 1.0;
+        p->v[SALTUS_AT(n->row_flags + f)] = n->clocks[f].after ? 0.0 : 1.0;
     }
     for (int i = 0; i < n->n_triggers; ++i) {
-        p->on[i] = (uint8_t)n->triggers[i].initial_value;
+        p->on[SALTUS_AT(i)] = (uint8_t)n->triggers[i].initial_value;
     }
     return saltus_path_settle(p);
 }
@@ -278,17 +279,18 @@ SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, 
 {
     const saltus_columns *columns = p->columns;
     for (int c = 0; c < columns->n_counts; ++c) {
-        counts[p->sample * columns->n_counts + c] = p->x[columns->count_species[c]];
+        counts[(p->sample * columns->n_counts + c) * p->sample_stride] =
+            p->x[SALTUS_AT(columns->count_species[c])];
     }
     if (columns->n_observables > 0) {
-        p->v[p->n->row_time] = time;
+        p->v[SALTUS_AT(p->n->row_time)] = time;
         saltus_path_run_rules(p);
     }
     for (int o = 0; o < columns->n_observables; ++o) {
         const saltus_observable *q = &columns->observables[o];
-        const double value = q->row < 0 ? q->value : p->v[q->row];
-        const double divisor = q->divisor_row < 0 ? q->divisor : p->v[q->divisor_row];
-        observables[p->sample * columns->n_observables + o] = value / divisor;
+        const double value = q->row < 0 ? q->value : p->v[SALTUS_AT(q->row)];
+        const double divisor = q->divisor_row < 0 ? q->divisor : p->v[SALTUS_AT(q->divisor_row)];
+        observables[(p->sample * columns->n_observables + o) * p->sample_stride] = value / divisor;
     }
     ++p->sample;
 }

@@ -28,7 +28,7 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
 {
     const saltus_instruction *end = code + p.first + p.n;
     for (const saltus_instruction *i = code + p.first; i < end; ++i) {
-        const saltus_f64 a = v[i->a], b = v[i->b];
+        const saltus_f64 a = v[SALTUS_AT(i->a)], b = v[SALTUS_AT(i->b)];
         saltus_f64 y;
         /* clang-format off */
         switch (i->op) {
@@ -49,7 +49,7 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
         case SALTUS_OP_NOT: y = saltus_truth(~saltus_is_true(a)); break;
         case SALTUS_OP_XOR: y = saltus_truth(saltus_is_true(a) ^ saltus_is_true(b)); break;
         case SALTUS_OP_IMPLIES: y = saltus_truth(~saltus_is_true(a) | saltus_is_true(b)); break;
-        case SALTUS_OP_SELECT: y = saltus_select(saltus_is_true(a), b, v[i->c]); break;
+        case SALTUS_OP_SELECT: y = saltus_select(saltus_is_true(a), b, v[SALTUS_AT(i->c)]); break;
         case SALTUS_OP_MIN: y = saltus_min(a, b); break;
         case SALTUS_OP_MAX: y = saltus_max(a, b); break;
         case SALTUS_OP_ABS: y = saltus_abs(a); break;
@@ -91,7 +91,7 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
         default: y = a; break;
         }
         /* clang-format on */
-        v[i->dst] = y;
+        v[SALTUS_AT(i->dst)] = y;
     }
 }
 

@@ -33,16 +33,18 @@ typedef struct saltus_path {
     uint64_t seed, trajectory;
     uint64_t event; /* number of the next event: of the next wait and choice */
     uint64_t fired; /* reactions so far */
+    uint64_t limit; /* stop soon after so many */
     uint64_t ties;  /* draws among events so far */
     double t;       /* now */
     int32_t after;  /* clocks that change just after t have done so */
     int32_t special_strict;
-    double special;   /* next time at which a clock changes or a pending event is due; +inf */
-    int64_t sample;   /* next sample */
-    int64_t *x;       /* [species] */
-    double *v;        /* [row] */
-    uint8_t *on;      /* [trigger] its last value */
-    uint8_t *rounded; /* [setting] a value was not whole and was rounded */
+    double special;        /* next time at which a clock changes or a pending event is due; +inf */
+    int64_t sample;        /* next sample */
+    int64_t sample_stride; /* distance of samples in memory */
+    int64_t *x;            /* [species] */
+    double *v;             /* [row] */
+    uint8_t *on;           /* [trigger] its last value */
+    uint8_t *rounded;      /* [setting] a value was not whole and was rounded */
     saltus_pending *pending;
     double *pending_values; /* [pending][settings of the largest event] */
     int32_t n_pending, pending_capacity, largest_event;
@@ -54,7 +56,7 @@ typedef struct saltus_path {
 } saltus_path;
 
 /* Unit waits and choice words of consecutive events of one trajectory, made many at a time. */
-enum { SALTUS_BATCH_BLOCKS = 32 };
+enum { SALTUS_BATCH_BLOCKS = SALTUS_DEVICE ? 1 : 32 };
 typedef struct saltus_draws {
     uint64_t first_block;
     int32_t valid;

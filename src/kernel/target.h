@@ -32,6 +32,15 @@ typedef unsigned long long uint64_t;
 #define SALTUS_LANES 1
 #endif
 
+/* A GPU thread, or a host that plays one: many trajectories at once, memory interleaved. */
+#ifndef SALTUS_DEVICE
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_DEVICE 1
+#else
+#define SALTUS_DEVICE 0
+#endif
+#endif
+
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_FN static __device__ __forceinline__
 #define SALTUS_OUTLINE static __device__ __noinline__
@@ -51,11 +60,68 @@ typedef unsigned long long uint64_t;
 #define SALTUS_RARE(x) (x)
 #endif
 
-/* A flag that another thread, or the host, may set meanwhile. */
+/* A kernel of one argument: SALTUS_KERNEL(name, type, argument) { … }. On a host that plays a GPU it
+ * is a function that runs all threads in turn: name(&pointer_to_argument, n_threads). */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_FLAG(p) (*(const volatile int *)(p))
+#define SALTUS_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
+#define SALTUS_KERNEL(name, type, argument) \
+    extern "C" __global__ void __launch_bounds__(256) name(const type argument)
+#elif SALTUS_DEVICE
+#define SALTUS_THREAD saltus_thread
+#define SALTUS_STRIDE saltus_stride
+static int64_t saltus_thread, saltus_stride;
+#define SALTUS_KERNEL(name, type, argument)                                         \
+    static void name##_thread(const type argument);                                 \
+    void name(void **arguments, int64_t n_threads);                                 \
+    void name(void **arguments, int64_t n_threads)                                  \
+    {                                                                               \
+        saltus_stride = n_threads;                                                  \
+        for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) {       \
+            name##_thread(*(const type *)arguments[0]);                             \
+        }                                                                           \
+    }                                                                               \
+    static void name##_thread(const type argument)
+#endif
+
+/* Where number i of one trajectory's array stands. Many trajectories' arrays are interleaved on a
+ * GPU, so that neighbouring threads read neighbouring numbers; SALTUS_STRIDE is then their number.
+ */
+#if SALTUS_DEVICE
+#define SALTUS_AT(i) ((int64_t)(i)*SALTUS_STRIDE)
+#else
+#define SALTUS_AT(i) (i)
+#endif
+
+/* A flag that another thread may set meanwhile. On a GPU nobody does: launches are short. */
+#if SALTUS_DEVICE
+#define SALTUS_FLAG(p) 0
 #else
 #define SALTUS_FLAG(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#endif
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_INFINITY __longlong_as_double(0x7ff0000000000000ll)
+#else
+#define SALTUS_INFINITY __builtin_inf()
+#endif
+
+/* *sum = a + b; returns 1 when that does not fit. */
+SALTUS_FN int saltus_add_overflows(int64_t a, int64_t b, int64_t *sum)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    *sum = (int64_t)((uint64_t)a + (uint64_t)b);
+    return ((a ^ *sum) & (b ^ *sum)) < 0;
+#else
+    return __builtin_add_overflow(a, b, sum);
+#endif
+}
+
+/* Add 1 to a number that many threads share; returns what it was. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_TAKE_NUMBER(p) atomicAdd((unsigned long long *)(p), 1ull)
+#else
+#define SALTUS_TAKE_NUMBER(p) __atomic_fetch_add((p), 1, __ATOMIC_RELAXED)
 #endif
 
 #if SALTUS_LANES > 1
@@ -291,7 +357,7 @@ SALTUS_FN saltus_f64 saltus_sqrt(saltus_f64 x)
 
 #if SALTUS_LANES == 1
 /* Write eight numbers as saltus_count_le reads them: a wide load waits long for narrow stores. */
-SALTUS_FN void saltus_store_eight(double s[8], double a, double b, double c, double d, double e,
+SALTUS_FN void saltus_store_eight(double *s, double a, double b, double c, double d, double e,
                                   double f, double g, double h)
 {
 #if defined(__AVX512F__)
@@ -300,13 +366,13 @@ SALTUS_FN void saltus_store_eight(double s[8], double a, double b, double c, dou
     _mm256_storeu_pd(s, _mm256_setr_pd(a, b, c, d));
     _mm256_storeu_pd(s + 4, _mm256_setr_pd(e, f, g, h));
 #else
-    s[0] = a, s[1] = b, s[2] = c, s[3] = d;
-    s[4] = e, s[5] = f, s[6] = g, s[7] = h;
+    s[SALTUS_AT(0)] = a, s[SALTUS_AT(1)] = b, s[SALTUS_AT(2)] = c, s[SALTUS_AT(3)] = d;
+    s[SALTUS_AT(4)] = e, s[SALTUS_AT(5)] = f, s[SALTUS_AT(6)] = g, s[SALTUS_AT(7)] = h;
 #endif
 }
 
 /* How many of the first seven of eight rising numbers do not exceed x. */
-SALTUS_FN int saltus_count_le(const double s[8], double x)
+SALTUS_FN int saltus_count_le(const double *s, double x)
 {
 #if defined(__AVX512F__)
     return __builtin_popcount(
@@ -319,7 +385,7 @@ SALTUS_FN int saltus_count_le(const double s[8], double x)
 #else
     int n = 0;
     for (int k = 0; k < 7; ++k) {
-        n += s[k] <= x;
+        n += s[SALTUS_AT(k)] <= x;
     }
     return n;
 #endif

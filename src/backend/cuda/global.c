@@ -1,0 +1,365 @@
+/* Layout `global` on the host's side: batches of jobs, launches until all have ended, samples back.
+ */
+#include "backend/cuda/cuda.h"
+
+#include "backend/cpu/cpu.h"
+#include "backend/cuda/kernels.h"
+#include "backend/cuda/upload.h"
+#include "core/memory.h"
+#include "kernel/direct_global.h"
+
+#include <string.h>
+
+enum {
+    BLOCK_SIZE = 128,
+    SLICE = 1 << 15, /* reactions of a thread per launch: some tens of milliseconds */
+    PENDING = 32,    /* delayed events of a trajectory at once; one with more is rerun on the CPU */
+    NOT_DONE = -1,   /* a job's trouble until it has ended */
+    MAX_HOST_BYTES = 256 << 20,
+};
+
+/* Everything that one host thread owns on its GPU. */
+typedef struct crew {
+    const saltus_driver *cu;
+    const saltus_task *task;
+    cu_stream stream;
+    cu_module module;
+    cu_function kernel;
+    saltus_uploaded model;
+    saltus_launch launch;
+    int64_t n_threads; /* room for so many */
+    int64_t n_running; /* of the present batch */
+    int64_t batch;     /* jobs at most */
+    cu_pointer threads_memory, jobs_memory;
+    size_t threads_bytes, jobs_bytes;
+    char *samples; /* pinned: a batch's results as they come back */
+    saltus_job *jobs;
+    saltus_walker *walker; /* for trajectories that the GPU gives up */
+} crew;
+
+#define CU(call, what) SALTUS_TRY(saltus_cuda_check(c->cu, c->cu->call, what, err))
+
+/* Cut a piece off a range of addresses that is only counted while base is 0. */
+static uint64_t cut(uint64_t base, size_t *at, size_t n, size_t size)
+{
+    const size_t start = (*at + 255) & ~(size_t)255;
+    *at = start + n * size;
+    return base + start;
+}
+
+/* Addresses of the device are kept in pointers that the host never follows. */
+#define CUT(member, n) a->member = (void *)(uintptr_t)cut(base, &at, (size_t)(n), sizeof *a->member)
+
+/* Lay out the memory of n threads from base on; returns its size. */
+static size_t place_threads(saltus_launch *a, const saltus_tables *t, uint64_t base, int64_t n)
+{
+    size_t at = 0;
+    const size_t n_nodes = (size_t)t->level_first[t->n_levels];
+    const size_t pending = t->n_triggers > 0 ? PENDING : 0;
+    const size_t threads = (size_t)n;
+    CUT(paths, threads);
+    CUT(jobs, threads);
+    CUT(x, threads * (size_t)t->n_species);
+    CUT(v, threads * (size_t)t->n_rows);
+    CUT(values, threads * ((size_t)t->n_leaves + n_nodes));
+    CUT(sums, threads * n_nodes * SALTUS_FANOUT);
+    CUT(on, threads * (size_t)t->n_triggers);
+    CUT(rounded, threads * (size_t)t->n_settings);
+    CUT(pending, threads * pending);
+    CUT(pending_values, threads * pending * (size_t)a->largest_event);
+    a->pending_capacity = (int32_t)pending;
+    return at;
+}
+
+/* Results first: they come back in one piece. */
+static size_t place_jobs(saltus_launch *a, const saltus_columns *columns, int64_t n_times,
+                         uint64_t base, int64_t n, size_t *result_bytes)
+{
+    size_t at = 0;
+    const size_t jobs = (size_t)n, samples = jobs * (size_t)n_times;
+    CUT(n_done, 1);
+    CUT(troubles, jobs);
+    CUT(events, jobs);
+    CUT(counts, samples * (size_t)columns->n_counts);
+    CUT(observables, samples * (size_t)columns->n_observables);
+    *result_bytes = at;
+    CUT(next, 1);
+    CUT(trajectories, jobs);
+    return at;
+}
+
+static int64_t at_least(int64_t x, int64_t low)
+{
+    return x > low ? x : low;
+}
+
+static int64_t at_most(int64_t x, int64_t high)
+{
+    return x < high ? x : high;
+}
+
+/* As many threads as the GPU runs at once and as its free memory, shared with other workers, holds.
+ */
+static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
+    int blocks = 0;
+    size_t available = 0, total = 0, results = 0;
+    CU(occupancy(&blocks, c->kernel, BLOCK_SIZE, 0), "asking how many threads fit");
+    CU(memory_info(&available, &total), "asking for free GPU memory");
+    saltus_launch scratch = c->launch;
+    const size_t per_thread =
+        place_threads(&scratch, task->tables, 0, BLOCK_SIZE) / BLOCK_SIZE + 64;
+    const size_t per_job =
+        place_jobs(&scratch, task->columns, task->n_times, 0, 256, &results) / 256 + 64;
+    const int64_t share = (int64_t)(available / 6);
+    int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * BLOCK_SIZE;
+    n = at_most(n, share / (int64_t)per_thread / BLOCK_SIZE * BLOCK_SIZE);
+    n = at_most(n, (at_least(task->share, 1) + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE);
+    c->batch = at_most(4 * n, at_most(share, MAX_HOST_BYTES) / (int64_t)per_job);
+    c->batch = at_most(c->batch, at_least(task->share, 1));
+    if (n < BLOCK_SIZE || c->batch < 1) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY,
+                    "GPU %d (%s) has %.0f MiB free; %d trajectories of this model need %.0f MiB",
+                    gpu->ordinal, gpu->name, (double)available / (1 << 20), BLOCK_SIZE,
+                    (double)(BLOCK_SIZE * (per_thread + per_job)) / (1 << 20));
+    }
+    c->n_threads = n;
+done:
+    return status;
+}
+
+static saltus_status take_memory(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
+    saltus_launch *a = &c->launch;
+    size_t results = 0;
+    void *pinned = NULL;
+    c->threads_bytes = place_threads(a, task->tables, 0, c->n_threads);
+    c->jobs_bytes = place_jobs(a, task->columns, task->n_times, 0, c->batch, &results);
+    CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
+    CU(memory_take(&c->jobs_memory, c->jobs_bytes), "taking GPU memory for samples");
+    CU(host_take(&pinned, results, 0), "taking pinned memory for samples");
+    c->samples = pinned;
+    c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
+    SALTUS_NEED(c->jobs);
+done:
+    return status;
+}
+
+static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_image image = {0};
+    /* one worker compiles, the others find it in the cache */
+    (void)pthread_mutex_lock(&gpus->compiling);
+    status = saltus_kernel_compile("#include \"kernel/direct_global.h\"\n", gpu->major, gpu->minor,
+                                   &image, err);
+    (void)pthread_mutex_unlock(&gpus->compiling);
+    SALTUS_TRY(status);
+    CU(module_load(&c->module, image.image), "loading a kernel");
+    CU(module_function(&c->kernel, c->module, "saltus_global"), "loading a kernel");
+done:
+    saltus_free(image.image);
+    return status;
+}
+
+static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
+    const saltus_tables *t = task->tables;
+    CU(context_use(gpu->context), "using a GPU");
+    CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+    SALTUS_TRY(load_kernel(c, gpus, gpu, err));
+    SALTUS_TRY(saltus_upload(c->cu, t, task->columns, task->times, task->n_times, &c->model, err));
+    for (int i = 0; i < t->n_triggers; ++i) {
+        if (t->triggers[i].n_assignments > c->launch.largest_event) {
+            c->launch.largest_event = t->triggers[i].n_assignments;
+        }
+    }
+    c->launch.tables = (void *)(uintptr_t)c->model.tables;
+    c->launch.columns = (void *)(uintptr_t)c->model.columns;
+    c->launch.times = (void *)(uintptr_t)c->model.times;
+    c->launch.n_times = task->n_times;
+    c->launch.seed = task->seed;
+    c->launch.slice = SLICE;
+    SALTUS_TRY(choose_sizes(c, gpu, err));
+    SALTUS_TRY(take_memory(c, err));
+    const saltus_cpu_variant *variant = saltus_cpu_variants[0];
+    for (int i = 0; saltus_cpu_variants[i] && !variant->runs_here(); ++i) {
+        variant = saltus_cpu_variants[i];
+    }
+    SALTUS_TRY(saltus_walker_create(task, variant, &c->walker, err));
+done:
+    return status;
+}
+
+static void tear_down(crew *c)
+{
+    if (c->stream) {
+        (void)c->cu->stream_wait(c->stream);
+        (void)c->cu->stream_destroy(c->stream);
+    }
+    if (c->threads_memory) {
+        (void)c->cu->memory_give(c->threads_memory);
+    }
+    if (c->jobs_memory) {
+        (void)c->cu->memory_give(c->jobs_memory);
+    }
+    if (c->samples) {
+        (void)c->cu->host_give(c->samples);
+    }
+    saltus_upload_free(c->cu, &c->model);
+    if (c->module) {
+        (void)c->cu->module_unload(c->module);
+    }
+    saltus_walker_destroy(c->walker, c->task);
+    saltus_free(c->jobs);
+}
+
+/* Launch until every job has ended or the run is to stop. */
+static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
+    saltus_launch *a = &c->launch;
+    uint64_t n_done = 0;
+    const int64_t n_threads = at_most(c->n_threads, (n + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE);
+    void *parameters[] = {a};
+    a->n_jobs = n;
+    c->n_running = n_threads;
+    (void)place_threads(a, task->tables, c->threads_memory, n_threads);
+    (void)place_jobs(a, task->columns, task->n_times, c->jobs_memory, n, result_bytes);
+    uint64_t *numbers = (uint64_t *)c->samples; /* not in use yet, and pinned */
+    for (int64_t i = 0; i < n; ++i) {
+        numbers[i] = (uint64_t)c->jobs[i].trajectory;
+    }
+    CU(upload((uintptr_t)a->trajectories, numbers, (size_t)n * sizeof *numbers, c->stream),
+       "copying trajectory numbers");
+    CU(fill(c->threads_memory, 0, c->threads_bytes, c->stream), "clearing GPU memory");
+    CU(fill((uintptr_t)a->jobs, 0xff, (size_t)n_threads * sizeof *a->jobs, c->stream),
+       "clearing GPU memory");
+    CU(fill((uintptr_t)a->troubles, 0xff, (size_t)n * sizeof *a->troubles, c->stream),
+       "clearing GPU memory");
+    CU(fill((uintptr_t)a->n_done, 0, sizeof *a->n_done, c->stream), "clearing GPU memory");
+    CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
+    while (n_done < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
+        CU(launch(c->kernel, (unsigned)(n_threads / BLOCK_SIZE), 1, 1, BLOCK_SIZE, 1, 1, 0,
+                  c->stream, parameters, NULL),
+           "starting a kernel");
+        CU(download(&n_done, (uintptr_t)a->n_done, sizeof n_done, c->stream), "running a kernel");
+        CU(stream_wait(c->stream), "running a kernel");
+    }
+    CU(download(c->samples, c->jobs_memory, *result_bytes, c->stream), "copying samples");
+    CU(stream_wait(c->stream), "copying samples");
+done:
+    return status;
+}
+
+/* Where an array of the device's results has come to on the host. */
+static const void *on_host(const crew *c, const void *address)
+{
+    return c->samples + ((uintptr_t)address - c->jobs_memory);
+}
+
+/* [number][job] on the GPU, [job][number] here; some jobs at a time, so that lines are used whole.
+ */
+static void scatter(const crew *c, int64_t first, int64_t last, const int32_t *troubles)
+{
+    const saltus_launch *a = &c->launch;
+    const int64_t *counts = on_host(c, a->counts);
+    const double *observables = on_host(c, a->observables);
+    const int64_t n_counts = a->n_times * c->task->columns->n_counts,
+                  n_observables = a->n_times * c->task->columns->n_observables;
+    for (int64_t i = 0; i < n_counts; ++i) {
+        for (int64_t j = first; j < last; ++j) {
+            if (troubles[j] == SALTUS_FINE) {
+                c->jobs[j].counts[i] = counts[i * a->n_jobs + j];
+            }
+        }
+    }
+    for (int64_t i = 0; i < n_observables; ++i) {
+        for (int64_t j = first; j < last; ++j) {
+            if (troubles[j] == SALTUS_FINE) {
+                c->jobs[j].observables[i] = observables[i * a->n_jobs + j];
+            }
+        }
+    }
+}
+
+/* Hand over what has ended. What the GPU gave up runs again here, with the same bits, and either
+ * ends or tells in words what is wrong. */
+static saltus_status hand_over(crew *c, const saltus_source *source, int64_t n, saltus_error *err)
+{
+    enum { AT_A_TIME = 16 };
+    saltus_status status = SALTUS_OK;
+    const int32_t *troubles = on_host(c, c->launch.troubles);
+    const uint64_t *events = on_host(c, c->launch.events);
+    for (int64_t first = 0; first < n; first += AT_A_TIME) {
+        const int64_t last = at_most(first + AT_A_TIME, n);
+        scatter(c, first, last, troubles);
+        for (int64_t j = first; j < last; ++j) {
+            if (troubles[j] == NOT_DONE) {
+                continue;
+            }
+            c->jobs[j].events = (int64_t)events[j];
+            if (troubles[j] != SALTUS_FINE) {
+                SALTUS_TRY(saltus_walker_run_job(c->walker, c->task, &c->jobs[j], err));
+            }
+            SALTUS_TRY(source->done(source->user, &c->jobs[j], err));
+        }
+    }
+    if (SALTUS_FLAG(c->task->stop)) {
+        SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+    }
+done:
+    return status;
+}
+
+/* Which assignments of events were rounded, in any thread. */
+static saltus_status look_for_rounding(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n = c->task->tables->n_settings;
+    const size_t size = (size_t)(n * c->n_running);
+    uint8_t *rounded = saltus_calloc(size, 1);
+    SALTUS_NEED(rounded);
+    CU(download(rounded, (uintptr_t)c->launch.rounded, size, c->stream), "copying from the GPU");
+    CU(stream_wait(c->stream), "copying from the GPU");
+    for (size_t i = 0; i < size; ++i) {
+        if (rounded[i]) {
+            __atomic_store_n(&c->task->rounded[i / (size_t)c->n_running], 1, __ATOMIC_RELAXED);
+        }
+    }
+done:
+    saltus_free(rounded);
+    return status;
+}
+
+saltus_status saltus_cuda_work_global(saltus_gpus *gpus, const saltus_gpu *gpu,
+                                      const saltus_task *task, const saltus_source *source,
+                                      saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    crew c = {.cu = gpus->cu, .task = task};
+    SALTUS_TRY(set_up(&c, gpus, gpu, err));
+    for (;;) {
+        size_t result_bytes = 0;
+        const int64_t n = source->take(source->user, c.jobs, (int)c.batch, true);
+        if (n == 0) {
+            break;
+        }
+        SALTUS_TRY(simulate(&c, n, &result_bytes, err));
+        SALTUS_TRY(hand_over(&c, source, n, err));
+        if (task->tables->n_settings > 0) {
+            SALTUS_TRY(look_for_rounding(&c, err));
+        }
+    }
+done:
+    tear_down(&c);
+    return status;
+}

@@ -1,0 +1,166 @@
+#include "backend/cuda/kernels.h"
+
+#include "backend/cuda/driver.h"
+#include "core/file.h"
+#include "core/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N_OPTIONS = 5, PATH_SIZE = 1000 };
+
+/* One rounding per operation, here as on the CPU. */
+static const char *const fixed_options[N_OPTIONS - 1] = {"--std=c++17", "--fmad=false",
+                                                         "--ftz=false", "--prec-div=true"};
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The folder for compiled kernels, made if need be; false: there is none. */
+static bool find_cache(char path[PATH_SIZE])
+{
+    const char *own = getenv("SALTUS_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    int n;
+    if (own && *own) {
+        n = snprintf(path, PATH_SIZE, "%s", own);
+    } else if (xdg && *xdg == '/') {
+        n = snprintf(path, PATH_SIZE, "%s/saltus", xdg);
+    } else if (home && *home == '/') {
+        n = snprintf(path, PATH_SIZE, "%s/.cache", home);
+        (void)mkdir(path, 0700);
+        n = snprintf(path, PATH_SIZE, "%s/.cache/saltus", home);
+    } else {
+        return false;
+    }
+    return n > 0 && n < PATH_SIZE - 100 && (mkdir(path, 0700) == 0 || errno == EEXIST) &&
+           access(path, W_OK | X_OK) == 0;
+}
+
+/* The name of the file for a text: of the text, the kernels, the options and the compiler. */
+static saltus_status hash_all(const char *text, const char *const *options, const saltus_nvrtc *rtc,
+                              char hex[65], saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *all = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&all, &size);
+    SALTUS_NEED(out);
+    (void)fprintf(out, "nvrtc %d.%d\n%s", rtc->major, rtc->minor, text);
+    for (int i = 0; i < N_OPTIONS; ++i) {
+        (void)fprintf(out, "%s\n", options[i]);
+    }
+    for (int i = 0; i < saltus_n_kernel_texts; ++i) {
+        (void)fputs(saltus_kernel_texts[i], out);
+    }
+    if (fclose(out) != 0) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    saltus_sha256_hex(all, size, hex);
+done:
+    free(all);
+    return status;
+}
+
+/* Keep an image under its name; a cache that fails is no failure. */
+static void keep(const char *path, const saltus_image *image)
+{
+    char temporary[PATH_SIZE + 40];
+    (void)snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    FILE *out = fopen(temporary, "wb");
+    if (!out) {
+        return;
+    }
+    const bool is_whole = fwrite(image->image, 1, image->size, out) == image->size;
+    if (fclose(out) != 0 || !is_whole || rename(temporary, path) != 0) {
+        (void)unlink(temporary);
+    }
+}
+
+/* The compiler's first line that speaks of an error. */
+static void first_error(const saltus_nvrtc *rtc, nvrtc_program program, char *line, size_t size)
+{
+    size_t log_size = 0;
+    (void)snprintf(line, size, "no reason given");
+    if (rtc->log_size(program, &log_size) != 0 || log_size == 0) {
+        return;
+    }
+    char *log = saltus_calloc(log_size + 1, 1);
+    if (log && rtc->log(program, log) == 0) {
+        char *at = strstr(log, "error");
+        while (at && at > log && at[-1] != '\n') {
+            --at;
+        }
+        at = at ? at : log;
+        (void)snprintf(line, size, "%.*s", (int)strcspn(at, "\n"), at);
+    }
+    saltus_free(log);
+}
+
+static saltus_status compile(const saltus_nvrtc *rtc, const char *text, const char *const *options,
+                             saltus_image *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    nvrtc_program program = NULL;
+    char line[300];
+    if (rtc->create(&program, text, "model.cu", saltus_n_kernel_texts, saltus_kernel_texts,
+                    saltus_kernel_names) != 0) {
+        SALTUS_FAIL(SALTUS_E_INTERNAL, "NVRTC takes no program");
+    }
+    if (rtc->compile(program, N_OPTIONS, options) != 0 ||
+        rtc->image_size(program, &out->size) != 0 || out->size == 0) {
+        first_error(rtc, program, line, sizeof line);
+        SALTUS_FAIL(SALTUS_E_INTERNAL, "a kernel does not compile (%s): %s", options[0], line);
+    }
+    out->image = saltus_calloc(out->size, 1);
+    SALTUS_NEED(out->image);
+    if (rtc->image(program, out->image) != 0) {
+        SALTUS_FAIL(SALTUS_E_INTERNAL, "NVRTC gives no machine code");
+    }
+done:
+    if (program) {
+        (void)rtc->destroy(&program);
+    }
+    return status;
+}
+
+saltus_status saltus_kernel_compile(const char *text, int major, int minor, saltus_image *out,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_nvrtc *rtc = NULL;
+    char architecture[40], folder[PATH_SIZE], path[PATH_SIZE + 80], hex[65];
+    const char *options[N_OPTIONS] = {architecture};
+    *out = (saltus_image){0};
+    SALTUS_TRY(saltus_cuda_nvrtc(&rtc, err));
+    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
+    memcpy(options + 1, fixed_options, sizeof fixed_options);
+    SALTUS_TRY(hash_all(text, options, rtc, hex, err));
+    const bool has_cache = find_cache(folder);
+    (void)snprintf(path, sizeof path, "%s/%s.cubin", folder, hex);
+    if (has_cache && saltus_read_file(path, &out->image, &out->size, NULL) == SALTUS_OK) {
+        out->is_cached = true;
+        goto done;
+    }
+    const double start = seconds_now();
+    SALTUS_TRY(compile(rtc, text, options, out, err));
+    out->seconds = seconds_now() - start;
+    if (has_cache) {
+        keep(path, out);
+    }
+done:
+    if (status != SALTUS_OK) {
+        saltus_free(out->image);
+        *out = (saltus_image){0};
+    }
+    return status;
+}

@@ -1,0 +1,134 @@
+#include "backend/cuda/upload.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+/* Bytes that grow; what is added starts at a multiple of 16. */
+typedef struct blob {
+    char *bytes;
+    size_t size;
+    cu_pointer base; /* where it will stand; 0 while it is only measured */
+} blob;
+
+/* Add an array; returns its address on the device. */
+static void *add(blob *b, const void *array, size_t n, size_t size)
+{
+    const size_t start = (b->size + 15) & ~(size_t)15, end = start + n * size;
+    if (b->base != 0 && n > 0) {
+        memcpy(b->bytes + start, array, n * size);
+    }
+    b->size = end;
+    return (void *)(uintptr_t)(b->base + start); // NOLINT(performance-no-int-to-ptr)
+}
+
+#define ADD(member, n) t.member = add(b, tables->member, (size_t)(n), sizeof *tables->member)
+
+static int past(int end, saltus_program p)
+{
+    return p.first + p.n > end ? p.first + p.n : end;
+}
+
+/* How many instructions there are: the tables do not say. */
+static int count_code(const saltus_tables *t)
+{
+    int n = 0;
+    for (int i = 0; i < t->n_laws; ++i) {
+        n = past(n, t->laws[i]);
+    }
+    for (int i = 0; i < t->n_rules; ++i) {
+        n = past(n, t->rules[i]);
+    }
+    for (int i = 0; i < t->n_flags; ++i) {
+        n = past(n, t->clocks[i].when);
+    }
+    for (int i = 0; i < t->n_triggers; ++i) {
+        n = past(past(past(n, t->triggers[i].trigger), t->triggers[i].delay),
+                 t->triggers[i].priority);
+    }
+    for (int i = 0; i < t->n_settings; ++i) {
+        n = past(n, t->settings[i].value);
+    }
+    return n;
+}
+
+static void *add_tables(blob *b, const saltus_tables *tables)
+{
+    saltus_tables t = *tables;
+    const int n = t.n_reactions, n_nodes = t.level_first[t.n_levels];
+    ADD(initial_counts, t.n_species);
+    ADD(initial_variables, t.n_variables);
+    ADD(constants, t.n_constants);
+    ADD(change_row, n + 1);
+    ADD(change_species, tables->change_row[n]);
+    ADD(change_amount, tables->change_row[n]);
+    ADD(rate, n);
+    ADD(factor_row, n + 1);
+    ADD(factor_species, tables->factor_row[n]);
+    ADD(factor_offset, tables->factor_row[n]);
+    ADD(law_program, n);
+    ADD(pairs, n);
+    ADD(laws, t.n_laws);
+    ADD(code, count_code(tables));
+    ADD(rules, t.n_rules);
+    ADD(rule_row, n + 1);
+    ADD(rule_of, tables->rule_row[n]);
+    ADD(dependent_row, n + 1);
+    ADD(dependent, tables->dependent_row[n]);
+    ADD(dependent_other, n);
+    ADD(children, n_nodes);
+    ADD(n_children, n_nodes);
+    ADD(node_row, n + 1);
+    ADD(node, tables->node_row[n]);
+    ADD(clocks, t.n_flags);
+    ADD(triggers, t.n_triggers);
+    ADD(settings, t.n_settings);
+    ADD(unsafe, t.n_unsafe);
+    return add(b, &t, 1, sizeof t);
+}
+
+static void *add_columns(blob *b, const saltus_columns *columns)
+{
+    saltus_columns c = *columns;
+    c.count_species = add(b, columns->count_species, (size_t)c.n_counts, sizeof(int32_t));
+    c.observables = add(b, columns->observables, (size_t)c.n_observables, sizeof *c.observables);
+    return add(b, &c, 1, sizeof c);
+}
+
+saltus_status saltus_upload(const saltus_driver *cu, const saltus_tables *tables,
+                            const saltus_columns *columns, const double *times, int64_t n_times,
+                            saltus_uploaded *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    blob b = {0};
+    *out = (saltus_uploaded){0};
+    (void)add_tables(&b, tables);
+    (void)add_columns(&b, columns);
+    (void)add(&b, times, (size_t)n_times, sizeof *times);
+    b.bytes = saltus_calloc(b.size, 1);
+    SALTUS_NEED(b.bytes);
+    SALTUS_TRY(saltus_cuda_check(cu, cu->memory_take(&out->memory, b.size),
+                                 "taking GPU memory for the model", err));
+    b.base = out->memory;
+    b.size = 0;
+    out->tables = (cu_pointer)(uintptr_t)add_tables(&b, tables);
+    out->columns = (cu_pointer)(uintptr_t)add_columns(&b, columns);
+    out->times = (cu_pointer)(uintptr_t)add(&b, times, (size_t)n_times, sizeof *times);
+    SALTUS_TRY(saltus_cuda_check(cu, cu->upload(out->memory, b.bytes, b.size, NULL),
+                                 "copying the model to the GPU", err));
+    SALTUS_TRY(saltus_cuda_check(cu, cu->stream_wait(NULL), "copying the model to the GPU", err));
+done:
+    saltus_free(b.bytes);
+    if (status != SALTUS_OK) {
+        saltus_upload_free(cu, out);
+    }
+    return status;
+}
+
+void saltus_upload_free(const saltus_driver *cu, saltus_uploaded *uploaded)
+{
+    if (uploaded->memory) {
+        (void)cu->memory_give(uploaded->memory);
+    }
+    *uploaded = (saltus_uploaded){0};
+}

@@ -1,0 +1,112 @@
+/**
+ * The direct method with a thread per trajectory and its state in global memory, interleaved so
+ * that neighbouring threads touch neighbouring numbers (the "thin" thread of Klingbeil et al. 2012,
+ * doi:10.1109/TPDS.2011.214). It is direct_tree.h, one copy per thread, so it takes every model.
+ *
+ * A launch ends after so many reactions of a thread; the next goes on from the state in memory. A
+ * thread whose trajectory has ended takes the next one.
+ */
+#ifndef SALTUS_KERNEL_DIRECT_GLOBAL_H
+#define SALTUS_KERNEL_DIRECT_GLOBAL_H
+
+#include "kernel/direct_tree.h"
+
+/** What a launch works on; addresses are the device's. */
+typedef struct saltus_launch {
+    const saltus_tables *tables;
+    const saltus_columns *columns;
+    const double *times; /**< [n_times] */
+    int64_t n_times;
+    uint64_t seed;
+    uint64_t slice; /**< reactions of a thread in one launch */
+
+    int64_t n_jobs;
+    const uint64_t *trajectories; /**< [job] */
+    int64_t *counts;              /**< [point][count][job] */
+    double *observables;          /**< [point][observable][job] */
+    uint64_t *events;             /**< [job] reactions that fired */
+    int32_t *troubles;            /**< [job] a saltus_trouble */
+    uint64_t *next;               /**< the job to hand out next */
+    uint64_t *n_done;             /**< jobs that have ended */
+
+    /* Memory of the threads, interleaved: [number][thread]. */
+    saltus_path *paths; /**< [thread] what is left of a path between launches */
+    int64_t *jobs;      /**< [thread] its job, or -1 */
+    int64_t *x;
+    double *v, *values, *sums, *pending_values;
+    uint8_t *on, *rounded;
+    saltus_pending *pending;
+    int32_t pending_capacity, largest_event;
+} saltus_launch;
+
+/* There is no room to make: the trajectory is rerun where there is. */
+SALTUS_OUTLINE int saltus_global_make_room(saltus_path *p)
+{
+    (void)p;
+    return 0;
+}
+
+/** One thread's part of a launch. */
+SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
+{
+    saltus_path p = a->paths[thread];
+    saltus_direct d;
+    int64_t job = a->jobs[thread];
+    uint64_t left = a->slice;
+    p.n = a->tables;
+    p.columns = a->columns;
+    p.seed = a->seed;
+    p.sample_stride = a->n_jobs;
+    p.x = a->x + thread;
+    p.v = a->v + thread;
+    p.on = a->on + thread;
+    p.rounded = a->rounded + thread;
+    p.pending = a->pending + thread;
+    p.pending_values = a->pending_values + thread;
+    p.pending_capacity = a->pending_capacity;
+    p.largest_event = a->largest_event;
+    p.make_room = saltus_global_make_room;
+    d.values = a->values + thread;
+    d.sums = a->sums + thread;
+    while (left > 0) {
+        if (job < 0) {
+            const int64_t next = (int64_t)SALTUS_TAKE_NUMBER(a->next);
+            if (next >= a->n_jobs) {
+                break;
+            }
+            job = next;
+            p.v[SALTUS_AT(p.n->row_one)] = 1.0;
+            for (int i = 0; i < p.n->n_constants; ++i) {
+                p.v[SALTUS_AT(p.n->row_constants + i)] = p.n->constants[i];
+            }
+            (void)saltus_path_start(&p, a->trajectories[job]);
+        }
+        if (p.trouble == SALTUS_FINE) {
+            const uint64_t before = p.fired;
+            p.limit = before + left;
+            (void)saltus_direct_run(&p, &d, a->times, a->n_times, 0, a->counts + job,
+                                    a->observables + job);
+            const uint64_t fired = p.fired - before;
+            left -= fired < left ? fired : left;
+        }
+        if (p.trouble == SALTUS_STOPPED) {
+            p.trouble = SALTUS_FINE;
+            break;
+        }
+        a->events[job] = p.fired;
+        a->troubles[job] = p.trouble;
+        (void)SALTUS_TAKE_NUMBER(a->n_done);
+        job = -1;
+    }
+    a->paths[thread] = p;
+    a->jobs[thread] = job;
+}
+
+#if SALTUS_DEVICE
+SALTUS_KERNEL(saltus_global, saltus_launch, a)
+{
+    saltus_global_thread(&a, SALTUS_THREAD);
+}
+#endif
+
+#endif

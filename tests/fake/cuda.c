@@ -1,0 +1,274 @@
+/* A CUDA driver that computes on this processor, for tests: device memory is the host's, a module is
+ * a shared object that the other fake, nvrtc.c, has compiled from the kernel's text, and a launch
+ * runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return CODE, and
+ * all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the memory. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OUT_OF_MEMORY = 2, HEADER = 64 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long n_calls;
+static size_t in_use;
+
+static size_t memory_size(void)
+{
+    const char *text = getenv("FAKE_CUDA_BYTES");
+    return text ? strtoull(text, NULL, 10) : (size_t)1 << 30;
+}
+
+/* What this call is to return. */
+static int fate(void)
+{
+    const char *text = getenv("FAKE_CUDA_FAIL"), *code = text ? strchr(text, ':') : NULL;
+    if (!code) {
+        return 0;
+    }
+    const long at = strtol(text, NULL, 10);
+    const int result = atoi(code + 1);
+    const long call = __atomic_add_fetch(&n_calls, 1, __ATOMIC_RELAXED);
+    return call == at || (call > at && result != OUT_OF_MEMORY) ? result : 0;
+}
+
+#define EXPORT __attribute__((visibility("default")))
+#define DIE_OR                 \
+    const int doom = fate();   \
+    if (doom != 0) {           \
+        return doom;           \
+    }
+
+EXPORT int cuInit(unsigned flags)
+{
+    (void)flags;
+    return 0;
+}
+EXPORT int cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return 0;
+}
+EXPORT int cuGetErrorString(int result, const char **text)
+{
+    *text = result == OUT_OF_MEMORY ? "out of memory" : result == 702 ? "the launch timed out" : "made up";
+    return 0;
+}
+EXPORT int cuDeviceGetCount(int *n)
+{
+    *n = 2;
+    return 0;
+}
+EXPORT int cuDeviceGet(int *device, int ordinal)
+{
+    *device = ordinal;
+    return 0;
+}
+EXPORT int cuDeviceGetName(char *name, int size, int device)
+{
+    (void)snprintf(name, (size_t)size, "Fake %d", device);
+    return 0;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = memory_size();
+    return 0;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    (void)device;
+    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 3 : 1024;
+    return 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    DIE_OR
+    *context = (void *)(intptr_t)(device + 1);
+    return 0;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    (void)device;
+    return 0;
+}
+EXPORT int cuCtxSetCurrent(void *context)
+{
+    (void)context;
+    DIE_OR
+    return 0;
+}
+EXPORT int cuModuleLoadData(void **module, const void *image)
+{
+    DIE_OR
+    *module = dlopen(image, RTLD_NOW | RTLD_LOCAL); /* the image is the name of a file */
+    return *module ? 0 : 200;
+}
+EXPORT int cuModuleUnload(void *module)
+{
+    (void)module; /* the object may be loaded once more */
+    return 0;
+}
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    DIE_OR
+    *function = dlsym(module, name);
+    return *function ? 0 : 500;
+}
+EXPORT int cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, void *module, const char *name)
+{
+    *address = (uintptr_t)dlsym(module, name);
+    *bytes = 0;
+    return *address ? 0 : 500;
+}
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    (void)function;
+    *value = attribute == 0 ? 1024 : 0;
+    return 0;
+}
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    (void)function, (void)attribute, (void)value;
+    return 0;
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int block_size,
+                                                       size_t shared_bytes)
+{
+    (void)function, (void)block_size, (void)shared_bytes;
+    *blocks = 1;
+    return 0;
+}
+EXPORT int cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    *total = memory_size();
+    *available = *total - in_use;
+    return 0;
+}
+EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+    DIE_OR
+    (void)pthread_mutex_lock(&lock);
+    const int fits = in_use + bytes <= memory_size();
+    in_use += fits ? bytes : 0;
+    (void)pthread_mutex_unlock(&lock);
+    char *p = fits ? aligned_alloc(HEADER, (bytes + 2 * HEADER - 1) / HEADER * HEADER) : NULL;
+    if (!p) {
+        return OUT_OF_MEMORY;
+    }
+    memset(p, 0xa5, bytes + HEADER); /* nobody may count on zeros */
+    memcpy(p, &bytes, sizeof bytes);
+    *address = (uintptr_t)(p + HEADER);
+    return 0;
+}
+EXPORT int cuMemFree_v2(uint64_t address)
+{
+    char *p = (char *)(uintptr_t)address - HEADER;
+    size_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    (void)pthread_mutex_lock(&lock);
+    in_use -= bytes;
+    (void)pthread_mutex_unlock(&lock);
+    free(p);
+    return 0;
+}
+EXPORT int cuMemHostAlloc(void **address, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    DIE_OR
+    *address = malloc(bytes);
+    return *address ? 0 : OUT_OF_MEMORY;
+}
+EXPORT int cuMemFreeHost(void *address)
+{
+    free(address);
+    return 0;
+}
+EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
+{
+    (void)stream;
+    DIE_OR
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return 0;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
+{
+    (void)stream;
+    DIE_OR
+    memcpy(to, (void *)(uintptr_t)from, bytes);
+    return 0;
+}
+EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
+{
+    (void)stream;
+    DIE_OR
+    memset((void *)(uintptr_t)to, value, bytes);
+    return 0;
+}
+EXPORT int cuStreamCreate(void **stream, unsigned flags)
+{
+    (void)flags;
+    DIE_OR
+    *stream = malloc(1);
+    return 0;
+}
+EXPORT int cuStreamDestroy_v2(void *stream)
+{
+    free(stream);
+    return 0;
+}
+EXPORT int cuStreamSynchronize(void *stream)
+{
+    (void)stream;
+    DIE_OR
+    return 0;
+}
+EXPORT int cuStreamQuery(void *stream)
+{
+    (void)stream;
+    return 0;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z,
+                          unsigned shared_bytes, void *stream, void **parameters, void **extra)
+{
+    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared_bytes, (void)stream;
+    (void)extra;
+    DIE_OR
+    void (*run)(void **, int64_t);
+    memcpy(&run, &function, sizeof run);
+    (void)pthread_mutex_lock(&lock); /* kernels have statics: thread and stride */
+    run(parameters, (int64_t)grid_x * block_x);
+    (void)pthread_mutex_unlock(&lock);
+    return 0;
+}
+EXPORT int cuEventCreate(void **event, unsigned flags)
+{
+    (void)flags;
+    *event = malloc(1);
+    return 0;
+}
+EXPORT int cuEventDestroy_v2(void *event)
+{
+    free(event);
+    return 0;
+}
+EXPORT int cuEventRecord(void *event, void *stream)
+{
+    (void)event, (void)stream;
+    return 0;
+}
+EXPORT int cuEventSynchronize(void *event)
+{
+    (void)event;
+    return 0;
+}
+EXPORT int cuEventElapsedTime(float *ms, void *start, void *end)
+{
+    (void)start, (void)end;
+    *ms = 1.0F;
+    return 0;
+}

@@ -1,0 +1,111 @@
+/* An NVRTC that compiles kernels for this processor, for tests: the text and its headers go into a
+ * folder, the C compiler makes a shared object of them, and the "machine code" is its path, which
+ * the other fake, cuda.c, opens. FAKE_NVRTC_CC names the compiler with its options. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct program {
+    char folder[200], path[260], log[4000];
+} program;
+
+static int write_file(const char *folder, const char *name, const char *text)
+{
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *out = fopen(path, "w");
+    if (!out) {
+        return 1;
+    }
+    const int failed = fputs(text, out) < 0;
+    return fclose(out) != 0 || failed;
+}
+
+EXPORT int nvrtcVersion(int *major, int *minor)
+{
+    *major = 0;
+    *minor = (int)getpid(); /* nothing that another process made is used */
+    return 0;
+}
+
+EXPORT int nvrtcCreateProgram(program **out, const char *source, const char *name, int n_headers,
+                              const char *const *headers, const char *const *header_names)
+{
+    const char *temporary = getenv("TMPDIR");
+    char folder[300];
+    program *p = calloc(1, sizeof *p);
+    (void)name;
+    if (!p) {
+        return 1;
+    }
+    (void)snprintf(p->folder, sizeof p->folder, "%.150s/fake-nvrtc-XXXXXX",
+                   temporary ? temporary : "/tmp");
+    if (!mkdtemp(p->folder)) {
+        return 1;
+    }
+    (void)snprintf(folder, sizeof folder, "%s/kernel", p->folder);
+    (void)mkdir(folder, 0700);
+    int failed = write_file(p->folder, "kernel.c", source);
+    for (int i = 0; i < n_headers; ++i) {
+        failed |= write_file(p->folder, header_names[i], headers[i]);
+    }
+    *out = p;
+    return failed;
+}
+
+EXPORT int nvrtcCompileProgram(program *p, int n_options, const char *const *options)
+{
+    char command[2000];
+    const char *cc = getenv("FAKE_NVRTC_CC");
+    (void)n_options, (void)options;
+    (void)snprintf(p->path, sizeof p->path, "%s/kernel.so", p->folder);
+    (void)snprintf(command, sizeof command,
+                   "%s -std=gnu17 -O1 -ffp-contract=off -fPIC -shared -DSALTUS_DEVICE=1 -I%s "
+                   "%s/kernel.c -o %s >%s/log 2>&1",
+                   cc ? cc : "cc", p->folder, p->folder, p->path, p->folder);
+    const int failed = system(command) != 0;
+    char path[260];
+    (void)snprintf(path, sizeof path, "%s/log", p->folder);
+    FILE *in = fopen(path, "r");
+    if (in) {
+        p->log[fread(p->log, 1, sizeof p->log - 1, in)] = '\0';
+        (void)fclose(in);
+    }
+    return failed ? 6 : 0;
+}
+
+EXPORT int nvrtcGetCUBINSize(program *p, size_t *bytes)
+{
+    *bytes = strlen(p->path) + 1;
+    return 0;
+}
+
+EXPORT int nvrtcGetCUBIN(program *p, char *image)
+{
+    memcpy(image, p->path, strlen(p->path) + 1);
+    return 0;
+}
+
+EXPORT int nvrtcGetProgramLogSize(program *p, size_t *bytes)
+{
+    *bytes = strlen(p->log) + 1;
+    return 0;
+}
+
+EXPORT int nvrtcGetProgramLog(program *p, char *log)
+{
+    memcpy(log, p->log, strlen(p->log) + 1);
+    return 0;
+}
+
+EXPORT int nvrtcDestroyProgram(program **p)
+{
+    free(*p); /* the folder is the test's, which removes it */
+    *p = NULL;
+    return 0;
+}
