@@ -1,0 +1,37 @@
+/** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), what is told
+ * (run_report.c), and the run itself (run.c). */
+#ifndef SALTUS_CLI_RUN_H
+#define SALTUS_CLI_RUN_H
+
+#include "cli/cli.h"
+
+/** What the command line says. */
+typedef struct saltus_cli_run_arguments {
+    const char *model, *output, *method, *device, *layout, *species;
+    double until, every;
+    int64_t points, runs, first, threads, bins;
+    uint64_t seed;
+    saltus_law law;
+    saltus_record record;
+    saltus_compress compress;
+    double low, high;
+    saltus_cli_settings settings;
+    bool json, progress, explain, quiet, has_until, has_record;
+    char command[2000]; /**< the whole line */
+} saltus_cli_run_arguments;
+
+/** Parse and check. Returns -1 to go on, else the exit code. */
+int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a);
+
+/** Let signals ask the run to stop; what saltus_run_options.stop points to is returned. */
+const volatile int *saltus_cli_catch_signals(void);
+
+/** For saltus_run_options: a line on stderr that is written over and over, and one per warning,
+ * whose `user` is the arguments. */
+void saltus_cli_show_progress(void *user, const saltus_progress *p);
+void saltus_cli_show_warning(void *user, const char *sentence);
+/** One JSON object about the run on stdout. */
+void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
+                           const saltus_run_report *report, double total, bool complete);
+
+#endif
