@@ -31,16 +31,6 @@ static double *make_times(const saltus_cli_run_arguments *a, int64_t *n)
     return times;
 }
 
-/* Where results go when no file was named: a file that is read back for the summary and removed. */
-static bool make_scratch(char path[64])
-{
-    const char *folder = getenv("TMPDIR");
-    (void)snprintf(path, 64, "%.40s/saltus-XXXXXX",
-                   folder && strlen(folder) <= 40 ? folder : "/tmp");
-    const int fd = mkstemp(path);
-    return fd >= 0 && close(fd) == 0;
-}
-
 typedef struct session {
     saltus_model *model;
     saltus_backend *backend;
@@ -48,7 +38,7 @@ typedef struct session {
     saltus_hdf5_sink *sink;
     double *times;
     const volatile int *stop;
-    char scratch[64];
+    char *scratch; /* NULL with -o */
     saltus_run_report report;
 } session;
 
@@ -97,10 +87,9 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     results.range_low = a->low;
     results.range_high = a->high;
     results.command = a->command;
-    if (!a->output && !make_scratch(s->scratch)) {
-        err->code = SALTUS_E_IO;
-        (void)snprintf(err->message, sizeof err->message, "%s cannot be created", s->scratch);
-        return SALTUS_E_IO;
+    saltus_cli_keep_results();
+    if (!a->output && (status = saltus_cli_make_scratch(&s->scratch, err)) != SALTUS_OK) {
+        return status;
     }
     return saltus_hdf5_sink_open(a->output ? a->output : s->scratch, s->plan, run, &results,
                                  &s->sink, err);
@@ -137,9 +126,7 @@ static void clean_up(session *s)
     saltus_backend_close(s->backend);
     saltus_model_destroy(s->model);
     free(s->times);
-    if (s->scratch[0]) {
-        (void)unlink(s->scratch);
-    }
+    saltus_cli_remove_scratch(s->scratch);
 }
 
 static double now(void)

@@ -1,5 +1,5 @@
-/** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), what is told
- * (run_report.c), and the run itself (run.c). */
+/** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), the file of a
+ * run without -o (run_scratch.c), what is told (run_report.c), and the run itself (run.c). */
 #ifndef SALTUS_CLI_RUN_H
 #define SALTUS_CLI_RUN_H
 
@@ -23,8 +23,16 @@ typedef struct saltus_cli_run_arguments {
 /** Parse and check. Returns -1 to go on, else the exit code. */
 int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a);
 
-/** Let signals ask the run to stop; what saltus_run_options.stop points to is returned. */
+/** Handle SIGINT, SIGTERM and SIGHUP. What is returned is for saltus_run_options.stop; it becomes
+ * non-zero at a signal after saltus_cli_keep_results, before which one ends the process. */
 const volatile int *saltus_cli_catch_signals(void);
+void saltus_cli_keep_results(void);
+/** A file to be removed when a signal ends the process at once; NULL for none. */
+void saltus_cli_remove_at_end(const char *path);
+
+/** Make an empty file in TMPDIR; free the path with saltus_cli_remove_scratch, which takes NULL. */
+saltus_status saltus_cli_make_scratch(char **path, saltus_error *err);
+void saltus_cli_remove_scratch(char *path);
 
 /** For saltus_run_options: a line on stderr that is written over and over, and one per warning,
  * whose `user` is the arguments. */

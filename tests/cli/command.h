@@ -28,6 +28,14 @@ char *read_file(const char *name);
 bool file_exists(const char *name);
 double seconds_now(void);
 
+int count_lines(const char *text);
+/** A copy of what `saltus export` prints, to be freed. */
+char *exported(const char *file);
+/** A model with fast trajectories, of which very many can be asked for. */
+extern const char busy_model[];
+
+/** Fail unless the text is one flat JSON object of texts, numbers, true, false and null. */
+void assert_is_json(const char *text);
 /** Fail unless stderr is one line "saltus: …" that holds `part`, and perhaps a line with a hint. */
 void assert_one_message(const outcome *o, const char *part);
 /** Fail unless it ended with `code`, printed nothing on stdout and one message. */

@@ -1,4 +1,4 @@
-/* The command as a user meets it: exit codes, messages, files, signals. */
+/* The command as a user meets it: exit codes, messages, files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,6 @@
 
 #include "command.h"
 
-#include <ctype.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,39 +22,14 @@ static const char decay[] = "model: decay\n"
                             "  there: A -> B @ k\n"
                             "  back: B -> A @ twice*0.1\n";
 
-/* Fast trajectories, and very many of them can be asked for. */
-static const char busy[] = "species: {A: 200, B: 0}\n"
-                           "reactions:\n"
-                           "  there: A -> B @ 1\n"
-                           "  back: B -> A @ 1\n";
-
 static int enter_with_models(void **state)
 {
     if (enter_directory(state) != 0) {
         return -1;
     }
     write_file("decay.yaml", decay);
-    write_file("busy.yaml", busy);
+    write_file("busy.yaml", busy_model);
     return 0;
-}
-
-static int count_lines(const char *text)
-{
-    int n = 0;
-    for (; *text; ++text) {
-        n += *text == '\n';
-    }
-    return n;
-}
-
-/* A copy of what `saltus export` prints. */
-static char *exported(const char *file)
-{
-    const outcome o = saltus("export %s --csv", file);
-    assert_done(&o);
-    char *copy = strdup(o.out);
-    assert_non_null(copy);
-    return copy;
 }
 
 /* The trajectories that a run with these options makes. */
@@ -597,43 +570,6 @@ static void sample_times_are_as_asked(void **state)
 
 /* ---- talk ---- */
 
-static const char *skip_text(const char *c)
-{
-    assert_int_equal(*c, '"');
-    for (++c; *c != '"'; ++c) {
-        assert_true((unsigned char)*c >= ' ');
-        c += *c == '\\';
-    }
-    return c + 1;
-}
-
-/* One flat object of texts, numbers, true, false and null. */
-static void assert_is_json(const char *c)
-{
-    assert_int_equal(*c++, '{');
-    while (*c != '}') {
-        c = skip_text(c);
-        assert_int_equal(strncmp(c, ": ", 2), 0);
-        c += 2;
-        if (*c == '"') {
-            c = skip_text(c);
-        } else if (isalpha((unsigned char)*c)) {
-            const size_t n = strspn(c, "abcdefghijklmnopqrstuvwxyz");
-            assert_true(strncmp(c, "true", n) == 0 || strncmp(c, "false", n) == 0 ||
-                        strncmp(c, "null", n) == 0);
-            c += n;
-        } else {
-            char *end = NULL;
-            assert_true(isdigit((unsigned char)*c) || *c == '-');
-            (void)strtod(c, &end);
-            c = end;
-        }
-        assert_true(*c == '}' || strncmp(c, ", ", 2) == 0);
-        c += *c == '}' ? 0 : 2;
-    }
-    assert_string_equal(c, "}\n");
-}
-
 static void json_is_valid_and_whole(void **state)
 {
     static const char *const keys[] = {"events", "trajectories", "seconds", "seconds_total",
@@ -669,106 +605,6 @@ static void progress_is_for_terminals(void **state)
     assert_string_equal(o.out, "");
 }
 
-/* ---- signals ---- */
-
-static void wait_for_file(const char *name)
-{
-    const double start = seconds_now();
-    while (!file_exists(name) && seconds_now() < start + 10.0) {
-        (void)usleep(10000);
-    }
-}
-
-/* Every row of `part` must stand in `whole`; both are ordered by run. */
-static void assert_rows_within(const char *part, const char *whole)
-{
-    while (*part) {
-        const size_t n = strcspn(part, "\n") + 1;
-        while (*whole && strncmp(part, whole, n) != 0) {
-            whole = strchr(whole, '\n') + 1;
-        }
-        if (!*whole) {
-            fail_msg("a row that a whole run does not have: %.*s", (int)n, part);
-        }
-        part += n;
-    }
-}
-
-static void interrupt(int signal_number)
-{
-    const pid_t child = start_saltus("run busy.yaml --until 2 --points 3 --runs 1e8 -o out.h5");
-    wait_for_file("out.h5");
-    (void)usleep(400000);
-    const double start = seconds_now();
-    assert_int_equal(kill(child, signal_number), 0);
-    outcome o = finish_saltus(child);
-    assert_true(seconds_now() - start < 3.0);
-    assert_refused(&o, 130, "interrupted after");
-    assert_non_null(strstr(o.err, "they are in out.h5"));
-    long long n = 0;
-    assert_int_equal(sscanf(o.err, "saltus: interrupted after %lld of 100000000", &n), 1);
-    assert_true(n > 0);
-    char *part = exported("out.h5");
-    assert_int_equal(count_lines(part), 1 + 3 * n);
-    const char *row = part + strlen(part) - 1;
-    while (row[-1] != '\n') {
-        --row;
-    }
-    o = saltus("run busy.yaml --until 2 --points 3 --runs %lld -q -o whole.h5", atoll(row) + 1);
-    assert_done(&o);
-    char *whole = exported("whole.h5");
-    assert_rows_within(part, whole);
-    o = saltus("stats out.h5 --csv");
-    assert_done(&o);
-    free(part);
-    free(whole);
-}
-
-static void interrupted_runs_keep_what_is_finished(void **state)
-{
-    (void)state;
-    interrupt(SIGINT);
-    interrupt(SIGTERM);
-}
-
-/* Also in the middle of trajectories, of which none is finished. */
-static void interrupts_need_no_end_of_a_trajectory(void **state)
-{
-    static const char *const layouts[] = {"lanes", "scalar"};
-    (void)state;
-    for (int l = 0; l < 2; ++l) {
-        (void)unlink("out.h5");
-        const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 200 --layout %s "
-                                         "--json -o out.h5",
-                                         layouts[l]);
-        wait_for_file("out.h5");
-        (void)usleep(100000);
-        const double start = seconds_now();
-        assert_int_equal(kill(child, SIGINT), 0);
-        const outcome o = finish_saltus(child);
-        assert_int_equal(o.code, 130);
-        assert_is_json(o.out);
-        assert_non_null(strstr(o.out, "\"complete\": false"));
-        assert_true(seconds_now() - start < 3.0);
-        char *text = exported("out.h5");
-        assert_int_equal(count_lines(text), 1);
-        free(text);
-    }
-}
-
-static void a_second_interrupt_ends_at_once(void **state)
-{
-    (void)state;
-    const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 200 -o out.h5");
-    wait_for_file("out.h5");
-    for (int i = 0; i < 20; ++i) {
-        (void)usleep(1000);
-        (void)kill(child, SIGINT);
-    }
-    const outcome o = finish_saltus(child);
-    assert_int_equal(o.code, 130); /* of its own, or 128 + SIGINT */
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
@@ -795,9 +631,6 @@ int main(void)
         TEST(sample_times_are_as_asked),
         TEST(json_is_valid_and_whole),
         TEST(progress_is_for_terminals),
-        TEST(interrupted_runs_keep_what_is_finished),
-        TEST(interrupts_need_no_end_of_a_trajectory),
-        TEST(a_second_interrupt_ends_at_once),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
