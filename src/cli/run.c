@@ -7,26 +7,35 @@
 #include <time.h>
 #include <unistd.h>
 
-/* 0 … T in equal steps, each time computed from its index so that none drifts. */
-static double *make_times(const saltus_cli_run_arguments *a, int64_t *n)
+/* How many: 0 … T in equal steps, or in steps of --every with what is left at the end. */
+static saltus_status count_times(const saltus_cli_run_arguments *a, int64_t *n, saltus_error *err)
 {
-    const double steps = a->every > 0.0 ? a->until / a->every : 0.0;
+    const double steps = a->until / a->every;
+    if (!(a->every > 0.0)) {
+        *n = a->points > 0 ? a->points : 101;
+        return SALTUS_OK;
+    }
     if (steps >= 1e12) {
-        return NULL;
+        err->code = SALTUS_E_INVALID;
+        (void)snprintf(err->message, sizeof err->message,
+                       "--every %g: up to time %g that makes too many sample times", a->every,
+                       a->until);
+        return err->code;
     }
-    int64_t whole = (int64_t)floor(steps * (1.0 + 1e-12));
-    *n = a->every > 0.0 ? whole + 1 : a->points > 0 ? a->points : 101;
-    const bool has_rest = a->every > 0.0 && (double)whole * a->every < a->until * (1.0 - 1e-12);
-    double *times = calloc((size_t)*n + 1, sizeof *times);
-    for (int64_t i = 0; times && i < *n; ++i) {
-        times[i] = a->every > 0.0 ? (double)i * a->every
-                   : *n == 1      ? a->until
-                                  : a->until * (double)i / (double)(*n - 1);
+    const int64_t whole = (int64_t)floor(steps * (1.0 + 1e-12));
+    *n = whole + 1 + ((double)whole * a->every < a->until * (1.0 - 1e-12));
+    return SALTUS_OK;
+}
+
+/* Each time is computed from its index so that none drifts. */
+static double *make_times(const saltus_cli_run_arguments *a, int64_t n)
+{
+    double *times = calloc((size_t)n, sizeof *times);
+    for (int64_t i = 0; times && i + 1 < n; ++i) {
+        times[i] = a->every > 0.0 ? (double)i * a->every : a->until * (double)i / (double)(n - 1);
     }
-    if (times && has_rest) {
-        times[(*n)++] = a->until;
-    } else if (times && *n > 1) {
-        times[*n - 1] = a->until;
+    if (times) {
+        times[n - 1] = a->until;
     }
     return times;
 }
@@ -41,6 +50,18 @@ typedef struct session {
     char *scratch; /* NULL with -o */
     saltus_run_report report;
 } session;
+
+static saltus_hdf5_options result_options(const saltus_cli_run_arguments *a)
+{
+    saltus_hdf5_options o = saltus_hdf5_options_default();
+    o.record = a->output || a->has_record ? a->record : SALTUS_RECORD_STATS;
+    o.compress = a->compress;
+    o.n_bins = a->bins;
+    o.range_low = a->low;
+    o.range_high = a->high;
+    o.command = a->command;
+    return o;
+}
 
 /* Everything before the first trajectory: what fails here is the user's input. */
 static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
@@ -67,26 +88,24 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     run->seed = a->seed;
     run->first_trajectory = a->first;
     run->n_trajectories = a->runs;
-    run->n_times = 0;
-    run->times = s->times = make_times(a, &run->n_times);
     run->stop = s->stop;
     run->warn = saltus_cli_show_warning;
     run->warn_user = a;
     if (!a->quiet && (a->progress || isatty(STDERR_FILENO))) {
         run->progress = saltus_cli_show_progress;
     }
-    if (!s->times) {
-        err->code = SALTUS_E_INVALID;
-        (void)snprintf(err->message, sizeof err->message, "there are too many sample times");
-        return SALTUS_E_INVALID;
+    const saltus_hdf5_options results = result_options(a);
+    if ((status = count_times(a, &run->n_times, err)) != SALTUS_OK ||
+        (status = saltus_hdf5_check(s->plan, run, &results, err)) != SALTUS_OK) {
+        return status;
     }
-    saltus_hdf5_options results = saltus_hdf5_options_default();
-    results.record = a->output || a->has_record ? a->record : SALTUS_RECORD_STATS;
-    results.compress = a->compress;
-    results.n_bins = a->bins;
-    results.range_low = a->low;
-    results.range_high = a->high;
-    results.command = a->command;
+    run->times = s->times = make_times(a, run->n_times);
+    if (!s->times) {
+        err->code = SALTUS_E_NO_MEMORY;
+        (void)snprintf(err->message, sizeof err->message, "no memory for %lld sample times",
+                       (long long)run->n_times);
+        return err->code;
+    }
     saltus_cli_keep_results();
     if (!a->output && (status = saltus_cli_make_scratch(&s->scratch, err)) != SALTUS_OK) {
         return status;

@@ -145,7 +145,11 @@ static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
         {"run decay.yaml --until 1 --every 0", "--every '0'"},
         {"run decay.yaml --until 1 --every -1", "--every '-1'"},
         {"run decay.yaml --until 1 --every nan", "--every 'nan'"},
-        {"run decay.yaml --until 1 --every 1e-300", "too many sample times"},
+        {"run decay.yaml --until 1 --every 1e-300", "--every 1e-300: up to time 1 "},
+        {"run decay.yaml --until 1 --points 1e11", "100000000000 sample times of 3 columns take"},
+        {"run decay.yaml --until 1 --points 1e11 --record stats", "this machine has"},
+        {"run decay.yaml --until 1 --points 1e10 --species k", "sample times of 1 column take"},
+        {"run decay.yaml --until 1 --record histogram --species [A],k", "histograms are of counts"},
         {"run decay.yaml --until 1 --every 0.1 --points 3", "exclude each other"},
         {"run decay.yaml --until 1 --runs 0", "--runs '0'"},
         {"run decay.yaml --until 1 --runs -1", "--runs '-1'"},
@@ -367,6 +371,10 @@ static void refused_runs_leave_older_results_alone(void **state)
     assert_refused(&o, 2, "nothing");
     o = saltus("run decay.yaml --until 1e308 -o t.h5");
     assert_refused(&o, 2, "sample time");
+    o = saltus("run decay.yaml --until 1 --points 1e11 -o t.h5");
+    assert_refused(&o, 2, "hint: ask for fewer times");
+    o = saltus("run decay.yaml --until 1 --record histogram --species share -o t.h5");
+    assert_refused(&o, 2, "histograms are of counts");
     char *after = exported("t.h5");
     assert_string_equal(before, after);
     free(before);
@@ -531,6 +539,7 @@ static void records_keep_what_they_say(void **state)
         outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 50 --record %s -q -o out.h5",
                            records[i]);
         assert_done(&o);
+        assert_string_equal(o.out, "");
         o = saltus("stats out.h5 --csv");
         assert_done(&o);
         stats[i] = strdup(o.out);
@@ -542,6 +551,19 @@ static void records_keep_what_they_say(void **state)
     for (int i = 0; i < 4; ++i) {
         free(stats[i]);
     }
+}
+
+static void histograms_of_what_is_no_count_are_told(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 --record histogram --species A,share -o out.h5");
+    assert_int_equal(o.code, 0);
+    assert_string_equal(o.err, "saltus: warning: histograms are of counts of species alone; of "
+                               "rule targets, parameters and concentrations the file holds "
+                               "statistics\n");
+    o = saltus("stats out.h5");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "share"));
 }
 
 static void sample_times_are_as_asked(void **state)
@@ -628,6 +650,7 @@ int main(void)
         TEST(settings_are_followed),
         TEST(combinatorial_laws_count_pairs),
         TEST(records_keep_what_they_say),
+        TEST(histograms_of_what_is_no_count_are_told),
         TEST(sample_times_are_as_asked),
         TEST(json_is_valid_and_whole),
         TEST(progress_is_for_terminals),
