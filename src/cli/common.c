@@ -230,10 +230,12 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *setti
 
 bool saltus_cli_flush(saltus_error *err)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return true;
     }
-    err->code = SALTUS_E_IO;
-    (void)snprintf(err->message, sizeof err->message, "standard output: %s", strerror(errno));
+    err->code = SALTUS_E_IO; /* as the library says it */
+    (void)snprintf(err->message, sizeof err->message, "standard output: writing failed%s%s",
+                   errno ? ": " : "", errno ? strerror(errno) : "");
     return false;
 }

@@ -189,7 +189,7 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
                    : wrong("--compress", text, "none, fast or small");
     case 'o':
         a->output = text;
-        return 0;
+        return text[0] ? 0 : wrong("-o", text, "the name of a file");
     default:
         return 1;
     }

@@ -61,7 +61,6 @@ const volatile int *saltus_cli_catch_signals(void)
     if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* as under nohup */
         (void)sigaction(SIGHUP, &action, NULL);
     }
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is reported like a full disk */
     (void)signal(SIGPIPE, SIG_IGN);
     return &stop_requested;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,6 +197,8 @@ static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
         {"stats a.h5 b.h5", "one file at a time"},
         {"stats a.h5", "a.h5: cannot be read"},
         {"export decay.yaml", "is no HDF5 file"},
+        {"run decay.yaml --until 1 -o ''", "-o ''"},
+        {"plot a.h5 -o ''", "-o ''"},
         {"plot a.h5 --time x", "--time 'x'"},
         {"plot a.h5 --trajectories -1", "--trajectories '-1'"},
         {"devices --all", "no option '--all'"},
@@ -203,7 +206,7 @@ static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const bool is_run = strncmp(cases[i].arguments, "run", 3) == 0 &&
-                            strcmp(cases[i].arguments, "run decay.yaml -o") != 0 &&
+                            !strstr(cases[i].arguments, " -o") &&
                             strcmp(cases[i].arguments, "run decay.yaml --until") != 0;
         const outcome o = saltus("%s%s", cases[i].arguments, is_run ? " -o out.h5" : "");
         assert_refused(&o, 2, cases[i].part);
@@ -412,6 +415,46 @@ static void full_disks_are_told(void **state)
     assert_non_null(strstr(o.err, "hint: everything delivered so far"));
 }
 
+static void figures_that_cannot_be_written(void **state)
+{
+    struct rlimit limit;
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 --points 2 --runs 9 -q -o out.h5");
+    assert_done(&o);
+    (void)mkdir("folder.svg", 0700);
+    o = saltus("plot out.h5 -o folder.svg");
+    assert_refused(&o, 2, "folder.svg: cannot be written: Is a directory");
+    o = saltus("plot out.h5 -o nowhere/x.svg");
+    assert_refused(&o, 2, "nowhere/x.svg: cannot be written: No such file or directory");
+    o = saltus("plot out.h5 -o decay.yaml/x.svg");
+    assert_refused(&o, 2, "Not a directory");
+    if (geteuid() != 0) {
+        (void)mkdir("locked", 0500);
+        o = saltus("plot out.h5 -o locked/x.svg");
+        assert_refused(&o, 2, "locked/x.svg: cannot be written: Permission denied");
+    }
+    if (system("command -v gnuplot >/dev/null") != 0) {
+        return;
+    }
+    write_file("old.png", "old");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit small = {12 << 10, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    o = saltus("plot out.h5 -o old.png");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_refused(&o, 1, "old.png: cannot be written: File too large");
+    char *text = read_file("old.png");
+    assert_string_equal(text, "old"); /* and nothing beside it */
+    free(text);
+    assert_int_equal(system("test -z \"$(ls *.part 2>/dev/null)\""), 0);
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=8k") == 0) {
+        o = saltus("plot out.h5 -o small/x.png");
+        (void)umount("small");
+        assert_refused(&o, 1, "small/x.png: cannot be written: No space left on device");
+    }
+}
+
 static void closed_streams_are_no_success(void **state)
 {
     (void)state;
@@ -421,9 +464,20 @@ static void closed_streams_are_no_success(void **state)
     assert_int_equal(o.code, 1);
     o = saltus("--version >&-");
     assert_int_equal(o.code, 1);
-    if (file_exists("/dev/full")) {
-        o = saltus("run decay.yaml --until 1 --json >/dev/full");
-        assert_refused(&o, 1, "standard output");
+    o = saltus("run decay.yaml --until 1 -q -o out.h5");
+    assert_done(&o);
+    static const char *const lines[] = {"run decay.yaml --until 1",
+                                        "run decay.yaml --until 1 --json",
+                                        "info decay.yaml",
+                                        "info decay.yaml --as yaml",
+                                        "stats out.h5",
+                                        "stats out.h5 --csv",
+                                        "export out.h5",
+                                        "devices",
+                                        "--version"};
+    for (size_t i = 0; file_exists("/dev/full") && i < sizeof lines / sizeof *lines; ++i) {
+        o = saltus("%s >/dev/full", lines[i]);
+        assert_refused(&o, 1, "standard output: writing failed: No space left on device");
     }
     /* What goes to a closed stderr must not land in the result file. */
     o = saltus("run decay.yaml --until 1 --runs 9 --explain --progress -o out.h5 2>&- <&-");
@@ -643,6 +697,7 @@ int main(void)
         TEST(refused_runs_leave_older_results_alone),
         TEST(full_disks_leave_a_readable_file),
         TEST(full_disks_are_told),
+        TEST(figures_that_cannot_be_written),
         TEST(closed_streams_are_no_success),
         TEST(where_and_how_never_change_a_sample),
         TEST(first_extends_a_run),
