@@ -1,5 +1,6 @@
 #include "write/plot.h"
 
+#include "core/list.h"
 #include "core/memory.h"
 #include "write/numbers.h"
 
@@ -42,15 +43,10 @@ done:
 static saltus_status choose_named(saltus_plot *p, const char *list, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    while (*list) {
-        const size_t length = strcspn(list, ",");
-        if (length > 0) {
-            SALTUS_TRY(add_named(p, list, length, err));
-        }
-        list += length + (list[length] == ',');
-    }
-    if (p->n == 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "no species named for the figure");
+    const char *name;
+    size_t length;
+    while (saltus_list_next(&list, &name, &length)) {
+        SALTUS_TRY(add_named(p, name, length, err));
     }
 done:
     return status;

@@ -171,6 +171,20 @@ static void names_are_only_names(void **state)
     assert_int_not_equal(access("pwned", F_OK), 0);
 }
 
+/* Commas within parentheses belong to a name, as in run --species. */
+static void names_may_hold_commas(void **state)
+{
+    static const char *const net[3] = {"R(a,l!1).L(r!1)", "a,b", "R(a,l)"};
+    saltus_error err;
+    (void)state;
+    write_results("t.h5", SALTUS_RECORD_ALL, net);
+    expect_figure("t.h5", "t.svg", "bands", "R(a,l), R(a,l!1).L(r!1)");
+    assert_true(holds("t.svg", "R(a,l!1).L(r!1)"));
+    assert_int_equal(plot("t.h5", "t.svg", "bands", "R(a,l),", &err), SALTUS_E_INVALID);
+    assert_non_null(strstr(err.message, "no species ''"));
+    assert_int_equal(plot("t.h5", "t.svg", "bands", "a,b", &err), SALTUS_E_INVALID);
+}
+
 static void wrong_wishes_are_refused(void **state)
 {
     saltus_error err;
@@ -204,11 +218,9 @@ static void a_missing_gnuplot_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_ending_chooses_the_format),
-        cmocka_unit_test(every_kind_can_be_drawn),
-        cmocka_unit_test(every_record_has_a_figure),
-        cmocka_unit_test(names_are_only_names),
-        cmocka_unit_test(wrong_wishes_are_refused),
+        cmocka_unit_test(the_ending_chooses_the_format), cmocka_unit_test(every_kind_can_be_drawn),
+        cmocka_unit_test(every_record_has_a_figure),     cmocka_unit_test(names_are_only_names),
+        cmocka_unit_test(names_may_hold_commas),         cmocka_unit_test(wrong_wishes_are_refused),
         cmocka_unit_test(a_missing_gnuplot_is_told),
     };
     char folder[] = "saltus-plot-XXXXXX", command[64];
