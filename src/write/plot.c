@@ -52,15 +52,15 @@ done:
     return status;
 }
 
-/* How far a species moves in the whole ensemble. */
+/* How far a species moves in the whole ensemble, as far as that is finite. */
 static double span_of(const double *min, const double *max, int64_t n_points, int n, int c)
 {
     double low = INFINITY, high = -INFINITY;
     for (int64_t p = 0; p < n_points; ++p) {
-        low = fmin(low, min[p * n + c]);
-        high = fmax(high, max[p * n + c]);
+        low = isfinite(min[p * n + c]) ? fmin(low, min[p * n + c]) : low;
+        high = isfinite(max[p * n + c]) ? fmax(high, max[p * n + c]) : high;
     }
-    return high - low;
+    return high > low ? high - low : 0;
 }
 
 /* Those that change; when they are many, those that change most, in the file's order. */

@@ -5,6 +5,8 @@
 
 enum { LINE_POINTS = 1200 }; /* along a curve */
 
+#define LARGEST 1e300 /* that is drawn: margins must not overflow */
+
 /* Okabe and Ito's colours, which colour-blind people can tell apart. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                       "#E69F00", "#56B4E9", "#444444"};
@@ -16,18 +18,36 @@ const char *saltus_column_name(const saltus_results *r, int column)
                                 : r->observable_names[column - r->n_counts];
 }
 
+/* Widen a range to a finite value that can be drawn. */
+static void widen(double *low, double *high, double x)
+{
+    if (fabs(x) < LARGEST) {
+        *low = fmin(*low, x);
+        *high = fmax(*high, x);
+    }
+}
+
+/* What gnuplot takes for a missing value stands for every one that is not finite. */
+static void put_value(FILE *out, double x, char end)
+{
+    if (fabs(x) < LARGEST) {
+        (void)fprintf(out, "%.9g%c", x, end);
+    } else {
+        (void)fprintf(out, "NaN%c", end);
+    }
+}
+
 /* The axis of values starts at 0 unless all that is shown lies far from it. */
 void saltus_plot_find_range(saltus_plot *p)
 {
     const int64_t n = p->r->n_points * p->n;
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < n && p->bands; ++i) {
-        low = fmin(low, fmax(p->mean[i] - p->sd[i], p->min[i]));
-        high = fmax(high, fmin(p->mean[i] + p->sd[i], p->max[i]));
+        widen(&low, &high, fmax(p->mean[i] - p->sd[i], p->min[i]));
+        widen(&low, &high, fmin(p->mean[i] + p->sd[i], p->max[i]));
     }
     for (int64_t i = 0; i < n * p->n_runs && p->runs; ++i) {
-        low = fmin(low, p->runs[i]);
-        high = fmax(high, p->runs[i]);
+        widen(&low, &high, p->runs[i]);
     }
     if (!(low <= high)) {
         low = high = 0;
@@ -169,8 +189,10 @@ static void band_data(const saltus_plot *p, int k)
     for (int64_t i = 0; i < p->r->n_points; i = next_point(p, i)) {
         const int64_t q = i * p->n + k;
         const double low = p->mean[q] - p->sd[q], high = p->mean[q] + p->sd[q];
-        (void)fprintf(p->gnuplot.script, "%.17g %.9g %.9g %.9g\n", p->r->times[i], p->mean[q],
-                      low < p->low ? p->low : low, high);
+        (void)fprintf(p->gnuplot.script, "%.17g ", p->r->times[i]);
+        put_value(p->gnuplot.script, p->mean[q], ' ');
+        put_value(p->gnuplot.script, low < p->low && isfinite(low) ? p->low : low, ' ');
+        put_value(p->gnuplot.script, high, '\n');
     }
     (void)fputs("SALTUS_END\n", p->gnuplot.script);
 }
@@ -180,8 +202,8 @@ static void run_data(const saltus_plot *p, int k, int64_t most)
     (void)fprintf(p->gnuplot.script, "$runs%d << SALTUS_END\n", k);
     for (int64_t run = 0; run < p->n_runs && run < most; ++run) {
         for (int64_t i = 0; i < p->r->n_points; i = next_point(p, i)) {
-            (void)fprintf(p->gnuplot.script, "%.17g %.9g\n", p->r->times[i],
-                          p->runs[(run * p->r->n_points + i) * p->n + k]);
+            (void)fprintf(p->gnuplot.script, "%.17g ", p->r->times[i]);
+            put_value(p->gnuplot.script, p->runs[(run * p->r->n_points + i) * p->n + k], '\n');
         }
         (void)fputc('\n', p->gnuplot.script);
     }

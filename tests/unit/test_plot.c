@@ -14,7 +14,8 @@
 enum { POINTS = 21, RUNS = 64 };
 
 /* Two states: half of the runs go up, half go down; the second species never changes. */
-static void write_results(const char *path, saltus_record record, const char *const names[3])
+static void write_reals(const char *path, saltus_record record, const char *const names[3],
+                        double odd, int n_odd)
 {
     static int64_t counts[RUNS][POINTS][3], numbers[RUNS];
     static double reals[RUNS][POINTS][1], times[POINTS];
@@ -28,7 +29,7 @@ static void write_results(const char *path, saltus_record record, const char *co
             counts[i][p][0] = 100 + (i % 2 ? 4 : -4) * p + (i * 7 + p * 3) % 11;
             counts[i][p][1] = 5;
             counts[i][p][2] = p + i % 3;
-            reals[i][p][0] = sin(0.3 * p + i);
+            reals[i][p][0] = p >= 7 && i < n_odd ? odd : sin(0.3 * p + i);
         }
     }
     saltus_hdf5_layout l = {.model_name = "it's `odd` %s",
@@ -51,6 +52,11 @@ static void write_results(const char *path, saltus_record record, const char *co
     assert_int_equal(s->prepare(s->user, &block, &prepared, NULL), SALTUS_OK);
     assert_int_equal(s->deliver(s->user, &block, prepared, NULL), SALTUS_OK);
     assert_int_equal(saltus_hdf5_sink_close(sink, NULL, NULL), SALTUS_OK);
+}
+
+static void write_results(const char *path, saltus_record record, const char *const names[3])
+{
+    write_reals(path, record, names, 0, 0);
 }
 
 static const char *const plain_names[3] = {"X", "idle", "Y"};
@@ -154,6 +160,24 @@ static void every_record_has_a_figure(void **state)
     assert_int_not_equal(access("no.svg", F_OK), 0);
 }
 
+/* Infinite, undefined and huge values are left out, wherever they are. */
+static void values_may_be_no_numbers(void **state)
+{
+    static const double odd[] = {INFINITY, -INFINITY, NAN, 1.7e308};
+    (void)state;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; ++i) {
+        for (int n_odd = 1; n_odd <= RUNS; n_odd += RUNS - 1) {
+            for (int record = SALTUS_RECORD_ALL; record <= SALTUS_RECORD_STATS; ++record) {
+                write_reals("t.h5", (saltus_record)record, plain_names, odd[i], n_odd);
+                expect_figure("t.h5", "t.svg", "auto", "ratio");
+                expect_figure("t.h5", "t.svg", "bands", "ratio,X");
+            }
+            write_reals("t.h5", SALTUS_RECORD_ALL, plain_names, odd[i], n_odd);
+            expect_figure("t.h5", "t.svg", "trajectories", "X,ratio");
+        }
+    }
+}
+
 /* What a file's author calls a species is never run, neither by gnuplot nor by a shell. */
 static void names_are_only_names(void **state)
 {
@@ -218,9 +242,13 @@ static void a_missing_gnuplot_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_ending_chooses_the_format), cmocka_unit_test(every_kind_can_be_drawn),
-        cmocka_unit_test(every_record_has_a_figure),     cmocka_unit_test(names_are_only_names),
-        cmocka_unit_test(names_may_hold_commas),         cmocka_unit_test(wrong_wishes_are_refused),
+        cmocka_unit_test(the_ending_chooses_the_format),
+        cmocka_unit_test(every_kind_can_be_drawn),
+        cmocka_unit_test(every_record_has_a_figure),
+        cmocka_unit_test(values_may_be_no_numbers),
+        cmocka_unit_test(names_are_only_names),
+        cmocka_unit_test(names_may_hold_commas),
+        cmocka_unit_test(wrong_wishes_are_refused),
         cmocka_unit_test(a_missing_gnuplot_is_told),
     };
     char folder[] = "saltus-plot-XXXXXX", command[64];
