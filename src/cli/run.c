@@ -204,5 +204,7 @@ int saltus_cli_run(int argc, char **argv)
 {
     saltus_cli_run_arguments a;
     const int code = saltus_cli_run_parse(argc, argv, &a);
-    return code >= 0 ? code : simulate(&a);
+    const int result = code >= 0 ? code : simulate(&a);
+    saltus_cli_run_free(&a);
+    return result;
 }

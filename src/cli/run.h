@@ -17,11 +17,12 @@ typedef struct saltus_cli_run_arguments {
     double low, high;
     saltus_cli_settings settings;
     bool json, progress, explain, quiet, has_until, has_record;
-    char command[2000]; /**< the whole line */
+    char *command; /**< the whole line; to be freed, as settings are */
 } saltus_cli_run_arguments;
 
-/** Parse and check. Returns -1 to go on, else the exit code. */
+/** Parse and check. Returns -1 to go on, else the exit code; free the arguments in any case. */
 int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a);
+void saltus_cli_run_free(saltus_cli_run_arguments *a);
 
 /** Handle SIGINT, SIGTERM and SIGHUP. What is returned is for saltus_run_options.stop; it becomes
  * non-zero at a signal after saltus_cli_keep_results, before which one ends the process. */

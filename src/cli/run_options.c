@@ -241,6 +241,19 @@ static const struct argp argp = {
     NULL,
     NULL};
 
+static char *join(int n, char **words)
+{
+    size_t size = 1, at = 0;
+    for (int i = 0; i < n; ++i) {
+        size += strlen(words[i]) + 1;
+    }
+    char *line = calloc(size, 1);
+    for (int i = 0; line && i < n; ++i) {
+        at += (size_t)snprintf(line + at, size - at, "%s%s", i > 0 ? " " : "", words[i]);
+    }
+    return line;
+}
+
 int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
 {
     *a = (saltus_cli_run_arguments){.method = "auto",
@@ -249,9 +262,9 @@ int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
                                     .runs = 1,
                                     .seed = 1,
                                     .compress = SALTUS_COMPRESS_FAST};
-    for (int i = 0; i < argc; ++i) { /* before argp reorders them */
-        const size_t n = strlen(a->command);
-        (void)snprintf(a->command + n, sizeof a->command - n, "%s%s", i > 0 ? " " : "", argv[i]);
+    a->command = join(argc, argv); /* before argp reorders them */
+    if (!a->command) {
+        return saltus_cli_usage("%s", strerror(ENOMEM));
     }
     const int code = saltus_cli_parse(&argp, argc, argv, a);
     if (code >= 0) {
@@ -270,4 +283,10 @@ int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
         return saltus_cli_usage("--first and --runs go beyond trajectory 2^63 - 1");
     }
     return -1;
+}
+
+void saltus_cli_run_free(saltus_cli_run_arguments *a)
+{
+    free(a->settings.items);
+    free(a->command);
 }

@@ -289,6 +289,10 @@ static void failing_trajectories_are_named(void **state)
          {"trajectory 0", "time 0", "infinity", "A = 1000", ""}},
         {"species: {A: 5}\nreactions: {r: A -> 0 @ A/(A-4)}\n",
          {"trajectory 0", "time ", "", "", "A = 4"}},
+        {"species: {A: 1}\nreactions: {up: 0 -> A @ 1, r: {equation: 0 -> A, law: ln(A-1)}}\n",
+         {"trajectory 0", "time 0", "'r'", "propensity -inf is not finite", "A = 1"}},
+        {"species: {A: 1}\nreactions: {r: {equation: 0 -> A, law: ln(A-2)}}\n",
+         {"trajectory 0", "time 0", "'r'", "propensity nan is not finite", "A = 1"}},
         {"species: {A: 5}\nevents: {e: {at: 1, set: {A: A - 9}}}\n",
          {"trajectory 0", "time 1", "'e'", "'A' to -4", "A = 5"}},
         {"species: {A: 5}\nevents: {e: {at: 1, delay: 3-A, set: {A: 1}}}\n",
@@ -572,6 +576,38 @@ static void settings_are_followed(void **state)
     assert_non_null(strstr(o.err, "rounded to 2"));
 }
 
+/* Neither their number nor the length of the line is limited; the file has the whole line. */
+static void settings_may_be_many(void **state)
+{
+    static const char *const many = "$(seq -f '--set k=%g' 1 1000)";
+    (void)state;
+    outcome o = saltus("info decay.yaml --as yaml %s", many);
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "k: 1000"));
+    o = saltus("run decay.yaml --until 1 --runs 2 %s --seed 777666555 -q -o out.h5", many);
+    assert_done(&o);
+    assert_int_equal(system("grep -aq -e 'k=999 --set k=1000 --seed 777666555 -q' out.h5"), 0);
+    o = saltus("info decay.yaml --set $(printf 'x%%0300d' 0)=1");
+    assert_refused(&o, 2, "cannot be set");
+}
+
+/* TMPDIR may be long; one that is not there is named. */
+static void temporary_files_go_where_told(void **state)
+{
+    char name[160] = "";
+    (void)state;
+    memset(name, 'a', 150);
+    assert_int_equal(mkdir(name, 0700), 0);
+    (void)setenv("TMPDIR", name, 1);
+    outcome o = saltus("run decay.yaml --until 1");
+    assert_done(&o);
+    assert_int_equal(rmdir(name), 0); /* left empty */
+    o = saltus("run decay.yaml --until 1");
+    (void)unsetenv("TMPDIR");
+    assert_refused(&o, 2, "no temporary file can be made in aaa");
+    assert_non_null(strstr(o.err, "No such file or directory"));
+}
+
 static void combinatorial_laws_count_pairs(void **state)
 {
     (void)state;
@@ -703,6 +739,8 @@ int main(void)
         TEST(first_extends_a_run),
         TEST(species_choose_the_columns),
         TEST(settings_are_followed),
+        TEST(settings_may_be_many),
+        TEST(temporary_files_go_where_told),
         TEST(combinatorial_laws_count_pairs),
         TEST(records_keep_what_they_say),
         TEST(histograms_of_what_is_no_count_are_told),
