@@ -19,10 +19,18 @@
 
 extern char **environ;
 
-const char busy_model[] = "species: {A: 200, B: 0}\n"
-                          "reactions:\n"
-                          "  there: A -> B @ 1\n"
-                          "  back: B -> A @ 1\n";
+const char decay_model[] = "model: decay\n"
+                           "species: {A: 100, B: 0}\n"
+                           "parameters: {k: 1, twice: 2*k}\n"
+                           "rules: {share: A/(A + B)}\n"
+                           "reactions:\n"
+                           "  there: A -> B @ k\n"
+                           "  back: B -> A @ twice*0.1\n";
+
+static const char busy_model[] = "species: {A: 200, B: 0}\n"
+                                 "reactions:\n"
+                                 "  there: A -> B @ 1\n"
+                                 "  back: B -> A @ 1\n";
 
 static char home[4096], directory[4200];
 static outcome last;
@@ -222,4 +230,21 @@ void assert_is_json(const char *c)
         c += *c == '}' ? 0 : 2;
     }
     assert_string_equal(c, "}\n");
+}
+
+int enter_with_models(void **state)
+{
+    if (enter_directory(state) != 0) {
+        return -1;
+    }
+    write_file("decay.yaml", decay_model);
+    write_file("busy.yaml", busy_model);
+    return 0;
+}
+
+char *trajectories(const char *options)
+{
+    const outcome o = saltus("run decay.yaml --until 2 --points 5 -q -o t.h5 %s", options);
+    assert_done(&o);
+    return exported("t.h5");
 }

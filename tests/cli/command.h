@@ -14,6 +14,10 @@ typedef struct outcome {
 /** cmocka's setup and teardown: an empty directory, which becomes the current one. */
 int enter_directory(void **state);
 int leave_directory(void **state);
+/** As setup: the directory holds decay.yaml, and busy.yaml, of whose fast trajectories very many
+ * can be asked for. */
+int enter_with_models(void **state);
+extern const char decay_model[];
 
 /** Run `saltus` with arguments, redirections and pipes as in a shell: "run m.yaml >x" (a leading
  * "saltus" is written as %S elsewhere in the line). The outcome is valid until the next call. */
@@ -31,8 +35,8 @@ double seconds_now(void);
 int count_lines(const char *text);
 /** A copy of what `saltus export` prints, to be freed. */
 char *exported(const char *file);
-/** A model with fast trajectories, of which very many can be asked for. */
-extern const char busy_model[];
+/** The trajectories that a run of decay.yaml with these options makes, likewise. */
+char *trajectories(const char *options);
 
 /** Fail unless the text is one flat JSON object of texts, numbers, true, false and null. */
 void assert_is_json(const char *text);

@@ -16,15 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int enter_with_model(void **state)
-{
-    if (enter_directory(state) != 0) {
-        return -1;
-    }
-    write_file("busy.yaml", busy_model);
-    return 0;
-}
-
 static void wait_for_file(const char *name)
 {
     const double start = seconds_now();
@@ -218,7 +209,7 @@ static void an_interrupt_before_the_run_ends_at_once(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_model, leave_directory)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(interrupted_runs_keep_what_is_finished),
         TEST(interrupts_need_no_end_of_a_trajectory),
