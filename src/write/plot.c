@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum {
+    MAX_HEAT = 3,    /* above each other */
     MAX_SERIES = 6,  /* chosen by itself; more would not be told apart */
     FEW_LINES = 18,  /* sample trajectories where they are not the matter */
     ENOUGH_RUNS = 50 /* for a distribution that is worth looking at */
@@ -73,6 +74,7 @@ static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
     const size_t size = (size_t)r->n_points * (size_t)n;
     double *min = saltus_calloc(size, sizeof *min), *max = saltus_calloc(size, sizeof *max);
     double *span = saltus_calloc((size_t)n, sizeof *span);
+    int n_moving = 0;
 
     SALTUS_NEED(min);
     SALTUS_NEED(max);
@@ -84,6 +86,7 @@ static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
     }
     for (int c = 0; c < n; ++c) {
         int wider = 0;
+        n_moving += span[c] > 0;
         for (int k = 0; k < n; ++k) {
             wider += span[k] > span[c] || (span[k] == span[c] && k < c);
         }
@@ -91,6 +94,7 @@ static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
             p->columns[p->n++] = c + (observables ? r->n_counts : 0);
         }
     }
+    p->of = n_moving > p->n ? n : 0;
 done:
     saltus_free(min);
     saltus_free(max);
@@ -130,7 +134,12 @@ done:
 static saltus_status load(saltus_plot *p, const saltus_plot_options *options, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(options->species ? choose_named(p, options->species, err) : choose_moving(p, err));
+    p->named = options->species != NULL;
+    SALTUS_TRY(p->named ? choose_named(p, options->species, err) : choose_moving(p, err));
+    if (options->kind && strcmp(options->kind, "heatmap") == 0 && p->n > MAX_HEAT) {
+        p->of = p->named ? p->n : p->r->n_counts;
+        p->n = MAX_HEAT;
+    }
     SALTUS_TRY(load_moment(p, SALTUS_MOMENT_MEAN, &p->mean, err));
     SALTUS_TRY(load_moment(p, SALTUS_MOMENT_VARIANCE, &p->sd, err));
     SALTUS_TRY(load_moment(p, SALTUS_MOMENT_MIN, &p->min, err));
@@ -185,7 +194,7 @@ done:
     return status;
 }
 
-/* Up to three heat maps above each other share the axis of time. */
+/* Heat maps above each other share the axis of time. */
 static saltus_status draw_heatmap(saltus_plot *p, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -193,7 +202,6 @@ static saltus_status draw_heatmap(saltus_plot *p, saltus_error *err)
     int64_t points[SALTUS_HEAT_COLUMNS];
     const int64_t n = saltus_heat_points(p, points);
 
-    p->n = p->n < 3 ? p->n : 3;
     SALTUS_TRY(check_distribution(p, true, err));
     SALTUS_TRY(saltus_distributions(p->r, p->columns, p->n, points, n, d, err));
     for (int k = 0; k < p->n; ++k) {

@@ -209,6 +209,94 @@ static void names_may_hold_commas(void **state)
     assert_int_equal(plot("t.h5", "t.svg", "bands", "a,b", &err), SALTUS_E_INVALID);
 }
 
+enum { MANY = 11 };
+
+/* Species s counts up to s + 1. */
+static void write_many(const char *path)
+{
+    static int64_t counts[RUNS][POINTS][MANY], numbers[RUNS];
+    static double times[POINTS];
+    static const char *const names[MANY] = {"S1", "S2", "S3", "S4",  "S5", "S6",
+                                            "S7", "S8", "S9", "S10", "S11"};
+    saltus_hdf5_sink *sink = NULL;
+    void *prepared = NULL;
+    for (int i = 0; i < RUNS; ++i) {
+        numbers[i] = i;
+        for (int p = 0; p < POINTS; ++p) {
+            times[p] = p;
+            for (int s = 0; s < MANY; ++s) {
+                counts[i][p][s] = (i + p) % (s + 2);
+            }
+        }
+    }
+    const saltus_hdf5_layout l = {.model_name = "many",
+                                  .model_sha256 = "",
+                                  .method = "direct",
+                                  .device = "cpu",
+                                  .layout = "lanes",
+                                  .n_trajectories = RUNS,
+                                  .times = times,
+                                  .n_points = POINTS,
+                                  .n_counts = MANY,
+                                  .count_names = names,
+                                  .options = saltus_hdf5_options_default()};
+    assert_int_equal(saltus_hdf5_sink_create(path, &l, &sink, NULL), SALTUS_OK);
+    const saltus_block block = {numbers, RUNS, POINTS, MANY, 0, &counts[0][0][0], NULL};
+    const saltus_sink *s = saltus_hdf5_sink_get(sink);
+    assert_int_equal(s->prepare(s->user, &block, &prepared, NULL), SALTUS_OK);
+    assert_int_equal(s->deliver(s->user, &block, prepared, NULL), SALTUS_OK);
+    assert_int_equal(saltus_hdf5_sink_close(sink, NULL, NULL), SALTUS_OK);
+}
+
+/* A figure says how many of the species it leaves out. */
+static void what_is_left_out_is_told(void **state)
+{
+    (void)state;
+    write_many("many.h5");
+    expect_figure("many.h5", "t.svg", "heatmap", NULL);
+    assert_true(holds("t.svg", "3 of 11 species; --species chooses"));
+    expect_figure("many.h5", "t.svg", "bands", NULL);
+    assert_true(holds("t.svg", "6 of 11 species; --species chooses"));
+    expect_figure("many.h5", "t.svg", "heatmap", "S1,S2,S3,S4");
+    assert_true(holds("t.svg", "3 of 4 species named"));
+    expect_figure("many.h5", "t.svg", "heatmap", "S1,S2,S3");
+    assert_false(holds("t.svg", " species"));
+    write_results("t.h5", SALTUS_RECORD_ALL, plain_names);
+    expect_figure("t.h5", "t.svg", "bands", NULL); /* what never moves is not missed */
+    assert_false(holds("t.svg", " species"));
+}
+
+/* Whether a text of the figure is a number with a fraction. */
+static bool has_fraction(const char *path)
+{
+    static char all[1 << 20];
+    FILE *f = fopen(path, "rb");
+    bool found = false;
+    assert_non_null(f);
+    all[fread(all, 1, sizeof all - 1, f)] = '\0';
+    (void)fclose(f);
+    for (const char *c = all; !found && (c = strstr(c, "<text>")); ++c) {
+        const char *digits = c + 6 + strspn(c + 6, " ");
+        const char *end = digits + strspn(digits, "0123456789.");
+        found = memchr(digits, '.', (size_t)(end - digits)) && strncmp(end, "</text>", 7) == 0;
+    }
+    return found;
+}
+
+static void numbers_at_counts_are_whole(void **state)
+{
+    (void)state;
+    write_many("many.h5");
+    for (int s = 1; s <= MANY; ++s) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "S%d", s);
+        expect_figure("many.h5", "t.svg", "trajectories", name);
+        assert_true(s == 1 || !has_fraction("t.svg"));
+    }
+    expect_figure("many.h5", "t.svg", "histogram", "S3"); /* of shares, on the other axis */
+    assert_true(has_fraction("t.svg"));
+}
+
 static void wrong_wishes_are_refused(void **state)
 {
     saltus_error err;
@@ -248,6 +336,8 @@ int main(void)
         cmocka_unit_test(values_may_be_no_numbers),
         cmocka_unit_test(names_are_only_names),
         cmocka_unit_test(names_may_hold_commas),
+        cmocka_unit_test(what_is_left_out_is_told),
+        cmocka_unit_test(numbers_at_counts_are_whole),
         cmocka_unit_test(wrong_wishes_are_refused),
         cmocka_unit_test(a_missing_gnuplot_is_told),
     };
