@@ -65,7 +65,7 @@ static double span_of(const double *min, const double *max, int64_t n_points, in
 }
 
 /* Those that change; when they are many, those that change most, in the file's order. */
-static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
+static saltus_status choose_moving(saltus_plot *p, int most, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_results *r = p->r;
@@ -90,7 +90,7 @@ static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
         for (int k = 0; k < n; ++k) {
             wider += span[k] > span[c] || (span[k] == span[c] && k < c);
         }
-        if (wider < MAX_SERIES && (span[c] > 0 || wider == 0)) {
+        if (wider < most && (span[c] > 0 || wider == 0)) {
             p->columns[p->n++] = c + (observables ? r->n_counts : 0);
         }
     }
@@ -135,9 +135,11 @@ static saltus_status load(saltus_plot *p, const saltus_plot_options *options, sa
 {
     saltus_status status = SALTUS_OK;
     p->named = options->species != NULL;
-    SALTUS_TRY(p->named ? choose_named(p, options->species, err) : choose_moving(p, err));
-    if (options->kind && strcmp(options->kind, "heatmap") == 0 && p->n > MAX_HEAT) {
-        p->of = p->named ? p->n : p->r->n_counts;
+    const bool heat = options->kind && strcmp(options->kind, "heatmap") == 0;
+    SALTUS_TRY(p->named ? choose_named(p, options->species, err)
+                        : choose_moving(p, heat ? MAX_HEAT : MAX_SERIES, err));
+    if (heat && p->n > MAX_HEAT) {
+        p->of = p->n;
         p->n = MAX_HEAT;
     }
     SALTUS_TRY(load_moment(p, SALTUS_MOMENT_MEAN, &p->mean, err));
