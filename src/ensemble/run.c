@@ -432,11 +432,11 @@ double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_tra
     const double columns = (double)plan->columns.n_counts + plan->columns.n_observables;
     const double bytes = 8.0 * (double)n_times * columns + 16.0;
     const double all = bytes * (double)n_trajectories;
-    const double block = bytes > LARGE_BLOCK ? bytes : LARGE_BLOCK;
-    if (block > 1e18) { /* more than any machine has */
-        return block;
+    const double largest = bytes > LARGE_BLOCK ? bytes : LARGE_BLOCK;
+    if (largest > 1e18) { /* more than any machine has */
+        return largest;
     }
-    const double most = block * (double)ring_length((int64_t)block, plan->n_workers);
+    const double most = largest * (double)ring_length((int64_t)largest, plan->n_workers);
     return all < most ? all : most;
 }
 
