@@ -354,6 +354,17 @@ SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
 typedef struct saltus_hdf5_sink saltus_hdf5_sink;
 
 /**
+ * Refuse early what saltus_hdf5_sink_open would refuse: histograms without a species to count, and
+ * a run that needs more memory than this machine has or the process may take. Of the times only
+ * their number is looked at, so that they need not exist yet.
+ *
+ * @retval SALTUS_E_INVALID the sentence has the numbers
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *plan,
+                                                             const saltus_run_options *run,
+                                                             const saltus_hdf5_options *options,
+                                                             saltus_error *err);
+/**
  * Create a result file (docs/file-format.md). The file appears under its name at once, marked
  * incomplete, and is readable after every failure later on, a full disk included. An older HDF5
  * file of that name is overwritten. HDF5 is no library for threads: of all result files of a
@@ -361,7 +372,7 @@ typedef struct saltus_hdf5_sink saltus_hdf5_sink;
  *
  * @retval SALTUS_E_IO      the file cannot be created; or it exists and is no HDF5 file, or
  *                          another process is writing it. A new file is not left behind
- * @retval SALTUS_E_INVALID a histogram option is out of its range
+ * @retval SALTUS_E_INVALID a histogram option is out of its range, or saltus_hdf5_check refuses
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
     const char *path, const saltus_plan *plan, const saltus_run_options *run,

@@ -32,11 +32,11 @@ int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input
 
 /** --set NAME=VALUE, kept in order. */
 typedef struct saltus_cli_settings {
-    const char *items[256];
+    const char **items; /**< to be freed */
     int n;
 } saltus_cli_settings;
 
-/** Add one; EINVAL, and what is wrong has been said, when there are too many. */
+/** Add one; ENOMEM when memory ran out. */
 error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
 
 /** Read, set and freeze a model; its warnings go to stderr unless quiet. NULL: the error is

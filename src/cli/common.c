@@ -178,11 +178,12 @@ bool saltus_cli_law(const char *text, saltus_law *law)
 
 error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text)
 {
-    const int most = (int)(sizeof settings->items / sizeof *settings->items);
-    if (settings->n == most) {
-        (void)saltus_cli_usage("--set '%s': there are more than %d settings", text, most);
-        return EINVAL;
+    const size_t size = ((size_t)settings->n + 1) * sizeof *settings->items;
+    const char **grown = realloc(settings->items, size);
+    if (!grown) {
+        return ENOMEM;
     }
+    settings->items = grown;
     settings->items[settings->n++] = text;
     return 0;
 }
@@ -191,17 +192,21 @@ static saltus_status apply_setting(saltus_model *model, const char *item, saltus
 {
     const char *equals = strrchr(item, '=');
     double value;
-    char name[256];
-    if (!equals || equals == item || (size_t)(equals - item) >= sizeof name ||
-        !saltus_cli_double(equals + 1, &value)) {
+    if (!equals || equals == item || !saltus_cli_double(equals + 1, &value)) {
         err->code = SALTUS_E_INVALID;
         (void)snprintf(err->message, sizeof err->message,
                        "--set '%.100s': NAME=VALUE with a number is needed", item);
         return SALTUS_E_INVALID;
     }
-    memcpy(name, item, (size_t)(equals - item));
-    name[equals - item] = '\0';
-    return saltus_model_set(model, name, value, err);
+    char *name = strndup(item, (size_t)(equals - item));
+    if (!name) {
+        err->code = SALTUS_E_NO_MEMORY;
+        (void)snprintf(err->message, sizeof err->message, "memory ran out");
+        return err->code;
+    }
+    const saltus_status status = saltus_model_set(model, name, value, err);
+    free(name);
+    return status;
 }
 
 saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
@@ -230,10 +235,12 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *setti
 
 bool saltus_cli_flush(saltus_error *err)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return true;
     }
-    err->code = SALTUS_E_IO;
-    (void)snprintf(err->message, sizeof err->message, "standard output: %s", strerror(errno));
+    err->code = SALTUS_E_IO; /* as the library says it */
+    (void)snprintf(err->message, sizeof err->message, "standard output: writing failed%s%s",
+                   errno ? ": " : "", errno ? strerror(errno) : "");
     return false;
 }

@@ -1,6 +1,7 @@
 /* saltus info and devices: what there is. */
 #include "cli/cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { OPT_AS = 256, OPT_SET, OPT_LAW };
@@ -50,6 +51,30 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
+/* Everything behind the command line. */
+static int show(const arguments *a)
+{
+    saltus_error err = {0};
+    if (!a->model) {
+        return saltus_cli_usage("a model file is needed: saltus info MODEL");
+    }
+    saltus_model *model = saltus_cli_load(a->model, &a->settings, a->law, false, &err);
+    saltus_status status = model ? SALTUS_OK : err.code;
+    if (model) {
+        status = a->as_yaml ? saltus_model_write_yaml(model, stdout, &err)
+                            : saltus_model_print_info(model, stdout, &err);
+    }
+    if (status == SALTUS_OK && !saltus_cli_flush(&err)) {
+        status = SALTUS_E_IO;
+    }
+    if (status != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+    }
+    const int result = status == SALTUS_OK ? EXIT_DONE : model ? EXIT_FAILED : EXIT_USAGE;
+    saltus_model_destroy(model);
+    return result;
+}
+
 int saltus_cli_info(int argc, char **argv)
 {
     static const struct argp argp = {options,
@@ -61,28 +86,9 @@ int saltus_cli_info(int argc, char **argv)
                                      NULL,
                                      NULL};
     arguments a = {0};
-    saltus_error err = {0};
     const int code = saltus_cli_parse(&argp, argc, argv, &a);
-    if (code >= 0) {
-        return code;
-    }
-    if (!a.model) {
-        return saltus_cli_usage("a model file is needed: saltus info MODEL");
-    }
-    saltus_model *model = saltus_cli_load(a.model, &a.settings, a.law, false, &err);
-    saltus_status status = model ? SALTUS_OK : err.code;
-    if (model) {
-        status = a.as_yaml ? saltus_model_write_yaml(model, stdout, &err)
-                           : saltus_model_print_info(model, stdout, &err);
-    }
-    if (status == SALTUS_OK && !saltus_cli_flush(&err)) {
-        status = SALTUS_E_IO;
-    }
-    if (status != SALTUS_OK) {
-        saltus_cli_print_error(&err);
-    }
-    const int result = status == SALTUS_OK ? EXIT_DONE : model ? EXIT_FAILED : EXIT_USAGE;
-    saltus_model_destroy(model);
+    const int result = code >= 0 ? code : show(&a);
+    free(a.settings.items);
     return result;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,6 +57,7 @@ static int finish(void)
 int main(int argc, char **argv)
 {
     occupy_streams();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is reported like a full disk */
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

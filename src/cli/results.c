@@ -1,8 +1,11 @@
 /* saltus stats, export and plot: what to do with a result file. */
 #include "cli/cli.h"
 
-#include <math.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { OPT_CSV = 256, OPT_SPECIES, OPT_KIND, OPT_TIME, OPT_TRAJECTORIES, OPT_TITLE };
 
@@ -21,6 +24,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         a->csv = true;
         return 0;
     case 'o':
+        if (!text[0]) {
+            (void)saltus_cli_usage("-o '': the name of a figure is needed");
+            return EINVAL;
+        }
         a->figure = text;
         return 0;
     case OPT_SPECIES:
@@ -102,6 +109,31 @@ static saltus_status print_csv(const saltus_results *results, const arguments *a
     return saltus_results_print_csv(results, stdout, err);
 }
 
+/* Whether a file can be put under this name: asked before it is drawn, so that it is wrong usage.
+ */
+static bool is_writable(const char *figure, saltus_error *err)
+{
+    const char *slash = strrchr(figure, '/');
+    char *folder = slash ? strndup(figure, (size_t)(slash - figure) + 1) : strdup(".");
+    struct stat st;
+    int problem = 0;
+    if (stat(figure, &st) == 0) {
+        problem = S_ISDIR(st.st_mode) ? EISDIR : 0;
+    } else if (errno != ENOENT) {
+        problem = errno;
+    }
+    if (!problem && folder && access(folder, W_OK | X_OK) != 0) {
+        problem = errno;
+    }
+    free(folder);
+    if (problem) {
+        err->code = SALTUS_E_INVALID;
+        (void)snprintf(err->message, sizeof err->message, "%.400s: cannot be written: %s", figure,
+                       strerror(problem));
+    }
+    return problem == 0;
+}
+
 static saltus_status draw(const saltus_results *results, const arguments *a, saltus_error *err)
 {
     if (!a->figure) {
@@ -109,6 +141,9 @@ static saltus_status draw(const saltus_results *results, const arguments *a, sal
         (void)snprintf(err->message, sizeof err->message,
                        "a figure is needed: -o FIGURE.svg, .png or .pdf");
         return SALTUS_E_INVALID;
+    }
+    if (!is_writable(a->figure, err)) {
+        return err->code;
     }
     return saltus_results_plot(results, a->figure, &a->plot, err);
 }

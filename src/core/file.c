@@ -47,6 +47,19 @@ done:
     return status;
 }
 
+saltus_status saltus_check_written(FILE *out, saltus_error *err)
+{
+    errno = 0;
+    const bool flushed = fflush(out) == 0;
+    if (flushed && !ferror(out)) {
+        return SALTUS_OK;
+    }
+    /* The cause of an earlier failure is forgotten. */
+    return saltus_error_set(err, SALTUS_E_IO, "%s: writing failed%s%s",
+                            out == stdout ? "standard output" : "the output", errno ? ": " : "",
+                            errno ? strerror(errno) : "");
+}
+
 const char *saltus_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

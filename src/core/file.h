@@ -9,6 +9,9 @@
 SALTUS_MUST_CHECK saltus_status saltus_read_file(const char *path, char **text, size_t *size,
                                                  saltus_error *err);
 
+/** Flush what was printed; SALTUS_E_IO when not all of it could be written. */
+SALTUS_MUST_CHECK saltus_status saltus_check_written(FILE *out, saltus_error *err);
+
 /** Lower-case hexadecimal SHA-256 (FIPS 180-4). */
 void saltus_sha256_hex(const void *data, size_t size, char hex[65]);
 

@@ -1,5 +1,6 @@
 #include "ensemble/plan.h"
 
+#include "core/list.h"
 #include "core/memory.h"
 
 #include <string.h>
@@ -96,29 +97,17 @@ static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
     return status;
 }
 
-/* Split "A,B,[C]" at commas outside of parentheses and backquotes: names of .net species hold
- * commas, as in R(a,l). */
 static saltus_status add_named_list(saltus_plan *plan, const char *names, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    char *copy = saltus_strdup(names);
+    const char *name;
+    size_t length;
+    char *copy = saltus_calloc(strlen(names) + 1, 1);
     SALTUS_NEED(copy);
-    int depth = 0;
-    char *start = copy;
-    for (char *c = copy;; ++c) {
-        depth += (*c == '(') - (*c == ')');
-        if ((*c == ',' && depth == 0) || *c == '\0') {
-            const bool last = *c == '\0';
-            *c = '\0';
-            while (*start == ' ') {
-                ++start;
-            }
-            SALTUS_TRY(add_named(plan, start, err));
-            start = c + 1;
-            if (last) {
-                break;
-            }
-        }
+    while (saltus_list_next(&names, &name, &length)) {
+        memcpy(copy, name, length);
+        copy[length] = '\0';
+        SALTUS_TRY(add_named(plan, copy, err));
     }
 done:
     saltus_free(copy);

@@ -21,4 +21,7 @@ struct saltus_plan {
 SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_run_options *options,
                                                          saltus_error *err);
 
+/** Bytes that the samples of a run hold at a time, at most; see also saltus_run_options. */
+double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_trajectories);
+
 #endif

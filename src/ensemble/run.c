@@ -9,7 +9,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { BLOCK_BYTES = 256 << 10, RING_BYTES = 96 << 20, MAX_RING = 4096, MAX_BLOCK = 1024 };
+enum {
+    BLOCK_BYTES = 256 << 10,  /* of a block; a sink may wish for up to LARGE_BLOCK */
+    LARGE_BLOCK = 1024 << 10, /* unless one trajectory takes more */
+    MAX_BLOCK = 1024,
+    RING_BYTES = 96 << 20,
+    MAX_RING = 4096,
+    /* Every worker fills a block of its own while another is delivered, as long as that takes no
+     * more than this, or, on large machines, this much per worker. */
+    BUSY_BYTES = 192 << 20,
+    BUSY_WORKER_BYTES = 16 << 20
+};
 
 /* Memory for one block. The one that was freed last is used next, while the caches still hold it.
  */
@@ -405,6 +415,31 @@ done:
     return status;
 }
 
+/* Blocks in the ring. Two of them at least: one is filled while the other is delivered. */
+static int64_t ring_length(int64_t block_bytes, int n_workers)
+{
+    const int64_t for_workers = n_workers * (int64_t)BUSY_WORKER_BYTES;
+    const int64_t busy = (for_workers > BUSY_BYTES ? for_workers : BUSY_BYTES) / block_bytes;
+    int64_t ring = RING_BYTES / block_bytes;
+    ring = ring < MAX_RING ? ring : MAX_RING;
+    const int64_t wanted = busy < n_workers + 1 ? busy : n_workers + 1;
+    ring = ring > wanted ? ring : wanted;
+    return ring > 2 ? ring : 2;
+}
+
+double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_trajectories)
+{
+    const double columns = (double)plan->columns.n_counts + plan->columns.n_observables;
+    const double bytes = 8.0 * (double)n_times * columns + 16.0;
+    const double all = bytes * (double)n_trajectories;
+    const double largest = bytes > LARGE_BLOCK ? bytes : LARGE_BLOCK;
+    if (largest > 1e18) { /* more than any machine has */
+        return largest;
+    }
+    const double most = largest * (double)ring_length((int64_t)largest, plan->n_workers);
+    return all < most ? all : most;
+}
+
 static void choose_blocks(run *r)
 {
     const int64_t n = r->options->n_trajectories;
@@ -416,9 +451,7 @@ static void choose_blocks(run *r)
     size = size > 1 ? size : 1;
     r->block_size = r->sink->block_trajectories > 0 ? r->sink->block_trajectories : size;
     r->n_blocks = (n + r->block_size - 1) / r->block_size;
-    int64_t ring = RING_BYTES / (bytes * r->block_size);
-    ring = ring < MAX_RING ? ring : MAX_RING;
-    ring = ring > r->plan->n_workers + 1 ? ring : r->plan->n_workers + 1;
+    const int64_t ring = ring_length(bytes * r->block_size, r->plan->n_workers);
     r->n_ring = ring < r->n_blocks ? ring : r->n_blocks;
 }
 

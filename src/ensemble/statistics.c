@@ -133,6 +133,26 @@ saltus_status saltus_statistics_add(saltus_statistics *s, const int64_t *x, int6
     return good ? SALTUS_OK : overflow(err);
 }
 
+uint64_t saltus_statistics_bits(const int64_t *x, size_t n)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < n; ++i) {
+        bits |= (uint64_t)(x[i] ^ (x[i] >> 63));
+    }
+    return bits;
+}
+
+bool saltus_statistics_have_room(const saltus_statistics *s, uint64_t bits, int64_t n_samples)
+{
+    const u128 largest = (u128)bits + 1; /* the magnitude of a negative one is more than its bits */
+    u128 most;
+    bool good = !__builtin_mul_overflow(largest * largest, (u128)n_samples, &most);
+    for (size_t q = 0; good && q < s->width; ++q) {
+        good = s->square[q] <= ~most;
+    }
+    return good;
+}
+
 saltus_status saltus_statistics_check(const saltus_statistics *s, const saltus_statistics *from,
                                       saltus_error *err)
 {

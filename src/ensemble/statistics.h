@@ -20,6 +20,9 @@ typedef struct saltus_statistics {
     int64_t *min, *max;        /**< [width] meaningless while n is 0 */
 } saltus_statistics;
 
+/** What they take per column, and what those of real values take. */
+enum { SALTUS_STATISTICS_BYTES = 48, SALTUS_REAL_STATISTICS_BYTES = 32 };
+
 /** Start with no samples. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_statistics_init(saltus_statistics *s, size_t width,
                                                        saltus_error *err);
@@ -29,6 +32,12 @@ void saltus_statistics_free(saltus_statistics *s);
  * good for freeing. Vectorised while counts are below 2^31. */
 SALTUS_MUST_CHECK saltus_status saltus_statistics_add(saltus_statistics *s, const int64_t *x,
                                                       int64_t n_samples, saltus_error *err);
+
+/** The bits of all counts together, of the largest magnitude if they are negative. */
+uint64_t saltus_statistics_bits(const int64_t *x, size_t n);
+/** Whether no sum can overflow when n_samples counts of at most these bits are added to each
+ * column; false when it might. */
+bool saltus_statistics_have_room(const saltus_statistics *s, uint64_t bits, int64_t n_samples);
 
 /** Whether `from` can be merged into s. SALTUS_E_NUMERIC when a sum would pass 128 bits. */
 SALTUS_MUST_CHECK saltus_status saltus_statistics_check(const saltus_statistics *s,

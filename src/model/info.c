@@ -1,4 +1,5 @@
 /* What a frozen model holds, for people. */
+#include "core/file.h"
 #include "model/freeze.h"
 
 #include <string.h>
@@ -144,9 +145,7 @@ saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, salt
     print_values(model, MOST, out);
     print_reactions(model, MOST, out);
     print_events(model, out);
-    if (ferror(out)) {
-        SALTUS_FAIL(SALTUS_E_IO, "the description could not be written");
-    }
+    status = saltus_check_written(out, err);
 done:
     return status;
 }

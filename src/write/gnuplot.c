@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,35 +79,30 @@ saltus_status saltus_gnuplot_begin(saltus_gnuplot *g, const char *figure, saltus
     saltus_status status = SALTUS_OK;
     const struct format *format = format_of(figure);
     const size_t size = strlen(figure) + 40;
-    /* gnuplot takes an output that starts with a bar for a command. */
-    const char *here = figure[0] == '/' ? "" : "./";
 
-    *g = (saltus_gnuplot){.figure = figure, .font = format->font};
+    *g = (saltus_gnuplot){.figure = figure, .fd = -1, .font = format->font};
     g->part = saltus_calloc(size, 1);
     SALTUS_NEED(g->part);
-    (void)snprintf(g->part, size, "%s%s.%ld.part", here, figure, (long)getpid());
-    const int fd = open(g->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    (void)snprintf(g->part, size, "%s.%ld.part", figure, (long)getpid());
+    g->fd = open(g->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (g->fd < 0) {
         const int problem = errno;
         saltus_free(g->part);
         g->part = NULL;
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be written: %s", figure, strerror(problem));
     }
-    (void)close(fd);
     g->script = tmpfile();
     if (!g->script) {
         SALTUS_FAIL(SALTUS_E_IO, "no temporary file: %s", strerror(errno));
     }
-    (void)fprintf(g->script, "set encoding utf8\nset terminal %s\nset output ", format->terminal);
-    saltus_gnuplot_quote(g->script, g->part);
-    (void)fputc('\n', g->script);
+    (void)fprintf(g->script, "set encoding utf8\nset terminal %s\n", format->terminal);
 done:
     return status;
 }
 
 /* gnuplot reads the script from its standard input, a file without a name, so that nothing is
  * passed through a shell and it may stop reading whenever it likes. */
-static int spawn(FILE *script, int complaints, pid_t *child)
+static int spawn(FILE *script, int picture, int complaints, pid_t *child)
 {
     static char name[] = "gnuplot", defaults[] = "-d";
     char *const arguments[] = {name, defaults, NULL};
@@ -118,11 +112,38 @@ static int spawn(FILE *script, int complaints, pid_t *child)
         return problem;
     }
     (void)posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    (void)posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
     problem = posix_spawnp(child, name, &actions, NULL, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     return problem;
+}
+
+/* gnuplot does not look whether what it writes arrives, so the picture comes through a pipe.
+ * Returns an errno value. */
+static int copy_picture(int from, int to, size_t *size)
+{
+    char bytes[1 << 14];
+    ssize_t n, written;
+    *size = 0;
+    while ((n = read(from, bytes, sizeof bytes)) != 0) {
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        for (ssize_t at = 0; at < n; at += written) {
+            written = write(to, bytes + at, (size_t)(n - at));
+            if (written < 0 && errno == EINTR) {
+                written = 0;
+            } else if (written < 0) {
+                return errno;
+            }
+        }
+        if (n < 0) {
+            return errno;
+        }
+        *size += (size_t)n;
+    }
+    return 0;
 }
 
 /* The first line of what gnuplot said that is not the command with its marker. */
@@ -140,21 +161,23 @@ static void first_complaint(FILE *complaints, char *text, size_t size)
     }
 }
 
-saltus_status saltus_gnuplot_run(saltus_gnuplot *g, saltus_error *err)
+/* Draw into the neighbour of the figure. */
+static saltus_status draw(saltus_gnuplot *g, FILE *complaints, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char reason[300];
-    int ended = 0, problem;
+    int ended = 0, problem, ends[2];
+    size_t size;
     pid_t child;
-    struct stat st;
-    FILE *complaints = tmpfile();
 
-    (void)fputs("unset output\n", g->script);
-    if (!complaints || fflush(g->script) != 0 || ferror(g->script) ||
-        lseek(fileno(g->script), 0, SEEK_SET) != 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "no temporary file for a figure: %s", strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "gnuplot cannot be started: %s", strerror(errno));
     }
-    problem = spawn(g->script, fileno(complaints), &child);
+    problem = spawn(g->script, ends[1], fileno(complaints), &child);
+    (void)close(ends[1]);
+    if (problem) {
+        (void)close(ends[0]);
+    }
     if (problem == ENOENT) {
         status = saltus_error_set(err, SALTUS_E_UNAVAILABLE,
                                   "figures are drawn by gnuplot, which is not installed");
@@ -164,13 +187,36 @@ saltus_status saltus_gnuplot_run(saltus_gnuplot *g, saltus_error *err)
     if (problem) {
         SALTUS_FAIL(SALTUS_E_IO, "gnuplot cannot be started: %s", strerror(problem));
     }
+    problem = copy_picture(ends[0], g->fd, &size);
+    (void)close(ends[0]); /* after a failure it may still be writing */
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
     }
-    if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0 || stat(g->part, &st) != 0 ||
-        st.st_size == 0) {
+    if (!problem && (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0 || size == 0)) {
         first_complaint(complaints, reason, sizeof reason);
         SALTUS_FAIL(SALTUS_E_IO, "%s: gnuplot failed: %s", g->figure, reason);
     }
+    if (close(g->fd) != 0 && !problem) {
+        problem = errno;
+    }
+    g->fd = -1;
+    if (problem) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be written: %s", g->figure, strerror(problem));
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_gnuplot_run(saltus_gnuplot *g, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    FILE *complaints = tmpfile();
+
+    (void)fputs("unset output\n", g->script);
+    if (!complaints || fflush(g->script) != 0 || ferror(g->script) ||
+        lseek(fileno(g->script), 0, SEEK_SET) != 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "no temporary file for a figure: %s", strerror(errno));
+    }
+    SALTUS_TRY(draw(g, complaints, err));
     if (rename(g->part, g->figure) != 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be written: %s", g->figure, strerror(errno));
     }
@@ -187,6 +233,9 @@ void saltus_gnuplot_end(saltus_gnuplot *g)
 {
     if (g->script) {
         (void)fclose(g->script);
+    }
+    if (g->part && g->fd >= 0) {
+        (void)close(g->fd);
     }
     if (g->part) {
         (void)unlink(g->part);

@@ -7,7 +7,8 @@
 /** A figure that is being drawn. */
 typedef struct saltus_gnuplot {
     FILE *script; /**< commands and data go here; the file has no name */
-    char *part;   /**< neighbour of the figure that gnuplot writes */
+    char *part;   /**< neighbour of the figure, which is written first */
+    int fd;       /**< of part */
     const char *figure;
     int font; /**< size of the common text; others go by it */
 } saltus_gnuplot;
@@ -15,7 +16,7 @@ typedef struct saltus_gnuplot {
 /** Whether a figure's ending is known: .svg, .png, .pdf. SALTUS_E_INVALID. */
 SALTUS_MUST_CHECK saltus_status saltus_gnuplot_check(const char *figure, saltus_error *err);
 
-/** Start a script: terminal and output are set, texts are taken without markup. figure has been
+/** Start a script: the terminal is set, texts are taken without markup. figure has been
  * checked and must stay valid. SALTUS_E_IO. */
 SALTUS_MUST_CHECK saltus_status saltus_gnuplot_begin(saltus_gnuplot *g, const char *figure,
                                                      saltus_error *err);

@@ -10,6 +10,15 @@ static saltus_status absent(saltus_error *err)
     return status;
 }
 
+saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_options *run,
+                                const saltus_hdf5_options *options, saltus_error *err)
+{
+    (void)plan;
+    (void)run;
+    (void)options;
+    return absent(err);
+}
+
 saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
                                     const saltus_run_options *run,
                                     const saltus_hdf5_options *options, saltus_hdf5_sink **out,

@@ -1,7 +1,66 @@
 #include "write/hdf5_sink.h"
 
 #include "core/memory.h"
+#include "ensemble/histogram.h"
 #include "ensemble/plan.h"
+#include "ensemble/statistics.h"
+
+/* Statistics, histograms, times, and what is made of the samples before they are written: never
+ * more than they take themselves. */
+static double memory_needed(const saltus_plan *plan, const saltus_run_options *run,
+                            const saltus_hdf5_options *options)
+{
+    const double points = (double)run->n_times;
+    const double n_counts = saltus_plan_n_counts(plan);
+    const double n_observables = saltus_plan_n_observables(plan);
+    const double most_columns = n_counts > n_observables ? n_counts : n_observables;
+    const double bins = options->n_bins ? (double)options->n_bins : SALTUS_HISTOGRAM_BINS;
+    double bytes = 2.0 * saltus_run_memory(plan, run->n_times, run->n_trajectories);
+    bytes += points * (2.0 * sizeof(double) + most_columns * sizeof(double));
+    bytes += points * n_counts * SALTUS_STATISTICS_BYTES;
+    bytes += points * n_observables * SALTUS_REAL_STATISTICS_BYTES;
+    if (options->record == SALTUS_RECORD_HISTOGRAM) {
+        bytes += points * n_counts * (bins + 3.0) * sizeof(uint64_t);
+        bytes += points * bins * sizeof(uint64_t); /* one species' on its way to the file */
+    }
+    return bytes;
+}
+
+static saltus_status check_memory(const saltus_plan *plan, const saltus_run_options *run,
+                                  const saltus_hdf5_options *options, saltus_error *err)
+{
+    const double gib = 1024.0 * 1024.0 * 1024.0, needed = memory_needed(plan, run, options);
+    const int columns = saltus_plan_n_counts(plan) + saltus_plan_n_observables(plan);
+    const bool has_histogram = options->record == SALTUS_RECORD_HISTOGRAM;
+    bool is_limit;
+    const double most = saltus_memory_most(&is_limit);
+    if (needed <= most) {
+        return SALTUS_OK;
+    }
+    const saltus_status status = saltus_error_set(
+        err, SALTUS_E_INVALID,
+        "%lld sample times of %d column%s%s take about %.3g GiB of memory; %s %.3g GiB",
+        (long long)run->n_times, columns, columns == 1 ? "" : "s",
+        has_histogram ? ", with histograms," : "", needed / gib,
+        is_limit ? "this process is limited to" : "this machine has", most / gib);
+    saltus_error_hint(err, "ask for fewer times (--points, --every)%s or fewer columns (--species)",
+                      has_histogram ? ", fewer --bins" : "");
+    return status;
+}
+
+saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_options *run,
+                                const saltus_hdf5_options *options, saltus_error *err)
+{
+    const saltus_hdf5_options o = options ? *options : saltus_hdf5_options_default();
+    if (o.record == SALTUS_RECORD_HISTOGRAM && saltus_plan_n_counts(plan) == 0) {
+        const saltus_status status =
+            saltus_error_set(err, SALTUS_E_INVALID,
+                             "histograms are of counts, and no count of a species is recorded");
+        saltus_error_hint(err, "name a species, or choose --record all, stats or final");
+        return status;
+    }
+    return check_memory(plan, run, &o, err);
+}
 
 saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
                                     const saltus_run_options *run,
@@ -16,6 +75,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
 
     SALTUS_NEED(names);
     SALTUS_TRY(saltus_run_options_check(run, err));
+    SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
     for (int c = 0; c < n_counts; ++c) {
         names[c] = saltus_plan_count_name(plan, c);
     }
@@ -40,6 +100,10 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
         .options = options ? *options : saltus_hdf5_options_default(),
     };
     SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));
+    if (layout.options.record == SALTUS_RECORD_HISTOGRAM && n_observables > 0 && run->warn) {
+        run->warn(run->warn_user, "histograms are of counts of species alone; of rule targets, "
+                                  "parameters and concentrations the file holds statistics");
+    }
 done:
     saltus_free(names);
     return status;

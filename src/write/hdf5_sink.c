@@ -6,17 +6,19 @@
 #include <time.h>
 
 enum {
-    FLUSH_SECONDS = 5,       /* a killed run loses at most about this much */
-    FLUSH_SHARE = 50,        /* but flushing takes at most 1 / 50 of the time */
-    INDEX_BYTES = 512,       /* per chunk, for HDF5's index, generously */
-    BLOCK_BYTES = 128 * 1024 /* per block, for the rest of the metadata */
+    FLUSH_SECONDS = 5,        /* a killed run loses at most about this much */
+    FLUSH_SHARE = 50,         /* but flushing takes at most 1 / 50 of the time */
+    INDEX_BYTES = 512,        /* per chunk, for HDF5's index, generously */
+    BLOCK_BYTES = 128 * 1024, /* per block, for the rest of the metadata */
+    FEW_RUNS = 8              /* whose statistics of their own would be larger than themselves */
 };
 
 /* What is made of a block on the thread that finished it. */
 struct prepared {
-    saltus_statistics statistics;
-    saltus_histogram histogram; /* n_bins is 0 when deliver does it */
-    int value_size;             /* of the chunks of counts */
+    saltus_statistics statistics; /* sum is NULL when deliver does it */
+    uint64_t bits;                /* of all counts, in that case */
+    saltus_histogram histogram;   /* n_bins is 0 when deliver does it */
+    int value_size;               /* of the chunks of counts */
     hsize_t n_counts, n_observables;
     saltus_chunk *counts, *observables;
 };
@@ -89,9 +91,13 @@ done:
     return status;
 }
 
-static bool fits_32_bits(const saltus_statistics *s)
+static bool fits_32_bits(const struct prepared *p)
 {
+    const saltus_statistics *s = &p->statistics;
     int64_t min = 0, max = 0;
+    if (!s->sum) {
+        return p->bits <= INT32_MAX;
+    }
     for (size_t q = 0; q < s->width; ++q) {
         min = s->min[q] < min ? s->min[q] : min;
         max = s->max[q] > max ? s->max[q] : max;
@@ -109,8 +115,13 @@ static saltus_status prepare(void *user, const saltus_block *block, void **prepa
     struct prepared *p = saltus_calloc(1, sizeof *p);
 
     SALTUS_NEED(p);
-    SALTUS_TRY(saltus_statistics_init(&p->statistics, width, err));
-    SALTUS_TRY(saltus_statistics_add(&p->statistics, block->counts, block->n_trajectories, err));
+    if (block->n_trajectories < FEW_RUNS) {
+        p->bits = saltus_statistics_bits(block->counts, n * width);
+    } else {
+        SALTUS_TRY(saltus_statistics_init(&p->statistics, width, err));
+        SALTUS_TRY(
+            saltus_statistics_add(&p->statistics, block->counts, block->n_trajectories, err));
+    }
     /* An own histogram pays when merging it costs less than counting into the common one. */
     if (sink->histogram.n_bins > 0 && block->n_trajectories >= 2 * sink->histogram.n_bins) {
         SALTUS_TRY(saltus_histogram_like(&p->histogram, &sink->histogram, err));
@@ -118,7 +129,7 @@ static saltus_status prepare(void *user, const saltus_block *block, void **prepa
     }
     if (sink->counts.n_columns > 0) { /* set and value_size change while others prepare */
         const bool wide = atomic_load_explicit(&sink->wide, memory_order_relaxed);
-        p->value_size = wide || !fits_32_bits(&p->statistics) ? 8 : 4;
+        p->value_size = wide || !fits_32_bits(p) ? 8 : 4;
         SALTUS_TRY(encode_all(&sink->counts, block->counts, n, p->value_size, &p->counts,
                               &p->n_counts, err));
     }
@@ -300,6 +311,24 @@ done:
     return status;
 }
 
+/* See that the block's counts can be added: that fails before anything is written, or not at all.
+ */
+static saltus_status check_statistics(const saltus_hdf5_sink *sink, const saltus_block *b,
+                                      struct prepared *p, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (!p->statistics.sum) {
+        if (saltus_statistics_have_room(&sink->statistics, p->bits, b->n_trajectories)) {
+            return SALTUS_OK;
+        }
+        SALTUS_TRY(saltus_statistics_init(&p->statistics, sink->statistics.width, err));
+        SALTUS_TRY(saltus_statistics_add(&p->statistics, b->counts, b->n_trajectories, err));
+    }
+    status = saltus_statistics_check(&sink->statistics, &p->statistics, err);
+done:
+    return status;
+}
+
 /* Now and then bring the file on the disk up to date, for readers and in case of a kill. */
 static saltus_status flush_sometimes(saltus_hdf5_sink *sink, saltus_error *err)
 {
@@ -331,14 +360,19 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
         SALTUS_TRY(prepare(user, block, &prepared, err));
     }
     struct prepared *p = prepared;
-    SALTUS_TRY(saltus_statistics_check(&sink->statistics, &p->statistics, err));
+    SALTUS_TRY(check_statistics(sink, block, p, err));
     SALTUS_TRY(match_width(sink, block, p, err));
     SALTUS_TRY(saltus_h5_reserve(sink, bytes_of(sink, block, p), err));
     if (append(sink, block, p) < 0) {
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }
     sink->rows += block->n_trajectories;
-    saltus_statistics_merge(&sink->statistics, &p->statistics);
+    if (p->statistics.sum) {
+        saltus_statistics_merge(&sink->statistics, &p->statistics);
+    } else {
+        SALTUS_TRY(
+            saltus_statistics_add(&sink->statistics, block->counts, block->n_trajectories, err));
+    }
     if (block->n_observables > 0) {
         saltus_real_statistics_add(&sink->real_statistics, block->observables,
                                    block->n_trajectories);

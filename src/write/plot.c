@@ -1,5 +1,6 @@
 #include "write/plot.h"
 
+#include "core/list.h"
 #include "core/memory.h"
 #include "write/numbers.h"
 
@@ -7,6 +8,7 @@
 #include <string.h>
 
 enum {
+    MAX_HEAT = 3,    /* above each other */
     MAX_SERIES = 6,  /* chosen by itself; more would not be told apart */
     FEW_LINES = 18,  /* sample trajectories where they are not the matter */
     ENOUGH_RUNS = 50 /* for a distribution that is worth looking at */
@@ -42,33 +44,28 @@ done:
 static saltus_status choose_named(saltus_plot *p, const char *list, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    while (*list) {
-        const size_t length = strcspn(list, ",");
-        if (length > 0) {
-            SALTUS_TRY(add_named(p, list, length, err));
-        }
-        list += length + (list[length] == ',');
-    }
-    if (p->n == 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "no species named for the figure");
+    const char *name;
+    size_t length;
+    while (saltus_list_next(&list, &name, &length)) {
+        SALTUS_TRY(add_named(p, name, length, err));
     }
 done:
     return status;
 }
 
-/* How far a species moves in the whole ensemble. */
+/* How far a species moves in the whole ensemble, as far as that is finite. */
 static double span_of(const double *min, const double *max, int64_t n_points, int n, int c)
 {
     double low = INFINITY, high = -INFINITY;
     for (int64_t p = 0; p < n_points; ++p) {
-        low = fmin(low, min[p * n + c]);
-        high = fmax(high, max[p * n + c]);
+        low = isfinite(min[p * n + c]) ? fmin(low, min[p * n + c]) : low;
+        high = isfinite(max[p * n + c]) ? fmax(high, max[p * n + c]) : high;
     }
-    return high - low;
+    return high > low ? high - low : 0;
 }
 
 /* Those that change; when they are many, those that change most, in the file's order. */
-static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
+static saltus_status choose_moving(saltus_plot *p, int most, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_results *r = p->r;
@@ -77,6 +74,7 @@ static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
     const size_t size = (size_t)r->n_points * (size_t)n;
     double *min = saltus_calloc(size, sizeof *min), *max = saltus_calloc(size, sizeof *max);
     double *span = saltus_calloc((size_t)n, sizeof *span);
+    int n_moving = 0;
 
     SALTUS_NEED(min);
     SALTUS_NEED(max);
@@ -88,13 +86,15 @@ static saltus_status choose_moving(saltus_plot *p, saltus_error *err)
     }
     for (int c = 0; c < n; ++c) {
         int wider = 0;
+        n_moving += span[c] > 0;
         for (int k = 0; k < n; ++k) {
             wider += span[k] > span[c] || (span[k] == span[c] && k < c);
         }
-        if (wider < MAX_SERIES && (span[c] > 0 || wider == 0)) {
+        if (wider < most && (span[c] > 0 || wider == 0)) {
             p->columns[p->n++] = c + (observables ? r->n_counts : 0);
         }
     }
+    p->of = n_moving > p->n ? n : 0;
 done:
     saltus_free(min);
     saltus_free(max);
@@ -134,7 +134,14 @@ done:
 static saltus_status load(saltus_plot *p, const saltus_plot_options *options, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(options->species ? choose_named(p, options->species, err) : choose_moving(p, err));
+    p->named = options->species != NULL;
+    const bool heat = options->kind && strcmp(options->kind, "heatmap") == 0;
+    SALTUS_TRY(p->named ? choose_named(p, options->species, err)
+                        : choose_moving(p, heat ? MAX_HEAT : MAX_SERIES, err));
+    if (heat && p->n > MAX_HEAT) {
+        p->of = p->n;
+        p->n = MAX_HEAT;
+    }
     SALTUS_TRY(load_moment(p, SALTUS_MOMENT_MEAN, &p->mean, err));
     SALTUS_TRY(load_moment(p, SALTUS_MOMENT_VARIANCE, &p->sd, err));
     SALTUS_TRY(load_moment(p, SALTUS_MOMENT_MIN, &p->min, err));
@@ -189,7 +196,7 @@ done:
     return status;
 }
 
-/* Up to three heat maps above each other share the axis of time. */
+/* Heat maps above each other share the axis of time. */
 static saltus_status draw_heatmap(saltus_plot *p, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -197,7 +204,6 @@ static saltus_status draw_heatmap(saltus_plot *p, saltus_error *err)
     int64_t points[SALTUS_HEAT_COLUMNS];
     const int64_t n = saltus_heat_points(p, points);
 
-    p->n = p->n < 3 ? p->n : 3;
     SALTUS_TRY(check_distribution(p, true, err));
     SALTUS_TRY(saltus_distributions(p->r, p->columns, p->n, points, n, d, err));
     for (int k = 0; k < p->n; ++k) {

@@ -17,6 +17,8 @@ typedef struct saltus_plot {
     saltus_gnuplot gnuplot;
     int n;
     int columns[MAX_NAMED];        /**< species, then observables */
+    int of;                        /**< when some are left out: how many there are */
+    bool named;                    /**< they were asked for by name */
     int64_t point;                 /**< of a histogram */
     int64_t n_runs;                /**< sample trajectories */
     double *mean, *sd, *min, *max; /**< [point][chosen] */

@@ -5,6 +5,8 @@
 
 enum { LINE_POINTS = 1200 }; /* along a curve */
 
+#define LARGEST 1e300 /* that is drawn: margins must not overflow */
+
 /* Okabe and Ito's colours, which colour-blind people can tell apart. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                       "#E69F00", "#56B4E9", "#444444"};
@@ -16,18 +18,36 @@ const char *saltus_column_name(const saltus_results *r, int column)
                                 : r->observable_names[column - r->n_counts];
 }
 
+/* Widen a range to a finite value that can be drawn. */
+static void widen(double *low, double *high, double x)
+{
+    if (fabs(x) < LARGEST) {
+        *low = fmin(*low, x);
+        *high = fmax(*high, x);
+    }
+}
+
+/* What gnuplot takes for a missing value stands for every one that is not finite. */
+static void put_value(FILE *out, double x, char end)
+{
+    if (fabs(x) < LARGEST) {
+        (void)fprintf(out, "%.9g%c", x, end);
+    } else {
+        (void)fprintf(out, "NaN%c", end);
+    }
+}
+
 /* The axis of values starts at 0 unless all that is shown lies far from it. */
 void saltus_plot_find_range(saltus_plot *p)
 {
     const int64_t n = p->r->n_points * p->n;
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < n && p->bands; ++i) {
-        low = fmin(low, fmax(p->mean[i] - p->sd[i], p->min[i]));
-        high = fmax(high, fmin(p->mean[i] + p->sd[i], p->max[i]));
+        widen(&low, &high, fmax(p->mean[i] - p->sd[i], p->min[i]));
+        widen(&low, &high, fmin(p->mean[i] + p->sd[i], p->max[i]));
     }
     for (int64_t i = 0; i < n * p->n_runs && p->runs; ++i) {
-        low = fmin(low, p->runs[i]);
-        high = fmax(high, p->runs[i]);
+        widen(&low, &high, p->runs[i]);
     }
     if (!(low <= high)) {
         low = high = 0;
@@ -84,13 +104,13 @@ static void caption(FILE *out, const char *axis, const char *text, struct place 
 /* The next panel starts without the texts of the last. */
 static void clear_texts(FILE *out)
 {
-    for (int i = 101; i <= 105; ++i) {
+    for (int i = 101; i <= 106; ++i) {
         (void)fprintf(out, "unset label %d\n", i);
     }
     (void)fputs("unset key\n", out);
 }
 
-/* The model on the left, what was run on the right. */
+/* The model on the left, what was run on the right; in the corner below, what is left out. */
 static void head(saltus_plot *p, const char *title, struct place at)
 {
     char text[160], where[160];
@@ -102,6 +122,12 @@ static void head(saltus_plot *p, const char *title, struct place at)
     label(p->gnuplot.script, "set label 101", title ? title : p->r->model, where);
     (void)snprintf(where, sizeof where, "at screen %g,0.955 right tc rgb '#707070'", at.right);
     label(p->gnuplot.script, "set label 102", text, where);
+    if (p->of > 0) {
+        (void)snprintf(text, sizeof text, "%d of %d species%s", p->n, p->of,
+                       p->named ? " named" : "; --species chooses");
+        label(p->gnuplot.script, "set label 106", text,
+              "at screen 0.012,0.028 left tc rgb '#707070'");
+    }
 }
 
 static void time_axis(const saltus_plot *p, struct place at, bool shown)
@@ -113,6 +139,27 @@ static void time_axis(const saltus_plot *p, struct place at, bool shown)
     if (shown) {
         caption(out, "x", "time", at);
     }
+}
+
+/* Numbers at an axis of counts are whole. Where less than one molecule is shown, means are. */
+static void count_tics(const saltus_plot *p, const char *axis, double range)
+{
+    bool counts = true;
+    for (int k = 0; k < p->n; ++k) {
+        counts &= p->columns[k] < p->r->n_counts;
+    }
+    (void)fprintf(p->gnuplot.script, "set %stics %s\n", axis,
+                  counts && range >= 2 && range < 8 ? "1" : "autofreq");
+}
+
+/* A round distance of about `rough`, whole. */
+static double whole_step(double rough)
+{
+    double step = 1;
+    for (int i = 0; step < rough; ++i) {
+        step *= i % 3 == 1 ? 2.5 : 2; /* 1, 2, 5, 10 … */
+    }
+    return step;
 }
 
 /* What the axis counts; with the name of series k if the panel has no other. */
@@ -169,8 +216,10 @@ static void band_data(const saltus_plot *p, int k)
     for (int64_t i = 0; i < p->r->n_points; i = next_point(p, i)) {
         const int64_t q = i * p->n + k;
         const double low = p->mean[q] - p->sd[q], high = p->mean[q] + p->sd[q];
-        (void)fprintf(p->gnuplot.script, "%.17g %.9g %.9g %.9g\n", p->r->times[i], p->mean[q],
-                      low < p->low ? p->low : low, high);
+        (void)fprintf(p->gnuplot.script, "%.17g ", p->r->times[i]);
+        put_value(p->gnuplot.script, p->mean[q], ' ');
+        put_value(p->gnuplot.script, low < p->low && isfinite(low) ? p->low : low, ' ');
+        put_value(p->gnuplot.script, high, '\n');
     }
     (void)fputs("SALTUS_END\n", p->gnuplot.script);
 }
@@ -180,8 +229,8 @@ static void run_data(const saltus_plot *p, int k, int64_t most)
     (void)fprintf(p->gnuplot.script, "$runs%d << SALTUS_END\n", k);
     for (int64_t run = 0; run < p->n_runs && run < most; ++run) {
         for (int64_t i = 0; i < p->r->n_points; i = next_point(p, i)) {
-            (void)fprintf(p->gnuplot.script, "%.17g %.9g\n", p->r->times[i],
-                          p->runs[(run * p->r->n_points + i) * p->n + k]);
+            (void)fprintf(p->gnuplot.script, "%.17g ", p->r->times[i]);
+            put_value(p->gnuplot.script, p->runs[(run * p->r->n_points + i) * p->n + k], '\n');
         }
         (void)fputc('\n', p->gnuplot.script);
     }
@@ -207,6 +256,7 @@ void saltus_plot_series(saltus_plot *p, struct place at)
     time_axis(p, at, true);
     value_axis(p, 0, "y", at, p->n == 1);
     key(p, at);
+    count_tics(p, "y", p->high - p->low);
     (void)fprintf(out, "set yrange [%.9g:%.9g]\nplot ", p->low, p->high);
     for (int k = 0; k < p->n && p->bands; ++k) {
         (void)fprintf(out, "$band%d using 1:3:4 with filledcurves fc rgb '#c8%s' notitle, ", k,
@@ -342,13 +392,14 @@ void saltus_plot_heat(saltus_plot *p, int k, const saltus_distribution *d, struc
         (void)fprintf(out,
                       "set colorbox user origin %g,%g size 0.014,%g noborder\n"
                       "set cbtics scale 0.4 ('0' 0, '%.2g' %.6g)\n"
-                      "set ytics %.1g\n",
+                      "set ytics %.9g\n",
                       at.right + 0.015, at.bottom, at.top - at.bottom, top, top,
-                      (p->high - p->low) / (p->n > 1 ? 3 : 6));
+                      whole_step((p->high - p->low) / (p->n > 1 ? 4 : 8)));
         if (p->n == 1) {
             caption_scale(out, at);
         }
     } else {
+        count_tics(p, "y", p->high - p->low);
         (void)fputs("unset colorbox\n", out);
     }
     (void)fputs("set grid front lc rgb '#d8e4e4e4'\n", out);
@@ -423,6 +474,7 @@ void saltus_plot_upright(saltus_plot *p, const saltus_distribution *d, struct pl
                    p->r->times[p->point]);
     caption(out, "y", text, at);
     value_axis(p, 0, "x", at, p->n == 1);
+    count_tics(p, "x", high - low);
     (void)fprintf(out, "set xrange [%.9g:%.9g]\nset yrange [0:%.9g]\n", low,
                   high > low ? high : low + 1, top > 0 ? 1.06 * top : 1);
     plot_bars(p);

@@ -1,23 +1,15 @@
 #include "write/results.h"
 
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/number.h"
 #include "write/numbers.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SUMMARY_ROWS = 20, READ_VALUES = 1 << 20 };
-
-static saltus_status check_written(FILE *out, saltus_error *err)
-{
-    if (fflush(out) != 0 || ferror(out)) {
-        return saltus_error_set(err, SALTUS_E_IO, "writing the output failed: %s", strerror(errno));
-    }
-    return SALTUS_OK;
-}
 
 /* A comma, and one field, in quotes where CSV needs them (RFC 4180). */
 static void put_name(FILE *out, const char *name, const char *suffix)
@@ -118,7 +110,7 @@ saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, sal
         }
     }
     (void)fputc('\n', out);
-    status = check_written(out, err);
+    status = saltus_check_written(out, err);
 done:
     unload(&mean);
     unload(&variance);
@@ -197,7 +189,7 @@ saltus_status saltus_results_print_summary(const saltus_results *r, FILE *out, s
     if (rows < n) {
         (void)fprintf(out, "  … and %d more\n", n - rows);
     }
-    status = check_written(out, err);
+    status = saltus_check_written(out, err);
 done:
     for (int i = 0; i < 4; ++i) {
         unload(&m[i]);
@@ -367,7 +359,7 @@ saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltu
         }
     }
     (void)fwrite(buffer->text, 1, buffer->used, out);
-    status = check_written(out, err);
+    status = saltus_check_written(out, err);
 done:
     saltus_free(piece.numbers);
     saltus_free(piece.counts);

@@ -1,5 +1,6 @@
 /* A model as Saltus YAML. Block style for lists, flow style for the properties of one thing; what
  * has its default is left out. Reading it back gives the same model, bit for bit. */
+#include "core/file.h"
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -347,9 +348,7 @@ saltus_status saltus_model_write_yaml(const saltus_model *model, FILE *out, salt
     for (size_t i = 0; i < model->n_events; ++i) {
         SALTUS_TRY(write_event(&w, &model->events[i]));
     }
-    if (fflush(out) != 0 || ferror(out)) {
-        SALTUS_FAIL(SALTUS_E_IO, "model '%s': writing it failed", model->name);
-    }
+    status = saltus_check_written(out, err);
 done:
     return status;
 }

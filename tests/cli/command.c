@@ -6,6 +6,7 @@
 
 #include "command.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,6 +18,19 @@
 #include <unistd.h>
 
 extern char **environ;
+
+const char decay_model[] = "model: decay\n"
+                           "species: {A: 100, B: 0}\n"
+                           "parameters: {k: 1, twice: 2*k}\n"
+                           "rules: {share: A/(A + B)}\n"
+                           "reactions:\n"
+                           "  there: A -> B @ k\n"
+                           "  back: B -> A @ twice*0.1\n";
+
+static const char busy_model[] = "species: {A: 200, B: 0}\n"
+                                 "reactions:\n"
+                                 "  there: A -> B @ 1\n"
+                                 "  back: B -> A @ 1\n";
 
 static char home[4096], directory[4200];
 static outcome last;
@@ -162,4 +176,75 @@ void assert_done(const outcome *o)
     if (o->code != 0 || o->err[0]) {
         fail_msg("exit code %d: %s", o->code, o->err);
     }
+}
+
+int count_lines(const char *text)
+{
+    int n = 0;
+    for (; *text; ++text) {
+        n += *text == '\n';
+    }
+    return n;
+}
+
+char *exported(const char *file)
+{
+    const outcome o = saltus("export %s --csv", file);
+    assert_done(&o);
+    char *copy = strdup(o.out);
+    assert_non_null(copy);
+    return copy;
+}
+
+static const char *skip_text(const char *c)
+{
+    assert_int_equal(*c, '"');
+    for (++c; *c != '"'; ++c) {
+        assert_true((unsigned char)*c >= ' ');
+        c += *c == '\\';
+    }
+    return c + 1;
+}
+
+void assert_is_json(const char *c)
+{
+    assert_int_equal(*c++, '{');
+    while (*c != '}') {
+        c = skip_text(c);
+        assert_int_equal(strncmp(c, ": ", 2), 0);
+        c += 2;
+        if (*c == '"') {
+            c = skip_text(c);
+        } else if (isalpha((unsigned char)*c)) {
+            const size_t n = strspn(c, "abcdefghijklmnopqrstuvwxyz");
+            assert_true(strncmp(c, "true", n) == 0 || strncmp(c, "false", n) == 0 ||
+                        strncmp(c, "null", n) == 0);
+            c += n;
+        } else {
+            char *end = NULL;
+            assert_true(isdigit((unsigned char)*c) || *c == '-');
+            (void)strtod(c, &end);
+            c = end;
+        }
+        assert_true(*c == '}' || strncmp(c, ", ", 2) == 0);
+        c += *c == '}' ? 0 : 2;
+    }
+    assert_string_equal(c, "}\n");
+}
+
+int enter_with_models(void **state)
+{
+    if (enter_directory(state) != 0) {
+        return -1;
+    }
+    write_file("decay.yaml", decay_model);
+    write_file("busy.yaml", busy_model);
+    return 0;
+}
+
+char *trajectories(const char *options)
+{
+    const outcome o = saltus("run decay.yaml --until 2 --points 5 -q -o t.h5 %s", options);
+    assert_done(&o);
+    return exported("t.h5");
 }

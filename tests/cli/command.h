@@ -14,6 +14,10 @@ typedef struct outcome {
 /** cmocka's setup and teardown: an empty directory, which becomes the current one. */
 int enter_directory(void **state);
 int leave_directory(void **state);
+/** As setup: the directory holds decay.yaml, and busy.yaml, of whose fast trajectories very many
+ * can be asked for. */
+int enter_with_models(void **state);
+extern const char decay_model[];
 
 /** Run `saltus` with arguments, redirections and pipes as in a shell: "run m.yaml >x" (a leading
  * "saltus" is written as %S elsewhere in the line). The outcome is valid until the next call. */
@@ -28,6 +32,14 @@ char *read_file(const char *name);
 bool file_exists(const char *name);
 double seconds_now(void);
 
+int count_lines(const char *text);
+/** A copy of what `saltus export` prints, to be freed. */
+char *exported(const char *file);
+/** The trajectories that a run of decay.yaml with these options makes, likewise. */
+char *trajectories(const char *options);
+
+/** Fail unless the text is one flat JSON object of texts, numbers, true, false and null. */
+void assert_is_json(const char *text);
 /** Fail unless stderr is one line "saltus: …" that holds `part`, and perhaps a line with a hint. */
 void assert_one_message(const outcome *o, const char *part);
 /** Fail unless it ended with `code`, printed nothing on stdout and one message. */

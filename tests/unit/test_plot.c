@@ -14,7 +14,8 @@
 enum { POINTS = 21, RUNS = 64 };
 
 /* Two states: half of the runs go up, half go down; the second species never changes. */
-static void write_results(const char *path, saltus_record record, const char *const names[3])
+static void write_reals(const char *path, saltus_record record, const char *const names[3],
+                        double odd, int n_odd)
 {
     static int64_t counts[RUNS][POINTS][3], numbers[RUNS];
     static double reals[RUNS][POINTS][1], times[POINTS];
@@ -28,7 +29,7 @@ static void write_results(const char *path, saltus_record record, const char *co
             counts[i][p][0] = 100 + (i % 2 ? 4 : -4) * p + (i * 7 + p * 3) % 11;
             counts[i][p][1] = 5;
             counts[i][p][2] = p + i % 3;
-            reals[i][p][0] = sin(0.3 * p + i);
+            reals[i][p][0] = p >= 7 && i < n_odd ? odd : sin(0.3 * p + i);
         }
     }
     saltus_hdf5_layout l = {.model_name = "it's `odd` %s",
@@ -51,6 +52,11 @@ static void write_results(const char *path, saltus_record record, const char *co
     assert_int_equal(s->prepare(s->user, &block, &prepared, NULL), SALTUS_OK);
     assert_int_equal(s->deliver(s->user, &block, prepared, NULL), SALTUS_OK);
     assert_int_equal(saltus_hdf5_sink_close(sink, NULL, NULL), SALTUS_OK);
+}
+
+static void write_results(const char *path, saltus_record record, const char *const names[3])
+{
+    write_reals(path, record, names, 0, 0);
 }
 
 static const char *const plain_names[3] = {"X", "idle", "Y"};
@@ -154,6 +160,24 @@ static void every_record_has_a_figure(void **state)
     assert_int_not_equal(access("no.svg", F_OK), 0);
 }
 
+/* Infinite, undefined and huge values are left out, wherever they are. */
+static void values_may_be_no_numbers(void **state)
+{
+    static const double odd[] = {INFINITY, -INFINITY, NAN, 1.7e308};
+    (void)state;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; ++i) {
+        for (int n_odd = 1; n_odd <= RUNS; n_odd += RUNS - 1) {
+            for (int record = SALTUS_RECORD_ALL; record <= SALTUS_RECORD_STATS; ++record) {
+                write_reals("t.h5", (saltus_record)record, plain_names, odd[i], n_odd);
+                expect_figure("t.h5", "t.svg", "auto", "ratio");
+                expect_figure("t.h5", "t.svg", "bands", "ratio,X");
+            }
+            write_reals("t.h5", SALTUS_RECORD_ALL, plain_names, odd[i], n_odd);
+            expect_figure("t.h5", "t.svg", "trajectories", "X,ratio");
+        }
+    }
+}
+
 /* What a file's author calls a species is never run, neither by gnuplot nor by a shell. */
 static void names_are_only_names(void **state)
 {
@@ -169,6 +193,109 @@ static void names_are_only_names(void **state)
     expect_figure("t.h5", "t.svg", "heatmap", NULL);
     expect_figure("t.h5", "`touch pwned`'x.svg", "bands", NULL);
     assert_int_not_equal(access("pwned", F_OK), 0);
+}
+
+/* Commas within parentheses belong to a name, as in run --species. */
+static void names_may_hold_commas(void **state)
+{
+    static const char *const net[3] = {"R(a,l!1).L(r!1)", "a,b", "R(a,l)"};
+    saltus_error err;
+    (void)state;
+    write_results("t.h5", SALTUS_RECORD_ALL, net);
+    expect_figure("t.h5", "t.svg", "bands", "R(a,l), R(a,l!1).L(r!1)");
+    assert_true(holds("t.svg", "R(a,l!1).L(r!1)"));
+    assert_int_equal(plot("t.h5", "t.svg", "bands", "R(a,l),", &err), SALTUS_E_INVALID);
+    assert_non_null(strstr(err.message, "no species ''"));
+    assert_int_equal(plot("t.h5", "t.svg", "bands", "a,b", &err), SALTUS_E_INVALID);
+}
+
+enum { MANY = 11 };
+
+/* Species s counts up to s + 1. */
+static void write_many(const char *path)
+{
+    static int64_t counts[RUNS][POINTS][MANY], numbers[RUNS];
+    static double times[POINTS];
+    static const char *const names[MANY] = {"S1", "S2", "S3", "S4",  "S5", "S6",
+                                            "S7", "S8", "S9", "S10", "S11"};
+    saltus_hdf5_sink *sink = NULL;
+    void *prepared = NULL;
+    for (int i = 0; i < RUNS; ++i) {
+        numbers[i] = i;
+        for (int p = 0; p < POINTS; ++p) {
+            times[p] = p;
+            for (int s = 0; s < MANY; ++s) {
+                counts[i][p][s] = (i + p) % (s + 2);
+            }
+        }
+    }
+    const saltus_hdf5_layout l = {.model_name = "many",
+                                  .model_sha256 = "",
+                                  .method = "direct",
+                                  .device = "cpu",
+                                  .layout = "lanes",
+                                  .n_trajectories = RUNS,
+                                  .times = times,
+                                  .n_points = POINTS,
+                                  .n_counts = MANY,
+                                  .count_names = names,
+                                  .options = saltus_hdf5_options_default()};
+    assert_int_equal(saltus_hdf5_sink_create(path, &l, &sink, NULL), SALTUS_OK);
+    const saltus_block block = {numbers, RUNS, POINTS, MANY, 0, &counts[0][0][0], NULL};
+    const saltus_sink *s = saltus_hdf5_sink_get(sink);
+    assert_int_equal(s->prepare(s->user, &block, &prepared, NULL), SALTUS_OK);
+    assert_int_equal(s->deliver(s->user, &block, prepared, NULL), SALTUS_OK);
+    assert_int_equal(saltus_hdf5_sink_close(sink, NULL, NULL), SALTUS_OK);
+}
+
+/* A figure says how many of the species it leaves out. */
+static void what_is_left_out_is_told(void **state)
+{
+    (void)state;
+    write_many("many.h5");
+    expect_figure("many.h5", "t.svg", "heatmap", NULL);
+    assert_true(holds("t.svg", "3 of 11 species; --species chooses"));
+    assert_true(holds("t.svg", ">S9<") && holds("t.svg", ">S10<") && holds("t.svg", ">S11<"));
+    expect_figure("many.h5", "t.svg", "bands", NULL);
+    assert_true(holds("t.svg", "6 of 11 species; --species chooses"));
+    expect_figure("many.h5", "t.svg", "heatmap", "S1,S2,S3,S4");
+    assert_true(holds("t.svg", "3 of 4 species named"));
+    expect_figure("many.h5", "t.svg", "heatmap", "S1,S2,S3");
+    assert_false(holds("t.svg", " species"));
+    write_results("t.h5", SALTUS_RECORD_ALL, plain_names);
+    expect_figure("t.h5", "t.svg", "bands", NULL); /* what never moves is not missed */
+    assert_false(holds("t.svg", " species"));
+}
+
+/* Whether a text of the figure is a number with a fraction. */
+static bool has_fraction(const char *path)
+{
+    static char all[1 << 20];
+    FILE *f = fopen(path, "rb");
+    bool found = false;
+    assert_non_null(f);
+    all[fread(all, 1, sizeof all - 1, f)] = '\0';
+    (void)fclose(f);
+    for (const char *c = all; !found && (c = strstr(c, "<text>")); ++c) {
+        const char *digits = c + 6 + strspn(c + 6, " ");
+        const char *end = digits + strspn(digits, "0123456789.");
+        found = memchr(digits, '.', (size_t)(end - digits)) && strncmp(end, "</text>", 7) == 0;
+    }
+    return found;
+}
+
+static void numbers_at_counts_are_whole(void **state)
+{
+    (void)state;
+    write_many("many.h5");
+    for (int s = 1; s <= MANY; ++s) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "S%d", s);
+        expect_figure("many.h5", "t.svg", "trajectories", name);
+        assert_true(s == 1 || !has_fraction("t.svg"));
+    }
+    expect_figure("many.h5", "t.svg", "histogram", "S3"); /* of shares, on the other axis */
+    assert_true(has_fraction("t.svg"));
 }
 
 static void wrong_wishes_are_refused(void **state)
@@ -207,7 +334,11 @@ int main(void)
         cmocka_unit_test(the_ending_chooses_the_format),
         cmocka_unit_test(every_kind_can_be_drawn),
         cmocka_unit_test(every_record_has_a_figure),
+        cmocka_unit_test(values_may_be_no_numbers),
         cmocka_unit_test(names_are_only_names),
+        cmocka_unit_test(names_may_hold_commas),
+        cmocka_unit_test(what_is_left_out_is_told),
+        cmocka_unit_test(numbers_at_counts_are_whole),
         cmocka_unit_test(wrong_wishes_are_refused),
         cmocka_unit_test(a_missing_gnuplot_is_told),
     };

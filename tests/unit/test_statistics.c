@@ -114,6 +114,26 @@ static void order_and_cuts_do_not_matter(void **state)
     saltus_statistics_free(&parts);
 }
 
+static void room_is_known_before(void **state)
+{
+    const int64_t x[4] = {INT64_MIN, 0, 5, -6};
+    saltus_statistics s;
+    (void)state;
+    assert_int_equal(saltus_statistics_bits(x + 1, 1), 0);
+    assert_int_equal(saltus_statistics_bits(x + 1, 3), 5);
+    assert_int_equal(saltus_statistics_bits(x, 4), INT64_MAX);
+    assert_int_equal(saltus_statistics_init(&s, 1, NULL), SALTUS_OK);
+    assert_true(saltus_statistics_have_room(&s, INT64_MAX, 3));
+    assert_false(saltus_statistics_have_room(&s, INT64_MAX, 4)); /* 4 * 2^126 */
+    for (int i = 0; i < 3; ++i) {
+        assert_true(saltus_statistics_have_room(&s, INT64_MAX, 1));
+        assert_int_equal(saltus_statistics_add(&s, x, 1, NULL), SALTUS_OK);
+    }
+    assert_false(saltus_statistics_have_room(&s, INT64_MAX, 1));
+    assert_true(saltus_statistics_have_room(&s, 5, 1000));
+    saltus_statistics_free(&s);
+}
+
 static void overflow_is_an_error(void **state)
 {
     const int64_t x[4] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
@@ -188,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(order_and_cuts_do_not_matter),
+        cmocka_unit_test(room_is_known_before),
         cmocka_unit_test(overflow_is_an_error),
         cmocka_unit_test(extreme_variance_is_right),
         cmocka_unit_test(real_values_do_not_depend_on_cuts),

@@ -195,7 +195,7 @@ saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_tas
     case SALTUS_BAD_PROPENSITY:
         return saltus_error_set(err, SALTUS_E_NUMERIC,
                                 "%s: reaction '%s': propensity %g is %s at %s", where, reaction,
-                                bad, bad < 0.0 ? "negative" : "not a number", state);
+                                bad, isfinite(bad) ? "negative" : "not finite", state);
     case SALTUS_BAD_TOTAL:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
                                 where, state);

@@ -1,0 +1,46 @@
+/** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), the file of a
+ * run without -o (run_scratch.c), what is told (run_report.c), and the run itself (run.c). */
+#ifndef SALTUS_CLI_RUN_H
+#define SALTUS_CLI_RUN_H
+
+#include "cli/cli.h"
+
+/** What the command line says. */
+typedef struct saltus_cli_run_arguments {
+    const char *model, *output, *method, *device, *layout, *species;
+    double until, every;
+    int64_t points, runs, first, threads, bins;
+    uint64_t seed;
+    saltus_law law;
+    saltus_record record;
+    saltus_compress compress;
+    double low, high;
+    saltus_cli_settings settings;
+    bool json, progress, explain, quiet, has_until, has_record;
+    char *command; /**< the whole line; to be freed, as settings are */
+} saltus_cli_run_arguments;
+
+/** Parse and check. Returns -1 to go on, else the exit code; free the arguments in any case. */
+int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a);
+void saltus_cli_run_free(saltus_cli_run_arguments *a);
+
+/** Handle SIGINT, SIGTERM and SIGHUP. What is returned is for saltus_run_options.stop; it becomes
+ * non-zero at a signal after saltus_cli_keep_results, before which one ends the process. */
+const volatile int *saltus_cli_catch_signals(void);
+void saltus_cli_keep_results(void);
+/** A file to be removed when a signal ends the process at once; NULL for none. */
+void saltus_cli_remove_at_end(const char *path);
+
+/** Make an empty file in TMPDIR; free the path with saltus_cli_remove_scratch, which takes NULL. */
+saltus_status saltus_cli_make_scratch(char **path, saltus_error *err);
+void saltus_cli_remove_scratch(char *path);
+
+/** For saltus_run_options: a line on stderr that is written over and over, and one per warning,
+ * whose `user` is the arguments. */
+void saltus_cli_show_progress(void *user, const saltus_progress *p);
+void saltus_cli_show_warning(void *user, const char *sentence);
+/** One JSON object about the run on stdout. */
+void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
+                           const saltus_run_report *report, double total, bool complete);
+
+#endif

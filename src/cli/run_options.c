@@ -1,0 +1,292 @@
+/* saltus run: the options. */
+#include "cli/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPT_UNTIL = 256,
+    OPT_POINTS,
+    OPT_EVERY,
+    OPT_RUNS,
+    OPT_FIRST,
+    OPT_SEED,
+    OPT_METHOD,
+    OPT_SET,
+    OPT_LAW,
+    OPT_SPECIES,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_LAYOUT,
+    OPT_RECORD,
+    OPT_BINS,
+    OPT_RANGE,
+    OPT_COMPRESS,
+    OPT_JSON,
+    OPT_PROGRESS,
+    OPT_EXPLAIN,
+    OPT_RNG,
+};
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "What:", 1},
+    {"until", OPT_UNTIL, "T", 0, "simulate from time 0 to T (needed)", 1},
+    {"points", OPT_POINTS, "N", 0, "N equally spaced samples, 0 and T included (101)", 1},
+    {"every", OPT_EVERY, "DT", 0, "samples at 0, DT, 2 DT … T", 1},
+    {"runs", OPT_RUNS, "R", 0, "number of trajectories (1)", 1},
+    {"first", OPT_FIRST, "I", 0, "number of the first trajectory (0)", 1},
+    {"seed", OPT_SEED, "S", 0, "seed (1)", 1},
+    {"method", OPT_METHOD, "NAME", 0, "auto or direct", 1},
+    {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount; may be repeated", 1},
+    {"law", OPT_LAW, "MODE", 0,
+     "literal (as written) or combinatorial (k*A^2 with two A consumed is k*A*(A-1))", 1},
+    {"species", OPT_SPECIES, "A,B", 0,
+     "record these alone: species, rule targets, parameters, [A] for a concentration", 1},
+    {NULL, 0, NULL, 0, "Where:", 2},
+    {"device", OPT_DEVICE, "NAME", 0, "auto, cpu, or cpu:generic, cpu:avx2, cpu:avx512", 2},
+    {"threads", OPT_THREADS, "N", 0, "threads (one per core)", 2},
+    {"layout", OPT_LAYOUT, "NAME", 0, "auto, lanes or scalar; never changes a result", 2},
+    {"rng", OPT_RNG, "NAME", 0, "philox", 2},
+    {NULL, 0, NULL, 0, "Record:", 3},
+    {"output", 'o', "FILE.h5", 0, "result file (without it, a summary is printed)", 3},
+    {"record", OPT_RECORD, "WHAT", 0, "all, stats, final or histogram (all)", 3},
+    {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
+    {"range", OPT_RANGE, "LO:HI", 0, "range of a histogram", 3},
+    {"compress", OPT_COMPRESS, "HOW", 0, "none, fast or small (fast)", 3},
+    {NULL, 0, NULL, 0, "Talk:", 4},
+    {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4},
+    {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4},
+    {"explain", OPT_EXPLAIN, NULL, 0, "print what was chosen and why", 4},
+    {"quiet", 'q', NULL, 0, "no summary, no warnings, no progress", 4},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static bool parse_record(const char *text, saltus_record *record)
+{
+    static const char *const names[] = {"all", "stats", "final", "histogram"};
+    for (int i = 0; i < 4; ++i) {
+        if (strcmp(text, names[i]) == 0) {
+            *record = (saltus_record)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_compress(const char *text, saltus_compress *compress)
+{
+    static const char *const names[] = {"none", "fast", "small"};
+    for (int i = 0; i < 3; ++i) {
+        if (strcmp(text, names[i]) == 0) {
+            *compress = (saltus_compress)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_range(const char *text, double *low, double *high)
+{
+    char copy[100];
+    const char *colon = strchr(text, ':');
+    if (!colon || strlen(text) >= sizeof copy) {
+        return false;
+    }
+    memcpy(copy, text, strlen(text) + 1);
+    copy[colon - text] = '\0';
+    return saltus_cli_double(copy, low) && saltus_cli_double(colon + 1, high) && *low < *high;
+}
+
+/* Digits, or hexadecimal ones behind 0x; a leading 0 means nothing. */
+static bool parse_seed(const char *text, uint64_t *seed)
+{
+    const bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    char *end;
+    errno = 0;
+    *seed = strtoull(text, &end, is_hex ? 16 : 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+static error_t wrong(const char *option, const char *text, const char *wanted)
+{
+    (void)saltus_cli_usage("%s '%s': %s is needed", option, text, wanted);
+    return EINVAL;
+}
+
+/* Options that hold a number. 1: not one of them. */
+static error_t parse_number(int key, const char *text, saltus_cli_run_arguments *a)
+{
+    switch (key) {
+    case OPT_UNTIL:
+        a->has_until = true;
+        return saltus_cli_double(text, &a->until) && a->until > 0.0
+                   ? 0
+                   : wrong("--until", text, "a time above 0");
+    case OPT_POINTS:
+        return saltus_cli_int(text, 1, (int64_t)1 << 40, &a->points)
+                   ? 0
+                   : wrong("--points", text, "a whole number from 1");
+    case OPT_EVERY:
+        return saltus_cli_double(text, &a->every) && a->every > 0.0
+                   ? 0
+                   : wrong("--every", text, "a time above 0");
+    case OPT_RUNS:
+        return saltus_cli_int(text, 1, INT64_MAX, &a->runs)
+                   ? 0
+                   : wrong("--runs", text, "a whole number from 1");
+    case OPT_FIRST:
+        return saltus_cli_int(text, 0, INT64_MAX, &a->first)
+                   ? 0
+                   : wrong("--first", text, "a whole number from 0");
+    case OPT_SEED:
+        return parse_seed(text, &a->seed) ? 0 : wrong("--seed", text, "a whole number below 2^64");
+    case OPT_THREADS:
+        return saltus_cli_int(text, 1, 4096, &a->threads)
+                   ? 0
+                   : wrong("--threads", text, "a whole number from 1 to 4096");
+    case OPT_BINS:
+        return saltus_cli_int(text, 1, 1 << 20, &a->bins)
+                   ? 0
+                   : wrong("--bins", text, "a whole number from 1 to 1048576");
+    case OPT_RANGE:
+        return parse_range(text, &a->low, &a->high) ? 0 : wrong("--range", text, "LOW:HIGH");
+    default:
+        return 1;
+    }
+}
+
+/* Options that hold a word. 1: not one of them. */
+static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
+{
+    switch (key) {
+    case OPT_METHOD:
+        a->method = text;
+        return 0;
+    case OPT_SET:
+        return saltus_cli_add_setting(&a->settings, text);
+    case OPT_LAW:
+        return saltus_cli_law(text, &a->law) ? 0 : wrong("--law", text, "literal or combinatorial");
+    case OPT_SPECIES:
+        a->species = text;
+        return 0;
+    case OPT_DEVICE:
+        a->device = text;
+        return 0;
+    case OPT_LAYOUT:
+        a->layout = text;
+        return 0;
+    case OPT_RNG:
+        return strcmp(text, "philox") == 0 ? 0 : wrong("--rng", text, "philox");
+    case OPT_RECORD:
+        a->has_record = true;
+        return parse_record(text, &a->record)
+                   ? 0
+                   : wrong("--record", text, "all, stats, final or histogram");
+    case OPT_COMPRESS:
+        return parse_compress(text, &a->compress)
+                   ? 0
+                   : wrong("--compress", text, "none, fast or small");
+    case 'o':
+        a->output = text;
+        return text[0] ? 0 : wrong("-o", text, "the name of a file");
+    default:
+        return 1;
+    }
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    saltus_cli_run_arguments *a = state->input;
+    error_t e = parse_number(key, text, a);
+    if (e == 1) {
+        e = parse_word(key, text, a);
+    }
+    if (e != 1) {
+        return e;
+    }
+    switch (key) {
+    case OPT_JSON:
+        a->json = true;
+        return 0;
+    case OPT_PROGRESS:
+        a->progress = true;
+        return 0;
+    case OPT_EXPLAIN:
+        a->explain = true;
+        return 0;
+    case 'q':
+        a->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->model) {
+            (void)saltus_cli_usage("one model at a time: '%s' and '%s'", a->model, text);
+            return EINVAL;
+        }
+        a->model = text;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    options,
+    parse,
+    "MODEL",
+    "Simulate an ensemble of trajectories of MODEL (SBML, Saltus YAML or BioNetGen .net), exactly."
+    "\vA trajectory depends on the model, the seed and its number alone: threads, devices, sample "
+    "times and the number of runs never change it.",
+    NULL,
+    NULL,
+    NULL};
+
+static char *join(int n, char **words)
+{
+    size_t size = 1, at = 0;
+    for (int i = 0; i < n; ++i) {
+        size += strlen(words[i]) + 1;
+    }
+    char *line = calloc(size, 1);
+    for (int i = 0; line && i < n; ++i) {
+        at += (size_t)snprintf(line + at, size - at, "%s%s", i > 0 ? " " : "", words[i]);
+    }
+    return line;
+}
+
+int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
+{
+    *a = (saltus_cli_run_arguments){.method = "auto",
+                                    .device = "auto",
+                                    .layout = "auto",
+                                    .runs = 1,
+                                    .seed = 1,
+                                    .compress = SALTUS_COMPRESS_FAST};
+    a->command = join(argc, argv); /* before argp reorders them */
+    if (!a->command) {
+        return saltus_cli_usage("%s", strerror(ENOMEM));
+    }
+    const int code = saltus_cli_parse(&argp, argc, argv, a);
+    if (code >= 0) {
+        return code;
+    }
+    if (!a->model) {
+        return saltus_cli_usage("a model file is needed: saltus run MODEL --until T");
+    }
+    if (!a->has_until) {
+        return saltus_cli_usage("--until T is needed: the time at which to end");
+    }
+    if (a->points > 0 && a->every > 0.0) {
+        return saltus_cli_usage("--points and --every exclude each other");
+    }
+    if (a->first > INT64_MAX - a->runs) {
+        return saltus_cli_usage("--first and --runs go beyond trajectory 2^63 - 1");
+    }
+    return -1;
+}
+
+void saltus_cli_run_free(saltus_cli_run_arguments *a)
+{
+    free(a->settings.items);
+    free(a->command);
+}

@@ -1,0 +1,59 @@
+/* saltus run: progress, warnings, the JSON object. */
+#include "cli/run.h"
+
+void saltus_cli_show_progress(void *user, const saltus_progress *p)
+{
+    const double fraction = (double)p->trajectories / (double)p->total;
+    const double left = fraction > 0.0 ? p->seconds * (1.0 - fraction) / fraction : 0.0;
+    (void)user;
+    fprintf(stderr, "\r%5.1f %%  %.3g trajectories/s  %.3g events/s  ", 100.0 * fraction,
+            (double)p->trajectories / p->seconds, (double)p->events / p->seconds);
+    if (p->trajectories > 0) {
+        fprintf(stderr, "%.0f s left \033[K", left);
+    }
+    (void)fflush(stderr);
+}
+
+void saltus_cli_show_warning(void *user, const char *sentence)
+{
+    const saltus_cli_run_arguments *a = user;
+    if (!a->quiet) {
+        fprintf(stderr, "saltus: warning: %s\n", sentence);
+    }
+}
+
+static void print_json_text(const char *text)
+{
+    putchar('"');
+    for (; *text; ++text) {
+        if (*text == '"' || *text == '\\') {
+            putchar('\\');
+        }
+        if ((unsigned char)*text >= ' ') {
+            putchar(*text);
+        }
+    }
+    putchar('"');
+}
+
+void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
+                           const saltus_run_report *report, double total, bool complete)
+{
+    printf("{\"model\": ");
+    print_json_text(saltus_model_name(saltus_plan_model(plan)));
+    printf(", \"events\": %lld, \"trajectories\": %lld, \"seconds\": %.6g, "
+           "\"seconds_total\": %.6g, \"events_per_second\": %.6g, \"device\": ",
+           (long long)report->events, (long long)report->trajectories, report->seconds, total,
+           report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0);
+    print_json_text(saltus_backend_name(saltus_plan_backend(plan)));
+    printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"philox\", \"seed\": %llu, "
+           "\"complete\": %s, \"output\": ",
+           saltus_plan_layout(plan), saltus_plan_method(plan), (unsigned long long)a->seed,
+           complete ? "true" : "false");
+    if (a->output) {
+        print_json_text(a->output);
+    } else {
+        printf("null");
+    }
+    printf("}\n");
+}

@@ -1,0 +1,76 @@
+/* saltus run: signals. */
+#include "cli/run.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 1000 };
+
+static volatile int stop_requested;
+static _Atomic bool is_running;            /* there are results to be kept */
+static _Atomic long long first_interrupt;  /* ms; 0: none yet */
+static _Atomic(const char *) scratch_file; /* to be removed when this process is ended */
+
+static long long milliseconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1 + (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void end_at_once(void)
+{
+    const char *path = atomic_load(&scratch_file);
+    if (path) {
+        (void)unlink(path);
+    }
+    _exit(EXIT_INTERRUPTED);
+}
+
+/* Ctrl-C goes to every process of a terminal's group, and what stands around this one (timeout,
+ * make, a batch system) often passes its own on: two signals within a moment are one wish. So only
+ * a second Ctrl-C that comes later ends the run without closing its file, and nothing else does.
+ *
+ * Everything here may be called in a handler, on any thread. */
+static void request_stop(int signal_number)
+{
+    static const char message[] = "saltus: interrupted\n";
+    long long first = 0;
+    if (!atomic_load(&is_running)) {
+        (void)!write(STDERR_FILENO, message, sizeof message - 1);
+        end_at_once();
+    }
+    if (signal_number == SIGINT) {
+        const long long now = milliseconds();
+        if (!atomic_compare_exchange_strong(&first_interrupt, &first, now) &&
+            now - first >= PATIENCE_MS) {
+            end_at_once();
+        }
+    }
+    stop_requested = 1;
+}
+
+const volatile int *saltus_cli_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART}, old;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* as under nohup */
+        (void)sigaction(SIGHUP, &action, NULL);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    return &stop_requested;
+}
+
+void saltus_cli_keep_results(void)
+{
+    atomic_store(&is_running, true);
+}
+
+void saltus_cli_remove_at_end(const char *path)
+{
+    atomic_store(&scratch_file, path);
+}

@@ -1,0 +1,204 @@
+/* Where the command's results go, and what happens when they cannot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void outputs_that_cannot_be_written(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 -o nowhere/out.h5");
+    assert_refused(&o, 2, "nowhere/out.h5: cannot be created");
+    o = saltus("run decay.yaml --until 1 -o .");
+    assert_refused(&o, 2, ".");
+    o = saltus("run decay.yaml --until 1 -o decay.yaml");
+    assert_refused(&o, 2, "decay.yaml: exists and is no HDF5 file");
+    char *text = read_file("decay.yaml");
+    assert_string_equal(text, decay_model);
+    free(text);
+    o = saltus("run decay.yaml --until 1 --record histogram --range 1:2 --bins 2000000 -o out.h5");
+    assert_refused(&o, 2, "--bins");
+    assert_false(file_exists("out.h5"));
+    o = saltus("plot decay.yaml -o x.svg");
+    assert_refused(&o, 2, "is no HDF5 file");
+    assert_false(file_exists("x.svg"));
+    if (geteuid() != 0) {
+        (void)mkdir("locked", 0500);
+        o = saltus("run decay.yaml --until 1 -o locked/out.h5");
+        assert_refused(&o, 2, "locked/out.h5: cannot be created");
+    }
+}
+
+/* An older result survives a refused run. */
+static void refused_runs_leave_older_results_alone(void **state)
+{
+    (void)state;
+    char *before = trajectories("--runs 3");
+    outcome o = saltus("run decay.yaml --until 1 -o t.h5 --species nothing");
+    assert_refused(&o, 2, "nothing");
+    o = saltus("run decay.yaml --until 1e308 -o t.h5");
+    assert_refused(&o, 2, "sample time");
+    o = saltus("run decay.yaml --until 1 --points 1e11 -o t.h5");
+    assert_refused(&o, 2, "hint: ask for fewer times");
+    o = saltus("run decay.yaml --until 1 --record histogram --species share -o t.h5");
+    assert_refused(&o, 2, "histograms are of counts");
+    char *after = exported("t.h5");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void full_disks_leave_a_readable_file(void **state)
+{
+    (void)state;
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=2m") != 0) {
+        skip();
+    }
+    outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress none -o small/out.h5");
+    char *text = o.code == 1 ? exported("small/out.h5") : NULL;
+    o = saltus("stats small/out.h5 --csv");
+    const outcome refused = o;
+    (void)umount("small");
+    assert_done(&refused);
+    assert_non_null(text);
+    assert_true(count_lines(text) > 1000);
+    free(text);
+}
+
+static void full_disks_are_told(void **state)
+{
+    (void)state;
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=2m") != 0) {
+        skip();
+    }
+    const outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress none -o small/a.h5");
+    (void)umount("small");
+    assert_refused(&o, 1, "No space left on device");
+    assert_non_null(strstr(o.err, "hint: everything delivered so far"));
+}
+
+static void figures_that_cannot_be_written(void **state)
+{
+    struct rlimit limit;
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 --points 2 --runs 9 -q -o out.h5");
+    assert_done(&o);
+    (void)mkdir("folder.svg", 0700);
+    o = saltus("plot out.h5 -o folder.svg");
+    assert_refused(&o, 2, "folder.svg: cannot be written: Is a directory");
+    o = saltus("plot out.h5 -o nowhere/x.svg");
+    assert_refused(&o, 2, "nowhere/x.svg: cannot be written: No such file or directory");
+    o = saltus("plot out.h5 -o decay.yaml/x.svg");
+    assert_refused(&o, 2, "Not a directory");
+    if (geteuid() != 0) {
+        (void)mkdir("locked", 0500);
+        o = saltus("plot out.h5 -o locked/x.svg");
+        assert_refused(&o, 2, "locked/x.svg: cannot be written: Permission denied");
+    }
+    if (system("command -v gnuplot >/dev/null") != 0) {
+        return;
+    }
+    write_file("old.png", "old");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit small = {12 << 10, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    o = saltus("plot out.h5 -o old.png");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_refused(&o, 1, "old.png: cannot be written: File too large");
+    char *text = read_file("old.png");
+    assert_string_equal(text, "old"); /* and nothing beside it */
+    free(text);
+    assert_int_equal(system("test -z \"$(ls *.part 2>/dev/null)\""), 0);
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=8k") == 0) {
+        o = saltus("plot out.h5 -o small/x.png");
+        (void)umount("small");
+        assert_refused(&o, 1, "small/x.png: cannot be written: No space left on device");
+    }
+}
+
+static void closed_streams_are_no_success(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 >&-");
+    assert_int_equal(o.code, 1);
+    o = saltus("info decay.yaml >&-");
+    assert_int_equal(o.code, 1);
+    o = saltus("--version >&-");
+    assert_int_equal(o.code, 1);
+    o = saltus("run decay.yaml --until 1 -q -o out.h5");
+    assert_done(&o);
+    static const char *const lines[] = {"run decay.yaml --until 1",
+                                        "run decay.yaml --until 1 --json",
+                                        "info decay.yaml",
+                                        "info decay.yaml --as yaml",
+                                        "stats out.h5",
+                                        "stats out.h5 --csv",
+                                        "export out.h5",
+                                        "devices",
+                                        "--version"};
+    for (size_t i = 0; file_exists("/dev/full") && i < sizeof lines / sizeof *lines; ++i) {
+        o = saltus("%s >/dev/full", lines[i]);
+        assert_refused(&o, 1, "standard output: writing failed: No space left on device");
+    }
+    /* What goes to a closed stderr must not land in the result file. */
+    o = saltus("run decay.yaml --until 1 --runs 9 --explain --progress -o out.h5 2>&- <&-");
+    assert_int_equal(o.code, 0);
+    char *text = exported("out.h5");
+    assert_int_equal(count_lines(text), 1 + 9 * 101);
+    free(text);
+    o = saltus("run decay.yaml --until 1 --nonsense 2>&-");
+    assert_int_equal(o.code, 2);
+    o = saltus("run busy.yaml --until 1 --runs 1000 -q -o out.h5");
+    assert_done(&o);
+    write_file("head.sh", "\"$SALTUS_COMMAND\" export out.h5 | head -n 2\n");
+    o = saltus("export out.h5 | head -n 2");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 2);
+}
+
+/* TMPDIR may be long; one that is not there is named. */
+static void temporary_files_go_where_told(void **state)
+{
+    char name[160] = "";
+    (void)state;
+    memset(name, 'a', 150);
+    assert_int_equal(mkdir(name, 0700), 0);
+    (void)setenv("TMPDIR", name, 1);
+    outcome o = saltus("run decay.yaml --until 1");
+    assert_done(&o);
+    assert_int_equal(rmdir(name), 0); /* left empty */
+    o = saltus("run decay.yaml --until 1");
+    (void)unsetenv("TMPDIR");
+    assert_refused(&o, 2, "no temporary file can be made in aaa");
+    assert_non_null(strstr(o.err, "No such file or directory"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
+    const struct CMUnitTest tests[] = {
+        TEST(outputs_that_cannot_be_written),   TEST(refused_runs_leave_older_results_alone),
+        TEST(full_disks_leave_a_readable_file), TEST(full_disks_are_told),
+        TEST(figures_that_cannot_be_written),   TEST(closed_streams_are_no_success),
+        TEST(temporary_files_go_where_told),
+    };
+    if (!getenv("SALTUS_COMMAND")) {
+        (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
+        return 77; /* skipped */
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
