@@ -70,8 +70,6 @@ void saltus_h5_close_group(hid_t *id)
     *id = H5I_INVALID_HID;
 }
 
-/* All texts have a fixed size. Variable ones live in HDF5's global heap, which has no checksums and
- * makes HDF5 crash when it is damaged. */
 hid_t saltus_h5_text_type(size_t size)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
@@ -104,8 +102,8 @@ herr_t saltus_h5_set_number(hid_t object, const char *name, hid_t file_type, hid
 
 herr_t saltus_h5_set_text(hid_t object, const char *name, const char *text)
 {
-    const hid_t type = saltus_h5_text_type(strlen(text));
-    const herr_t rc = saltus_h5_set_number(object, name, type, type, text);
+    const hid_t type = saltus_h5_text_type(H5T_VARIABLE);
+    const herr_t rc = saltus_h5_set_number(object, name, type, type, &text);
     (void)H5Tclose(type);
     return rc;
 }

@@ -30,8 +30,12 @@ herr_t saltus_h5_set_number(hid_t object, const char *name, hid_t file_type, hid
                             const void *value);
 herr_t saltus_h5_set_int64(hid_t object, const char *name, int64_t value);
 
-/** The type of all texts: utf-8 of a fixed size of at least 1, padded with zeros. To be closed. */
+/** Utf-8 of a size of at least 1, padded with zeros, or H5T_VARIABLE. To be closed. */
 hid_t saltus_h5_text_type(size_t size);
+
+/** The data set "about" repeats in texts of a fixed size what attributes say: version, model,
+ * method, device, time of the start. */
+enum { SALTUS_H5_N_ABOUT = 5 };
 
 /** A one-dimensional data set of texts, as long as the longest. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_write_names(hid_t parent, const char *name,

@@ -116,6 +116,11 @@ static herr_t write_attributes(hid_t file, const saltus_hdf5_layout *l)
                  {"rng", "philox"},
                  {"options", l->options.command},
                  {"started", started}};
+    const char *const about[SALTUS_H5_N_ABOUT] = {texts[0].text, texts[1].text, texts[3].text,
+                                                  texts[4].text, started};
+    if (saltus_h5_write_names(file, "about", about, SALTUS_H5_N_ABOUT, NULL) != SALTUS_OK) {
+        return -1;
+    }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         rc |= saltus_h5_set_text(file, texts[i].name, texts[i].text ? texts[i].text : "");
     }

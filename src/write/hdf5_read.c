@@ -245,35 +245,6 @@ static bool is_single(hid_t attribute)
     return single;
 }
 
-saltus_status saltus_h5_read_text(const saltus_results *r, const char *name, char **text,
-                                  saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const hid_t attribute = open_attribute(r, "/", name);
-    const hid_t type = attribute < 0 ? H5I_INVALID_HID : H5Aget_type(attribute);
-    const bool fixed =
-        type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
-    const size_t size = fixed && is_single(attribute) ? H5Tget_size(type) : 0;
-
-    if (size == 0 || size > (hsize_t)r->size) {
-        const char *why = attribute < 0 ? "it is missing" : "it is of another kind";
-        SALTUS_TRY(damaged_attribute(r, name, why, err));
-    }
-    *text = saltus_calloc(size + 1, 1);
-    SALTUS_NEED(*text);
-    if (H5Aread(attribute, type, *text) < 0) {
-        SALTUS_TRY(damaged_attribute(r, name, NULL, err));
-    }
-done:
-    if (type >= 0) {
-        (void)H5Tclose(type);
-    }
-    if (attribute >= 0) {
-        (void)H5Aclose(attribute);
-    }
-    return status;
-}
-
 saltus_status saltus_h5_read_number(const saltus_results *r, const char *object, const char *name,
                                     hid_t memory_type, void *value, saltus_error *err)
 {

@@ -40,10 +40,7 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_read(const saltus_results *r, const ch
 SALTUS_MUST_CHECK saltus_status saltus_h5_read_names(const saltus_results *r, const char *name,
                                                      int *n, char ***names, saltus_error *err);
 
-/** Read an attribute of the root group; missing ones are an error. The text is to be freed with
- * saltus_free. */
-SALTUS_MUST_CHECK saltus_status saltus_h5_read_text(const saltus_results *r, const char *name,
-                                                    char **text, saltus_error *err);
+/** Read an attribute; missing ones are an error. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_read_number(const saltus_results *r, const char *object,
                                                       const char *name, hid_t memory_type,
                                                       void *value, saltus_error *err);

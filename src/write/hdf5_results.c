@@ -47,15 +47,35 @@ done:
     return status;
 }
 
+/* Attributes with texts are left alone: HDF5 crashes on damage to the heap that holds them. */
+static saltus_status read_about(saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char **const texts[SALTUS_H5_N_ABOUT] = {&r->version, &r->model, &r->method, &r->device,
+                                             &r->started};
+    char **about = NULL;
+    int n = 0;
+    SALTUS_TRY(saltus_h5_read_names(r, "about", &n, &about, err));
+    if (n != SALTUS_H5_N_ABOUT) {
+        SALTUS_TRY(saltus_h5_damaged(r, "about", "its shape is wrong", err));
+    }
+    for (int i = 0; i < n; ++i) {
+        *texts[i] = about[i];
+        about[i] = NULL;
+    }
+done:
+    for (int i = 0; about && i < n; ++i) {
+        saltus_free(about[i]);
+    }
+    saltus_free(about);
+    return status;
+}
+
 static saltus_status read_attributes(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int complete = 0;
-    SALTUS_TRY(saltus_h5_read_text(r, "saltus_version", &r->version, err));
-    SALTUS_TRY(saltus_h5_read_text(r, "model", &r->model, err));
-    SALTUS_TRY(saltus_h5_read_text(r, "method", &r->method, err));
-    SALTUS_TRY(saltus_h5_read_text(r, "device", &r->device, err));
-    SALTUS_TRY(saltus_h5_read_text(r, "started", &r->started, err));
+    SALTUS_TRY(read_about(r, err));
     SALTUS_TRY(saltus_h5_read_number(r, "/", "requested", H5T_NATIVE_INT64, &r->requested, err));
     SALTUS_TRY(saltus_h5_read_number(r, "/", "events", H5T_NATIVE_INT64, &r->events, err));
     SALTUS_TRY(saltus_h5_read_number(r, "/", "seconds", H5T_NATIVE_DOUBLE, &r->seconds, err));

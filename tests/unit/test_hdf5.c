@@ -100,12 +100,12 @@ static void attributes_are_there(void **state)
     (void)H5Fclose(file);
 }
 
-/* HDF5 keeps attributes of more than 64 KiB elsewhere; many or long names are packed. */
+/* A command line of any length; many or long names are packed. */
 static void long_texts_are_kept(void **state)
 {
     enum { LONG = 300000 };
     char *text = malloc(LONG + 1);
-    char *found = calloc(LONG + 1, 1);
+    char *found = NULL;
     const char *names[2] = {"A", text};
     hsize_t shape[1];
     (void)state;
@@ -117,10 +117,10 @@ static void long_texts_are_kept(void **state)
     run_and_check(l, 0);
     const hid_t file = H5Fopen("t.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
     const hid_t a = H5Aopen(file, "options", H5P_DEFAULT), type = H5Aget_type(a);
-    assert_int_equal(H5Tget_size(type), LONG);
-    assert_int_equal(H5Tis_variable_str(type), 0);
-    assert_true(H5Aread(a, type, found) >= 0);
+    assert_true(H5Tis_variable_str(type) > 0);
+    assert_true(H5Aread(a, type, &found) >= 0);
     assert_string_equal(found, text);
+    (void)H5free_memory(found);
     (void)H5Aclose(a);
     const hid_t set = open_set(file, "species", 1, shape);
     assert_int_equal(shape[0], 2);
@@ -140,7 +140,6 @@ static void long_texts_are_kept(void **state)
     assert_int_equal(strncmp(csv + 11, text, LONG), 0);
     assert_int_equal(csv[11 + LONG], '\n');
     free(csv);
-    free(found);
     free(text);
 }
 
