@@ -94,9 +94,10 @@ static hid_t creation_properties(void)
     return how;
 }
 
-static herr_t write_attributes(hid_t file, const saltus_hdf5_layout *l)
+static herr_t write_attributes(saltus_hdf5_sink *sink)
 {
-    char started[32];
+    const saltus_hdf5_layout *l = &sink->layout;
+    const hid_t file = sink->file;
     const time_t now = time(NULL);
     const double zero = 0.0;
     const int incomplete = 0;
@@ -104,7 +105,7 @@ static herr_t write_attributes(hid_t file, const saltus_hdf5_layout *l)
     herr_t rc = 0;
 
     (void)gmtime_r(&now, &utc);
-    (void)strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)strftime(sink->started, sizeof sink->started, "%Y-%m-%dT%H:%M:%SZ", &utc);
     const struct {
         const char *name, *text;
     } texts[] = {{"saltus_version", saltus_version()},
@@ -115,12 +116,7 @@ static herr_t write_attributes(hid_t file, const saltus_hdf5_layout *l)
                  {"layout", l->layout},
                  {"rng", "philox"},
                  {"options", l->options.command},
-                 {"started", started}};
-    const char *const about[SALTUS_H5_N_ABOUT] = {texts[0].text, texts[1].text, texts[3].text,
-                                                  texts[4].text, started};
-    if (saltus_h5_write_names(file, "about", about, SALTUS_H5_N_ABOUT, NULL) != SALTUS_OK) {
-        return -1;
-    }
+                 {"started", sink->started}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         rc |= saltus_h5_set_text(file, texts[i].name, texts[i].text ? texts[i].text : "");
     }
@@ -272,6 +268,9 @@ static saltus_status write_names(const saltus_hdf5_sink *sink, saltus_error *err
 {
     saltus_status status = SALTUS_OK;
     const saltus_hdf5_layout *l = &sink->layout;
+    const char *const about[SALTUS_H5_N_ABOUT] = {saltus_version(), l->model_name, l->method,
+                                                  l->device, sink->started};
+    SALTUS_TRY(saltus_h5_write_names(sink->file, "about", about, SALTUS_H5_N_ABOUT, err));
     SALTUS_TRY(
         saltus_h5_write_names(sink->file, "species", l->count_names, (size_t)l->n_counts, err));
     if (l->n_observables > 0) {
@@ -360,7 +359,7 @@ saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
     saltus_reserve_reset(&sink->reserve);
     problem = saltus_reserve_grow(&sink->reserve, 0, now);
     if (sink->file < 0 || problem || create_sets(sink) < 0 || create_recorded(sink) < 0 ||
-        write_attributes(sink->file, &sink->layout) < 0) {
+        write_attributes(sink) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path,
                     problem ? strerror(problem) : saltus_h5_cause());
     }
