@@ -70,12 +70,13 @@ void saltus_h5_close_group(hid_t *id)
     *id = H5I_INVALID_HID;
 }
 
-static hid_t text_type(void)
+hid_t saltus_h5_text_type(size_t size)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
     if (type >= 0) {
-        (void)H5Tset_size(type, H5T_VARIABLE);
+        (void)H5Tset_size(type, size > 0 ? size : 1);
         (void)H5Tset_cset(type, H5T_CSET_UTF8);
+        (void)H5Tset_strpad(type, H5T_STR_NULLPAD);
     }
     return type;
 }
@@ -101,7 +102,7 @@ herr_t saltus_h5_set_number(hid_t object, const char *name, hid_t file_type, hid
 
 herr_t saltus_h5_set_text(hid_t object, const char *name, const char *text)
 {
-    const hid_t type = text_type();
+    const hid_t type = saltus_h5_text_type(H5T_VARIABLE);
     const herr_t rc = saltus_h5_set_number(object, name, type, type, &text);
     (void)H5Tclose(type);
     return rc;
@@ -112,49 +113,57 @@ herr_t saltus_h5_set_int64(hid_t object, const char *name, int64_t value)
     return saltus_h5_set_number(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
-char *saltus_h5_get_text(hid_t object, const char *name)
+size_t saltus_h5_longest(const char *const *names, size_t n)
 {
-    char *text = NULL, *copy;
-    hid_t attribute = H5I_INVALID_HID;
-    const hid_t type = text_type();
-
-    if (H5Aexists(object, name) > 0) {
-        attribute = H5Aopen(object, name, H5P_DEFAULT);
+    size_t longest = 1;
+    for (size_t i = 0; i < n; ++i) {
+        const size_t length = strlen(names[i]);
+        longest = length > longest ? length : longest;
     }
-    if (attribute >= 0 && H5Aread(attribute, type, &text) < 0) {
-        text = NULL;
-    }
-    copy = saltus_strdup(text ? text : "");
-    if (text) {
-        (void)H5free_memory(text);
-    }
-    if (attribute >= 0) {
-        (void)H5Aclose(attribute);
-    }
-    (void)H5Tclose(type);
-    return copy;
+    return longest;
 }
 
-void saltus_h5_get_number(hid_t object, const char *name, hid_t memory_type, void *value)
+/* Many names are packed, because most are shorter than the longest. */
+static hid_t names_properties(hsize_t n, size_t size)
 {
-    if (H5Aexists(object, name) > 0) {
-        const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-        if (attribute >= 0) {
-            (void)H5Aread(attribute, memory_type, value);
-            (void)H5Aclose(attribute);
-        }
+    enum { PLAIN_BYTES = 64 * 1024, CHUNK_BYTES = 1024 * 1024 };
+    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    if (n > PLAIN_BYTES / size) {
+        const hsize_t fitting = CHUNK_BYTES / size, chunk = fitting < 1   ? 1
+                                                            : fitting < n ? fitting
+                                                                          : n;
+        (void)H5Pset_chunk(how, 1, &chunk);
+        (void)H5Pset_deflate(how, 1);
     }
+    return how;
 }
 
-herr_t saltus_h5_write_names(hid_t parent, const char *name, const char *const *names, size_t n)
+saltus_status saltus_h5_write_names(hid_t parent, const char *name, const char *const *names,
+                                    size_t n, saltus_error *err)
 {
+    saltus_status status = SALTUS_OK;
     const hsize_t shape[1] = {n};
-    const hid_t type = text_type();
-    hid_t set = saltus_h5_write_array(parent, name, type, type, 1, shape, n ? names : NULL);
-    const herr_t rc = set < 0 ? -1 : 0;
-    saltus_h5_close_dataset(&set);
+    const size_t size = saltus_h5_longest(names, n);
+    hid_t set = H5I_INVALID_HID;
+    char *text = saltus_calloc(n, size);
+    SALTUS_NEED(text);
+    for (size_t i = 0; i < n; ++i) {
+        memcpy(text + i * size, names[i], strlen(names[i]));
+    }
+    const hid_t type = saltus_h5_text_type(size), space = H5Screate_simple(1, shape, NULL);
+    const hid_t how = names_properties(n, size);
+    set = H5Dcreate2(parent, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    if (set < 0 || (n > 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0)) {
+        status =
+            saltus_error_set(err, SALTUS_E_IO, "%s cannot be written: %s", name, saltus_h5_cause());
+    }
+    (void)H5Pclose(how);
+    (void)H5Sclose(space);
     (void)H5Tclose(type);
-    return rc;
+done:
+    saltus_h5_close_dataset(&set);
+    saltus_free(text);
+    return status;
 }
 
 hid_t saltus_h5_write_array(hid_t parent, const char *name, hid_t file_type, hid_t memory_type,

@@ -30,13 +30,19 @@ herr_t saltus_h5_set_number(hid_t object, const char *name, hid_t file_type, hid
                             const void *value);
 herr_t saltus_h5_set_int64(hid_t object, const char *name, int64_t value);
 
-/** Read an attribute; "" or the given value when there is none. The text is to be freed with
- * saltus_free; NULL when memory ran out. */
-char *saltus_h5_get_text(hid_t object, const char *name);
-void saltus_h5_get_number(hid_t object, const char *name, hid_t memory_type, void *value);
+/** Utf-8 of a size of at least 1, padded with zeros, or H5T_VARIABLE. To be closed. */
+hid_t saltus_h5_text_type(size_t size);
 
-/** A one-dimensional data set of utf-8 strings. */
-herr_t saltus_h5_write_names(hid_t parent, const char *name, const char *const *names, size_t n);
+/** The data set "about" repeats in texts of a fixed size what attributes say: version, model,
+ * method, device, time of the start. */
+enum { SALTUS_H5_N_ABOUT = 5 };
+
+/** A one-dimensional data set of texts, as long as the longest. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_write_names(hid_t parent, const char *name,
+                                                      const char *const *names, size_t n,
+                                                      saltus_error *err);
+/** Bytes that each of them takes there. */
+size_t saltus_h5_longest(const char *const *names, size_t n);
 
 /** A data set of the given shape, written at once; data may be NULL: then its space in the file is
  * allocated at once. Returns the open data set or a negative value. */

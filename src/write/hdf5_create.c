@@ -73,6 +73,7 @@ static hid_t access_properties(void)
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     (void)H5Pset_file_locking(access, true, true);
+    (void)H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     if (H5Pget_mdc_config(access, &cache) >= 0) {
         cache.set_initial_size = true;
         cache.initial_size = cache.max_size = 32 * 1024 * 1024;
@@ -84,9 +85,19 @@ static hid_t access_properties(void)
     return access;
 }
 
-static herr_t write_attributes(hid_t file, const saltus_hdf5_layout *l)
+/* Few enough attributes and links to stand in one block with a checksum. */
+static hid_t creation_properties(void)
 {
-    char started[32];
+    const hid_t how = H5Pcreate(H5P_FILE_CREATE);
+    (void)H5Pset_attr_phase_change(how, 32, 24);
+    (void)H5Pset_link_phase_change(how, 32, 24);
+    return how;
+}
+
+static herr_t write_attributes(saltus_hdf5_sink *sink)
+{
+    const saltus_hdf5_layout *l = &sink->layout;
+    const hid_t file = sink->file;
     const time_t now = time(NULL);
     const double zero = 0.0;
     const int incomplete = 0;
@@ -94,7 +105,7 @@ static herr_t write_attributes(hid_t file, const saltus_hdf5_layout *l)
     herr_t rc = 0;
 
     (void)gmtime_r(&now, &utc);
-    (void)strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)strftime(sink->started, sizeof sink->started, "%Y-%m-%dT%H:%M:%SZ", &utc);
     const struct {
         const char *name, *text;
     } texts[] = {{"saltus_version", saltus_version()},
@@ -105,7 +116,7 @@ static herr_t write_attributes(hid_t file, const saltus_hdf5_layout *l)
                  {"layout", l->layout},
                  {"rng", "philox"},
                  {"options", l->options.command},
-                 {"started", started}};
+                 {"started", sink->started}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         rc |= saltus_h5_set_text(file, texts[i].name, texts[i].text ? texts[i].text : "");
     }
@@ -237,22 +248,37 @@ static int create_sets(saltus_hdf5_sink *sink)
                                        points, l->times);
     rc |= time < 0 ? -1 : 0;
     saltus_h5_close_dataset(&time);
-    rc |= saltus_h5_write_names(sink->file, "species", l->count_names, (size_t)l->n_counts);
     sink->trajectories = create_growing(sink->file, "trajectories", H5T_STD_I64LE, 1, none, chunk,
                                         deflate_level(l->options.compress));
     sink->stats = H5Gcreate2(sink->file, "stats", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     rc |= sink->trajectories < 0 || sink->stats < 0 ? -1 : 0;
+    rc |= saltus_h5_set_int64(sink->stats, "trajectories", 0);
     if (l->n_counts > 0) {
         rc |= create_moments(sink->stats, &sink->count_moments, l->n_points, l->n_counts);
     }
     if (l->n_observables > 0) {
         hid_t group = H5Gcreate2(sink->stats, "observables", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        rc |= saltus_h5_write_names(sink->file, "observable_names", l->observable_names,
-                                    (size_t)l->n_observables);
         rc |= create_moments(group, &sink->observable_moments, l->n_points, l->n_observables);
         saltus_h5_close_group(&group);
     }
     return rc;
+}
+
+static saltus_status write_names(const saltus_hdf5_sink *sink, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_hdf5_layout *l = &sink->layout;
+    const char *const about[SALTUS_H5_N_ABOUT] = {saltus_version(), l->model_name, l->method,
+                                                  l->device, sink->started};
+    SALTUS_TRY(saltus_h5_write_names(sink->file, "about", about, SALTUS_H5_N_ABOUT, err));
+    SALTUS_TRY(
+        saltus_h5_write_names(sink->file, "species", l->count_names, (size_t)l->n_counts, err));
+    if (l->n_observables > 0) {
+        SALTUS_TRY(saltus_h5_write_names(sink->file, "observable_names", l->observable_names,
+                                         (size_t)l->n_observables, err));
+    }
+done:
+    return status;
 }
 
 static int create_recorded(saltus_hdf5_sink *sink)
@@ -287,12 +313,29 @@ static void sizes(const saltus_hdf5_sink *sink, int64_t *now, int64_t *closing)
     const saltus_hdf5_layout *l = &sink->layout;
     const saltus_histogram *h = &sink->histogram;
     const int64_t columns = (int64_t)l->n_counts + l->n_observables;
-    *now = 64 * 1024 + l->n_points * 8 + columns * (4 * 8 * l->n_points + 64);
-    for (int c = 0; c < l->n_counts; ++c) {
-        *now += (int64_t)strlen(l->count_names[c]);
-    }
+    const size_t n_counts = (size_t)l->n_counts, n_observables = (size_t)l->n_observables;
+    *now = 64 * 1024 + l->n_points * 8 + columns * 4 * 8 * l->n_points;
+    *now += (int64_t)(n_counts * saltus_h5_longest(l->count_names, n_counts));
+    *now += (int64_t)(n_observables * saltus_h5_longest(l->observable_names, n_observables));
+    *now += l->options.command ? (int64_t)strlen(l->options.command) : 0;
     *closing = CLOSING_BYTES + columns * 8 +
                h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
+}
+
+/* A superblock of version 2, everything else from HDF5 1.10: then all metadata have checksums, also
+ * the indices of chunks. A superblock of version 3 would mark the file as open for writing, and one
+ * whose writer was killed could not be opened again. */
+static hid_t create_file(const char *path)
+{
+    const hid_t access = access_properties(), how = creation_properties();
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, how, access);
+    if (file >= 0 && H5Fset_libver_bounds(file, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0) {
+        (void)H5Fclose(file);
+        file = H5I_INVALID_HID;
+    }
+    (void)H5Pclose(how);
+    (void)H5Pclose(access);
+    return file;
 }
 
 saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
@@ -312,16 +355,17 @@ saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
         saltus_error_hint(err, "at least %.1f MiB are needed", (double)(now + closing) / (1 << 20));
         goto done;
     }
-    const hid_t access = access_properties();
-    sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    (void)H5Pclose(access);
+    sink->file = create_file(sink->path);
     saltus_reserve_reset(&sink->reserve);
     problem = saltus_reserve_grow(&sink->reserve, 0, now);
     if (sink->file < 0 || problem || create_sets(sink) < 0 || create_recorded(sink) < 0 ||
-        write_attributes(sink->file, &sink->layout) < 0 ||
-        H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {
+        write_attributes(sink) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path,
                     problem ? strerror(problem) : saltus_h5_cause());
+    }
+    SALTUS_TRY(write_names(sink, err));
+    if (H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
     }
 done:
     if (status != SALTUS_OK && created) {

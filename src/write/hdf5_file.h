@@ -33,6 +33,7 @@ struct saltus_hdf5_sink {
     char *path;
     saltus_hdf5_layout layout; /**< its pointers are owned */
     saltus_reserve reserve;
+    char started[32]; /**< time of the start, ISO 8601 */
     hid_t file;
     saltus_h5_samples counts, observables; /**< set is invalid when not recorded */
     hid_t final, final_observables, trajectories;

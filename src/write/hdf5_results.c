@@ -1,17 +1,14 @@
 #include "write/results.h"
 
 #include "core/memory.h"
-#include "write/hdf5_common.h"
+#include "write/hdf5_read.h"
+
+#include <sys/stat.h>
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
-
-static saltus_status damaged(const saltus_results *r, const char *what, saltus_error *err)
-{
-    return saltus_error_set(err, SALTUS_E_IO, "%s: %s cannot be read: %s", r->path, what,
-                            saltus_h5_cause());
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Opening
@@ -23,12 +20,14 @@ static saltus_status open_file(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const hid_t properties = H5Pcreate(H5P_FILE_ACCESS);
+    struct stat st;
 
     (void)H5Pset_fclose_degree(properties, H5F_CLOSE_STRONG);
     (void)H5Pset_file_locking(properties, false, true);
-    if (access(r->path, R_OK) != 0) {
+    if (access(r->path, R_OK) != 0 || stat(r->path, &st) != 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", r->path, strerror(errno));
     }
+    r->size = (int64_t)st.st_size;
     if (H5Fis_hdf5(r->path) <= 0) {
         status = saltus_error_set(err, SALTUS_E_IO, "%s: is no HDF5 file", r->path);
         saltus_error_hint(err, "result files are written by 'saltus run MODEL -o FILE.h5'");
@@ -48,60 +47,27 @@ done:
     return status;
 }
 
-/* The lengths of a data set's axes; false when it is not there or has another number of axes. */
-static bool shape_of(hid_t file, const char *name, int rank, hsize_t *shape)
-{
-    if (H5Lexists(file, name, H5P_DEFAULT) <= 0) {
-        return false;
-    }
-    hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
-    const hid_t space = set < 0 ? -1 : H5Dget_space(set);
-    const bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == rank &&
-                      H5Sget_simple_extent_dims(space, shape, NULL) == rank;
-    if (space >= 0) {
-        (void)H5Sclose(space);
-    }
-    saltus_h5_close_dataset(&set);
-    return good;
-}
-
-static saltus_status read_names(const saltus_results *r, const char *set_name, int *n,
-                                char ***names, saltus_error *err)
+/* Attributes with texts are left alone: HDF5 crashes on damage to the heap that holds them. */
+static saltus_status read_about(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t shape[1] = {0};
-    char **text = NULL;
-    hid_t set = -1, space = -1, type = -1;
-
-    if (!shape_of(r->file, set_name, 1, shape) || shape[0] == 0) {
-        *n = 0;
-        return SALTUS_OK;
+    char **const texts[SALTUS_H5_N_ABOUT] = {&r->version, &r->model, &r->method, &r->device,
+                                             &r->started};
+    char **about = NULL;
+    int n = 0;
+    SALTUS_TRY(saltus_h5_read_names(r, "about", &n, &about, err));
+    if (n != SALTUS_H5_N_ABOUT) {
+        SALTUS_TRY(saltus_h5_damaged(r, "about", "its shape is wrong", err));
     }
-    *names = saltus_calloc(shape[0], sizeof **names);
-    text = saltus_calloc(shape[0], sizeof *text);
-    SALTUS_NEED(*names);
-    SALTUS_NEED(text);
-    *n = (int)shape[0];
-    set = H5Dopen2(r->file, set_name, H5P_DEFAULT);
-    space = H5Dget_space(set);
-    type = H5Tcopy(H5T_C_S1);
-    (void)H5Tset_size(type, H5T_VARIABLE);
-    (void)H5Tset_cset(type, H5T_CSET_UTF8);
-    if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
-        SALTUS_TRY(damaged(r, set_name, err));
-    }
-    for (int i = 0; i < *n; ++i) {
-        (*names)[i] = saltus_strdup(text[i] ? text[i] : "");
-        SALTUS_NEED((*names)[i]);
+    for (int i = 0; i < n; ++i) {
+        *texts[i] = about[i];
+        about[i] = NULL;
     }
 done:
-    if (space >= 0) {
-        (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, text);
-        (void)H5Sclose(space);
-        (void)H5Tclose(type);
+    for (int i = 0; about && i < n; ++i) {
+        saltus_free(about[i]);
     }
-    saltus_h5_close_dataset(&set);
-    saltus_free(text);
+    saltus_free(about);
     return status;
 }
 
@@ -109,77 +75,113 @@ static saltus_status read_attributes(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int complete = 0;
-    r->version = saltus_h5_get_text(r->file, "saltus_version");
-    r->model = saltus_h5_get_text(r->file, "model");
-    r->method = saltus_h5_get_text(r->file, "method");
-    r->device = saltus_h5_get_text(r->file, "device");
-    r->started = saltus_h5_get_text(r->file, "started");
-    SALTUS_NEED(r->version);
-    SALTUS_NEED(r->model);
-    SALTUS_NEED(r->method);
-    SALTUS_NEED(r->device);
-    SALTUS_NEED(r->started);
-    saltus_h5_get_number(r->file, "requested", H5T_NATIVE_INT64, &r->requested);
-    saltus_h5_get_number(r->file, "events", H5T_NATIVE_INT64, &r->events);
-    saltus_h5_get_number(r->file, "seconds", H5T_NATIVE_DOUBLE, &r->seconds);
-    saltus_h5_get_number(r->file, "complete", H5T_NATIVE_INT, &complete);
+    SALTUS_TRY(read_about(r, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", "requested", H5T_NATIVE_INT64, &r->requested, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", "events", H5T_NATIVE_INT64, &r->events, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", "seconds", H5T_NATIVE_DOUBLE, &r->seconds, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", "complete", H5T_NATIVE_INT, &complete, err));
     r->complete = complete != 0;
-    hid_t stats = H5Gopen2(r->file, "stats", H5P_DEFAULT);
-    if (stats >= 0) {
-        saltus_h5_get_number(stats, "trajectories", H5T_NATIVE_INT64, &r->stats_runs);
+    if (!saltus_h5_has(r, "stats")) {
+        SALTUS_TRY(saltus_h5_damaged(r, "stats", "it is missing", err));
     }
-    saltus_h5_close_group(&stats);
+    SALTUS_TRY(
+        saltus_h5_read_number(r, "stats", "trajectories", H5T_NATIVE_INT64, &r->stats_runs, err));
 done:
     return status;
 }
 
-/* Whether there are samples [run][point][column]; a file may have fewer runs there than it has
- * numbers if its writer was killed. */
-static bool find_samples(saltus_results *r, const char *name, int n_columns)
+static saltus_status read_times(saltus_results *r, saltus_error *err)
 {
+    saltus_status status = SALTUS_OK;
+    const hsize_t start[1] = {0};
+    hsize_t shape[1];
+    SALTUS_TRY(saltus_h5_check(r, "time", H5T_FLOAT, 1, shape, NULL, err));
+    if (shape[0] < 1) {
+        SALTUS_TRY(saltus_h5_damaged(r, "time", "it is empty", err));
+    }
+    r->times = saltus_calloc(shape[0], sizeof *r->times);
+    SALTUS_NEED(r->times);
+    SALTUS_TRY(saltus_h5_read(r, "time", H5T_NATIVE_DOUBLE, 1, start, shape, r->times, err));
+    r->n_points = (int64_t)shape[0];
+    for (int64_t p = 0; p < r->n_points; ++p) {
+        if (!isfinite(r->times[p]) || (p > 0 && !(r->times[p] > r->times[p - 1]))) {
+            SALTUS_TRY(saltus_h5_damaged(r, "time", "times do not rise", err));
+        }
+    }
+done:
+    return status;
+}
+
+static const char *const moment_names[2][4] = {
+    {"stats/mean", "stats/variance", "stats/min", "stats/max"},
+    {"stats/observables/mean", "stats/observables/variance", "stats/observables/min",
+     "stats/observables/max"}};
+
+/* Statistics are in every file, so from here on [point][column] is known to be no larger than it.
+ */
+static saltus_status check_moments(const saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int k = 0; k < 2; ++k) {
+        const int n = k ? r->n_observables : r->n_counts;
+        const hsize_t shape[2] = {(hsize_t)r->n_points, (hsize_t)n};
+        for (int i = 0; n > 0 && i < 4; ++i) {
+            SALTUS_TRY(saltus_h5_expect(r, moment_names[k][i], H5T_FLOAT, 2, shape, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* Look for samples [run][…][column]. A file may have fewer runs there than it has numbers if its
+ * writer was killed. The runs of a chunk are taken as advice only if they are of moderate size. */
+static saltus_status find_samples(saltus_results *r, const char *name, H5T_class_t class, int rank,
+                                  int n_columns, bool *found, saltus_error *err)
+{
+    enum { MOST_VALUES = 1 << 24 };
+    saltus_status status = SALTUS_OK;
+    const hsize_t points = rank == 3 ? (hsize_t)r->n_points : 1;
     hsize_t shape[3], chunk[3];
-    if (!shape_of(r->file, name, 3, shape) || shape[1] != (hsize_t)r->n_points ||
-        shape[2] != (hsize_t)n_columns) {
-        return false;
+    *found = false;
+    if (!saltus_h5_has(r, name)) {
+        return SALTUS_OK;
     }
+    SALTUS_TRY(saltus_h5_check(r, name, class, rank, shape, chunk, err));
+    if ((rank == 3 && shape[1] != points) || shape[rank - 1] != (hsize_t)n_columns) {
+        SALTUS_TRY(saltus_h5_damaged(r, name, "its shape does not fit times and names", err));
+    }
+    *found = true;
     r->runs = (int64_t)shape[0] < r->runs ? (int64_t)shape[0] : r->runs;
-    hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
-    const hid_t how = H5Dget_create_plist(set);
-    if (H5Pget_chunk(how, 3, chunk) == 3) {
-        r->chunk_runs = (int64_t)chunk[0];
+    if (rank == 3 && n_columns > 0) {
+        const hsize_t most = MOST_VALUES / (points * (hsize_t)n_columns);
+        r->chunk_runs = chunk[0] >= 1 && chunk[0] <= most ? (int64_t)chunk[0] : 1;
     }
-    (void)H5Pclose(how);
-    saltus_h5_close_dataset(&set);
-    return true;
+done:
+    return status;
 }
 
 static saltus_status read_layout(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t shape[2] = {0};
+    hsize_t shape[1] = {0};
 
-    if (H5Aexists(r->file, "saltus_version") <= 0 || !shape_of(r->file, "time", 1, shape) ||
-        shape[0] < 1) {
+    if (H5Aexists(r->file, "saltus_version") <= 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: is an HDF5 file, but no result of Saltus", r->path);
     }
-    r->n_points = (int64_t)shape[0];
-    r->times = saltus_calloc(shape[0], sizeof *r->times);
-    SALTUS_NEED(r->times);
-    hid_t set = H5Dopen2(r->file, "time", H5P_DEFAULT);
-    const herr_t rc = H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, r->times);
-    saltus_h5_close_dataset(&set);
-    if (rc < 0) {
-        SALTUS_TRY(damaged(r, "/time", err));
-    }
+    SALTUS_TRY(read_times(r, err));
     SALTUS_TRY(read_attributes(r, err));
-    SALTUS_TRY(read_names(r, "species", &r->n_counts, &r->count_names, err));
-    SALTUS_TRY(read_names(r, "observable_names", &r->n_observables, &r->observable_names, err));
-    r->runs = shape_of(r->file, "trajectories", 1, shape) ? (int64_t)shape[0] : 0;
+    SALTUS_TRY(saltus_h5_read_names(r, "species", &r->n_counts, &r->count_names, err));
+    SALTUS_TRY(
+        saltus_h5_read_names(r, "observable_names", &r->n_observables, &r->observable_names, err));
+    SALTUS_TRY(check_moments(r, err));
+    SALTUS_TRY(saltus_h5_check(r, "trajectories", H5T_INTEGER, 1, shape, NULL, err));
+    r->runs = (int64_t)shape[0];
     r->chunk_runs = 1;
-    r->has_observables = find_samples(r, "observables", r->n_observables);
-    r->has_counts = find_samples(r, "counts", r->n_counts);
-    r->has_final = shape_of(r->file, "final", 2, shape) && shape[1] == (hsize_t)r->n_counts;
-    r->has_histogram = H5Lexists(r->file, "histogram", H5P_DEFAULT) > 0;
+    SALTUS_TRY(
+        find_samples(r, "observables", H5T_FLOAT, 3, r->n_observables, &r->has_observables, err));
+    SALTUS_TRY(find_samples(r, "counts", H5T_INTEGER, 3, r->n_counts, &r->has_counts, err));
+    SALTUS_TRY(find_samples(r, "final", H5T_INTEGER, 2, r->n_counts, &r->has_final, err));
+    r->has_histogram = saltus_h5_has(r, "histogram");
 done:
     return status;
 }
@@ -240,23 +242,8 @@ static saltus_status read_slab(const saltus_results *r, const char *name, hid_t 
                                saltus_error *err)
 {
     saltus_h5_quiet quiet;
-    herr_t rc = -1;
-    saltus_status status = SALTUS_OK;
-
     saltus_h5_quiet_begin(&quiet);
-    hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
-    if (set >= 0) {
-        const hid_t from = H5Dget_space(set), to = H5Screate_simple(rank, count, NULL);
-        if (H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) >= 0) {
-            rc = H5Dread(set, type, to, from, H5P_DEFAULT, out);
-        }
-        (void)H5Sclose(from);
-        (void)H5Sclose(to);
-    }
-    if (rc < 0) {
-        status = damaged(r, name, err);
-    }
-    saltus_h5_close_dataset(&set);
+    const saltus_status status = saltus_h5_read(r, name, type, rank, start, count, out, err);
     saltus_h5_quiet_end(&quiet);
     return status;
 }
@@ -299,16 +286,13 @@ saltus_status saltus_results_final(const saltus_results *r, int64_t run, int64_t
 saltus_status saltus_results_moment(const saltus_results *r, bool observables, saltus_moment moment,
                                     double *out, saltus_error *err)
 {
-    static const char *const names[2][4] = {
-        {"stats/mean", "stats/variance", "stats/min", "stats/max"},
-        {"stats/observables/mean", "stats/observables/variance", "stats/observables/min",
-         "stats/observables/max"}};
     const int n = observables ? r->n_observables : r->n_counts;
     const hsize_t start[2] = {0, 0}, count[2] = {(hsize_t)r->n_points, (hsize_t)n};
     if (n == 0) {
         return SALTUS_OK;
     }
-    return read_slab(r, names[observables][moment], H5T_NATIVE_DOUBLE, 2, start, count, out, err);
+    return read_slab(r, moment_names[observables][moment], H5T_NATIVE_DOUBLE, 2, start, count, out,
+                     err);
 }
 
 saltus_status saltus_results_histogram(const saltus_results *r, int species, int64_t *n_bins,
@@ -316,7 +300,7 @@ saltus_status saltus_results_histogram(const saltus_results *r, int species, int
 {
     saltus_status status = SALTUS_OK;
     const hsize_t start[2] = {0, 0};
-    hsize_t shape[2] = {0, 0};
+    hsize_t shape[2] = {0, 0}, n_edges;
     double *e = NULL;
     uint64_t *n = NULL;
     char *escaped = saltus_h5_escape(r->count_names[species]), *name = NULL;
@@ -327,19 +311,27 @@ saltus_status saltus_results_histogram(const saltus_results *r, int species, int
     SALTUS_NEED(escaped);
     name = saltus_calloc(size, 1);
     SALTUS_NEED(name);
-    (void)snprintf(name, size, "histogram/%s/counts", escaped);
-    if (!shape_of(r->file, name, 2, shape) || shape[0] != (hsize_t)r->n_points || shape[1] < 1) {
-        SALTUS_TRY(damaged(r, name, err));
-    }
-    e = saltus_calloc(shape[1] + 1, sizeof *e);
-    n = saltus_calloc(shape[0], shape[1] * sizeof *n);
-    SALTUS_NEED(e);
-    SALTUS_NEED(n);
-    SALTUS_TRY(read_slab(r, name, H5T_NATIVE_UINT64, 2, start, shape, n, err));
     (void)snprintf(name, size, "histogram/%s/edges", escaped);
+    SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, &n_edges, NULL, err));
+    if (n_edges < 2) {
+        SALTUS_TRY(saltus_h5_damaged(r, name, "it has no bins", err));
+    }
+    e = saltus_calloc(n_edges, sizeof *e);
+    SALTUS_NEED(e);
+    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_DOUBLE, 1, start, &n_edges, e, err));
+    for (hsize_t b = 1; b < n_edges; ++b) {
+        if (!isfinite(e[b]) || !(e[b] > e[b - 1])) {
+            SALTUS_TRY(saltus_h5_damaged(r, name, "edges do not rise", err));
+        }
+    }
+    (void)snprintf(name, size, "histogram/%s/counts", escaped);
+    shape[0] = (hsize_t)r->n_points;
+    shape[1] = n_edges - 1;
+    SALTUS_TRY(saltus_h5_expect(r, name, H5T_INTEGER, 2, shape, err));
+    n = saltus_calloc(shape[0], shape[1] * sizeof *n);
+    SALTUS_NEED(n);
+    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_UINT64, 2, start, shape, n, err));
     *n_bins = (int64_t)shape[1];
-    shape[0] = shape[1] + 1;
-    SALTUS_TRY(read_slab(r, name, H5T_NATIVE_DOUBLE, 1, start, shape, e, err));
     *edges = e;
     *counts = n;
     e = NULL;

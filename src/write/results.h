@@ -7,6 +7,7 @@
 struct saltus_results {
     char *path;
     int64_t file; /**< HDF5's identifier */
+    int64_t size; /**< bytes of the file */
     char *model, *method, *device, *started, *version;
     int64_t runs;      /**< trajectories in the file */
     int64_t requested; /**< 0 when unknown */

@@ -307,7 +307,7 @@ static saltus_status allocate_piece(const saltus_results *r, struct piece *piece
 {
     saltus_status status = SALTUS_OK;
     const size_t samples = (size_t)(size.n_runs * size.n_points);
-    char text[24 + 1];
+    char text[SALTUS_NUMBER_SIZE];
     piece->numbers = saltus_calloc((size_t)size.n_runs, sizeof *piece->numbers);
     piece->counts = saltus_calloc(samples, (size_t)r->n_counts * sizeof *piece->counts);
     piece->observables =

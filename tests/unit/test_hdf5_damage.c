@@ -1,0 +1,306 @@
+/* Result files that are damaged, or that only look like one: every reader ends with a message. */
+#include "../support/hdf5_runs.h"
+
+#include <hdf5.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Bytes changed at random
+ */
+
+struct bytes {
+    unsigned char *data;
+    size_t size;
+};
+
+static struct bytes load(const char *path)
+{
+    struct bytes b = {0};
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    b.size = (size_t)ftell(f);
+    rewind(f);
+    b.data = malloc(b.size);
+    assert_int_equal(fread(b.data, 1, b.size, f), b.size);
+    (void)fclose(f);
+    return b;
+}
+
+static void store(const char *path, struct bytes b)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(b.data, 1, b.size, f), b.size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % below;
+}
+
+/* What the command does with a file, but drawing. A failure has a sentence. */
+static bool read_all(const char *path)
+{
+    saltus_status (*const prints[])(const saltus_results *, FILE *, saltus_error *) = {
+        saltus_results_print_stats, saltus_results_print_summary, saltus_results_print_csv};
+    saltus_results *r = NULL;
+    saltus_error err = {0};
+    FILE *out = fopen("/dev/null", "w");
+    if (saltus_results_open(path, &r, &err) != SALTUS_OK) {
+        return err.message[0] != '\0';
+    }
+    for (int i = 0; out && i < 3; ++i) {
+        err = (saltus_error){0};
+        if (prints[i](r, out, &err) != SALTUS_OK && err.message[0] == '\0') {
+            return false;
+        }
+    }
+    saltus_results_close(r);
+    return out && fclose(out) == 0;
+}
+
+/* In a process of its own: a crash there is seen, and HDF5's leaks after errors are not. */
+static int read_in_child(const char *path)
+{
+    int status = -1;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)signal(SIGSEGV, SIG_DFL); /* not cmocka's handlers */
+        (void)signal(SIGABRT, SIG_DFL);
+        (void)alarm(60);
+        _exit(read_all(path) ? 0 : 3);
+    }
+    (void)waitpid(child, &status, 0);
+    return status;
+}
+
+static void damaged_bytes_crash_nothing(saltus_hdf5_layout l)
+{
+    enum { ROUNDS = 250 };
+    uint64_t state = 1;
+    run_and_check(l, 0);
+    const struct bytes good = load("t.h5");
+    assert_int_equal(read_in_child("t.h5"), 0);
+    struct bytes bad = {malloc(good.size), good.size};
+    for (int round = 0; round < ROUNDS; ++round) {
+        const uint64_t seed = state;
+        memcpy(bad.data, good.data, good.size);
+        for (uint64_t n = 1 + draw(&state, 16) * (uint64_t)(round % 2); n > 0; --n) {
+            bad.data[draw(&state, good.size)] = (unsigned char)draw(&state, 256);
+        }
+        store("bad.h5", bad);
+        const int status = read_in_child("bad.h5");
+        if (status != 0) {
+            fail_msg("round %d, state %llu: status %x", round, (unsigned long long)seed,
+                     (unsigned)status);
+        }
+    }
+    free(bad.data);
+    free(good.data);
+}
+
+static void damaged_samples(void **state)
+{
+    (void)state;
+    damaged_bytes_crash_nothing(layout_of(11, 3, 2, 40));
+}
+
+static void damaged_final_states(void **state)
+{
+    saltus_hdf5_layout l = layout_of(3, 3, 1, 40);
+    (void)state;
+    l.options.record = SALTUS_RECORD_FINAL;
+    damaged_bytes_crash_nothing(l);
+}
+
+static void damaged_plain_samples(void **state)
+{
+    saltus_hdf5_layout l = layout_of(5, 2, 1, 20);
+    (void)state;
+    l.options.compress = SALTUS_COMPRESS_NONE;
+    damaged_bytes_crash_nothing(l);
+}
+
+static void a_file_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    run_and_check(layout_of(5, 2, 1, 20), 0);
+    struct bytes b = load("t.h5");
+    const size_t whole = b.size;
+    for (b.size = 0; b.size < whole; b.size += 97) {
+        saltus_error err = {0};
+        saltus_results *r = NULL;
+        store("bad.h5", b);
+        if (saltus_results_open("bad.h5", &r, &err) != SALTUS_E_IO) {
+            fail_msg("%zu of %zu bytes: %s", b.size, whole, err.message);
+        }
+    }
+    free(b.data);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Files that are whole but wrong
+ */
+
+static void expect_damage(const char *text)
+{
+    saltus_error err = {0};
+    saltus_results *r = NULL;
+    assert_int_equal(saltus_results_open("t.h5", &r, &err), SALTUS_E_IO);
+    if (!strstr(err.message, text)) {
+        fail_msg("'%s' instead of '%s'", err.message, text);
+    }
+    assert_non_null(strstr(err.hint, "damaged"));
+}
+
+static hid_t edit(void)
+{
+    run_and_check(layout_of(11, 3, 0, 20), 0);
+    const hid_t file = H5Fopen("t.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0);
+    return file;
+}
+
+/* Put an empty data set in place of another; chunked when chunk is given. */
+static void replace(hid_t file, const char *name, hid_t type, int rank, const hsize_t *shape,
+                    const hsize_t *chunk)
+{
+    const hid_t space = H5Screate_simple(rank, shape, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
+    if (chunk) {
+        (void)H5Pset_chunk(how, rank, chunk);
+    }
+    assert_true(H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+    const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    assert_true(set >= 0);
+    (void)H5Dclose(set);
+    (void)H5Pclose(how);
+    (void)H5Sclose(space);
+    (void)H5Fclose(file);
+}
+
+static void sizes_are_compared(void **state)
+{
+    const hsize_t one[3] = {1, 1, 1}, huge[3] = {(hsize_t)1 << 40, 11, 3};
+    const hsize_t wide[3] = {20, 11, 4}, many[2] = {(hsize_t)1 << 31, (hsize_t)1 << 31};
+    const hsize_t flat[2] = {11, 3}, other[2] = {11, 2};
+    (void)state;
+    replace(edit(), "counts", H5T_STD_I32LE, 3, huge, one);
+    expect_damage("counts cannot be read: part of it is missing");
+    replace(edit(), "counts", H5T_STD_I32LE, 3, wide, NULL);
+    expect_damage("counts cannot be read: part of it is missing");
+    replace(edit(), "counts", H5T_STD_I32LE, 2, flat, NULL);
+    expect_damage("counts cannot be read: it is of another kind");
+    replace(edit(), "counts", H5T_IEEE_F64LE, 3, wide, NULL);
+    expect_damage("counts cannot be read: it is of another kind");
+    replace(edit(), "trajectories", H5T_STD_I64LE, 1, huge, one);
+    expect_damage("trajectories cannot be read: part of it is missing");
+    replace(edit(), "time", H5T_IEEE_F64LE, 1, huge, NULL);
+    expect_damage("time cannot be read: part of it is missing");
+    replace(edit(), "stats/mean", H5T_IEEE_F64LE, 2, many, one);
+    expect_damage("stats/mean cannot be read: part of it is missing");
+    replace(edit(), "stats/max", H5T_IEEE_F64LE, 2, other, NULL);
+    expect_damage("stats/max cannot be read");
+}
+
+static void things_that_are_missing_are_named(void **state)
+{
+    static const char *const sets[] = {"time", "trajectories", "stats/mean", "stats/variance"};
+    (void)state;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+        char text[64];
+        const hid_t file = edit();
+        assert_true(H5Ldelete(file, sets[i], H5P_DEFAULT) >= 0);
+        (void)H5Fclose(file);
+        (void)snprintf(text, sizeof text, "%s cannot be read: it is missing", sets[i]);
+        expect_damage(text);
+    }
+    hid_t file = edit();
+    assert_true(H5Adelete(file, "complete") >= 0);
+    (void)H5Fclose(file);
+    expect_damage("attribute 'complete' cannot be read: it is missing");
+    file = edit();
+    assert_true(H5Ldelete(file, "stats", H5P_DEFAULT) >= 0);
+    (void)H5Fclose(file);
+    expect_damage("stats cannot be read: it is missing");
+}
+
+static void times_have_to_rise(void **state)
+{
+    double t[11] = {0, 1, 2, 3, 3, 5, 6, 7, 8, 9, 10};
+    (void)state;
+    const hid_t file = edit(), set = H5Dopen2(file, "time", H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, t) >= 0);
+    (void)H5Dclose(set);
+    (void)H5Fclose(file);
+    expect_damage("time cannot be read: times do not rise");
+}
+
+static void texts_of_variable_length_are_refused(void **state)
+{
+    const hsize_t three[1] = {3}, five[1] = {5};
+    (void)state;
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    (void)H5Tset_size(type, H5T_VARIABLE);
+    replace(edit(), "species", type, 1, three, NULL);
+    expect_damage("species cannot be read: it is of another kind");
+    replace(edit(), "about", type, 1, five, NULL);
+    (void)H5Tclose(type);
+    expect_damage("about cannot be read: it is of another kind");
+}
+
+/* One bit of packed samples: the checksum of the packing tells. */
+static void a_damaged_chunk_is_told(void **state)
+{
+    hsize_t at[3], size;
+    haddr_t where;
+    unsigned mask;
+    saltus_results *r = NULL;
+    saltus_error err = {0};
+    (void)state;
+    run_and_check(layout_of(200, 3, 0, 20), 0);
+    const hid_t file = H5Fopen("t.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t set = H5Dopen2(file, "counts", H5P_DEFAULT), space = H5Dget_space(set);
+    assert_true(H5Dget_chunk_info(set, space, 3, at, &mask, &where, &size) >= 0);
+    (void)H5Sclose(space);
+    (void)H5Dclose(set);
+    (void)H5Fclose(file);
+    struct bytes b = load("t.h5");
+    b.data[where + size / 2] ^= 4;
+    store("t.h5", b);
+    free(b.data);
+    FILE *out = fopen("/dev/null", "w");
+    assert_int_equal(saltus_results_open("t.h5", &r, &err), SALTUS_OK);
+    assert_int_equal(saltus_results_print_csv(r, out, &err), SALTUS_E_IO);
+    assert_non_null(strstr(err.message, "t.h5: counts cannot be read: inflate() failed"));
+    saltus_results_close(r);
+    (void)fclose(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_samples),
+        cmocka_unit_test(damaged_final_states),
+        cmocka_unit_test(damaged_plain_samples),
+        cmocka_unit_test(a_file_cut_anywhere_is_refused),
+        cmocka_unit_test(sizes_are_compared),
+        cmocka_unit_test(things_that_are_missing_are_named),
+        cmocka_unit_test(times_have_to_rise),
+        cmocka_unit_test(texts_of_variable_length_are_refused),
+        cmocka_unit_test(a_damaged_chunk_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
