@@ -60,8 +60,8 @@ typedef unsigned long long uint64_t;
 #define SALTUS_RARE(x) (x)
 #endif
 
-/* A kernel of one argument: SALTUS_KERNEL(name, type, argument) { … }. On a host that plays a GPU it
- * is a function that runs all threads in turn: name(&pointer_to_argument, n_threads). */
+/* A kernel of one argument: SALTUS_KERNEL(name, type, argument) { … }. On a host that plays a GPU
+ * it is a function that runs all threads in turn: name(&pointer_to_argument, n_threads). */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
@@ -71,17 +71,17 @@ typedef unsigned long long uint64_t;
 #define SALTUS_THREAD saltus_thread
 #define SALTUS_STRIDE saltus_stride
 static int64_t saltus_thread, saltus_stride;
-#define SALTUS_KERNEL(name, type, argument)                                         \
-    static void name##_thread(const type argument);                                 \
-    void name(void **arguments, int64_t n_threads);                                 \
-    void name(void **arguments, int64_t n_threads)                                  \
-    {                                                                               \
-        saltus_stride = n_threads;                                                  \
-        for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) {       \
-            name##_thread(*(const type *)arguments[0]);                             \
-        }                                                                           \
-    }                                                                               \
-    static void name##_thread(const type argument)
+#define SALTUS_KERNEL(name, type, argument)                                   \
+    static void name##_body(const type argument);                             \
+    void name(void **arguments, int64_t n_threads);                           \
+    void name(void **arguments, int64_t n_threads)                            \
+    {                                                                         \
+        saltus_stride = n_threads;                                            \
+        for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) { \
+            name##_body(*(const type *)arguments[0]);                         \
+        }                                                                     \
+    }                                                                         \
+    static void name##_body(const type argument)
 #endif
 
 /* Where number i of one trajectory's array stands. Many trajectories' arrays are interleaved on a

@@ -1,7 +1,8 @@
-/* A CUDA driver that computes on this processor, for tests: device memory is the host's, a module is
- * a shared object that the other fake, nvrtc.c, has compiled from the kernel's text, and a launch
- * runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return CODE, and
- * all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the memory. */
+/* A CUDA driver that computes on this processor, for tests: device memory is the host's, a module
+ * is a shared object that the other fake, nvrtc.c, has compiled from the kernel's text, and a
+ * launch runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return
+ * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the
+ * memory. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@ enum { OUT_OF_MEMORY = 2, HEADER = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long n_calls;
+static char counted[100]; /* what FAKE_CUDA_FAIL was then */
 static size_t in_use;
 
 static size_t memory_size(void)
@@ -31,15 +33,21 @@ static int fate(void)
     }
     const long at = strtol(text, NULL, 10);
     const int result = atoi(code + 1);
-    const long call = __atomic_add_fetch(&n_calls, 1, __ATOMIC_RELAXED);
+    (void)pthread_mutex_lock(&lock);
+    if (strcmp(text, counted) != 0) { /* a new count */
+        (void)snprintf(counted, sizeof counted, "%s", text);
+        n_calls = 0;
+    }
+    const long call = ++n_calls;
+    (void)pthread_mutex_unlock(&lock);
     return call == at || (call > at && result != OUT_OF_MEMORY) ? result : 0;
 }
 
 #define EXPORT __attribute__((visibility("default")))
-#define DIE_OR                 \
-    const int doom = fate();   \
-    if (doom != 0) {           \
-        return doom;           \
+#define DIE_OR               \
+    const int doom = fate(); \
+    if (doom != 0) {         \
+        return doom;         \
     }
 
 EXPORT int cuInit(unsigned flags)
@@ -54,7 +62,9 @@ EXPORT int cuDriverGetVersion(int *version)
 }
 EXPORT int cuGetErrorString(int result, const char **text)
 {
-    *text = result == OUT_OF_MEMORY ? "out of memory" : result == 702 ? "the launch timed out" : "made up";
+    *text = result == OUT_OF_MEMORY ? "out of memory"
+            : result == 702         ? "the launch timed out"
+                                    : "made up";
     return 0;
 }
 EXPORT int cuDeviceGetCount(int *n)
@@ -150,8 +160,7 @@ EXPORT int cuMemGetInfo_v2(size_t *available, size_t *total)
 }
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
-    DIE_OR
-    (void)pthread_mutex_lock(&lock);
+    DIE_OR(void) pthread_mutex_lock(&lock);
     const int fits = in_use + bytes <= memory_size();
     in_use += fits ? bytes : 0;
     (void)pthread_mutex_unlock(&lock);

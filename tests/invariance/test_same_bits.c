@@ -6,129 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../support/moments.h"
+#include "../support/bits.h"
 #include "kernel/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Models in which everything occurs: products of several orders, general laws with every kind of
- * operation, rules, clocks, events with delays, priorities and ties, counts that go to zero. */
-static const char *const models[] = {
-    "species: {S1: 300, S2: 0, S3: 0}\n"
-    "reactions:\n"
-    "  a: S1 -> 0 @ 1.0\n"
-    "  b: 2 S1 -> S2 @ 0.002\n"
-    "  c: S2 -> 2 S1 @ 0.5\n"
-    "  d: S2 -> S3 @ 0.04\n",
-
-    "species: {X: 25, Y: 3}\n"
-    "parameters: {k: 0.18, V: 6, Km: 5}\n"
-    "rules: {total: X + Y, soft: tanh(total/50)}\n"
-    "reactions:\n"
-    "  r1: 2 X -> 3 X @ k\n"
-    "  r2: 3 X -> 2 X @ 2.4e-3\n"
-    "  r3: 0 -> X @ 22*(1 + soft)\n"
-    "  r4: X -> 0 @ 3.8\n"
-    "  r5: 0 -> Y @ 8/(1 + (Y/10)^2) + exp(-X/40) + ln(1 + X)*0.1\n"
-    "  r6: Y -> 0 @ V*Y/(Km + Y)\n"
-    "  r7: X + Y -> Y @ piecewise(0.01*X*Y, X > 30, 0.002*X*Y)\n",
-
-    "species: {A: 50, B: 0, C: 0}\n"
-    "parameters: {k: 1, dose: 20}\n"
-    "reactions:\n"
-    "  a: A -> B @ k*A*piecewise(2, time >= 1.25, 1)\n"
-    "  b: B -> A @ 0.7\n"
-    "  c: 0 -> C @ 5\n"
-    "  d: C -> 0 @ 0.1\n"
-    "events:\n"
-    "  once: {at: 2, set: {A: A + dose}}\n"
-    "  late: {at: 0.5, delay: 1.1, set: {B: B + 0.5*C, k: k*1.5}}\n"
-    "  same: {at: 3, priority: 1, set: {C: 2*C}}\n"
-    "  time: {at: 3, priority: 1, set: {C: C + 7}}\n",
-
-    "species: {P: 100, P2: 0, N: 0}\n"
-    "parameters: {last: 0}\n"
-    "reactions:\n"
-    "  bind: 2 P -> P2 @ 0.01\n"
-    "  part: P2 -> 2 P @ 0.1\n"
-    "events:\n"
-    "  reset: {when: P2 > 30, set: {P: 100, P2: 0, last: time}}\n"
-    "  count: {when: P2 > 25, delay: 0.3, set: {N: N + 1}, persistent: false}\n"
-    "  quiet: {when: time - last > 1.5 && N > 0, set: {N: N - 1, last: time}}\n",
-};
-enum { N_MODELS = sizeof models / sizeof *models };
-
 static const char *const devices[] = {"cpu:generic", "cpu:avx2", "cpu:avx512"};
 enum { N_DEVICES = 3 };
-
-#define OK(call)                         \
-    do {                                 \
-        if ((call) != SALTUS_OK) {       \
-            fail_msg("%s", err.message); \
-        }                                \
-    } while (0)
-
-/* Rows of n copies of the dimerising pair: 4 n reactions, to meet every depth of the tree. */
-static saltus_model *make_copies(int n)
-{
-    saltus_error err = {0};
-    saltus_model *m = NULL;
-    OK(saltus_model_create("copies", &m, &err));
-    for (int i = 0; i < n; ++i) {
-        char a[20], b[20], c[20], equation[80], id[20];
-        (void)snprintf(a, sizeof a, "A%d", i);
-        (void)snprintf(b, sizeof b, "B%d", i);
-        (void)snprintf(c, sizeof c, "C%d", i);
-        OK(saltus_model_add_species(m, a, 40 + i % 7, &err));
-        OK(saltus_model_add_species(m, b, 0, &err));
-        OK(saltus_model_add_species(m, c, 0, &err));
-        (void)snprintf(id, sizeof id, "decay%d", i);
-        (void)snprintf(equation, sizeof equation, "%s -> 0", a);
-        OK(saltus_model_add_reaction(m, id, equation, "0.1", &err));
-        (void)snprintf(id, sizeof id, "bind%d", i);
-        (void)snprintf(equation, sizeof equation, "2 %s -> %s", a, b);
-        OK(saltus_model_add_reaction(m, id, equation, "0.02", &err));
-        (void)snprintf(id, sizeof id, "part%d", i);
-        (void)snprintf(equation, sizeof equation, "%s -> 2 %s", b, a);
-        OK(saltus_model_add_reaction(m, id, equation, "0.5", &err));
-        (void)snprintf(id, sizeof id, "move%d", i);
-        (void)snprintf(equation, sizeof equation, "%s -> %s", b, c);
-        OK(saltus_model_add_reaction(m, id, equation, "0.04", &err));
-    }
-    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
-    return m;
-}
-
-static saltus_model *read_model(int i)
-{
-    saltus_error err = {0};
-    saltus_model *m = NULL;
-    OK(saltus_model_parse_yaml(models[i], strlen(models[i]), "test", &m, &err));
-    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
-    return m;
-}
-
-/* Hash of all samples, or 0 when the device is not here or the layout does not fit. */
-static uint64_t hash_of(saltus_model *model, const char *device, const char *layout, int threads,
-                        int64_t first, int64_t n, const double *times, int64_t n_times)
-{
-    saltus_error err = {0};
-    moments m = {0};
-    saltus_run_options run = saltus_run_options_default();
-    run.seed = 42;
-    run.first_trajectory = first;
-    run.n_trajectories = n;
-    run.times = times;
-    run.n_times = n_times;
-    const saltus_status status = run_model(model, device, layout, threads, &run, &m, &err);
-    if (status != SALTUS_OK && status != SALTUS_E_UNAVAILABLE && status != SALTUS_E_INVALID) {
-        fail_msg("%s %s: %s", device, layout, err.message);
-    }
-    const uint64_t hash = status == SALTUS_OK ? m.hash : 0;
-    moments_free(&m);
-    return hash;
-}
 
 static const double grid[] = {0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0};
 enum { N_GRID = 9 };
@@ -136,14 +21,14 @@ enum { N_GRID = 9 };
 static void check_model(saltus_model *m, const char *name)
 {
     const int64_t n = 150;
-    const uint64_t expected = hash_of(m, "cpu:generic", "scalar", 1, 0, n, grid, N_GRID);
+    const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 0, n, grid, N_GRID);
     int n_compared = 0;
     assert_true(expected != 0);
     for (int d = 0; d < N_DEVICES; ++d) {
         for (int threads = 1; threads <= 3; ++threads) {
             for (int l = 0; l < 2; ++l) {
                 const char *layout = l == 0 ? "lanes" : "scalar";
-                const uint64_t hash = hash_of(m, devices[d], layout, threads, 0, n, grid, N_GRID);
+                const uint64_t hash = bits_hash(m, devices[d], layout, threads, 0, n, grid, N_GRID);
                 n_compared += hash != 0;
                 if (hash != 0 && hash != expected) {
                     fail_msg("%s: %s, %s, %d threads: other bits", name, devices[d], layout,
@@ -159,16 +44,16 @@ static void every_device_layout_and_number_of_threads_agrees(void **state)
 {
     static const int copies[] = {1, 2, 3, 5, 16, 17, 150};
     (void)state;
-    for (int i = 0; i < N_MODELS; ++i) {
+    for (int i = 0; i < N_BITS_MODELS; ++i) {
         char name[20];
-        saltus_model *m = read_model(i);
+        saltus_model *m = bits_model(i);
         (void)snprintf(name, sizeof name, "model %d", i);
         check_model(m, name);
         saltus_model_destroy(m);
     }
     for (size_t i = 0; i < sizeof copies / sizeof *copies; ++i) {
         char name[20];
-        saltus_model *m = make_copies(copies[i]);
+        saltus_model *m = bits_copies(copies[i]);
         (void)snprintf(name, sizeof name, "%d copies", copies[i]);
         check_model(m, name);
         saltus_model_destroy(m);
@@ -181,9 +66,9 @@ static void sample_times_and_company_do_not_matter(void **state)
     const double coarse[] = {4.0};
     const double fine[] = {0.1, 0.77, 1.25, 1.26, 2.0, 3.0, 3.3, 3.9999, 4.0};
     (void)state;
-    for (int i = 0; i < N_MODELS; ++i) {
+    for (int i = 0; i < N_BITS_MODELS; ++i) {
         saltus_error err = {0};
-        saltus_model *model = read_model(i);
+        saltus_model *model = bits_model(i);
         moments a = {.keep_last = true}, b = {.keep_last = true}, c = {.keep_last = true};
         saltus_run_options run = saltus_run_options_default();
         run.seed = 5;
@@ -249,9 +134,9 @@ static void choices_beyond_32_bits_agree(void **state)
         assert_true(word * n < cases[i].k * 4294967296.0 &&
                     (word + 1.0) * n > cases[i].k * 4294967296.0);
         const int64_t first = cases[i].trajectory - 20;
-        const uint64_t expected = hash_of(m, "auto", "scalar", 1, first, 64, times, 3);
-        assert_true(hash_of(m, "auto", "lanes", 1, first, 64, times, 3) == expected);
-        assert_true(hash_of(m, "cpu:generic", "lanes", 1, first, 64, times, 3) == expected);
+        const uint64_t expected = bits_hash(m, "auto", "scalar", 1, first, 64, times, 3);
+        assert_true(bits_hash(m, "auto", "lanes", 1, first, 64, times, 3) == expected);
+        assert_true(bits_hash(m, "cpu:generic", "lanes", 1, first, 64, times, 3) == expected);
         saltus_model_destroy(m);
     }
 }
@@ -272,9 +157,9 @@ static void waits_beyond_32_bits_agree(void **state)
                       w);
         assert_true(w[2 * (cases[i].event % 2)] == 0);
         const int64_t first = cases[i].trajectory - 20;
-        const uint64_t expected = hash_of(m, "auto", "scalar", 1, first, 64, times, 4);
-        assert_true(hash_of(m, "auto", "lanes", 1, first, 64, times, 4) == expected);
-        assert_true(hash_of(m, "cpu:generic", "lanes", 1, first, 64, times, 4) == expected);
+        const uint64_t expected = bits_hash(m, "auto", "scalar", 1, first, 64, times, 4);
+        assert_true(bits_hash(m, "auto", "lanes", 1, first, 64, times, 4) == expected);
+        assert_true(bits_hash(m, "cpu:generic", "lanes", 1, first, 64, times, 4) == expected);
     }
     saltus_model_destroy(m);
 }
@@ -290,8 +175,8 @@ static void huge_counts_are_carried(void **state)
     OK(saltus_model_add_species(m, "A", 4503599627370490.0, &err)); /* 2^52 - 6 */
     OK(saltus_model_add_reaction(m, "grow", "0 -> 3 A", "5e15", &err));
     OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
-    assert_true(hash_of(m, "auto", "lanes", 1, 0, 64, times, 2) ==
-                hash_of(m, "auto", "scalar", 1, 0, 64, times, 2));
+    assert_true(bits_hash(m, "auto", "lanes", 1, 0, 64, times, 2) ==
+                bits_hash(m, "auto", "scalar", 1, 0, 64, times, 2));
     saltus_model_destroy(m);
 }
 

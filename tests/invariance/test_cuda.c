@@ -1,0 +1,229 @@
+/* The CUDA backend gives the bits of the CPU, and every failure of the driver is a sentence. Runs
+ * on a GPU, or, with the libraries of tests/fake found first, on a driver that plays one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/bits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const double grid[] = {0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0};
+enum { N_GRID = 9 };
+
+static bool is_fake(void)
+{
+    return getenv("FAKE_CUDA") != NULL;
+}
+
+/* Kernels go to a folder of this test. */
+static int set_up(void **state)
+{
+    char path[1000];
+    (void)state;
+    if (!getcwd(path, sizeof path - 10)) {
+        return -1;
+    }
+    (void)setenv("TMPDIR", path, 1);
+    (void)strcat(path, "/cache");
+    (void)mkdir(path, 0700);
+    return setenv("SALTUS_CACHE", path, 1);
+}
+
+static void need_gpu(void)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    if (saltus_backend_open("cuda", &backend, &err) != SALTUS_OK) {
+        print_message("SKIP: %s\n", err.message);
+        skip();
+    }
+    saltus_backend_close(backend);
+}
+
+static void check_bits(saltus_model *m, const char *name, int64_t n)
+{
+    const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 3, n, grid, N_GRID);
+    const uint64_t found = bits_hash(m, "cuda", "auto", 0, 3, n, grid, N_GRID);
+    if (found != expected) {
+        fail_msg("%s: other bits on the GPU", name);
+    }
+}
+
+static void models_have_the_bits_of_the_cpu(void **state)
+{
+    static const int copies[] = {1, 2, 3, 16, 17, 150};
+    char name[40];
+    (void)state;
+    need_gpu();
+    for (int i = 0; i < N_BITS_MODELS; ++i) {
+        saltus_model *m = bits_model(i);
+        (void)snprintf(name, sizeof name, "model %d", i);
+        check_bits(m, name, 700);
+        saltus_model_destroy(m);
+    }
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; ++i) {
+        saltus_model *m = bits_copies(copies[i]);
+        (void)snprintf(name, sizeof name, "%d copies", copies[i]);
+        check_bits(m, name, 200);
+        saltus_model_destroy(m);
+    }
+}
+
+static void random_networks_have_the_bits_of_the_cpu(void **state)
+{
+    static const int sizes[] = {2, 7, 8, 9, 30, 64, 65, 600};
+    char name[40];
+    (void)state;
+    need_gpu();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        saltus_model *m = bits_random(sizes[i], 5 + i);
+        (void)snprintf(name, sizeof name, "%d random reactions", sizes[i]);
+        check_bits(m, name, 100);
+        saltus_model_destroy(m);
+    }
+}
+
+/* More events wait at once than a GPU's thread has room for. */
+static void what_does_not_fit_runs_on_the_cpu(void **state)
+{
+    (void)state;
+    need_gpu();
+    saltus_model *m = bits_parse("species: {A: 0, B: 0}\nreactions: {r: 0 -> A @ 100}\n"
+                                 "events:\n  e: {when: sin(3.14159*A/2) > 0.5, delay: 2, "
+                                 "set: {B: B + 1}}\n");
+    check_bits(m, "many pending events", 40);
+    saltus_model_destroy(m);
+}
+
+static void troubles_have_the_words_of_the_cpu(void **state)
+{
+    static const char *const texts[] = {
+        "species: {A: 30}\nreactions: {r: A -> 0 @ 2*A - 9}\n",
+        "species: {A: 3, B: 0}\nreactions: {r: A -> B @ 1 + B}\n",
+        "species: {A: 3}\nreactions: {r: A -> 0 @ 1}\nevents: {e: {at: 1, set: {A: -1}}}\n",
+    };
+    (void)state;
+    need_gpu();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        saltus_error errors[2] = {{0}};
+        saltus_model *m = bits_parse(texts[i]);
+        for (int k = 0; k < 2; ++k) {
+            moments sums = {0};
+            saltus_run_options run = saltus_run_options_default();
+            run.times = grid;
+            run.n_times = N_GRID;
+            assert_int_equal(
+                run_model(m, k == 0 ? "cpu:generic" : "cuda", "auto", 1, &run, &sums, &errors[k]),
+                SALTUS_E_NUMERIC);
+            moments_free(&sums);
+        }
+        assert_string_equal(errors[0].message, errors[1].message);
+        saltus_model_destroy(m);
+    }
+}
+
+static void several_gpus_share_the_work(void **state)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    (void)state;
+    need_gpu();
+    if (saltus_backend_open("cuda:0,1", &backend, &err) != SALTUS_OK) {
+        print_message("SKIP: %s\n", err.message);
+        skip();
+    }
+    saltus_backend_close(backend);
+    saltus_model *m = bits_model(1);
+    const uint64_t expected = bits_hash(m, "cpu", "auto", 0, 0, 2000, grid, N_GRID);
+    assert_true(bits_hash(m, "cuda:0,1", "global", 0, 0, 2000, grid, N_GRID) == expected);
+    assert_true(bits_hash(m, "cuda:1,0", "global", 0, 0, 2000, grid, N_GRID) == expected);
+    saltus_model_destroy(m);
+}
+
+static void little_memory_makes_small_batches(void **state)
+{
+    (void)state;
+    if (!is_fake()) {
+        skip();
+    }
+    saltus_model *m = bits_copies(17);
+    const uint64_t expected = bits_hash(m, "cpu", "auto", 0, 0, 1000, grid, N_GRID);
+    for (long bytes = 8 << 20; bytes <= 64 << 20; bytes *= 2) {
+        char text[40];
+        (void)snprintf(text, sizeof text, "%ld", bytes);
+        (void)setenv("FAKE_CUDA_BYTES", text, 1);
+        assert_true(bits_hash(m, "cuda", "auto", 0, 0, 1000, grid, N_GRID) == expected);
+    }
+    saltus_error err = {0};
+    moments sums = {0};
+    saltus_run_options run = saltus_run_options_default();
+    run.times = grid;
+    run.n_times = N_GRID;
+    run.n_trajectories = 1000;
+    (void)setenv("FAKE_CUDA_BYTES", "200000", 1);
+    assert_int_equal(run_model(m, "cuda", "auto", 1, &run, &sums, &err), SALTUS_E_NO_MEMORY);
+    assert_non_null(strstr(err.message, "GPU 0 (Fake 0) has 0 MiB free"));
+    (void)unsetenv("FAKE_CUDA_BYTES");
+    moments_free(&sums);
+    saltus_model_destroy(m);
+}
+
+/* Whatever call fails, and however: a status and a sentence, and what was delivered is right. */
+static void every_call_may_fail(void **state)
+{
+    static const int codes[] = {2, 702};
+    (void)state;
+    if (!is_fake()) {
+        skip();
+    }
+    saltus_model *m = bits_model(0);
+    const uint64_t expected = bits_hash(m, "cpu", "auto", 0, 0, 300, grid, N_GRID);
+    for (size_t c = 0; c < sizeof codes / sizeof *codes; ++c) {
+        int n_failed = 0;
+        for (int at = 1; at < 1000; ++at) {
+            char text[40];
+            saltus_error err = {0};
+            moments sums = {0};
+            saltus_run_options run = saltus_run_options_default();
+            run.seed = 42;
+            run.times = grid;
+            run.n_times = N_GRID;
+            run.n_trajectories = 300;
+            (void)snprintf(text, sizeof text, "%d:%d", at, codes[c]);
+            (void)setenv("FAKE_CUDA_FAIL", text, 1);
+            const saltus_status status = run_model(m, "cuda", "auto", 1, &run, &sums, &err);
+            (void)unsetenv("FAKE_CUDA_FAIL");
+            const uint64_t hash = sums.hash;
+            moments_free(&sums);
+            if (status == SALTUS_OK) {
+                assert_true(hash == expected);
+                break;
+            }
+            ++n_failed;
+            assert_true(status == SALTUS_E_NO_MEMORY || status == SALTUS_E_UNAVAILABLE);
+            assert_non_null(strstr(err.message, "CUDA error"));
+        }
+        assert_true(n_failed > 10);
+    }
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_have_the_bits_of_the_cpu),
+        cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
+        cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
+        cmocka_unit_test(troubles_have_the_words_of_the_cpu),
+        cmocka_unit_test(several_gpus_share_the_work),
+        cmocka_unit_test(little_memory_makes_small_batches),
+        cmocka_unit_test(every_call_may_fail),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,170 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "bits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const models[] = {
+    "species: {S1: 300, S2: 0, S3: 0}\n"
+    "reactions:\n"
+    "  a: S1 -> 0 @ 1.0\n"
+    "  b: 2 S1 -> S2 @ 0.002\n"
+    "  c: S2 -> 2 S1 @ 0.5\n"
+    "  d: S2 -> S3 @ 0.04\n",
+
+    "species: {X: 25, Y: 3}\n"
+    "parameters: {k: 0.18, V: 6, Km: 5}\n"
+    "rules: {total: X + Y, soft: tanh(total/50)}\n"
+    "reactions:\n"
+    "  r1: 2 X -> 3 X @ k\n"
+    "  r2: 3 X -> 2 X @ 2.4e-3\n"
+    "  r3: 0 -> X @ 22*(1 + soft)\n"
+    "  r4: X -> 0 @ 3.8\n"
+    "  r5: 0 -> Y @ 8/(1 + (Y/10)^2) + exp(-X/40) + ln(1 + X)*0.1\n"
+    "  r6: Y -> 0 @ V*Y/(Km + Y)\n"
+    "  r7: X + Y -> Y @ piecewise(0.01*X*Y, X > 30, 0.002*X*Y)\n",
+
+    "species: {A: 50, B: 0, C: 0}\n"
+    "parameters: {k: 1, dose: 20}\n"
+    "reactions:\n"
+    "  a: A -> B @ k*A*piecewise(2, time >= 1.25, 1)\n"
+    "  b: B -> A @ 0.7\n"
+    "  c: 0 -> C @ 5\n"
+    "  d: C -> 0 @ 0.1\n"
+    "events:\n"
+    "  once: {at: 2, set: {A: A + dose}}\n"
+    "  late: {at: 0.5, delay: 1.1, set: {B: B + 0.5*C, k: k*1.5}}\n"
+    "  same: {at: 3, priority: 1, set: {C: 2*C}}\n"
+    "  time: {at: 3, priority: 1, set: {C: C + 7}}\n",
+
+    "species: {P: 100, P2: 0, N: 0}\n"
+    "parameters: {last: 0}\n"
+    "reactions:\n"
+    "  bind: 2 P -> P2 @ 0.01\n"
+    "  part: P2 -> 2 P @ 0.1\n"
+    "events:\n"
+    "  reset: {when: P2 > 30, set: {P: 100, P2: 0, last: time}}\n"
+    "  count: {when: P2 > 25, delay: 0.3, set: {N: N + 1}, persistent: false}\n"
+    "  quiet: {when: time - last > 1.5 && N > 0, set: {N: N - 1, last: time}}\n",
+};
+_Static_assert(sizeof models / sizeof *models == N_BITS_MODELS, "the number of models");
+
+saltus_model *bits_copies(int n)
+{
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    OK(saltus_model_create("copies", &m, &err));
+    for (int i = 0; i < n; ++i) {
+        char a[20], b[20], c[20], equation[80], id[20];
+        (void)snprintf(a, sizeof a, "A%d", i);
+        (void)snprintf(b, sizeof b, "B%d", i);
+        (void)snprintf(c, sizeof c, "C%d", i);
+        OK(saltus_model_add_species(m, a, 40 + i % 7, &err));
+        OK(saltus_model_add_species(m, b, 0, &err));
+        OK(saltus_model_add_species(m, c, 0, &err));
+        (void)snprintf(id, sizeof id, "decay%d", i);
+        (void)snprintf(equation, sizeof equation, "%s -> 0", a);
+        OK(saltus_model_add_reaction(m, id, equation, "0.1", &err));
+        (void)snprintf(id, sizeof id, "bind%d", i);
+        (void)snprintf(equation, sizeof equation, "2 %s -> %s", a, b);
+        OK(saltus_model_add_reaction(m, id, equation, "0.02", &err));
+        (void)snprintf(id, sizeof id, "part%d", i);
+        (void)snprintf(equation, sizeof equation, "%s -> 2 %s", b, a);
+        OK(saltus_model_add_reaction(m, id, equation, "0.5", &err));
+        (void)snprintf(id, sizeof id, "move%d", i);
+        (void)snprintf(equation, sizeof equation, "%s -> %s", b, c);
+        OK(saltus_model_add_reaction(m, id, equation, "0.04", &err));
+    }
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    return m;
+}
+
+saltus_model *bits_parse(const char *text)
+{
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    OK(saltus_model_parse_yaml(text, strlen(text), "test", &m, &err));
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    return m;
+}
+
+saltus_model *bits_model(int i)
+{
+    return bits_parse(models[i]);
+}
+
+uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, int threads,
+                   int64_t first, int64_t n, const double *times, int64_t n_times)
+{
+    saltus_error err = {0};
+    moments m = {0};
+    saltus_run_options run = saltus_run_options_default();
+    run.seed = 42;
+    run.first_trajectory = first;
+    run.n_trajectories = n;
+    run.times = times;
+    run.n_times = n_times;
+    const saltus_status status = run_model(model, device, layout, threads, &run, &m, &err);
+    if (status != SALTUS_OK && status != SALTUS_E_UNAVAILABLE && status != SALTUS_E_INVALID) {
+        fail_msg("%s %s: %s", device, layout, err.message);
+    }
+    const uint64_t hash = status == SALTUS_OK ? m.hash : 0;
+    moments_free(&m);
+    return hash;
+}
+
+static int below(uint64_t *random, int n)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (int)((*random >> 33) % (uint64_t)n);
+}
+
+/* Laws vanish with what they consume, so that no count becomes negative. */
+saltus_model *bits_random(int n, uint64_t seed)
+{
+    static const char *const factors[] = {"1",
+                                          "w",
+                                          "R1",
+                                          "1/(1 + R0)",
+                                          "exp(-X1/40)",
+                                          "piecewise(1, time < 1.5, 2)",
+                                          "(0.5 + tanh(X2/9))"};
+    uint64_t random = seed;
+    const int n_species = 4 + n / 2;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    fprintf(out, "parameters: {w: 2}\nspecies:\n");
+    for (int s = 0; s < n_species; ++s) {
+        fprintf(out, "  X%d: {initial: %d, boundary: %s}\n", s, 20 + s % 5,
+                s % 7 == 3 ? "true" : "false");
+    }
+    fprintf(out, "rules:\n  R1: R0*w/50\n  R0: X0 + X2\n"
+                 "events:\n  e: {at: 1, set: {w: 3, X3: 1}}\n"
+                 "  late: {at: 0.5, delay: 1.1, set: {X1: X1 + 0.3*X0}}\nreactions:\n");
+    for (int r = 0; r < n; ++r) {
+        const int a = below(&random, n_species), b = below(&random, n_species);
+        const int c = below(&random, n_species);
+        fprintf(out, "  r%d: X%d -> X%d @ ", r, a, b);
+        if (below(&random, 2) > 0) {
+            fprintf(out, "0.5\n");
+        } else {
+            fprintf(out, "0.1*X%d*%s\n", a, factors[below(&random, 7)]);
+        }
+        ++r;
+        if (r < n) {
+            fprintf(out, "  r%d: X%d + X%d -> X%d @ 0.01\n", r, a, b, c);
+        }
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    free(text);
+    return m;
+}

@@ -1,0 +1,32 @@
+/** For tests of equal bits: models in which everything occurs, and hashes of all their samples. */
+#ifndef SALTUS_TESTS_BITS_H
+#define SALTUS_TESTS_BITS_H
+
+#include "moments.h"
+
+/** Fail with the message in `err`. */
+#define OK(call)                         \
+    do {                                 \
+        if ((call) != SALTUS_OK) {       \
+            fail_msg("%s", err.message); \
+        }                                \
+    } while (0)
+
+/** Models with products of several orders, general laws with every kind of operation, rules,
+ * clocks, events with delays, priorities and ties, counts that go to zero; frozen. */
+enum { N_BITS_MODELS = 4 };
+saltus_model *bits_model(int i);
+/** n independent copies of a dimerising pair: 4 n reactions, to meet every depth of the tree. */
+saltus_model *bits_copies(int n);
+/** n reactions with random laws, rules that read each other, a species that reactions do not
+ * change, one that an event does. */
+saltus_model *bits_random(int n, uint64_t seed);
+/** Parse and freeze. */
+saltus_model *bits_parse(const char *text);
+
+/** Hash of all samples of trajectories first … first + n - 1, or 0 when the device is not here or
+ * the layout does not fit. */
+uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, int threads,
+                   int64_t first, int64_t n, const double *times, int64_t n_times);
+
+#endif
