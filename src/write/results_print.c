@@ -243,7 +243,7 @@ struct piece {
     int64_t *numbers;    /* [run] */
     int64_t *counts;     /* [run][point][species] */
     double *observables; /* [run][point][observable] */
-    char (*times)[32];   /* [point], with a comma on both sides; of all points */
+    char (*times)[SALTUS_NUMBER_SIZE + 1];   /* [point], with a comma on both sides; of all points */
 };
 
 static void put_piece(const saltus_results *r, struct buffer *b, const struct piece *piece,
