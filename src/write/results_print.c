@@ -240,10 +240,10 @@ static void put_integer(struct buffer *b, int64_t x)
 
 /* What is read at once. */
 struct piece {
-    int64_t *numbers;    /* [run] */
-    int64_t *counts;     /* [run][point][species] */
-    double *observables; /* [run][point][observable] */
-    char (*times)[SALTUS_NUMBER_SIZE + 1];   /* [point], with a comma on both sides; of all points */
+    int64_t *numbers;                      /* [run] */
+    int64_t *counts;                       /* [run][point][species] */
+    double *observables;                   /* [run][point][observable] */
+    char (*times)[SALTUS_NUMBER_SIZE + 1]; /* [point], with a comma on both sides; of all points */
 };
 
 static void put_piece(const saltus_results *r, struct buffer *b, const struct piece *piece,

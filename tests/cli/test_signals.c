@@ -16,6 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DEFERS_SIGNALS true
+#endif
+#endif
+#ifndef DEFERS_SIGNALS
+#define DEFERS_SIGNALS false
+#endif
+
 static void wait_for_file(const char *name)
 {
     const double start = seconds_now();
@@ -162,8 +171,12 @@ static bool is_empty(const char *folder)
  * temporary file goes too. */
 static void a_late_second_interrupt_ends_at_once(void **state)
 {
-    FILE *f = fopen("long.yaml", "w");
     (void)state;
+    if (DEFERS_SIGNALS) {
+        print_message("SKIP: ThreadSanitizer keeps signals back while the C library writes\n");
+        skip();
+    }
+    FILE *f = fopen("long.yaml", "w");
     (void)fputs("species: {", f);
     for (int i = 0; i < 10; ++i) { /* a table larger than a pipe holds */
         (void)fprintf(f, "%sA_%010000d: 1", i > 0 ? ", ? " : "? ", i);
