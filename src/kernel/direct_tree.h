@@ -48,6 +48,18 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
     return node;
 }
 
+/* Where in the total a choice falls, by 53 bits more. */
+SALTUS_FN double saltus_choice_refined(double total, double word, uint64_t seed,
+                                       uint64_t trajectory, uint64_t event)
+{
+    saltus_u64 w[4];
+    saltus_philox(seed, SALTUS_PURPOSE_CHOICE, trajectory, event, w);
+    const uint64_t bits = (w[0] << 32 | w[1]) >> 11;
+    const double unit = total * SALTUS_TWO_M32;
+    const double goal = (word + (double)(int64_t)bits * 0x1p-53) * unit;
+    return goal < total ? goal : saltus_below(total);
+}
+
 /**
  * The reaction that event number `event` chooses, given the 32-bit word of its block. When the
  * interval [word, word + 1) 2^-32 of the total holds a boundary, 53 more bits are drawn.
@@ -60,11 +72,7 @@ SALTUS_FN int saltus_tree_choose(const saltus_tree *tree, double total, double w
     int near = 0;
     int r = saltus_tree_find(tree, low, low + unit, &near);
     if (SALTUS_RARE(near)) {
-        saltus_u64 w[4];
-        saltus_philox(seed, SALTUS_PURPOSE_CHOICE, trajectory, event, w);
-        const uint64_t bits = (w[0] << 32 | w[1]) >> 11;
-        double goal = (word + (double)(int64_t)bits * 0x1p-53) * unit;
-        goal = goal < total ? goal : saltus_below(total);
+        const double goal = saltus_choice_refined(total, word, seed, trajectory, event);
         r = saltus_tree_find(tree, goal, 0.0, &near);
     }
     return r;

@@ -1,6 +1,8 @@
 /* The CUDA backend: what is here, and whose turn it is. */
 #include "backend/cuda/cuda.h"
 
+#include "backend/cuda/registers.h"
+
 #include "core/memory.h"
 
 #include <stdlib.h>
@@ -136,13 +138,19 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const char *against = saltus_registers_against(tables);
+    const bool is_auto = strcmp(wanted, "auto") == 0;
     (void)backend;
-    (void)tables;
-    if (strcmp(wanted, "auto") != 0 && strcmp(wanted, "global") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto and global", wanted);
+    if (!is_auto && strcmp(wanted, "global") != 0 && strcmp(wanted, "registers") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto, registers and global", wanted);
     }
-    *layout = "global";
-    (void)snprintf(why, 200, "a thread per trajectory, state in global memory");
+    if (strcmp(wanted, "registers") == 0 && against) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'registers' does not fit this model: %s", against);
+    }
+    *layout = strcmp(wanted, "global") == 0 || against ? "global" : "registers";
+    (void)snprintf(why, 200, "a thread per trajectory, state in %s%s%s",
+                   strcmp(*layout, "global") == 0 ? "global memory" : "registers",
+                   is_auto && against ? ": " : "", is_auto && against ? against : "");
 done:
     return status;
 }
@@ -159,7 +167,7 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
     const int number = __atomic_fetch_add(&gpus->next_worker, 1, __ATOMIC_RELAXED);
-    return saltus_cuda_work_global(gpus, &gpus->gpu[number % gpus->n], task, source, err);
+    return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 
 const saltus_backend_ops saltus_backend_cuda = {"cuda",    claims,        open_cuda, close_cuda,

@@ -27,9 +27,9 @@ typedef struct saltus_gpus {
     pthread_mutex_t compiling;
 } saltus_gpus;
 
-/** Work off jobs on one GPU with layout `global`; one host thread, one stream. */
-saltus_status saltus_cuda_work_global(saltus_gpus *gpus, const saltus_gpu *gpu,
-                                      const saltus_task *task, const saltus_source *source,
-                                      saltus_error *err);
+/** Work off jobs on one GPU with a thread per trajectory; one host thread, one stream. */
+saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
+                                       const saltus_task *task, const saltus_source *source,
+                                       saltus_error *err);
 
 #endif

@@ -1,13 +1,15 @@
-/* Layout `global` on the host's side: batches of jobs, launches until all have ended, samples back.
- */
+/* Layouts with a thread per trajectory, on the host's side: batches of jobs, launches until all
+ * have ended, samples back. */
 #include "backend/cuda/cuda.h"
 
 #include "backend/cpu/cpu.h"
 #include "backend/cuda/kernels.h"
+#include "backend/cuda/registers.h"
 #include "backend/cuda/upload.h"
 #include "core/memory.h"
 #include "kernel/direct_global.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -22,6 +24,7 @@ enum {
 typedef struct crew {
     const saltus_driver *cu;
     const saltus_task *task;
+    bool in_registers; /* layout registers: little state is in memory */
     cu_stream stream;
     cu_module module;
     cu_function kernel;
@@ -51,14 +54,19 @@ static uint64_t cut(uint64_t base, size_t *at, size_t n, size_t size)
 #define CUT(member, n) a->member = (void *)(uintptr_t)cut(base, &at, (size_t)(n), sizeof *a->member)
 
 /* Lay out the memory of n threads from base on; returns its size. */
-static size_t place_threads(saltus_launch *a, const saltus_tables *t, uint64_t base, int64_t n)
+static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int64_t n)
 {
+    const saltus_tables *t = c->task->tables;
     size_t at = 0;
     const size_t n_nodes = (size_t)t->level_first[t->n_levels];
     const size_t pending = t->n_triggers > 0 ? PENDING : 0;
     const size_t threads = (size_t)n;
     CUT(paths, threads);
     CUT(jobs, threads);
+    if (c->in_registers) {
+        CUT(v, threads * (size_t)t->n_species);
+        return at;
+    }
     CUT(x, threads * (size_t)t->n_species);
     CUT(v, threads * (size_t)t->n_rows);
     CUT(values, threads * ((size_t)t->n_leaves + n_nodes));
@@ -109,8 +117,7 @@ static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *
     CU(occupancy(&blocks, c->kernel, BLOCK_SIZE, 0), "asking how many threads fit");
     CU(memory_info(&available, &total), "asking for free GPU memory");
     saltus_launch scratch = c->launch;
-    const size_t per_thread =
-        place_threads(&scratch, task->tables, 0, BLOCK_SIZE) / BLOCK_SIZE + 64;
+    const size_t per_thread = place_threads(&scratch, c, 0, BLOCK_SIZE) / BLOCK_SIZE + 64;
     const size_t per_job =
         place_jobs(&scratch, task->columns, task->n_times, 0, 256, &results) / 256 + 64;
     const int64_t share = (int64_t)(available / 6);
@@ -137,7 +144,7 @@ static saltus_status take_memory(crew *c, saltus_error *err)
     saltus_launch *a = &c->launch;
     size_t results = 0;
     void *pinned = NULL;
-    c->threads_bytes = place_threads(a, task->tables, 0, c->n_threads);
+    c->threads_bytes = place_threads(a, c, 0, c->n_threads);
     c->jobs_bytes = place_jobs(a, task->columns, task->n_times, 0, c->batch, &results);
     CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
     CU(memory_take(&c->jobs_memory, c->jobs_bytes), "taking GPU memory for samples");
@@ -154,16 +161,23 @@ static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *g
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
+    char *text = NULL;
+    if (c->in_registers) {
+        SALTUS_TRY(saltus_registers_text(c->task->tables, c->task->columns, &text, err));
+    }
     /* one worker compiles, the others find it in the cache */
     (void)pthread_mutex_lock(&gpus->compiling);
-    status = saltus_kernel_compile("#include \"kernel/direct_global.h\"\n", gpu->major, gpu->minor,
-                                   &image, err);
+    status = saltus_kernel_compile(text ? text : "#include \"kernel/direct_global.h\"\n",
+                                   gpu->major, gpu->minor, &image, err);
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);
     CU(module_load(&c->module, image.image), "loading a kernel");
-    CU(module_function(&c->kernel, c->module, "saltus_global"), "loading a kernel");
+    CU(module_function(&c->kernel, c->module,
+                       c->in_registers ? "saltus_registers" : "saltus_global"),
+       "loading a kernel");
 done:
     saltus_free(image.image);
+    free(text);
     return status;
 }
 
@@ -232,7 +246,7 @@ static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_e
     void *parameters[] = {a};
     a->n_jobs = n;
     c->n_running = n_threads;
-    (void)place_threads(a, task->tables, c->threads_memory, n_threads);
+    (void)place_threads(a, c, c->threads_memory, n_threads);
     (void)place_jobs(a, task->columns, task->n_times, c->jobs_memory, n, result_bytes);
     uint64_t *numbers = (uint64_t *)c->samples; /* not in use yet, and pinned */
     for (int64_t i = 0; i < n; ++i) {
@@ -340,12 +354,12 @@ done:
     return status;
 }
 
-saltus_status saltus_cuda_work_global(saltus_gpus *gpus, const saltus_gpu *gpu,
-                                      const saltus_task *task, const saltus_source *source,
-                                      saltus_error *err)
+saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
+                                       const saltus_task *task, const saltus_source *source,
+                                       saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    crew c = {.cu = gpus->cu, .task = task};
+    crew c = {.cu = gpus->cu, .task = task, .in_registers = strcmp(task->layout, "registers") == 0};
     SALTUS_TRY(set_up(&c, gpus, gpu, err));
     for (;;) {
         size_t result_bytes = 0;

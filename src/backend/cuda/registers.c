@@ -1,0 +1,453 @@
+/* Writes kernels whose state stands in registers: species, group sums and clock are variables, laws
+ * are expressions, changes are constants. Bits are those of kernel/direct_tree.h: the same laws,
+ * the same sums in the same order, the same descent. */
+#include "backend/cuda/registers.h"
+
+#include "core/memory.h"
+#include "kernel/ops.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT, MAX_SPECIES = 64 };
+
+/* Counts stay exact in doubles within one launch of 2^15 reactions from below 2^52. */
+static const int64_t largest_count = (int64_t)1 << 51, largest_change = (int64_t)1 << 35;
+
+const char *saltus_registers_against(const saltus_tables *t)
+{
+    if (t->n_reactions == 0) {
+        return "nothing reacts";
+    }
+    if (t->n_reactions > MAX_REACTIONS) {
+        return "it has more than 64 reactions";
+    }
+    if (t->n_species > MAX_SPECIES) {
+        return "it has more than 64 species";
+    }
+    if (t->n_triggers > 0 || t->n_flags > 0) {
+        return "it has events or rates that switch in time";
+    }
+    if (t->largest_change >= largest_change) {
+        return "a reaction changes a count by 2^35 or more";
+    }
+    for (int s = 0; s < t->n_species; ++s) {
+        if (t->initial_counts[s] > largest_count) {
+            return "it starts with more than 2^51 molecules";
+        }
+    }
+    return NULL;
+}
+
+typedef struct writer {
+    const saltus_tables *t;
+    const saltus_columns *columns;
+    FILE *out;
+} writer;
+
+static void put_number(FILE *out, double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isfinite(x)) {
+        fprintf(out, "(%a)", x);
+    } else {
+        fprintf(out, "SALTUS_AS_F64((int64_t)0x%" PRIx64 ")", (uint64_t)bits);
+    }
+}
+
+/* The value of a row: `w` stands before the numbers of a program's own results. */
+static void put_row(const writer *w, int row)
+{
+    const saltus_tables *t = w->t;
+    if (row < t->row_variables) {
+        fprintf(w->out, "s->x%d", row);
+    } else if (row < t->row_flags) { /* no event changes it */
+        put_number(w->out, t->initial_variables[row - t->row_variables]);
+    } else if (row >= t->row_rules && row < t->row_rules + t->n_rules) {
+        fprintf(w->out, "saltus_rule%d(s)", row - t->row_rules);
+    } else if (row == t->row_time) {
+        fprintf(w->out, "s->time");
+    } else if (row == t->row_one) {
+        fprintf(w->out, "1.0");
+    } else if (row >= t->row_constants && row < t->row_constants + t->n_constants) {
+        put_number(w->out, t->constants[row - t->row_constants]);
+    } else {
+        fprintf(w->out, "w%d", row);
+    }
+}
+
+static const char *name_of(int op)
+{
+    static const char *const names[] = {
+#define NAME(name, text, arity) #name,
+        SALTUS_OP_LIST(NAME)
+#undef NAME
+            "SELECT"};
+    return names[op];
+}
+
+/* A function of the state that runs a program; temporaries may be written more than once. */
+static void put_program(const writer *w, const char *name, int number, saltus_program p)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out, "SALTUS_FN double %s%d(const saltus_small *s)\n{\n    (void)s;\n", name,
+            number);
+    bool *declared = saltus_calloc((size_t)t->n_rows, sizeof *declared);
+    for (int i = p.first; i < p.first + p.n; ++i) {
+        const saltus_instruction *q = &t->code[i];
+        const bool again = declared && declared[q->dst];
+        fprintf(w->out, "    %sw%d = SALTUS_DO_%s(", again ? "" : "double ", q->dst,
+                name_of(q->op));
+        put_row(w, q->a);
+        fprintf(w->out, ", ");
+        put_row(w, q->b);
+        fprintf(w->out, ", ");
+        put_row(w, q->c);
+        fprintf(w->out, ");\n");
+        if (declared) {
+            declared[q->dst] = true;
+        }
+    }
+    fprintf(w->out, "    return ");
+    put_row(w, p.result);
+    fprintf(w->out, ";\n}\n");
+    saltus_free(declared);
+}
+
+static void put_law(const writer *w, int r)
+{
+    const saltus_tables *t = w->t;
+    if (t->law_program[r] >= 0) {
+        put_program(w, "saltus_law", r, t->laws[t->law_program[r]]);
+        return;
+    }
+    fprintf(w->out, "SALTUS_FN double saltus_law%d(const saltus_small *s)\n{\n    (void)s;\n", r);
+    fprintf(w->out, "    return ");
+    put_number(w->out, t->rate[r]);
+    for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
+        const double offset = t->factor_offset[f];
+        fprintf(w->out, offset == 0.0 ? " * " : " * (");
+        put_row(w, t->factor_species[f]);
+        if (offset != 0.0) {
+            fprintf(w->out, " - %a)", offset);
+        }
+    }
+    fprintf(w->out, ";\n}\n");
+}
+
+static int n_groups(const saltus_tables *t)
+{
+    return (t->n_reactions + SALTUS_FANOUT - 1) / SALTUS_FANOUT;
+}
+
+static int group_end(const saltus_tables *t, int g)
+{
+    const int end = (g + 1) * SALTUS_FANOUT;
+    return end < t->n_reactions ? end : t->n_reactions;
+}
+
+/* Running sums c0 … of a group's propensities. */
+static void put_sums(const writer *w, int g, const char *indent)
+{
+    const int first = g * SALTUS_FANOUT, end = group_end(w->t, g);
+    for (int r = first; r < end; ++r) {
+        fprintf(w->out, "%sconst double a%d = saltus_law%d(s);\n", indent, r, r);
+        if (w->t->law_program[r] >= 0) {
+            fprintf(w->out, "%sbad |= !(a%d >= 0.0);\n", indent, r);
+        }
+        if (r == first) {
+            fprintf(w->out, "%sconst double c0 = a%d;\n", indent, r);
+        } else {
+            fprintf(w->out, "%sconst double c%d = c%d + a%d;\n", indent, r - first, r - first - 1,
+                    r);
+        }
+    }
+}
+
+static void put_group_function(const writer *w, int g)
+{
+    fprintf(w->out,
+            "SALTUS_FN double saltus_sum%d(const saltus_small *s, int *is_bad)\n{\n"
+            "    int bad = 0;\n",
+            g);
+    put_sums(w, g, "    ");
+    fprintf(w->out, "    *is_bad |= bad;\n    return c%d;\n}\n",
+            group_end(w->t, g) - g * SALTUS_FANOUT - 1);
+}
+
+/* k = how many of the first n - 1 running sums do not exceed low; upper is the sum of child k, base
+ * that before it. `sums` is "c" or "s->c". */
+static void put_choice(const writer *w, const char *sums, int n, const char *k)
+{
+    fprintf(w->out, "        int %s = 0;\n        double upper_%s = %s0, base_%s = 0.0;\n", k, k,
+            sums, k);
+    for (int i = 0; i + 1 < n; ++i) {
+        fprintf(w->out,
+                "        if (%s%d <= low) {\n            %s = %d;\n            base_%s = %s%d;\n"
+                "            upper_%s = %s%d;\n        }\n",
+                sums, i, k, i + 1, k, sums, i, k, sums, i + 1);
+    }
+}
+
+/* The amount by which reaction r changes species s. */
+static int64_t change_of(const saltus_tables *t, int r, int s)
+{
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        if (t->change_species[c] == s) {
+            return t->change_amount[c];
+        }
+    }
+    return 0;
+}
+
+static bool is_unsafe(const saltus_tables *t, int s)
+{
+    for (int i = 0; i < t->n_unsafe; ++i) {
+        if (t->unsafe[i] == s) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the firing of a group's reaction number k changes, species by species, without a branch. */
+static void put_changes(const writer *w, int g)
+{
+    const saltus_tables *t = w->t;
+    const int first = g * SALTUS_FANOUT, end = group_end(t, g);
+    for (int s = 0; s < t->n_species; ++s) {
+        bool any = false;
+        for (int r = first; r < end; ++r) {
+            const int64_t amount = change_of(t, r, s);
+            if (amount != 0) {
+                if (!any) {
+                    fprintf(w->out, "            s->x%d += ", s);
+                }
+                fprintf(w->out, "k == %d ? %" PRId64 ".0 : ", r - first, amount);
+                any = true;
+            }
+        }
+        if (any) {
+            fprintf(w->out, "0.0;\n");
+            if (is_unsafe(t, s)) {
+                fprintf(w->out, "            bad |= s->x%d < 0.0;\n", s);
+            }
+        }
+    }
+}
+
+/* Whether a firing of some reaction of group g changes a propensity of group h. */
+static bool touches(const saltus_tables *t, int g, int h)
+{
+    for (int r = g * SALTUS_FANOUT; r < group_end(t, g); ++r) {
+        for (int i = t->dependent_row[r]; i < t->dependent_row[r + 1]; ++i) {
+            if (t->dependent[i] / SALTUS_FANOUT == h) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void put_state(const writer *w)
+{
+    const saltus_tables *t = w->t;
+    const int groups = n_groups(t);
+    fprintf(w->out, "typedef struct saltus_small {\n    double time;\n");
+    for (int s = 0; s < t->n_species; ++s) {
+        fprintf(w->out, "    double x%d;\n", s);
+    }
+    for (int i = 0; i < (groups > 1 ? groups : t->n_reactions); ++i) {
+        fprintf(w->out, "    double c%d;\n", i);
+    }
+    for (int g = 0; groups > 1 && g < groups; ++g) {
+        fprintf(w->out, "    double g%d;\n", g);
+    }
+    fprintf(w->out, "} saltus_small;\n");
+}
+
+static void put_functions(const writer *w)
+{
+    const saltus_tables *t = w->t;
+    for (int i = 0; i < t->n_rules; ++i) {
+        put_program(w, "saltus_rule", i, t->rules[i]);
+    }
+    for (int r = 0; r < t->n_reactions; ++r) {
+        put_law(w, r);
+    }
+    for (int g = 0; g < n_groups(t); ++g) {
+        put_group_function(w, g);
+    }
+}
+
+/* Sums of all groups from the counts. */
+static void put_refresh(const writer *w)
+{
+    const int groups = n_groups(w->t);
+    fprintf(w->out, "SALTUS_FN int saltus_small_refresh(saltus_small *s)\n{\n    int bad = 0;\n"
+                    "    (void)s;\n");
+    for (int g = 0; groups > 1 && g < groups; ++g) {
+        fprintf(w->out, "    s->g%d = saltus_sum%d(s, &bad);\n", g, g);
+    }
+    fprintf(w->out, "    return bad;\n}\n");
+}
+
+static void put_start(const writer *w)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out, "SALTUS_FN void saltus_small_start(saltus_small *s)\n{\n");
+    for (int s = 0; s < t->n_species; ++s) {
+        fprintf(w->out, "    s->x%d = %" PRId64 ".0;\n", s, t->initial_counts[s]);
+    }
+    fprintf(w->out, "}\nSALTUS_FN void saltus_small_load(saltus_small *s, const double *v)\n{\n");
+    for (int s = 0; s < t->n_species; ++s) {
+        fprintf(w->out, "    s->x%d = v[SALTUS_AT(%d)];\n", s, s);
+    }
+    fprintf(w->out, "}\nSALTUS_FN int saltus_small_save(const saltus_small *s, double *v)\n{\n"
+                    "    int beyond = 0;\n");
+    for (int s = 0; s < t->n_species; ++s) {
+        fprintf(w->out, "    v[SALTUS_AT(%d)] = s->x%d;\n    beyond |= s->x%d > 0x1p52;\n", s, s,
+                s);
+    }
+    fprintf(w->out, "    return beyond;\n}\n");
+}
+
+static void put_total(const writer *w)
+{
+    const int groups = n_groups(w->t);
+    fprintf(w->out, "SALTUS_FN double saltus_small_total(saltus_small *s, int *is_bad)\n{\n"
+                    "    int bad = 0;\n");
+    if (groups == 1) {
+        put_sums(w, 0, "    ");
+        for (int r = 0; r < w->t->n_reactions; ++r) {
+            fprintf(w->out, "    s->c%d = c%d;\n", r, r);
+        }
+    } else {
+        fprintf(w->out, "    s->c0 = s->g0;\n");
+        for (int g = 1; g < groups; ++g) {
+            fprintf(w->out, "    s->c%d = s->c%d + s->g%d;\n", g, g - 1, g);
+        }
+    }
+    fprintf(w->out, "    *is_bad |= bad;\n    return s->c%d;\n}\n",
+            (groups == 1 ? w->t->n_reactions : groups) - 1);
+}
+
+static const char refine[] =
+    "        if (SALTUS_RARE(near) && !refined) {\n"
+    "            low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
+    "            high = 0.0;\n"
+    "            refined = 1;\n"
+    "            continue;\n"
+    "        }\n";
+
+/* Choose and fire; then the sums of the groups that may have changed. */
+static void put_fire(const writer *w)
+{
+    const saltus_tables *t = w->t;
+    const int groups = n_groups(t);
+    fprintf(w->out,
+            "SALTUS_FN int saltus_small_fire(saltus_small *s, double total, double word,\n"
+            "                                uint64_t seed, uint64_t trajectory, uint64_t event)\n"
+            "{\n    const double unit = total * SALTUS_TWO_M32;\n"
+            "    double low = word * unit, high = low + unit;\n"
+            "    int bad = 0, refined = 0;\n    for (;;) {\n");
+    if (groups == 1) {
+        put_choice(w, "s->c", t->n_reactions, "k");
+        fprintf(w->out,
+                "        const int near = upper_k < high;\n        (void)base_k;\n%s        {\n",
+                refine);
+        put_changes(w, 0);
+        fprintf(w->out, "        }\n        return bad;\n    }\n}\n");
+        return;
+    }
+    put_choice(w, "s->c", groups, "g");
+    fprintf(w->out, "        int near = upper_g < high;\n        low = low - base_g;\n"
+                    "        high = high - base_g;\n        switch (g) {\n");
+    for (int g = 0; g < groups; ++g) {
+        const int n = group_end(t, g) - g * SALTUS_FANOUT;
+        fprintf(w->out, g + 1 < groups ? "        case %d: {\n" : "        default: { /* %d */\n",
+                g);
+        put_sums(w, g, "            ");
+        fprintf(w->out,
+                "            if (!(low < c%d)) {\n                low = saltus_below(c%d);\n"
+                "            }\n",
+                n - 1, n - 1);
+        put_choice(w, "c", n, "k");
+        fprintf(w->out, "            (void)base_k;\n            near |= upper_k < high;\n"
+                        "            if (SALTUS_RARE(near) && !refined) {\n"
+                        "                break;\n            }\n            refined = 2;\n");
+        put_changes(w, g);
+        for (int h = 0; h < groups; ++h) {
+            if (touches(t, g, h)) {
+                fprintf(w->out, "            s->g%d = saltus_sum%d(s, &bad);\n", h, h);
+            }
+        }
+        fprintf(w->out, "            break;\n        }\n");
+    }
+    fprintf(w->out, "        }\n        if (refined == 2) {\n            return bad;\n        }\n"
+                    "        low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
+                    "        high = 0.0;\n        refined = 1;\n    }\n}\n");
+}
+
+static void put_record(const writer *w)
+{
+    const saltus_columns *c = w->columns;
+    fprintf(w->out,
+            "SALTUS_FN void saltus_small_record(saltus_small *s, const saltus_launch *a,\n"
+            "                                   double time, int64_t sample, int64_t job)\n{\n"
+            "    int64_t *counts = a->counts + sample * %d * a->n_jobs + job;\n"
+            "    double *observables = a->observables + sample * %d * a->n_jobs + job;\n"
+            "    s->time = time;\n    (void)counts;\n    (void)observables;\n",
+            c->n_counts, c->n_observables);
+    for (int i = 0; i < c->n_counts; ++i) {
+        fprintf(w->out, "    counts[%d * a->n_jobs] = (int64_t)s->x%d;\n", i, c->count_species[i]);
+    }
+    for (int i = 0; i < c->n_observables; ++i) {
+        const saltus_observable *o = &c->observables[i];
+        fprintf(w->out, "    observables[%d * a->n_jobs] = ", i);
+        if (o->row < 0) {
+            put_number(w->out, o->value);
+        } else {
+            put_row(w, o->row);
+        }
+        fprintf(w->out, " / ");
+        if (o->divisor_row < 0) {
+            put_number(w->out, o->divisor);
+        } else {
+            put_row(w, o->divisor_row);
+        }
+        fprintf(w->out, ";\n");
+    }
+    fprintf(w->out, "}\n");
+}
+
+saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_columns *columns,
+                                    char **text, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t size = 0;
+    writer w = {.t = tables, .columns = columns};
+    *text = NULL;
+    w.out = open_memstream(text, &size);
+    SALTUS_NEED(w.out);
+    fprintf(w.out, "#include \"kernel/direct_tree.h\"\n#include \"kernel/launch.h\"\n");
+    put_state(&w);
+    put_functions(&w);
+    put_refresh(&w);
+    put_start(&w);
+    put_total(&w);
+    put_fire(&w);
+    put_record(&w);
+    fprintf(w.out, "#include \"kernel/direct_registers.h\"\n");
+    if (fclose(w.out) != 0) {
+        free(*text);
+        *text = NULL;
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+done:
+    return status;
+}

@@ -1,0 +1,35 @@
+/** What every kernel with a thread per trajectory works on. */
+#ifndef SALTUS_KERNEL_LAUNCH_H
+#define SALTUS_KERNEL_LAUNCH_H
+
+#include "kernel/state.h"
+
+/** What a launch works on; addresses are the device's. */
+typedef struct saltus_launch {
+    const saltus_tables *tables;
+    const saltus_columns *columns;
+    const double *times; /**< [n_times] */
+    int64_t n_times;
+    uint64_t seed;
+    uint64_t slice; /**< reactions of a thread in one launch */
+
+    int64_t n_jobs;
+    const uint64_t *trajectories; /**< [job] */
+    int64_t *counts;              /**< [point][count][job] */
+    double *observables;          /**< [point][observable][job] */
+    uint64_t *events;             /**< [job] reactions that fired */
+    int32_t *troubles;            /**< [job] a saltus_trouble */
+    uint64_t *next;               /**< the job to hand out next */
+    uint64_t *n_done;             /**< jobs that have ended */
+
+    /* Memory of the threads, interleaved: [number][thread]. */
+    saltus_path *paths; /**< [thread] what is left of a path between launches */
+    int64_t *jobs;      /**< [thread] its job, or -1 */
+    int64_t *x;
+    double *v, *values, *sums, *pending_values;
+    uint8_t *on, *rounded;
+    saltus_pending *pending;
+    int32_t pending_capacity, largest_event;
+} saltus_launch;
+
+#endif
