@@ -107,7 +107,7 @@ saltus_status saltus_h5_check(const saltus_results *r, const char *name, H5T_cla
                               int rank, hsize_t *shape, hsize_t *chunk, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t own_chunk[3];
+    hsize_t own_chunk[3] = {1, 1, 1};
     bool chunked = false;
     const bool has = saltus_h5_has(r, name);
     hid_t set = has ? H5Dopen2(r->file, name, H5P_DEFAULT) : H5I_INVALID_HID;
@@ -134,7 +134,7 @@ saltus_status saltus_h5_expect(const saltus_results *r, const char *name, H5T_cl
                                int rank, const hsize_t *shape, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t found[3];
+    hsize_t found[3] = {0};
     char why[100];
     SALTUS_TRY(saltus_h5_check(r, name, class, rank, found, NULL, err));
     for (int i = 0; i < rank; ++i) {
