@@ -293,9 +293,10 @@ SALTUS_API saltus_run_options saltus_run_options_default(void);
 
 /** What a run did. */
 typedef struct saltus_run_report {
-    int64_t trajectories; /**< delivered to the sink */
-    int64_t events;       /**< reactions that fired in them */
-    double seconds;       /**< from the first trajectory's start to the last delivery */
+    int64_t trajectories;  /**< delivered to the sink */
+    int64_t events;        /**< reactions that fired in them */
+    double seconds;        /**< from the first trajectory's start to the last delivery */
+    double kernel_seconds; /**< of kernels on GPUs, summed over streams; 0 on the CPU */
 } saltus_run_report;
 
 /**

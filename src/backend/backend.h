@@ -37,7 +37,8 @@ typedef struct saltus_task {
     int64_t share;   /**< trajectories that a worker can expect */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
-    uint8_t *rounded; /**< [setting], shared by the workers: a value was rounded (atomic or) */
+    int64_t *kernel_ns; /**< shared by the workers: time of kernels on devices (atomic +) */
+    uint8_t *rounded;   /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
 typedef struct saltus_backend_ops {

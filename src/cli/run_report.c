@@ -42,9 +42,11 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
     printf("{\"model\": ");
     print_json_text(saltus_model_name(saltus_plan_model(plan)));
     printf(", \"events\": %lld, \"trajectories\": %lld, \"seconds\": %.6g, "
-           "\"seconds_total\": %.6g, \"events_per_second\": %.6g, \"device\": ",
+           "\"seconds_total\": %.6g, \"events_per_second\": %.6g, "
+           "\"kernel_seconds\": %.6g, \"device\": ",
            (long long)report->events, (long long)report->trajectories, report->seconds, total,
-           report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0);
+           report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0,
+           report->kernel_seconds);
     print_json_text(saltus_backend_name(saltus_plan_backend(plan)));
     printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"philox\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",

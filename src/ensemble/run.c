@@ -58,6 +58,7 @@ typedef struct run {
     bool is_delivering;
     int n_working;
     saltus_run_report report;
+    int64_t kernel_ns;    /* atomic */
     saltus_status status; /* the first failure, and its record */
     saltus_error error;
     bool sink_failed;
@@ -476,6 +477,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
                       .stop = &r->stop,
                       .layout = plan->layout};
+    r->task.kernel_ns = &r->kernel_ns;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
 done:
@@ -537,6 +539,7 @@ done:
         saltus_error_hint(err, "%s", r.error.hint);
     }
     r.report.seconds = seconds_since(&r.start);
+    r.report.kernel_seconds = 1e-9 * (double)r.kernel_ns;
     if (report) {
         *report = r.report;
     }

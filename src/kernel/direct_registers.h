@@ -45,8 +45,9 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
         }
         saltus_philox(a.seed, SALTUS_PURPOSE_EVENT, trajectory, event >> 1, w);
         for (int h = 0; h < 2 && job >= 0; ++h) {
-            double wait = saltus_exponential32(w[2 * h]);
-            if (SALTUS_RARE(w[2 * h] == 0)) {
+            const saltus_u64 wait_word = h == 0 ? w[0] : w[2], choice = h == 0 ? w[1] : w[3];
+            double wait = saltus_exponential32(wait_word);
+            if (SALTUS_RARE(wait_word == 0)) {
                 wait = saltus_wait_refined(a.seed, trajectory, event);
             }
             const double total = saltus_small_total(&s, &bad) + 0.0; /* -0 becomes 0 */
@@ -60,8 +61,8 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
                 stop = ended ? stop : a.times[sample];
             }
             if (!ended) {
-                bad |= saltus_small_fire(&s, total, (double)(int64_t)w[2 * h + 1], a.seed,
-                                         trajectory, event);
+                bad |= saltus_small_fire(&s, total, (double)(int64_t)choice, a.seed, trajectory,
+                                         event);
                 t = t_next;
                 ++event;
                 ended = bad;

@@ -19,8 +19,8 @@ saltus_model *bits_model(int i);
 /** n independent copies of a dimerising pair: 4 n reactions, to meet every depth of the tree. */
 saltus_model *bits_copies(int n);
 /** n reactions with random laws, rules that read each other, a species that reactions do not
- * change, one that an event does. */
-saltus_model *bits_random(int n, uint64_t seed);
+ * change, and, if asked for, events and rates that switch in time. */
+saltus_model *bits_random(int n, bool events, uint64_t seed);
 /** Parse and freeze. */
 saltus_model *bits_parse(const char *text);
 

@@ -158,8 +158,7 @@ done:
 static int n_workers(const saltus_backend *backend, int wanted)
 {
     const saltus_gpus *gpus = backend->device;
-    (void)wanted;
-    return WORKERS_PER_GPU * gpus->n;
+    return wanted > 0 ? wanted : WORKERS_PER_GPU * gpus->n;
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,

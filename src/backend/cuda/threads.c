@@ -26,6 +26,7 @@ typedef struct crew {
     const saltus_task *task;
     bool in_registers; /* layout registers: little state is in memory */
     cu_stream stream;
+    cu_event start, end; /* around the launches of a batch */
     cu_module module;
     cu_function kernel;
     saltus_uploaded model;
@@ -188,6 +189,8 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     const saltus_tables *t = task->tables;
     CU(context_use(gpu->context), "using a GPU");
     CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+    CU(event_create(&c->start, 0), "making an event");
+    CU(event_create(&c->end, 0), "making an event");
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
     SALTUS_TRY(saltus_upload(c->cu, t, task->columns, task->times, task->n_times, &c->model, err));
     for (int i = 0; i < t->n_triggers; ++i) {
@@ -217,6 +220,12 @@ static void tear_down(crew *c)
     if (c->stream) {
         (void)c->cu->stream_wait(c->stream);
         (void)c->cu->stream_destroy(c->stream);
+    }
+    if (c->start) {
+        (void)c->cu->event_destroy(c->start);
+    }
+    if (c->end) {
+        (void)c->cu->event_destroy(c->end);
     }
     if (c->threads_memory) {
         (void)c->cu->memory_give(c->threads_memory);
@@ -261,6 +270,8 @@ static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_e
        "clearing GPU memory");
     CU(fill((uintptr_t)a->n_done, 0, sizeof *a->n_done, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
+    float ms = 0.0F;
+    CU(event_record(c->start, c->stream), "running a kernel");
     while (n_done < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
         CU(launch(c->kernel, (unsigned)(n_threads / BLOCK_SIZE), 1, 1, BLOCK_SIZE, 1, 1, 0,
                   c->stream, parameters, NULL),
@@ -268,8 +279,11 @@ static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_e
         CU(download(&n_done, (uintptr_t)a->n_done, sizeof n_done, c->stream), "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
     }
+    CU(event_record(c->end, c->stream), "running a kernel");
     CU(download(c->samples, c->jobs_memory, *result_bytes, c->stream), "copying samples");
     CU(stream_wait(c->stream), "copying samples");
+    CU(event_elapsed(&ms, c->start, c->end), "running a kernel");
+    (void)__atomic_fetch_add(task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
 done:
     return status;
 }
