@@ -126,15 +126,15 @@ static int below(uint64_t *random, int n)
 }
 
 /* Laws vanish with what they consume, so that no count becomes negative. */
-saltus_model *bits_random(int n, uint64_t seed)
+saltus_model *bits_random(int n, bool events, uint64_t seed)
 {
     static const char *const factors[] = {"1",
                                           "w",
                                           "R1",
                                           "1/(1 + R0)",
                                           "exp(-X1/40)",
-                                          "piecewise(1, time < 1.5, 2)",
-                                          "(0.5 + tanh(X2/9))"};
+                                          "(0.5 + tanh(X2/9))",
+                                          "piecewise(1, time < 1.5, 2)"};
     uint64_t random = seed;
     const int n_species = 4 + n / 2;
     char *text = NULL;
@@ -146,9 +146,12 @@ saltus_model *bits_random(int n, uint64_t seed)
         fprintf(out, "  X%d: {initial: %d, boundary: %s}\n", s, 20 + s % 5,
                 s % 7 == 3 ? "true" : "false");
     }
-    fprintf(out, "rules:\n  R1: R0*w/50\n  R0: X0 + X2\n"
-                 "events:\n  e: {at: 1, set: {w: 3, X3: 1}}\n"
-                 "  late: {at: 0.5, delay: 1.1, set: {X1: X1 + 0.3*X0}}\nreactions:\n");
+    fprintf(out, "rules:\n  R1: R0*w/50\n  R0: X0 + X2\n");
+    if (events) {
+        fprintf(out, "events:\n  e: {at: 1, set: {w: 3, X3: 1}}\n"
+                     "  late: {at: 0.5, delay: 1.1, set: {X1: X1 + 0.3*X0}}\n");
+    }
+    fprintf(out, "reactions:\n");
     for (int r = 0; r < n; ++r) {
         const int a = below(&random, n_species), b = below(&random, n_species);
         const int c = below(&random, n_species);
@@ -156,7 +159,7 @@ saltus_model *bits_random(int n, uint64_t seed)
         if (below(&random, 2) > 0) {
             fprintf(out, "0.5\n");
         } else {
-            fprintf(out, "0.1*X%d*%s\n", a, factors[below(&random, 7)]);
+            fprintf(out, "0.1*X%d*%s\n", a, factors[below(&random, events ? 7 : 6)]);
         }
         ++r;
         if (r < n) {
