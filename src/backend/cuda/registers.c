@@ -336,15 +336,8 @@ static void put_total(const writer *w)
             (groups == 1 ? w->t->n_reactions : groups) - 1);
 }
 
-static const char refine[] =
-    "        if (SALTUS_RARE(near) && !refined) {\n"
-    "            low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
-    "            high = 0.0;\n"
-    "            refined = 1;\n"
-    "            continue;\n"
-    "        }\n";
-
-/* Choose and fire; then the sums of the groups that may have changed. */
+/* Choose and fire; then the sums of the groups that may have changed. Where 32 bits do not decide,
+ * once more with further bits. */
 static void put_fire(const writer *w)
 {
     const saltus_tables *t = w->t;
@@ -354,43 +347,40 @@ static void put_fire(const writer *w)
             "                                uint64_t seed, uint64_t trajectory, uint64_t event)\n"
             "{\n    const double unit = total * SALTUS_TWO_M32;\n"
             "    double low = word * unit, high = low + unit;\n"
-            "    int bad = 0, refined = 0;\n    for (;;) {\n");
+            "    int bad = 0, again = 0, refined = 0;\n    do {\n");
+    put_choice(w, "s->c", groups == 1 ? t->n_reactions : groups, groups == 1 ? "k" : "g");
     if (groups == 1) {
-        put_choice(w, "s->c", t->n_reactions, "k");
-        fprintf(w->out,
-                "        const int near = upper_k < high;\n        (void)base_k;\n%s        {\n",
-                refine);
+        fprintf(w->out, "        again = upper_k < high && !refined;\n        (void)base_k;\n"
+                        "        if (!again) {\n");
         put_changes(w, 0);
-        fprintf(w->out, "        }\n        return bad;\n    }\n}\n");
-        return;
+        fprintf(w->out, "        }\n");
+    } else {
+        fprintf(w->out, "        int near = upper_g < high;\n        low = low - base_g;\n"
+                        "        high = high - base_g;\n        switch (g) {\n");
     }
-    put_choice(w, "s->c", groups, "g");
-    fprintf(w->out, "        int near = upper_g < high;\n        low = low - base_g;\n"
-                    "        high = high - base_g;\n        switch (g) {\n");
-    for (int g = 0; g < groups; ++g) {
+    for (int g = 0; groups > 1 && g < groups; ++g) {
         const int n = group_end(t, g) - g * SALTUS_FANOUT;
         fprintf(w->out, g + 1 < groups ? "        case %d: {\n" : "        default: { /* %d */\n",
                 g);
         put_sums(w, g, "            ");
-        fprintf(w->out,
-                "            if (!(low < c%d)) {\n                low = saltus_below(c%d);\n"
-                "            }\n",
-                n - 1, n - 1);
+        fprintf(w->out, "            low = low < c%d ? low : saltus_below(c%d);\n", n - 1, n - 1);
         put_choice(w, "c", n, "k");
         fprintf(w->out, "            (void)base_k;\n            near |= upper_k < high;\n"
-                        "            if (SALTUS_RARE(near) && !refined) {\n"
-                        "                break;\n            }\n            refined = 2;\n");
+                        "            again = near && !refined;\n            if (!again) {\n");
         put_changes(w, g);
         for (int h = 0; h < groups; ++h) {
             if (touches(t, g, h)) {
                 fprintf(w->out, "            s->g%d = saltus_sum%d(s, &bad);\n", h, h);
             }
         }
-        fprintf(w->out, "            break;\n        }\n");
+        fprintf(w->out, "            }\n            break;\n        }\n");
     }
-    fprintf(w->out, "        }\n        if (refined == 2) {\n            return bad;\n        }\n"
-                    "        low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
-                    "        high = 0.0;\n        refined = 1;\n    }\n}\n");
+    fprintf(w->out,
+            "%s        if (SALTUS_RARE(again)) {\n"
+            "            low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
+            "            high = 0.0;\n            refined = 1;\n        }\n"
+            "    } while (SALTUS_RARE(again));\n    return bad;\n}\n",
+            groups > 1 ? "        }\n" : "");
 }
 
 static void put_record(const writer *w)

@@ -149,6 +149,7 @@ static saltus_status take_memory(crew *c, saltus_error *err)
     c->jobs_bytes = place_jobs(a, task->columns, task->n_times, 0, c->batch, &results);
     CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
     CU(memory_take(&c->jobs_memory, c->jobs_bytes), "taking GPU memory for samples");
+    CU(fill(c->jobs_memory, 0, c->jobs_bytes, c->stream), "clearing GPU memory");
     CU(host_take(&pinned, results, 0), "taking pinned memory for samples");
     c->samples = pinned;
     c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
