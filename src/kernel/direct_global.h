@@ -29,7 +29,6 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
     p.n = a->tables;
     p.columns = a->columns;
     p.seed = a->seed;
-    p.sample_stride = a->n_jobs;
     p.x = a->x + thread;
     p.v = a->v + thread;
     p.on = a->on + thread;
@@ -57,8 +56,9 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
         if (p.trouble == SALTUS_FINE) {
             const uint64_t before = p.fired;
             p.limit = before + left;
-            (void)saltus_direct_run(&p, &d, a->times, a->n_times, 0, a->counts + job,
-                                    a->observables + job);
+            (void)saltus_direct_run(&p, &d, a->times, a->n_times, 0,
+                                    a->counts + job * a->n_times * a->columns->n_counts,
+                                    a->observables + job * a->n_times * a->columns->n_observables);
             const uint64_t fired = p.fired - before;
             left -= fired < left ? fired : left;
         }

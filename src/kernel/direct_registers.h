@@ -29,7 +29,6 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
     }
     for (uint64_t left = a.slice / 2; left > 0; --left) {
         saltus_u64 w[4];
-        SALTUS_MEET();
         if (job < 0) {
             const int64_t next = (int64_t)SALTUS_TAKE_NUMBER(a.next);
             if (next >= a.n_jobs) {

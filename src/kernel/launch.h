@@ -15,8 +15,8 @@ typedef struct saltus_launch {
 
     int64_t n_jobs;
     const uint64_t *trajectories; /**< [job] */
-    int64_t *counts;              /**< [point][count][job] */
-    double *observables;          /**< [point][observable][job] */
+    int64_t *counts;              /**< [job][point][count]: a record is one stretch of memory */
+    double *observables;          /**< [job][point][observable] */
     uint64_t *events;             /**< [job] reactions that fired */
     int32_t *troubles;            /**< [job] a saltus_trouble */
     uint64_t *next;               /**< the job to hand out next */

@@ -279,8 +279,7 @@ SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, 
 {
     const saltus_columns *columns = p->columns;
     for (int c = 0; c < columns->n_counts; ++c) {
-        counts[(p->sample * columns->n_counts + c) * p->sample_stride] =
-            p->x[SALTUS_AT(columns->count_species[c])];
+        counts[p->sample * columns->n_counts + c] = p->x[SALTUS_AT(columns->count_species[c])];
     }
     if (columns->n_observables > 0) {
         p->v[SALTUS_AT(p->n->row_time)] = time;
@@ -290,7 +289,7 @@ SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, 
         const saltus_observable *q = &columns->observables[o];
         const double value = q->row < 0 ? q->value : p->v[SALTUS_AT(q->row)];
         const double divisor = q->divisor_row < 0 ? q->divisor : p->v[SALTUS_AT(q->divisor_row)];
-        observables[(p->sample * columns->n_observables + o) * p->sample_stride] = value / divisor;
+        observables[p->sample * columns->n_observables + o] = value / divisor;
     }
     ++p->sample;
 }

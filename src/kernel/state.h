@@ -38,13 +38,12 @@ typedef struct saltus_path {
     double t;       /* now */
     int32_t after;  /* clocks that change just after t have done so */
     int32_t special_strict;
-    double special;        /* next time at which a clock changes or a pending event is due; +inf */
-    int64_t sample;        /* next sample */
-    int64_t sample_stride; /* distance of samples in memory */
-    int64_t *x;            /* [species] */
-    double *v;             /* [row] */
-    uint8_t *on;           /* [trigger] its last value */
-    uint8_t *rounded;      /* [setting] a value was not whole and was rounded */
+    double special;   /* next time at which a clock changes or a pending event is due; +inf */
+    int64_t sample;   /* next sample */
+    int64_t *x;       /* [species] */
+    double *v;        /* [row] */
+    uint8_t *on;      /* [trigger] its last value */
+    uint8_t *rounded; /* [setting] a value was not whole and was rounded */
     saltus_pending *pending;
     double *pending_values; /* [pending][settings of the largest event] */
     int32_t n_pending, pending_capacity, largest_event;

@@ -84,14 +84,6 @@ static int64_t saltus_thread, saltus_stride;
     static void name##_body(const type argument)
 #endif
 
-/* Let the threads of a warp that have not ended meet again: compilers may keep them apart after
- * branches. Every thread comes by equally often. */
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_MEET() __syncwarp()
-#else
-#define SALTUS_MEET() (void)0
-#endif
-
 /* Where number i of one trajectory's array stands. Many trajectories' arrays are interleaved on a
  * GPU, so that neighbouring threads read neighbouring numbers; SALTUS_STRIDE is then their number.
  */

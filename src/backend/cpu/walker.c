@@ -40,7 +40,6 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     p->seed = task->seed;
     p->make_room = make_room;
     p->limit = UINT64_MAX;
-    p->sample_stride = 1;
     for (int i = 0; i < n->n_triggers; ++i) {
         if (n->triggers[i].n_assignments > p->largest_event) {
             p->largest_event = n->triggers[i].n_assignments;

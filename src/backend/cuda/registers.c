@@ -389,16 +389,16 @@ static void put_record(const writer *w)
     fprintf(w->out,
             "SALTUS_FN void saltus_small_record(saltus_small *s, const saltus_launch *a,\n"
             "                                   double time, int64_t sample, int64_t job)\n{\n"
-            "    int64_t *counts = a->counts + sample * %d * a->n_jobs + job;\n"
-            "    double *observables = a->observables + sample * %d * a->n_jobs + job;\n"
+            "    int64_t *counts = a->counts + (job * a->n_times + sample) * %d;\n"
+            "    double *observables = a->observables + (job * a->n_times + sample) * %d;\n"
             "    s->time = time;\n    (void)counts;\n    (void)observables;\n",
             c->n_counts, c->n_observables);
     for (int i = 0; i < c->n_counts; ++i) {
-        fprintf(w->out, "    counts[%d * a->n_jobs] = (int64_t)s->x%d;\n", i, c->count_species[i]);
+        fprintf(w->out, "    counts[%d] = (int64_t)s->x%d;\n", i, c->count_species[i]);
     }
     for (int i = 0; i < c->n_observables; ++i) {
         const saltus_observable *o = &c->observables[i];
-        fprintf(w->out, "    observables[%d * a->n_jobs] = ", i);
+        fprintf(w->out, "    observables[%d] = ", i);
         if (o->row < 0) {
             put_number(w->out, o->value);
         } else {

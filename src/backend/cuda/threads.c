@@ -295,52 +295,32 @@ static const void *on_host(const crew *c, const void *address)
     return c->samples + ((uintptr_t)address - c->jobs_memory);
 }
 
-/* [number][job] on the GPU, [job][number] here; some jobs at a time, so that lines are used whole.
- */
-static void scatter(const crew *c, int64_t first, int64_t last, const int32_t *troubles)
-{
-    const saltus_launch *a = &c->launch;
-    const int64_t *counts = on_host(c, a->counts);
-    const double *observables = on_host(c, a->observables);
-    const int64_t n_counts = a->n_times * c->task->columns->n_counts,
-                  n_observables = a->n_times * c->task->columns->n_observables;
-    for (int64_t i = 0; i < n_counts; ++i) {
-        for (int64_t j = first; j < last; ++j) {
-            if (troubles[j] == SALTUS_FINE) {
-                c->jobs[j].counts[i] = counts[i * a->n_jobs + j];
-            }
-        }
-    }
-    for (int64_t i = 0; i < n_observables; ++i) {
-        for (int64_t j = first; j < last; ++j) {
-            if (troubles[j] == SALTUS_FINE) {
-                c->jobs[j].observables[i] = observables[i * a->n_jobs + j];
-            }
-        }
-    }
-}
-
 /* Hand over what has ended. What the GPU gave up runs again here, with the same bits, and either
  * ends or tells in words what is wrong. */
 static saltus_status hand_over(crew *c, const saltus_source *source, int64_t n, saltus_error *err)
 {
-    enum { AT_A_TIME = 16 };
     saltus_status status = SALTUS_OK;
-    const int32_t *troubles = on_host(c, c->launch.troubles);
-    const uint64_t *events = on_host(c, c->launch.events);
-    for (int64_t first = 0; first < n; first += AT_A_TIME) {
-        const int64_t last = at_most(first + AT_A_TIME, n);
-        scatter(c, first, last, troubles);
-        for (int64_t j = first; j < last; ++j) {
-            if (troubles[j] == NOT_DONE) {
-                continue;
-            }
-            c->jobs[j].events = (int64_t)events[j];
-            if (troubles[j] != SALTUS_FINE) {
-                SALTUS_TRY(saltus_walker_run_job(c->walker, c->task, &c->jobs[j], err));
-            }
-            SALTUS_TRY(source->done(source->user, &c->jobs[j], err));
+    const saltus_launch *a = &c->launch;
+    const int32_t *troubles = on_host(c, a->troubles);
+    const uint64_t *events = on_host(c, a->events);
+    const int64_t *counts = on_host(c, a->counts);
+    const double *observables = on_host(c, a->observables);
+    const size_t n_counts = (size_t)(a->n_times * c->task->columns->n_counts),
+                 n_observables = (size_t)(a->n_times * c->task->columns->n_observables);
+    for (int64_t j = 0; j < n; ++j) {
+        saltus_job *job = &c->jobs[j];
+        if (troubles[j] == NOT_DONE) {
+            continue;
         }
+        if (troubles[j] == SALTUS_FINE) {
+            job->events = (int64_t)events[j];
+            memcpy(job->counts, counts + (size_t)j * n_counts, n_counts * sizeof *counts);
+            memcpy(job->observables, observables + (size_t)j * n_observables,
+                   n_observables * sizeof *observables);
+        } else {
+            SALTUS_TRY(saltus_walker_run_job(c->walker, c->task, job, err));
+        }
+        SALTUS_TRY(source->done(source->user, job, err));
     }
     if (SALTUS_FLAG(c->task->stop)) {
         SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
