@@ -54,6 +54,8 @@ typedef struct saltus_backend_ops {
     saltus_status (*choose_layout)(const struct saltus_backend *backend,
                                    const saltus_tables *tables, const char *wanted,
                                    const char **layout, char why[200], saltus_error *err);
+    /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
+    int64_t ahead_bytes;
     int (*n_workers)(const struct saltus_backend *backend, int wanted);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,

@@ -417,11 +417,13 @@ done:
 }
 
 /* Blocks in the ring. Two of them at least: one is filled while the other is delivered. */
-static int64_t ring_length(int64_t block_bytes, int n_workers)
+static int64_t ring_length(const saltus_plan *plan, int64_t block_bytes)
 {
+    const int64_t n_workers = plan->n_workers, wish = plan->backend->ops->ahead_bytes;
+    const int64_t ahead = wish > 0 ? wish : RING_BYTES;
     const int64_t for_workers = n_workers * (int64_t)BUSY_WORKER_BYTES;
     const int64_t busy = (for_workers > BUSY_BYTES ? for_workers : BUSY_BYTES) / block_bytes;
-    int64_t ring = RING_BYTES / block_bytes;
+    int64_t ring = ahead / block_bytes;
     ring = ring < MAX_RING ? ring : MAX_RING;
     const int64_t wanted = busy < n_workers + 1 ? busy : n_workers + 1;
     ring = ring > wanted ? ring : wanted;
@@ -437,7 +439,7 @@ double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_tra
     if (largest > 1e18) { /* more than any machine has */
         return largest;
     }
-    const double most = largest * (double)ring_length((int64_t)largest, plan->n_workers);
+    const double most = largest * (double)ring_length(plan, (int64_t)largest);
     return all < most ? all : most;
 }
 
@@ -452,7 +454,7 @@ static void choose_blocks(run *r)
     size = size > 1 ? size : 1;
     r->block_size = r->sink->block_trajectories > 0 ? r->sink->block_trajectories : size;
     r->n_blocks = (n + r->block_size - 1) / r->block_size;
-    const int64_t ring = ring_length(bytes * r->block_size, r->plan->n_workers);
+    const int64_t ring = ring_length(r->plan, bytes * r->block_size);
     r->n_ring = ring < r->n_blocks ? ring : r->n_blocks;
 }
 

@@ -61,7 +61,7 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
                 stop = ended ? stop : a.times[sample];
             }
             if (!ended) {
-                bad |= saltus_small_fire(&s, total, (double)(int64_t)choice, a.seed, trajectory,
+                bad |= saltus_small_fire(&s, total, saltus_from_word(choice), a.seed, trajectory,
                                          event);
                 t = t_next;
                 ++event;

@@ -11,6 +11,9 @@
 /* Host threads per GPU: while one prepares samples, another's kernel runs. */
 enum { WORKERS_PER_GPU = 4 };
 
+/* A GPU is busy only with tens of thousands of trajectories. */
+enum { AHEAD_BYTES = 384 << 20 };
+
 static bool claims(const char *specification)
 {
     return strcmp(specification, "cuda") == 0 || strncmp(specification, "cuda:", 5) == 0;
@@ -169,5 +172,5 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 
-const saltus_backend_ops saltus_backend_cuda = {"cuda",    claims,        open_cuda, close_cuda,
-                                                list_cuda, choose_layout, n_workers, work};
+const saltus_backend_ops saltus_backend_cuda = {
+    "cuda", claims, open_cuda, close_cuda, list_cuda, choose_layout, AHEAD_BYTES, n_workers, work};

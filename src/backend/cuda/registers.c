@@ -179,17 +179,21 @@ static void put_group_function(const writer *w, int g)
             group_end(w->t, g) - g * SALTUS_FANOUT - 1);
 }
 
-/* k = how many of the first n - 1 running sums do not exceed low; upper is the sum of child k, base
- * that before it. `sums` is "c" or "s->c". */
-static void put_choice(const writer *w, const char *sums, int n, const char *k)
+/* For each but the last of n running sums whether it does not exceed low, in pK0, pK1 …; nearK
+ * tells when a boundary lies between low and high. */
+static void put_choice(const writer *w, const char *sums, int n, char kind, bool again)
 {
-    fprintf(w->out, "        int %s = 0;\n        double upper_%s = %s0, base_%s = 0.0;\n", k, k,
-            sums, k);
+    const char *indent = again ? "            " : "        ";
     for (int i = 0; i + 1 < n; ++i) {
-        fprintf(w->out,
-                "        if (%s%d <= low) {\n            %s = %d;\n            base_%s = %s%d;\n"
-                "            upper_%s = %s%d;\n        }\n",
-                sums, i, k, i + 1, k, sums, i, k, sums, i + 1);
+        fprintf(w->out, "%s%sp%c%d = %s%d <= low;\n", indent, again ? "" : "int ", kind, i, sums,
+                i);
+    }
+    if (!again) {
+        fprintf(w->out, "        const int near%c = (%s%d < high)", kind, sums, n - 1);
+        for (int i = 0; i + 1 < n; ++i) {
+            fprintf(w->out, " | (p%c%d != (%s%d < high))", kind, i, sums, i);
+        }
+        fprintf(w->out, ";\n");
     }
 }
 
@@ -214,7 +218,8 @@ static bool is_unsafe(const saltus_tables *t, int s)
     return false;
 }
 
-/* What the firing of a group's reaction number k changes, species by species, without a branch. */
+/* What the firing of the reaction that was chosen in a group changes, species by species, without a
+ * branch: the amount of the last reaction whose predecessor's sum does not exceed low. */
 static void put_changes(const writer *w, int g)
 {
     const saltus_tables *t = w->t;
@@ -222,20 +227,20 @@ static void put_changes(const writer *w, int g)
     for (int s = 0; s < t->n_species; ++s) {
         bool any = false;
         for (int r = first; r < end; ++r) {
-            const int64_t amount = change_of(t, r, s);
-            if (amount != 0) {
-                if (!any) {
-                    fprintf(w->out, "            s->x%d += ", s);
-                }
-                fprintf(w->out, "k == %d ? %" PRId64 ".0 : ", r - first, amount);
-                any = true;
+            any |= change_of(t, r, s) != 0;
+        }
+        if (!any) {
+            continue;
+        }
+        fprintf(w->out, "            s->x%d += ", s);
+        for (int r = end - 1; r > first; --r) {
+            if (change_of(t, r, s) != change_of(t, r - 1, s)) {
+                fprintf(w->out, "pk%d ? %" PRId64 ".0 : ", r - first - 1, change_of(t, r, s));
             }
         }
-        if (any) {
-            fprintf(w->out, "0.0;\n");
-            if (is_unsafe(t, s)) {
-                fprintf(w->out, "            bad |= s->x%d < 0.0;\n", s);
-            }
+        fprintf(w->out, "%" PRId64 ".0;\n", change_of(t, first, s));
+        if (is_unsafe(t, s)) {
+            fprintf(w->out, "            bad |= s->x%d < 0.0;\n", s);
         }
     }
 }
@@ -336,51 +341,73 @@ static void put_total(const writer *w)
             (groups == 1 ? w->t->n_reactions : groups) - 1);
 }
 
-/* Choose and fire; then the sums of the groups that may have changed. Where 32 bits do not decide,
- * once more with further bits. */
-static void put_fire(const writer *w)
+static const char refine[] =
+    "            low = saltus_choice_refined(total, word, seed, trajectory, event);\n";
+
+static void put_fire_head(const writer *w)
 {
-    const saltus_tables *t = w->t;
-    const int groups = n_groups(t);
     fprintf(w->out,
             "SALTUS_FN int saltus_small_fire(saltus_small *s, double total, double word,\n"
             "                                uint64_t seed, uint64_t trajectory, uint64_t event)\n"
             "{\n    const double unit = total * SALTUS_TWO_M32;\n"
-            "    double low = word * unit, high = low + unit;\n"
-            "    int bad = 0, again = 0, refined = 0;\n    do {\n");
-    put_choice(w, "s->c", groups == 1 ? t->n_reactions : groups, groups == 1 ? "k" : "g");
-    if (groups == 1) {
-        fprintf(w->out, "        again = upper_k < high && !refined;\n        (void)base_k;\n"
-                        "        if (!again) {\n");
-        put_changes(w, 0);
-        fprintf(w->out, "        }\n");
-    } else {
-        fprintf(w->out, "        int near = upper_g < high;\n        low = low - base_g;\n"
-                        "        high = high - base_g;\n        switch (g) {\n");
+            "    double low = word * unit, high = low + unit;\n    int bad = 0;\n");
+}
+
+/* Choose and fire where there is one group. */
+static void put_fire_one(const writer *w)
+{
+    put_fire_head(w);
+    fprintf(w->out, "    {\n");
+    put_choice(w, "s->c", w->t->n_reactions, 'k', false);
+    fprintf(w->out, "        if (SALTUS_RARE(neark)) {\n%s", refine);
+    put_choice(w, "s->c", w->t->n_reactions, 'k', true);
+    fprintf(w->out, "        }\n");
+    put_changes(w, 0);
+    fprintf(w->out, "    }\n    return bad;\n}\n");
+}
+
+/* The group, then the reaction in it, then the sums of the groups that may have changed. Where 32
+ * bits do not decide, all once more with further bits. */
+static void put_fire_groups(const writer *w)
+{
+    const saltus_tables *t = w->t;
+    const int groups = n_groups(t);
+    put_fire_head(w);
+    fprintf(w->out, "    int again = 0, refined = 0;\n    do {\n");
+    put_choice(w, "s->c", groups, 'g', false);
+    fprintf(w->out, "        const double base = ");
+    for (int g = groups - 2; g >= 0; --g) {
+        fprintf(w->out, "pg%d ? s->c%d : ", g, g);
     }
-    for (int g = 0; groups > 1 && g < groups; ++g) {
+    fprintf(w->out,
+            "0.0;\n        low = low - base;\n        high = high - base;\n        switch (0");
+    for (int g = 0; g + 1 < groups; ++g) {
+        fprintf(w->out, " + pg%d", g);
+    }
+    fprintf(w->out, ") {\n");
+    for (int g = 0; g < groups; ++g) {
         const int n = group_end(t, g) - g * SALTUS_FANOUT;
         fprintf(w->out, g + 1 < groups ? "        case %d: {\n" : "        default: { /* %d */\n",
                 g);
         put_sums(w, g, "            ");
         fprintf(w->out, "            low = low < c%d ? low : saltus_below(c%d);\n", n - 1, n - 1);
-        put_choice(w, "c", n, "k");
-        fprintf(w->out, "            (void)base_k;\n            near |= upper_k < high;\n"
-                        "            again = near && !refined;\n            if (!again) {\n");
+        put_choice(w, "c", n, 'k', false);
+        fprintf(w->out,
+                "            again = (nearg | neark) && !refined;\n"
+                "            if (SALTUS_RARE(again)) {\n                break;\n            }\n");
         put_changes(w, g);
         for (int h = 0; h < groups; ++h) {
             if (touches(t, g, h)) {
                 fprintf(w->out, "            s->g%d = saltus_sum%d(s, &bad);\n", h, h);
             }
         }
-        fprintf(w->out, "            }\n            break;\n        }\n");
+        fprintf(w->out, "            break;\n        }\n");
     }
     fprintf(w->out,
-            "%s        if (SALTUS_RARE(again)) {\n"
-            "            low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
-            "            high = 0.0;\n            refined = 1;\n        }\n"
+            "        }\n        if (SALTUS_RARE(again)) {\n%s            high = 0.0;\n"
+            "            refined = 1;\n        }\n"
             "    } while (SALTUS_RARE(again));\n    return bad;\n}\n",
-            groups > 1 ? "        }\n" : "");
+            refine);
 }
 
 static void put_record(const writer *w)
@@ -394,7 +421,7 @@ static void put_record(const writer *w)
             "    s->time = time;\n    (void)counts;\n    (void)observables;\n",
             c->n_counts, c->n_observables);
     for (int i = 0; i < c->n_counts; ++i) {
-        fprintf(w->out, "    counts[%d] = (int64_t)s->x%d;\n", i, c->count_species[i]);
+        fprintf(w->out, "    counts[%d] = saltus_whole(s->x%d);\n", i, c->count_species[i]);
     }
     for (int i = 0; i < c->n_observables; ++i) {
         const saltus_observable *o = &c->observables[i];
@@ -430,7 +457,11 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     put_refresh(&w);
     put_start(&w);
     put_total(&w);
-    put_fire(&w);
+    if (n_groups(tables) == 1) {
+        put_fire_one(&w);
+    } else {
+        put_fire_groups(&w);
+    }
     put_record(&w);
     fprintf(w.out, "#include \"kernel/direct_registers.h\"\n");
     if (fclose(w.out) != 0) {
