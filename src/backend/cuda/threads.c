@@ -252,7 +252,10 @@ static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_e
     const saltus_task *task = c->task;
     saltus_launch *a = &c->launch;
     uint64_t n_done = 0;
-    const int64_t n_threads = at_most(c->n_threads, (n + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE);
+    /* every thread the same number of jobs, lest a few run alone at the end */
+    const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
+    const int64_t wanted = (n + rounds - 1) / rounds;
+    const int64_t n_threads = (wanted + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
     void *parameters[] = {a};
     a->n_jobs = n;
     c->n_running = n_threads;
