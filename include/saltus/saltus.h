@@ -180,8 +180,8 @@ typedef struct saltus_backend saltus_backend;
 
 /**
  * Open a backend by its specification: "auto", "cpu", or "cpu:generic", "cpu:avx2", "cpu:avx512"
- * (an instruction set; tests use these). "auto" takes the first that works here, a named one is
- * never replaced by another.
+ * (an instruction set; tests use these), "cuda", "cuda:N,M…" (NVIDIA GPUs by number). "auto" is the
+ * CPU; a named one is never replaced by another.
  *
  * @retval SALTUS_E_INVALID     no such specification
  * @retval SALTUS_E_UNAVAILABLE not built, or it cannot run here; the message says why
