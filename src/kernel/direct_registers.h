@@ -12,6 +12,7 @@
 #include "kernel/direct_tree.h"
 #include "kernel/launch.h"
 
+#if SALTUS_DEVICE
 /** As saltus_global. Anything unusual ends the trajectory with a trouble, of whatever name: it is
  * rerun on the CPU, which tells. */
 SALTUS_KERNEL(saltus_registers, saltus_launch, a)
@@ -87,5 +88,6 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
     p->event = event;
     p->t = t;
 }
+#endif
 
 #endif

@@ -74,7 +74,7 @@ done:
 /* Keep an image under its name; a cache that fails is no failure. */
 static void keep(const char *path, const saltus_image *image)
 {
-    char temporary[PATH_SIZE + 40];
+    char temporary[PATH_SIZE + 120];
     (void)snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
     FILE *out = fopen(temporary, "wb");
     if (!out) {

@@ -150,6 +150,13 @@ static int group_end(const saltus_tables *t, int g)
     return end < t->n_reactions ? end : t->n_reactions;
 }
 
+/* Up to 16 reactions all propensities are recomputed at every event, without a branch; above, a
+ * switch over groups recomputes those of one. */
+static bool is_flat(const saltus_tables *t)
+{
+    return n_groups(t) <= 2;
+}
+
 /* Running sums c0 … of a group's propensities. */
 static void put_sums(const writer *w, int g, const char *indent)
 {
@@ -181,20 +188,16 @@ static void put_group_function(const writer *w, int g)
 
 /* For each but the last of n running sums whether it does not exceed low, in pK0, pK1 …; nearK
  * tells when a boundary lies between low and high. */
-static void put_choice(const writer *w, const char *sums, int n, char kind, bool again)
+static void put_choice(const writer *w, const char *sums, int n, char kind)
 {
-    const char *indent = again ? "            " : "        ";
     for (int i = 0; i + 1 < n; ++i) {
-        fprintf(w->out, "%s%sp%c%d = %s%d <= low;\n", indent, again ? "" : "int ", kind, i, sums,
-                i);
+        fprintf(w->out, "        const int p%c%d = %s%d <= low;\n", kind, i, sums, i);
     }
-    if (!again) {
-        fprintf(w->out, "        const int near%c = (%s%d < high)", kind, sums, n - 1);
-        for (int i = 0; i + 1 < n; ++i) {
-            fprintf(w->out, " | (p%c%d != (%s%d < high))", kind, i, sums, i);
-        }
-        fprintf(w->out, ";\n");
+    fprintf(w->out, "        const int near%c = (%s%d < high)", kind, sums, n - 1);
+    for (int i = 0; i + 1 < n; ++i) {
+        fprintf(w->out, " | (p%c%d != (%s%d < high))", kind, i, sums, i);
     }
+    fprintf(w->out, ";\n");
 }
 
 /* The amount by which reaction r changes species s. */
@@ -218,29 +221,47 @@ static bool is_unsafe(const saltus_tables *t, int s)
     return false;
 }
 
-/* What the firing of the reaction that was chosen in a group changes, species by species, without a
- * branch: the amount of the last reaction whose predecessor's sum does not exceed low. */
-static void put_changes(const writer *w, int g)
+/* Whether some reaction of a group changes a species. */
+static bool changes(const saltus_tables *t, int g, int s)
+{
+    for (int r = g * SALTUS_FANOUT; r < group_end(t, g); ++r) {
+        if (change_of(t, r, s) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The amount by which the reaction chosen in a group changes a species, without a branch: that of
+ * the last reaction whose predecessor's sum does not exceed low. */
+static void put_amount(const writer *w, int g, int s)
 {
     const saltus_tables *t = w->t;
     const int first = g * SALTUS_FANOUT, end = group_end(t, g);
-    for (int s = 0; s < t->n_species; ++s) {
-        bool any = false;
-        for (int r = first; r < end; ++r) {
-            any |= change_of(t, r, s) != 0;
+    for (int r = end - 1; r > first; --r) {
+        if (change_of(t, r, s) != change_of(t, r - 1, s)) {
+            fprintf(w->out, "pk%d ? %" PRId64 ".0 : ", r - first - 1, change_of(t, r, s));
         }
-        if (!any) {
-            continue;
-        }
-        fprintf(w->out, "            s->x%d += ", s);
-        for (int r = end - 1; r > first; --r) {
-            if (change_of(t, r, s) != change_of(t, r - 1, s)) {
-                fprintf(w->out, "pk%d ? %" PRId64 ".0 : ", r - first - 1, change_of(t, r, s));
-            }
-        }
-        fprintf(w->out, "%" PRId64 ".0;\n", change_of(t, first, s));
-        if (is_unsafe(t, s)) {
-            fprintf(w->out, "            bad |= s->x%d < 0.0;\n", s);
+    }
+    fprintf(w->out, "%" PRId64 ".0", change_of(t, first, s));
+}
+
+static void put_check(const writer *w, int s)
+{
+    if (is_unsafe(w->t, s)) {
+        fprintf(w->out, "            bad |= s->x%d < 0.0;\n", s);
+    }
+}
+
+/* What a firing in group g changes. */
+static void put_changes(const writer *w, int g)
+{
+    for (int s = 0; s < w->t->n_species; ++s) {
+        if (changes(w->t, g, s)) {
+            fprintf(w->out, "            s->x%d += ", s);
+            put_amount(w, g, s);
+            fprintf(w->out, ";\n");
+            put_check(w, s);
         }
     }
 }
@@ -261,15 +282,15 @@ static bool touches(const saltus_tables *t, int g, int h)
 static void put_state(const writer *w)
 {
     const saltus_tables *t = w->t;
-    const int groups = n_groups(t);
+    const int groups = is_flat(t) ? 0 : n_groups(t);
     fprintf(w->out, "typedef struct saltus_small {\n    double time;\n");
     for (int s = 0; s < t->n_species; ++s) {
         fprintf(w->out, "    double x%d;\n", s);
     }
-    for (int i = 0; i < (groups > 1 ? groups : t->n_reactions); ++i) {
+    for (int i = 0; i < (groups > 0 ? groups : t->n_reactions); ++i) {
         fprintf(w->out, "    double c%d;\n", i);
     }
-    for (int g = 0; groups > 1 && g < groups; ++g) {
+    for (int g = 0; g < groups; ++g) {
         fprintf(w->out, "    double g%d;\n", g);
     }
     fprintf(w->out, "} saltus_small;\n");
@@ -292,10 +313,10 @@ static void put_functions(const writer *w)
 /* Sums of all groups from the counts. */
 static void put_refresh(const writer *w)
 {
-    const int groups = n_groups(w->t);
+    const int groups = is_flat(w->t) ? 0 : n_groups(w->t);
     fprintf(w->out, "SALTUS_FN int saltus_small_refresh(saltus_small *s)\n{\n    int bad = 0;\n"
                     "    (void)s;\n");
-    for (int g = 0; groups > 1 && g < groups; ++g) {
+    for (int g = 0; g < groups; ++g) {
         fprintf(w->out, "    s->g%d = saltus_sum%d(s, &bad);\n", g, g);
     }
     fprintf(w->out, "    return bad;\n}\n");
@@ -323,22 +344,30 @@ static void put_start(const writer *w)
 
 static void put_total(const writer *w)
 {
-    const int groups = n_groups(w->t);
+    const saltus_tables *t = w->t;
+    const int groups = n_groups(t);
     fprintf(w->out, "SALTUS_FN double saltus_small_total(saltus_small *s, int *is_bad)\n{\n"
                     "    int bad = 0;\n");
-    if (groups == 1) {
-        put_sums(w, 0, "    ");
-        for (int r = 0; r < w->t->n_reactions; ++r) {
-            fprintf(w->out, "    s->c%d = c%d;\n", r, r);
+    for (int g = 0; is_flat(t) && g < groups; ++g) {
+        fprintf(w->out, "    {\n");
+        put_sums(w, g, "        ");
+        for (int r = g * SALTUS_FANOUT; r < group_end(t, g); ++r) {
+            fprintf(w->out, "        s->c%d = c%d;\n", r, r - g * SALTUS_FANOUT);
         }
-    } else {
+        fprintf(w->out, "    }\n");
+    }
+    if (!is_flat(t)) {
         fprintf(w->out, "    s->c0 = s->g0;\n");
         for (int g = 1; g < groups; ++g) {
             fprintf(w->out, "    s->c%d = s->c%d + s->g%d;\n", g, g - 1, g);
         }
     }
-    fprintf(w->out, "    *is_bad |= bad;\n    return s->c%d;\n}\n",
-            (groups == 1 ? w->t->n_reactions : groups) - 1);
+    fprintf(w->out, "    *is_bad |= bad;\n    return s->c%d",
+            (groups > 2 ? groups : group_end(t, 0)) - 1);
+    if (groups == 2) {
+        fprintf(w->out, " + s->c%d", t->n_reactions - 1);
+    }
+    fprintf(w->out, ";\n}\n");
 }
 
 static const char refine[] =
@@ -353,17 +382,67 @@ static void put_fire_head(const writer *w)
             "    double low = word * unit, high = low + unit;\n    int bad = 0;\n");
 }
 
-/* Choose and fire where there is one group. */
-static void put_fire_one(const writer *w)
+/* pg: the second group; pk0 …: the reaction in it. near: a boundary lies between low and high. */
+static void put_choose_flat(const writer *w)
 {
+    const saltus_tables *t = w->t;
+    const bool two = n_groups(t) == 2;
+    const int n = group_end(t, 0), last = t->n_reactions - 1;
+    if (two) {
+        fprintf(w->out,
+                "        pg = s->c%d <= low;\n"
+                "        near = (pg != (s->c%d < high)) | (total < high);\n"
+                "        const double base = pg ? s->c%d : 0.0, last = pg ? s->c%d : s->c%d;\n"
+                "        const double h = high - base;\n        double l = low - base;\n"
+                "        l = l < last ? l : saltus_below(last);\n",
+                n - 1, n - 1, n - 1, last, n - 1);
+    } else {
+        fprintf(w->out,
+                "        const double l = low, h = high, last = s->c%d;\n        near = 0;\n",
+                last);
+    }
+    fprintf(w->out, "        near |= last < h;\n");
+    for (int i = 0; i + 1 < n; ++i) {
+        const int other = n + i < last ? n + i : last;
+        if (two) {
+            fprintf(w->out, "        const double e%d = pg ? s->c%d : s->c%d;\n", i, other, i);
+        } else {
+            fprintf(w->out, "        const double e%d = s->c%d;\n", i, i);
+        }
+        fprintf(w->out, "        pk%d = e%d <= l;\n        near |= pk%d != (e%d < h);\n", i, i, i,
+                i);
+    }
+}
+
+/* Choose and fire where there are one or two groups. */
+static void put_fire_flat(const writer *w)
+{
+    const saltus_tables *t = w->t;
+    const bool two = n_groups(t) == 2;
     put_fire_head(w);
-    fprintf(w->out, "    {\n");
-    put_choice(w, "s->c", w->t->n_reactions, 'k', false);
-    fprintf(w->out, "        if (SALTUS_RARE(neark)) {\n%s", refine);
-    put_choice(w, "s->c", w->t->n_reactions, 'k', true);
-    fprintf(w->out, "        }\n");
-    put_changes(w, 0);
-    fprintf(w->out, "    }\n    return bad;\n}\n");
+    fprintf(w->out, "    int near, pg = 0");
+    for (int i = 0; i + 1 < group_end(t, 0); ++i) {
+        fprintf(w->out, ", pk%d", i);
+    }
+    fprintf(w->out, ";\n    (void)pg;\n    {\n");
+    put_choose_flat(w);
+    fprintf(w->out, "    }\n    if (SALTUS_RARE(near)) {\n%s", refine);
+    put_choose_flat(w);
+    fprintf(w->out, "    }\n");
+    for (int s = 0; s < t->n_species; ++s) {
+        const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
+        if (first || second) {
+            fprintf(w->out, "            s->x%d += %s", s, two ? "pg ? (" : "");
+            if (two) {
+                put_amount(w, 1, s);
+                fprintf(w->out, ") : ");
+            }
+            put_amount(w, 0, s);
+            fprintf(w->out, ";\n");
+            put_check(w, s);
+        }
+    }
+    fprintf(w->out, "    return bad;\n}\n");
 }
 
 /* The group, then the reaction in it, then the sums of the groups that may have changed. Where 32
@@ -374,7 +453,7 @@ static void put_fire_groups(const writer *w)
     const int groups = n_groups(t);
     put_fire_head(w);
     fprintf(w->out, "    int again = 0, refined = 0;\n    do {\n");
-    put_choice(w, "s->c", groups, 'g', false);
+    put_choice(w, "s->c", groups, 'g');
     fprintf(w->out, "        const double base = ");
     for (int g = groups - 2; g >= 0; --g) {
         fprintf(w->out, "pg%d ? s->c%d : ", g, g);
@@ -391,7 +470,7 @@ static void put_fire_groups(const writer *w)
                 g);
         put_sums(w, g, "            ");
         fprintf(w->out, "            low = low < c%d ? low : saltus_below(c%d);\n", n - 1, n - 1);
-        put_choice(w, "c", n, 'k', false);
+        put_choice(w, "c", n, 'k');
         fprintf(w->out,
                 "            again = (nearg | neark) && !refined;\n"
                 "            if (SALTUS_RARE(again)) {\n                break;\n            }\n");
@@ -457,8 +536,8 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     put_refresh(&w);
     put_start(&w);
     put_total(&w);
-    if (n_groups(tables) == 1) {
-        put_fire_one(&w);
+    if (is_flat(tables)) {
+        put_fire_flat(&w);
     } else {
         put_fire_groups(&w);
     }
