@@ -95,7 +95,7 @@ static int64_t saltus_thread, saltus_stride;
 
 /* A flag that another thread may set meanwhile. On a GPU nobody does: launches are short. */
 #if SALTUS_DEVICE
-#define SALTUS_FLAG(p) 0
+#define SALTUS_FLAG(p) ((void)(p), 0)
 #else
 #define SALTUS_FLAG(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #endif
