@@ -157,45 +157,37 @@ static bool is_flat(const saltus_tables *t)
     return n_groups(t) <= 2;
 }
 
-/* Running sums c0 … of a group's propensities. */
-static void put_sums(const writer *w, int g, const char *indent)
-{
-    const int first = g * SALTUS_FANOUT, end = group_end(w->t, g);
-    for (int r = first; r < end; ++r) {
-        fprintf(w->out, "%sconst double a%d = saltus_law%d(s);\n", indent, r, r);
-        if (w->t->law_program[r] >= 0) {
-            fprintf(w->out, "%sbad |= !(a%d >= 0.0);\n", indent, r);
-        }
-        if (r == first) {
-            fprintf(w->out, "%sconst double c0 = a%d;\n", indent, r);
-        } else {
-            fprintf(w->out, "%sconst double c%d = c%d + a%d;\n", indent, r - first, r - first - 1,
-                    r);
-        }
-    }
-}
-
+/* The running sums of a group's propensities from the counts: c of each reaction. */
 static void put_group_function(const writer *w, int g)
 {
-    fprintf(w->out,
-            "SALTUS_FN double saltus_sum%d(const saltus_small *s, int *is_bad)\n{\n"
-            "    int bad = 0;\n",
+    const int first = g * SALTUS_FANOUT;
+    fprintf(w->out, "SALTUS_FN void saltus_sum%d(saltus_small *s, int *bad)\n{\n    (void)bad;\n",
             g);
-    put_sums(w, g, "    ");
-    fprintf(w->out, "    *is_bad |= bad;\n    return c%d;\n}\n",
-            group_end(w->t, g) - g * SALTUS_FANOUT - 1);
+    for (int r = first; r < group_end(w->t, g); ++r) {
+        fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
+        if (w->t->law_program[r] >= 0) {
+            fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
+        }
+        if (r == first) {
+            fprintf(w->out, "    s->c%d = a%d;\n", r, r);
+        } else {
+            fprintf(w->out, "    s->c%d = s->c%d + a%d;\n", r, r - 1, r);
+        }
+    }
+    fprintf(w->out, "}\n");
 }
 
-/* For each but the last of n running sums whether it does not exceed low, in pK0, pK1 …; nearK
- * tells when a boundary lies between low and high. */
-static void put_choice(const writer *w, const char *sums, int n, char kind)
+/* For each but the last of n running sums, s->K and a number from `first` on, whether it does not
+ * exceed low, in pK0, pK1 …; nearK tells when a boundary lies between low and high. */
+static void put_choice(const writer *w, char kind, int first, int n)
 {
+    const char sum = kind == 'g' ? 't' : 'c';
     for (int i = 0; i + 1 < n; ++i) {
-        fprintf(w->out, "        const int p%c%d = %s%d <= low;\n", kind, i, sums, i);
+        fprintf(w->out, "        const int p%c%d = s->%c%d <= low;\n", kind, i, sum, first + i);
     }
-    fprintf(w->out, "        const int near%c = (%s%d < high)", kind, sums, n - 1);
+    fprintf(w->out, "        const int near%c = (s->%c%d < high)", kind, sum, first + n - 1);
     for (int i = 0; i + 1 < n; ++i) {
-        fprintf(w->out, " | (p%c%d != (%s%d < high))", kind, i, sums, i);
+        fprintf(w->out, " | (p%c%d != (s->%c%d < high))", kind, i, sum, first + i);
     }
     fprintf(w->out, ";\n");
 }
@@ -282,16 +274,15 @@ static bool touches(const saltus_tables *t, int g, int h)
 static void put_state(const writer *w)
 {
     const saltus_tables *t = w->t;
-    const int groups = is_flat(t) ? 0 : n_groups(t);
     fprintf(w->out, "typedef struct saltus_small {\n    double time;\n");
     for (int s = 0; s < t->n_species; ++s) {
         fprintf(w->out, "    double x%d;\n", s);
     }
-    for (int i = 0; i < (groups > 0 ? groups : t->n_reactions); ++i) {
-        fprintf(w->out, "    double c%d;\n", i);
+    for (int r = 0; r < t->n_reactions; ++r) {
+        fprintf(w->out, "    double c%d;\n", r); /* running sums in each group */
     }
-    for (int g = 0; g < groups; ++g) {
-        fprintf(w->out, "    double g%d;\n", g);
+    for (int g = 0; g < n_groups(t); ++g) {
+        fprintf(w->out, "    double t%d;\n", g); /* running sums of groups */
     }
     fprintf(w->out, "} saltus_small;\n");
 }
@@ -313,11 +304,9 @@ static void put_functions(const writer *w)
 /* Sums of all groups from the counts. */
 static void put_refresh(const writer *w)
 {
-    const int groups = is_flat(w->t) ? 0 : n_groups(w->t);
-    fprintf(w->out, "SALTUS_FN int saltus_small_refresh(saltus_small *s)\n{\n    int bad = 0;\n"
-                    "    (void)s;\n");
-    for (int g = 0; g < groups; ++g) {
-        fprintf(w->out, "    s->g%d = saltus_sum%d(s, &bad);\n", g, g);
+    fprintf(w->out, "SALTUS_FN int saltus_small_refresh(saltus_small *s)\n{\n    int bad = 0;\n");
+    for (int g = 0; g < n_groups(w->t); ++g) {
+        fprintf(w->out, "    saltus_sum%d(s, &bad);\n", g);
     }
     fprintf(w->out, "    return bad;\n}\n");
 }
@@ -342,32 +331,20 @@ static void put_start(const writer *w)
     fprintf(w->out, "    return beyond;\n}\n");
 }
 
+/* The sum of all propensities; where nothing keeps the groups' sums up to date, those first. */
 static void put_total(const writer *w)
 {
     const saltus_tables *t = w->t;
-    const int groups = n_groups(t);
-    fprintf(w->out, "SALTUS_FN double saltus_small_total(saltus_small *s, int *is_bad)\n{\n"
-                    "    int bad = 0;\n");
-    for (int g = 0; is_flat(t) && g < groups; ++g) {
-        fprintf(w->out, "    {\n");
-        put_sums(w, g, "        ");
-        for (int r = g * SALTUS_FANOUT; r < group_end(t, g); ++r) {
-            fprintf(w->out, "        s->c%d = c%d;\n", r, r - g * SALTUS_FANOUT);
+    fprintf(w->out, "SALTUS_FN double saltus_small_total(saltus_small *s, int *bad)\n{\n%s",
+            is_flat(t) ? "    *bad |= saltus_small_refresh(s);\n" : "    (void)bad;\n");
+    for (int g = 0; g < n_groups(t); ++g) {
+        fprintf(w->out, "    s->t%d = ", g);
+        if (g > 0) {
+            fprintf(w->out, "s->t%d + ", g - 1);
         }
-        fprintf(w->out, "    }\n");
+        fprintf(w->out, "s->c%d;\n", group_end(t, g) - 1);
     }
-    if (!is_flat(t)) {
-        fprintf(w->out, "    s->c0 = s->g0;\n");
-        for (int g = 1; g < groups; ++g) {
-            fprintf(w->out, "    s->c%d = s->c%d + s->g%d;\n", g, g - 1, g);
-        }
-    }
-    fprintf(w->out, "    *is_bad |= bad;\n    return s->c%d",
-            (groups > 2 ? groups : group_end(t, 0)) - 1);
-    if (groups == 2) {
-        fprintf(w->out, " + s->c%d", t->n_reactions - 1);
-    }
-    fprintf(w->out, ";\n}\n");
+    fprintf(w->out, "    return s->t%d;\n}\n", n_groups(t) - 1);
 }
 
 static const char refine[] =
@@ -453,10 +430,10 @@ static void put_fire_groups(const writer *w)
     const int groups = n_groups(t);
     put_fire_head(w);
     fprintf(w->out, "    int again = 0, refined = 0;\n    do {\n");
-    put_choice(w, "s->c", groups, 'g');
+    put_choice(w, 'g', 0, groups);
     fprintf(w->out, "        const double base = ");
     for (int g = groups - 2; g >= 0; --g) {
-        fprintf(w->out, "pg%d ? s->c%d : ", g, g);
+        fprintf(w->out, "pg%d ? s->t%d : ", g, g);
     }
     fprintf(w->out,
             "0.0;\n        low = low - base;\n        high = high - base;\n        switch (0");
@@ -465,19 +442,19 @@ static void put_fire_groups(const writer *w)
     }
     fprintf(w->out, ") {\n");
     for (int g = 0; g < groups; ++g) {
-        const int n = group_end(t, g) - g * SALTUS_FANOUT;
+        const int first = g * SALTUS_FANOUT, last = group_end(t, g) - 1;
         fprintf(w->out, g + 1 < groups ? "        case %d: {\n" : "        default: { /* %d */\n",
                 g);
-        put_sums(w, g, "            ");
-        fprintf(w->out, "            low = low < c%d ? low : saltus_below(c%d);\n", n - 1, n - 1);
-        put_choice(w, "c", n, 'k');
+        fprintf(w->out, "            low = low < s->c%d ? low : saltus_below(s->c%d);\n", last,
+                last);
+        put_choice(w, 'k', first, last + 1 - first);
         fprintf(w->out,
                 "            again = (nearg | neark) && !refined;\n"
                 "            if (SALTUS_RARE(again)) {\n                break;\n            }\n");
         put_changes(w, g);
         for (int h = 0; h < groups; ++h) {
             if (touches(t, g, h)) {
-                fprintf(w->out, "            s->g%d = saltus_sum%d(s, &bad);\n", h, h);
+                fprintf(w->out, "            saltus_sum%d(s, &bad);\n", h);
             }
         }
         fprintf(w->out, "            break;\n        }\n");
