@@ -49,7 +49,7 @@ static void request_stop(int signal_number)
             end_at_once();
         }
     }
-    stop_requested = 1;
+    __atomic_store_n(&stop_requested, 1, __ATOMIC_RELAXED);
 }
 
 const volatile int *saltus_cli_catch_signals(void)

@@ -314,7 +314,7 @@ static void watch(run *r)
         const double seconds = seconds_since(&r->start);
         while (r->n_working > 0 && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
         }
-        if (r->options->stop && *r->options->stop) {
+        if (r->options->stop && __atomic_load_n(r->options->stop, __ATOMIC_RELAXED)) {
             const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
                                           .message = "stopped on request"};
             fail(r, SALTUS_E_CANCELLED, &stopped);

@@ -155,7 +155,9 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *functi
 EXPORT int cuMemGetInfo_v2(size_t *available, size_t *total)
 {
     *total = memory_size();
+    (void)pthread_mutex_lock(&lock);
     *available = *total - in_use;
+    (void)pthread_mutex_unlock(&lock);
     return 0;
 }
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
