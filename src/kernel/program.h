@@ -99,6 +99,7 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
     case SALTUS_OP_##name:             \
         y = SALTUS_DO_##name(a, b, c); \
         break;
+            /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
             SALTUS_OP_LIST(SALTUS_CASE)
 #undef SALTUS_CASE
         case SALTUS_OP_SELECT:

@@ -36,7 +36,7 @@ static bool find_cache(char path[PATH_SIZE])
     } else if (xdg && *xdg == '/') {
         n = snprintf(path, PATH_SIZE, "%s/saltus", xdg);
     } else if (home && *home == '/') {
-        n = snprintf(path, PATH_SIZE, "%s/.cache", home);
+        (void)snprintf(path, PATH_SIZE, "%s/.cache", home);
         (void)mkdir(path, 0700);
         n = snprintf(path, PATH_SIZE, "%s/.cache/saltus", home);
     } else {
