@@ -30,6 +30,10 @@ bool saltus_cli_int(const char *text, int64_t low, int64_t high, int64_t *value)
  * else the exit code. */
 int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/** Take the one argument of a verb, a "model" or "file"; EINVAL, with what is wrong said, when
+ * there was one already. */
+error_t saltus_cli_take_argument(const char **argument, const char *text, const char *what);
+
 /** --set NAME=VALUE, kept in order. */
 typedef struct saltus_cli_settings {
     const char **items; /**< to be freed */

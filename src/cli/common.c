@@ -176,6 +176,16 @@ bool saltus_cli_law(const char *text, saltus_law *law)
     return strcmp(text, "combinatorial") == 0;
 }
 
+error_t saltus_cli_take_argument(const char **argument, const char *text, const char *what)
+{
+    if (*argument) {
+        (void)saltus_cli_usage("one %s at a time: '%s' and '%s'", what, *argument, text);
+        return EINVAL;
+    }
+    *argument = text;
+    return 0;
+}
+
 error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text)
 {
     const size_t size = ((size_t)settings->n + 1) * sizeof *settings->items;

@@ -53,12 +53,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         a->plot.n_trajectories = (int)n;
         return 0;
     case ARGP_KEY_ARG:
-        if (a->file) {
-            (void)saltus_cli_usage("one file at a time: '%s' and '%s'", a->file, text);
-            return EINVAL;
-        }
-        a->file = text;
-        return 0;
+        return saltus_cli_take_argument(&a->file, text, "file");
     default:
         return ARGP_ERR_UNKNOWN;
     }

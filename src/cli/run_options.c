@@ -220,12 +220,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         a->quiet = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (a->model) {
-            (void)saltus_cli_usage("one model at a time: '%s' and '%s'", a->model, text);
-            return EINVAL;
-        }
-        a->model = text;
-        return 0;
+        return saltus_cli_take_argument(&a->model, text, "model");
     default:
         return ARGP_ERR_UNKNOWN;
     }
