@@ -36,7 +36,6 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
     p.pending = a->pending + thread;
     p.pending_values = a->pending_values + thread;
     p.pending_capacity = a->pending_capacity;
-    p.largest_event = a->largest_event;
     p.make_room = saltus_global_make_room;
     d.values = a->values + thread;
     d.sums = a->sums + thread;

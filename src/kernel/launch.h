@@ -29,7 +29,7 @@ typedef struct saltus_launch {
     double *v, *values, *sums, *pending_values;
     uint8_t *on, *rounded;
     saltus_pending *pending;
-    int32_t pending_capacity, largest_event;
+    int32_t pending_capacity;
 } saltus_launch;
 
 #endif

@@ -92,9 +92,9 @@ SALTUS_FN void saltus_path_forget(saltus_path *p, int i)
     const int last = --p->n_pending;
     for (int j = i; j < last; ++j) {
         p->pending[SALTUS_AT(j)] = p->pending[SALTUS_AT(j + 1)];
-        for (int k = 0; k < p->largest_event; ++k) {
-            p->pending_values[SALTUS_AT(j * p->largest_event + k)] =
-                p->pending_values[SALTUS_AT((j + 1) * p->largest_event + k)];
+        for (int k = 0; k < p->n->largest_event; ++k) {
+            p->pending_values[SALTUS_AT(j * p->n->largest_event + k)] =
+                p->pending_values[SALTUS_AT((j + 1) * p->n->largest_event + k)];
         }
     }
 }
@@ -125,7 +125,7 @@ SALTUS_FN saltus_trouble saltus_path_look(saltus_path *p)
             p->pending[SALTUS_AT(p->n_pending)].trigger = i;
             if (e->use_trigger_values) {
                 saltus_path_evaluate(
-                    p, e, p->pending_values + SALTUS_AT(p->n_pending * p->largest_event));
+                    p, e, p->pending_values + SALTUS_AT(p->n_pending * p->n->largest_event));
             }
             ++p->n_pending;
         } else if (!now && p->on[SALTUS_AT(i)] && !e->persistent) {
@@ -181,7 +181,7 @@ SALTUS_FN saltus_trouble saltus_path_execute(saltus_path *p, int i)
 {
     const saltus_tables *n = p->n;
     const saltus_trigger *e = &n->triggers[p->pending[SALTUS_AT(i)].trigger];
-    double *values = p->pending_values + SALTUS_AT(i * p->largest_event);
+    double *values = p->pending_values + SALTUS_AT(i * p->n->largest_event);
     if (!e->use_trigger_values) {
         saltus_path_evaluate(p, e, values);
     }

@@ -46,7 +46,7 @@ typedef struct saltus_path {
     uint8_t *rounded; /* [setting] a value was not whole and was rounded */
     saltus_pending *pending;
     double *pending_values; /* [pending][settings of the largest event] */
-    int32_t n_pending, pending_capacity, largest_event;
+    int32_t n_pending, pending_capacity;
     /* Makes room for one more pending event; 0 when there is no memory. */
     int (*make_room)(struct saltus_path *path);
     saltus_trouble trouble;

@@ -84,6 +84,7 @@ typedef struct saltus_tables {
     int32_t n_laws;
 
     const saltus_instruction *code;
+    int32_t n_code;
     const saltus_program *rules; /* [rule] */
 
     /* What firing reaction r changes, r itself included where it does: rules (in order), then
@@ -110,6 +111,7 @@ typedef struct saltus_tables {
     const saltus_trigger *triggers; /* [event] */
     const saltus_setting *settings;
     int32_t n_triggers, n_settings;
+    int32_t largest_event; /* assignments of the event that has most */
     int32_t watches_state; /* some trigger or clock depends on counts: look after every reaction */
     const int32_t *unsafe; /* species that some law does not keep from going negative */
     int32_t n_unsafe;

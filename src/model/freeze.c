@@ -276,6 +276,8 @@ static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers
         out->use_trigger_values = e->use_trigger_values;
         out->first_assignment = t->n_settings;
         out->n_assignments = e->n_assignments;
+        t->largest_event =
+            e->n_assignments > t->largest_event ? e->n_assignments : t->largest_event;
         f->net->event_names[i] = e->id;
         SALTUS_TRY(fill_settings(f, e, err));
         t->watches_state |= saltus_reads_counts(f, triggers[i]);
@@ -451,6 +453,7 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
         net->law_kinds[i] = f->steps[i].kind;
     }
     t->code = code;
+    t->n_code = (int32_t)f->n_code;
     t->constants = constants;
     t->laws = laws;
     t->n_laws = (int32_t)f->n_laws;

@@ -14,13 +14,6 @@
 static const char *const layouts[] = {"lanes", "scalar"};
 enum { N_LAYOUTS = 2 };
 
-#define OK(call)                         \
-    do {                                 \
-        if ((call) != SALTUS_OK) {       \
-            fail_msg("%s", err.message); \
-        }                                \
-    } while (0)
-
 static int64_t scaled(int64_t n)
 {
     const char *divisor = getenv("SALTUS_TEST_DIVISOR");

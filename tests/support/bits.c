@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "bits.h"
+#include "random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,12 +118,6 @@ uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, 
     const uint64_t hash = status == SALTUS_OK ? m.hash : 0;
     moments_free(&m);
     return hash;
-}
-
-static int below(uint64_t *random, int n)
-{
-    *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return (int)((*random >> 33) % (uint64_t)n);
 }
 
 /* Laws vanish with what they consume, so that no count becomes negative. */

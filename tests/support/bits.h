@@ -4,14 +4,6 @@
 
 #include "moments.h"
 
-/** Fail with the message in `err`. */
-#define OK(call)                         \
-    do {                                 \
-        if ((call) != SALTUS_OK) {       \
-            fail_msg("%s", err.message); \
-        }                                \
-    } while (0)
-
 /** Models with products of several orders, general laws with every kind of operation, rules,
  * clocks, events with delays, priorities and ties, counts that go to zero; frozen. */
 enum { N_BITS_MODELS = 4 };

@@ -4,6 +4,14 @@
 
 #include "saltus/saltus.h"
 
+/** Fail with the message in `err`. */
+#define OK(call)                         \
+    do {                                 \
+        if ((call) != SALTUS_OK) {       \
+            fail_msg("%s", err.message); \
+        }                                \
+    } while (0)
+
 typedef struct moments {
     int64_t n_points, n_counts, n_observables; /* set by the first block */
     int64_t n;                                 /* trajectories */

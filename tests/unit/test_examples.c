@@ -42,13 +42,6 @@ static const example examples[] = {
     {"vilar", 9, 16, 10.0},
 };
 
-#define CHECK(call)                      \
-    do {                                 \
-        if ((call) != SALTUS_OK) {       \
-            fail_msg("%s", err.message); \
-        }                                \
-    } while (0)
-
 /* Freeze, check, run, free; the hash of all samples. */
 static uint64_t hash_of(const example *x, saltus_model *model, char **yaml)
 {
@@ -64,11 +57,11 @@ static uint64_t hash_of(const example *x, saltus_model *model, char **yaml)
     options.times = times;
     options.n_times = N_POINTS;
 
-    CHECK(saltus_model_freeze(model, SALTUS_LAW_LITERAL, &err));
+    OK(saltus_model_freeze(model, SALTUS_LAW_LITERAL, &err));
     assert_int_equal(saltus_model_n_warnings(model), 0);
     assert_int_equal(saltus_model_n_species(model), x->n_species);
     assert_int_equal(saltus_model_n_reactions(model), x->n_reactions);
-    CHECK(run_model(model, "cpu", "auto", 1, &options, &m, &err));
+    OK(run_model(model, "cpu", "auto", 1, &options, &m, &err));
     assert_int_equal(m.n, N_RUNS);
     if (yaml) {
         *yaml = model_to_yaml(model);
@@ -84,7 +77,7 @@ static uint64_t hash_of_text(const example *x, const char *yaml)
 {
     saltus_error err = {0};
     saltus_model *model = NULL;
-    CHECK(saltus_model_parse_yaml(yaml, strlen(yaml), "again.yaml", &model, &err));
+    OK(saltus_model_parse_yaml(yaml, strlen(yaml), "again.yaml", &model, &err));
     return hash_of(x, model, NULL);
 }
 
@@ -103,7 +96,7 @@ static void example_gives_the_same_bits_in_every_format(void **state)
         saltus_model *model = NULL;
         char path[1000], *yaml = NULL;
         (void)snprintf(path, sizeof path, "%s/examples/%s.%s", source, x->name, endings[i]);
-        CHECK(saltus_model_read(path, &model, &err));
+        OK(saltus_model_read(path, &model, &err));
         hash[i] = hash_of(x, model, &yaml);
         assert_true(hash_of_text(x, yaml) == hash[i]);
         free(yaml);

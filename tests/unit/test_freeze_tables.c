@@ -1,5 +1,6 @@
 /* The tables of frozen models: what depends on what, against brute force; the tree of sums; clock
  * conditions, and the dependence on time that is refused. */
+#include "../support/random.h"
 #include "frozen.h"
 
 #include "kernel/direct_tree.h"
@@ -8,12 +9,6 @@
 #include <stdlib.h>
 
 /* ---- random networks ---- */
-
-static int below(uint64_t *random, int n)
-{
-    *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return (int)((*random >> 33) % (uint64_t)n);
-}
 
 static void print_law(FILE *out, uint64_t *random, int n_species)
 {
@@ -300,7 +295,6 @@ static void walk_start(walk *w, const saltus_tables *t)
                             .pending = w->pending,
                             .pending_values = w->pending_values,
                             .pending_capacity = 8,
-                            .largest_event = 2,
                             .make_room = no_room};
     w->direct.values = w->values;
     w->direct.sums = w->sums;

@@ -12,7 +12,7 @@ static const int64_t largest_lane_count = (int64_t)1 << 52;
 static const int64_t largest_lane_change = (int64_t)1 << 35;
 enum { MAX_LANE_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
 
-static const saltus_cpu_variant *find_variant(const char *name)
+const saltus_cpu_variant *saltus_cpu_variant_find(const char *name)
 {
     for (int i = 0; saltus_cpu_variants[i]; ++i) {
         const saltus_cpu_variant *v = saltus_cpu_variants[i];
@@ -32,7 +32,7 @@ static saltus_status open_cpu(const char *specification, saltus_backend *backend
 {
     saltus_status status = SALTUS_OK;
     const char *set = specification[3] == ':' ? specification + 4 : NULL;
-    const saltus_cpu_variant *v = find_variant(set);
+    const saltus_cpu_variant *v = saltus_cpu_variant_find(set);
     if (!v) {
         saltus_error_set(err, SALTUS_E_INVALID, "device '%s': no such instruction set was built",
                          specification);
@@ -68,7 +68,7 @@ static int n_cores(void)
 
 static void list(FILE *out)
 {
-    const saltus_cpu_variant *chosen = find_variant(NULL);
+    const saltus_cpu_variant *chosen = saltus_cpu_variant_find(NULL);
     fprintf(out, "cpu: %d core%s\n", n_cores(), n_cores() == 1 ? "" : "s");
     for (int i = 0; saltus_cpu_variants[i]; ++i) {
         const saltus_cpu_variant *v = saltus_cpu_variants[i];

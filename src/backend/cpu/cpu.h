@@ -33,6 +33,8 @@ typedef struct saltus_cpu_variant {
 
 /** The variants that were built, the widest first; ended by NULL. */
 extern const saltus_cpu_variant *const saltus_cpu_variants[];
+/** The variant of a name, or, for NULL, the widest that runs here; NULL when there is none. */
+const saltus_cpu_variant *saltus_cpu_variant_find(const char *name);
 
 saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
                                    saltus_walker **out, saltus_error *err);

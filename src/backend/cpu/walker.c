@@ -11,7 +11,7 @@
 static int make_room(saltus_path *p)
 {
     const int32_t capacity = p->pending_capacity > 0 ? 2 * p->pending_capacity : 16;
-    const size_t width = (size_t)(p->largest_event > 0 ? p->largest_event : 1);
+    const size_t width = (size_t)(p->n->largest_event > 0 ? p->n->largest_event : 1);
     saltus_pending *pending = saltus_realloc(p->pending, (size_t)capacity, sizeof *pending);
     if (!pending) {
         return 0;
@@ -40,11 +40,6 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     p->seed = task->seed;
     p->make_room = make_room;
     p->limit = UINT64_MAX;
-    for (int i = 0; i < n->n_triggers; ++i) {
-        if (n->triggers[i].n_assignments > p->largest_event) {
-            p->largest_event = n->triggers[i].n_assignments;
-        }
-    }
     p->x = saltus_calloc((size_t)n->n_species, sizeof *p->x);
     SALTUS_NEED(p->x);
     p->v = saltus_calloc((size_t)n->n_rows, sizeof *p->v);

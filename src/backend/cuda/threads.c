@@ -35,7 +35,7 @@ typedef struct crew {
     int64_t n_running; /* of the present batch */
     int64_t batch;     /* jobs at most */
     cu_pointer threads_memory, jobs_memory;
-    size_t threads_bytes, jobs_bytes;
+    size_t threads_bytes;
     char *samples; /* pinned: a batch's results as they come back */
     saltus_job *jobs;
     saltus_walker *walker; /* for trajectories that the GPU gives up */
@@ -75,7 +75,7 @@ static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int6
     CUT(on, threads * (size_t)t->n_triggers);
     CUT(rounded, threads * (size_t)t->n_settings);
     CUT(pending, threads * pending);
-    CUT(pending_values, threads * pending * (size_t)a->largest_event);
+    CUT(pending_values, threads * pending * (size_t)t->largest_event);
     a->pending_capacity = (int32_t)pending;
     return at;
 }
@@ -146,10 +146,10 @@ static saltus_status take_memory(crew *c, saltus_error *err)
     size_t results = 0;
     void *pinned = NULL;
     c->threads_bytes = place_threads(a, c, 0, c->n_threads);
-    c->jobs_bytes = place_jobs(a, task->columns, task->n_times, 0, c->batch, &results);
+    const size_t jobs_bytes = place_jobs(a, task->columns, task->n_times, 0, c->batch, &results);
     CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
-    CU(memory_take(&c->jobs_memory, c->jobs_bytes), "taking GPU memory for samples");
-    CU(fill(c->jobs_memory, 0, c->jobs_bytes, c->stream), "clearing GPU memory");
+    CU(memory_take(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
+    CU(fill(c->jobs_memory, 0, jobs_bytes, c->stream), "clearing GPU memory");
     CU(host_take(&pinned, results, 0), "taking pinned memory for samples");
     c->samples = pinned;
     c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
@@ -194,11 +194,6 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     CU(event_create(&c->end, 0), "making an event");
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
     SALTUS_TRY(saltus_upload(c->cu, t, task->columns, task->times, task->n_times, &c->model, err));
-    for (int i = 0; i < t->n_triggers; ++i) {
-        if (t->triggers[i].n_assignments > c->launch.largest_event) {
-            c->launch.largest_event = t->triggers[i].n_assignments;
-        }
-    }
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
     c->launch.columns = (void *)(uintptr_t)c->model.columns;
     c->launch.times = (void *)(uintptr_t)c->model.times;
@@ -207,11 +202,7 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     c->launch.slice = SLICE;
     SALTUS_TRY(choose_sizes(c, gpu, err));
     SALTUS_TRY(take_memory(c, err));
-    const saltus_cpu_variant *variant = saltus_cpu_variants[0];
-    for (int i = 0; saltus_cpu_variants[i] && !variant->runs_here(); ++i) {
-        variant = saltus_cpu_variants[i];
-    }
-    SALTUS_TRY(saltus_walker_create(task, variant, &c->walker, err));
+    SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));
 done:
     return status;
 }
@@ -246,12 +237,13 @@ static void tear_down(crew *c)
 }
 
 /* Launch until every job has ended or the run is to stop. */
-static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
+static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
     saltus_launch *a = &c->launch;
     uint64_t n_done = 0;
+    size_t result_bytes = 0;
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
@@ -260,7 +252,7 @@ static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_e
     a->n_jobs = n;
     c->n_running = n_threads;
     (void)place_threads(a, c, c->threads_memory, n_threads);
-    (void)place_jobs(a, task->columns, task->n_times, c->jobs_memory, n, result_bytes);
+    (void)place_jobs(a, task->columns, task->n_times, c->jobs_memory, n, &result_bytes);
     uint64_t *numbers = (uint64_t *)c->samples; /* not in use yet, and pinned */
     for (int64_t i = 0; i < n; ++i) {
         numbers[i] = (uint64_t)c->jobs[i].trajectory;
@@ -284,7 +276,7 @@ static saltus_status simulate(crew *c, int64_t n, size_t *result_bytes, saltus_e
         CU(stream_wait(c->stream), "running a kernel");
     }
     CU(event_record(c->end, c->stream), "running a kernel");
-    CU(download(c->samples, c->jobs_memory, *result_bytes, c->stream), "copying samples");
+    CU(download(c->samples, c->jobs_memory, result_bytes, c->stream), "copying samples");
     CU(stream_wait(c->stream), "copying samples");
     CU(event_elapsed(&ms, c->start, c->end), "running a kernel");
     (void)__atomic_fetch_add(task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
@@ -360,12 +352,11 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
     crew c = {.cu = gpus->cu, .task = task, .in_registers = strcmp(task->layout, "registers") == 0};
     SALTUS_TRY(set_up(&c, gpus, gpu, err));
     for (;;) {
-        size_t result_bytes = 0;
         const int64_t n = source->take(source->user, c.jobs, (int)c.batch, true);
         if (n == 0) {
             break;
         }
-        SALTUS_TRY(simulate(&c, n, &result_bytes, err));
+        SALTUS_TRY(simulate(&c, n, err));
         SALTUS_TRY(hand_over(&c, source, n, err));
         if (task->tables->n_settings > 0) {
             SALTUS_TRY(look_for_rounding(&c, err));

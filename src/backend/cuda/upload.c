@@ -24,34 +24,6 @@ static void *add(blob *b, const void *array, size_t n, size_t size)
 
 #define ADD(member, n) t.member = add(b, tables->member, (size_t)(n), sizeof *tables->member)
 
-static int past(int end, saltus_program p)
-{
-    return p.first + p.n > end ? p.first + p.n : end;
-}
-
-/* How many instructions there are: the tables do not say. */
-static int count_code(const saltus_tables *t)
-{
-    int n = 0;
-    for (int i = 0; i < t->n_laws; ++i) {
-        n = past(n, t->laws[i]);
-    }
-    for (int i = 0; i < t->n_rules; ++i) {
-        n = past(n, t->rules[i]);
-    }
-    for (int i = 0; i < t->n_flags; ++i) {
-        n = past(n, t->clocks[i].when);
-    }
-    for (int i = 0; i < t->n_triggers; ++i) {
-        n = past(past(past(n, t->triggers[i].trigger), t->triggers[i].delay),
-                 t->triggers[i].priority);
-    }
-    for (int i = 0; i < t->n_settings; ++i) {
-        n = past(n, t->settings[i].value);
-    }
-    return n;
-}
-
 static void *add_tables(blob *b, const saltus_tables *tables)
 {
     saltus_tables t = *tables;
@@ -69,7 +41,7 @@ static void *add_tables(blob *b, const saltus_tables *tables)
     ADD(law_program, n);
     ADD(pairs, n);
     ADD(laws, t.n_laws);
-    ADD(code, count_code(tables));
+    ADD(code, t.n_code);
     ADD(rules, t.n_rules);
     ADD(rule_row, n + 1);
     ADD(rule_of, tables->rule_row[n]);
