@@ -2,7 +2,14 @@
 #ifndef SALTUS_KERNEL_LAUNCH_H
 #define SALTUS_KERNEL_LAUNCH_H
 
+#include "kernel/rng.h"
 #include "kernel/state.h"
+
+/** Where a trajectory's next sample goes. */
+typedef struct saltus_samples {
+    int64_t *counts;
+    double *observables;
+} saltus_samples;
 
 /** What a launch works on; addresses are the device's. */
 typedef struct saltus_launch {
@@ -11,6 +18,7 @@ typedef struct saltus_launch {
     const double *times; /**< [n_times] */
     int64_t n_times;
     uint64_t seed;
+    uint32_t keys[SALTUS_PHILOX_KEYS]; /**< made of the seed */
     uint64_t slice; /**< reactions of a thread in one launch */
 
     int64_t n_jobs;

@@ -199,6 +199,7 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     c->launch.times = (void *)(uintptr_t)c->model.times;
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
+    saltus_philox_keys(task->seed, c->launch.keys);
     c->launch.slice = SLICE;
     SALTUS_TRY(choose_sizes(c, gpu, err));
     SALTUS_TRY(take_memory(c, err));
