@@ -22,13 +22,6 @@ SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, 
     return to;
 }
 
-SALTUS_FN void saltus_small_end(const saltus_launch *a, int32_t job, uint64_t events, int bad)
-{
-    a->events[job] = events;
-    a->troubles[job] = bad ? SALTUS_BAD_TOTAL : SALTUS_FINE;
-    (void)SALTUS_TAKE_NUMBER(a->n_done);
-}
-
 /** As saltus_global. Anything unusual ends the trajectory with a trouble, of whatever name: it is
  * rerun on the CPU, which tells. Until then it may compute nonsense, but writes no sample that is
  * not its own. */
@@ -82,7 +75,7 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
             while (!(t_next < stop)) {
                 saltus_small_record(&s, stop, &to);
                 if (++sample == n_times) {
-                    saltus_small_end(&a, job, event, bad);
+                    saltus_job_end(&a, job, event, bad);
                     job = -1;
                     break;
                 }
@@ -95,14 +88,14 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
                                      event);
             t = t_next;
             if (SALTUS_RARE(bad)) {
-                saltus_small_end(&a, job, event, bad);
+                saltus_job_end(&a, job, event, bad);
                 job = -1;
                 break;
             }
         }
     }
     if (saltus_small_save(&s, a.v + thread) && job >= 0) { /* no longer exact in a double */
-        saltus_small_end(&a, job, 0, 1);
+        saltus_job_end(&a, job, 0, 1);
         job = -1;
     }
     a.jobs[thread] = job;

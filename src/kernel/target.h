@@ -71,12 +71,24 @@ typedef unsigned long long uint64_t;
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
-#define SALTUS_KERNEL(name, type, argument) \
-    extern "C" __global__ void __launch_bounds__(256) name(const type argument)
+#define SALTUS_THREAD_IN_BLOCK ((int)threadIdx.x)
+#define SALTUS_BLOCK_NUMBER ((int64_t)blockIdx.x)
+#define SALTUS_BLOCK_WAIT() __syncthreads()
+#ifndef SALTUS_LARGEST_BLOCK
+#define SALTUS_LARGEST_BLOCK 256
+#endif
+#define SALTUS_KERNEL(name, type, argument)                              \
+    extern "C" __global__ void __launch_bounds__(SALTUS_LARGEST_BLOCK) name( \
+        const __grid_constant__ type argument)
+extern __shared__ double saltus_shared[]; /* memory that the threads of a block share */
 #elif SALTUS_DEVICE
 #define SALTUS_THREAD saltus_thread
 #define SALTUS_STRIDE saltus_stride
+#define SALTUS_THREAD_IN_BLOCK 0 /* blocks of one thread */
+#define SALTUS_BLOCK_NUMBER saltus_thread
+#define SALTUS_BLOCK_WAIT() ((void)0)
 static int64_t saltus_thread, saltus_stride;
+static double saltus_shared[1 << 15];
 #define SALTUS_KERNEL(name, type, argument)                                   \
     static void name##_body(const type argument);                             \
     void name(void **arguments, int64_t n_threads);                           \
