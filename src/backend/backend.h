@@ -56,7 +56,12 @@ typedef struct saltus_backend_ops {
                                    const char **layout, char why[200], saltus_error *err);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
+    /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, int wanted);
+    /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
+    saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
+                             const saltus_columns *columns, const char *layout,
+                             saltus_kernel_report *out, saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err);

@@ -178,6 +178,18 @@ done:
     return status;
 }
 
+saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report *out,
+                                  saltus_error *err)
+{
+    const saltus_backend *b = plan->backend;
+    if (!b->ops->compile) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "device '%s' has no kernels to compile",
+                                b->name);
+    }
+    return b->ops->compile(b, &plan->model->network->tables, &plan->columns, plan->layout, out,
+                           err);
+}
+
 void saltus_plan_destroy(saltus_plan *plan)
 {
     if (plan) {

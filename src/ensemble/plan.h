@@ -18,7 +18,8 @@ struct saltus_plan {
 };
 
 /** Check what saltus_run will be asked to do, before anything is created for it. */
-SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_run_options *options,
+SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_plan *plan,
+                                                         const saltus_run_options *options,
                                                          saltus_error *err);
 
 /** Bytes that the samples of a run hold at a time, at most; see also saltus_run_options. */

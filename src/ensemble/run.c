@@ -391,9 +391,14 @@ static void warn_of_rounding(const run *r)
     }
 }
 
-saltus_status saltus_run_options_check(const saltus_run_options *o, saltus_error *err)
+saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run_options *o,
+                                       saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (plan->n_workers == 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' is no GPU: plans for it are compiled, not run",
+                    plan->backend->name);
+    }
     if (o->n_trajectories < 1) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
                     (long long)o->n_trajectories);
@@ -528,7 +533,7 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
-    SALTUS_TRY(saltus_run_options_check(options, err));
+    SALTUS_TRY(saltus_run_options_check(plan, options, err));
     SALTUS_TRY(set_up(&r, err));
     SALTUS_TRY(run_workers(&r, err));
     if (r.status != SALTUS_OK) {

@@ -146,5 +146,13 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     return saltus_work_scalar(v, task, source, err);
 }
 
-const saltus_backend_ops saltus_backend_cpu = {"cpu",         claims, open_cpu,  close_cpu, list,
-                                               choose_layout, 0,      n_workers, work};
+const saltus_backend_ops saltus_backend_cpu = {
+    .name = "cpu",
+    .claims = claims,
+    .open = open_cpu,
+    .close = close_cpu,
+    .list = list,
+    .choose_layout = choose_layout,
+    .n_workers = n_workers,
+    .work = work,
+};

@@ -1,6 +1,7 @@
 /* The CUDA backend: what is here, and whose turn it is. */
 #include "backend/cuda/cuda.h"
 
+#include "backend/cuda/layouts.h"
 #include "backend/cuda/registers.h"
 
 #include "core/memory.h"
@@ -22,7 +23,7 @@ static bool claims(const char *specification)
 static void close_cuda(saltus_backend *backend)
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
-    for (int i = 0; i < gpus->n; ++i) {
+    for (int i = 0; i < gpus->n && gpus->cu; ++i) {
         (void)gpus->cu->context_release(gpus->gpu[i].device);
     }
     (void)pthread_mutex_destroy(&gpus->compiling);
@@ -61,7 +62,24 @@ done:
     return status;
 }
 
-/* "cuda", "cuda:1", "cuda:0,1". */
+/* "sm_90": a compute capability in place of a GPU; kernels can be compiled for it. */
+static saltus_status open_architecture(saltus_gpus *gpus, const char *text, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t n = strspn(text + 3, "0123456789");
+    const long number = strtol(text + 3, NULL, 10);
+    if (text[3 + n] != '\0' || n < 2 || n > 3) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "device 'cuda:%s': a compute capability such as sm_90 is needed", text);
+    }
+    gpus->gpu[0].major = (int)(number / 10);
+    gpus->gpu[0].minor = (int)(number % 10);
+    gpus->n = 1;
+done:
+    return status;
+}
+
+/* "cuda", "cuda:1", "cuda:0,1"; "cuda:sm_90". */
 static saltus_status open_cuda(const char *specification, saltus_backend *backend,
                                saltus_error *err)
 {
@@ -71,6 +89,11 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
     SALTUS_NEED(gpus);
     (void)pthread_mutex_init(&gpus->compiling, NULL);
     backend->device = gpus;
+    (void)snprintf(backend->name, sizeof backend->name, "%s", specification);
+    if (strncmp(list, "sm_", 3) == 0) {
+        SALTUS_TRY(open_architecture(gpus, list, err));
+        goto done;
+    }
     SALTUS_TRY(saltus_cuda_driver(&gpus->cu, err));
     do {
         char *end;
@@ -88,7 +111,6 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
         SALTUS_TRY(open_gpu(gpus, (int)ordinal, err));
         list = *end == ',' ? end + 1 : end;
     } while (*list);
-    (void)snprintf(backend->name, sizeof backend->name, "%s", specification);
 done:
     if (status != SALTUS_OK && gpus) {
         close_cuda(backend);
@@ -161,7 +183,7 @@ done:
 static int n_workers(const saltus_backend *backend, int wanted)
 {
     const saltus_gpus *gpus = backend->device;
-    return wanted > 0 ? wanted : WORKERS_PER_GPU * gpus->n;
+    return !gpus->cu ? 0 : wanted > 0 ? wanted : WORKERS_PER_GPU * gpus->n;
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
@@ -172,5 +194,31 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 
+/* For the first GPU. */
+static saltus_status compile(const saltus_backend *backend, const saltus_tables *tables,
+                             const saltus_columns *columns, const char *layout,
+                             saltus_kernel_report *out, saltus_error *err)
+{
+    const saltus_gpus *gpus = backend->device;
+    saltus_image image = {0};
+    const char *entry = NULL;
+    const saltus_status status = saltus_layout_compile(layout, tables, columns, gpus->gpu[0].major,
+                                                       gpus->gpu[0].minor, &image, &entry, err);
+    *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
+                                  image.usage.shared_bytes, image.seconds, image.is_cached};
+    saltus_free(image.image);
+    return status;
+}
+
 const saltus_backend_ops saltus_backend_cuda = {
-    "cuda", claims, open_cuda, close_cuda, list_cuda, choose_layout, AHEAD_BYTES, n_workers, work};
+    .name = "cuda",
+    .claims = claims,
+    .open = open_cuda,
+    .close = close_cuda,
+    .list = list_cuda,
+    .choose_layout = choose_layout,
+    .ahead_bytes = AHEAD_BYTES,
+    .n_workers = n_workers,
+    .compile = compile,
+    .work = work,
+};

@@ -3,8 +3,7 @@
 #include "backend/cuda/cuda.h"
 
 #include "backend/cpu/cpu.h"
-#include "backend/cuda/kernels.h"
-#include "backend/cuda/registers.h"
+#include "backend/cuda/layouts.h"
 #include "backend/cuda/upload.h"
 #include "core/memory.h"
 #include "kernel/direct_global.h"
@@ -163,23 +162,17 @@ static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *g
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
-    char *text = NULL;
-    if (c->in_registers) {
-        SALTUS_TRY(saltus_registers_text(c->task->tables, c->task->columns, &text, err));
-    }
+    const char *entry = NULL;
     /* one worker compiles, the others find it in the cache */
     (void)pthread_mutex_lock(&gpus->compiling);
-    status = saltus_kernel_compile(text ? text : "#include \"kernel/direct_global.h\"\n",
-                                   gpu->major, gpu->minor, &image, err);
+    status = saltus_layout_compile(c->task->layout, c->task->tables, c->task->columns, gpu->major,
+                                   gpu->minor, &image, &entry, err);
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);
     CU(module_load(&c->module, image.image), "loading a kernel");
-    CU(module_function(&c->kernel, c->module,
-                       c->in_registers ? "saltus_registers" : "saltus_global"),
-       "loading a kernel");
+    CU(module_function(&c->kernel, c->module, entry), "loading a kernel");
 done:
     saltus_free(image.image);
-    free(text);
     return status;
 }
 
