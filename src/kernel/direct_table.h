@@ -105,8 +105,8 @@ SALTUS_FN void saltus_table_follow(const saltus_table_thread *s, const saltus_pa
     int more = 0;
     for (int i = row->dependent; i < row->dependent_end; ++i) {
         const saltus_packed_dependent d = s->dependents[i];
-        const double first = (double)s->x[d.first * SALTUS_BLOCK],
-                     second = (double)(s->x[d.second * SALTUS_BLOCK] - d.offset);
+        const double first = saltus_from_int(s->x[d.first * SALTUS_BLOCK]),
+                     second = saltus_from_int(s->x[d.second * SALTUS_BLOCK] - d.offset);
         a = (more ? a : d.rate) * first * second;
         more = d.reaction & SALTUS_PACKED_MORE;
         if (!more) {
@@ -185,10 +185,7 @@ SALTUS_FN saltus_table_thread saltus_table_open(const saltus_launch *a)
 #endif
 #if SALTUS_TABLES_SHARED
     const char *tables = copy;
-    for (uint32_t i = (uint32_t)in_block; i < t->bytes / 8; i += SALTUS_BLOCK) {
-        ((double *)copy)[i] = ((const double *)t->tables)[i];
-    }
-    SALTUS_BLOCK_WAIT();
+    saltus_block_copy((double *)copy, (const double *)t->tables, (int)(t->bytes / 8));
 #else
     const char *tables = t->tables;
     (void)copy;
@@ -222,7 +219,7 @@ SALTUS_KERNEL(saltus_table, saltus_launch, a)
         s.x[i * SALTUS_BLOCK] = saved[SALTUS_AT(i)];
     }
     s.x[t->n_species * SALTUS_BLOCK] = 1;
-    saltus_table_follow(&s, &s.rows[t->n_reactions]);
+    int is_new = 1;
     for (uint32_t left = (uint32_t)a.slice / 2; left > 0; --left, ++block) {
         uint32_t w[4];
         if (job < 0) {
@@ -240,7 +237,11 @@ SALTUS_KERNEL(saltus_table, saltus_launch, a)
             for (int i = 0; i < t->n_species; ++i) {
                 s.x[i * SALTUS_BLOCK] = (int32_t)a.tables->initial_counts[i];
             }
+            is_new = 1;
+        }
+        if (is_new) {
             saltus_table_follow(&s, &s.rows[t->n_reactions]);
+            is_new = 0;
         }
         saltus_philox_keyed(a.keys, SALTUS_PURPOSE_EVENT, trajectory, block, w);
         for (int h = 0; h < 2; ++h) {

@@ -73,7 +73,6 @@ typedef unsigned long long uint64_t;
 #define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
 #define SALTUS_THREAD_IN_BLOCK ((int)threadIdx.x)
 #define SALTUS_BLOCK_NUMBER ((int64_t)blockIdx.x)
-#define SALTUS_BLOCK_WAIT() __syncthreads()
 #ifndef SALTUS_LARGEST_BLOCK
 #define SALTUS_LARGEST_BLOCK 256
 #endif
@@ -84,11 +83,10 @@ extern __shared__ double saltus_shared[]; /* memory that the threads of a block 
 #elif SALTUS_DEVICE
 #define SALTUS_THREAD saltus_thread
 #define SALTUS_STRIDE saltus_stride
-#define SALTUS_THREAD_IN_BLOCK 0 /* blocks of one thread */
-#define SALTUS_BLOCK_NUMBER saltus_thread
-#define SALTUS_BLOCK_WAIT() ((void)0)
+#define SALTUS_THREAD_IN_BLOCK ((int)(saltus_thread % SALTUS_BLOCK))
+#define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_BLOCK)
 static int64_t saltus_thread, saltus_stride;
-static double saltus_shared[1 << 15];
+static double saltus_shared[1 << 15] __attribute__((unused));
 #define SALTUS_KERNEL(name, type, argument)                                   \
     static void name##_body(const type argument);                             \
     void name(void **arguments, int64_t n_threads);                           \
@@ -100,6 +98,21 @@ static double saltus_shared[1 << 15];
         }                                                                     \
     }                                                                         \
     static void name##_body(const type argument)
+#endif
+
+#if SALTUS_DEVICE
+/* Copy n doubles to memory that the threads of a block share: every thread calls it. */
+SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) {
+        to[i] = from[i];
+    }
+    __syncthreads();
+#else
+    memcpy(to, from, (size_t)n * sizeof *to);
+#endif
+}
 #endif
 
 /* Where number i of one trajectory's array stands. Many trajectories' arrays are interleaved on a
@@ -140,6 +153,16 @@ SALTUS_FN int64_t saltus_whole(double x)
     return __double_as_longlong(x + 0x1p52) & 0xfffffffffffffll;
 #else
     return (int64_t)x;
+#endif
+}
+
+/* Exactly. */
+SALTUS_FN double saltus_from_int(int32_t x)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __hiloint2double(0x43300000, (int)((uint32_t)x ^ 0x80000000u)) - (0x1p52 + 0x1p31);
+#else
+    return (double)x;
 #endif
 }
 
