@@ -4,6 +4,7 @@
 #ifndef SALTUS_BACKEND_BACKEND_H
 #define SALTUS_BACKEND_BACKEND_H
 
+#include "backend/generator.h"
 #include "core/status.h"
 #include "kernel/tables.h"
 
@@ -31,6 +32,7 @@ typedef struct saltus_task {
     const struct saltus_model *model; /**< for names in messages */
     const saltus_tables *tables;
     const saltus_columns *columns;
+    const saltus_generator *generator;
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
@@ -50,10 +52,12 @@ typedef struct saltus_backend_ops {
     void (*close)(struct saltus_backend *backend);
     /** Print what is here, a line each. */
     void (*list)(FILE *out);
-    /** The layout for a model, by name, and why; never changes a bit of a result. */
+    /** The layout for a model and a generator, by name, and why; never changes a bit of a result.
+     */
     saltus_status (*choose_layout)(const struct saltus_backend *backend,
-                                   const saltus_tables *tables, const char *wanted,
-                                   const char **layout, char why[200], saltus_error *err);
+                                   const saltus_tables *tables, const saltus_generator *generator,
+                                   const char *wanted, const char **layout, char why[200],
+                                   saltus_error *err);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
     int (*n_workers)(const struct saltus_backend *backend, int wanted);

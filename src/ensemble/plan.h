@@ -10,6 +10,7 @@ struct saltus_plan {
     const saltus_backend *backend;
     int n_workers;
     const char *method, *layout;
+    saltus_generator generator;
     char why[200];
     saltus_columns columns;
     int32_t *count_species;
@@ -18,7 +19,8 @@ struct saltus_plan {
 };
 
 /** Check what saltus_run will be asked to do, before anything is created for it. */
-SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_run_options *options,
+SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_plan *plan,
+                                                         const saltus_run_options *options,
                                                          saltus_error *err);
 
 /** Bytes that the samples of a run hold at a time, at most; see also saltus_run_options. */

@@ -391,9 +391,11 @@ static void warn_of_rounding(const run *r)
     }
 }
 
-saltus_status saltus_run_options_check(const saltus_run_options *o, saltus_error *err)
+saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run_options *o,
+                                       saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_generator_check_seed(&plan->generator, o->seed, err));
     if (o->n_trajectories < 1) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
                     (long long)o->n_trajectories);
@@ -473,6 +475,7 @@ static saltus_status set_up(run *r, saltus_error *err)
         (saltus_task){.model = plan->model,
                       .tables = tables,
                       .columns = &plan->columns,
+                      .generator = &plan->generator,
                       .seed = r->options->seed,
                       .times = r->options->times,
                       .n_times = r->options->n_times,
@@ -528,7 +531,7 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
-    SALTUS_TRY(saltus_run_options_check(options, err));
+    SALTUS_TRY(saltus_run_options_check(plan, options, err));
     SALTUS_TRY(set_up(&r, err));
     SALTUS_TRY(run_workers(&r, err));
     if (r.status != SALTUS_OK) {

@@ -20,11 +20,13 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
     const int64_t thread = SALTUS_THREAD;
     saltus_path *p = a.paths + thread;
     saltus_small s;
+    saltus_stream stream;
     int64_t job = a.jobs[thread], sample = p->sample;
     uint64_t trajectory = p->trajectory, event = p->event;
     double t = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
     int bad = 0;
     saltus_small_load(&s, a.v + thread);
+    saltus_stream_load(&stream, a.stream + thread);
     if (job >= 0) {
         bad = saltus_small_refresh(&s);
     }
@@ -42,9 +44,10 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
             t = 0.0;
             stop = a.times[0];
             saltus_small_start(&s);
+            saltus_stream_start(&stream, a.stream + thread, a.seed, trajectory, a.jumps);
             bad = saltus_small_refresh(&s);
         }
-        saltus_philox(a.seed, SALTUS_PURPOSE_EVENT, trajectory, event >> 1, w);
+        saltus_stream_next(&stream, a.seed, trajectory, event >> 1, w);
         for (int h = 0; h < 2 && job >= 0; ++h) {
             const saltus_u64 wait_word = h == 0 ? w[0] : w[2], choice = h == 0 ? w[1] : w[3];
             double wait = saltus_exponential32(wait_word);
@@ -82,6 +85,7 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
         (void)SALTUS_TAKE_NUMBER(a.n_done);
         job = -1;
     }
+    saltus_stream_save(&stream);
     a.jobs[thread] = job;
     p->sample = sample;
     p->trajectory = trajectory;

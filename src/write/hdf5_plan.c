@@ -74,7 +74,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     const char **names = saltus_calloc((size_t)n_counts + (size_t)n_observables + 1, sizeof *names);
 
     SALTUS_NEED(names);
-    SALTUS_TRY(saltus_run_options_check(run, err));
+    SALTUS_TRY(saltus_run_options_check(plan, run, err));
     SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
     for (int c = 0; c < n_counts; ++c) {
         names[c] = saltus_plan_count_name(plan, c);
@@ -88,6 +88,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
         .method = saltus_plan_method(plan),
         .device = saltus_backend_name(saltus_plan_backend(plan)),
         .layout = saltus_plan_layout(plan),
+        .rng = saltus_plan_rng(plan),
         .seed = run->seed,
         .first_trajectory = run->first_trajectory,
         .n_trajectories = run->n_trajectories,

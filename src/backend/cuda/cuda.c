@@ -4,6 +4,7 @@
 #include "backend/cuda/registers.h"
 
 #include "core/memory.h"
+#include "kernel/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,18 +138,20 @@ static void list_cuda(FILE *out)
 }
 
 static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
-                                   const char *wanted, const char **layout, char why[200],
-                                   saltus_error *err)
+                                   const saltus_generator *generator, const char *wanted,
+                                   const char **layout, char why[200], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const char *against = saltus_registers_against(tables);
+    const char *against = generator->rng == SALTUS_RNG_MT19937
+                              ? "mt19937 keeps 624 words for every trajectory"
+                              : saltus_registers_against(tables);
     const bool is_auto = strcmp(wanted, "auto") == 0;
     (void)backend;
     if (!is_auto && strcmp(wanted, "global") != 0 && strcmp(wanted, "registers") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto, registers and global", wanted);
     }
     if (strcmp(wanted, "registers") == 0 && against) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'registers' does not fit this model: %s", against);
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'registers' does not fit: %s", against);
     }
     *layout = strcmp(wanted, "global") == 0 || against ? "global" : "registers";
     (void)snprintf(why, 200, "a thread per trajectory, state in %s%s%s",

@@ -64,6 +64,7 @@ static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int6
     const size_t threads = (size_t)n;
     CUT(paths, threads);
     CUT(jobs, threads);
+    CUT(stream, threads * (size_t)saltus_stream_words(c->task->generator->rng));
     if (c->in_registers) {
         CUT(v, threads * (size_t)t->n_species);
         return at;
@@ -163,14 +164,18 @@ static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *g
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
-    char *text = NULL;
+    char *model = NULL, *text = NULL;
     if (c->in_registers) {
-        SALTUS_TRY(saltus_registers_text(c->task->tables, c->task->columns, &text, err));
+        SALTUS_TRY(saltus_registers_text(c->task->tables, c->task->columns, &model, err));
+    }
+    if (asprintf(&text, "#define SALTUS_RNG %d\n%s", c->task->generator->rng,
+                 model ? model : "#include \"kernel/direct_global.h\"\n") < 0) {
+        text = NULL;
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
     /* one worker compiles, the others find it in the cache */
     (void)pthread_mutex_lock(&gpus->compiling);
-    status = saltus_kernel_compile(text ? text : "#include \"kernel/direct_global.h\"\n",
-                                   gpu->major, gpu->minor, &image, err);
+    status = saltus_kernel_compile(text, gpu->major, gpu->minor, &image, err);
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);
     CU(module_load(&c->module, image.image), "loading a kernel");
@@ -179,6 +184,7 @@ static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *g
        "loading a kernel");
 done:
     saltus_free(image.image);
+    free(model);
     free(text);
     return status;
 }
@@ -187,16 +193,16 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
-    const saltus_tables *t = task->tables;
     CU(context_use(gpu->context), "using a GPU");
     CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
     CU(event_create(&c->start, 0), "making an event");
     CU(event_create(&c->end, 0), "making an event");
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
-    SALTUS_TRY(saltus_upload(c->cu, t, task->columns, task->times, task->n_times, &c->model, err));
+    SALTUS_TRY(saltus_upload(c->cu, task, &c->model, err));
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
     c->launch.columns = (void *)(uintptr_t)c->model.columns;
     c->launch.times = (void *)(uintptr_t)c->model.times;
+    c->launch.jumps = (void *)(uintptr_t)c->model.jumps;
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
     c->launch.slice = SLICE;
