@@ -181,7 +181,8 @@ typedef struct saltus_backend saltus_backend;
 /**
  * Open a backend by its specification: "auto", "cpu", or "cpu:generic", "cpu:avx2", "cpu:avx512"
  * (an instruction set; tests use these), "cuda", "cuda:N,M…" (NVIDIA GPUs by number). "auto" is the
- * CPU; a named one is never replaced by another.
+ * CPU; a named one is never replaced by another. "cuda:sm_90" stands for GPUs of that compute
+ * capability: plans for it can be compiled (saltus_plan_compile), without a GPU, but not run.
  *
  * @retval SALTUS_E_INVALID     no such specification
  * @retval SALTUS_E_UNAVAILABLE not built, or it cannot run here; the message says why
@@ -202,7 +203,10 @@ typedef struct saltus_plan_options {
                               commas: species, rule targets, parameters, "[S]" for a
                               concentration */
     int n_threads;       /**< 0: one per core */
-    const char *layout;  /**< "auto", or "lanes" or "scalar" on the CPU; never changes a bit */
+    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
+                              "global" on a GPU; never changes a bit */
+    int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
+    int n_streams;       /**< of each GPU: 0 for the usual 4 */
     const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
                               the seed, it changes every trajectory */
 } saltus_plan_options;
@@ -224,6 +228,27 @@ SALTUS_API const char *saltus_plan_layout(const saltus_plan *plan);
 SALTUS_API const char *saltus_plan_rng(const saltus_plan *plan);
 SALTUS_API const saltus_model *saltus_plan_model(const saltus_plan *plan);
 SALTUS_API const saltus_backend *saltus_plan_backend(const saltus_plan *plan);
+
+/** What compiling a plan's kernel gave. */
+typedef struct saltus_kernel_report {
+    int registers;    /**< of a thread */
+    int spill_bytes;  /**< that a thread stores elsewhere for want of registers */
+    int shared_bytes; /**< of a block */
+    double seconds;   /**< of compiling; 0 when it came from the cache */
+    bool cached;
+} saltus_kernel_report;
+
+/**
+ * Compile the kernel of a plan for GPUs, or fetch it from the cache on disk (SALTUS_CACHE), as a
+ * run would.
+ *
+ * @retval SALTUS_E_INVALID     the backend has no kernels to compile, or its compute capability is
+ *                              none that NVRTC knows
+ * @retval SALTUS_E_UNAVAILABLE there is no NVRTC; the message says what was tried
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_plan_compile(const saltus_plan *plan,
+                                                               saltus_kernel_report *out,
+                                                               saltus_error *err);
 /** Recorded counts (species) and recorded real values (observables), in the order of columns. */
 SALTUS_API int saltus_plan_n_counts(const saltus_plan *plan);
 SALTUS_API const char *saltus_plan_count_name(const saltus_plan *plan, int c);

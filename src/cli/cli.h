@@ -16,6 +16,7 @@ int saltus_cli_stats(int argc, char **argv);
 int saltus_cli_export(int argc, char **argv);
 int saltus_cli_plot(int argc, char **argv);
 int saltus_cli_devices(int argc, char **argv);
+int saltus_cli_compile(int argc, char **argv);
 
 /** Print the failure on stderr, as one line "saltus: …" and perhaps a hint on a second. */
 void saltus_cli_print_error(const saltus_error *err);
@@ -50,6 +51,8 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *setti
 /** "literal" or "combinatorial". */
 bool saltus_cli_law(const char *text, saltus_law *law);
 
+/** Print a text in JSON's quotes on stdout. */
+void saltus_cli_print_text(const char *text);
 /** Flush stdout; false when what was printed could not be written. */
 bool saltus_cli_flush(saltus_error *err);
 

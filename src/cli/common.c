@@ -243,6 +243,20 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *setti
     return model;
 }
 
+void saltus_cli_print_text(const char *text)
+{
+    putchar('"');
+    for (; *text; ++text) {
+        if (*text == '"' || *text == '\\') {
+            putchar('\\');
+        }
+        if ((unsigned char)*text >= ' ') {
+            putchar(*text);
+        }
+    }
+    putchar('"');
+}
+
 bool saltus_cli_flush(saltus_error *err)
 {
     errno = 0;

@@ -16,6 +16,7 @@ static const struct {
     {"export", saltus_cli_export, "trajectories of a result file as CSV"},
     {"plot", saltus_cli_plot, "draw a result file"},
     {"devices", saltus_cli_devices, "what can compute here"},
+    {"compile", saltus_cli_compile, "build the GPU kernel of a model, without a GPU"},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 

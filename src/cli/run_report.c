@@ -22,38 +22,24 @@ void saltus_cli_show_warning(void *user, const char *sentence)
     }
 }
 
-static void print_json_text(const char *text)
-{
-    putchar('"');
-    for (; *text; ++text) {
-        if (*text == '"' || *text == '\\') {
-            putchar('\\');
-        }
-        if ((unsigned char)*text >= ' ') {
-            putchar(*text);
-        }
-    }
-    putchar('"');
-}
-
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete)
 {
     printf("{\"model\": ");
-    print_json_text(saltus_model_name(saltus_plan_model(plan)));
+    saltus_cli_print_text(saltus_model_name(saltus_plan_model(plan)));
     printf(", \"events\": %lld, \"trajectories\": %lld, \"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"events_per_second\": %.6g, "
            "\"kernel_seconds\": %.6g, \"device\": ",
            (long long)report->events, (long long)report->trajectories, report->seconds, total,
            report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0,
            report->kernel_seconds);
-    print_json_text(saltus_backend_name(saltus_plan_backend(plan)));
+    saltus_cli_print_text(saltus_backend_name(saltus_plan_backend(plan)));
     printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
            saltus_plan_layout(plan), saltus_plan_method(plan), saltus_plan_rng(plan),
            (unsigned long long)a->seed, complete ? "true" : "false");
     if (a->output) {
-        print_json_text(a->output);
+        saltus_cli_print_text(a->output);
     } else {
         printf("null");
     }

@@ -11,6 +11,7 @@ struct saltus_plan {
     int n_workers;
     const char *method, *layout;
     saltus_generator generator;
+    int block;
     char why[200];
     saltus_columns columns;
     int32_t *count_species;

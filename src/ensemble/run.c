@@ -395,6 +395,10 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (plan->n_workers == 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' is no GPU: plans for it are compiled, not run",
+                    plan->backend->name);
+    }
     SALTUS_TRY(saltus_generator_check_seed(&plan->generator, o->seed, err));
     if (o->n_trajectories < 1) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
@@ -481,7 +485,8 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .n_times = r->options->n_times,
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
                       .stop = &r->stop,
-                      .layout = plan->layout};
+                      .layout = plan->layout,
+                      .block = plan->block};
     r->task.kernel_ns = &r->kernel_ns;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);

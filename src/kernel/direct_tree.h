@@ -50,8 +50,8 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
 }
 
 /* Where in the total a choice falls, by 53 bits more. */
-SALTUS_FN double saltus_choice_refined(double total, double word, uint64_t seed,
-                                       uint64_t trajectory, uint64_t event)
+SALTUS_OUTLINE double saltus_choice_refined(double total, double word, uint64_t seed,
+                                            uint64_t trajectory, uint64_t event)
 {
     saltus_u64 w[4];
     saltus_philox(seed, SALTUS_PURPOSE_CHOICE, trajectory, event, w);
@@ -80,7 +80,7 @@ SALTUS_FN int saltus_tree_choose(const saltus_tree *tree, double total, double w
 }
 
 /** The unit wait of an event whose 32-bit word is 0: the next words of its own purpose. */
-SALTUS_FN double saltus_wait_refined(uint64_t seed, uint64_t trajectory, uint64_t event)
+SALTUS_OUTLINE double saltus_wait_refined(uint64_t seed, uint64_t trajectory, uint64_t event)
 {
     saltus_u64 w[4];
     double e = SALTUS_LN_2_32;
@@ -238,10 +238,11 @@ SALTUS_FN void saltus_direct_draw(const saltus_path *p, saltus_direct *d, uint64
     d->draws.first_block = block;
     d->draws.valid = 1;
 #if SALTUS_DEVICE
-    saltus_u64 w[4];
+    uint32_t w[4], keys[SALTUS_PHILOX_KEYS];
     saltus_stream s;
+    saltus_philox_keys(p->seed, keys);
     saltus_stream_load(&s, d->stream);
-    saltus_stream_next(&s, p->seed, p->trajectory, block, w);
+    saltus_stream_next(&s, keys, p->trajectory, block, w);
     saltus_stream_save(&s);
     for (int h = 0; h < 2; ++h) {
         d->draws.wait[h][0] = w[2 * h] == 0 ? -1.0 : saltus_exponential32(w[2 * h]);

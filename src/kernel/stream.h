@@ -77,13 +77,14 @@ SALTUS_FN void saltus_stream_start(saltus_stream *s, uint32_t *words, uint64_t s
     saltus_stream_load(s, words);
 }
 
-/** The four words of a block, which must be the next one unless the generator is Philox. */
-SALTUS_FN void saltus_stream_next(saltus_stream *s, uint64_t seed, saltus_u64 trajectory,
-                                  saltus_u64 block, saltus_u64 w[4])
+/** The four words of a block, which must be the next one unless the generator is Philox.
+ * @param keys Philox's */
+SALTUS_FN void saltus_stream_next(saltus_stream *s, const uint32_t keys[SALTUS_PHILOX_KEYS],
+                                  uint64_t trajectory, uint64_t block, uint32_t w[4])
 {
-    (void)s, (void)seed, (void)trajectory, (void)block;
+    (void)s, (void)keys, (void)trajectory, (void)block;
 #if SALTUS_RNG == SALTUS_RNG_PHILOX
-    saltus_philox(seed, SALTUS_PURPOSE_EVENT, trajectory, block, w);
+    saltus_philox_keyed(keys, SALTUS_PURPOSE_EVENT, trajectory, block, w);
 #else
     for (int i = 0; i < 4; ++i) {
 #if SALTUS_RNG == SALTUS_RNG_XORWOW

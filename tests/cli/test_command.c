@@ -52,9 +52,10 @@ static void verbs_do_their_work(void **state)
 
 static void every_verb_has_help(void **state)
 {
-    static const char *const verbs[] = {"run", "info", "stats", "export", "plot", "devices"};
+    static const char *const verbs[] = {"run",  "info",    "stats",  "export",
+                                        "plot", "devices", "compile"};
     (void)state;
-    for (int i = 0; i < 6; ++i) {
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; ++i) {
         outcome o = saltus("%s --help", verbs[i]);
         assert_done(&o);
         assert_non_null(strstr(o.out, verbs[i]));

@@ -46,13 +46,14 @@ static void need_gpu(void)
     saltus_backend_close(backend);
 }
 
+/* Every layout that fits. */
 static void check_bits(saltus_model *m, const char *name, int64_t n)
 {
     const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 3, n, grid, N_GRID);
-    static const char *const layouts[] = {"auto", "registers", "global"};
-    for (int l = 0; l < 3; ++l) {
+    static const char *const layouts[] = {"auto", "global", "registers", "shared"};
+    for (int l = 0; l < 4; ++l) {
         const uint64_t found = bits_hash(m, "cuda", layouts[l], 0, 3, n, grid, N_GRID);
-        if (found != expected && !(found == 0 && strcmp(layouts[l], "registers") == 0)) {
+        if (found != expected && !(found == 0 && l >= 2)) {
             fail_msg("%s: other bits with layout %s", name, layouts[l]);
         }
     }
@@ -94,18 +95,18 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     }
 }
 
-static void check_generators(saltus_model *m, const char *name, bool in_registers, int64_t first,
+static void check_generators(saltus_model *m, const char *name, bool is_simple, int64_t first,
                              int64_t n)
 {
-    static const char *const layouts[] = {"registers", "global"};
+    static const char *const layouts[] = {"global", "registers", "shared"};
     for (int g = 0; g < N_BITS_GENERATORS; ++g) {
         const char *rng = bits_generators[g];
         const uint64_t expected = bits_hash_rng(m, rng, "cpu", "scalar", 1, first, n, grid, N_GRID);
         assert_true(expected != 0);
-        for (int l = 0; l < 2; ++l) {
+        for (int l = 0; l < 3; ++l) {
             const uint64_t found =
                 bits_hash_rng(m, rng, "cuda", layouts[l], 0, first, n, grid, N_GRID);
-            const bool is_refused = l == 0 && (!in_registers || strcmp(rng, "mt19937") == 0);
+            const bool is_refused = l > 0 && (!is_simple || strcmp(rng, "mt19937") == 0);
             if (found != (is_refused ? 0 : expected)) {
                 fail_msg("%s, %s: other bits with layout %s", name, rng, layouts[l]);
             }

@@ -15,10 +15,11 @@ static void start(uint32_t *words, uint64_t seed, uint64_t trajectory, const uin
 static void draw(uint64_t seed, uint64_t trajectory, uint32_t *words, saltus_draws *draws)
 {
     saltus_stream s;
+    (void)seed;
     saltus_stream_load(&s, words);
     for (int i = 0; i < SALTUS_BATCH_BLOCKS; ++i) {
-        saltus_u64 w[4];
-        saltus_stream_next(&s, seed, trajectory, draws->first_block + (uint64_t)i, w);
+        uint32_t w[4];
+        saltus_stream_next(&s, NULL, trajectory, draws->first_block + (uint64_t)i, w);
         for (int h = 0; h < 2; ++h) {
             draws->wait[h][i] = w[2 * h] == 0 ? -1.0 : saltus_exponential32(w[2 * h]);
             draws->word[h][i] = (double)w[2 * h + 1];

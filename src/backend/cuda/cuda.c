@@ -1,10 +1,9 @@
 /* The CUDA backend: what is here, and whose turn it is. */
 #include "backend/cuda/cuda.h"
 
-#include "backend/cuda/registers.h"
+#include "backend/cuda/layouts.h"
 
 #include "core/memory.h"
-#include "kernel/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +22,24 @@ static bool claims(const char *specification)
 static void close_cuda(saltus_backend *backend)
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
-    for (int i = 0; i < gpus->n; ++i) {
+    for (int i = 0; i < gpus->n && gpus->cu; ++i) {
         (void)gpus->cu->context_release(gpus->gpu[i].device);
     }
     (void)pthread_mutex_destroy(&gpus->compiling);
     saltus_free(gpus);
 }
 
+static saltus_status ask(const saltus_driver *cu, const saltus_gpu *gpu, int attribute, int *out,
+                         saltus_error *err)
+{
+    return saltus_cuda_check(cu, cu->device_attribute(out, attribute, gpu->device), "opening a GPU",
+                             err);
+}
+
 static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    int major = 0, minor = 0, block_bytes = 0, bytes = 0;
     const saltus_driver *cu = gpus->cu;
     saltus_gpu *gpu = &gpus->gpu[gpus->n];
     int n = 0;
@@ -45,16 +52,12 @@ static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
     SALTUS_TRY(saltus_cuda_check(cu, cu->device_get(&gpu->device, ordinal), "opening a GPU", err));
     SALTUS_TRY(saltus_cuda_check(cu, cu->device_name(gpu->name, (int)sizeof gpu->name, gpu->device),
                                  "opening a GPU", err));
-    SALTUS_TRY(saltus_cuda_check(cu,
-                                 cu->device_attribute(&gpu->major, CU_ATTRIBUTE_MAJOR, gpu->device),
-                                 "opening a GPU", err));
-    SALTUS_TRY(saltus_cuda_check(cu,
-                                 cu->device_attribute(&gpu->minor, CU_ATTRIBUTE_MINOR, gpu->device),
-                                 "opening a GPU", err));
-    SALTUS_TRY(saltus_cuda_check(
-        cu,
-        cu->device_attribute(&gpu->n_multiprocessors, CU_ATTRIBUTE_MULTIPROCESSORS, gpu->device),
-        "opening a GPU", err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MAJOR, &major, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MINOR, &minor, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MULTIPROCESSORS, &gpu->n_multiprocessors, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN, &block_bytes, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY, &bytes, err));
+    gpu->limits = (saltus_limits){major, minor, block_bytes, bytes};
     SALTUS_TRY(saltus_cuda_check(cu, cu->context_retain(&gpu->context, gpu->device),
                                  "starting a GPU", err));
     ++gpus->n;
@@ -62,7 +65,23 @@ done:
     return status;
 }
 
-/* "cuda", "cuda:1", "cuda:0,1". */
+/* "sm_90": a compute capability in place of a GPU; kernels can be compiled for it. */
+static saltus_status open_architecture(saltus_gpus *gpus, const char *text, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t n = strspn(text + 3, "0123456789");
+    const long number = strtol(text + 3, NULL, 10);
+    if (text[3 + n] != '\0' || n < 2 || n > 3) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "device 'cuda:%s': a compute capability such as sm_90 is needed", text);
+    }
+    gpus->gpu[0].limits = saltus_limits_of((int)(number / 10), (int)(number % 10));
+    gpus->n = 1;
+done:
+    return status;
+}
+
+/* "cuda", "cuda:1", "cuda:0,1"; "cuda:sm_90". */
 static saltus_status open_cuda(const char *specification, saltus_backend *backend,
                                saltus_error *err)
 {
@@ -72,6 +91,11 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
     SALTUS_NEED(gpus);
     (void)pthread_mutex_init(&gpus->compiling, NULL);
     backend->device = gpus;
+    (void)snprintf(backend->name, sizeof backend->name, "%s", specification);
+    if (strncmp(list, "sm_", 3) == 0) {
+        SALTUS_TRY(open_architecture(gpus, list, err));
+        goto done;
+    }
     SALTUS_TRY(saltus_cuda_driver(&gpus->cu, err));
     do {
         char *end;
@@ -89,7 +113,6 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
         SALTUS_TRY(open_gpu(gpus, (int)ordinal, err));
         list = *end == ',' ? end + 1 : end;
     } while (*list);
-    (void)snprintf(backend->name, sizeof backend->name, "%s", specification);
 done:
     if (status != SALTUS_OK && gpus) {
         close_cuda(backend);
@@ -137,34 +160,58 @@ static void list_cuda(FILE *out)
     }
 }
 
-static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
-                                   const saltus_generator *generator, const char *wanted,
-                                   const char **layout, char why[200], saltus_error *err)
+/* The first of the layouts, the fastest first, that fits. */
+static const char *choose_auto(const saltus_tables *tables, int rng, const saltus_limits *limits)
 {
+    static const char *const layouts[] = {"registers", "shared"};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
+        if (!saltus_layout_against(layouts[i], tables, rng, limits)) {
+            return layouts[i];
+        }
+    }
+    return "global";
+}
+
+static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
+                                   const saltus_generator *generator,
+                                   const saltus_plan_options *options, const char **layout,
+                                   char why[200], saltus_error *err)
+{
+    static const char *const names[] = {"registers", "shared", "global"};
+    static const char *const where[] = {"registers", "shared memory", "global memory"};
+    enum { N_NAMES = sizeof names / sizeof *names };
     saltus_status status = SALTUS_OK;
-    const char *against = generator->rng == SALTUS_RNG_MT19937
-                              ? "mt19937 keeps 624 words for every trajectory"
-                              : saltus_registers_against(tables);
-    const bool is_auto = strcmp(wanted, "auto") == 0;
-    (void)backend;
-    if (!is_auto && strcmp(wanted, "global") != 0 && strcmp(wanted, "registers") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto, registers and global", wanted);
+    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
+    const bool is_auto = strcmp(options->layout, "auto") == 0;
+    const char *wanted = is_auto ? choose_auto(tables, generator->rng, limits) : options->layout;
+    saltus_layout made = {0};
+    int i = 0;
+    while (i < N_NAMES && strcmp(wanted, names[i]) != 0) {
+        ++i;
     }
-    if (strcmp(wanted, "registers") == 0 && against) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'registers' does not fit: %s", against);
+    if (i == N_NAMES) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto, registers, shared and global",
+                    wanted);
     }
-    *layout = strcmp(wanted, "global") == 0 || against ? "global" : "registers";
-    (void)snprintf(why, 200, "a thread per trajectory, state in %s%s%s",
-                   strcmp(*layout, "global") == 0 ? "global memory" : "registers",
-                   is_auto && against ? ": " : "", is_auto && against ? against : "");
+    SALTUS_TRY(
+        saltus_layout_make(wanted, tables, generator->rng, limits, options->block, &made, err));
+    *layout = names[i];
+    const char *against = is_auto && i > 0
+                              ? saltus_layout_against(names[i - 1], tables, generator->rng, limits)
+                              : NULL;
+    (void)snprintf(why, 200, "a thread per trajectory, state in %s, blocks of %d threads%s%s%s%s",
+                   where[i], made.block, against ? "; not " : "", against ? names[i - 1] : "",
+                   against ? ": " : "", against ? against : "");
 done:
+    saltus_layout_free(&made);
     return status;
 }
 
-static int n_workers(const saltus_backend *backend, int wanted)
+static int n_workers(const saltus_backend *backend, const saltus_plan_options *wanted)
 {
     const saltus_gpus *gpus = backend->device;
-    return wanted > 0 ? wanted : WORKERS_PER_GPU * gpus->n;
+    const int per_gpu = wanted->n_streams > 0 ? wanted->n_streams : WORKERS_PER_GPU;
+    return !gpus->cu ? 0 : wanted->n_threads > 0 ? wanted->n_threads : per_gpu * gpus->n;
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
@@ -175,5 +222,37 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 
+/* For the first GPU. */
+static saltus_status compile(const saltus_backend *backend, const saltus_tables *tables,
+                             const saltus_generator *generator, const saltus_columns *columns,
+                             const char *name, int block, saltus_kernel_report *out,
+                             saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
+    saltus_layout layout = {0};
+    saltus_image image = {0};
+    const char *entry = NULL;
+    SALTUS_TRY(saltus_layout_make(name, tables, generator->rng, limits, block, &layout, err));
+    SALTUS_TRY(saltus_layout_compile(&layout, tables, columns, limits, &image, &entry, err));
+    *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
+                                  image.usage.shared_bytes + (int)layout.shared_bytes,
+                                  image.seconds, image.is_cached};
+done:
+    saltus_layout_free(&layout);
+    saltus_free(image.image);
+    return status;
+}
+
 const saltus_backend_ops saltus_backend_cuda = {
-    "cuda", claims, open_cuda, close_cuda, list_cuda, choose_layout, AHEAD_BYTES, n_workers, work};
+    .name = "cuda",
+    .claims = claims,
+    .open = open_cuda,
+    .close = close_cuda,
+    .list = list_cuda,
+    .choose_layout = choose_layout,
+    .ahead_bytes = AHEAD_BYTES,
+    .n_workers = n_workers,
+    .compile = compile,
+    .work = work,
+};

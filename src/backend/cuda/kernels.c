@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N_OPTIONS = 5, PATH_SIZE = 1000 };
+enum { N_OPTIONS = 6, PATH_SIZE = 1000, NVRTC_INVALID_OPTION = 5 };
 
-/* One rounding per operation, here as on the CPU. */
-static const char *const fixed_options[N_OPTIONS - 1] = {"--std=c++17", "--fmad=false",
-                                                         "--ftz=false", "--prec-div=true"};
+/* One rounding per operation, here as on the CPU; and the log tells what a kernel takes. */
+static const char *const fixed_options[N_OPTIONS - 1] = {
+    "--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--ptxas-options=-v"};
 
 static double seconds_now(void)
 {
@@ -71,7 +71,7 @@ done:
     return status;
 }
 
-/* Keep an image under its name; a cache that fails is no failure. */
+/* Keep an image under its name, its usage behind it; a cache that fails is no failure. */
 static void keep(const char *path, const saltus_image *image)
 {
     char temporary[PATH_SIZE + 120];
@@ -80,30 +80,61 @@ static void keep(const char *path, const saltus_image *image)
     if (!out) {
         return;
     }
-    const bool is_whole = fwrite(image->image, 1, image->size, out) == image->size;
+    const bool is_whole = fwrite(image->image, 1, image->size, out) == image->size &&
+                          fwrite(&image->usage, sizeof image->usage, 1, out) == 1;
     if (fclose(out) != 0 || !is_whole || rename(temporary, path) != 0) {
         (void)unlink(temporary);
     }
 }
 
-/* The compiler's first line that speaks of an error. */
-static void first_error(const saltus_nvrtc *rtc, nvrtc_program program, char *line, size_t size)
+/* What `keep` has kept. */
+static bool fetch(const char *path, saltus_image *out)
 {
-    size_t log_size = 0;
-    (void)snprintf(line, size, "no reason given");
-    if (rtc->log_size(program, &log_size) != 0 || log_size == 0) {
-        return;
+    if (saltus_read_file(path, &out->image, &out->size, NULL) != SALTUS_OK) {
+        return false;
     }
-    char *log = saltus_calloc(log_size + 1, 1);
-    if (log && rtc->log(program, log) == 0) {
-        char *at = strstr(log, "error");
-        while (at && at > log && at[-1] != '\n') {
-            --at;
-        }
-        at = at ? at : log;
-        (void)snprintf(line, size, "%.*s", (int)strcspn(at, "\n"), at);
+    if (out->size <= sizeof out->usage) {
+        saltus_free(out->image);
+        *out = (saltus_image){0};
+        return false;
     }
-    saltus_free(log);
+    out->size -= sizeof out->usage;
+    memcpy(&out->usage, out->image + out->size, sizeof out->usage);
+    out->is_cached = true;
+    return true;
+}
+
+/* What the compiler says, to be freed; NULL when memory ran out. */
+static char *read_log(const saltus_nvrtc *rtc, nvrtc_program program)
+{
+    size_t size = 0;
+    const bool has_log = rtc->log_size(program, &size) == 0;
+    char *log = saltus_calloc(size + 1, 1);
+    if (log && has_log && size > 0) {
+        (void)rtc->log(program, log);
+    }
+    return log;
+}
+
+/* The compiler's first line that speaks of an error. */
+static void first_error(const char *log, char *line, size_t size)
+{
+    const char *at = strstr(log, "error");
+    while (at && at > log && at[-1] != '\n') {
+        --at;
+    }
+    at = at ? at : *log ? log : "no reason given";
+    (void)snprintf(line, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+/* The number in front of a word of the log, such as "Used 38 registers"; 0 without one. */
+static int number_before(const char *log, const char *word)
+{
+    const char *at = strstr(log, word);
+    while (at && at > log && at[-1] >= '0' && at[-1] <= '9') {
+        --at;
+    }
+    return at ? (int)strtol(at, NULL, 10) : 0;
 }
 
 static saltus_status compile(const saltus_nvrtc *rtc, const char *text, const char *const *options,
@@ -111,14 +142,20 @@ static saltus_status compile(const saltus_nvrtc *rtc, const char *text, const ch
 {
     saltus_status status = SALTUS_OK;
     nvrtc_program program = NULL;
-    char line[300];
+    char line[300], *log = NULL;
     if (rtc->create(&program, text, "model.cu", saltus_n_kernel_texts, saltus_kernel_texts,
                     saltus_kernel_names) != 0) {
         SALTUS_FAIL(SALTUS_E_INTERNAL, "NVRTC takes no program");
     }
-    if (rtc->compile(program, N_OPTIONS, options) != 0 ||
-        rtc->image_size(program, &out->size) != 0 || out->size == 0) {
-        first_error(rtc, program, line, sizeof line);
+    const nvrtc_result result = rtc->compile(program, N_OPTIONS, options);
+    if (result == NVRTC_INVALID_OPTION) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "NVRTC %d.%d does not know %s", rtc->major, rtc->minor,
+                    strchr(options[0], '=') + 1);
+    }
+    log = read_log(rtc, program);
+    SALTUS_NEED(log);
+    if (result != 0 || rtc->image_size(program, &out->size) != 0 || out->size == 0) {
+        first_error(log, line, sizeof line);
         SALTUS_FAIL(SALTUS_E_INTERNAL, "a kernel does not compile (%s): %s", options[0], line);
     }
     out->image = saltus_calloc(out->size, 1);
@@ -126,7 +163,11 @@ static saltus_status compile(const saltus_nvrtc *rtc, const char *text, const ch
     if (rtc->image(program, out->image) != 0) {
         SALTUS_FAIL(SALTUS_E_INTERNAL, "NVRTC gives no machine code");
     }
+    out->usage = (saltus_usage){.registers = number_before(log, " registers"),
+                                .spill_bytes = number_before(log, " bytes spill stores"),
+                                .shared_bytes = number_before(log, " bytes smem")};
 done:
+    saltus_free(log);
     if (program) {
         (void)rtc->destroy(&program);
     }
@@ -147,8 +188,7 @@ saltus_status saltus_kernel_compile(const char *text, int major, int minor, salt
     SALTUS_TRY(hash_all(text, options, rtc, hex, err));
     const bool has_cache = find_cache(folder);
     (void)snprintf(path, sizeof path, "%s/%s.cubin", folder, hex);
-    if (has_cache && saltus_read_file(path, &out->image, &out->size, NULL) == SALTUS_OK) {
-        out->is_cached = true;
+    if (has_cache && fetch(path, out)) {
         goto done;
     }
     const double start = seconds_now();

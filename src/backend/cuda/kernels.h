@@ -10,10 +10,18 @@ extern const char *const saltus_kernel_names[];
 extern const char *const saltus_kernel_texts[];
 extern const int saltus_n_kernel_texts;
 
+/** What a kernel takes, as its compiler tells. */
+typedef struct saltus_usage {
+    int registers;    /**< of a thread */
+    int spill_bytes;  /**< that a thread stores elsewhere for want of registers */
+    int shared_bytes; /**< of a block, without what a launch adds */
+} saltus_usage;
+
 /** Machine code for a GPU; the caller frees `image`. */
 typedef struct saltus_image {
     char *image;
     size_t size;
+    saltus_usage usage;
     double seconds; /**< of compiling; 0 when it came from the cache */
     bool is_cached;
 } saltus_image;
@@ -25,6 +33,7 @@ typedef struct saltus_image {
  * may use it. Without a folder that can be written nothing is kept.
  *
  * @retval SALTUS_E_UNAVAILABLE there is no NVRTC
+ * @retval SALTUS_E_INVALID     this NVRTC does not know the compute capability
  * @retval SALTUS_E_INTERNAL    the text does not compile; the message has the compiler's first line
  */
 SALTUS_MUST_CHECK saltus_status saltus_kernel_compile(const char *text, int major, int minor,

@@ -68,7 +68,7 @@ static void *add_columns(blob *b, const saltus_columns *columns)
 }
 
 /* All of it; returns where each part stands. */
-static saltus_uploaded add_all(blob *b, const saltus_task *task)
+static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_packed *packed)
 {
     const saltus_generator *g = task->generator;
     saltus_uploaded u = {.memory = b->base};
@@ -76,24 +76,25 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task)
     u.columns = (cu_pointer)(uintptr_t)add_columns(b, task->columns);
     u.times =
         (cu_pointer)(uintptr_t)add(b, task->times, (size_t)task->n_times, sizeof *task->times);
+    u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);
     u.jumps = (cu_pointer)(uintptr_t)add(b, g->jumps, g->n_jumps, sizeof *g->jumps);
     return u;
 }
 
-saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task, saltus_uploaded *out,
-                            saltus_error *err)
+saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
+                            const saltus_packed *packed, saltus_uploaded *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     blob b = {0};
     *out = (saltus_uploaded){0};
-    (void)add_all(&b, task);
+    (void)add_all(&b, task, packed);
     b.bytes = saltus_calloc(b.size, 1);
     SALTUS_NEED(b.bytes);
     SALTUS_TRY(saltus_cuda_check(cu, cu->memory_take(&out->memory, b.size),
                                  "taking GPU memory for the model", err));
     b.base = out->memory;
     b.size = 0;
-    *out = add_all(&b, task);
+    *out = add_all(&b, task, packed);
     SALTUS_TRY(saltus_cuda_check(cu, cu->upload(out->memory, b.bytes, b.size, NULL),
                                  "copying the model to the GPU", err));
     SALTUS_TRY(saltus_cuda_check(cu, cu->stream_wait(NULL), "copying the model to the GPU", err));

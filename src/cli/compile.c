@@ -1,0 +1,142 @@
+/* saltus compile: the GPU kernel of a model, without a GPU. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_RNG, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
+
+typedef struct arguments {
+    const char *model, *arch, *layout, *rng, *species;
+    saltus_law law;
+    saltus_cli_settings settings;
+    bool json;
+} arguments;
+
+static const struct argp_option options[] = {
+    {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
+    {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers or global", 0},
+    {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
+    {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
+    {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount first", 0},
+    {"law", OPT_LAW, "MODE", 0, "literal or combinatorial", 0},
+    {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    arguments *a = state->input;
+    switch (key) {
+    case OPT_ARCH:
+        a->arch = text;
+        if (strncmp(text, "sm_", 3) != 0) {
+            (void)saltus_cli_usage("--arch '%s': a compute capability such as sm_90 is needed",
+                                   text);
+            return EINVAL;
+        }
+        return 0;
+    case OPT_LAYOUT:
+        a->layout = text;
+        return 0;
+    case OPT_RNG:
+        a->rng = text;
+        return 0;
+    case OPT_SPECIES:
+        a->species = text;
+        return 0;
+    case OPT_SET:
+        return saltus_cli_add_setting(&a->settings, text);
+    case OPT_LAW:
+        if (!saltus_cli_law(text, &a->law)) {
+            (void)saltus_cli_usage("--law '%s': literal or combinatorial is needed", text);
+            return EINVAL;
+        }
+        return 0;
+    case OPT_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return saltus_cli_take_argument(&a->model, text, "model");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void print_report(const arguments *a, const saltus_plan *plan, const saltus_kernel_report *r)
+{
+    if (a->json) {
+        printf("{\"model\": ");
+        saltus_cli_print_text(saltus_model_name(saltus_plan_model(plan)));
+        printf(", \"arch\": \"%s\", \"layout\": \"%s\", \"registers\": %d, "
+               "\"spill_bytes\": %d, \"shared_bytes\": %d, \"seconds\": %.3f, "
+               "\"cached\": %s}\n",
+               a->arch, saltus_plan_layout(plan), r->registers, r->spill_bytes, r->shared_bytes,
+               r->seconds, r->cached ? "true" : "false");
+        return;
+    }
+    printf("%s, layout %s, %s: %d registers, %d bytes spilled, %d bytes shared, ",
+           saltus_model_name(saltus_plan_model(plan)), saltus_plan_layout(plan), a->arch,
+           r->registers, r->spill_bytes, r->shared_bytes);
+    if (r->cached) {
+        printf("from the cache\n");
+    } else {
+        printf("%.2f s\n", r->seconds);
+    }
+}
+
+/* Everything behind the command line. What is refused before NVRTC has its say, or by it, is
+ * input; the rest is this machine. */
+static int build(const arguments *a)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    saltus_kernel_report report = {0};
+    saltus_plan_options wanted = saltus_plan_options_default();
+    char device[40];
+    if (!a->model || !a->arch) {
+        return saltus_cli_usage("%s is needed: saltus compile MODEL --arch sm_90",
+                                a->model ? "--arch" : "a model file");
+    }
+    saltus_model *model = saltus_cli_load(a->model, &a->settings, a->law, false, &err);
+    saltus_status status = model ? SALTUS_OK : err.code;
+    wanted.columns = a->species;
+    wanted.layout = a->layout ? a->layout : "auto";
+    wanted.rng = a->rng ? a->rng : wanted.rng;
+    (void)snprintf(device, sizeof device, "cuda:%s", a->arch);
+    if (status == SALTUS_OK &&
+        (status = saltus_backend_open(device, &backend, &err)) == SALTUS_OK &&
+        (status = saltus_plan_create(model, backend, &wanted, &plan, &err)) == SALTUS_OK &&
+        (status = saltus_plan_compile(plan, &report, &err)) == SALTUS_OK) {
+        print_report(a, plan, &report);
+        status = saltus_cli_flush(&err) ? SALTUS_OK : SALTUS_E_IO;
+    }
+    if (status != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+    }
+    const bool is_input = !plan || status == SALTUS_E_INVALID;
+    const bool is_machine = status == SALTUS_E_NO_MEMORY || status == SALTUS_E_INTERNAL;
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(model);
+    return status == SALTUS_OK ? EXIT_DONE : is_input && !is_machine ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int saltus_cli_compile(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options,
+        parse,
+        "MODEL",
+        "Build the GPU kernel of a model for a compute capability, without a GPU, and tell what it "
+        "takes. It is kept in the cache, where a run finds it. NVRTC is needed.",
+        NULL,
+        NULL,
+        NULL};
+    arguments a = {0};
+    const int code = saltus_cli_parse(&argp, argc, argv, &a);
+    const int result = code >= 0 ? code : build(&a);
+    free(a.settings.items);
+    return result;
+}

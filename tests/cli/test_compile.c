@@ -1,0 +1,162 @@
+/* saltus compile, with the NVRTC that is found: a true one, or the fake of tests/fake. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_fake(void)
+{
+    return getenv("FAKE_CUDA") != NULL;
+}
+
+/* Kernels go to the test's own folder. */
+static int enter(void **state)
+{
+    char path[1000];
+    const int failed = enter_with_models(state);
+    return failed || !getcwd(path, sizeof path) || setenv("TMPDIR", path, 1) != 0 ||
+           setenv("SALTUS_CACHE", path, 1) != 0;
+}
+
+static void need_nvrtc(void)
+{
+    const outcome o = saltus("devices");
+    assert_done(&o);
+    if (!strstr(o.out, "  NVRTC ") || strstr(o.out, "is not here")) {
+        print_message("SKIP: there is no NVRTC\n");
+        skip();
+    }
+}
+
+static long number_of(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    if (!at) {
+        fail_msg("no %s in %s", name, text);
+        return -1;
+    }
+    return strtol(at + strlen(name), NULL, 10);
+}
+
+static void kernels_are_built_and_kept(void **state)
+{
+    static const char *const layouts[] = {"registers", "global"};
+    (void)state;
+    need_nvrtc();
+    for (int l = 0; l < 2; ++l) {
+        char expected[40];
+        outcome o =
+            saltus("compile decay.yaml --arch sm_90 --species A --layout %s --json", layouts[l]);
+        assert_done(&o);
+        assert_is_json(o.out);
+        (void)snprintf(expected, sizeof expected, "\"layout\": \"%s\"", layouts[l]);
+        assert_non_null(strstr(o.out, expected));
+        assert_non_null(strstr(o.out, "\"model\": \"decay\", \"arch\": \"sm_90\""));
+        assert_non_null(strstr(o.out, "\"cached\": false"));
+        const long registers = number_of(o.out, "\"registers\": ");
+        const long spilled = number_of(o.out, "\"spill_bytes\": ");
+        const long shared = number_of(o.out, "\"shared_bytes\": ");
+        assert_in_range(registers, 16, 255);
+        if (is_fake()) {
+            assert_true(registers == 38 && spilled == 24 && shared == 1024);
+        } else if (l == 0) {
+            assert_true(spilled == 0);
+        }
+        if (!is_fake()) { /* which is another compiler in every process */
+            o = saltus("compile decay.yaml --arch sm_90 --species A --layout %s --json",
+                       layouts[l]);
+            assert_done(&o);
+            assert_non_null(strstr(o.out, "\"seconds\": 0.000, \"cached\": true"));
+            assert_int_equal(number_of(o.out, "\"registers\": "), registers);
+            assert_int_equal(number_of(o.out, "\"spill_bytes\": "), spilled);
+            assert_int_equal(number_of(o.out, "\"shared_bytes\": "), shared);
+        }
+    }
+    outcome o = saltus("compile decay.yaml --arch sm_90 --set k=2");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "decay, layout registers, sm_90: "));
+}
+
+/* A file in the cache that was cut is no kernel. */
+static void damaged_kernels_are_built_again(void **state)
+{
+    (void)state;
+    need_nvrtc();
+    outcome o = saltus("compile decay.yaml --arch sm_80");
+    assert_done(&o);
+    assert_int_equal(system("for f in *.cubin; do printf '' >$f; done"), 0);
+    o = saltus("compile decay.yaml --arch sm_80 --json");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "\"cached\": false"));
+}
+
+static void wrong_input_is_refused(void **state)
+{
+    static const struct {
+        const char *arguments, *part;
+    } cases[] = {
+        {"", "a model file is needed"},
+        {"decay.yaml", "--arch is needed"},
+        {"decay.yaml busy.yaml --arch sm_90", "one model at a time"},
+        {"decay.yaml --arch 90", "--arch '90'"},
+        {"decay.yaml --arch sm_", "'cuda:sm_'"},
+        {"decay.yaml --arch sm_9", "'cuda:sm_9'"},
+        {"decay.yaml --arch sm_90x", "'cuda:sm_90x'"},
+        {"decay.yaml --arch sm_9000", "'cuda:sm_9000'"},
+        {"decay.yaml --arch sm_90 --layout lanes", "layout 'lanes'"},
+        {"decay.yaml --arch sm_90 --species X", "no species named 'X'"},
+        {"decay.yaml --arch sm_90 --law nonsense", "--law 'nonsense'"},
+        {"absent.yaml --arch sm_90", "absent.yaml"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("compile %s", cases[i].arguments);
+        assert_refused(&o, 2, cases[i].part);
+    }
+    outcome o = saltus("run decay.yaml --until 1 --device cuda:sm_90 -o out.h5");
+    assert_refused(&o, 2, "compiled, not run");
+    assert_false(file_exists("out.h5"));
+    need_nvrtc();
+    o = saltus("compile decay.yaml --arch sm_99");
+    assert_refused(&o, 2, "does not know sm_99");
+}
+
+/* A library of NVRTC's name that is none. */
+static void a_machine_without_nvrtc_says_so(void **state)
+{
+    const char *fakes = getenv("FAKE_CUDA");
+    char line[4300];
+    (void)state;
+    if (!fakes) {
+        skip();
+    }
+    char *path = strdup(getenv("LD_LIBRARY_PATH"));
+    assert_non_null(path);
+    (void)snprintf(line, sizeof line, "ln -s '%.*s/libcuda.so.1' libnvrtc.so.13",
+                   (int)strcspn(path, ":"), path);
+    assert_int_equal(system(line), 0);
+    (void)setenv("LD_LIBRARY_PATH", ".", 1);
+    const outcome o = saltus("compile decay.yaml --arch sm_90");
+    (void)setenv("LD_LIBRARY_PATH", path, 1);
+    free(path);
+    assert_refused(&o, 1, "it has no nvrtcVersion");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(kernels_are_built_and_kept, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(damaged_kernels_are_built_again, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(wrong_input_is_refused, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(a_machine_without_nvrtc_says_so, enter, leave_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
