@@ -121,7 +121,7 @@ static void check_generators(saltus_model *m, const char *name, const char *firs
 static void generators_have_the_bits_of_the_cpu(void **state)
 {
     static const char *const many =
-        "species: {A: 0}\nreactions: {birth: 0 -> A @ 10000, death: A -> 0 @ 2}\n";
+        "species: {A: 0}\nreactions: {birth: 0 -> A @ 3000, death: A -> 0 @ 2}\n";
     static const char *const stopped =
         "events: {e: {at: 1.1, set: {A: 7}}, f: {at: 1.3, set: {A: A + 1}}}\n";
     char text[300];
@@ -139,6 +139,23 @@ static void generators_have_the_bits_of_the_cpu(void **state)
     m = bits_parse(text);
     check_generators(m, "many reactions and events", "global", NULL, 5, 3);
     saltus_model_destroy(m);
+}
+
+/* Groups of reactions that share code, or do not, or in part; blocks of every size. */
+static void motifs_have_the_bits_of_the_cpu(void **state)
+{
+    static const int shapes[][3] = {{1, 5, 0}, {4, 4, 0},  {2, 8, 3}, {6, 4, 0},
+                                    {5, 8, 0}, {3, 8, 17}, {7, 5, 9}, {40, 6, 30}};
+    char name[60];
+    (void)state;
+    need_gpu();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+        saltus_model *m = bits_motifs(shapes[i][0], shapes[i][1], shapes[i][2], 11 + i);
+        (void)snprintf(name, sizeof name, "motif %d x %d + %d", shapes[i][0], shapes[i][1],
+                       shapes[i][2]);
+        check_bits(m, name, 150);
+        saltus_model_destroy(m);
+    }
 }
 
 /* More events wait at once than a GPU's thread has room for. */
@@ -272,6 +289,7 @@ int main(void)
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),
+        cmocka_unit_test(motifs_have_the_bits_of_the_cpu),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),
         cmocka_unit_test(several_gpus_share_the_work),
