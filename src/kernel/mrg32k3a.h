@@ -4,8 +4,8 @@
  * sub-sequences are 2^76 words apart (L'Ecuyer's sub-streams).
  *
  * The published generator gives whole numbers r of 1 … m1; cuRAND's word is r * 1.000000048662,
- * rounded to double, cut to a whole number, at most 2^32 - 1. So 209 of the 2^32 words never occur,
- * 0 among them.
+ * rounded to double, cut to a whole number, at most 2^32 - 1. So 210 of the 2^32 words never
+ * occur, 0 among them.
  */
 #ifndef SALTUS_KERNEL_MRG32K3A_H
 #define SALTUS_KERNEL_MRG32K3A_H
