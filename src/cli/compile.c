@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
+enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_RNG, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
 
 typedef struct arguments {
-    const char *model, *arch, *layout, *species;
+    const char *model, *arch, *layout, *rng, *species;
     saltus_law law;
     saltus_cli_settings settings;
     bool json;
@@ -16,6 +16,7 @@ typedef struct arguments {
 static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
     {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers or global", 0},
+    {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount first", 0},
     {"law", OPT_LAW, "MODE", 0, "literal or combinatorial", 0},
@@ -37,6 +38,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_LAYOUT:
         a->layout = text;
+        return 0;
+    case OPT_RNG:
+        a->rng = text;
         return 0;
     case OPT_SPECIES:
         a->species = text;
@@ -99,6 +103,7 @@ static int build(const arguments *a)
     saltus_status status = model ? SALTUS_OK : err.code;
     wanted.columns = a->species;
     wanted.layout = a->layout ? a->layout : "auto";
+    wanted.rng = a->rng ? a->rng : wanted.rng;
     (void)snprintf(device, sizeof device, "cuda:%s", a->arch);
     if (status == SALTUS_OK &&
         (status = saltus_backend_open(device, &backend, &err)) == SALTUS_OK &&
