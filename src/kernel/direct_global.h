@@ -75,7 +75,7 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
         }
         a->events[job] = p.fired;
         a->troubles[job] = p.trouble;
-        (void)SALTUS_TAKE_NUMBER(a->n_done);
+        (void)SALTUS_TAKE_NUMBER(a->progress);
         job = -1;
     }
     a->paths[slot] = p;

@@ -30,14 +30,13 @@ typedef struct saltus_launch {
     uint64_t *events;             /**< [job] reactions that fired */
     int32_t *troubles;            /**< [job] a saltus_trouble */
     uint64_t *next;               /**< the job to hand out next */
-    uint64_t *n_done;             /**< jobs that have ended */
+    uint64_t *progress;           /**< out: jobs that have ended; slots that go on */
 
     /* The threads that work, those with a trajectory that goes on, are packed anew for every
      * launch, so that warps are full while there is work for them. */
     int64_t n_slots;      /**< threads at work: the others leave at once */
     const int32_t *slots; /**< [thread at work] where its state is; NULL: thread i's is slot i */
     int32_t *busy;        /**< out: slots that go on */
-    uint64_t *n_busy;     /**< out: how many */
 
     /* Memory of the threads, interleaved: [number][slot]. */
     saltus_path *paths; /**< [slot] what is left of a path between launches */
@@ -57,6 +56,12 @@ typedef struct saltus_launch {
 } saltus_launch;
 
 #if SALTUS_DEVICE
+/* The sample time after number `sample`, or the last: fetched one sample ahead. */
+SALTUS_FN double saltus_time_after(const saltus_launch *a, uint32_t sample)
+{
+    return a->times[sample + (sample + 1 < (uint32_t)a->n_times)];
+}
+
 /* The slot of a thread's state, or -1 when it has nothing to do. */
 SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 {
@@ -67,7 +72,7 @@ SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t job)
 {
     if (job >= 0 || *a->next < (uint64_t)a->n_jobs) {
-        a->busy[SALTUS_TAKE_NUMBER(a->n_busy)] = (int32_t)slot;
+        a->busy[SALTUS_TAKE_NUMBER(a->progress + 1)] = (int32_t)slot;
     }
 }
 
@@ -76,7 +81,7 @@ SALTUS_FN void saltus_job_end(const saltus_launch *a, int64_t job, uint64_t even
 {
     a->events[job] = events;
     a->troubles[job] = bad ? SALTUS_BAD_TOTAL : SALTUS_FINE;
-    (void)SALTUS_TAKE_NUMBER(a->n_done);
+    (void)SALTUS_TAKE_NUMBER(a->progress);
 }
 #endif
 

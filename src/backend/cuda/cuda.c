@@ -55,6 +55,7 @@ static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MAJOR, &major, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MINOR, &minor, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MULTIPROCESSORS, &gpu->n_multiprocessors, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_CACHE, &gpu->cache_bytes, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN, &block_bytes, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY, &bytes, err));
     gpu->limits = (saltus_limits){major, minor, block_bytes, bytes};

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    SLICE = 1 << 13, /* reactions of a thread per launch: some milliseconds */
+    SLICE = 1 << 12, /* reactions of a thread per launch: some milliseconds */
     PENDING = 32,    /* delayed events of a trajectory at once; one with more is rerun on the CPU */
     NOT_DONE = -1,   /* a job's trouble until it has ended */
     MAX_HOST_BYTES = 256 << 20,
@@ -103,8 +103,7 @@ static size_t place_jobs(saltus_launch *a, const saltus_columns *columns, int64_
 {
     size_t at = 0;
     const size_t jobs = (size_t)n, samples = jobs * (size_t)n_times;
-    CUT(n_done, 2);
-    a->n_busy = a->n_done + 1;
+    CUT(progress, 2);
     CUT(troubles, jobs);
     CUT(events, jobs);
     CUT(counts, samples * (size_t)columns->n_counts);
@@ -144,6 +143,10 @@ static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *
     const int64_t share = (int64_t)(available / 6);
     int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
     n = at_most(n, share / (int64_t)per_thread / block * block);
+    if (c->layout.state == SALTUS_STATE_TABLE && !c->layout.room_is_shared) {
+        /* rooms are in use all the time: all in the cache at once, or it is of no use */
+        n = at_most(n, gpu->cache_bytes / 2 / (8 * c->layout.room_doubles) * block);
+    }
     n = at_most(n, (at_least(task->share, 1) + block - 1) / block * block);
     c->batch = at_most(4 * n, at_most(share, MAX_HOST_BYTES) / (int64_t)per_job);
     c->batch = at_most(c->batch, at_least(task->share, 1));
@@ -291,7 +294,7 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
        "clearing GPU memory");
     CU(fill((uintptr_t)a->troubles, 0xff, (size_t)n * sizeof *a->troubles, c->stream),
        "clearing GPU memory");
-    CU(fill((uintptr_t)a->n_done, 0, sizeof *a->n_done, c->stream), "clearing GPU memory");
+    CU(fill((uintptr_t)a->progress, 0, 16, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
     float ms = 0.0F;
     CU(event_record(c->start, c->stream), "running a kernel");
@@ -299,11 +302,11 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     a->n_slots = n_threads;
     a->slots = NULL;
     while (progress[0] < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
-        CU(fill((uintptr_t)a->n_busy, 0, sizeof *a->n_busy, c->stream), "clearing GPU memory");
+        CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
         CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)c->layout.block, 1, 1,
                   (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
            "starting a kernel");
-        CU(download(progress, (uintptr_t)a->n_done, sizeof progress, c->stream),
+        CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
            "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
         a->n_slots = (int64_t)progress[1];
