@@ -203,7 +203,10 @@ typedef struct saltus_plan_options {
                               commas: species, rule targets, parameters, "[S]" for a
                               concentration */
     int n_threads;       /**< 0: one per core */
-    const char *layout;  /**< "auto", or "lanes" or "scalar" on the CPU; never changes a bit */
+    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
+                              "global" on a GPU; never changes a bit */
+    int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
+    int n_streams;       /**< of each GPU: 0 for the usual 4 */
 } saltus_plan_options;
 SALTUS_API saltus_plan_options saltus_plan_options_default(void);
 

@@ -37,6 +37,7 @@ typedef struct saltus_task {
     int64_t share;   /**< trajectories that a worker can expect */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
+    int block;          /**< threads of a block on a device; 0: as the layout chooses */
     int64_t *kernel_ns; /**< shared by the workers: time of kernels on devices (atomic +) */
     uint8_t *rounded;   /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
@@ -52,15 +53,15 @@ typedef struct saltus_backend_ops {
     void (*list)(FILE *out);
     /** The layout for a model, by name, and why; never changes a bit of a result. */
     saltus_status (*choose_layout)(const struct saltus_backend *backend,
-                                   const saltus_tables *tables, const char *wanted,
+                                   const saltus_tables *tables, const saltus_plan_options *wanted,
                                    const char **layout, char why[200], saltus_error *err);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
     /** 0: nothing here can run. */
-    int (*n_workers)(const struct saltus_backend *backend, int wanted);
+    int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
     saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
-                             const saltus_columns *columns, const char *layout,
+                             const saltus_columns *columns, const char *layout, int block,
                              saltus_kernel_report *out, saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,

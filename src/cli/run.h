@@ -9,7 +9,7 @@
 typedef struct saltus_cli_run_arguments {
     const char *model, *output, *method, *device, *layout, *species;
     double until, every;
-    int64_t points, runs, first, threads, bins;
+    int64_t points, runs, first, threads, block, streams, bins;
     uint64_t seed;
     saltus_law law;
     saltus_record record;

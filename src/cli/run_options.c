@@ -19,6 +19,8 @@ enum {
     OPT_DEVICE,
     OPT_THREADS,
     OPT_LAYOUT,
+    OPT_BLOCK,
+    OPT_STREAMS,
     OPT_RECORD,
     OPT_BINS,
     OPT_RANGE,
@@ -47,7 +49,9 @@ static const struct argp_option options[] = {
     {"device", OPT_DEVICE, "NAME", 0, "auto, cpu (or cpu:avx2 …), cuda, cuda:0,1", 2},
     {"threads", OPT_THREADS, "N", 0, "threads (one per core)", 2},
     {"layout", OPT_LAYOUT, "NAME", 0,
-     "auto; CPU: lanes, scalar; GPU: registers, global; never changes a result", 2},
+     "auto; CPU: lanes, scalar; GPU: registers, shared, global; never changes a result", 2},
+    {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024 (as the layout needs)", 2},
+    {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {"rng", OPT_RNG, "NAME", 0, "philox", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
     {"output", 'o', "FILE.h5", 0, "result file (without it, a summary is printed)", 3},
@@ -146,6 +150,14 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
         return saltus_cli_int(text, 1, 4096, &a->threads)
                    ? 0
                    : wrong("--threads", text, "a whole number from 1 to 4096");
+    case OPT_BLOCK:
+        return saltus_cli_int(text, 32, 1024, &a->block) && a->block % 32 == 0
+                   ? 0
+                   : wrong("--block", text, "a multiple of 32 up to 1024");
+    case OPT_STREAMS:
+        return saltus_cli_int(text, 1, 64, &a->streams)
+                   ? 0
+                   : wrong("--streams", text, "a whole number from 1 to 64");
     case OPT_BINS:
         return saltus_cli_int(text, 1, 1 << 20, &a->bins)
                    ? 0

@@ -164,12 +164,20 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",
                     o.n_threads);
     }
+    if (o.n_streams < 0 || o.n_streams > 64) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%d streams: choose 1 to 64", o.n_streams);
+    }
+    if (o.block < 0 || o.block > 1024 || o.block % 32 != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "blocks of %d threads: choose a multiple of 32 up to 1024",
+                    o.block);
+    }
     plan->model = model;
     plan->backend = backend;
     plan->method = "direct";
-    plan->n_workers = backend->ops->n_workers(backend, o.n_threads);
-    SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, o.layout,
-                                           &plan->layout, plan->why, err));
+    plan->block = o.block;
+    plan->n_workers = backend->ops->n_workers(backend, &o);
+    SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &o, &plan->layout,
+                                           plan->why, err));
     SALTUS_TRY(choose_columns(plan, o.columns, err));
     *out = plan;
     plan = NULL;
@@ -186,7 +194,8 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
         return saltus_error_set(err, SALTUS_E_INVALID, "device '%s' has no kernels to compile",
                                 b->name);
     }
-    return b->ops->compile(b, &plan->model->network->tables, &plan->columns, plan->layout, out,
+    return b->ops->compile(b, &plan->model->network->tables, &plan->columns, plan->layout,
+                           plan->block, out,
                            err);
 }
 

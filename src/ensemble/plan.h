@@ -10,6 +10,7 @@ struct saltus_plan {
     const saltus_backend *backend;
     int n_workers;
     const char *method, *layout;
+    int block;
     char why[200];
     saltus_columns columns;
     int32_t *count_species;

@@ -483,7 +483,8 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .n_times = r->options->n_times,
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
                       .stop = &r->stop,
-                      .layout = plan->layout};
+                      .layout = plan->layout,
+                      .block = plan->block};
     r->task.kernel_ns = &r->kernel_ns;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);

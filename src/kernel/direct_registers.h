@@ -13,79 +13,95 @@
 #include "kernel/launch.h"
 
 #if SALTUS_DEVICE
+SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, int64_t sample)
+{
+    const int64_t record = job * a->n_times + sample;
+    saltus_samples to;
+    to.counts = a->counts + record * SALTUS_N_COUNTS;
+    to.observables = a->observables + record * SALTUS_N_OBSERVABLES;
+    return to;
+}
+
 /** As saltus_global. Anything unusual ends the trajectory with a trouble, of whatever name: it is
- * rerun on the CPU, which tells. */
+ * rerun on the CPU, which tells. Until then it may compute nonsense, but writes no sample that is
+ * not its own. */
 SALTUS_KERNEL(saltus_registers, saltus_launch, a)
 {
     const int64_t thread = SALTUS_THREAD;
+    const uint32_t n_times = (uint32_t)a.n_times;
     saltus_path *p = a.paths + thread;
     saltus_small s;
-    int64_t job = a.jobs[thread], sample = p->sample;
-    uint64_t trajectory = p->trajectory, event = p->event;
+    int32_t job = (int32_t)a.jobs[thread];
+    uint32_t sample = (uint32_t)p->sample;
+    uint64_t trajectory = p->trajectory, block = p->event >> 1;
     double t = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
     int bad = 0;
+    saltus_samples to = saltus_samples_of(&a, job, sample);
     saltus_small_load(&s, a.v + thread);
     if (job >= 0) {
         bad = saltus_small_refresh(&s);
     }
-    for (uint64_t left = a.slice / 2; left > 0; --left) {
-        saltus_u64 w[4];
+    for (uint32_t left = (uint32_t)a.slice / 2; left > 0; --left, ++block) {
+        uint32_t w[4];
         if (job < 0) {
-            const int64_t next = (int64_t)SALTUS_TAKE_NUMBER(a.next);
-            if (next >= a.n_jobs) {
+            const uint64_t next = SALTUS_TAKE_NUMBER(a.next);
+            if (next >= (uint64_t)a.n_jobs) {
                 break;
             }
-            job = next;
+            job = (int32_t)next;
             trajectory = a.trajectories[job];
-            event = 0;
+            block = 0;
             sample = 0;
             t = 0.0;
             stop = a.times[0];
+            to = saltus_samples_of(&a, job, 0);
             saltus_small_start(&s);
             bad = saltus_small_refresh(&s);
         }
-        saltus_philox(a.seed, SALTUS_PURPOSE_EVENT, trajectory, event >> 1, w);
-        for (int h = 0; h < 2 && job >= 0; ++h) {
-            const saltus_u64 wait_word = h == 0 ? w[0] : w[2], choice = h == 0 ? w[1] : w[3];
-            double wait = saltus_exponential32(wait_word);
-            if (SALTUS_RARE(wait_word == 0)) {
+        saltus_philox_keyed(a.keys, SALTUS_PURPOSE_EVENT, trajectory, block, w);
+        SALTUS_UNROLL
+        for (int h = 0; h < 2; ++h) {
+            const uint64_t event = 2 * block + (uint64_t)h;
+            double wait = saltus_exponential32(w[2 * h]);
+            if (SALTUS_RARE(w[2 * h] == 0)) {
                 wait = saltus_wait_refined(a.seed, trajectory, event);
             }
-            const double total = saltus_small_total(&s, &bad) + 0.0; /* -0 becomes 0 */
-            const double t_next = t + wait / total;
-            bad |= !(total < SALTUS_INFINITY);
-            int ended = bad;
-            while (!ended && !(t_next < stop)) {
-                saltus_small_record(&s, &a, stop, sample, job);
-                ++sample;
-                ended = sample == a.n_times;
-                stop = ended ? stop : a.times[sample];
+            const double total = saltus_small_total(&s, &bad);
+            double t_next = t + saltus_divide(wait, total);
+            if (SALTUS_RARE(!saltus_divides(total))) {
+                t_next = t + wait / (total + 0.0); /* -0 becomes 0 */
+                bad |= !(total < SALTUS_INFINITY);
             }
-            if (!ended) {
-                bad |= saltus_small_fire(&s, total, saltus_from_word(choice), a.seed, trajectory,
-                                         event);
-                t = t_next;
-                ++event;
-                ended = bad;
+            while (!(t_next < stop)) {
+                saltus_small_record(&s, stop, &to);
+                if (++sample == n_times) {
+                    saltus_job_end(&a, job, event, bad);
+                    job = -1;
+                    break;
+                }
+                stop = a.times[sample];
             }
-            if (ended) {
-                a.events[job] = event;
-                a.troubles[job] = bad ? SALTUS_BAD_TOTAL : SALTUS_FINE;
-                (void)SALTUS_TAKE_NUMBER(a.n_done);
+            if (job < 0) {
+                break;
+            }
+            bad |= saltus_small_fire(&s, total, saltus_from_word(w[2 * h + 1]), a.seed, trajectory,
+                                     event);
+            t = t_next;
+            if (SALTUS_RARE(bad)) {
+                saltus_job_end(&a, job, event, bad);
                 job = -1;
+                break;
             }
         }
     }
     if (saltus_small_save(&s, a.v + thread) && job >= 0) { /* no longer exact in a double */
-        a.events[job] = event;
-        a.troubles[job] = SALTUS_COUNT_OVERFLOW;
-        (void)SALTUS_TAKE_NUMBER(a.n_done);
+        saltus_job_end(&a, job, 0, 1);
         job = -1;
     }
     a.jobs[thread] = job;
     p->sample = sample;
     p->trajectory = trajectory;
-    p->event = event;
+    p->event = 2 * block;
     p->t = t;
 }
 #endif

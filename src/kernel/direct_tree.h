@@ -49,7 +49,7 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
 }
 
 /* Where in the total a choice falls, by 53 bits more. */
-SALTUS_FN double saltus_choice_refined(double total, double word, uint64_t seed,
+SALTUS_OUTLINE double saltus_choice_refined(double total, double word, uint64_t seed,
                                        uint64_t trajectory, uint64_t event)
 {
     saltus_u64 w[4];
@@ -79,7 +79,7 @@ SALTUS_FN int saltus_tree_choose(const saltus_tree *tree, double total, double w
 }
 
 /** The unit wait of an event whose 32-bit word is 0: the next words of its own purpose. */
-SALTUS_FN double saltus_wait_refined(uint64_t seed, uint64_t trajectory, uint64_t event)
+SALTUS_OUTLINE double saltus_wait_refined(uint64_t seed, uint64_t trajectory, uint64_t event)
 {
     saltus_u64 w[4];
     double e = SALTUS_LN_2_32;

@@ -44,7 +44,7 @@ SALTUS_FN saltus_f64 saltus_exponential32(saltus_u64 w)
     saltus_f32 odd = ((0x1.65c77ep-4f * t2 + 0x1.318524p-3f) * t2 + 0x1.98d2c0p-3f) * t2;
     saltus_f32 log_m = t + t2 * ((even - 0x1.fffffap-2f) + t * (odd + 0x1.5556f4p-2f));
 
-    return SALTUS_TO_F64(SALTUS_TO_I32(n)) * 0x1.62e42fefa39efp-1 - SALTUS_TO_F64(log_m);
+    return SALTUS_SMALL_TO_F64(n) * 0x1.62e42fefa39efp-1 - SALTUS_TO_F64(log_m);
 }
 
 /* The magnitude; a NaN keeps its payload. */

@@ -56,6 +56,12 @@ typedef unsigned long long uint64_t;
 #define SALTUS_TABLE static const
 #endif
 
+#if defined(__CUDACC_RTC__)
+#define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
+#define SALTUS_UNROLL _Pragma("unroll")
+#else
+#define SALTUS_UNROLL
+#endif
 #ifndef SALTUS_RARE
 #define SALTUS_RARE(x) (x)
 #endif
@@ -65,12 +71,22 @@ typedef unsigned long long uint64_t;
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
-#define SALTUS_KERNEL(name, type, argument) \
-    extern "C" __global__ void __launch_bounds__(256) name(const type argument)
+#define SALTUS_THREAD_IN_BLOCK ((int)threadIdx.x)
+#define SALTUS_BLOCK_NUMBER ((int64_t)blockIdx.x)
+#ifndef SALTUS_LARGEST_BLOCK
+#define SALTUS_LARGEST_BLOCK 256
+#endif
+#define SALTUS_KERNEL(name, type, argument)                              \
+    extern "C" __global__ void __launch_bounds__(SALTUS_LARGEST_BLOCK) name( \
+        const __grid_constant__ type argument)
+extern __shared__ double saltus_shared[]; /* memory that the threads of a block share */
 #elif SALTUS_DEVICE
 #define SALTUS_THREAD saltus_thread
 #define SALTUS_STRIDE saltus_stride
+#define SALTUS_THREAD_IN_BLOCK ((int)(saltus_thread % SALTUS_BLOCK))
+#define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_BLOCK)
 static int64_t saltus_thread, saltus_stride;
+static double saltus_shared[1 << 15] __attribute__((unused));
 #define SALTUS_KERNEL(name, type, argument)                                   \
     static void name##_body(const type argument);                             \
     void name(void **arguments, int64_t n_threads);                           \
@@ -82,6 +98,21 @@ static int64_t saltus_thread, saltus_stride;
         }                                                                     \
     }                                                                         \
     static void name##_body(const type argument)
+#endif
+
+#if SALTUS_DEVICE
+/* Copy n doubles to memory that the threads of a block share: every thread calls it. */
+SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) {
+        to[i] = from[i];
+    }
+    __syncthreads();
+#else
+    memcpy(to, from, (size_t)n * sizeof *to);
+#endif
+}
 #endif
 
 /* Where number i of one trajectory's array stands. Many trajectories' arrays are interleaved on a
@@ -125,6 +156,53 @@ SALTUS_FN int64_t saltus_whole(double x)
 #endif
 }
 
+/* Exactly. */
+SALTUS_FN double saltus_from_int(int32_t x)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __hiloint2double(0x43300000, (int)((uint32_t)x ^ 0x80000000u)) - (0x1p52 + 0x1p31);
+#else
+    return (double)x;
+#endif
+}
+
+/* The upper half of a double's bits, as a number: of two doubles >= 0 the greater one's is not less.
+ */
+SALTUS_FN int32_t saltus_high_word(double x)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __double2hiint(x);
+#else
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (int32_t)(bits >> 32);
+#endif
+}
+
+/* a / b, correctly rounded, for 2^-33 <= a < 2^10 and b within saltus_divides: no step leaves the
+ * range of normal numbers, so none is looked at. Newton's method for 1 / b from the hardware's 20
+ * bits, then Markstein's correction of the quotient (IBM J. Res. Dev. 34 (1990) 111). */
+SALTUS_FN double saltus_divide(double a, double b)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
+    y = __hiloint2double(__double2hiint(y), 1);
+    const double e = __fma_rn(-b, y, 1.0);
+    y = __fma_rn(y, __fma_rn(e, e, e), y);
+    y = __fma_rn(y, __fma_rn(-b, y, 1.0), y);
+    const double q = a * y;
+    return __fma_rn(y, __fma_rn(-b, q, a), q);
+#else
+    return a / b;
+#endif
+}
+/* Whether 2^-767 <= b < 2^769; not for a NaN. */
+SALTUS_FN int saltus_divides(double b)
+{
+    return (uint32_t)saltus_high_word(b) - 0x10000000u < 0x60000000u;
+}
+
 /* *sum = a + b; returns 1 when that does not fit. */
 SALTUS_FN int saltus_add_overflows(int64_t a, int64_t b, int64_t *sum)
 {
@@ -162,6 +240,7 @@ typedef saltus_i64 saltus_mask;
 
 /* Convert the value, lane by lane: exact, rounded to nearest, or truncated toward zero as in C. */
 #define SALTUS_TO_F64(x) __builtin_convertvector((x), saltus_f64)
+#define SALTUS_SMALL_TO_F64(x) SALTUS_TO_F64(SALTUS_TO_I32(x)) /* of a saltus_u32 below 2^31 */
 #define SALTUS_TO_F32(x) __builtin_convertvector((x), saltus_f32)
 #define SALTUS_TO_I64(x) __builtin_convertvector((x), saltus_i64)
 #define SALTUS_TO_U64(x) __builtin_convertvector((x), saltus_u64)
@@ -294,6 +373,7 @@ SALTUS_FN int32_t saltus_id_u32(uint32_t x)
 #endif
 
 #define SALTUS_TO_F64(x) ((saltus_f64)(x))
+#define SALTUS_SMALL_TO_F64(x) saltus_from_word(x)
 #define SALTUS_TO_F32(x) ((saltus_f32)(x))
 #define SALTUS_TO_I64(x) ((saltus_i64)(x))
 #define SALTUS_TO_U64(x) ((saltus_u64)(x))

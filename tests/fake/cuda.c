@@ -91,7 +91,12 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     (void)device;
-    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 3 : 1024;
+    *value = attribute == 75   ? 9
+             : attribute == 76 ? 0
+             : attribute == 16 ? 3
+             : attribute == 81 ? 228 << 10
+             : attribute == 97 ? 227 << 10
+                               : 1024;
     return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)

@@ -103,13 +103,17 @@ static const char *against_lanes(const saltus_tables *n)
 }
 
 static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
-                                   const char *wanted, const char **layout, char why[200],
-                                   saltus_error *err)
+                                   const saltus_plan_options *options, const char **layout,
+                                   char why[200], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const char *wanted = options->layout;
     const saltus_cpu_variant *v = backend->device;
     const char *against = against_lanes(tables);
     const bool is_auto = strcmp(wanted, "auto") == 0;
+    if (options->block > 0 || options->n_streams > 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");
+    }
     if (!is_auto && strcmp(wanted, "lanes") != 0 && strcmp(wanted, "scalar") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': the CPU has auto, lanes and scalar", wanted);
     }
@@ -129,10 +133,10 @@ done:
     return status;
 }
 
-static int n_workers(const saltus_backend *backend, int wanted)
+static int n_workers(const saltus_backend *backend, const saltus_plan_options *wanted)
 {
     (void)backend;
-    return wanted > 0 ? wanted : n_cores();
+    return wanted->n_threads > 0 ? wanted->n_threads : n_cores();
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,

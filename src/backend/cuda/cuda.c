@@ -2,7 +2,6 @@
 #include "backend/cuda/cuda.h"
 
 #include "backend/cuda/layouts.h"
-#include "backend/cuda/registers.h"
 
 #include "core/memory.h"
 
@@ -30,9 +29,17 @@ static void close_cuda(saltus_backend *backend)
     saltus_free(gpus);
 }
 
+static saltus_status ask(const saltus_driver *cu, const saltus_gpu *gpu, int attribute, int *out,
+                         saltus_error *err)
+{
+    return saltus_cuda_check(cu, cu->device_attribute(out, attribute, gpu->device), "opening a GPU",
+                             err);
+}
+
 static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    int major = 0, minor = 0, block_bytes = 0, bytes = 0;
     const saltus_driver *cu = gpus->cu;
     saltus_gpu *gpu = &gpus->gpu[gpus->n];
     int n = 0;
@@ -45,16 +52,12 @@ static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
     SALTUS_TRY(saltus_cuda_check(cu, cu->device_get(&gpu->device, ordinal), "opening a GPU", err));
     SALTUS_TRY(saltus_cuda_check(cu, cu->device_name(gpu->name, (int)sizeof gpu->name, gpu->device),
                                  "opening a GPU", err));
-    SALTUS_TRY(saltus_cuda_check(cu,
-                                 cu->device_attribute(&gpu->major, CU_ATTRIBUTE_MAJOR, gpu->device),
-                                 "opening a GPU", err));
-    SALTUS_TRY(saltus_cuda_check(cu,
-                                 cu->device_attribute(&gpu->minor, CU_ATTRIBUTE_MINOR, gpu->device),
-                                 "opening a GPU", err));
-    SALTUS_TRY(saltus_cuda_check(
-        cu,
-        cu->device_attribute(&gpu->n_multiprocessors, CU_ATTRIBUTE_MULTIPROCESSORS, gpu->device),
-        "opening a GPU", err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MAJOR, &major, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MINOR, &minor, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MULTIPROCESSORS, &gpu->n_multiprocessors, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN, &block_bytes, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY, &bytes, err));
+    gpu->limits = (saltus_limits){major, minor, block_bytes, bytes};
     SALTUS_TRY(saltus_cuda_check(cu, cu->context_retain(&gpu->context, gpu->device),
                                  "starting a GPU", err));
     ++gpus->n;
@@ -72,8 +75,7 @@ static saltus_status open_architecture(saltus_gpus *gpus, const char *text, salt
         SALTUS_FAIL(SALTUS_E_INVALID,
                     "device 'cuda:%s': a compute capability such as sm_90 is needed", text);
     }
-    gpus->gpu[0].major = (int)(number / 10);
-    gpus->gpu[0].minor = (int)(number % 10);
+    gpus->gpu[0].limits = saltus_limits_of((int)(number / 10), (int)(number % 10));
     gpus->n = 1;
 done:
     return status;
@@ -158,32 +160,55 @@ static void list_cuda(FILE *out)
     }
 }
 
-static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
-                                   const char *wanted, const char **layout, char why[200],
-                                   saltus_error *err)
+/* The first of the layouts, the fastest first, that fits. */
+static const char *choose_auto(const saltus_tables *tables, const saltus_limits *limits)
 {
+    static const char *const layouts[] = {"registers", "shared"};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
+        if (!saltus_layout_against(layouts[i], tables, limits)) {
+            return layouts[i];
+        }
+    }
+    return "global";
+}
+
+static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
+                                   const saltus_plan_options *options, const char **layout,
+                                   char why[200], saltus_error *err)
+{
+    static const char *const names[] = {"registers", "shared", "global"};
+    static const char *const where[] = {"registers", "shared memory", "global memory"};
+    enum { N_NAMES = sizeof names / sizeof *names };
     saltus_status status = SALTUS_OK;
-    const char *against = saltus_registers_against(tables);
-    const bool is_auto = strcmp(wanted, "auto") == 0;
-    (void)backend;
-    if (!is_auto && strcmp(wanted, "global") != 0 && strcmp(wanted, "registers") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto, registers and global", wanted);
+    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
+    const bool is_auto = strcmp(options->layout, "auto") == 0;
+    const char *wanted = is_auto ? choose_auto(tables, limits) : options->layout;
+    saltus_layout made = {0};
+    int i = 0;
+    while (i < N_NAMES && strcmp(wanted, names[i]) != 0) {
+        ++i;
     }
-    if (strcmp(wanted, "registers") == 0 && against) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'registers' does not fit this model: %s", against);
+    if (i == N_NAMES) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto, registers, shared and global",
+                    wanted);
     }
-    *layout = strcmp(wanted, "global") == 0 || against ? "global" : "registers";
-    (void)snprintf(why, 200, "a thread per trajectory, state in %s%s%s",
-                   strcmp(*layout, "global") == 0 ? "global memory" : "registers",
-                   is_auto && against ? ": " : "", is_auto && against ? against : "");
+    SALTUS_TRY(saltus_layout_make(wanted, tables, limits, options->block, &made, err));
+    *layout = names[i];
+    const char *against =
+        is_auto && i > 0 ? saltus_layout_against(names[i - 1], tables, limits) : NULL;
+    (void)snprintf(why, 200, "a thread per trajectory, state in %s, blocks of %d threads%s%s%s%s",
+                   where[i], made.block, against ? "; not " : "", against ? names[i - 1] : "",
+                   against ? ": " : "", against ? against : "");
 done:
+    saltus_layout_free(&made);
     return status;
 }
 
-static int n_workers(const saltus_backend *backend, int wanted)
+static int n_workers(const saltus_backend *backend, const saltus_plan_options *wanted)
 {
     const saltus_gpus *gpus = backend->device;
-    return !gpus->cu ? 0 : wanted > 0 ? wanted : WORKERS_PER_GPU * gpus->n;
+    const int per_gpu = wanted->n_streams > 0 ? wanted->n_streams : WORKERS_PER_GPU;
+    return !gpus->cu ? 0 : wanted->n_threads > 0 ? wanted->n_threads : per_gpu * gpus->n;
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
@@ -196,16 +221,21 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
 
 /* For the first GPU. */
 static saltus_status compile(const saltus_backend *backend, const saltus_tables *tables,
-                             const saltus_columns *columns, const char *layout,
+                             const saltus_columns *columns, const char *name, int block,
                              saltus_kernel_report *out, saltus_error *err)
 {
-    const saltus_gpus *gpus = backend->device;
+    saltus_status status = SALTUS_OK;
+    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
+    saltus_layout layout = {0};
     saltus_image image = {0};
     const char *entry = NULL;
-    const saltus_status status = saltus_layout_compile(layout, tables, columns, gpus->gpu[0].major,
-                                                       gpus->gpu[0].minor, &image, &entry, err);
+    SALTUS_TRY(saltus_layout_make(name, tables, limits, block, &layout, err));
+    SALTUS_TRY(saltus_layout_compile(&layout, tables, columns, limits, &image, &entry, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
-                                  image.usage.shared_bytes, image.seconds, image.is_cached};
+                                  image.usage.shared_bytes + (int)layout.shared_bytes,
+                                  image.seconds, image.is_cached};
+done:
+    saltus_layout_free(&layout);
     saltus_free(image.image);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/layouts.h"
 
 #include <pthread.h>
 
@@ -14,7 +15,8 @@ typedef struct saltus_gpu {
     int ordinal;
     cu_device device;
     cu_context context;
-    int major, minor, n_multiprocessors;
+    int n_multiprocessors;
+    saltus_limits limits;
     char name[100];
 } saltus_gpu;
 

@@ -1,25 +1,191 @@
 #include "backend/cuda/layouts.h"
 
+#include "backend/cuda/packing.h"
 #include "backend/cuda/registers.h"
+#include "core/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-saltus_status saltus_layout_compile(const char *layout, const saltus_tables *tables,
-                                    const saltus_columns *columns, int major, int minor,
+enum {
+    USUAL_BLOCK = 128,
+    LARGEST_BLOCK = 1024,
+    FULL = 1024,             /* threads of a multiprocessor beyond which more gain nothing */
+    RESERVED_BYTES = 1024,   /* of shared memory, that each block takes for itself */
+    SHARED_TABLES = 24 << 10 /* beside a room in global memory */
+};
+
+saltus_limits saltus_limits_of(int major, int minor)
+{
+    /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; kB per
+     * multiprocessor. A block may have 1 kB less. */
+    static const struct {
+        int capability, kb;
+    } known[] = {{75, 65}, {80, 164}, {86, 100}, {87, 164}, {89, 100}, {90, 228}, {120, 100}};
+    saltus_limits limits = {.major = major, .minor = minor, .bytes = 65 << 10};
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        if (10 * major + minor >= known[i].capability) {
+            limits.bytes = known[i].kb << 10;
+        }
+    }
+    limits.block_bytes = limits.bytes - RESERVED_BYTES;
+    return limits;
+}
+
+int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_bytes, int limit)
+{
+    const int64_t threads = bytes < fixed_bytes ? 0 : (bytes - fixed_bytes) / thread_bytes;
+    return (int)(threads < limit ? threads : limit) / 32 * 32;
+}
+
+/* Bytes of a thread's propensities, nodes and counts. */
+static int64_t thread_bytes(const saltus_packed *p)
+{
+    return 8 * (int64_t)p->n_values + 4 * ((int64_t)p->n_species + 1);
+}
+
+/* The block that keeps most threads on a multiprocessor; of equals the one nearest the usual. */
+static int best_block(const saltus_limits *limits, int64_t fixed_bytes, int64_t bytes_each)
+{
+    int best = 0;
+    int64_t most = 0;
+    for (int block = 32; block <= LARGEST_BLOCK; block += 32) {
+        const int64_t bytes = fixed_bytes + block * bytes_each;
+        int64_t threads = limits->bytes / (bytes + RESERVED_BYTES) * block;
+        threads = threads < FULL ? threads : FULL;
+        if (bytes <= limits->block_bytes &&
+            (threads > most || (threads == most && block <= USUAL_BLOCK))) {
+            best = block;
+            most = threads;
+        }
+    }
+    return best;
+}
+
+/* Room and tables of a packed model. */
+static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus_tables *tables,
+                                const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_pack(tables, &out->packed, err));
+    const int64_t each = thread_bytes(&out->packed), fixed = out->packed.bytes;
+    out->state = SALTUS_STATE_TABLE;
+    out->room_is_shared = is_shared;
+    out->tables_are_shared = is_shared || fixed <= SHARED_TABLES;
+    out->block = block ? block : is_shared ? best_block(limits, fixed, each) : USUAL_BLOCK;
+    const int largest = saltus_largest_block(limits->block_bytes, fixed, each, LARGEST_BLOCK);
+    if (is_shared && (out->block > largest || out->block == 0)) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "layout 'shared': blocks of %d threads need %lld bytes of shared memory, and "
+                    "there are %lld; the largest block that fits has %d",
+                    out->block, (long long)(fixed + out->block * each),
+                    (long long)limits->block_bytes, largest);
+    }
+    out->room_doubles = (out->block * each + 15) / 16 * 2;
+    out->shared_bytes = (is_shared ? 8 * (size_t)out->room_doubles : 0) +
+                        (out->tables_are_shared ? out->packed.bytes : 0);
+done:
+    return status;
+}
+
+const char *saltus_layout_against(const char *name, const saltus_tables *tables,
+                                  const saltus_limits *limits)
+{
+    if (strcmp(name, "registers") == 0) {
+        return saltus_registers_against(tables);
+    }
+    if (strcmp(name, "shared") == 0) {
+        const char *against = saltus_packing_against(tables);
+        saltus_layout layout = {0};
+        if (!against && make_table(&layout, true, tables, limits, 32, NULL) != SALTUS_OK) {
+            against = "32 threads take more shared memory than there is";
+        }
+        saltus_layout_free(&layout);
+        return against;
+    }
+    return NULL;
+}
+
+saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
+                                 const saltus_limits *limits, int block, saltus_layout *out,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *against = saltus_layout_against(name, tables, limits);
+    *out = (saltus_layout){.block = block ? block : USUAL_BLOCK};
+    if (against) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit this model: %s", name, against);
+    }
+    if (strcmp(name, "registers") == 0) {
+        out->state = SALTUS_STATE_REGISTERS;
+    } else if (strcmp(name, "shared") == 0) {
+        SALTUS_TRY(make_table(out, true, tables, limits, block, err));
+    } else if (!saltus_packing_against(tables)) {
+        SALTUS_TRY(make_table(out, false, tables, limits, block, err));
+    }
+done:
+    if (status != SALTUS_OK) {
+        saltus_layout_free(out);
+    }
+    return status;
+}
+
+void saltus_layout_free(saltus_layout *layout)
+{
+    saltus_free((char *)layout->packed.tables);
+    layout->packed.tables = NULL;
+}
+
+static saltus_status table_text(const saltus_layout *layout, char **text, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t size;
+    FILE *out = open_memstream(text, &size);
+    SALTUS_NEED(out);
+    (void)fprintf(out,
+                  "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
+                  "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
+                  "#define SALTUS_TABLES_SHARED %d\n#include \"kernel/direct_table.h\"\n",
+                  layout->block, layout->packed.n_levels, layout->packed.n_root_children,
+                  layout->room_is_shared, layout->tables_are_shared);
+    if (fclose(out) != 0) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_tables *tables,
+                                    const saltus_columns *columns, const saltus_limits *limits,
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    char *text = NULL; /* NULL: the same for every model */
+    char *text = NULL, *whole = NULL;
     *out = (saltus_image){0};
-    *entry = "saltus_global";
-    if (strcmp(layout, "registers") == 0) {
+    switch (layout->state) {
+    case SALTUS_STATE_REGISTERS:
         *entry = "saltus_registers";
         SALTUS_TRY(saltus_registers_text(tables, columns, &text, err));
+        break;
+    case SALTUS_STATE_TABLE:
+        *entry = "saltus_table";
+        SALTUS_TRY(table_text(layout, &text, err));
+        break;
+    default:
+        *entry = "saltus_global";
+        text = strdup("#include \"kernel/direct_global.h\"\n");
+        SALTUS_NEED(text);
     }
-    SALTUS_TRY(saltus_kernel_compile(text ? text : "#include \"kernel/direct_global.h\"\n", major,
-                                     minor, out, err));
+    if (layout->block > 256) { /* fewer registers, or the launch is refused */
+        const size_t size = strlen(text) + 60;
+        whole = malloc(size);
+        SALTUS_NEED(whole);
+        (void)snprintf(whole, size, "#define SALTUS_LARGEST_BLOCK %d\n%s", layout->block, text);
+    }
+    SALTUS_TRY(saltus_kernel_compile(whole ? whole : text, limits->major, limits->minor, out, err));
 done:
     free(text);
+    free(whole);
     return status;
 }

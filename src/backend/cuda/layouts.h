@@ -1,9 +1,60 @@
-/** The kernel of each layout. */
+/** Layouts: where the state of a trajectory stands on a GPU, which kernel works on it, and what that
+ * takes. */
 #ifndef SALTUS_BACKEND_CUDA_LAYOUTS_H
 #define SALTUS_BACKEND_CUDA_LAYOUTS_H
 
 #include "backend/cuda/kernels.h"
-#include "kernel/tables.h"
+#include "kernel/packed.h"
+
+/** What a block may take on a GPU. */
+typedef struct saltus_limits {
+    int major, minor;    /**< compute capability */
+    int64_t block_bytes; /**< of shared memory for one block */
+    int64_t bytes;       /**< of shared memory for all blocks of a multiprocessor */
+} saltus_limits;
+
+/** The limits of a compute capability, where no GPU is there to ask. */
+saltus_limits saltus_limits_of(int major, int minor);
+
+/** Whose kernel a layout runs; each has its own state. */
+typedef enum saltus_state {
+    SALTUS_STATE_TREE,      /**< direct_global.h: all that any model may have, in global memory */
+    SALTUS_STATE_REGISTERS, /**< direct_registers.h */
+    SALTUS_STATE_TABLE,     /**< direct_table.h */
+} saltus_state;
+
+/** A layout made for a model. */
+typedef struct saltus_layout {
+    saltus_state state;
+    int block;             /**< threads per block */
+    int64_t room_doubles;  /**< SALTUS_STATE_TABLE: of a block's room */
+    bool room_is_shared;   /**< it is in shared memory */
+    bool tables_are_shared;
+    size_t shared_bytes;   /**< that a launch gives each block */
+    saltus_packed packed;  /**< SALTUS_STATE_TABLE: its tables are the host's */
+} saltus_layout;
+
+/**
+ * The largest block, a multiple of 32, whose threads take `thread_bytes` each beside `fixed_bytes`
+ * for all; 0 when not even 32 threads fit. (Klingbeil et al. 2012, section 3.2: with 16 kB, 4 bytes
+ * for each species and reaction and at most 512 threads.)
+ */
+int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_bytes, int limit);
+
+/** Why a layout (not "auto") does not fit a model on such a GPU in blocks of any size, or NULL. */
+const char *saltus_layout_against(const char *name, const saltus_tables *tables,
+                                  const saltus_limits *limits);
+
+/**
+ * Make a layout for a model.
+ *
+ * @param block  threads per block: 0 to choose, else a multiple of 32 up to 1024
+ * @retval SALTUS_E_INVALID blocks of that size do not fit; the message tells the largest that do
+ */
+SALTUS_MUST_CHECK saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
+                                                   const saltus_limits *limits, int block,
+                                                   saltus_layout *out, saltus_error *err);
+void saltus_layout_free(saltus_layout *layout);
 
 /**
  * Compile the kernel of a layout for a model and its columns, or fetch it from the cache, as
@@ -11,10 +62,11 @@
  *
  * @param[out] entry name of the kernel in the image; constant
  */
-SALTUS_MUST_CHECK saltus_status saltus_layout_compile(const char *layout,
+SALTUS_MUST_CHECK saltus_status saltus_layout_compile(const saltus_layout *layout,
                                                       const saltus_tables *tables,
-                                                      const saltus_columns *columns, int major,
-                                                      int minor, saltus_image *out,
-                                                      const char **entry, saltus_error *err);
+                                                      const saltus_columns *columns,
+                                                      const saltus_limits *limits,
+                                                      saltus_image *out, const char **entry,
+                                                      saltus_error *err);
 
 #endif

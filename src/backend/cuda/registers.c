@@ -177,19 +177,18 @@ static void put_group_function(const writer *w, int g)
     fprintf(w->out, "}\n");
 }
 
-/* For each but the last of n running sums, s->K and a number from `first` on, whether it does not
- * exceed low, in pK0, pK1 …; nearK tells when a boundary lies between low and high. */
+/* The first of n running sums, s->K and a number from `first` on, that exceeds low is that of the
+ * first of isK0, isK1 … that holds, or the last; nearK: it does not exceed high. */
 static void put_choice(const writer *w, char kind, int first, int n)
 {
     const char sum = kind == 'g' ? 't' : 'c';
-    for (int i = 0; i + 1 < n; ++i) {
-        fprintf(w->out, "        const int p%c%d = s->%c%d <= low;\n", kind, i, sum, first + i);
+    fprintf(w->out, "        double up%c = s->%c%d;\n", kind, sum, first + n - 1);
+    for (int i = n - 2; i >= 0; --i) {
+        fprintf(w->out,
+                "        const int is%c%d = s->%c%d > low;\n        up%c = is%c%d ? s->%c%d : up%c;\n",
+                kind, i, sum, first + i, kind, kind, i, sum, first + i, kind);
     }
-    fprintf(w->out, "        const int near%c = (s->%c%d < high)", kind, sum, first + n - 1);
-    for (int i = 0; i + 1 < n; ++i) {
-        fprintf(w->out, " | (p%c%d != (s->%c%d < high))", kind, i, sum, first + i);
-    }
-    fprintf(w->out, ";\n");
+    fprintf(w->out, "        const int near%c = up%c < high;\n", kind, kind);
 }
 
 /* The amount by which reaction r changes species s. */
@@ -225,17 +224,17 @@ static bool changes(const saltus_tables *t, int g, int s)
 }
 
 /* The amount by which the reaction chosen in a group changes a species, without a branch: that of
- * the last reaction whose predecessor's sum does not exceed low. */
+ * the first reaction whose sum exceeds low. */
 static void put_amount(const writer *w, int g, int s)
 {
     const saltus_tables *t = w->t;
-    const int first = g * SALTUS_FANOUT, end = group_end(t, g);
-    for (int r = end - 1; r > first; --r) {
-        if (change_of(t, r, s) != change_of(t, r - 1, s)) {
-            fprintf(w->out, "pk%d ? %" PRId64 ".0 : ", r - first - 1, change_of(t, r, s));
+    const int first = g * SALTUS_FANOUT, last = group_end(t, g) - 1;
+    for (int r = first; r < last; ++r) {
+        if (change_of(t, r, s) != change_of(t, r + 1, s)) {
+            fprintf(w->out, "isk%d ? %" PRId64 ".0 : ", r - first, change_of(t, r, s));
         }
     }
-    fprintf(w->out, "%" PRId64 ".0", change_of(t, first, s));
+    fprintf(w->out, "%" PRId64 ".0", change_of(t, last, s));
 }
 
 static void put_check(const writer *w, int s)
@@ -359,36 +358,37 @@ static void put_fire_head(const writer *w)
             "    double low = word * unit, high = low + unit;\n    int bad = 0;\n");
 }
 
-/* pg: the second group; pk0 …: the reaction in it. near: a boundary lies between low and high. */
-static void put_choose_flat(const writer *w)
+/* pg: the second group; the first of isk0, isk1 … that holds: the reaction in it. near: a boundary lies between low and high, or
+ * may do so as far as the upper halves of their bits tell; `exact` looks at all bits. */
+static void put_choose_flat(const writer *w, bool exact)
 {
     const saltus_tables *t = w->t;
-    const bool two = n_groups(t) == 2;
     const int n = group_end(t, 0), last = t->n_reactions - 1;
-    if (two) {
+    const char *of = exact ? "" : "saltus_high_word", *below = exact ? "<" : "<=";
+    if (n_groups(t) == 2) {
         fprintf(w->out,
                 "        pg = s->c%d <= low;\n"
-                "        near = (pg != (s->c%d < high)) | (total < high);\n"
                 "        const double base = pg ? s->c%d : 0.0, last = pg ? s->c%d : s->c%d;\n"
                 "        const double h = high - base;\n        double l = low - base;\n"
-                "        l = l < last ? l : saltus_below(last);\n",
-                n - 1, n - 1, n - 1, last, n - 1);
+                "        l = l < last ? l : saltus_below(last);\n"
+                "        near = %s(pg ? total : s->c%d) %s %s(high);\n",
+                n - 1, n - 1, last, n - 1, of, n - 1, below, of);
     } else {
         fprintf(w->out,
-                "        const double l = low, h = high, last = s->c%d;\n        near = 0;\n",
-                last);
+                "        const double l = low, h = high, last = s->c%d;\n        near = 0;\n", last);
     }
-    fprintf(w->out, "        near |= last < h;\n");
-    for (int i = 0; i + 1 < n; ++i) {
+    fprintf(w->out, "        %s up = %s(last);\n", exact ? "double" : "int32_t", of);
+    for (int i = n - 2; i >= 0; --i) {
         const int other = n + i < last ? n + i : last;
-        if (two) {
+        if (n_groups(t) == 2) {
             fprintf(w->out, "        const double e%d = pg ? s->c%d : s->c%d;\n", i, other, i);
         } else {
             fprintf(w->out, "        const double e%d = s->c%d;\n", i, i);
         }
-        fprintf(w->out, "        pk%d = e%d <= l;\n        near |= pk%d != (e%d < h);\n", i, i, i,
+        fprintf(w->out, "        isk%d = e%d > l;\n        up = isk%d ? %s(e%d) : up;\n", i, i, i, of,
                 i);
     }
+    fprintf(w->out, "        near |= up %s %s(h);\n", below, of);
 }
 
 /* Choose and fire where there are one or two groups. */
@@ -399,13 +399,14 @@ static void put_fire_flat(const writer *w)
     put_fire_head(w);
     fprintf(w->out, "    int near, pg = 0");
     for (int i = 0; i + 1 < group_end(t, 0); ++i) {
-        fprintf(w->out, ", pk%d", i);
+        fprintf(w->out, ", isk%d", i);
     }
     fprintf(w->out, ";\n    (void)pg;\n    {\n");
-    put_choose_flat(w);
-    fprintf(w->out, "    }\n    if (SALTUS_RARE(near)) {\n%s", refine);
-    put_choose_flat(w);
-    fprintf(w->out, "    }\n");
+    put_choose_flat(w, false);
+    fprintf(w->out, "    }\n    for (int refined = 0; SALTUS_RARE(near); refined = 1) {\n");
+    put_choose_flat(w, true);
+    fprintf(w->out, "        if (refined || !near) {\n            break;\n        }\n%s    }\n",
+            refine);
     for (int s = 0; s < t->n_species; ++s) {
         const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
         if (first || second) {
@@ -432,13 +433,14 @@ static void put_fire_groups(const writer *w)
     fprintf(w->out, "    int again = 0, refined = 0;\n    do {\n");
     put_choice(w, 'g', 0, groups);
     fprintf(w->out, "        const double base = ");
-    for (int g = groups - 2; g >= 0; --g) {
-        fprintf(w->out, "pg%d ? s->t%d : ", g, g);
+    for (int g = 0; g + 1 < groups; ++g) {
+        fprintf(w->out, g == 0 ? "isg0 ? 0.0 : " : "isg%d ? s->t%d : ", g, g - 1);
     }
     fprintf(w->out,
-            "0.0;\n        low = low - base;\n        high = high - base;\n        switch (0");
+            "s->t%d;\n        low = low - base;\n        high = high - base;\n        switch (%d",
+            groups - 2, groups - 1);
     for (int g = 0; g + 1 < groups; ++g) {
-        fprintf(w->out, " + pg%d", g);
+        fprintf(w->out, " - isg%d", g);
     }
     fprintf(w->out, ") {\n");
     for (int g = 0; g < groups; ++g) {
@@ -466,15 +468,15 @@ static void put_fire_groups(const writer *w)
             refine);
 }
 
+/* One sample, to where the trajectory's next one goes. */
 static void put_record(const writer *w)
 {
     const saltus_columns *c = w->columns;
     fprintf(w->out,
-            "SALTUS_FN void saltus_small_record(saltus_small *s, const saltus_launch *a,\n"
-            "                                   double time, int64_t sample, int64_t job)\n{\n"
-            "    int64_t *counts = a->counts + (job * a->n_times + sample) * %d;\n"
-            "    double *observables = a->observables + (job * a->n_times + sample) * %d;\n"
-            "    s->time = time;\n    (void)counts;\n    (void)observables;\n",
+            "SALTUS_FN void saltus_small_record(saltus_small *s, double time, saltus_samples *to)\n{\n"
+            "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"
+            "    s->time = time;\n    to->counts += %d;\n    to->observables += %d;\n"
+            "    (void)counts;\n    (void)observables;\n",
             c->n_counts, c->n_observables);
     for (int i = 0; i < c->n_counts; ++i) {
         fprintf(w->out, "    counts[%d] = saltus_whole(s->x%d);\n", i, c->count_species[i]);
@@ -507,7 +509,10 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     *text = NULL;
     w.out = open_memstream(text, &size);
     SALTUS_NEED(w.out);
-    fprintf(w.out, "#include \"kernel/direct_tree.h\"\n#include \"kernel/launch.h\"\n");
+    fprintf(w.out,
+            "#include \"kernel/direct_tree.h\"\n#include \"kernel/launch.h\"\n"
+            "#define SALTUS_N_COUNTS %d\n#define SALTUS_N_OBSERVABLES %d\n",
+            columns->n_counts, columns->n_observables);
     put_state(&w);
     put_functions(&w);
     put_refresh(&w);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum {
-    BLOCK_SIZE = 128,
     SLICE = 1 << 15, /* reactions of a thread per launch: some tens of milliseconds */
     PENDING = 32,    /* delayed events of a trajectory at once; one with more is rerun on the CPU */
     NOT_DONE = -1,   /* a job's trouble until it has ended */
@@ -23,7 +22,7 @@ enum {
 typedef struct crew {
     const saltus_driver *cu;
     const saltus_task *task;
-    bool in_registers; /* layout registers: little state is in memory */
+    saltus_layout layout;
     cu_stream stream;
     cu_event start, end; /* around the launches of a batch */
     cu_module module;
@@ -63,9 +62,18 @@ static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int6
     const size_t threads = (size_t)n;
     CUT(paths, threads);
     CUT(jobs, threads);
-    if (c->in_registers) {
+    switch (c->layout.state) {
+    case SALTUS_STATE_REGISTERS:
         CUT(v, threads * (size_t)t->n_species);
         return at;
+    case SALTUS_STATE_TABLE:
+        CUT(saved, threads * (size_t)t->n_species);
+        if (!c->layout.room_is_shared) {
+            CUT(rooms, threads / (size_t)c->layout.block * (size_t)c->layout.room_doubles);
+        }
+        return at;
+    default:
+        break;
     }
     CUT(x, threads * (size_t)t->n_species);
     CUT(v, threads * (size_t)t->n_rows);
@@ -114,23 +122,24 @@ static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *
     const saltus_task *task = c->task;
     int blocks = 0;
     size_t available = 0, total = 0, results = 0;
-    CU(occupancy(&blocks, c->kernel, BLOCK_SIZE, 0), "asking how many threads fit");
+    const int block = c->layout.block;
+    CU(occupancy(&blocks, c->kernel, block, c->layout.shared_bytes), "asking how many threads fit");
     CU(memory_info(&available, &total), "asking for free GPU memory");
     saltus_launch scratch = c->launch;
-    const size_t per_thread = place_threads(&scratch, c, 0, BLOCK_SIZE) / BLOCK_SIZE + 64;
+    const size_t per_thread = place_threads(&scratch, c, 0, block) / block + 64;
     const size_t per_job =
         place_jobs(&scratch, task->columns, task->n_times, 0, 256, &results) / 256 + 64;
     const int64_t share = (int64_t)(available / 6);
-    int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * BLOCK_SIZE;
-    n = at_most(n, share / (int64_t)per_thread / BLOCK_SIZE * BLOCK_SIZE);
-    n = at_most(n, (at_least(task->share, 1) + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE);
+    int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
+    n = at_most(n, share / (int64_t)per_thread / block * block);
+    n = at_most(n, (at_least(task->share, 1) + block - 1) / block * block);
     c->batch = at_most(4 * n, at_most(share, MAX_HOST_BYTES) / (int64_t)per_job);
     c->batch = at_most(c->batch, at_least(task->share, 1));
-    if (n < BLOCK_SIZE || c->batch < 1) {
+    if (n < block || c->batch < 1) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY,
                     "GPU %d (%s) has %.0f MiB free; %d trajectories of this model need %.0f MiB",
-                    gpu->ordinal, gpu->name, (double)available / (1 << 20), BLOCK_SIZE,
-                    (double)(BLOCK_SIZE * (per_thread + per_job)) / (1 << 20));
+                    gpu->ordinal, gpu->name, (double)available / (1 << 20), block,
+                    (double)(block * (per_thread + per_job)) / (1 << 20));
     }
     c->n_threads = n;
 done:
@@ -165,12 +174,17 @@ static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *g
     const char *entry = NULL;
     /* one worker compiles, the others find it in the cache */
     (void)pthread_mutex_lock(&gpus->compiling);
-    status = saltus_layout_compile(c->task->layout, c->task->tables, c->task->columns, gpu->major,
-                                   gpu->minor, &image, &entry, err);
+    status = saltus_layout_compile(&c->layout, c->task->tables, c->task->columns, &gpu->limits,
+                                   &image, &entry, err);
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);
     CU(module_load(&c->module, image.image), "loading a kernel");
     CU(module_function(&c->kernel, c->module, entry), "loading a kernel");
+    if (c->layout.shared_bytes > 0) {
+        CU(function_set(c->kernel, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES,
+                        (int)c->layout.shared_bytes),
+           "asking for shared memory");
+    }
 done:
     saltus_free(image.image);
     return status;
@@ -185,13 +199,19 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
     CU(event_create(&c->start, 0), "making an event");
     CU(event_create(&c->end, 0), "making an event");
+    SALTUS_TRY(saltus_layout_make(task->layout, t, &gpu->limits, task->block, &c->layout, err));
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
-    SALTUS_TRY(saltus_upload(c->cu, t, task->columns, task->times, task->n_times, &c->model, err));
+    SALTUS_TRY(saltus_upload(c->cu, t, &c->layout.packed, task->columns, task->times, task->n_times,
+                             &c->model, err));
+    c->launch.packed = c->layout.packed;
+    c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
+    c->launch.room_doubles = c->layout.room_doubles;
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
     c->launch.columns = (void *)(uintptr_t)c->model.columns;
     c->launch.times = (void *)(uintptr_t)c->model.times;
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
+    saltus_philox_keys(task->seed, c->launch.keys);
     c->launch.slice = SLICE;
     SALTUS_TRY(choose_sizes(c, gpu, err));
     SALTUS_TRY(take_memory(c, err));
@@ -226,6 +246,7 @@ static void tear_down(crew *c)
         (void)c->cu->module_unload(c->module);
     }
     saltus_walker_destroy(c->walker, c->task);
+    saltus_layout_free(&c->layout);
     saltus_free(c->jobs);
 }
 
@@ -240,7 +261,8 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
-    const int64_t n_threads = (wanted + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
+    const int block = c->layout.block;
+    const int64_t n_threads = (wanted + block - 1) / block * block;
     void *parameters[] = {a};
     a->n_jobs = n;
     c->n_running = n_threads;
@@ -262,8 +284,8 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     float ms = 0.0F;
     CU(event_record(c->start, c->stream), "running a kernel");
     while (n_done < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
-        CU(launch(c->kernel, (unsigned)(n_threads / BLOCK_SIZE), 1, 1, BLOCK_SIZE, 1, 1, 0,
-                  c->stream, parameters, NULL),
+        CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)block, 1, 1,
+                  (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
            "starting a kernel");
         CU(download(&n_done, (uintptr_t)a->n_done, sizeof n_done, c->stream), "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
@@ -342,7 +364,7 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    crew c = {.cu = gpus->cu, .task = task, .in_registers = strcmp(task->layout, "registers") == 0};
+    crew c = {.cu = gpus->cu, .task = task};
     SALTUS_TRY(set_up(&c, gpus, gpu, err));
     for (;;) {
         const int64_t n = source->take(source->user, c.jobs, (int)c.batch, true);

@@ -68,8 +68,9 @@ static void *add_columns(blob *b, const saltus_columns *columns)
 }
 
 saltus_status saltus_upload(const saltus_driver *cu, const saltus_tables *tables,
-                            const saltus_columns *columns, const double *times, int64_t n_times,
-                            saltus_uploaded *out, saltus_error *err)
+                            const saltus_packed *packed, const saltus_columns *columns,
+                            const double *times, int64_t n_times, saltus_uploaded *out,
+                            saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     blob b = {0};
@@ -77,6 +78,7 @@ saltus_status saltus_upload(const saltus_driver *cu, const saltus_tables *tables
     (void)add_tables(&b, tables);
     (void)add_columns(&b, columns);
     (void)add(&b, times, (size_t)n_times, sizeof *times);
+    (void)add(&b, packed->tables, packed->bytes, 1);
     b.bytes = saltus_calloc(b.size, 1);
     SALTUS_NEED(b.bytes);
     SALTUS_TRY(saltus_cuda_check(cu, cu->memory_take(&out->memory, b.size),
@@ -86,6 +88,7 @@ saltus_status saltus_upload(const saltus_driver *cu, const saltus_tables *tables
     out->tables = (cu_pointer)(uintptr_t)add_tables(&b, tables);
     out->columns = (cu_pointer)(uintptr_t)add_columns(&b, columns);
     out->times = (cu_pointer)(uintptr_t)add(&b, times, (size_t)n_times, sizeof *times);
+    out->packed = (cu_pointer)(uintptr_t)add(&b, packed->tables, packed->bytes, 1);
     SALTUS_TRY(saltus_cuda_check(cu, cu->upload(out->memory, b.bytes, b.size, NULL),
                                  "copying the model to the GPU", err));
     SALTUS_TRY(saltus_cuda_check(cu, cu->stream_wait(NULL), "copying the model to the GPU", err));

@@ -3,16 +3,18 @@
 #define SALTUS_BACKEND_CUDA_UPLOAD_H
 
 #include "backend/cuda/driver.h"
-#include "kernel/tables.h"
+#include "kernel/packed.h"
 
 /** Tables and columns as one block of bytes whose pointers are those of the device. */
 typedef struct saltus_uploaded {
     cu_pointer memory;
-    cu_pointer tables, columns, times;
+    cu_pointer tables, columns, times, packed;
 } saltus_uploaded;
 
-/** Copy tables, columns and times to the present context's device. SALTUS_E_NO_MEMORY. */
+/** Copy tables, columns, times and packed tables, of which there may be none (0 bytes), to the
+ * present context's device. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_upload(const saltus_driver *cu, const saltus_tables *tables,
+                                              const saltus_packed *packed,
                                               const saltus_columns *columns, const double *times,
                                               int64_t n_times, saltus_uploaded *out,
                                               saltus_error *err);

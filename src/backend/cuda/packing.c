@@ -1,0 +1,202 @@
+#include "backend/cuda/packing.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+enum { MAX_ENTRIES = UINT16_MAX };
+
+static const int64_t largest_count = INT32_MAX;
+
+/* Entries that a product law of n factors takes: two factors in each. */
+static int n_entries(const saltus_tables *t, int r)
+{
+    const int n = t->factor_row[r + 1] - t->factor_row[r];
+    return n <= 2 ? 1 : n - 1;
+}
+
+/* Calls what(user, reaction) for each dependent of reaction r once; r = n_reactions stands for all
+ * reactions. */
+static void each_dependent(const saltus_tables *t, int r, void (*what)(void *user, int dependent),
+                           void *user)
+{
+    if (r == t->n_reactions) {
+        for (int d = 0; d < t->n_reactions; ++d) {
+            what(user, d);
+        }
+        return;
+    }
+    for (int i = t->dependent_row[r]; i < t->dependent_row[r + 1]; ++i) {
+        const bool is_filler = i > t->dependent_row[r] && i < t->dependent_other[r] &&
+                               t->dependent[i] == t->dependent[i - 1];
+        if (!is_filler) {
+            what(user, t->dependent[i]);
+        }
+    }
+}
+
+typedef struct counter {
+    const saltus_tables *t;
+    int64_t n;
+} counter;
+
+static void count_entries(void *user, int dependent)
+{
+    counter *c = user;
+    c->n += n_entries(c->t, dependent);
+}
+
+static int n_nodes(const saltus_tables *t)
+{
+    return t->level_first[t->n_levels];
+}
+
+static int64_t n_dependents(const saltus_tables *t)
+{
+    counter c = {t, 0};
+    for (int r = 0; r <= t->n_reactions; ++r) {
+        each_dependent(t, r, count_entries, &c);
+    }
+    return c.n;
+}
+
+const char *saltus_packing_against(const saltus_tables *t)
+{
+    if (t->n_reactions == 0) {
+        return "nothing reacts";
+    }
+    if (t->n_triggers > 0 || t->n_flags > 0 || t->n_rules > 0) {
+        return "it has events, rules or rates that switch in time";
+    }
+    if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > MAX_ENTRIES ||
+        t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES ||
+        t->change_row[t->n_reactions] > MAX_ENTRIES ||
+        t->node_row[t->n_reactions] + n_nodes(t) > MAX_ENTRIES) {
+        return "it has too many reactions";
+    }
+    for (int r = 0; r < t->n_reactions; ++r) {
+        if (t->law_program[r] >= 0) {
+            return "it has rate laws that are no mass action";
+        }
+    }
+    if (t->largest_change > largest_count) {
+        return "a reaction changes a count by 2^31 or more";
+    }
+    for (int s = 0; s < t->n_species; ++s) {
+        if (t->initial_counts[s] > largest_count) {
+            return "it starts with 2^31 molecules or more";
+        }
+    }
+    for (int f = 0; f < t->factor_row[t->n_reactions]; ++f) {
+        if (t->factor_offset[f] > MAX_ENTRIES) {
+            return "a reaction takes too many molecules at once";
+        }
+    }
+    return n_dependents(t) > MAX_ENTRIES ? "its reactions depend on too many others" : NULL;
+}
+
+typedef struct packer {
+    const saltus_tables *t;
+    saltus_packed_row *rows;
+    saltus_packed_change *changes;
+    saltus_packed_dependent *dependents;
+    saltus_packed_node *nodes;
+    uint16_t n_changes, n_dependents, n_nodes;
+} packer;
+
+static void add_dependent(void *user, int r)
+{
+    packer *p = user;
+    const saltus_tables *t = p->t;
+    const int first = t->factor_row[r], n = t->factor_row[r + 1] - first;
+    const uint16_t one = (uint16_t)t->n_species;
+    for (int e = 0; e < n_entries(t, r); ++e) {
+        /* the first entry takes factors 0 and 1, every further one the next; the first factor of a
+         * species has no offset */
+        const int f = e + 1;
+        p->dependents[p->n_dependents++] = (saltus_packed_dependent){
+            .rate = t->rate[r],
+            .first = e == 0 && n > 0 ? (uint16_t)t->factor_species[first] : one,
+            .second = f < n ? (uint16_t)t->factor_species[first + f] : one,
+            .offset = f < n ? (uint16_t)t->factor_offset[first + f] : 0,
+            .reaction = (uint16_t)(r | (e + 1 < n_entries(t, r) ? SALTUS_PACKED_MORE : 0))};
+    }
+}
+
+/* The sum of a node but the root, which is made when it is needed. */
+static void add_node(packer *p, int node)
+{
+    if (node != n_nodes(p->t) - 1) {
+        p->nodes[p->n_nodes++] = (saltus_packed_node){(uint16_t)p->t->children[node],
+                                                      (uint16_t)(p->t->n_leaves + node)};
+    }
+}
+
+static void add_row(packer *p, int r)
+{
+    const saltus_tables *t = p->t;
+    saltus_packed_row *row = &p->rows[r];
+    row->change = p->n_changes;
+    for (int c = t->change_row[r]; r < t->n_reactions && c < t->change_row[r + 1]; ++c) {
+        p->changes[p->n_changes++] =
+            (saltus_packed_change){t->change_species[c], (int32_t)t->change_amount[c]};
+    }
+    row->change_end = p->n_changes;
+    row->dependent = p->n_dependents;
+    each_dependent(t, r, add_dependent, p);
+    row->dependent_end = p->n_dependents;
+    row->node = p->n_nodes;
+    if (r < t->n_reactions) {
+        for (int i = t->node_row[r]; i < t->node_row[r + 1]; ++i) {
+            add_node(p, t->node[i]);
+        }
+    } else {
+        for (int level = 0; level < t->n_levels; ++level) {
+            for (int i = 0; i < t->level_nodes[level]; ++i) {
+                add_node(p, t->level_first[level] + i);
+            }
+        }
+    }
+    row->node_end = p->n_nodes;
+}
+
+static uint32_t place(uint32_t *at, int64_t n, size_t size)
+{
+    const uint32_t start = *at;
+    *at += (uint32_t)(((size_t)n * size + 15) & ~(size_t)15);
+    return start;
+}
+
+saltus_status saltus_pack(const saltus_tables *t, saltus_packed *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int top = t->n_levels - 1;
+    char *bytes = NULL;
+    *out = (saltus_packed){.n_species = t->n_species,
+                           .n_reactions = t->n_reactions,
+                           .n_values = t->n_leaves + n_nodes(t) - 1,
+                           .n_levels = t->n_levels,
+                           .n_root_children = t->n_children[n_nodes(t) - 1]};
+    for (int level = 0; level <= top; ++level) {
+        out->level_values[level] = t->children[t->level_first[level]];
+    }
+    uint32_t at = 0;
+    out->rows = place(&at, t->n_reactions + 1, sizeof(saltus_packed_row));
+    out->changes = place(&at, t->change_row[t->n_reactions], sizeof(saltus_packed_change));
+    out->dependents = place(&at, n_dependents(t), sizeof(saltus_packed_dependent));
+    out->nodes = place(&at, t->node_row[t->n_reactions] + n_nodes(t), sizeof(saltus_packed_node));
+    out->bytes = at;
+    bytes = saltus_calloc(at, 1);
+    SALTUS_NEED(bytes);
+    packer p = {.t = t};
+    p.rows = (saltus_packed_row *)(void *)(bytes + out->rows);
+    p.changes = (saltus_packed_change *)(void *)(bytes + out->changes);
+    p.dependents = (saltus_packed_dependent *)(void *)(bytes + out->dependents);
+    p.nodes = (saltus_packed_node *)(void *)(bytes + out->nodes);
+    for (int r = 0; r <= t->n_reactions; ++r) {
+        add_row(&p, r);
+    }
+    out->tables = bytes;
+done:
+    return status;
+}

@@ -1,0 +1,42 @@
+/** A mass-action network's tables, packed for the fast memories of a GPU: one stretch of bytes in
+ * which every list has 16-bit numbers. */
+#ifndef SALTUS_KERNEL_PACKED_H
+#define SALTUS_KERNEL_PACKED_H
+
+#include "kernel/tables.h"
+
+/* Of a dependent's reaction: the next entry goes on multiplying instead of beginning anew. */
+enum { SALTUS_PACKED_MORE = 0x8000, SALTUS_PACKED_LEVELS = 5 };
+
+/** What a reaction changes: list entries from the first on, up to but without the end. */
+typedef struct saltus_packed_row {
+    uint16_t change, change_end, dependent, dependent_end, node, node_end, spare[2];
+} saltus_packed_row;
+
+typedef struct saltus_packed_change {
+    int32_t species, amount;
+} saltus_packed_change;
+
+/** propensity[reaction] = (rate * x[first]) * (x[second] - offset) */
+typedef struct saltus_packed_dependent {
+    double rate;
+    uint16_t first, second, reaction, offset;
+} saltus_packed_dependent;
+
+/** values[value] = the sum of the eight values from `first` on */
+typedef struct saltus_packed_node {
+    uint16_t first, value;
+} saltus_packed_node;
+
+typedef struct saltus_packed {
+    const char *tables; /**< the device's; arrays stand at the offsets below */
+    uint32_t bytes;     /**< a multiple of 16 */
+    uint32_t rows;      /**< [reaction + 1]; the last is that of all reactions: it changes no count */
+    uint32_t changes, dependents, nodes;
+    int32_t n_species, n_reactions;
+    int32_t n_values; /**< propensities and nodes but the root */
+    int32_t n_levels, n_root_children;
+    int32_t level_values[SALTUS_PACKED_LEVELS]; /**< where the children of each level's nodes begin */
+} saltus_packed;
+
+#endif
