@@ -195,8 +195,7 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
                                 b->name);
     }
     return b->ops->compile(b, &plan->model->network->tables, &plan->columns, plan->layout,
-                           plan->block, out,
-                           err);
+                           plan->block, out, err);
 }
 
 void saltus_plan_destroy(saltus_plan *plan)

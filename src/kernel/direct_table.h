@@ -1,7 +1,7 @@
 /**
  * The direct method of a mass-action network with a thread per trajectory, driven by tables: counts
- * in 32 bits, propensities, and the values of the tree's nodes. They stand in a room of the block's,
- * interleaved by thread: in shared memory (the "fat" thread of Klingbeil et al. 2012,
+ * in 32 bits, propensities, and the values of the tree's nodes. They stand in a room of the
+ * block's, interleaved by thread: in shared memory (the "fat" thread of Klingbeil et al. 2012,
  * doi:10.1109/TPDS.2011.214) or in global memory (the "thin" one).
  *
  * Tables, sums and choices are those of direct_tree.h, and so are the bits; running sums are made
@@ -66,8 +66,7 @@ SALTUS_FN int saltus_table_pick(const double sums[8], int n, double *low, double
 
 /* The reaction whose interval holds low; `root` are the root's running sums. */
 SALTUS_FN int saltus_table_find(const saltus_table_thread *s, const saltus_packed *t,
-                                const double root[8], double low, double high, int exact,
-                                int *near)
+                                const double root[8], double low, double high, int exact, int *near)
 {
     int node = saltus_table_pick(root, SALTUS_ROOT_CHILDREN, &low, &high, exact, near);
     SALTUS_UNROLL
@@ -126,16 +125,15 @@ SALTUS_FN int saltus_table_fire(const saltus_table_thread *s, const saltus_packe
     int bad = 0;
     for (int i = row->change; i < row->change_end; ++i) {
         const saltus_packed_change c = s->changes[i];
-        const int32_t x =
-            (int32_t)((uint32_t)s->x[c.species * SALTUS_BLOCK] + (uint32_t)c.amount);
+        const int32_t x = (int32_t)((uint32_t)s->x[c.species * SALTUS_BLOCK] + (uint32_t)c.amount);
         s->x[c.species * SALTUS_BLOCK] = x;
         bad |= x < 0;
     }
     return bad;
 }
 
-SALTUS_FN void saltus_table_record(const saltus_table_thread *s, const saltus_launch *a, double time,
-                                   saltus_samples *to)
+SALTUS_FN void saltus_table_record(const saltus_table_thread *s, const saltus_launch *a,
+                                   double time, saltus_samples *to)
 {
     const saltus_columns *columns = a->columns;
     const saltus_tables *t = a->tables;
@@ -148,11 +146,11 @@ SALTUS_FN void saltus_table_record(const saltus_table_thread *s, const saltus_la
         for (int k = 0; k < 2; ++k) {
             const int row = k == 0 ? q->row : q->divisor_row;
             if (row >= 0) {
-                v[k] = row < t->n_species            ? (double)s->x[row * SALTUS_BLOCK]
-                       : row < t->row_flags          ? t->initial_variables[row - t->row_variables]
-                       : row == t->row_time          ? time
-                       : row == t->row_one           ? 1.0
-                                                     : t->constants[row - t->row_constants];
+                v[k] = row < t->n_species   ? (double)s->x[row * SALTUS_BLOCK]
+                       : row < t->row_flags ? t->initial_variables[row - t->row_variables]
+                       : row == t->row_time ? time
+                       : row == t->row_one  ? 1.0
+                                            : t->constants[row - t->row_constants];
             }
         }
         to->observables[o] = v[0] / v[1];
@@ -271,8 +269,8 @@ SALTUS_KERNEL(saltus_table, saltus_launch, a)
             if (job < 0) {
                 break;
             }
-            const int r =
-                saltus_table_choose(&s, &a, root, total, saltus_from_word(choice), trajectory, event);
+            const int r = saltus_table_choose(&s, &a, root, total, saltus_from_word(choice),
+                                              trajectory, event);
             const saltus_packed_row row = s.rows[r];
             bad |= saltus_table_fire(&s, &row);
             saltus_table_follow(&s, &row);

@@ -50,7 +50,7 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
 
 /* Where in the total a choice falls, by 53 bits more. */
 SALTUS_OUTLINE double saltus_choice_refined(double total, double word, uint64_t seed,
-                                       uint64_t trajectory, uint64_t event)
+                                            uint64_t trajectory, uint64_t event)
 {
     saltus_u64 w[4];
     saltus_philox(seed, SALTUS_PURPOSE_CHOICE, trajectory, event, w);

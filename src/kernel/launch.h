@@ -20,7 +20,7 @@ typedef struct saltus_launch {
     int64_t n_times;
     uint64_t seed;
     uint32_t keys[SALTUS_PHILOX_KEYS]; /**< made of the seed */
-    uint64_t slice; /**< reactions of a thread in one launch */
+    uint64_t slice;                    /**< reactions of a thread in one launch */
 
     int64_t n_jobs;
     const uint64_t *trajectories; /**< [job] */

@@ -31,12 +31,13 @@ typedef struct saltus_packed_node {
 typedef struct saltus_packed {
     const char *tables; /**< the device's; arrays stand at the offsets below */
     uint32_t bytes;     /**< a multiple of 16 */
-    uint32_t rows;      /**< [reaction + 1]; the last is that of all reactions: it changes no count */
+    uint32_t rows; /**< [reaction + 1]; the last is that of all reactions: it changes no count */
     uint32_t changes, dependents, nodes;
     int32_t n_species, n_reactions;
     int32_t n_values; /**< propensities and nodes but the root */
     int32_t n_levels, n_root_children;
-    int32_t level_values[SALTUS_PACKED_LEVELS]; /**< where the children of each level's nodes begin */
+    int32_t
+        level_values[SALTUS_PACKED_LEVELS]; /**< where the children of each level's nodes begin */
 } saltus_packed;
 
 #endif

@@ -76,9 +76,9 @@ typedef unsigned long long uint64_t;
 #ifndef SALTUS_LARGEST_BLOCK
 #define SALTUS_LARGEST_BLOCK 256
 #endif
-#define SALTUS_KERNEL(name, type, argument)                              \
-    extern "C" __global__ void __launch_bounds__(SALTUS_LARGEST_BLOCK) name( \
-        const __grid_constant__ type argument)
+#define SALTUS_KERNEL(name, type, argument)                            \
+    extern "C" __global__ void __launch_bounds__(SALTUS_LARGEST_BLOCK) \
+        name(const __grid_constant__ type argument)
 extern __shared__ double saltus_shared[]; /* memory that the threads of a block share */
 #elif SALTUS_DEVICE
 #define SALTUS_THREAD saltus_thread
@@ -166,7 +166,8 @@ SALTUS_FN double saltus_from_int(int32_t x)
 #endif
 }
 
-/* The upper half of a double's bits, as a number: of two doubles >= 0 the greater one's is not less.
+/* The upper half of a double's bits, as a number: of two doubles >= 0 the greater one's is not
+ * less.
  */
 SALTUS_FN int32_t saltus_high_word(double x)
 {

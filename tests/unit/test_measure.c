@@ -116,12 +116,14 @@ static void the_baseline_refuses_other_laws(void **state)
 /* Of r1: A, B change, A is a factor; of r2: B, A and B, B. */
 static void tables_have_their_sizes(void **state)
 {
+    saltus_error err = {0};
     saltus_model *m = make("1");
+    saltus_table_sizes s;
     (void)state;
-    const saltus_table_sizes s = saltus_tables_measure(m);
+    OK(saltus_tables_measure(m, &s, &err));
     assert_int_equal(s.dense, 2 * 2 * 2 * 4 + 2 * 8);
     assert_int_equal(s.compressed, 2 * 3 * 4 + 4 * 12 + 3 * 12 + 2 * 8);
-    assert_true(s.all > s.compressed);
+    assert_true(s.packed > s.compressed);
     saltus_model_destroy(m);
 }
 

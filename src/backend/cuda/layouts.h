@@ -1,5 +1,5 @@
-/** Layouts: where the state of a trajectory stands on a GPU, which kernel works on it, and what that
- * takes. */
+/** Layouts: where the state of a trajectory stands on a GPU, which kernel works on it, and what
+ * that takes. */
 #ifndef SALTUS_BACKEND_CUDA_LAYOUTS_H
 #define SALTUS_BACKEND_CUDA_LAYOUTS_H
 
@@ -26,12 +26,12 @@ typedef enum saltus_state {
 /** A layout made for a model. */
 typedef struct saltus_layout {
     saltus_state state;
-    int block;             /**< threads per block */
-    int64_t room_doubles;  /**< SALTUS_STATE_TABLE: of a block's room */
-    bool room_is_shared;   /**< it is in shared memory */
+    int block;            /**< threads per block */
+    int64_t room_doubles; /**< SALTUS_STATE_TABLE: of a block's room */
+    bool room_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
-    size_t shared_bytes;   /**< that a launch gives each block */
-    saltus_packed packed;  /**< SALTUS_STATE_TABLE: its tables are the host's */
+    size_t shared_bytes;  /**< that a launch gives each block */
+    saltus_packed packed; /**< SALTUS_STATE_TABLE: its tables are the host's */
 } saltus_layout;
 
 /**
@@ -62,11 +62,8 @@ void saltus_layout_free(saltus_layout *layout);
  *
  * @param[out] entry name of the kernel in the image; constant
  */
-SALTUS_MUST_CHECK saltus_status saltus_layout_compile(const saltus_layout *layout,
-                                                      const saltus_tables *tables,
-                                                      const saltus_columns *columns,
-                                                      const saltus_limits *limits,
-                                                      saltus_image *out, const char **entry,
-                                                      saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_layout_compile(
+    const saltus_layout *layout, const saltus_tables *tables, const saltus_columns *columns,
+    const saltus_limits *limits, saltus_image *out, const char **entry, saltus_error *err);
 
 #endif

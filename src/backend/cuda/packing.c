@@ -127,8 +127,8 @@ static void add_dependent(void *user, int r)
 static void add_node(packer *p, int node)
 {
     if (node != n_nodes(p->t) - 1) {
-        p->nodes[p->n_nodes++] = (saltus_packed_node){(uint16_t)p->t->children[node],
-                                                      (uint16_t)(p->t->n_leaves + node)};
+        p->nodes[p->n_nodes++] =
+            (saltus_packed_node){(uint16_t)p->t->children[node], (uint16_t)(p->t->n_leaves + node)};
     }
 }
 

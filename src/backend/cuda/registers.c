@@ -184,9 +184,10 @@ static void put_choice(const writer *w, char kind, int first, int n)
     const char sum = kind == 'g' ? 't' : 'c';
     fprintf(w->out, "        double up%c = s->%c%d;\n", kind, sum, first + n - 1);
     for (int i = n - 2; i >= 0; --i) {
-        fprintf(w->out,
-                "        const int is%c%d = s->%c%d > low;\n        up%c = is%c%d ? s->%c%d : up%c;\n",
-                kind, i, sum, first + i, kind, kind, i, sum, first + i, kind);
+        fprintf(
+            w->out,
+            "        const int is%c%d = s->%c%d > low;\n        up%c = is%c%d ? s->%c%d : up%c;\n",
+            kind, i, sum, first + i, kind, kind, i, sum, first + i, kind);
     }
     fprintf(w->out, "        const int near%c = up%c < high;\n", kind, kind);
 }
@@ -358,8 +359,9 @@ static void put_fire_head(const writer *w)
             "    double low = word * unit, high = low + unit;\n    int bad = 0;\n");
 }
 
-/* pg: the second group; the first of isk0, isk1 … that holds: the reaction in it. near: a boundary lies between low and high, or
- * may do so as far as the upper halves of their bits tell; `exact` looks at all bits. */
+/* pg: the second group; the first of isk0, isk1 … that holds: the reaction in it. near: a boundary
+ * lies between low and high, or may do so as far as the upper halves of their bits tell; `exact`
+ * looks at all bits. */
 static void put_choose_flat(const writer *w, bool exact)
 {
     const saltus_tables *t = w->t;
@@ -375,7 +377,8 @@ static void put_choose_flat(const writer *w, bool exact)
                 n - 1, n - 1, last, n - 1, of, n - 1, below, of);
     } else {
         fprintf(w->out,
-                "        const double l = low, h = high, last = s->c%d;\n        near = 0;\n", last);
+                "        const double l = low, h = high, last = s->c%d;\n        near = 0;\n",
+                last);
     }
     fprintf(w->out, "        %s up = %s(last);\n", exact ? "double" : "int32_t", of);
     for (int i = n - 2; i >= 0; --i) {
@@ -385,8 +388,8 @@ static void put_choose_flat(const writer *w, bool exact)
         } else {
             fprintf(w->out, "        const double e%d = s->c%d;\n", i, i);
         }
-        fprintf(w->out, "        isk%d = e%d > l;\n        up = isk%d ? %s(e%d) : up;\n", i, i, i, of,
-                i);
+        fprintf(w->out, "        isk%d = e%d > l;\n        up = isk%d ? %s(e%d) : up;\n", i, i, i,
+                of, i);
     }
     fprintf(w->out, "        near |= up %s %s(h);\n", below, of);
 }
@@ -472,12 +475,13 @@ static void put_fire_groups(const writer *w)
 static void put_record(const writer *w)
 {
     const saltus_columns *c = w->columns;
-    fprintf(w->out,
-            "SALTUS_FN void saltus_small_record(saltus_small *s, double time, saltus_samples *to)\n{\n"
-            "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"
-            "    s->time = time;\n    to->counts += %d;\n    to->observables += %d;\n"
-            "    (void)counts;\n    (void)observables;\n",
-            c->n_counts, c->n_observables);
+    fprintf(
+        w->out,
+        "SALTUS_FN void saltus_small_record(saltus_small *s, double time, saltus_samples *to)\n{\n"
+        "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"
+        "    s->time = time;\n    to->counts += %d;\n    to->observables += %d;\n"
+        "    (void)counts;\n    (void)observables;\n",
+        c->n_counts, c->n_observables);
     for (int i = 0; i < c->n_counts; ++i) {
         fprintf(w->out, "    counts[%d] = saltus_whole(s->x%d);\n", i, c->count_species[i]);
     }

@@ -100,13 +100,6 @@ done:
     return status;
 }
 
-size_t saltus_upload_size(const saltus_tables *tables)
-{
-    blob b = {0};
-    (void)add_tables(&b, tables);
-    return b.size;
-}
-
 void saltus_upload_free(const saltus_driver *cu, saltus_uploaded *uploaded)
 {
     if (uploaded->memory) {

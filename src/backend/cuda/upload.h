@@ -18,8 +18,6 @@ SALTUS_MUST_CHECK saltus_status saltus_upload(const saltus_driver *cu, const sal
                                               const saltus_columns *columns, const double *times,
                                               int64_t n_times, saltus_uploaded *out,
                                               saltus_error *err);
-/** Bytes that the tables take there. */
-size_t saltus_upload_size(const saltus_tables *tables);
 void saltus_upload_free(const saltus_driver *cu, saltus_uploaded *uploaded);
 
 #endif
