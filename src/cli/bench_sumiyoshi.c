@@ -57,7 +57,7 @@ saltus_status saltus_bench_sumiyoshi_genes(saltus_bench *bench, saltus_error *er
 {
     static const char *const files[] = {"single-gene-8",  "single-gene-16",  "single-gene-32",
                                         "single-gene-64", "single-gene-128", "single-gene-256"};
-    static const char *const layouts[] = {"auto", "shared", "global", "warp"};
+    static const char *const layouts[] = {"registers", "shared", "global", "warp"};
     saltus_status status = SALTUS_OK;
     saltus_bench_case c = {0};
     for (int i = 0; i < 6; ++i) {
