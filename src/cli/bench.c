@@ -15,7 +15,7 @@ static const struct {
     {"klingbeil-oregonator", saltus_bench_klingbeil_oregonator,
      "time per trajectory against the block size, fat and thin threads, Oregonator"},
     {"klingbeil-models", saltus_bench_klingbeil_models,
-     "speed-up of every layout over one core, five models"},
+     "speed-up of every layout over one core: the paper's five models and a larger one"},
     {"klingbeil-copies", saltus_bench_klingbeil_copies,
      "fat over thin for 1 to 12 copies of decay-dimerisation"},
     {"sumiyoshi-realisations", saltus_bench_sumiyoshi_realisations,

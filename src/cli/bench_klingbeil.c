@@ -40,17 +40,15 @@ done:
     return status;
 }
 
-/* Horizons of a few thousand reactions; the lac operon's ends before its event. */
+/* The paper's five and a larger one. Horizons of a few thousand reactions; the lac operon's ends
+ * before its event. */
 saltus_status saltus_bench_klingbeil_models(saltus_bench *bench, saltus_error *err)
 {
     static const struct {
         const char *file;
         double t_end;
-    } models[] = {{"dimer-decay", 30.0},
-                  {"oregonator", 0.03},
-                  {"vilar", 1.0},
-                  {"lac-operon", 1000.0},
-                  {"ras-camp-pka", 1.0}};
+    } models[] = {{"dimer-decay", 30.0},  {"oregonator", 0.03},     {"vilar", 1.0},
+                  {"lac-operon", 1000.0}, {"fully-connected", 1.0}, {"ras-camp-pka", 1.0}};
     static const char *const layouts[] = {"shared", "global", "registers", "warp"};
     saltus_status status = SALTUS_OK;
     double us[4];
