@@ -19,26 +19,31 @@ SALTUS_OUTLINE int saltus_global_make_room(saltus_path *p)
     return 0;
 }
 
+#if SALTUS_DEVICE
 /** One thread's part of a launch. */
 SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
 {
-    saltus_path p = a->paths[thread];
+    const int64_t slot = saltus_slot(a, thread);
+    if (slot < 0) {
+        return;
+    }
+    saltus_path p = a->paths[slot];
     saltus_direct d;
-    int64_t job = a->jobs[thread];
+    int64_t job = a->jobs[slot];
     uint64_t left = a->slice;
     p.n = a->tables;
     p.columns = a->columns;
     p.seed = a->seed;
-    p.x = a->x + thread;
-    p.v = a->v + thread;
-    p.on = a->on + thread;
-    p.rounded = a->rounded + thread;
-    p.pending = a->pending + thread;
-    p.pending_values = a->pending_values + thread;
+    p.x = a->x + slot;
+    p.v = a->v + slot;
+    p.on = a->on + slot;
+    p.rounded = a->rounded + slot;
+    p.pending = a->pending + slot;
+    p.pending_values = a->pending_values + slot;
     p.pending_capacity = a->pending_capacity;
     p.make_room = saltus_global_make_room;
-    d.values = a->values + thread;
-    d.sums = a->sums + thread;
+    d.values = a->values + slot;
+    d.sums = a->sums + slot;
     while (left > 0) {
         if (job < 0) {
             const int64_t next = (int64_t)SALTUS_TAKE_NUMBER(a->next);
@@ -70,11 +75,11 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
         (void)SALTUS_TAKE_NUMBER(a->n_done);
         job = -1;
     }
-    a->paths[thread] = p;
-    a->jobs[thread] = job;
+    a->paths[slot] = p;
+    a->jobs[slot] = job;
+    saltus_slot_leave(a, slot, job);
 }
 
-#if SALTUS_DEVICE
 SALTUS_KERNEL(saltus_global, saltus_launch, a)
 {
     saltus_global_thread(&a, SALTUS_THREAD);

@@ -27,17 +27,21 @@ SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, 
  * not its own. */
 SALTUS_KERNEL(saltus_registers, saltus_launch, a)
 {
-    const int64_t thread = SALTUS_THREAD;
+    const int64_t slot = saltus_slot(&a, SALTUS_THREAD);
+    if (slot < 0) {
+        return;
+    }
     const uint32_t n_times = (uint32_t)a.n_times;
-    saltus_path *p = a.paths + thread;
+    saltus_path *p = a.paths + slot;
     saltus_small s;
-    int32_t job = (int32_t)a.jobs[thread];
+    int32_t job = (int32_t)a.jobs[slot];
     uint32_t sample = (uint32_t)p->sample;
     uint64_t trajectory = p->trajectory, block = p->event >> 1;
     double t = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
     int bad = 0;
     saltus_samples to = saltus_samples_of(&a, job, sample);
-    saltus_small_load(&s, a.v + thread);
+    saltus_small_open(&s);
+    saltus_small_load(&s, a.v + slot);
     if (job >= 0) {
         bad = saltus_small_refresh(&s);
     }
@@ -94,15 +98,16 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
             }
         }
     }
-    if (saltus_small_save(&s, a.v + thread) && job >= 0) { /* no longer exact in a double */
+    if (saltus_small_save(&s, a.v + slot) && job >= 0) { /* no longer exact in a double */
         saltus_job_end(&a, job, 0, 1);
         job = -1;
     }
-    a.jobs[thread] = job;
+    a.jobs[slot] = job;
     p->sample = sample;
     p->trajectory = trajectory;
     p->event = 2 * block;
     p->t = t;
+    saltus_slot_leave(&a, slot, job);
 }
 #endif
 

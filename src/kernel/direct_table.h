@@ -200,12 +200,15 @@ SALTUS_FN saltus_table_thread saltus_table_open(const saltus_launch *a)
 /** As saltus_registers: anything unusual ends the trajectory, which is rerun on the CPU. */
 SALTUS_KERNEL(saltus_table, saltus_launch, a)
 {
-    const int64_t thread = SALTUS_THREAD;
+    const int64_t slot = saltus_slot(&a, SALTUS_THREAD);
     const uint32_t n_times = (uint32_t)a.n_times;
     const saltus_packed *t = &a.packed;
-    const saltus_table_thread s = saltus_table_open(&a);
-    saltus_path *p = a.paths + thread;
-    int32_t job = (int32_t)a.jobs[thread], *saved = a.saved + thread;
+    const saltus_table_thread s = saltus_table_open(&a); /* all threads copy the tables */
+    if (slot < 0) {
+        return;
+    }
+    saltus_path *p = a.paths + slot;
+    int32_t job = (int32_t)a.jobs[slot], *saved = a.saved + slot;
     uint32_t sample = (uint32_t)p->sample;
     uint64_t trajectory = p->trajectory, block = p->event >> 1;
     double now = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
@@ -285,11 +288,12 @@ SALTUS_KERNEL(saltus_table, saltus_launch, a)
     for (int i = 0; i < t->n_species; ++i) {
         saved[SALTUS_AT(i)] = s.x[i * SALTUS_BLOCK];
     }
-    a.jobs[thread] = job;
+    a.jobs[slot] = job;
     p->sample = sample;
     p->trajectory = trajectory;
     p->event = 2 * block;
     p->t = now;
+    saltus_slot_leave(&a, slot, job);
 }
 #endif
 

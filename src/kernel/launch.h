@@ -31,9 +31,16 @@ typedef struct saltus_launch {
     uint64_t *next;               /**< the job to hand out next */
     uint64_t *n_done;             /**< jobs that have ended */
 
-    /* Memory of the threads, interleaved: [number][thread]. */
-    saltus_path *paths; /**< [thread] what is left of a path between launches */
-    int64_t *jobs;      /**< [thread] its job, or -1 */
+    /* The threads that work, those with a trajectory that goes on, are packed anew for every
+     * launch, so that warps are full while there is work for them. */
+    int64_t n_slots;      /**< threads at work: the others leave at once */
+    const int32_t *slots; /**< [thread at work] where its state is; NULL: thread i's is slot i */
+    int32_t *busy;        /**< out: slots that go on */
+    uint64_t *n_busy;     /**< out: how many */
+
+    /* Memory of the threads, interleaved: [number][slot]. */
+    saltus_path *paths; /**< [slot] what is left of a path between launches */
+    int64_t *jobs;      /**< [slot] its job, or -1 */
     int64_t *x;
     double *v, *values, *sums, *pending_values;
     uint8_t *on, *rounded;
@@ -44,10 +51,24 @@ typedef struct saltus_launch {
     saltus_packed packed;
     int64_t room_doubles; /**< of a block's propensities and counts */
     double *rooms;        /**< [block][room_doubles], unless they are in shared memory */
-    int32_t *saved;       /**< [species][thread] counts between launches */
+    int32_t *saved;       /**< [species][slot] counts between launches */
 } saltus_launch;
 
 #if SALTUS_DEVICE
+/* The slot of a thread's state, or -1 when it has nothing to do. */
+SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
+{
+    return thread >= a->n_slots ? -1 : a->slots ? a->slots[thread] : thread;
+}
+
+/* A thread leaves: its slot goes on if it has a job or may get one. */
+SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t job)
+{
+    if (job >= 0 || *a->next < (uint64_t)a->n_jobs) {
+        a->busy[SALTUS_TAKE_NUMBER(a->n_busy)] = (int32_t)slot;
+    }
+}
+
 /* A job has ended, well or badly. */
 SALTUS_FN void saltus_job_end(const saltus_launch *a, int64_t job, uint64_t events, int bad)
 {

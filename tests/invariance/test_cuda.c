@@ -95,6 +95,23 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Groups of reactions that share code, or do not, or in part; blocks of every size. */
+static void motifs_have_the_bits_of_the_cpu(void **state)
+{
+    static const int shapes[][3] = {{1, 5, 0}, {4, 4, 0},  {2, 8, 3}, {6, 4, 0},
+                                    {5, 8, 0}, {3, 8, 17}, {7, 5, 9}, {40, 6, 30}};
+    char name[60];
+    (void)state;
+    need_gpu();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+        saltus_model *m = bits_motifs(shapes[i][0], shapes[i][1], shapes[i][2], 11 + i);
+        (void)snprintf(name, sizeof name, "motif %d x %d + %d", shapes[i][0], shapes[i][1],
+                       shapes[i][2]);
+        check_bits(m, name, 150);
+        saltus_model_destroy(m);
+    }
+}
+
 /* More events wait at once than a GPU's thread has room for. */
 static void what_does_not_fit_runs_on_the_cpu(void **state)
 {
@@ -225,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
+        cmocka_unit_test(motifs_have_the_bits_of_the_cpu),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),
         cmocka_unit_test(several_gpus_share_the_work),

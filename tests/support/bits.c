@@ -166,3 +166,42 @@ saltus_model *bits_random(int n, bool events, uint64_t seed)
     free(text);
     return m;
 }
+
+saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed)
+{
+    static const char *const shapes[] = {"0 -> P",     "P -> 0",         "P -> Q",
+                                         "2 P -> Q",   "P + Q -> R",     "Q -> 2 P",
+                                         "3 P -> 2 P", "P + 2 Q -> 2 R", "R -> P + Q"};
+    uint64_t random = seed;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    fprintf(out, "species:\n");
+    for (int s = 0; s < 4 * n; ++s) {
+        fprintf(out, "  X%d: %d\n", s, 10 + s % 13);
+    }
+    fprintf(out, "reactions:\n");
+    for (int r = 0; r < n * n_motif + n_extra; ++r) {
+        /* the extra ones are no copies */
+        const bool is_extra = r >= n * n_motif;
+        uint64_t own = seed + (uint64_t)(is_extra ? r : r % n_motif);
+        const int first = is_extra ? 0 : r / n_motif * 4, range = is_extra ? 4 * n : 4;
+        const char *shape = shapes[below(&own, 9)];
+        const int start = below(&own, range);
+        fprintf(out, "  r%d: ", r);
+        for (const char *c = shape; *c; ++c) {
+            if (*c >= 'P' && *c <= 'R') {
+                fprintf(out, "X%d", first + (start + *c - 'P') % range);
+            } else {
+                fputc(*c, out);
+            }
+        }
+        const int k = 1 + (r % 3 == 0 ? below(&random, 9) : 0);
+        fprintf(out, " @ %g\n", shape[0] == '0' ? 3.0 * k : strlen(shape) > 6 ? 0.01 * k : 0.2 * k);
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    free(text);
+    return m;
+}

@@ -13,6 +13,9 @@ saltus_model *bits_copies(int n);
 /** n reactions with random laws, rules that read each other, a species that reactions do not
  * change, and, if asked for, events and rates that switch in time. */
 saltus_model *bits_random(int n, bool events, uint64_t seed);
+/** n copies of a random motif of n_motif mass-action reactions on four species, with some other
+ * rates, and n_extra reactions between them. */
+saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed);
 /** Parse and freeze. */
 saltus_model *bits_parse(const char *text);
 

@@ -63,6 +63,23 @@ static int best_block(const saltus_limits *limits, int64_t fixed_bytes, int64_t 
     return best;
 }
 
+static saltus_status check_block(const char *layout, int block, int64_t fixed_bytes,
+                                 int64_t bytes_each, const saltus_limits *limits, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int largest =
+        saltus_largest_block(limits->block_bytes, fixed_bytes, bytes_each, LARGEST_BLOCK);
+    if (block == 0 || block > largest) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "layout '%s': blocks of %d threads take %lld bytes of shared memory, and there "
+                    "are %lld; the largest block that fits has %d threads",
+                    layout, block, (long long)(fixed_bytes + block * bytes_each),
+                    (long long)limits->block_bytes, largest);
+    }
+done:
+    return status;
+}
+
 /* Room and tables of a packed model. */
 static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus_tables *tables,
                                 const saltus_limits *limits, int block, saltus_error *err)
@@ -74,17 +91,29 @@ static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus
     out->room_is_shared = is_shared;
     out->tables_are_shared = is_shared || fixed <= SHARED_TABLES;
     out->block = block ? block : is_shared ? best_block(limits, fixed, each) : USUAL_BLOCK;
-    const int largest = saltus_largest_block(limits->block_bytes, fixed, each, LARGEST_BLOCK);
-    if (is_shared && (out->block > largest || out->block == 0)) {
-        SALTUS_FAIL(SALTUS_E_INVALID,
-                    "layout 'shared': blocks of %d threads need %lld bytes of shared memory, and "
-                    "there are %lld; the largest block that fits has %d",
-                    out->block, (long long)(fixed + out->block * each),
-                    (long long)limits->block_bytes, largest);
+    if (is_shared) {
+        SALTUS_TRY(check_block("shared", out->block, fixed, each, limits, err));
     }
     out->room_doubles = (out->block * each + 15) / 16 * 2;
     out->shared_bytes = (is_shared ? 8 * (size_t)out->room_doubles : 0) +
                         (out->tables_are_shared ? out->packed.bytes : 0);
+done:
+    return status;
+}
+
+/* Counts that are not in registers are in shared memory. */
+static saltus_status make_registers(saltus_layout *out, const saltus_tables *tables,
+                                    const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t each =
+        saltus_registers_are_flat(tables) ? 0 : 8 * (int64_t)saltus_registers_room(tables);
+    out->state = SALTUS_STATE_REGISTERS;
+    if (each > 0) {
+        out->block = block ? block : best_block(limits, 0, each);
+        SALTUS_TRY(check_block("registers", out->block, 0, each, limits, err));
+        out->shared_bytes = (size_t)(out->block * each);
+    }
 done:
     return status;
 }
@@ -118,7 +147,7 @@ saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
         SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit this model: %s", name, against);
     }
     if (strcmp(name, "registers") == 0) {
-        out->state = SALTUS_STATE_REGISTERS;
+        SALTUS_TRY(make_registers(out, tables, limits, block, err));
     } else if (strcmp(name, "shared") == 0) {
         SALTUS_TRY(make_table(out, true, tables, limits, block, err));
     } else if (!saltus_packing_against(tables)) {
@@ -166,7 +195,7 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
     switch (layout->state) {
     case SALTUS_STATE_REGISTERS:
         *entry = "saltus_registers";
-        SALTUS_TRY(saltus_registers_text(tables, columns, &text, err));
+        SALTUS_TRY(saltus_registers_text(tables, columns, layout->block, &text, err));
         break;
     case SALTUS_STATE_TABLE:
         *entry = "saltus_table";

@@ -1,4 +1,6 @@
-/** Layout `registers`: a kernel written for one model. */
+/** Layout `registers`: a kernel written for one model. Up to 16 reactions counts and sums stand in
+ * registers. Above, only sums and clock do; the counts are in shared memory, where their numbers
+ * may be computed, so that groups of reactions that differ in their species alone have one code. */
 #ifndef SALTUS_BACKEND_CUDA_REGISTERS_H
 #define SALTUS_BACKEND_CUDA_REGISTERS_H
 
@@ -8,10 +10,16 @@
 /** Why the layout does not fit a model, or NULL. */
 const char *saltus_registers_against(const saltus_tables *tables);
 
-/** The text of kernel `saltus_registers` for a model and what is recorded of it; the caller frees
- * it with free(). */
+/** Whether the counts are in registers. */
+bool saltus_registers_are_flat(const saltus_tables *tables);
+
+/** Otherwise: doubles in shared memory that a thread takes. */
+int saltus_registers_room(const saltus_tables *tables);
+
+/** The text of kernel `saltus_registers` for a model and what is recorded of it, in blocks of
+ * `block` threads; the caller frees it with free(). */
 SALTUS_MUST_CHECK saltus_status saltus_registers_text(const saltus_tables *tables,
-                                                      const saltus_columns *columns, char **text,
-                                                      saltus_error *err);
+                                                      const saltus_columns *columns, int block,
+                                                      char **text, saltus_error *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    SLICE = 1 << 15, /* reactions of a thread per launch: some tens of milliseconds */
+    SLICE = 1 << 13, /* reactions of a thread per launch: some milliseconds */
     PENDING = 32,    /* delayed events of a trajectory at once; one with more is rerun on the CPU */
     NOT_DONE = -1,   /* a job's trouble until it has ended */
     MAX_HOST_BYTES = 256 << 20,
@@ -62,6 +62,7 @@ static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int6
     const size_t threads = (size_t)n;
     CUT(paths, threads);
     CUT(jobs, threads);
+    CUT(busy, 2 * threads);
     switch (c->layout.state) {
     case SALTUS_STATE_REGISTERS:
         CUT(v, threads * (size_t)t->n_species);
@@ -93,7 +94,8 @@ static size_t place_jobs(saltus_launch *a, const saltus_columns *columns, int64_
 {
     size_t at = 0;
     const size_t jobs = (size_t)n, samples = jobs * (size_t)n_times;
-    CUT(n_done, 1);
+    CUT(n_done, 2);
+    a->n_busy = a->n_done + 1;
     CUT(troubles, jobs);
     CUT(events, jobs);
     CUT(counts, samples * (size_t)columns->n_counts);
@@ -256,7 +258,7 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
     saltus_launch *a = &c->launch;
-    uint64_t n_done = 0;
+    uint64_t progress[2] = {0}; /* jobs done, slots busy */
     size_t result_bytes = 0;
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
@@ -283,12 +285,20 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
     float ms = 0.0F;
     CU(event_record(c->start, c->stream), "running a kernel");
-    while (n_done < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
+    int32_t *const lists = a->busy;
+    a->n_slots = n_threads;
+    a->slots = NULL;
+    while (progress[0] < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
+        CU(fill((uintptr_t)a->n_busy, 0, sizeof *a->n_busy, c->stream), "clearing GPU memory");
         CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)block, 1, 1,
                   (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
            "starting a kernel");
-        CU(download(&n_done, (uintptr_t)a->n_done, sizeof n_done, c->stream), "running a kernel");
+        CU(download(progress, (uintptr_t)a->n_done, sizeof progress, c->stream),
+           "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
+        a->n_slots = (int64_t)progress[1];
+        a->slots = a->busy;
+        a->busy = a->busy == lists ? lists + n_threads : lists;
     }
     CU(event_record(c->end, c->stream), "running a kernel");
     CU(download(c->samples, c->jobs_memory, result_bytes, c->stream), "copying samples");

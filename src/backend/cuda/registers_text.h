@@ -1,0 +1,54 @@
+/** Between the files that write kernels for layout `registers`. */
+#ifndef SALTUS_BACKEND_CUDA_REGISTERS_TEXT_H
+#define SALTUS_BACKEND_CUDA_REGISTERS_TEXT_H
+
+#include "backend/cuda/registers.h"
+
+#include <stdio.h>
+
+/* How saltus_small_fire begins, and how it draws further bits for `low`. */
+#define SALTUS_FIRE_HEAD                                                                    \
+    "SALTUS_FN int saltus_small_fire(saltus_small *s, double total, double word,\n"         \
+    "                                uint64_t seed, uint64_t trajectory, uint64_t event)\n" \
+    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                  \
+    "    double low = word * unit, high = low + unit;\n"
+#define SALTUS_REFINE \
+    "            low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
+
+typedef struct saltus_writer {
+    const saltus_tables *t;
+    const saltus_columns *columns;
+    FILE *out;
+} saltus_writer;
+
+/** A double, exactly. */
+void saltus_put_number(FILE *out, double x);
+
+/** Groups of SALTUS_FANOUT reactions: the nodes above the propensities. */
+int saltus_n_groups(const saltus_tables *t);
+/** The reaction after the last of group g. */
+int saltus_group_end(const saltus_tables *t, int g);
+/** The amount by which reaction r changes species s. */
+int64_t saltus_change_of(const saltus_tables *t, int r, int s);
+/** Whether some law does not keep species s from going negative. */
+bool saltus_is_unsafe(const saltus_tables *t, int s);
+/** Whether a firing of some reaction of group g changes a propensity of group h. */
+bool saltus_touches(const saltus_tables *t, int g, int h);
+
+/**
+ * Both kinds of kernel define, for kernel/direct_registers.h,
+ *
+ *     struct saltus_small, SALTUS_X(i)             the state, and count i of state *s
+ *     saltus_small_open(s)                         where the state is
+ *     saltus_small_refresh(s)                      sums from the counts; 1: a propensity is bad
+ *     saltus_small_total(s, bad)                   the sum of all propensities
+ *     saltus_small_fire(s, total, word, seed, trajectory, event)  choose and fire; 1: bad
+ *
+ * The state is written before the laws (saltus_law0(s) …), the rest after them.
+ */
+void saltus_put_flat_state(const saltus_writer *w);
+void saltus_put_flat(const saltus_writer *w);
+void saltus_put_grouped_state(const saltus_writer *w);
+void saltus_put_grouped(const saltus_writer *w);
+
+#endif
