@@ -12,9 +12,9 @@
 enum {
     N_TURNS = 3,
     N_POINTS = 51,
-    CORE_SHARE = 32,     /* one core has this part of a GPU's trajectories, */
-    BASELINE_SHARE = 64, /* the baseline this, */
-    NO_GPU_SHARE = 8,    /* all cores this when there is no GPU to be compared with */
+    CORE_SHARE = 64,      /* one core has this part of a GPU's trajectories, */
+    BASELINE_SHARE = 128, /* the baseline this, */
+    NO_GPU_SHARE = 16,    /* all cores this when there is no GPU to be compared with */
     QUICK_SHARE = 100,
     FEWEST = 64,
 };

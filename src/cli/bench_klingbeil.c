@@ -11,7 +11,7 @@ saltus_status saltus_bench_klingbeil_oregonator(saltus_bench *bench, saltus_erro
     saltus_status status = SALTUS_OK;
     saltus_bench_case c = {0};
     double us;
-    SALTUS_TRY(saltus_bench_open(bench, "oregonator", 0.1, 65536, &c, err));
+    SALTUS_TRY(saltus_bench_open(bench, "oregonator", 0.1, 131072, &c, err));
     for (int l = 0; l < 2; ++l) {
         for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) {
             const saltus_bench_gpu how = {layouts[l], blocks[i], 0};
@@ -54,7 +54,7 @@ saltus_status saltus_bench_klingbeil_models(saltus_bench *bench, saltus_error *e
     double us[4];
     for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
         SALTUS_TRY(
-            time_layouts(bench, models[i].file, models[i].t_end, 65536, layouts, 4, us, err));
+            time_layouts(bench, models[i].file, models[i].t_end, 131072, layouts, 4, us, err));
     }
 done:
     return status;
@@ -74,7 +74,7 @@ saltus_status saltus_bench_klingbeil_copies(saltus_bench *bench, saltus_error *e
     saltus_status status = SALTUS_OK;
     double us[3];
     for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
-        SALTUS_TRY(time_layouts(bench, models[i].file, 30.0, 65536, layouts, 3, us, err));
+        SALTUS_TRY(time_layouts(bench, models[i].file, 30.0, 131072, layouts, 3, us, err));
         if (us[1] > 0.0 && (us[0] > 0.0 || us[2] > 0.0)) {
             printf("{\"bench\": \"%s\", \"model\": \"%s\", \"copies\": %d", bench->name,
                    models[i].file, models[i].copies);

@@ -23,7 +23,7 @@ saltus_status saltus_bench_sumiyoshi_realisations(saltus_bench *bench, saltus_er
     saltus_status status = SALTUS_OK;
     saltus_bench_case c = {0};
     const int64_t most = bench->quick ? 1000 : 1000000;
-    SALTUS_TRY(saltus_bench_open(bench, "dimer-decay", 30.0, 65536, &c, err));
+    SALTUS_TRY(saltus_bench_open(bench, "dimer-decay", 30.0, 131072, &c, err));
     for (int64_t n = 10; n <= most; n *= 10) {
         SALTUS_TRY(saltus_bench_take(&c, n, err));
         SALTUS_TRY(time_layouts(&c, layouts, 3, err));
@@ -40,7 +40,7 @@ saltus_status saltus_bench_sumiyoshi_overlap(saltus_bench *bench, saltus_error *
     saltus_status status = SALTUS_OK;
     saltus_bench_case c = {0};
     double us;
-    SALTUS_TRY(saltus_bench_open(bench, "dimer-decay", 30.0, 65536, &c, err));
+    SALTUS_TRY(saltus_bench_open(bench, "dimer-decay", 30.0, 131072, &c, err));
     for (int i = 0; i < (bench->quick ? 1 : 2); ++i) {
         SALTUS_TRY(saltus_bench_take(&c, runs[i], err));
         for (int streams = 1; streams <= 4; streams *= 2) {
@@ -61,7 +61,7 @@ saltus_status saltus_bench_sumiyoshi_genes(saltus_bench *bench, saltus_error *er
     saltus_status status = SALTUS_OK;
     saltus_bench_case c = {0};
     for (int i = 0; i < 6; ++i) {
-        SALTUS_TRY(saltus_bench_open(bench, files[i], 50.0, 65536 >> i, &c, err));
+        SALTUS_TRY(saltus_bench_open(bench, files[i], 50.0, 131072 >> i, &c, err));
         SALTUS_TRY(time_layouts(&c, layouts, 4, err));
         saltus_bench_close(&c);
         c = (saltus_bench_case){0};
