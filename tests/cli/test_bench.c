@@ -80,7 +80,7 @@ static void wrong_usage_is_refused(void **state)
         if (strstr(cases[i].arguments, "1000") && !getenv("FAKE_CUDA")) {
             continue; /* other words without a driver */
         }
-        const outcome o = saltus("bench %s", cases[i].arguments);
+        const outcome o = saltus("bench %s " EXAMPLES, cases[i].arguments);
         assert_refused(&o, 2, cases[i].part);
     }
     const outcome o = saltus("bench klingbeil-models --device cpu --examples .");
