@@ -101,17 +101,18 @@ static void print_skipped(const saltus_bench_case *c, saltus_bench_gpu how, cons
     (void)fflush(stdout);
 }
 
-/* Run a plan once; keep the time if it is the best, and the totals. */
-static saltus_status run_once(const saltus_bench_case *c, const saltus_plan *plan, timing *t,
-                              saltus_totals *totals, saltus_error *err)
+/* Run a plan once; keep the time if it is the best, and check the totals against the reference. The
+ * first totals of all cores become that. */
+static saltus_status run_once(saltus_bench_case *c, const saltus_plan *plan, timing *t,
+                              saltus_error *err)
 {
+    saltus_totals totals = {0};
     saltus_run_options run = saltus_run_options_default();
     saltus_run_report report = {0};
     run.times = c->times;
     run.n_times = c->n_points;
     run.n_trajectories = t->n;
-    saltus_totals_free(totals);
-    const saltus_sink sink = saltus_totals_sink(totals);
+    const saltus_sink sink = saltus_totals_sink(&totals);
     const saltus_status status = saltus_run(plan, &run, &sink, &report, err);
     const double kernels = report.kernel_seconds;
     const double seconds = kernels > 0.0 ? kernels : report.seconds;
@@ -123,6 +124,12 @@ static saltus_status run_once(const saltus_bench_case *c, const saltus_plan *pla
     }
     t->events = report.events;
     t->layout = saltus_plan_layout(plan);
+    if (status == SALTUS_OK && c->reference.n_points == 0) {
+        c->reference = totals;
+        return SALTUS_OK;
+    }
+    t->is_right = t->is_right && status == SALTUS_OK && saltus_totals_agree(&totals, &c->reference);
+    saltus_totals_free(&totals);
     return status;
 }
 
@@ -145,6 +152,7 @@ static void run_baseline(const saltus_bench_case *c, const baseline_network *net
     if (t->seconds == 0.0 || seconds < t->seconds) {
         t->seconds = t->seconds_run = seconds;
     }
+    t->is_right = t->is_right && saltus_totals_agree_with(&c->reference, sums, t->n);
 }
 
 /* The three of them take turns. n: trajectories of a GPU. */
@@ -153,11 +161,10 @@ static saltus_status time_cpu(saltus_bench_case *c, int64_t n, saltus_error *err
     saltus_status status = SALTUS_OK;
     saltus_bench *b = c->bench;
     const char *device = saltus_backend_name(b->cpu);
-    timing baseline = {.engine = "baseline", .device = "cpu", .layout = "tables"};
-    timing core = {.engine = "core", .device = device};
-    timing cores = {.engine = "cores", .device = device};
+    timing baseline = {.engine = "baseline", .device = "cpu", .layout = "tables", .is_right = true};
+    timing core = {.engine = "core", .device = device, .is_right = true};
+    timing cores = {.engine = "cores", .device = device, .is_right = true};
     saltus_plan *one = NULL, *all = NULL;
-    saltus_totals totals = {0};
     double *sums = NULL;
     baseline_network *network = saltus_calloc(1, sizeof *network);
     SALTUS_NEED(network);
@@ -170,21 +177,18 @@ static saltus_status time_cpu(saltus_bench_case *c, int64_t n, saltus_error *err
     SALTUS_TRY(plan_cpu(c, 1, &one, err));
     SALTUS_TRY(plan_cpu(c, b->threads, &all, err));
     for (int turn = 0; turn < n_turns(c); ++turn) {
+        SALTUS_TRY(run_once(c, all, &cores, err));
+        SALTUS_TRY(run_once(c, one, &core, err));
         run_baseline(c, network, &baseline, sums);
-        SALTUS_TRY(run_once(c, one, &core, &totals, err));
-        SALTUS_TRY(run_once(c, all, &cores, &c->reference, err));
     }
     c->us_baseline = us_of(&baseline);
     c->us_core = us_of(&core);
     c->us_cores = us_of(&cores);
-    baseline.is_right = saltus_totals_agree_with(&c->reference, sums, baseline.n);
-    core.is_right = saltus_totals_agree(&totals, &c->reference);
-    cores.is_right = baseline.is_right && core.is_right;
+    cores.is_right = cores.is_right && core.is_right && baseline.is_right;
     print_timing(c, &baseline);
     print_timing(c, &core);
     print_timing(c, &cores);
 done:
-    saltus_totals_free(&totals);
     saltus_plan_destroy(one);
     saltus_plan_destroy(all);
     saltus_free(sums);
@@ -236,22 +240,21 @@ void saltus_bench_close(saltus_bench_case *c)
 saltus_status saltus_bench_take(saltus_bench_case *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    timing cores = {.engine = "cores", .device = saltus_backend_name(c->bench->cpu), .n = n};
+    timing cores = {.engine = "cores", .n = n, .is_right = true};
+    saltus_totals former = c->reference;
     saltus_plan *all = NULL;
-    saltus_totals totals = {0};
+    cores.device = saltus_backend_name(c->bench->cpu);
+    c->reference = (saltus_totals){0};
     SALTUS_TRY(plan_cpu(c, c->bench->threads, &all, err));
     for (int turn = 0; turn < n_turns(c); ++turn) {
-        SALTUS_TRY(run_once(c, all, &cores, &totals, err));
+        SALTUS_TRY(run_once(c, all, &cores, err));
     }
-    cores.is_right = saltus_totals_agree(&totals, &c->reference);
-    saltus_totals_free(&c->reference);
-    c->reference = totals;
-    totals = (saltus_totals){0};
+    cores.is_right = cores.is_right && saltus_totals_agree(&c->reference, &former);
     c->n = n;
     c->us_cores = us_of(&cores);
     print_timing(c, &cores);
 done:
-    saltus_totals_free(&totals);
+    saltus_totals_free(&former);
     saltus_plan_destroy(all);
     return status;
 }
@@ -263,10 +266,9 @@ saltus_status saltus_bench_time_gpu(saltus_bench_case *c, saltus_bench_gpu how, 
     saltus_status status = SALTUS_OK;
     saltus_error refusal = {0};
     saltus_plan *plan = NULL;
-    saltus_totals totals = {0};
     saltus_kernel_report kernel = {0};
     saltus_plan_options wanted = saltus_plan_options_default();
-    timing t = {.engine = "gpu", .gpu = how, .n = c->n};
+    timing t = {.engine = "gpu", .gpu = how, .n = c->n, .is_right = true};
     *us = 0.0;
     if (!c->bench->gpu) {
         print_skipped(c, how, c->bench->no_gpu);
@@ -283,13 +285,11 @@ saltus_status saltus_bench_time_gpu(saltus_bench_case *c, saltus_bench_gpu how, 
     t.device = saltus_backend_name(c->bench->gpu);
     t.registers = kernel.registers;
     for (int turn = 0; turn < n_turns(c); ++turn) {
-        SALTUS_TRY(run_once(c, plan, &t, &totals, err));
+        SALTUS_TRY(run_once(c, plan, &t, err));
     }
-    t.is_right = saltus_totals_agree(&totals, &c->reference);
     *us = us_of(&t);
     print_timing(c, &t);
 done:
-    saltus_totals_free(&totals);
     saltus_plan_destroy(plan);
     return status;
 }
