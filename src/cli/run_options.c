@@ -49,7 +49,7 @@ static const struct argp_option options[] = {
     {"device", OPT_DEVICE, "NAME", 0, "auto, cpu (or cpu:avx2 …), cuda, cuda:0,1", 2},
     {"threads", OPT_THREADS, "N", 0, "threads (one per core)", 2},
     {"layout", OPT_LAYOUT, "NAME", 0,
-     "auto; CPU: lanes, scalar; GPU: registers, shared, global; never changes a result", 2},
+     "auto; CPU: lanes, scalar; GPU: registers, shared, warp, global; never changes a result", 2},
     {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024 (as the layout needs)", 2},
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {"rng", OPT_RNG, "NAME", 0, "philox", 2},

@@ -1,17 +1,26 @@
-/** A mass-action network's tables, packed for the fast memories of a GPU: one stretch of bytes in
- * which every list has 16-bit numbers. */
+/** A mass-action network's tables, packed for the fast memories of a GPU: one stretch of bytes.
+ * Places in lists have 16 bits, or, in wide rows, 32. */
 #ifndef SALTUS_KERNEL_PACKED_H
 #define SALTUS_KERNEL_PACKED_H
 
 #include "kernel/tables.h"
 
-/* Of a dependent's reaction: the next entry goes on multiplying instead of beginning anew. */
-enum { SALTUS_PACKED_MORE = 0x8000, SALTUS_PACKED_LEVELS = 5 };
+enum {
+    SALTUS_PACKED_MORE =
+        0x8000,              /**< of a dependent's reaction: the next entry goes on multiplying */
+    SALTUS_PACKED_LEVEL = 1, /**< of a node's first value, with wide rows: begins a new level */
+    SALTUS_PACKED_LEVELS = 5
+};
 
-/** What a reaction changes: list entries from the first on, up to but without the end. */
+/** What a reaction changes: list entries from the first on, up to but without the end. The numbers
+ * of changes and of dependents are even. */
 typedef struct saltus_packed_row {
     uint16_t change, change_end, dependent, dependent_end, node, node_end, spare[2];
 } saltus_packed_row;
+
+typedef struct saltus_packed_wide_row {
+    uint32_t change, change_end, dependent, dependent_end, node, node_end, spare[2];
+} saltus_packed_wide_row;
 
 typedef struct saltus_packed_change {
     int32_t species, amount;
@@ -34,7 +43,7 @@ typedef struct saltus_packed {
     uint32_t rows; /**< [reaction + 1]; the last is that of all reactions: it changes no count */
     uint32_t changes, dependents, nodes;
     int32_t n_species, n_reactions;
-    int32_t n_values; /**< propensities and nodes but the root */
+    int32_t n_values; /**< propensities and nodes; nobody reads the last one, the root's */
     int32_t n_levels, n_root_children;
     int32_t
         level_values[SALTUS_PACKED_LEVELS]; /**< where the children of each level's nodes begin */

@@ -115,6 +115,76 @@ SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
 }
 #endif
 
+/* Add 1 to a number that many threads share; returns what it was. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_TAKE_NUMBER(p) atomicAdd((unsigned long long *)(p), 1ull)
+#else
+#define SALTUS_TAKE_NUMBER(p) __atomic_fetch_add((p), 1, __ATOMIC_RELAXED)
+#endif
+
+/* A warp: threads that take every step together. A host plays one with a single thread, the first;
+ * the others' steps are not taken. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+enum { SALTUS_WARP = 32 };
+#define SALTUS_LANE_NUMBER ((int)(threadIdx.x & 31))
+#define SALTUS_WARP_IN_BLOCK ((int64_t)(threadIdx.x >> 5))
+#define SALTUS_WARP_NUMBER (SALTUS_THREAD >> 5)
+#define SALTUS_WARP_WAIT() __syncwarp()
+/* What the warp's thread `from` has. */
+SALTUS_FN double saltus_warp_get(double x, int from)
+{
+    return __shfl_sync(0xffffffffu, x, from);
+}
+SALTUS_FN uint32_t saltus_warp_get_word(uint32_t x, int from)
+{
+    return __shfl_sync(0xffffffffu, x, from);
+}
+SALTUS_FN int saltus_warp_any(int x)
+{
+    return __any_sync(0xffffffffu, x);
+}
+/* The number of the first thread for which x holds, or of threads. */
+SALTUS_FN int saltus_warp_first(int x)
+{
+    const uint32_t mask = __ballot_sync(0xffffffffu, x);
+    return mask ? __ffs((int)mask) - 1 : SALTUS_WARP;
+}
+/* SALTUS_TAKE_NUMBER for the warp. */
+SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
+{
+    const uint64_t taken = SALTUS_LANE_NUMBER == 0 ? SALTUS_TAKE_NUMBER(p) : 0;
+    return __shfl_sync(0xffffffffu, taken, 0);
+}
+#elif SALTUS_DEVICE
+enum { SALTUS_WARP = 1 };
+#define SALTUS_LANE_NUMBER ((int)(saltus_thread & 31))
+#define SALTUS_WARP_IN_BLOCK ((int64_t)0)
+#define SALTUS_WARP_NUMBER (SALTUS_THREAD >> 5)
+#define SALTUS_WARP_WAIT() ((void)0)
+SALTUS_FN double saltus_warp_get(double x, int from)
+{
+    (void)from;
+    return x;
+}
+SALTUS_FN uint32_t saltus_warp_get_word(uint32_t x, int from)
+{
+    (void)from;
+    return x;
+}
+SALTUS_FN int saltus_warp_any(int x)
+{
+    return x;
+}
+SALTUS_FN int saltus_warp_first(int x)
+{
+    return !x;
+}
+SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
+{
+    return SALTUS_TAKE_NUMBER(p);
+}
+#endif
+
 /* Where number i of one trajectory's array stands. Many trajectories' arrays are interleaved on a
  * GPU, so that neighbouring threads read neighbouring numbers; SALTUS_STRIDE is then their number.
  */
@@ -214,13 +284,6 @@ SALTUS_FN int saltus_add_overflows(int64_t a, int64_t b, int64_t *sum)
     return __builtin_add_overflow(a, b, sum);
 #endif
 }
-
-/* Add 1 to a number that many threads share; returns what it was. */
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_TAKE_NUMBER(p) atomicAdd((unsigned long long *)(p), 1ull)
-#else
-#define SALTUS_TAKE_NUMBER(p) __atomic_fetch_add((p), 1, __ATOMIC_RELAXED)
-#endif
 
 #if SALTUS_LANES > 1
 

@@ -50,8 +50,8 @@ static void need_gpu(void)
 static void check_bits(saltus_model *m, const char *name, int64_t n)
 {
     const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 3, n, grid, N_GRID);
-    static const char *const layouts[] = {"auto", "global", "registers", "shared"};
-    for (int l = 0; l < 4; ++l) {
+    static const char *const layouts[] = {"auto", "global", "registers", "shared", "warp"};
+    for (int l = 0; l < 5; ++l) {
         const uint64_t found = bits_hash(m, "cuda", layouts[l], 0, 3, n, grid, N_GRID);
         if (found != expected && !(found == 0 && l >= 2)) {
             fail_msg("%s: other bits with layout %s", name, layouts[l]);

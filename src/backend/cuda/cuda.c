@@ -163,7 +163,7 @@ static void list_cuda(FILE *out)
 /* The first of the layouts, the fastest first, that fits. */
 static const char *choose_auto(const saltus_tables *tables, const saltus_limits *limits)
 {
-    static const char *const layouts[] = {"registers", "shared"};
+    static const char *const layouts[] = {"registers", "shared", "warp"};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
         if (!saltus_layout_against(layouts[i], tables, limits)) {
             return layouts[i];
@@ -176,8 +176,11 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
                                    const saltus_plan_options *options, const char **layout,
                                    char why[200], saltus_error *err)
 {
-    static const char *const names[] = {"registers", "shared", "global"};
-    static const char *const where[] = {"registers", "shared memory", "global memory"};
+    static const char *const names[] = {"registers", "shared", "warp", "global"};
+    static const char *const where[] = {"a thread per trajectory, state in registers",
+                                        "a thread per trajectory, state in shared memory",
+                                        "a warp per trajectory",
+                                        "a thread per trajectory, state in global memory"};
     enum { N_NAMES = sizeof names / sizeof *names };
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
@@ -189,16 +192,16 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
         ++i;
     }
     if (i == N_NAMES) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': a GPU has auto, registers, shared and global",
-                    wanted);
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "layout '%s': a GPU has auto, registers, shared, warp and global", wanted);
     }
     SALTUS_TRY(saltus_layout_make(wanted, tables, limits, options->block, &made, err));
     *layout = names[i];
     const char *against =
         is_auto && i > 0 ? saltus_layout_against(names[i - 1], tables, limits) : NULL;
-    (void)snprintf(why, 200, "a thread per trajectory, state in %s, blocks of %d threads%s%s%s%s",
-                   where[i], made.block, against ? "; not " : "", against ? names[i - 1] : "",
-                   against ? ": " : "", against ? against : "");
+    (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", where[i], made.block,
+                   against ? "; not " : "", against ? names[i - 1] : "", against ? ": " : "",
+                   against ? against : "");
 done:
     saltus_layout_free(&made);
     return status;

@@ -11,9 +11,10 @@
 enum {
     USUAL_BLOCK = 128,
     LARGEST_BLOCK = 1024,
-    FULL = 1024,             /* threads of a multiprocessor beyond which more gain nothing */
-    RESERVED_BYTES = 1024,   /* of shared memory, that each block takes for itself */
-    SHARED_TABLES = 24 << 10 /* beside a room in global memory */
+    FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
+    RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
+    SHARED_TABLES = 24 << 10, /* beside a room in global memory */
+    WARPS = 4, /* of a multiprocessor: with fewer, rooms are better in global memory */
 };
 
 saltus_limits saltus_limits_of(int major, int minor)
@@ -85,7 +86,7 @@ static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus
                                 const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_pack(tables, &out->packed, err));
+    SALTUS_TRY(saltus_pack(tables, false, &out->packed, err));
     const int64_t each = thread_bytes(&out->packed), fixed = out->packed.bytes;
     out->state = SALTUS_STATE_TABLE;
     out->room_is_shared = is_shared;
@@ -97,6 +98,28 @@ static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus
     out->room_doubles = (out->block * each + 15) / 16 * 2;
     out->shared_bytes = (is_shared ? 8 * (size_t)out->room_doubles : 0) +
                         (out->tables_are_shared ? out->packed.bytes : 0);
+done:
+    return status;
+}
+
+/* A room per warp, where there is space for enough of them. */
+static saltus_status make_warp(saltus_layout *out, const saltus_tables *tables,
+                               const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_pack(tables, true, &out->packed, err));
+    const int64_t each = (thread_bytes(&out->packed) + 127) / 128 * 4; /* of a warp, by thread */
+    const int best = best_block(limits, 0, each);
+    out->state = SALTUS_STATE_WARP;
+    out->threads_each = 32;
+    out->room_is_shared =
+        best > 0 && limits->bytes / (best * each + RESERVED_BYTES) * best >= 32 * WARPS;
+    out->block = block ? block : out->room_is_shared ? best : USUAL_BLOCK;
+    if (out->room_is_shared) {
+        SALTUS_TRY(check_block("warp", out->block, 0, each, limits, err));
+    }
+    out->room_doubles = out->block * each / 8;
+    out->shared_bytes = out->room_is_shared ? 8 * (size_t)out->room_doubles : 0;
 done:
     return status;
 }
@@ -125,13 +148,16 @@ const char *saltus_layout_against(const char *name, const saltus_tables *tables,
         return saltus_registers_against(tables);
     }
     if (strcmp(name, "shared") == 0) {
-        const char *against = saltus_packing_against(tables);
+        const char *against = saltus_packing_against(tables, false);
         saltus_layout layout = {0};
         if (!against && make_table(&layout, true, tables, limits, 32, NULL) != SALTUS_OK) {
             against = "32 threads take more shared memory than there is";
         }
         saltus_layout_free(&layout);
         return against;
+    }
+    if (strcmp(name, "warp") == 0) {
+        return saltus_packing_against(tables, true);
     }
     return NULL;
 }
@@ -142,7 +168,7 @@ saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
 {
     saltus_status status = SALTUS_OK;
     const char *against = saltus_layout_against(name, tables, limits);
-    *out = (saltus_layout){.block = block ? block : USUAL_BLOCK};
+    *out = (saltus_layout){.block = block ? block : USUAL_BLOCK, .threads_each = 1};
     if (against) {
         SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit this model: %s", name, against);
     }
@@ -150,7 +176,9 @@ saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
         SALTUS_TRY(make_registers(out, tables, limits, block, err));
     } else if (strcmp(name, "shared") == 0) {
         SALTUS_TRY(make_table(out, true, tables, limits, block, err));
-    } else if (!saltus_packing_against(tables)) {
+    } else if (strcmp(name, "warp") == 0) {
+        SALTUS_TRY(make_warp(out, tables, limits, block, err));
+    } else if (!saltus_packing_against(tables, false)) {
         SALTUS_TRY(make_table(out, false, tables, limits, block, err));
     }
 done:
@@ -169,15 +197,18 @@ void saltus_layout_free(saltus_layout *layout)
 static saltus_status table_text(const saltus_layout *layout, char **text, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const bool is_warp = layout->state == SALTUS_STATE_WARP;
     size_t size;
     FILE *out = open_memstream(text, &size);
     SALTUS_NEED(out);
     (void)fprintf(out,
                   "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
                   "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
-                  "#define SALTUS_TABLES_SHARED %d\n#include \"kernel/direct_table.h\"\n",
-                  layout->block, layout->packed.n_levels, layout->packed.n_root_children,
-                  layout->room_is_shared, layout->tables_are_shared);
+                  "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
+                  "#define SALTUS_WARPS %d\n#include \"kernel/direct_%s.h\"\n",
+                  is_warp ? 1 : layout->block, layout->packed.n_levels,
+                  layout->packed.n_root_children, layout->room_is_shared, layout->tables_are_shared,
+                  is_warp, layout->block / 32, is_warp ? "warp" : "table");
     if (fclose(out) != 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -198,7 +229,8 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         SALTUS_TRY(saltus_registers_text(tables, columns, layout->block, &text, err));
         break;
     case SALTUS_STATE_TABLE:
-        *entry = "saltus_table";
+    case SALTUS_STATE_WARP:
+        *entry = layout->state == SALTUS_STATE_WARP ? "saltus_by_warp" : "saltus_by_table";
         SALTUS_TRY(table_text(layout, &text, err));
         break;
     default:

@@ -21,17 +21,19 @@ typedef enum saltus_state {
     SALTUS_STATE_TREE,      /**< direct_global.h: all that any model may have, in global memory */
     SALTUS_STATE_REGISTERS, /**< direct_registers.h */
     SALTUS_STATE_TABLE,     /**< direct_table.h */
+    SALTUS_STATE_WARP,      /**< direct_warp.h */
 } saltus_state;
 
 /** A layout made for a model. */
 typedef struct saltus_layout {
     saltus_state state;
     int block;            /**< threads per block */
-    int64_t room_doubles; /**< SALTUS_STATE_TABLE: of a block's room */
+    int threads_each;     /**< of a trajectory: 1, or a warp's 32 */
+    int64_t room_doubles; /**< of a block's room; 0: it has none */
     bool room_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
     size_t shared_bytes;  /**< that a launch gives each block */
-    saltus_packed packed; /**< SALTUS_STATE_TABLE: its tables are the host's */
+    saltus_packed packed; /**< bytes > 0: its tables are the host's */
 } saltus_layout;
 
 /**

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_ENTRIES = UINT16_MAX };
+enum { MAX_ENTRIES = UINT16_MAX, MAX_WIDE_ENTRIES = 1 << 26 };
 
 static const int64_t largest_count = INT32_MAX;
 
@@ -51,16 +51,37 @@ static int n_nodes(const saltus_tables *t)
     return t->level_first[t->n_levels];
 }
 
+/* Lists of changes and of dependents are filled up to an even length: a GPU does two at a time. */
 static int64_t n_dependents(const saltus_tables *t)
 {
     counter c = {t, 0};
     for (int r = 0; r <= t->n_reactions; ++r) {
         each_dependent(t, r, count_entries, &c);
+        c.n += c.n % 2;
     }
     return c.n;
 }
 
-const char *saltus_packing_against(const saltus_tables *t)
+static int64_t n_changes(const saltus_tables *t)
+{
+    int64_t n = 0;
+    for (int r = 0; r < t->n_reactions; ++r) {
+        n += t->change_row[r + 1] - t->change_row[r];
+        n += n % 2;
+    }
+    return n;
+}
+
+/* The longest list. */
+static int64_t longest(const saltus_tables *t)
+{
+    const int64_t changes = n_changes(t), dependents = n_dependents(t),
+                  nodes = t->node_row[t->n_reactions] + n_nodes(t);
+    const int64_t longer = changes > dependents ? changes : dependents;
+    return nodes > longer ? nodes : longer;
+}
+
+const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
 {
     if (t->n_reactions == 0) {
         return "nothing reacts";
@@ -69,9 +90,7 @@ const char *saltus_packing_against(const saltus_tables *t)
         return "it has events, rules or rates that switch in time";
     }
     if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > MAX_ENTRIES ||
-        t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES ||
-        t->change_row[t->n_reactions] > MAX_ENTRIES ||
-        t->node_row[t->n_reactions] + n_nodes(t) > MAX_ENTRIES) {
+        t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES) {
         return "it has too many reactions";
     }
     for (int r = 0; r < t->n_reactions; ++r) {
@@ -92,16 +111,19 @@ const char *saltus_packing_against(const saltus_tables *t)
             return "a reaction takes too many molecules at once";
         }
     }
-    return n_dependents(t) > MAX_ENTRIES ? "its reactions depend on too many others" : NULL;
+    return longest(t) > (is_wide ? MAX_WIDE_ENTRIES : MAX_ENTRIES)
+               ? "its reactions depend on too many others"
+               : NULL;
 }
 
 typedef struct packer {
     const saltus_tables *t;
-    saltus_packed_row *rows;
+    bool is_wide;
+    saltus_packed_wide_row *rows;
     saltus_packed_change *changes;
     saltus_packed_dependent *dependents;
     saltus_packed_node *nodes;
-    uint16_t n_changes, n_dependents, n_nodes;
+    uint32_t n_changes, n_dependents, n_nodes;
 } packer;
 
 static void add_dependent(void *user, int r)
@@ -123,37 +145,63 @@ static void add_dependent(void *user, int r)
     }
 }
 
-/* The sum of a node but the root, which is made when it is needed. */
-static void add_node(packer *p, int node)
+static int level_of(const saltus_tables *t, int node)
 {
-    if (node != n_nodes(p->t) - 1) {
-        p->nodes[p->n_nodes++] =
-            (saltus_packed_node){(uint16_t)p->t->children[node], (uint16_t)(p->t->n_leaves + node)};
+    int level = 0;
+    while (node >= t->level_first[level + 1]) {
+        ++level;
     }
+    return level;
+}
+
+/* The sum of a node but the root, which is made when it is needed; `before` is the last node of
+ * this row, or -1. */
+static void add_node(packer *p, int node, int before)
+{
+    const saltus_tables *t = p->t;
+    if (node == n_nodes(t) - 1) {
+        return;
+    }
+    const bool begins = p->is_wide && before >= 0 && level_of(t, node) != level_of(t, before);
+    p->nodes[p->n_nodes++] =
+        (saltus_packed_node){(uint16_t)(t->children[node] | (begins ? SALTUS_PACKED_LEVEL : 0)),
+                             (uint16_t)(t->n_leaves + node)};
 }
 
 static void add_row(packer *p, int r)
 {
     const saltus_tables *t = p->t;
-    saltus_packed_row *row = &p->rows[r];
+    saltus_packed_wide_row *row = &p->rows[r];
+    int before = -1;
     row->change = p->n_changes;
     for (int c = t->change_row[r]; r < t->n_reactions && c < t->change_row[r + 1]; ++c) {
         p->changes[p->n_changes++] =
             (saltus_packed_change){t->change_species[c], (int32_t)t->change_amount[c]};
     }
+    if (p->n_changes % 2 != 0) { /* nothing, of the factor that is not there */
+        p->changes[p->n_changes++] = (saltus_packed_change){t->n_species, 0};
+    }
     row->change_end = p->n_changes;
     row->dependent = p->n_dependents;
     each_dependent(t, r, add_dependent, p);
+    if (p->n_dependents % 2 != 0) { /* a value that nobody reads */
+        p->dependents[p->n_dependents++] =
+            (saltus_packed_dependent){.first = (uint16_t)t->n_species,
+                                      .second = (uint16_t)t->n_species,
+                                      .reaction = (uint16_t)(t->n_leaves + n_nodes(t) - 1)};
+    }
     row->dependent_end = p->n_dependents;
     row->node = p->n_nodes;
     if (r < t->n_reactions) {
         for (int i = t->node_row[r]; i < t->node_row[r + 1]; ++i) {
-            add_node(p, t->node[i]);
+            add_node(p, t->node[i], before);
+            before = t->node[i];
         }
     } else {
         for (int level = 0; level < t->n_levels; ++level) {
             for (int i = 0; i < t->level_nodes[level]; ++i) {
-                add_node(p, t->level_first[level] + i);
+                add_node(p, t->level_first[level] + i, before);
+                before = t->level_first[level] + i;
             }
         }
     }
@@ -167,36 +215,60 @@ static uint32_t place(uint32_t *at, int64_t n, size_t size)
     return start;
 }
 
-saltus_status saltus_pack(const saltus_tables *t, saltus_packed *out, saltus_error *err)
+static void narrow(const saltus_packed_wide_row *from, int n, saltus_packed_row *to)
+{
+    for (int r = 0; r < n; ++r) {
+        to[r] = (saltus_packed_row){.change = (uint16_t)from[r].change,
+                                    .change_end = (uint16_t)from[r].change_end,
+                                    .dependent = (uint16_t)from[r].dependent,
+                                    .dependent_end = (uint16_t)from[r].dependent_end,
+                                    .node = (uint16_t)from[r].node,
+                                    .node_end = (uint16_t)from[r].node_end};
+    }
+}
+
+saltus_status saltus_pack(const saltus_tables *t, bool is_wide, saltus_packed *out,
+                          saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int top = t->n_levels - 1;
+    const int n_rows = t->n_reactions + 1;
+    packer p = {.t = t, .is_wide = is_wide};
     char *bytes = NULL;
     *out = (saltus_packed){.n_species = t->n_species,
                            .n_reactions = t->n_reactions,
-                           .n_values = t->n_leaves + n_nodes(t) - 1,
+                           .n_values = t->n_leaves + n_nodes(t),
                            .n_levels = t->n_levels,
                            .n_root_children = t->n_children[n_nodes(t) - 1]};
     for (int level = 0; level <= top; ++level) {
         out->level_values[level] = t->children[t->level_first[level]];
     }
     uint32_t at = 0;
-    out->rows = place(&at, t->n_reactions + 1, sizeof(saltus_packed_row));
-    out->changes = place(&at, t->change_row[t->n_reactions], sizeof(saltus_packed_change));
+    out->rows =
+        place(&at, n_rows, is_wide ? sizeof(saltus_packed_wide_row) : sizeof(saltus_packed_row));
+    out->changes = place(&at, n_changes(t), sizeof(saltus_packed_change));
     out->dependents = place(&at, n_dependents(t), sizeof(saltus_packed_dependent));
     out->nodes = place(&at, t->node_row[t->n_reactions] + n_nodes(t), sizeof(saltus_packed_node));
     out->bytes = at;
     bytes = saltus_calloc(at, 1);
     SALTUS_NEED(bytes);
-    packer p = {.t = t};
-    p.rows = (saltus_packed_row *)(void *)(bytes + out->rows);
+    p.rows = saltus_calloc((size_t)n_rows, sizeof *p.rows);
+    SALTUS_NEED(p.rows);
     p.changes = (saltus_packed_change *)(void *)(bytes + out->changes);
     p.dependents = (saltus_packed_dependent *)(void *)(bytes + out->dependents);
     p.nodes = (saltus_packed_node *)(void *)(bytes + out->nodes);
     for (int r = 0; r <= t->n_reactions; ++r) {
         add_row(&p, r);
     }
+    if (is_wide) {
+        memcpy(bytes + out->rows, p.rows, (size_t)n_rows * sizeof *p.rows);
+    } else {
+        narrow(p.rows, n_rows, (saltus_packed_row *)(void *)(bytes + out->rows));
+    }
     out->tables = bytes;
+    bytes = NULL;
 done:
+    saltus_free(p.rows);
+    saltus_free(bytes);
     return status;
 }

@@ -52,6 +52,12 @@ static uint64_t cut(uint64_t base, size_t *at, size_t n, size_t size)
 /* Addresses of the device are kept in pointers that the host never follows. */
 #define CUT(member, n) a->member = (void *)(uintptr_t)cut(base, &at, (size_t)(n), sizeof *a->member)
 
+/* Trajectories under way in a block. */
+static int per_block(const crew *c)
+{
+    return c->layout.block / c->layout.threads_each;
+}
+
 /* Lay out the memory of n threads from base on; returns its size. */
 static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int64_t n)
 {
@@ -68,9 +74,10 @@ static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int6
         CUT(v, threads * (size_t)t->n_species);
         return at;
     case SALTUS_STATE_TABLE:
+    case SALTUS_STATE_WARP:
         CUT(saved, threads * (size_t)t->n_species);
         if (!c->layout.room_is_shared) {
-            CUT(rooms, threads / (size_t)c->layout.block * (size_t)c->layout.room_doubles);
+            CUT(rooms, threads / (size_t)per_block(c) * (size_t)c->layout.room_doubles);
         }
         return at;
     default:
@@ -124,8 +131,9 @@ static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *
     const saltus_task *task = c->task;
     int blocks = 0;
     size_t available = 0, total = 0, results = 0;
-    const int block = c->layout.block;
-    CU(occupancy(&blocks, c->kernel, block, c->layout.shared_bytes), "asking how many threads fit");
+    const int block = per_block(c);
+    CU(occupancy(&blocks, c->kernel, c->layout.block, c->layout.shared_bytes),
+       "asking how many threads fit");
     CU(memory_info(&available, &total), "asking for free GPU memory");
     saltus_launch scratch = c->launch;
     const size_t per_thread = place_threads(&scratch, c, 0, block) / block + 64;
@@ -263,7 +271,7 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
-    const int block = c->layout.block;
+    const int block = per_block(c);
     const int64_t n_threads = (wanted + block - 1) / block * block;
     void *parameters[] = {a};
     a->n_jobs = n;
@@ -290,7 +298,7 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     a->slots = NULL;
     while (progress[0] < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
         CU(fill((uintptr_t)a->n_busy, 0, sizeof *a->n_busy, c->stream), "clearing GPU memory");
-        CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)block, 1, 1,
+        CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)c->layout.block, 1, 1,
                   (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
            "starting a kernel");
         CU(download(progress, (uintptr_t)a->n_done, sizeof progress, c->stream),

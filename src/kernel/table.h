@@ -1,0 +1,153 @@
+/**
+ * What the kernels that run from packed tables share: laws, sums, choices and samples of one
+ * trajectory, whose numbers stand SALTUS_BLOCK apart. Before this header is included, the host
+ * defines
+ *
+ *     SALTUS_BLOCK          threads per block whose numbers are interleaved
+ *     SALTUS_LEVELS         levels of the tree, 1 or more
+ *     SALTUS_ROOT_CHILDREN  children of its root, 1 to 8
+ *     SALTUS_ROOM_SHARED    1: a block's numbers, its room, are in shared memory
+ *     SALTUS_TABLES_SHARED  1: a copy of the tables is there too
+ *     SALTUS_WIDE_ROWS      1: saltus_packed_wide_row
+ *
+ * Tables, sums and choices are those of direct_tree.h, and so are the bits; running sums are made
+ * when they are needed instead of kept.
+ */
+#ifndef SALTUS_KERNEL_TABLE_H
+#define SALTUS_KERNEL_TABLE_H
+
+#include "kernel/direct_tree.h"
+#include "kernel/launch.h"
+
+#if SALTUS_DEVICE
+#if SALTUS_WIDE_ROWS
+typedef saltus_packed_wide_row saltus_row;
+#else
+typedef saltus_packed_row saltus_row;
+#endif
+
+/** One trajectory's numbers, number i at i * SALTUS_BLOCK, and the tables. */
+typedef struct saltus_table {
+    double *values; /**< propensities, then nodes but the root, as in tables.h */
+    int32_t *x;     /**< counts, then a 1 for the factor that is not there */
+    const saltus_row *rows;
+    const saltus_packed_change *changes;
+    const saltus_packed_dependent *dependents;
+    const saltus_packed_node *nodes;
+} saltus_table;
+
+/* Running sums of n values from number `first` on. */
+SALTUS_FN void saltus_table_sums(const saltus_table *s, int first, int n, double sums[8])
+{
+    const double *c = s->values + first * SALTUS_BLOCK;
+    sums[0] = c[0];
+    SALTUS_UNROLL
+    for (int k = 1; k < n; ++k) {
+        sums[k] = sums[k - 1] + c[k * SALTUS_BLOCK];
+    }
+}
+
+/* The child in whose interval *low lies; *low and *high become relative to it. *near: a boundary
+ * lies between them, or may do so as far as the upper halves of their bits tell; `exact` looks at
+ * all bits. */
+SALTUS_FN int saltus_table_pick(const double sums[8], int n, double *low, double *high, int exact,
+                                int *near)
+{
+    const double last = sums[n - 1];
+    *low = *low < last ? *low : saltus_below(last);
+    double up = last, base = n > 1 ? sums[n > 1 ? n - 2 : 0] : 0.0;
+    int child = n - 1;
+    SALTUS_UNROLL
+    for (int k = n - 2; k >= 0; --k) {
+        const int above = sums[k] > *low;
+        up = above ? sums[k] : up;
+        base = above ? (k > 0 ? sums[k > 0 ? k - 1 : 0] : 0.0) : base;
+        child -= above;
+    }
+    *near |= exact ? up < *high : saltus_high_word(up) <= saltus_high_word(*high);
+    *low -= base;
+    *high -= base;
+    return child;
+}
+
+/* The reaction whose interval holds low; `root` are the root's running sums. */
+SALTUS_FN int saltus_table_find(const saltus_table *s, const saltus_packed *t, const double root[8],
+                                double low, double high, int exact, int *near)
+{
+    int node = saltus_table_pick(root, SALTUS_ROOT_CHILDREN, &low, &high, exact, near);
+    SALTUS_UNROLL
+    for (int level = SALTUS_LEVELS - 2; level >= 0; --level) {
+        double sums[8];
+        node *= SALTUS_FANOUT;
+        saltus_table_sums(s, t->level_values[level] + node, SALTUS_FANOUT, sums);
+        node += saltus_table_pick(sums, SALTUS_FANOUT, &low, &high, exact, near);
+    }
+    return node;
+}
+
+SALTUS_FN int saltus_table_choose(const saltus_table *s, const saltus_launch *a,
+                                  const double root[8], double total, double word,
+                                  uint64_t trajectory, uint64_t event)
+{
+    const double unit = total * SALTUS_TWO_M32, low = word * unit;
+    int near = 0;
+    int r = saltus_table_find(s, &a->packed, root, low, low + unit, 0, &near);
+    if (SALTUS_RARE(near)) {
+        near = 0;
+        r = saltus_table_find(s, &a->packed, root, low, low + unit, 1, &near);
+        if (near) {
+            const double goal = saltus_choice_refined(total, word, a->seed, trajectory, event);
+            r = saltus_table_find(s, &a->packed, root, goal, 0.0, 1, &near);
+        }
+    }
+    return r;
+}
+
+/* One dependent: the propensity, or, while there are more factors, a part of it. */
+SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dependent *d,
+                                  double before, int more)
+{
+    const double first = saltus_from_int(s->x[d->first * SALTUS_BLOCK]),
+                 second = saltus_from_int(s->x[d->second * SALTUS_BLOCK] - d->offset);
+    return (more ? before : d->rate) * first * second;
+}
+
+/* Write a sample: every step-th column from `first` on. */
+SALTUS_FN void saltus_table_record(const saltus_table *s, const saltus_launch *a, double time,
+                                   int first, int step, saltus_samples *to)
+{
+    const saltus_columns *columns = a->columns;
+    const saltus_tables *t = a->tables;
+    for (int c = first; c < columns->n_counts; c += step) {
+        to->counts[c] = s->x[columns->count_species[c] * SALTUS_BLOCK];
+    }
+    for (int o = first; o < columns->n_observables; o += step) {
+        const saltus_observable *q = &columns->observables[o];
+        double v[2] = {q->value, q->divisor};
+        for (int k = 0; k < 2; ++k) {
+            const int row = k == 0 ? q->row : q->divisor_row;
+            if (row >= 0) {
+                v[k] = row < t->n_species   ? (double)s->x[row * SALTUS_BLOCK]
+                       : row < t->row_flags ? t->initial_variables[row - t->row_variables]
+                       : row == t->row_time ? time
+                       : row == t->row_one  ? 1.0
+                                            : t->constants[row - t->row_constants];
+            }
+        }
+        to->observables[o] = v[0] / v[1];
+    }
+    to->counts += columns->n_counts;
+    to->observables += columns->n_observables;
+}
+
+SALTUS_FN saltus_samples saltus_table_samples(const saltus_launch *a, int64_t job, int64_t sample)
+{
+    const int64_t record = job * a->n_times + sample;
+    saltus_samples to;
+    to.counts = a->counts + record * a->columns->n_counts;
+    to.observables = a->observables + record * a->columns->n_observables;
+    return to;
+}
+#endif
+
+#endif
