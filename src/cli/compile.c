@@ -16,7 +16,7 @@ typedef struct arguments {
 
 static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
-    {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared or global", 0},
+    {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared, global or warp", 0},
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount first", 0},
