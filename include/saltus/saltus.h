@@ -207,6 +207,8 @@ typedef struct saltus_plan_options {
                               "global" on a GPU; never changes a bit */
     int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
     int n_streams;       /**< of each GPU: 0 for the usual 4 */
+    const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
+                              the seed, it changes every trajectory */
 } saltus_plan_options;
 SALTUS_API saltus_plan_options saltus_plan_options_default(void);
 
@@ -223,6 +225,7 @@ SALTUS_API void saltus_plan_destroy(saltus_plan *plan);
 SALTUS_API void saltus_plan_explain(const saltus_plan *plan, FILE *out);
 SALTUS_API const char *saltus_plan_method(const saltus_plan *plan);
 SALTUS_API const char *saltus_plan_layout(const saltus_plan *plan);
+SALTUS_API const char *saltus_plan_rng(const saltus_plan *plan);
 SALTUS_API const saltus_model *saltus_plan_model(const saltus_plan *plan);
 SALTUS_API const saltus_backend *saltus_plan_backend(const saltus_plan *plan);
 
@@ -299,7 +302,7 @@ typedef struct saltus_progress {
 
 /** What to simulate. Start from saltus_run_options_default(), so new fields keep their defaults. */
 typedef struct saltus_run_options {
-    uint64_t seed; /**< any value; equal seeds give equal samples */
+    uint64_t seed; /**< any value (mrg32k3a refuses seven); equal seeds give equal samples */
     int64_t
         first_trajectory;   /**< number of the first trajectory, >= 0; > 0 extends an earlier run */
     int64_t n_trajectories; /**< at least 1 */

@@ -4,6 +4,7 @@
 #ifndef SALTUS_BACKEND_BACKEND_H
 #define SALTUS_BACKEND_BACKEND_H
 
+#include "backend/generator.h"
 #include "core/status.h"
 #include "kernel/tables.h"
 
@@ -31,6 +32,7 @@ typedef struct saltus_task {
     const struct saltus_model *model; /**< for names in messages */
     const saltus_tables *tables;
     const saltus_columns *columns;
+    const saltus_generator *generator;
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
@@ -51,18 +53,21 @@ typedef struct saltus_backend_ops {
     void (*close)(struct saltus_backend *backend);
     /** Print what is here, a line each. */
     void (*list)(FILE *out);
-    /** The layout for a model, by name, and why; never changes a bit of a result. */
+    /** The layout for a model and a generator, by name, and why; never changes a bit of a result.
+     */
     saltus_status (*choose_layout)(const struct saltus_backend *backend,
-                                   const saltus_tables *tables, const saltus_plan_options *wanted,
-                                   const char **layout, char why[200], saltus_error *err);
+                                   const saltus_tables *tables, const saltus_generator *generator,
+                                   const saltus_plan_options *wanted, const char **layout,
+                                   char why[200], saltus_error *err);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
     saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
-                             const saltus_columns *columns, const char *layout, int block,
-                             saltus_kernel_report *out, saltus_error *err);
+                             const saltus_generator *generator, const saltus_columns *columns,
+                             const char *layout, int block, saltus_kernel_report *out,
+                             saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err);

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_BLOCK, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
+enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_BLOCK, OPT_RNG, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
 
 typedef struct arguments {
-    const char *model, *arch, *layout, *species;
+    const char *model, *arch, *layout, *rng, *species;
     int64_t block;
     saltus_law law;
     saltus_cli_settings settings;
@@ -18,6 +18,7 @@ static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
     {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared, global or warp", 0},
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
+    {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount first", 0},
     {"law", OPT_LAW, "MODE", 0, "literal or combinatorial", 0},
@@ -45,6 +46,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
             (void)saltus_cli_usage("--block '%s': a multiple of 32 up to 1024 is needed", text);
             return EINVAL;
         }
+        return 0;
+    case OPT_RNG:
+        a->rng = text;
         return 0;
     case OPT_SPECIES:
         a->species = text;
@@ -108,6 +112,7 @@ static int build(const arguments *a)
     wanted.columns = a->species;
     wanted.block = (int)a->block;
     wanted.layout = a->layout ? a->layout : "auto";
+    wanted.rng = a->rng ? a->rng : wanted.rng;
     (void)snprintf(device, sizeof device, "cuda:%s", a->arch);
     if (status == SALTUS_OK &&
         (status = saltus_backend_open(device, &backend, &err)) == SALTUS_OK &&

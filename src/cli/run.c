@@ -79,6 +79,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     plan.block = (int)a->block;
     plan.n_streams = (int)a->streams;
     plan.layout = a->layout;
+    plan.rng = a->rng;
     if ((status = saltus_backend_open(a->device, &s->backend, err)) != SALTUS_OK ||
         (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
         return status;

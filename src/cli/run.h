@@ -7,7 +7,7 @@
 
 /** What the command line says. */
 typedef struct saltus_cli_run_arguments {
-    const char *model, *output, *method, *device, *layout, *species;
+    const char *model, *output, *method, *device, *layout, *rng, *species;
     double until, every;
     int64_t points, runs, first, threads, block, streams, bins;
     uint64_t seed;

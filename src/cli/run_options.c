@@ -39,6 +39,8 @@ static const struct argp_option options[] = {
     {"runs", OPT_RUNS, "R", 0, "number of trajectories (1)", 1},
     {"first", OPT_FIRST, "I", 0, "number of the first trajectory (0)", 1},
     {"seed", OPT_SEED, "S", 0, "seed (1)", 1},
+    {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox); changes the samples",
+     1},
     {"method", OPT_METHOD, "NAME", 0, "auto or direct", 1},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount; may be repeated", 1},
     {"law", OPT_LAW, "MODE", 0,
@@ -52,7 +54,6 @@ static const struct argp_option options[] = {
      "auto; CPU: lanes, scalar; GPU: registers, shared, warp, global; never changes a result", 2},
     {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024 (as the layout needs)", 2},
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
-    {"rng", OPT_RNG, "NAME", 0, "philox", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
     {"output", 'o', "FILE.h5", 0, "result file (without it, a summary is printed)", 3},
     {"record", OPT_RECORD, "WHAT", 0, "all, stats, final or histogram (all)", 3},
@@ -190,7 +191,8 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         a->layout = text;
         return 0;
     case OPT_RNG:
-        return strcmp(text, "philox") == 0 ? 0 : wrong("--rng", text, "philox");
+        a->rng = text;
+        return 0;
     case OPT_RECORD:
         a->has_record = true;
         return parse_record(text, &a->record)
@@ -267,6 +269,7 @@ int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
     *a = (saltus_cli_run_arguments){.method = "auto",
                                     .device = "auto",
                                     .layout = "auto",
+                                    .rng = "philox",
                                     .runs = 1,
                                     .seed = 1,
                                     .compress = SALTUS_COMPRESS_FAST};

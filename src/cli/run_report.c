@@ -34,10 +34,10 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
            report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0,
            report->kernel_seconds);
     saltus_cli_print_text(saltus_backend_name(saltus_plan_backend(plan)));
-    printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"philox\", \"seed\": %llu, "
+    printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
-           saltus_plan_layout(plan), saltus_plan_method(plan), (unsigned long long)a->seed,
-           complete ? "true" : "false");
+           saltus_plan_layout(plan), saltus_plan_method(plan), saltus_plan_rng(plan),
+           (unsigned long long)a->seed, complete ? "true" : "false");
     if (a->output) {
         saltus_cli_print_text(a->output);
     } else {

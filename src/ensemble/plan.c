@@ -7,7 +7,7 @@
 
 saltus_plan_options saltus_plan_options_default(void)
 {
-    return (saltus_plan_options){.method = "auto", .layout = "auto"};
+    return (saltus_plan_options){.method = "auto", .layout = "auto", .rng = "philox"};
 }
 
 /* Row and value of a variable, for an observable. */
@@ -176,8 +176,9 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     plan->method = "direct";
     plan->block = o.block;
     plan->n_workers = backend->ops->n_workers(backend, &o);
-    SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &o, &plan->layout,
-                                           plan->why, err));
+    SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
+    SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator, &o,
+                                           &plan->layout, plan->why, err));
     SALTUS_TRY(choose_columns(plan, o.columns, err));
     *out = plan;
     plan = NULL;
@@ -194,8 +195,8 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
         return saltus_error_set(err, SALTUS_E_INVALID, "device '%s' has no kernels to compile",
                                 b->name);
     }
-    return b->ops->compile(b, &plan->model->network->tables, &plan->columns, plan->layout,
-                           plan->block, out, err);
+    return b->ops->compile(b, &plan->model->network->tables, &plan->generator, &plan->columns,
+                           plan->layout, plan->block, out, err);
 }
 
 void saltus_plan_destroy(saltus_plan *plan)
@@ -207,6 +208,7 @@ void saltus_plan_destroy(saltus_plan *plan)
         saltus_free(plan->observable_names);
         saltus_free(plan->observables);
         saltus_free(plan->count_species);
+        saltus_generator_free(&plan->generator);
         saltus_free(plan);
     }
 }
@@ -219,6 +221,7 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     fprintf(out, "method    %s: exact, cost per event %s\n", plan->method,
             strcmp(plan->layout, "lanes") == 0 ? "grows with the reactions"
                                                : "grows with what an event changes");
+    fprintf(out, "rng       %s\n", plan->generator.name);
     fprintf(out, "device    %s, %d thread%s\n", plan->backend->name, plan->n_workers,
             plan->n_workers == 1 ? "" : "s");
     fprintf(out, "layout    %s: %s\n", plan->layout, plan->why);
@@ -232,6 +235,11 @@ const char *saltus_plan_method(const saltus_plan *plan)
 const char *saltus_plan_layout(const saltus_plan *plan)
 {
     return plan->layout;
+}
+
+const char *saltus_plan_rng(const saltus_plan *plan)
+{
+    return plan->generator.name;
 }
 
 const saltus_model *saltus_plan_model(const saltus_plan *plan)

@@ -10,6 +10,7 @@ struct saltus_plan {
     const saltus_backend *backend;
     int n_workers;
     const char *method, *layout;
+    saltus_generator generator;
     int block;
     char why[200];
     saltus_columns columns;

@@ -399,6 +399,7 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
         SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' is no GPU: plans for it are compiled, not run",
                     plan->backend->name);
     }
+    SALTUS_TRY(saltus_generator_check_seed(&plan->generator, o->seed, err));
     if (o->n_trajectories < 1) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
                     (long long)o->n_trajectories);
@@ -478,6 +479,7 @@ static saltus_status set_up(run *r, saltus_error *err)
         (saltus_task){.model = plan->model,
                       .tables = tables,
                       .columns = &plan->columns,
+                      .generator = &plan->generator,
                       .seed = r->options->seed,
                       .times = r->options->times,
                       .n_times = r->options->n_times,

@@ -44,6 +44,7 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
     p.make_room = saltus_global_make_room;
     d.values = a->values + slot;
     d.sums = a->sums + slot;
+    d.stream = a->stream + slot;
     while (left > 0) {
         if (job < 0) {
             const int64_t next = (int64_t)SALTUS_TAKE_NUMBER(a->next);
@@ -56,6 +57,8 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
                 p.v[SALTUS_AT(p.n->row_constants + i)] = p.n->constants[i];
             }
             (void)saltus_path_start(&p, a->trajectories[job]);
+            saltus_stream s;
+            saltus_stream_start(&s, d.stream, p.seed, p.trajectory, a->jumps);
         }
         if (p.trouble == SALTUS_FINE) {
             const uint64_t before = p.fired;

@@ -34,6 +34,7 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
     const uint32_t n_times = (uint32_t)a.n_times;
     saltus_path *p = a.paths + slot;
     saltus_small s;
+    saltus_stream stream;
     int32_t job = (int32_t)a.jobs[slot];
     uint32_t sample = (uint32_t)p->sample;
     uint64_t trajectory = p->trajectory, block = p->event >> 1;
@@ -42,6 +43,7 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
     saltus_samples to = saltus_samples_of(&a, job, sample);
     saltus_small_open(&s);
     saltus_small_load(&s, a.v + slot);
+    saltus_stream_load(&stream, a.stream + slot);
     if (job >= 0) {
         bad = saltus_small_refresh(&s);
     }
@@ -60,9 +62,10 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
             stop = a.times[0];
             to = saltus_samples_of(&a, job, 0);
             saltus_small_start(&s);
+            saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
             bad = saltus_small_refresh(&s);
         }
-        saltus_philox_keyed(a.keys, SALTUS_PURPOSE_EVENT, trajectory, block, w);
+        saltus_stream_next(&stream, a.keys, trajectory, block, w);
         SALTUS_UNROLL
         for (int h = 0; h < 2; ++h) {
             const uint64_t event = 2 * block + (uint64_t)h;
@@ -102,6 +105,7 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
         saltus_job_end(&a, job, 0, 1);
         job = -1;
     }
+    saltus_stream_save(&stream);
     a.jobs[slot] = job;
     p->sample = sample;
     p->trajectory = trajectory;

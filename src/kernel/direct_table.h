@@ -91,11 +91,13 @@ SALTUS_KERNEL(saltus_by_table, saltus_launch, a)
         return;
     }
     saltus_path *p = a.paths + slot;
+    saltus_stream stream;
     int32_t job = (int32_t)a.jobs[slot], *saved = a.saved + slot;
     uint32_t sample = (uint32_t)p->sample;
     uint64_t trajectory = p->trajectory, block = p->event >> 1;
     double now = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
     saltus_samples to = saltus_table_samples(&a, job, sample);
+    saltus_stream_load(&stream, a.stream + slot);
     for (int i = 0; i < t->n_values; ++i) {
         s.values[i * SALTUS_BLOCK] = 0.0;
     }
@@ -121,13 +123,14 @@ SALTUS_KERNEL(saltus_by_table, saltus_launch, a)
             for (int i = 0; i < t->n_species; ++i) {
                 s.x[i * SALTUS_BLOCK] = (int32_t)a.tables->initial_counts[i];
             }
+            saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
             is_new = 1;
         }
         if (is_new) {
             saltus_table_follow(&s, &s.rows[t->n_reactions]);
             is_new = 0;
         }
-        saltus_philox_keyed(a.keys, SALTUS_PURPOSE_EVENT, trajectory, block, w);
+        saltus_stream_next(&stream, a.keys, trajectory, block, w);
         for (int h = 0; h < 2; ++h) {
             const uint64_t event = 2 * block + (uint64_t)h;
             const uint32_t wait_word = h == 0 ? w[0] : w[2], choice = h == 0 ? w[1] : w[3];
@@ -171,6 +174,7 @@ SALTUS_KERNEL(saltus_by_table, saltus_launch, a)
     for (int i = 0; i < t->n_species; ++i) {
         saved[SALTUS_AT(i)] = s.x[i * SALTUS_BLOCK];
     }
+    saltus_stream_save(&stream);
     a.jobs[slot] = job;
     p->sample = sample;
     p->trajectory = trajectory;

@@ -11,6 +11,7 @@
 #define SALTUS_KERNEL_DIRECT_TREE_H
 
 #include "kernel/path.h"
+#include "kernel/stream.h"
 
 #define SALTUS_LN_2_32 22.180709777918249 /* 32 ln 2 */
 
@@ -237,19 +238,25 @@ SALTUS_FN void saltus_direct_draw(const saltus_path *p, saltus_direct *d, uint64
     d->draws.first_block = block;
     d->draws.valid = 1;
 #if SALTUS_DEVICE
-    saltus_u64 w[4];
-    saltus_philox(p->seed, SALTUS_PURPOSE_EVENT, p->trajectory, block, w);
+    uint32_t w[4], keys[SALTUS_PHILOX_KEYS];
+    saltus_stream s;
+    saltus_philox_keys(p->seed, keys);
+    saltus_stream_load(&s, d->stream);
+    saltus_stream_next(&s, keys, p->trajectory, block, w);
+    saltus_stream_save(&s);
     for (int h = 0; h < 2; ++h) {
         d->draws.wait[h][0] = w[2 * h] == 0 ? -1.0 : saltus_exponential32(w[2 * h]);
         d->draws.word[h][0] = (double)w[2 * h + 1];
     }
 #else
-    d->draw(p->seed, p->trajectory, &d->draws);
+    d->draw(p->seed, p->trajectory, d->stream, &d->draws);
 #endif
 }
 
 /**
- * Take a trajectory to its end, from wherever it is, or to p->limit.
+ * Take a trajectory to its end, from wherever it is, or to p->limit. It starts with new draws, so a
+ * stream that gives its blocks in order must stand at the block of the next event; it does after
+ * p->limit on a device, where draws are a block and end there.
  *
  * @param times  [n_times] sample times, rising; p->sample is the next of them
  * @param stop   becomes non-zero to give up with SALTUS_STOPPED

@@ -13,7 +13,10 @@
 #include "kernel/table.h"
 
 #if SALTUS_DEVICE
-/* Waits and choice words of the events of 32 blocks (on a host, of one): a block in each thread. */
+/* Blocks drawn at a time: one in each thread, where any block can be had at any time. */
+enum { SALTUS_WARP_BLOCKS = SALTUS_RNG == SALTUS_RNG_PHILOX ? SALTUS_WARP : 1 };
+
+/* Waits and choice words of the events of those blocks. */
 typedef struct saltus_warp_draws {
     uint64_t first_block;
     int valid;
@@ -21,14 +24,14 @@ typedef struct saltus_warp_draws {
     uint32_t word[2];
 } saltus_warp_draws;
 
-SALTUS_FN void saltus_warp_draw(const saltus_launch *a, saltus_warp_draws *d, uint64_t trajectory,
-                                uint64_t block)
+SALTUS_FN void saltus_warp_draw(const saltus_launch *a, saltus_stream *stream, saltus_warp_draws *d,
+                                uint64_t trajectory, uint64_t block)
 {
     uint32_t w[4];
     d->first_block = block;
     d->valid = 1;
-    block += (uint64_t)SALTUS_LANE_NUMBER;
-    saltus_philox_keyed(a->keys, SALTUS_PURPOSE_EVENT, trajectory, block, w);
+    block += SALTUS_WARP_BLOCKS > 1 ? (uint64_t)SALTUS_LANE_NUMBER : 0;
+    saltus_stream_next(stream, a->keys, trajectory, block, w);
     for (int h = 0; h < 2; ++h) {
         d->wait[h] = w[2 * h] != 0
                          ? saltus_exponential32(w[2 * h])
@@ -129,7 +132,9 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
     uint64_t trajectory = p->trajectory, event = p->event;
     double now = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
     saltus_samples to = saltus_table_samples(&a, job, sample);
+    saltus_stream stream;
     saltus_warp_draws draws;
+    saltus_stream_load(&stream, a.stream + slot);
     draws.valid = 0;
     for (int i = lane; i < t->n_values; i += SALTUS_WARP) {
         s.values[i] = 0.0;
@@ -139,7 +144,8 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
     }
     s.x[t->n_species] = 1;
     int is_new = 1;
-    for (uint32_t left = (uint32_t)a.slice; left > 0; --left) {
+    /* a launch ends at the end of a block */
+    for (uint32_t left = (uint32_t)a.slice; left > 0 || (event & 1) != 0; left -= left > 0) {
         int bad = 0;
         if (job < 0) {
             job = (int64_t)saltus_warp_take(a.next);
@@ -156,6 +162,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
             for (int i = lane; i < t->n_species; i += SALTUS_WARP) {
                 s.x[i] = (int32_t)a.tables->initial_counts[i];
             }
+            saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
             is_new = 1;
             draws.valid = 0;
         }
@@ -165,8 +172,8 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
             saltus_warp_follow(&s, &all);
             is_new = 0;
         }
-        if (!draws.valid || (event >> 1) - draws.first_block >= SALTUS_WARP) {
-            saltus_warp_draw(&a, &draws, trajectory, event >> 1);
+        if (!draws.valid || (event >> 1) - draws.first_block >= SALTUS_WARP_BLOCKS) {
+            saltus_warp_draw(&a, &stream, &draws, trajectory, event >> 1);
         }
         const int from = (int)((event >> 1) - draws.first_block), h = (int)(event & 1);
         const double wait = saltus_warp_get(h ? draws.wait[1] : draws.wait[0], from);
@@ -201,9 +208,11 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
                 saltus_job_end(&a, job, event, bad);
             }
             job = -1;
+            event = 0;
         }
     }
     SALTUS_WARP_WAIT();
+    saltus_stream_save(&stream);
     for (int i = lane; i < t->n_species; i += SALTUS_WARP) {
         saved[i] = s.x[i];
     }

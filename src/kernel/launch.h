@@ -21,6 +21,7 @@ typedef struct saltus_launch {
     uint64_t seed;
     uint32_t keys[SALTUS_PHILOX_KEYS]; /**< made of the seed */
     uint64_t slice;                    /**< reactions of a thread in one launch */
+    const uint32_t *jumps;             /**< the random generator's tables */
 
     int64_t n_jobs;
     const uint64_t *trajectories; /**< [job] */
@@ -43,6 +44,7 @@ typedef struct saltus_launch {
     int64_t *jobs;      /**< [slot] its job, or -1 */
     int64_t *x;
     double *v, *values, *sums, *pending_values;
+    uint32_t *stream; /**< state of the main streams */
     uint8_t *on, *rounded;
     saltus_pending *pending;
     int32_t pending_capacity;

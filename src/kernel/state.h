@@ -68,7 +68,8 @@ typedef struct saltus_direct {
     double *values; /* propensities, then nodes: see tables.h */
     double *sums;   /* [node][child] running sums of the children */
     saltus_draws draws;
-    void (*draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
+    uint32_t *stream; /* state of the main stream, stream.h; it stands behind the draws */
+    void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
 } saltus_direct;
 
 #endif

@@ -114,7 +114,7 @@ static herr_t write_attributes(saltus_hdf5_sink *sink)
                  {"method", l->method},
                  {"device", l->device},
                  {"layout", l->layout},
-                 {"rng", "philox"},
+                 {"rng", l->rng},
                  {"options", l->options.command},
                  {"started", sink->started}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {

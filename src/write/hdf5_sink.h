@@ -8,7 +8,7 @@
 /** All that a result file says about a run. Strings and arrays are copied by the sink. */
 typedef struct saltus_hdf5_layout {
     const char *model_name, *model_sha256;
-    const char *method, *device, *layout;
+    const char *method, *device, *layout, *rng;
     uint64_t seed;
     int64_t first_trajectory, n_trajectories;
     const double *times; /**< [n_points] */

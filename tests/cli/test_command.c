@@ -137,7 +137,8 @@ static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
         {"run decay.yaml --until 1 --threads 0", "--threads '0'"},
         {"run decay.yaml --until 1 --threads 1000000", "--threads '1000000'"},
         {"run decay.yaml --until 1 --law other", "--law 'other'"},
-        {"run decay.yaml --until 1 --rng other", "--rng 'other'"},
+        {"run decay.yaml --until 1 --rng other",
+         "generator 'other': there are philox, xorwow, mrg32k3a and mt19937"},
         {"run decay.yaml --until 1 --record other", "--record 'other'"},
         {"run decay.yaml --until 1 --compress other", "--compress 'other'"},
         {"run decay.yaml --until 1 --method other", "method 'other'"},
@@ -340,6 +341,9 @@ static void where_and_how_never_change_a_sample(void **state)
     char *other = trajectories("--runs 80 --seed 2");
     assert_string_not_equal(plain, other);
     free(other);
+    other = trajectories("--runs 80 --rng xorwow");
+    assert_string_not_equal(plain, other);
+    free(other);
     other = trajectories("--runs 80 --set k=1.5");
     assert_string_not_equal(plain, other);
     free(other);
@@ -486,9 +490,10 @@ static void json_is_valid_and_whole(void **state)
     static const char *const keys[] = {"events", "trajectories", "seconds", "seconds_total",
                                        "device", "layout",       "method",  "output"};
     (void)state;
-    outcome o = saltus("run decay.yaml --until 1 --runs 7 --json -o out.h5");
+    outcome o = saltus("run decay.yaml --until 1 --runs 7 --rng mt19937 --json -o out.h5");
     assert_done(&o);
     assert_is_json(o.out);
+    assert_non_null(strstr(o.out, "\"rng\": \"mt19937\""));
     for (int i = 0; i < 8; ++i) {
         char key[40];
         (void)snprintf(key, sizeof key, "\"%s\": ", keys[i]);

@@ -194,7 +194,7 @@ static void models_from_anywhere(void **state)
 /* ---- runs ---- */
 
 static const saltus_model *frozen;
-static const char *layout;
+static const char *layout, *rng;
 static uint64_t hash; /* of the run that succeeded */
 
 static saltus_status plan_and_run(saltus_error *err)
@@ -208,6 +208,7 @@ static saltus_status plan_and_run(saltus_error *err)
     saltus_plan_options options = saltus_plan_options_default();
     saltus_run_options run = saltus_run_options_default();
     options.layout = layout;
+    options.rng = rng;
     options.n_threads = 1;
     options.columns = "A,C,[C],share,k";
     run.n_trajectories = 70;
@@ -226,19 +227,21 @@ done:
 
 static void runs(void **state)
 {
-    static const char *const layouts[] = {"lanes", "scalar"};
+    static const char *const layouts[] = {"lanes", "scalar", "scalar"};
+    static const char *const generators[] = {"philox", "philox", "xorwow"};
     saltus_model *model = NULL;
     saltus_error err = {0};
-    uint64_t hashes[2];
+    uint64_t hashes[3];
     (void)state;
     assert_int_equal(read_and_freeze(&model, &err), SALTUS_OK);
     frozen = model;
-    for (int l = 0; l < 2; ++l) {
+    for (int l = 0; l < 3; ++l) {
         layout = layouts[l];
+        rng = generators[l];
         assert_true(fail_everywhere(plan_and_run) > 10);
         hashes[l] = hash;
     }
-    assert_true(hashes[0] == hashes[1]);
+    assert_true(hashes[0] == hashes[1] && hashes[1] != hashes[2]);
     saltus_model_destroy(model);
 }
 

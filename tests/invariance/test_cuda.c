@@ -95,6 +95,52 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* The generators other than Philox in two layouts. */
+static void check_generators(saltus_model *m, const char *name, const char *first_layout,
+                             const char *second_layout, int64_t first, int64_t n)
+{
+    const char *const layouts[] = {first_layout, second_layout};
+    for (int g = 1; g < N_BITS_GENERATORS; ++g) {
+        const char *rng = bits_generators[g];
+        const uint64_t expected = bits_hash_rng(m, rng, "cpu", "scalar", 1, first, n, grid, N_GRID);
+        assert_true(expected != 0);
+        for (int l = 0; l < 2 && layouts[l]; ++l) {
+            const uint64_t found =
+                bits_hash_rng(m, rng, "cuda", layouts[l], 0, first, n, grid, N_GRID);
+            const bool is_refused =
+                strcmp(rng, "mt19937") == 0 && strcmp(layouts[l], "global") != 0;
+            if (found != (is_refused ? 0 : expected)) {
+                fail_msg("%s, %s: other bits with layout %s", name, rng, layouts[l]);
+            }
+        }
+    }
+}
+
+/* Threads that take one trajectory after another, high numbers, trajectories that go on over
+ * several launches, without and with waits that an event makes void. */
+static void generators_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const many =
+        "species: {A: 0}\nreactions: {birth: 0 -> A @ 3000, death: A -> 0 @ 2}\n";
+    static const char *const stopped =
+        "events: {e: {at: 1.1, set: {A: 7}}, f: {at: 1.3, set: {A: A + 1}}}\n";
+    char text[300];
+    (void)state;
+    need_gpu();
+    saltus_model *m = bits_model(0);
+    check_generators(m, "model 0", "global", "registers", (INT64_C(1) << 40) + 3, 700);
+    assert_true(bits_hash_rng(m, "mt19937", "cuda", "auto", 0, 0, 50, grid, N_GRID) ==
+                bits_hash_rng(m, "mt19937", "cpu", "auto", 0, 0, 50, grid, N_GRID));
+    saltus_model_destroy(m);
+    m = bits_parse(many);
+    check_generators(m, "many reactions", "registers", "shared", 5, 3);
+    saltus_model_destroy(m);
+    (void)snprintf(text, sizeof text, "%s%s", many, stopped);
+    m = bits_parse(text);
+    check_generators(m, "many reactions and events", "global", NULL, 5, 3);
+    saltus_model_destroy(m);
+}
+
 /* Groups of reactions that share code, or do not, or in part; blocks of every size. */
 static void motifs_have_the_bits_of_the_cpu(void **state)
 {
@@ -242,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
+        cmocka_unit_test(generators_have_the_bits_of_the_cpu),
         cmocka_unit_test(motifs_have_the_bits_of_the_cpu),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),

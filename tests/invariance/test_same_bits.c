@@ -66,29 +66,58 @@ static void sample_times_and_company_do_not_matter(void **state)
     const double coarse[] = {4.0};
     const double fine[] = {0.1, 0.77, 1.25, 1.26, 2.0, 3.0, 3.3, 3.9999, 4.0};
     (void)state;
-    for (int i = 0; i < N_BITS_MODELS; ++i) {
+    for (int i = 0; i < N_BITS_MODELS + N_BITS_GENERATORS; ++i) {
         saltus_error err = {0};
-        saltus_model *model = bits_model(i);
+        saltus_model *model = bits_model(i % N_BITS_MODELS);
+        saltus_plan_options plan = saltus_plan_options_default();
+        plan.rng = bits_generators[i < N_BITS_MODELS ? 0 : i - N_BITS_MODELS];
+        plan.n_threads = 2;
         moments a = {.keep_last = true}, b = {.keep_last = true}, c = {.keep_last = true};
         saltus_run_options run = saltus_run_options_default();
         run.seed = 5;
         run.n_trajectories = 100;
         run.times = coarse;
         run.n_times = 1;
-        OK(run_model(model, "auto", "auto", 2, &run, &a, &err));
+        OK(run_plan(model, "auto", &plan, &run, &a, &err));
         run.times = fine;
         run.n_times = 9;
-        OK(run_model(model, "auto", "auto", 1, &run, &b, &err));
+        OK(run_plan(model, "auto", &plan, &run, &b, &err));
         assert_memory_equal(a.last, b.last, (size_t)(100 * a.n_counts) * sizeof *a.last);
         run.first_trajectory = 63;
         run.n_trajectories = 37;
-        OK(run_model(model, "auto", "auto", 2, &run, &c, &err));
+        OK(run_plan(model, "auto", &plan, &run, &c, &err));
         assert_memory_equal(a.last + 63 * a.n_counts, c.last,
                             (size_t)(37 * a.n_counts) * sizeof *c.last);
         moments_free(&a);
         moments_free(&b);
         moments_free(&c);
         saltus_model_destroy(model);
+    }
+}
+
+/* The same of every generator; no two of them give the same trajectories. */
+static void every_generator_keeps_its_bits(void **state)
+{
+    uint64_t expected[N_BITS_GENERATORS];
+    (void)state;
+    for (int i = 0; i < N_BITS_MODELS; ++i) {
+        saltus_model *m = bits_model(i);
+        for (int g = 0; g < N_BITS_GENERATORS; ++g) {
+            const char *rng = bits_generators[g];
+            expected[g] = bits_hash_rng(m, rng, "cpu:generic", "scalar", 1, 0, 100, grid, N_GRID);
+            for (int k = 0; k < g; ++k) {
+                assert_true(expected[k] != expected[g]);
+            }
+            for (int d = 0; d < N_DEVICES; ++d) {
+                const uint64_t hash =
+                    bits_hash_rng(m, rng, devices[d], "auto", d + 1, 0, 100, grid, N_GRID);
+                assert_true(hash == expected[g] || hash == 0);
+            }
+            if (g > 0) {
+                assert_true(bits_hash_rng(m, rng, "cpu", "lanes", 1, 0, 100, grid, N_GRID) == 0);
+            }
+        }
+        saltus_model_destroy(m);
     }
 }
 
@@ -185,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_device_layout_and_number_of_threads_agrees),
         cmocka_unit_test(sample_times_and_company_do_not_matter),
+        cmocka_unit_test(every_generator_keeps_its_bits),
         cmocka_unit_test(choices_beyond_32_bits_agree),
         cmocka_unit_test(waits_beyond_32_bits_agree),
         cmocka_unit_test(huge_counts_are_carried),

@@ -63,18 +63,15 @@ void moments_free(moments *m)
     m->last = NULL;
 }
 
-saltus_status run_model(saltus_model *model, const char *device, const char *layout, int threads,
-                        const saltus_run_options *options, moments *m, saltus_error *err)
+saltus_status run_plan(saltus_model *model, const char *device, const saltus_plan_options *wanted,
+                       const saltus_run_options *options, moments *m, saltus_error *err)
 {
     saltus_backend *backend = NULL;
     saltus_plan *plan = NULL;
-    saltus_plan_options wanted = saltus_plan_options_default();
-    wanted.layout = layout;
-    wanted.n_threads = threads;
     const saltus_sink sink = moments_sink(m);
     saltus_status status = saltus_backend_open(device, &backend, err);
     if (status == SALTUS_OK) {
-        status = saltus_plan_create(model, backend, &wanted, &plan, err);
+        status = saltus_plan_create(model, backend, wanted, &plan, err);
     }
     if (status == SALTUS_OK) {
         status = saltus_run(plan, options, &sink, NULL, err);
@@ -82,4 +79,13 @@ saltus_status run_model(saltus_model *model, const char *device, const char *lay
     saltus_plan_destroy(plan);
     saltus_backend_close(backend);
     return status;
+}
+
+saltus_status run_model(saltus_model *model, const char *device, const char *layout, int threads,
+                        const saltus_run_options *options, moments *m, saltus_error *err)
+{
+    saltus_plan_options wanted = saltus_plan_options_default();
+    wanted.layout = layout;
+    wanted.n_threads = threads;
+    return run_plan(model, device, &wanted, options, m, err);
 }

@@ -27,7 +27,10 @@ typedef struct moments {
 saltus_sink moments_sink(moments *m);
 void moments_free(moments *m);
 
-/** Read, freeze, plan and run in one go on `device` with `layout` and `threads`. */
+/** Plan and run in one go on `device`. */
+saltus_status run_plan(saltus_model *model, const char *device, const saltus_plan_options *plan,
+                       const saltus_run_options *options, moments *m, saltus_error *err);
+/** The same with `layout` and `threads`. */
 saltus_status run_model(saltus_model *model, const char *device, const char *layout, int threads,
                         const saltus_run_options *options, moments *m, saltus_error *err);
 

@@ -95,6 +95,13 @@ static void attributes_are_there(void **state)
     assert_true(H5Aread(a, H5T_NATIVE_UINT64, &seed) >= 0);
     (void)H5Aclose(a);
     assert_true(seed == UINT64_MAX);
+    char *rng = NULL;
+    const hid_t text = H5Aopen(file, "rng", H5P_DEFAULT), type = H5Aget_type(text);
+    assert_true(H5Aread(text, type, &rng) >= 0);
+    assert_string_equal(rng, "xorwow");
+    (void)H5free_memory(rng);
+    (void)H5Tclose(type);
+    (void)H5Aclose(text);
     assert_int_equal(read_attribute(file, "first_trajectory"), 5);
     assert_int_equal(read_attribute(file, "events"), 1234567);
     (void)H5Fclose(file);

@@ -1,6 +1,7 @@
 #include "backend/backend.h"
 
 #include "backend/cpu/cpu.h"
+#include "kernel/stream.h"
 #include "kernel/tables.h"
 
 #include <sched.h>
@@ -79,9 +80,12 @@ static void list(FILE *out)
     }
 }
 
-/* Why lanes cannot carry the model, or NULL. */
-static const char *against_lanes(const saltus_tables *n)
+/* Why lanes cannot carry the model, or draw from the generator, or NULL. */
+static const char *against_lanes(const saltus_tables *n, const saltus_generator *generator)
 {
+    if (generator->rng != SALTUS_RNG_PHILOX) {
+        return "lanes draw from philox alone";
+    }
     if (n->n_reactions == 0) {
         return "nothing reacts";
     }
@@ -103,13 +107,14 @@ static const char *against_lanes(const saltus_tables *n)
 }
 
 static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
+                                   const saltus_generator *generator,
                                    const saltus_plan_options *options, const char **layout,
                                    char why[200], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const char *wanted = options->layout;
     const saltus_cpu_variant *v = backend->device;
-    const char *against = against_lanes(tables);
+    const char *against = against_lanes(tables, generator);
     const bool is_auto = strcmp(wanted, "auto") == 0;
     if (options->block > 0 || options->n_streams > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");
@@ -118,7 +123,7 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
         SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': the CPU has auto, lanes and scalar", wanted);
     }
     if (strcmp(wanted, "lanes") == 0 && against) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'lanes' does not fit this model: %s", against);
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout 'lanes' does not fit: %s", against);
     }
     *layout = strcmp(wanted, "scalar") == 0 || against ? "scalar" : "lanes";
     if (!is_auto) {

@@ -16,6 +16,8 @@ typedef struct saltus_walker {
     saltus_path path;
     saltus_direct direct;
     const struct saltus_cpu_variant *variant;
+    const struct saltus_cpu_stream *stream; /* NULL: Philox, which has no state */
+    const uint32_t *jumps;
 } saltus_walker;
 
 /** One way to compute: lanes.c and single.c, compiled for an instruction set. */
@@ -23,13 +25,21 @@ typedef struct saltus_cpu_variant {
     const char *name;
     int lanes;
     bool (*runs_here)(void);
-    /** Fill a batch of draws of one trajectory from draws->first_block on. */
-    void (*draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
+    /** Fill a batch of draws of one trajectory from draws->first_block on, by Philox. */
+    void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
     /** Work off jobs, many at once in lanes. */
     saltus_status (*work)(const saltus_task *task, const saltus_source *source, saltus_error *err);
     /** Take a walker from wherever it is to the end of its trajectory. */
     saltus_trouble (*run)(saltus_walker *walker, const saltus_task *task, saltus_job *job);
 } saltus_cpu_variant;
+
+/** A generator whose words come in order: stream.c, compiled for it. */
+typedef struct saltus_cpu_stream {
+    void (*start)(uint32_t *stream, uint64_t seed, uint64_t trajectory, const uint32_t *jumps);
+    /** Fill a batch of draws with the next blocks. */
+    void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
+} saltus_cpu_stream;
+extern const saltus_cpu_stream saltus_cpu_xorwow, saltus_cpu_mrg32k3a, saltus_cpu_mt19937;
 
 /** The variants that were built, the widest first; ended by NULL. */
 extern const saltus_cpu_variant *const saltus_cpu_variants[];

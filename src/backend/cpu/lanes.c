@@ -361,7 +361,8 @@ done:
 
 saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err);
-void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws);
+void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
+                                        saltus_draws *draws);
 
 saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err)
@@ -404,9 +405,11 @@ done:
 }
 
 /* Draws of consecutive blocks of one trajectory, a block per lane. */
-void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, saltus_draws *draws)
+void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
+                                        saltus_draws *draws)
 {
     saltus_u64 step;
+    (void)stream;
     for (int l = 0; l < SALTUS_LANES; ++l) {
         step[l] = (uint64_t)l;
     }

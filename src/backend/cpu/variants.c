@@ -22,7 +22,7 @@ static bool always(void)
 #define VARIANT(set, lanes, test)                                                               \
     saltus_status saltus_lanes_work_##set(const saltus_task *, const saltus_source *,           \
                                           saltus_error *);                                      \
-    void saltus_lanes_draw_##set(uint64_t, uint64_t, saltus_draws *);                           \
+    void saltus_lanes_draw_##set(uint64_t, uint64_t, uint32_t *, saltus_draws *);               \
     saltus_trouble saltus_single_run_##set(saltus_walker *, const saltus_task *, saltus_job *); \
     const saltus_cpu_variant saltus_cpu_##set = {#set,                                          \
                                                  lanes,                                         \

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "kernel/direct_tree.h"
+#include "kernel/stream.h"
 #include "model/network.h"
 
 #include <assert.h>
@@ -25,6 +26,9 @@ static int make_room(saltus_path *p)
     p->pending_capacity = capacity;
     return 1;
 }
+
+static const saltus_cpu_stream *const streams[] = {NULL, &saltus_cpu_xorwow, &saltus_cpu_mrg32k3a,
+                                                   &saltus_cpu_mt19937};
 
 saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
                                    saltus_walker **out, saltus_error *err)
@@ -52,7 +56,14 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     SALTUS_NEED(w->direct.values);
     w->direct.sums = saltus_calloc(n_nodes * SALTUS_FANOUT, sizeof *w->direct.sums);
     SALTUS_NEED(w->direct.sums);
-    w->direct.draw = variant->draw;
+    w->stream = streams[task->generator->rng];
+    w->jumps = task->generator->jumps;
+    w->direct.draw = w->stream ? w->stream->draw : variant->draw;
+    if (w->stream) {
+        const int n_words = saltus_stream_words(task->generator->rng);
+        w->direct.stream = saltus_calloc((size_t)n_words, sizeof *w->direct.stream);
+        SALTUS_NEED(w->direct.stream);
+    }
     w->variant = variant;
     p->v[n->row_one] = 1.0;
     for (int i = 0; i < n->n_constants; ++i) {
@@ -84,11 +95,16 @@ void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task)
     saltus_free(p->pending_values);
     saltus_free(walker->direct.values);
     saltus_free(walker->direct.sums);
+    saltus_free(walker->direct.stream);
     saltus_free(walker);
 }
 
 saltus_trouble saltus_walker_start(saltus_walker *walker, int64_t trajectory)
 {
+    if (walker->stream) {
+        walker->stream->start(walker->direct.stream, walker->path.seed, (uint64_t)trajectory,
+                              walker->jumps);
+    }
     return saltus_path_start(&walker->path, (uint64_t)trajectory);
 }
 

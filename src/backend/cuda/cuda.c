@@ -161,11 +161,11 @@ static void list_cuda(FILE *out)
 }
 
 /* The first of the layouts, the fastest first, that fits. */
-static const char *choose_auto(const saltus_tables *tables, const saltus_limits *limits)
+static const char *choose_auto(const saltus_tables *tables, int rng, const saltus_limits *limits)
 {
     static const char *const layouts[] = {"registers", "shared", "warp"};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
-        if (!saltus_layout_against(layouts[i], tables, limits)) {
+        if (!saltus_layout_against(layouts[i], tables, rng, limits)) {
             return layouts[i];
         }
     }
@@ -173,6 +173,7 @@ static const char *choose_auto(const saltus_tables *tables, const saltus_limits 
 }
 
 static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
+                                   const saltus_generator *generator,
                                    const saltus_plan_options *options, const char **layout,
                                    char why[200], saltus_error *err)
 {
@@ -185,7 +186,7 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     const bool is_auto = strcmp(options->layout, "auto") == 0;
-    const char *wanted = is_auto ? choose_auto(tables, limits) : options->layout;
+    const char *wanted = is_auto ? choose_auto(tables, generator->rng, limits) : options->layout;
     saltus_layout made = {0};
     int i = 0;
     while (i < N_NAMES && strcmp(wanted, names[i]) != 0) {
@@ -195,10 +196,12 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
         SALTUS_FAIL(SALTUS_E_INVALID,
                     "layout '%s': a GPU has auto, registers, shared, warp and global", wanted);
     }
-    SALTUS_TRY(saltus_layout_make(wanted, tables, limits, options->block, &made, err));
+    SALTUS_TRY(
+        saltus_layout_make(wanted, tables, generator->rng, limits, options->block, &made, err));
     *layout = names[i];
-    const char *against =
-        is_auto && i > 0 ? saltus_layout_against(names[i - 1], tables, limits) : NULL;
+    const char *against = is_auto && i > 0
+                              ? saltus_layout_against(names[i - 1], tables, generator->rng, limits)
+                              : NULL;
     (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", where[i], made.block,
                    against ? "; not " : "", against ? names[i - 1] : "", against ? ": " : "",
                    against ? against : "");
@@ -224,15 +227,16 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
 
 /* For the first GPU. */
 static saltus_status compile(const saltus_backend *backend, const saltus_tables *tables,
-                             const saltus_columns *columns, const char *name, int block,
-                             saltus_kernel_report *out, saltus_error *err)
+                             const saltus_generator *generator, const saltus_columns *columns,
+                             const char *name, int block, saltus_kernel_report *out,
+                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     saltus_layout layout = {0};
     saltus_image image = {0};
     const char *entry = NULL;
-    SALTUS_TRY(saltus_layout_make(name, tables, limits, block, &layout, err));
+    SALTUS_TRY(saltus_layout_make(name, tables, generator->rng, limits, block, &layout, err));
     SALTUS_TRY(saltus_layout_compile(&layout, tables, columns, limits, &image, &entry, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes + (int)layout.shared_bytes,

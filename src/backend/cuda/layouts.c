@@ -3,6 +3,7 @@
 #include "backend/cuda/packing.h"
 #include "backend/cuda/registers.h"
 #include "core/memory.h"
+#include "kernel/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,9 +142,12 @@ done:
     return status;
 }
 
-const char *saltus_layout_against(const char *name, const saltus_tables *tables,
+const char *saltus_layout_against(const char *name, const saltus_tables *tables, int rng,
                                   const saltus_limits *limits)
 {
+    if (rng == SALTUS_RNG_MT19937 && strcmp(name, "global") != 0) {
+        return "mt19937 keeps 624 words for every trajectory, in global memory";
+    }
     if (strcmp(name, "registers") == 0) {
         return saltus_registers_against(tables);
     }
@@ -162,15 +166,15 @@ const char *saltus_layout_against(const char *name, const saltus_tables *tables,
     return NULL;
 }
 
-saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
+saltus_status saltus_layout_make(const char *name, const saltus_tables *tables, int rng,
                                  const saltus_limits *limits, int block, saltus_layout *out,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const char *against = saltus_layout_against(name, tables, limits);
-    *out = (saltus_layout){.block = block ? block : USUAL_BLOCK, .threads_each = 1};
+    const char *against = saltus_layout_against(name, tables, rng, limits);
+    *out = (saltus_layout){.rng = rng, .block = block ? block : USUAL_BLOCK, .threads_each = 1};
     if (against) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit this model: %s", name, against);
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s", name, against);
     }
     if (strcmp(name, "registers") == 0) {
         SALTUS_TRY(make_registers(out, tables, limits, block, err));
@@ -238,13 +242,13 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         text = strdup("#include \"kernel/direct_global.h\"\n");
         SALTUS_NEED(text);
     }
-    if (layout->block > 256) { /* fewer registers, or the launch is refused */
-        const size_t size = strlen(text) + 60;
-        whole = malloc(size);
-        SALTUS_NEED(whole);
-        (void)snprintf(whole, size, "#define SALTUS_LARGEST_BLOCK %d\n%s", layout->block, text);
+    /* large blocks: fewer registers, or the launch is refused */
+    if (asprintf(&whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s", layout->rng,
+                 layout->block > 256 ? layout->block : 256, text) < 0) {
+        whole = NULL;
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
-    SALTUS_TRY(saltus_kernel_compile(whole ? whole : text, limits->major, limits->minor, out, err));
+    SALTUS_TRY(saltus_kernel_compile(whole, limits->major, limits->minor, out, err));
 done:
     free(text);
     free(whole);

@@ -27,6 +27,7 @@ typedef enum saltus_state {
 /** A layout made for a model. */
 typedef struct saltus_layout {
     saltus_state state;
+    int rng;              /**< SALTUS_RNG_…, kernel/stream.h */
     int block;            /**< threads per block */
     int threads_each;     /**< of a trajectory: 1, or a warp's 32 */
     int64_t room_doubles; /**< of a block's room; 0: it has none */
@@ -43,8 +44,9 @@ typedef struct saltus_layout {
  */
 int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_bytes, int limit);
 
-/** Why a layout (not "auto") does not fit a model on such a GPU in blocks of any size, or NULL. */
-const char *saltus_layout_against(const char *name, const saltus_tables *tables,
+/** Why a layout (not "auto") does not fit a model and a random generator on such a GPU in blocks of
+ * any size, or NULL. */
+const char *saltus_layout_against(const char *name, const saltus_tables *tables, int rng,
                                   const saltus_limits *limits);
 
 /**
@@ -54,7 +56,7 @@ const char *saltus_layout_against(const char *name, const saltus_tables *tables,
  * @retval SALTUS_E_INVALID blocks of that size do not fit; the message tells the largest that do
  */
 SALTUS_MUST_CHECK saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
-                                                   const saltus_limits *limits, int block,
+                                                   int rng, const saltus_limits *limits, int block,
                                                    saltus_layout *out, saltus_error *err);
 void saltus_layout_free(saltus_layout *layout);
 

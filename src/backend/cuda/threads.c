@@ -69,6 +69,8 @@ static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int6
     CUT(paths, threads);
     CUT(jobs, threads);
     CUT(busy, 2 * threads);
+    CUT(stream, threads * (size_t)c->layout.threads_each *
+                    (size_t)saltus_stream_words(c->task->generator->rng));
     switch (c->layout.state) {
     case SALTUS_STATE_REGISTERS:
         CUT(v, threads * (size_t)t->n_species);
@@ -204,21 +206,21 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
-    const saltus_tables *t = task->tables;
     CU(context_use(gpu->context), "using a GPU");
     CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
     CU(event_create(&c->start, 0), "making an event");
     CU(event_create(&c->end, 0), "making an event");
-    SALTUS_TRY(saltus_layout_make(task->layout, t, &gpu->limits, task->block, &c->layout, err));
+    SALTUS_TRY(saltus_layout_make(task->layout, task->tables, task->generator->rng, &gpu->limits,
+                                  task->block, &c->layout, err));
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
-    SALTUS_TRY(saltus_upload(c->cu, t, &c->layout.packed, task->columns, task->times, task->n_times,
-                             &c->model, err));
+    SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, &c->model, err));
     c->launch.packed = c->layout.packed;
     c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
     c->launch.room_doubles = c->layout.room_doubles;
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
     c->launch.columns = (void *)(uintptr_t)c->model.columns;
     c->launch.times = (void *)(uintptr_t)c->model.times;
+    c->launch.jumps = (void *)(uintptr_t)c->model.jumps;
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
     saltus_philox_keys(task->seed, c->launch.keys);

@@ -67,28 +67,34 @@ static void *add_columns(blob *b, const saltus_columns *columns)
     return add(b, &c, 1, sizeof c);
 }
 
-saltus_status saltus_upload(const saltus_driver *cu, const saltus_tables *tables,
-                            const saltus_packed *packed, const saltus_columns *columns,
-                            const double *times, int64_t n_times, saltus_uploaded *out,
-                            saltus_error *err)
+/* All of it; returns where each part stands. */
+static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_packed *packed)
+{
+    const saltus_generator *g = task->generator;
+    saltus_uploaded u = {.memory = b->base};
+    u.tables = (cu_pointer)(uintptr_t)add_tables(b, task->tables);
+    u.columns = (cu_pointer)(uintptr_t)add_columns(b, task->columns);
+    u.times =
+        (cu_pointer)(uintptr_t)add(b, task->times, (size_t)task->n_times, sizeof *task->times);
+    u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);
+    u.jumps = (cu_pointer)(uintptr_t)add(b, g->jumps, g->n_jumps, sizeof *g->jumps);
+    return u;
+}
+
+saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
+                            const saltus_packed *packed, saltus_uploaded *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     blob b = {0};
     *out = (saltus_uploaded){0};
-    (void)add_tables(&b, tables);
-    (void)add_columns(&b, columns);
-    (void)add(&b, times, (size_t)n_times, sizeof *times);
-    (void)add(&b, packed->tables, packed->bytes, 1);
+    (void)add_all(&b, task, packed);
     b.bytes = saltus_calloc(b.size, 1);
     SALTUS_NEED(b.bytes);
     SALTUS_TRY(saltus_cuda_check(cu, cu->memory_take(&out->memory, b.size),
                                  "taking GPU memory for the model", err));
     b.base = out->memory;
     b.size = 0;
-    out->tables = (cu_pointer)(uintptr_t)add_tables(&b, tables);
-    out->columns = (cu_pointer)(uintptr_t)add_columns(&b, columns);
-    out->times = (cu_pointer)(uintptr_t)add(&b, times, (size_t)n_times, sizeof *times);
-    out->packed = (cu_pointer)(uintptr_t)add(&b, packed->tables, packed->bytes, 1);
+    *out = add_all(&b, task, packed);
     SALTUS_TRY(saltus_cuda_check(cu, cu->upload(out->memory, b.bytes, b.size, NULL),
                                  "copying the model to the GPU", err));
     SALTUS_TRY(saltus_cuda_check(cu, cu->stream_wait(NULL), "copying the model to the GPU", err));

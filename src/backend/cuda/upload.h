@@ -2,21 +2,20 @@
 #ifndef SALTUS_BACKEND_CUDA_UPLOAD_H
 #define SALTUS_BACKEND_CUDA_UPLOAD_H
 
+#include "backend/backend.h"
 #include "backend/cuda/driver.h"
 #include "kernel/packed.h"
 
-/** Tables and columns as one block of bytes whose pointers are those of the device. */
+/** What a task works on as one block of bytes whose pointers are those of the device. */
 typedef struct saltus_uploaded {
     cu_pointer memory;
-    cu_pointer tables, columns, times, packed;
+    cu_pointer tables, columns, times, packed, jumps;
 } saltus_uploaded;
 
-/** Copy tables, columns, times and packed tables, of which there may be none (0 bytes), to the
- * present context's device. SALTUS_E_NO_MEMORY. */
-SALTUS_MUST_CHECK saltus_status saltus_upload(const saltus_driver *cu, const saltus_tables *tables,
-                                              const saltus_packed *packed,
-                                              const saltus_columns *columns, const double *times,
-                                              int64_t n_times, saltus_uploaded *out,
+/** Copy a task's tables, columns, times and its generator's tables, and packed tables, of which
+ * there may be none (0 bytes), to the present context's device. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
+                                              const saltus_packed *packed, saltus_uploaded *out,
                                               saltus_error *err);
 void saltus_upload_free(const saltus_driver *cu, saltus_uploaded *uploaded);
 

@@ -1,0 +1,31 @@
+/* Streams that are drawn in order. Compiled once per generator: SALTUS_RNG is its number,
+ * SALTUS_GENERATOR its name. */
+#include "backend/cpu/cpu.h"
+
+#include "kernel/math.h"
+#include "kernel/stream.h"
+
+static void start(uint32_t *words, uint64_t seed, uint64_t trajectory, const uint32_t *jumps)
+{
+    saltus_stream s;
+    saltus_stream_start(&s, words, seed, trajectory, jumps);
+}
+
+/* Draws of the next blocks. */
+static void draw(uint64_t seed, uint64_t trajectory, uint32_t *words, saltus_draws *draws)
+{
+    saltus_stream s;
+    (void)seed;
+    saltus_stream_load(&s, words);
+    for (int i = 0; i < SALTUS_BATCH_BLOCKS; ++i) {
+        uint32_t w[4];
+        saltus_stream_next(&s, NULL, trajectory, draws->first_block + (uint64_t)i, w);
+        for (int h = 0; h < 2; ++h) {
+            draws->wait[h][i] = w[2 * h] == 0 ? -1.0 : saltus_exponential32(w[2 * h]);
+            draws->word[h][i] = (double)w[2 * h + 1];
+        }
+    }
+    saltus_stream_save(&s);
+}
+
+const saltus_cpu_stream SALTUS_CPU_JOIN(saltus_cpu, SALTUS_GENERATOR) = {start, draw};
