@@ -39,7 +39,6 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
     uint32_t sample = (uint32_t)p->sample;
     uint64_t trajectory = p->trajectory, block = p->event >> 1;
     double t = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
-    double after = job >= 0 ? saltus_time_after(&a, sample) : 0.0; /* the sample time after it */
     int bad = 0;
     saltus_samples to = saltus_samples_of(&a, job, sample);
     saltus_small_open(&s);
@@ -61,7 +60,6 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
             sample = 0;
             t = 0.0;
             stop = a.times[0];
-            after = saltus_time_after(&a, 0);
             to = saltus_samples_of(&a, job, 0);
             saltus_small_start(&s);
             saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
@@ -88,8 +86,7 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
                     job = -1;
                     break;
                 }
-                stop = after;
-                after = saltus_time_after(&a, sample);
+                stop = a.times[sample];
             }
             if (job < 0) {
                 break;

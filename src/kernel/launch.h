@@ -15,7 +15,7 @@ typedef struct saltus_samples {
 /** What a launch works on; addresses are the device's. */
 typedef struct saltus_launch {
     const saltus_tables *tables;
-    const saltus_columns *columns;
+    saltus_columns columns;
     const double *times; /**< [n_times] */
     int64_t n_times;
     uint64_t seed;
@@ -56,12 +56,6 @@ typedef struct saltus_launch {
 } saltus_launch;
 
 #if SALTUS_DEVICE
-/* The sample time after number `sample`, or the last: fetched one sample ahead. */
-SALTUS_FN double saltus_time_after(const saltus_launch *a, uint32_t sample)
-{
-    return a->times[sample + (sample + 1 < (uint32_t)a->n_times)];
-}
-
 /* The slot of a thread's state, or -1 when it has nothing to do. */
 SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 {

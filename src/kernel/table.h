@@ -141,7 +141,7 @@ SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dep
 SALTUS_FN void saltus_table_record(const saltus_table *s, const saltus_launch *a, double time,
                                    int first, int step, saltus_samples *to)
 {
-    const saltus_columns *columns = a->columns;
+    const saltus_columns *columns = &a->columns;
     const saltus_tables *t = a->tables;
     for (int c = first; c < columns->n_counts; c += step) {
         to->counts[c] = s->x[columns->count_species[c] * SALTUS_BLOCK];
@@ -169,8 +169,8 @@ SALTUS_FN saltus_samples saltus_table_samples(const saltus_launch *a, int64_t jo
 {
     const int64_t record = job * a->n_times + sample;
     saltus_samples to;
-    to.counts = a->counts + record * a->columns->n_counts;
-    to.observables = a->observables + record * a->columns->n_observables;
+    to.counts = a->counts + record * a->columns.n_counts;
+    to.observables = a->observables + record * a->columns.n_observables;
     return to;
 }
 #endif

@@ -223,11 +223,21 @@ done:
     return status;
 }
 
+/* Whether shared memory has room for as many threads as keep a multiprocessor busy; then registers
+ * must have it too. */
+static bool fills_with_shared_rooms(const saltus_layout *layout, const saltus_limits *limits)
+{
+    return layout->state == SALTUS_STATE_TABLE && layout->room_is_shared &&
+           FULL % layout->block == 0 &&
+           limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES) * layout->block >= FULL;
+}
+
 saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_tables *tables,
                                     const saltus_columns *columns, const saltus_limits *limits,
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const bool fills = fills_with_shared_rooms(layout, limits);
     char *text = NULL, *whole = NULL;
     *out = (saltus_image){0};
     switch (layout->state) {
@@ -246,8 +256,12 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         SALTUS_NEED(text);
     }
     /* large blocks: fewer registers, or the launch is refused */
-    if (asprintf(&whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s", layout->rng,
-                 layout->block > 256 ? layout->block : 256, text) < 0) {
+    if (asprintf(
+            &whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s%s", layout->rng,
+            fills                 ? layout->block
+            : layout->block > 256 ? layout->block
+                                  : 256,
+            fills ? "#define SALTUS_LEAST_BLOCKS (1024 / SALTUS_LARGEST_BLOCK)\n" : "", text) < 0) {
         whole = NULL;
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }

@@ -12,9 +12,12 @@
 #include <string.h>
 
 enum {
-    SLICE = 1 << 12, /* reactions of a thread per launch: some milliseconds */
-    PENDING = 32,    /* delayed events of a trajectory at once; one with more is rerun on the CPU */
-    NOT_DONE = -1,   /* a job's trouble until it has ended */
+    /* Reactions of a thread per launch, some milliseconds: while threads find new trajectories, and
+     * when no more are waiting, so that those at work are soon packed anew. */
+    LONG_SLICE = 1 << 15,
+    SHORT_SLICE = 1 << 12,
+    PENDING = 32,  /* delayed events of a trajectory at once; one with more is rerun on the CPU */
+    NOT_DONE = -1, /* a job's trouble until it has ended */
     MAX_HOST_BYTES = 256 << 20,
 };
 
@@ -221,13 +224,12 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
     c->launch.room_doubles = c->layout.room_doubles;
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
-    c->launch.columns = (void *)(uintptr_t)c->model.columns;
+    c->launch.columns = c->model.columns;
     c->launch.times = (void *)(uintptr_t)c->model.times;
     c->launch.jumps = (void *)(uintptr_t)c->model.jumps;
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
     saltus_philox_keys(task->seed, c->launch.keys);
-    c->launch.slice = SLICE;
     SALTUS_TRY(choose_sizes(c, gpu, err));
     SALTUS_TRY(take_memory(c, err));
     SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));
@@ -302,6 +304,8 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     a->n_slots = n_threads;
     a->slots = NULL;
     while (progress[0] < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
+        const bool some_wait = progress[0] + (uint64_t)a->n_slots < (uint64_t)n;
+        a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
         CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
         CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)c->layout.block, 1, 1,
                   (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),

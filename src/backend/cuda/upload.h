@@ -9,7 +9,8 @@
 /** What a task works on as one block of bytes whose pointers are those of the device. */
 typedef struct saltus_uploaded {
     cu_pointer memory;
-    cu_pointer tables, columns, times, packed, jumps;
+    cu_pointer tables, times, packed, jumps;
+    saltus_columns columns; /**< whose arrays are the device's */
 } saltus_uploaded;
 
 /** Copy a task's tables, columns, times and its generator's tables, and packed tables, of which
