@@ -1,10 +1,24 @@
-"""Write texts as a C file: embed.py OUTPUT FILE…; each is found by its folder and name, "kernel/rng.h"."""
+"""Write texts as a C file: embed.py OUTPUT FILE…; each is found by its folder and name, "kernel/rng.h".
+embed.py OUTPUT --as NAME FILE: one text, const char NAME[]."""
 import os
 import sys
 
-output, paths = sys.argv[1], sys.argv[2:]
 escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
+
+
+def write_lines(out, path):
+    with open(path, encoding="utf-8") as text:
+        for line in text:
+            out.write(f'    "{line.rstrip(chr(10)).translate(escaped)}\\n"\n')
+
+
+output, paths = sys.argv[1], sys.argv[2:]
 with open(output, "w", encoding="utf-8") as out:
+    if paths[0] == "--as":
+        out.write(f"extern const char {paths[1]}[];\nconst char {paths[1]}[] =\n")
+        write_lines(out, paths[2])
+        out.write("    ;\n")
+        sys.exit()
     out.write('#include "backend/cuda/kernels.h"\n\n')
     out.write("const char *const saltus_kernel_names[] = {\n")
     for path in paths:
@@ -12,8 +26,6 @@ with open(output, "w", encoding="utf-8") as out:
         out.write(f'    "{name}",\n')
     out.write("};\n\nconst char *const saltus_kernel_texts[] = {\n")
     for path in paths:
-        with open(path, encoding="utf-8") as text:
-            for line in text:
-                out.write(f'    "{line.rstrip(chr(10)).translate(escaped)}\\n"\n')
+        write_lines(out, path)
         out.write("    ,\n")
     out.write(f"}};\n\nconst int saltus_n_kernel_texts = {len(paths)};\n")

@@ -1,9 +1,9 @@
 /* saltus bench: one model, timed by the baseline, one core, all cores and GPUs, and checked. */
 #include "cli/bench.h"
 
-#include "core/file.h"
 #include "core/memory.h"
 #include "core/status.h"
+#include "measure/example.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,36 +196,17 @@ done:
     return status;
 }
 
-/* A model without its events, whose times lie beyond what is measured: kernels that have none can
- * then be compared as well. */
-static saltus_status load(const char *path, saltus_model **model, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    char *text = NULL;
-    size_t size = 0;
-    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
-    const char *events = memmem(text, size, "\nevents:", 8);
-    size = events ? (size_t)(events + 1 - text) : size;
-    SALTUS_TRY(saltus_model_parse_yaml(text, size, path, model, err));
-    SALTUS_TRY(saltus_model_freeze(*model, SALTUS_LAW_LITERAL, err));
-done:
-    saltus_free(text);
-    return status;
-}
-
 saltus_status saltus_bench_open(saltus_bench *bench, const char *file, double t_end, int64_t n,
                                 saltus_bench_case *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    char path[1300];
     *c = (saltus_bench_case){.bench = bench, .file = file, .n_points = N_POINTS};
     n = bench->quick ? share_of(n, QUICK_SHARE) : n;
     c->n = bench->gpu || bench->quick ? n : share_of(n, NO_GPU_SHARE);
     for (int i = 0; i < c->n_points; ++i) {
         c->times[i] = t_end * i / (c->n_points - 1);
     }
-    (void)snprintf(path, sizeof path, "%s/%s.yaml", bench->examples, file);
-    SALTUS_TRY(load(path, &c->model, err));
+    SALTUS_TRY(saltus_example_load(bench->examples, file, &c->model, err));
     SALTUS_TRY(time_cpu(c, n, err));
 done:
     return status;
