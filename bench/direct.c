@@ -236,34 +236,6 @@ static void networks(void)
     }
 }
 
-/* One in a hundred trajectories runs a hundred times longer: lanes must stay busy. */
-static void unequal(void)
-{
-    saltus_error err = {0};
-    saltus_model *even = NULL, *uneven = NULL;
-    measurement a = {0}, b = {0};
-    static const char equal[] = "species: {A: 100, B: 0}\nreactions:\n"
-                                "  f: A -> B @ 1\n  g: B -> A @ 1\n";
-    must(saltus_model_parse_yaml(equal, sizeof equal - 1, "even", &even, &err), &err);
-    must(saltus_model_freeze(even, SALTUS_LAW_LITERAL, &err), &err);
-    /* a coin at the start decides on the speed: L is 1 in one of about a hundred runs */
-    static const char text[] = "species: {A: 100, B: 0, U: 1, L: 0}\nreactions:\n"
-                               "  long: U -> L @ 10\n  short: U -> 0 @ 990\n"
-                               "  f: A -> B @ A*(0.1 + 9.9*L)\n  g: B -> A @ B*(0.1 + 9.9*L)\n";
-    must(saltus_model_parse_yaml(text, sizeof text - 1, "uneven", &uneven, &err), &err);
-    must(saltus_model_freeze(uneven, SALTUS_LAW_LITERAL, &err), &err);
-    for (int turn = 0; turn < 3; ++turn) {
-        keep_best(&a, ours(even, "lanes", 1, 20000, 10.0, 2, 0));
-        keep_best(&b, ours(uneven, "lanes", 1, 20000, 10.0, 2, 0));
-    }
-    check("unequal", b.mean, 56.7, 0.5);
-    printf(
-        "{\"case\": \"unequal\", \"ns_per_event_equal\": %.2f, \"ns_per_event_unequal\": %.2f}\n",
-        ns_per_event(a), ns_per_event(b));
-    saltus_model_destroy(even);
-    saltus_model_destroy(uneven);
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
@@ -272,8 +244,7 @@ int main(int argc, char **argv)
     } cases[] = {{"dimer-decay", dimer_decay},
                  {"schlogl", schlogl_case},
                  {"reactions", reactions},
-                 {"networks", networks},
-                 {"unequal", unequal}};
+                 {"networks", networks}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         bool wanted = argc == 1;
         for (int k = 1; k < argc; ++k) {

@@ -1,4 +1,5 @@
-/* saltus bench: the papers' tables, by one command each, one JSON line per measurement. */
+/* saltus bench: the papers' tables and comparisons of our own, by one command each, one JSON line
+ * per measurement. */
 #include "cli/bench.h"
 
 #include <stdlib.h>
@@ -25,6 +26,8 @@ static const struct {
     {"sumiyoshi-genes", saltus_bench_sumiyoshi_genes, "single-gene models of 8 to 256 reactions"},
     {"sumiyoshi-tables", saltus_bench_sumiyoshi_tables,
      "dense against compressed tables: bytes, and reactions that fit in 64 KiB"},
+    {"unequal", saltus_bench_unequal,
+     "one trajectory in a hundred runs a hundred times longer, beside equal ones"},
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 
@@ -224,7 +227,8 @@ int saltus_cli_bench(int argc, char **argv)
         options,
         parse,
         "[NAME]",
-        "Measure what a paper's table shows, beside a plain sequential program, one core and all "
+        "Measure what a paper's table shows, or a case of our own, beside a plain sequential "
+        "program, one core and all "
         "cores, and check every result. Without NAME: list what there is.",
         NULL,
         NULL,

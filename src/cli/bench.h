@@ -1,5 +1,6 @@
-/** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), and
- * the papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c). It measures the
+/** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), the
+ * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c) and comparisons of our own
+ * (bench_unequal.c). It measures the
  * library from inside, so unlike other verbs it includes more of ours than the public header. */
 #ifndef SALTUS_CLI_BENCH_H
 #define SALTUS_CLI_BENCH_H
@@ -22,12 +23,13 @@ typedef struct saltus_bench {
 /** One model while it is measured. */
 typedef struct saltus_bench_case {
     saltus_bench *bench;
-    const char *file; /**< name of the example */
+    const char *file; /**< name of the example or the model */
     saltus_model *model;
     double times[101]; /**< sample times */
     int n_points;
     int64_t n;                             /**< trajectories on a GPU and on all cores */
     double us_baseline, us_core, us_cores; /**< µs per trajectory */
+    double rate_cores, rate_gpu;           /**< events/s, as last timed; 0: not at all */
     saltus_totals reference;               /**< of all cores; what others are checked against */
 } saltus_bench_case;
 
@@ -42,6 +44,10 @@ typedef struct saltus_bench_gpu {
 SALTUS_MUST_CHECK saltus_status saltus_bench_open(saltus_bench *bench, const char *file,
                                                   double t_end, int64_t n, saltus_bench_case *c,
                                                   saltus_error *err);
+/** The same with a model in YAML. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_open_text(saltus_bench *bench, const char *name,
+                                                       const char *text, double t_end, int64_t n,
+                                                       saltus_bench_case *c, saltus_error *err);
 /** Take n trajectories from now on, and time all cores again. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_take(saltus_bench_case *c, int64_t n,
                                                   saltus_error *err);
@@ -59,5 +65,8 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_realisations(saltus_bench
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_overlap(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_genes(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_tables(saltus_bench *, saltus_error *);
+
+/** Comparisons of our own. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_unequal(saltus_bench *, saltus_error *);
 
 #endif

@@ -52,6 +52,12 @@ static double us_of(const timing *t)
     return 1e6 * t->seconds / (double)t->n;
 }
 
+/* Events/s. */
+static double rate_of(const timing *t)
+{
+    return (double)t->events / t->seconds;
+}
+
 static void print_start(const saltus_bench_case *c, const char *engine)
 {
     printf("{\"bench\": \"%s\", \"model\": \"%s\", \"species\": %d, \"reactions\": %d, \"until\": "
@@ -184,6 +190,7 @@ static saltus_status time_cpu(saltus_bench_case *c, int64_t n, saltus_error *err
     c->us_baseline = us_of(&baseline);
     c->us_core = us_of(&core);
     c->us_cores = us_of(&cores);
+    c->rate_cores = rate_of(&cores);
     cores.is_right = cores.is_right && core.is_right && baseline.is_right;
     print_timing(c, &baseline);
     print_timing(c, &core);
@@ -196,17 +203,38 @@ done:
     return status;
 }
 
-saltus_status saltus_bench_open(saltus_bench *bench, const char *file, double t_end, int64_t n,
-                                saltus_bench_case *c, saltus_error *err)
+/* A case whose model is still to come. Returns the number of trajectories that a GPU is to have. */
+static int64_t begin(saltus_bench *bench, const char *name, double t_end, int64_t n,
+                     saltus_bench_case *c)
 {
-    saltus_status status = SALTUS_OK;
-    *c = (saltus_bench_case){.bench = bench, .file = file, .n_points = N_POINTS};
     n = bench->quick ? share_of(n, QUICK_SHARE) : n;
+    *c = (saltus_bench_case){.bench = bench, .file = name, .n_points = N_POINTS};
     c->n = bench->gpu || bench->quick ? n : share_of(n, NO_GPU_SHARE);
     for (int i = 0; i < c->n_points; ++i) {
         c->times[i] = t_end * i / (c->n_points - 1);
     }
+    return n;
+}
+
+saltus_status saltus_bench_open(saltus_bench *bench, const char *file, double t_end, int64_t n,
+                                saltus_bench_case *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    n = begin(bench, file, t_end, n, c);
     SALTUS_TRY(saltus_example_load(bench->examples, file, &c->model, err));
+    SALTUS_TRY(time_cpu(c, n, err));
+done:
+    return status;
+}
+
+saltus_status saltus_bench_open_text(saltus_bench *bench, const char *name, const char *text,
+                                     double t_end, int64_t n, saltus_bench_case *c,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    n = begin(bench, name, t_end, n, c);
+    SALTUS_TRY(saltus_model_parse_yaml(text, strlen(text), name, &c->model, err));
+    SALTUS_TRY(saltus_model_freeze(c->model, SALTUS_LAW_LITERAL, err));
     SALTUS_TRY(time_cpu(c, n, err));
 done:
     return status;
@@ -233,6 +261,7 @@ saltus_status saltus_bench_take(saltus_bench_case *c, int64_t n, saltus_error *e
     cores.is_right = cores.is_right && saltus_totals_agree(&c->reference, &former);
     c->n = n;
     c->us_cores = us_of(&cores);
+    c->rate_cores = rate_of(&cores);
     print_timing(c, &cores);
 done:
     saltus_totals_free(&former);
@@ -269,6 +298,7 @@ saltus_status saltus_bench_time_gpu(saltus_bench_case *c, saltus_bench_gpu how, 
         SALTUS_TRY(run_once(c, plan, &t, err));
     }
     *us = us_of(&t);
+    c->rate_gpu = rate_of(&t);
     print_timing(c, &t);
 done:
     saltus_plan_destroy(plan);

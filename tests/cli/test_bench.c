@@ -54,12 +54,12 @@ static void names_are_listed(void **state)
 {
     static const char *const names[] = {
         "klingbeil-oregonator", "klingbeil-models", "klingbeil-copies", "sumiyoshi-realisations",
-        "sumiyoshi-overlap",    "sumiyoshi-genes",  "sumiyoshi-tables"};
+        "sumiyoshi-overlap",    "sumiyoshi-genes",  "sumiyoshi-tables", "unequal"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 7);
-    for (int i = 0; i < 7; ++i) {
+    assert_int_equal(count_lines(o.out), 8);
+    for (int i = 0; i < 8; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -106,6 +106,11 @@ static void the_cpu_is_measured_and_checked(void **state)
     assert_lines(&o, "sumiyoshi-tables");
     assert_non_null(strstr(o.out, "\"tables\": \"dense\", \"bytes\": 65536, \"most_reactions\": "
                                   "112}"));
+    o = saltus("bench unequal --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "unequal");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
+    assert_int_equal(count(o.out, "\"engine\": \"cores\", \"events_per_second_equal\": "), 1);
+    assert_int_equal(count(o.out, "\"unequal_over_equal\": "), 1);
 }
 
 static void a_gpu_is_measured_and_checked(void **state)
@@ -114,12 +119,16 @@ static void a_gpu_is_measured_and_checked(void **state)
     if (!getenv("FAKE_CUDA")) {
         skip();
     }
-    const outcome o = saltus("bench sumiyoshi-overlap --quick --device cuda " EXAMPLES);
+    outcome o = saltus("bench sumiyoshi-overlap --quick --device cuda " EXAMPLES);
     assert_lines(&o, "sumiyoshi-overlap");
     assert_non_null(strstr(o.out, "\"gpu\": \"Fake 0, "));
     assert_int_equal(count(o.out, "\"engine\": \"gpu\", \"device\": \"cuda\", \"layout\": "), 3);
     assert_int_equal(count(o.out, "\"streams\": 4, \"registers\": 38, \"trajectories\": 10240"), 1);
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 + 1 + 3);
+    o = saltus("bench unequal --quick --device cuda " EXAMPLES);
+    assert_lines(&o, "unequal");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * (3 + 1));
+    assert_int_equal(count(o.out, "\"engine\": \"gpu\", \"events_per_second_equal\": "), 1);
 }
 
 int main(void)
