@@ -26,6 +26,8 @@ static const struct {
     {"sumiyoshi-genes", saltus_bench_sumiyoshi_genes, "single-gene models of 8 to 256 reactions"},
     {"sumiyoshi-tables", saltus_bench_sumiyoshi_tables,
      "dense against compressed tables: bytes, and reactions that fit in 64 KiB"},
+    {"rng", saltus_bench_rng,
+     "the random generators: words, events of every layout, distributions"},
     {"unequal", saltus_bench_unequal,
      "one trajectory in a hundred runs a hundred times longer, beside equal ones"},
 };

@@ -1,6 +1,6 @@
 /** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), the
  * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c) and comparisons of our own
- * (bench_unequal.c). It measures the
+ * (bench_rng.c, bench_unequal.c). It measures the
  * library from inside, so unlike other verbs it includes more of ours than the public header. */
 #ifndef SALTUS_CLI_BENCH_H
 #define SALTUS_CLI_BENCH_H
@@ -15,6 +15,8 @@ typedef struct saltus_bench {
     bool quick;       /**< a hundredth of the trajectories, each time once */
     int threads;      /**< of "all cores"; 0: one per core */
     const char *examples;
+    const char *rng;           /**< random generator; NULL: the usual one */
+    const char *cpu_layout;    /**< NULL: what the plan chooses */
     saltus_backend *cpu, *gpu; /**< gpu may be NULL … */
     char no_gpu[300];          /**< … and why */
     bool has_failed;           /**< a check */
@@ -67,6 +69,7 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_genes(saltus_bench *, sal
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_tables(saltus_bench *, saltus_error *);
 
 /** Comparisons of our own. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_rng(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_unequal(saltus_bench *, saltus_error *);
 
 #endif

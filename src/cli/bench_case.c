@@ -64,6 +64,9 @@ static void print_start(const saltus_bench_case *c, const char *engine)
            "%g, \"points\": %d, \"engine\": \"%s\"",
            c->bench->name, c->file, saltus_model_n_species(c->model),
            saltus_model_n_reactions(c->model), c->times[c->n_points - 1], c->n_points, engine);
+    if (c->bench->rng) {
+        printf(", \"rng\": \"%s\"", c->bench->rng);
+    }
 }
 
 static void print_how(saltus_bench_gpu how)
@@ -144,6 +147,8 @@ static saltus_status plan_cpu(const saltus_bench_case *c, int threads, saltus_pl
 {
     saltus_plan_options wanted = saltus_plan_options_default();
     wanted.n_threads = threads;
+    wanted.rng = c->bench->rng ? c->bench->rng : wanted.rng;
+    wanted.layout = c->bench->cpu_layout ? c->bench->cpu_layout : wanted.layout;
     return saltus_plan_create(c->model, c->bench->cpu, &wanted, plan, err);
 }
 
@@ -285,6 +290,7 @@ saltus_status saltus_bench_time_gpu(saltus_bench_case *c, saltus_bench_gpu how, 
         return SALTUS_OK;
     }
     wanted.layout = how.layout;
+    wanted.rng = c->bench->rng ? c->bench->rng : wanted.rng;
     wanted.block = how.block;
     wanted.n_streams = how.streams > 0 ? how.streams : 1;
     if (saltus_plan_create(c->model, c->bench->gpu, &wanted, &plan, &refusal) != SALTUS_OK ||

@@ -52,14 +52,20 @@ static void assert_lines(const outcome *o, const char *name)
 
 static void names_are_listed(void **state)
 {
-    static const char *const names[] = {
-        "klingbeil-oregonator", "klingbeil-models", "klingbeil-copies", "sumiyoshi-realisations",
-        "sumiyoshi-overlap",    "sumiyoshi-genes",  "sumiyoshi-tables", "unequal"};
+    static const char *const names[] = {"klingbeil-oregonator",
+                                        "klingbeil-models",
+                                        "klingbeil-copies",
+                                        "sumiyoshi-realisations",
+                                        "sumiyoshi-overlap",
+                                        "sumiyoshi-genes",
+                                        "sumiyoshi-tables",
+                                        "rng",
+                                        "unequal"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 8);
-    for (int i = 0; i < 8; ++i) {
+    assert_int_equal(count_lines(o.out), 9);
+    for (int i = 0; i < 9; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -113,6 +119,20 @@ static void the_cpu_is_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"unequal_over_equal\": "), 1);
 }
 
+/* Words of four, two models with Philox in lanes and all four one by one, six pairs. */
+static void generators_are_compared(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    const outcome o = saltus("bench rng --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "rng");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 4 + 2 * (1 + 4) * 3 + 6);
+    assert_int_equal(count(o.out, "\"layout\": \"lanes\""), 4);
+    assert_int_equal(count(o.out, "\"engine\": \"cores\", \"rng\": \"mt19937\""), 2);
+}
+
 static void a_gpu_is_measured_and_checked(void **state)
 {
     (void)state;
@@ -137,6 +157,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_listed, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(generators_are_compared, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_gpu_is_measured_and_checked, enter, leave_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
