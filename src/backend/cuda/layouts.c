@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    USUAL_BLOCK = 128,
+    USUAL_BLOCK = 256,
     LARGEST_BLOCK = 1024,
     FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
     RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
