@@ -269,6 +269,8 @@ typedef struct saltus_block {
     int n_observables;           /**< recorded real values */
     const int64_t *counts;       /**< [trajectory][point][count] molecules, C order */
     const double *observables;   /**< [trajectory][point][observable]; NULL when there are none */
+    const struct saltus_reduced *reduced; /**< NULL, but for sinks with a reduction: then counts
+                                               are the last point's, n_points 1, or none, 0 */
 } saltus_block;
 
 /**
@@ -284,7 +286,9 @@ typedef struct saltus_block {
  */
 typedef struct saltus_sink {
     void *user;
-    int64_t block_trajectories; /**< 0: blocks of any size */
+    int64_t block_trajectories;               /**< 0: blocks of any size */
+    const struct saltus_reduction *reduction; /**< NULL: the sink needs every sample; only the
+                                                   library's own know how to do without */
     saltus_status (*prepare)(void *user, const saltus_block *block, void **prepared,
                              saltus_error *err);
     saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,

@@ -1,8 +1,10 @@
 /* A run: workers take trajectories and fill blocks; full blocks are prepared by the worker that
  * finished them and delivered in order. A ring of blocks bounds the memory: when the oldest one is
- * not done, at most the length of the ring is simulated ahead of it. */
+ * not done, at most the length of the ring is simulated ahead of it. Where a device reduces samples
+ * itself, what a worker takes at a time is a block of its own. */
 #include "core/memory.h"
 #include "ensemble/plan.h"
+#include "ensemble/reduction.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -18,7 +20,12 @@ enum {
     /* Every worker fills a block of its own while another is delivered, as long as that takes no
      * more than this, or, on large machines, this much per worker. */
     BUSY_BYTES = 192 << 20,
-    BUSY_WORKER_BYTES = 16 << 20
+    BUSY_WORKER_BYTES = 16 << 20,
+    /* Blocks that a device reduces: what each holds of its trajectories, and of their sums, at
+     * most.
+     */
+    REDUCED_BLOCK = 16 << 20,
+    REDUCED_BYTES = 16 << 20
 };
 
 /* Memory for one block. The one that was freed last is used next, while the caches still hold it.
@@ -38,6 +45,7 @@ typedef struct block {
     bool is_ready;    /* prepared */
     void *prepared;
     buffer *memory;
+    saltus_reduced *reduced; /* NULL when the samples themselves are wanted */
 } block;
 
 typedef struct run {
@@ -46,15 +54,17 @@ typedef struct run {
     const saltus_sink *sink;
     saltus_task task;
     saltus_source source;
-    int64_t block_size, n_ring, n_blocks;
+    const saltus_reduction *reduction; /* NULL: samples are wanted, or there are observables */
+    int64_t block_size, n_ring;
+    int64_t counts_points;                 /* of counts in a block */
     int64_t counts_size, observables_size; /* numbers per trajectory */
     block *ring;
     buffer *free_buffers;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int64_t next;      /* trajectory to hand out next */
-    int64_t delivered; /* blocks */
+    int64_t next;                /* trajectory to hand out next */
+    int64_t n_opened, delivered; /* blocks */
     bool is_delivering;
     int n_working;
     saltus_run_report report;
@@ -100,10 +110,11 @@ static void free_buffer(buffer *m)
     }
 }
 
-static saltus_status take_buffer(run *r, buffer **out, saltus_error *err)
+/* Memory for n trajectories; n is the same for all blocks that are not reduced. */
+static saltus_status take_buffer(run *r, int64_t n, buffer **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const size_t size = (size_t)r->block_size;
+    const size_t size = (size_t)n;
     buffer *m = r->free_buffers;
     if (m) {
         r->free_buffers = m->next_free;
@@ -129,20 +140,32 @@ done:
 
 static void close_block(run *r, block *b)
 {
-    b->memory->next_free = r->free_buffers;
-    r->free_buffers = b->memory;
+    if (b->reduced) {
+        free_buffer(b->memory);
+        saltus_reduced_free(b->reduced);
+        b->reduced = NULL;
+    } else {
+        b->memory->next_free = r->free_buffers;
+        r->free_buffers = b->memory;
+    }
     b->memory = NULL;
     b->is_open = b->is_ready = false;
 }
 
-static saltus_status open_block(run *r, int64_t index, saltus_error *err)
+/* Open the next block, of at most `size` trajectories. */
+static saltus_status open_block(run *r, int64_t size, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    block *b = &r->ring[index % r->n_ring];
-    SALTUS_TRY(take_buffer(r, &b->memory, err));
-    b->first = index * r->block_size;
-    b->n = r->options->n_trajectories - b->first;
-    b->n = b->n < r->block_size ? b->n : r->block_size;
+    block *b = &r->ring[r->n_opened % r->n_ring];
+    const int64_t n_left = r->options->n_trajectories - r->next;
+    if (r->reduction) {
+        size = n_left < size ? n_left : size;
+        SALTUS_TRY(saltus_reduced_create(r->reduction, r->options->n_times,
+                                         r->plan->columns.n_counts, &b->reduced, err));
+    }
+    SALTUS_TRY(take_buffer(r, size, &b->memory, err));
+    b->first = r->next;
+    b->n = n_left < size ? n_left : size;
     b->n_left = b->n;
     b->events = 0;
     b->is_open = true;
@@ -152,8 +175,16 @@ static saltus_status open_block(run *r, int64_t index, saltus_error *err)
         b->memory->trajectories[i] = r->options->first_trajectory + b->first + i;
         b->memory->is_finished[i] = false;
     }
+    ++r->n_opened;
 done:
     return status;
+}
+
+/* The block of the next trajectory, if it is open. */
+static block *present_block(const run *r)
+{
+    block *b = r->n_opened > 0 ? &r->ring[(r->n_opened - 1) % r->n_ring] : NULL;
+    return b && r->next < b->first + b->n ? b : NULL;
 }
 
 static int take(void *user, saltus_job *jobs, int max, bool wait)
@@ -162,20 +193,26 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     int n = 0;
     (void)pthread_mutex_lock(&r->lock);
     while (n < max && r->status == SALTUS_OK && r->next < r->options->n_trajectories) {
-        const int64_t index = r->next / r->block_size;
         saltus_error err = {0};
-        if (index - r->delivered >= r->n_ring) {
+        block *b = present_block(r);
+        if (!b && r->reduction && n > 0) {
+            break;
+        }
+        if (!b && r->n_opened - r->delivered >= r->n_ring) {
             if (!wait || n > 0) {
                 break;
             }
             (void)pthread_cond_wait(&r->changed, &r->lock);
             continue;
         }
-        if (r->next % r->block_size == 0 && open_block(r, index, &err) != SALTUS_OK) {
-            fail(r, err.code, &err);
-            break;
+        if (!b) {
+            const int64_t size = r->reduction && max < r->block_size ? max : r->block_size;
+            if (open_block(r, size, &err) != SALTUS_OK) {
+                fail(r, err.code, &err);
+                break;
+            }
+            b = present_block(r);
         }
-        block *b = &r->ring[index % r->n_ring];
         while (n < max && r->next < b->first + b->n) {
             const int64_t i = r->next++ - b->first;
             jobs[n++] =
@@ -193,11 +230,12 @@ static saltus_block view_of(const run *r, const block *b)
 {
     return (saltus_block){.trajectories = b->memory->trajectories,
                           .n_trajectories = b->n,
-                          .n_points = r->options->n_times,
+                          .n_points = r->counts_points,
                           .n_counts = r->plan->columns.n_counts,
                           .n_observables = r->plan->columns.n_observables,
                           .counts = b->memory->counts,
-                          .observables = b->memory->observables};
+                          .observables = b->memory->observables,
+                          .reduced = b->reduced};
 }
 
 static saltus_status prepare(run *r, block *b, saltus_error *err)
@@ -241,20 +279,19 @@ static void deliver_ready(run *r)
     }
 }
 
-static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
+/* With the lock held; returns whether that was the block's last. */
+static bool mark_finished(const saltus_job *job)
 {
-    run *r = user;
     block *b = job->block;
-    (void)pthread_mutex_lock(&r->lock);
     b->memory->is_finished[job->trajectory - b->memory->trajectories[0]] = true;
     b->events += job->events;
-    const bool is_full = --b->n_left == 0;
-    saltus_status status = r->status;
-    (void)pthread_mutex_unlock(&r->lock);
-    if (!is_full) {
-        return status;
-    }
-    status = prepare(r, b, err);
+    return --b->n_left == 0;
+}
+
+/* A block is full. */
+static saltus_status finish_block(run *r, block *b, saltus_error *err)
+{
+    saltus_status status = prepare(r, b, err);
     (void)pthread_mutex_lock(&r->lock);
     if (status == SALTUS_OK) {
         b->is_ready = true;
@@ -264,6 +301,63 @@ static saltus_status finish_job(void *user, const saltus_job *job, saltus_error 
         r->sink_failed = true;
     }
     (void)pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+/* A block whose sums have failed is good for nothing. */
+static saltus_status check_sums(run *r, saltus_status status)
+{
+    if (status != SALTUS_OK) {
+        (void)pthread_mutex_lock(&r->lock);
+        r->sink_failed = true;
+        (void)pthread_mutex_unlock(&r->lock);
+    }
+    return status;
+}
+
+static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
+{
+    run *r = user;
+    block *b = job->block;
+    saltus_status status = SALTUS_OK;
+    if (b->reduced) { /* only the worker that took the block touches its sums */
+        SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, job->rest, err)));
+    }
+    (void)pthread_mutex_lock(&r->lock);
+    const bool is_full = mark_finished(job);
+    status = r->status;
+    (void)pthread_mutex_unlock(&r->lock);
+    if (is_full) {
+        status = finish_block(r, b, err);
+    }
+done:
+    return status;
+}
+
+static saltus_status finish_reduced(void *user, const saltus_job *jobs, int n,
+                                    const saltus_partial *partial, saltus_error *err)
+{
+    run *r = user;
+    block *b = jobs[0].block;
+    saltus_status status = SALTUS_OK;
+    int64_t n_reduced = 0;
+    bool is_full = false;
+    for (int j = 0; j < n; ++j) {
+        n_reduced += jobs[j].is_reduced;
+    }
+    SALTUS_TRY(check_sums(r, saltus_reduced_merge(b->reduced, partial, n_reduced, err)));
+    (void)pthread_mutex_lock(&r->lock);
+    for (int j = 0; j < n; ++j) {
+        if (jobs[j].is_reduced) {
+            is_full = mark_finished(&jobs[j]);
+        }
+    }
+    status = r->status;
+    (void)pthread_mutex_unlock(&r->lock);
+    if (is_full) {
+        status = finish_block(r, b, err);
+    }
+done:
     return status;
 }
 
@@ -350,8 +444,7 @@ static int64_t keep_finished(const run *r, block *b)
  * together and are delivered too. The workers are gone. */
 static void deliver_rest(run *r)
 {
-    const int64_t end = (r->next + r->block_size - 1) / r->block_size;
-    for (; r->delivered < end; ++r->delivered) {
+    for (; r->delivered < r->n_opened; ++r->delivered) {
         block *b = &r->ring[r->delivered % r->n_ring];
         saltus_error err = {0};
         if (r->sink_failed) {
@@ -449,6 +542,32 @@ double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_tra
     return all < most ? all : most;
 }
 
+/* What the sink makes of counts, if the backend can do that where they are. */
+static const saltus_reduction *choose_reduction(const run *r)
+{
+    const saltus_columns *columns = &r->plan->columns;
+    const saltus_reduction *wanted = r->sink->reduction;
+    const bool can =
+        wanted && r->plan->backend->ops->reduces && columns->n_counts > 0 &&
+        columns->n_observables == 0 &&
+        saltus_reduced_bytes(wanted, r->options->n_times, columns->n_counts) <= REDUCED_BYTES;
+    return can ? wanted : NULL;
+}
+
+/* Blocks of what a worker takes at a time: two for each in the ring, so that nobody waits. */
+static void choose_reduced_blocks(run *r)
+{
+    const int64_t bytes = 8 * r->counts_size + 32, share = r->task.share;
+    const int64_t n_workers = r->plan->n_workers;
+    r->block_size = REDUCED_BLOCK / bytes > 1 ? REDUCED_BLOCK / bytes : 1;
+    const int64_t n = share < r->block_size ? share : r->block_size;
+    const int64_t block_bytes =
+        bytes * n +
+        (int64_t)saltus_reduced_bytes(r->reduction, r->options->n_times, r->plan->columns.n_counts);
+    r->n_ring = ring_length(r->plan, block_bytes);
+    r->n_ring = r->n_ring > 2 * n_workers ? r->n_ring : 2 * n_workers;
+}
+
 static void choose_blocks(run *r)
 {
     const int64_t n = r->options->n_trajectories;
@@ -459,9 +578,9 @@ static void choose_blocks(run *r)
     size = size < fair ? size : fair;
     size = size > 1 ? size : 1;
     r->block_size = r->sink->block_trajectories > 0 ? r->sink->block_trajectories : size;
-    r->n_blocks = (n + r->block_size - 1) / r->block_size;
     const int64_t ring = ring_length(r->plan, bytes * r->block_size);
-    r->n_ring = ring < r->n_blocks ? ring : r->n_blocks;
+    const int64_t n_blocks = (n + r->block_size - 1) / r->block_size;
+    r->n_ring = ring < n_blocks ? ring : n_blocks;
 }
 
 static saltus_status set_up(run *r, saltus_error *err)
@@ -469,12 +588,11 @@ static saltus_status set_up(run *r, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_plan *plan = r->plan;
     const saltus_tables *tables = &plan->model->network->tables;
-    r->counts_size = r->options->n_times * plan->columns.n_counts;
+    r->reduction = choose_reduction(r);
+    r->counts_points = !r->reduction ? r->options->n_times : r->reduction->finals ? 1 : 0;
+    r->counts_size = r->counts_points * plan->columns.n_counts;
     r->observables_size = r->options->n_times * plan->columns.n_observables;
-    choose_blocks(r);
-    r->ring = saltus_calloc((size_t)r->n_ring, sizeof *r->ring);
-    SALTUS_NEED(r->ring);
-    r->source = (saltus_source){r, take, finish_job};
+    r->source = (saltus_source){r, take, finish_job, finish_reduced};
     r->task =
         (saltus_task){.model = plan->model,
                       .tables = tables,
@@ -484,9 +602,17 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .times = r->options->times,
                       .n_times = r->options->n_times,
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
+                      .reduction = r->reduction,
                       .stop = &r->stop,
                       .layout = plan->layout,
                       .block = plan->block};
+    if (r->reduction) {
+        choose_reduced_blocks(r);
+    } else {
+        choose_blocks(r);
+    }
+    r->ring = saltus_calloc((size_t)r->n_ring, sizeof *r->ring);
+    SALTUS_NEED(r->ring);
     r->task.kernel_ns = &r->kernel_ns;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
@@ -555,6 +681,7 @@ done:
     }
     for (int64_t i = 0; r.ring && i < r.n_ring; ++i) {
         free_buffer(r.ring[i].memory);
+        saltus_reduced_free(r.ring[i].reduced);
     }
     while (r.free_buffers) {
         buffer *m = r.free_buffers;

@@ -255,6 +255,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .list = list_cuda,
     .choose_layout = choose_layout,
     .ahead_bytes = AHEAD_BYTES,
+    .reduces = true,
     .n_workers = n_workers,
     .compile = compile,
     .work = work,
