@@ -11,13 +11,19 @@ enum {
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(cu, cu->call, what, err))
 
+saltus_status saltus_reducer_compile(const saltus_limits *limits, saltus_image *out,
+                                     saltus_error *err)
+{
+    return saltus_kernel_compile("#include \"kernel/reduce.h\"\n", limits->major, limits->minor,
+                                 out, err);
+}
+
 saltus_status saltus_reducer_load(const saltus_driver *cu, const saltus_limits *limits,
                                   saltus_reducer *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
-    SALTUS_TRY(saltus_kernel_compile("#include \"kernel/reduce.h\"\n", limits->major, limits->minor,
-                                     &image, err));
+    SALTUS_TRY(saltus_reducer_compile(limits, &image, err));
     CU(module_load(&out->module, image.image), "loading a kernel");
     CU(module_function(&out->jobs, out->module, "saltus_reduce_jobs"), "loading a kernel");
     CU(module_function(&out->strips, out->module, "saltus_reduce_strips"), "loading a kernel");

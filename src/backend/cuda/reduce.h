@@ -12,7 +12,11 @@ typedef struct saltus_reducer {
     saltus_reduce_launch launch;
 } saltus_reducer;
 
-/** Compile the kernels, or fetch them from the cache, and load them into the present context. */
+/** Compile the kernels, or fetch them from the cache, as saltus_kernel_compile does and with its
+ * errors. They are the same for every model. */
+SALTUS_MUST_CHECK saltus_status saltus_reducer_compile(const saltus_limits *limits,
+                                                       saltus_image *out, saltus_error *err);
+/** The same, and load them into the present context. */
 SALTUS_MUST_CHECK saltus_status saltus_reducer_load(const saltus_driver *cu,
                                                     const saltus_limits *limits,
                                                     saltus_reducer *out, saltus_error *err);
