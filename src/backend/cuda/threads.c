@@ -106,7 +106,7 @@ static size_t place_jobs(saltus_launch *a, saltus_reducer *reducer, const crew *
     size_t at = 0;
     const size_t jobs = (size_t)n, samples = jobs * (size_t)c->task->n_times;
     CUT(n_done, 2);
-    a->n_busy = a->n_done + 1;
+    a->n_busy = base ? a->n_done + 1 : NULL;
     CUT(troubles, jobs);
     CUT(events, jobs);
     if (c->task->reduction) {
