@@ -1,9 +1,9 @@
 /* The direct method on the CPU: our figure and the baseline's from the same run, checked, one JSON
  * line per case. Usage: bench_direct [CASE …]; without a case all of them. Every timing is the best
  * of several that take turns. */
-#include "baseline.h"
 
 #include "../tests/support/moments.h"
+#include "measure/baseline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,31 +50,6 @@ static saltus_model *copies(int n)
     }
     must(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), &err);
     return m;
-}
-
-static void tabulate_copies(int n, baseline_network *b)
-{
-    static const double rates[] = {1.0, 0.001, 0.5, 0.04};
-    static const int first[] = {0, 0, 1, 1};
-    static const int row[] = {0, 1, 3, 5, 7}, species[] = {0, 0, 1, 0, 1, 1, 2};
-    static const int amount[] = {-1, -2, 1, 2, -1, -1, 1};
-    memset(b, 0, sizeof *b);
-    b->n_species = 3 * n;
-    b->n_reactions = 4 * n;
-    for (int i = 0; i < n; ++i) {
-        b->start[3 * i] = 1000;
-        for (int r = 0; r < 4; ++r) {
-            b->rate[4 * i + r] = rates[r];
-            b->first[4 * i + r] = 3 * i + first[r];
-            b->second[4 * i + r] = r == 1 ? 3 * i : -1;
-            b->offset[4 * i + r] = r == 1 ? 1.0 : 0.0;
-            b->row[4 * i + r + 1] = 7 * i + row[r + 1];
-        }
-        for (int c = 0; c < 7; ++c) {
-            b->species[7 * i + c] = 3 * i + species[c];
-            b->amount[7 * i + c] = amount[c];
-        }
-    }
 }
 
 static saltus_model *schlogl(void)
@@ -153,9 +128,10 @@ static void dimer_decay(void)
 {
     enum { RUNS = 10000, SLOW_RUNS = 1000, POINTS = 51 };
     static baseline_network tables;
+    saltus_error err = {0};
     measurement lanes = {0}, scalar = {0}, by_hand = {0}, by_table = {0};
     saltus_model *model = copies(1);
-    tabulate_copies(1, &tables);
+    must(baseline_from_model(model, &tables, &err), &err);
     for (int turn = 0; turn < N_TURNS; ++turn) {
         double hand[3] = {0}, table[3] = {0};
         double start = now();
@@ -202,10 +178,11 @@ static void reactions(void)
 {
     static const int n[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
     static baseline_network tables;
+    saltus_error err = {0};
     for (size_t i = 0; i < sizeof n / sizeof *n; ++i) {
         measurement lanes = {0}, scalar = {0}, by_table = {0};
         saltus_model *model = copies(n[i]);
-        tabulate_copies(n[i], &tables);
+        must(baseline_from_model(model, &tables, &err), &err);
         for (int turn = 0; turn < 3; ++turn) {
             double table[512] = {0};
             const int runs = 400 / n[i] + 1;

@@ -181,8 +181,9 @@ typedef struct saltus_backend saltus_backend;
 /**
  * Open a backend by its specification: "auto", "cpu", or "cpu:generic", "cpu:avx2", "cpu:avx512"
  * (an instruction set; tests use these), "cuda", "cuda:N,M…" (NVIDIA GPUs by number). "auto" is the
- * CPU; a named one is never replaced by another. "cuda:sm_90" stands for GPUs of that compute
- * capability: plans for it can be compiled (saltus_plan_compile), without a GPU, but not run.
+ * CPU here, but see saltus_backend_choose; a named one is never replaced by another. "cuda:sm_90"
+ * stands for GPUs of that compute capability: plans for it can be compiled (saltus_plan_compile),
+ * without a GPU, but not run.
  *
  * @retval SALTUS_E_INVALID     no such specification
  * @retval SALTUS_E_UNAVAILABLE not built, or it cannot run here; the message says why
@@ -352,6 +353,23 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_run(const saltus_plan *plan,
                                                       const saltus_run_options *options,
                                                       const saltus_sink *sink,
                                                       saltus_run_report *report, saltus_error *err);
+
+/**
+ * Open the backend that will be done first with a run: the CPU, or all of "cuda" if that is here
+ * and the run is long enough. How much there is to simulate is found out by simulating a part of
+ * the first trajectory; what that takes on either, from constants that were measured. Nothing but
+ * the time that a run takes depends on the choice. saltus_plan_explain tells the reason.
+ *
+ * @param options of the plan to be made; NULL: the usual ones. A layout, block or number of streams
+ *                that one backend alone has decides
+ * @param run     of its times the last is looked at
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_backend_choose(const saltus_model *model,
+                                                                 const saltus_plan_options *options,
+                                                                 const saltus_run_options *run,
+                                                                 saltus_backend **out,
+                                                                 saltus_error *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Results

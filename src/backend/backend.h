@@ -87,6 +87,11 @@ typedef struct saltus_backend_ops {
     bool reduces;
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
+    /** Seconds that a run takes with a layout, roughly, from constants that were measured: of
+     * n_trajectories with events_each reactions. Serves to choose between backends alone. */
+    double (*estimate)(const struct saltus_backend *backend, const saltus_tables *tables,
+                       const char *layout, int n_workers, double n_trajectories,
+                       double events_each);
     /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
     saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
                              const saltus_generator *generator, const saltus_columns *columns,
@@ -101,6 +106,7 @@ struct saltus_backend {
     const saltus_backend_ops *ops;
     const void *device; /**< the backend's own */
     char name[40];
+    char why[160]; /**< why it was chosen, or "" */
 };
 
 extern const saltus_backend_ops saltus_backend_cpu, saltus_backend_cuda;

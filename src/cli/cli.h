@@ -17,6 +17,7 @@ int saltus_cli_export(int argc, char **argv);
 int saltus_cli_plot(int argc, char **argv);
 int saltus_cli_devices(int argc, char **argv);
 int saltus_cli_compile(int argc, char **argv);
+int saltus_cli_bench(int argc, char **argv);
 
 /** Print the failure on stderr, as one line "saltus: …" and perhaps a hint on a second. */
 void saltus_cli_print_error(const saltus_error *err);

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_RNG, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
+enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_BLOCK, OPT_RNG, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
 
 typedef struct arguments {
     const char *model, *arch, *layout, *rng, *species;
+    int64_t block;
     saltus_law law;
     saltus_cli_settings settings;
     bool json;
@@ -15,7 +16,8 @@ typedef struct arguments {
 
 static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
-    {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers or global", 0},
+    {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared, global or warp", 0},
+    {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount first", 0},
@@ -38,6 +40,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_LAYOUT:
         a->layout = text;
+        return 0;
+    case OPT_BLOCK:
+        if (!saltus_cli_int(text, 32, 1024, &a->block) || a->block % 32 != 0) {
+            (void)saltus_cli_usage("--block '%s': a multiple of 32 up to 1024 is needed", text);
+            return EINVAL;
+        }
         return 0;
     case OPT_RNG:
         a->rng = text;
@@ -102,6 +110,7 @@ static int build(const arguments *a)
     saltus_model *model = saltus_cli_load(a->model, &a->settings, a->law, false, &err);
     saltus_status status = model ? SALTUS_OK : err.code;
     wanted.columns = a->species;
+    wanted.block = (int)a->block;
     wanted.layout = a->layout ? a->layout : "auto";
     wanted.rng = a->rng ? a->rng : wanted.rng;
     (void)snprintf(device, sizeof device, "cuda:%s", a->arch);

@@ -17,6 +17,7 @@ static const struct {
     {"plot", saltus_cli_plot, "draw a result file"},
     {"devices", saltus_cli_devices, "what can compute here"},
     {"compile", saltus_cli_compile, "build the GPU kernel of a model, without a GPU"},
+    {"bench", saltus_cli_bench, "the papers' tables, measured and checked here"},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 

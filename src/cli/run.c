@@ -63,6 +63,19 @@ static saltus_hdf5_options result_options(const saltus_cli_run_arguments *a)
     return o;
 }
 
+static saltus_status open_backend(session *s, const saltus_cli_run_arguments *a,
+                                  const saltus_plan_options *plan, const saltus_run_options *run,
+                                  saltus_error *err)
+{
+    saltus_run_options to_the_end = *run;
+    if (strcmp(a->device, "auto") != 0) {
+        return saltus_backend_open(a->device, &s->backend, err);
+    }
+    to_the_end.times = &a->until;
+    to_the_end.n_times = 1;
+    return saltus_backend_choose(s->model, plan, &to_the_end, &s->backend, err);
+}
+
 /* Everything before the first trajectory: what fails here is the user's input. */
 static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
                              saltus_error *err)
@@ -80,13 +93,6 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     plan.n_streams = (int)a->streams;
     plan.layout = a->layout;
     plan.rng = a->rng;
-    if ((status = saltus_backend_open(a->device, &s->backend, err)) != SALTUS_OK ||
-        (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
-        return status;
-    }
-    if (a->explain) {
-        saltus_plan_explain(s->plan, stderr);
-    }
     *run = saltus_run_options_default();
     run->seed = a->seed;
     run->first_trajectory = a->first;
@@ -96,6 +102,13 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     run->warn_user = a;
     if (!a->quiet && (a->progress || isatty(STDERR_FILENO))) {
         run->progress = saltus_cli_show_progress;
+    }
+    if ((status = open_backend(s, a, &plan, run, err)) != SALTUS_OK ||
+        (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
+        return status;
+    }
+    if (a->explain) {
+        saltus_plan_explain(s->plan, stderr);
     }
     const saltus_hdf5_options results = result_options(a);
     if ((status = count_times(a, &run->n_times, err)) != SALTUS_OK ||

@@ -222,8 +222,8 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
             strcmp(plan->layout, "lanes") == 0 ? "grows with the reactions"
                                                : "grows with what an event changes");
     fprintf(out, "rng       %s\n", plan->generator.name);
-    fprintf(out, "device    %s, %d thread%s\n", plan->backend->name, plan->n_workers,
-            plan->n_workers == 1 ? "" : "s");
+    fprintf(out, "device    %s, %d thread%s%s%s\n", plan->backend->name, plan->n_workers,
+            plan->n_workers == 1 ? "" : "s", plan->backend->why[0] ? ": " : "", plan->backend->why);
     fprintf(out, "layout    %s: %s\n", plan->layout, plan->why);
 }
 

@@ -32,7 +32,7 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
     int64_t job = a->jobs[slot];
     uint64_t left = a->slice;
     p.n = a->tables;
-    p.columns = a->columns;
+    p.columns = &a->columns;
     p.seed = a->seed;
     p.x = a->x + slot;
     p.v = a->v + slot;
@@ -64,8 +64,8 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
             const uint64_t before = p.fired;
             p.limit = before + left;
             (void)saltus_direct_run(&p, &d, a->times, a->n_times, 0,
-                                    a->counts + job * a->n_times * a->columns->n_counts,
-                                    a->observables + job * a->n_times * a->columns->n_observables);
+                                    a->counts + job * a->n_times * a->columns.n_counts,
+                                    a->observables + job * a->n_times * a->columns.n_observables);
             const uint64_t fired = p.fired - before;
             left -= fired < left ? fired : left;
         }
@@ -75,7 +75,7 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
         }
         a->events[job] = p.fired;
         a->troubles[job] = p.trouble;
-        (void)SALTUS_TAKE_NUMBER(a->n_done);
+        (void)SALTUS_TAKE_NUMBER(a->progress);
         job = -1;
     }
     a->paths[slot] = p;

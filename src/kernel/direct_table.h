@@ -11,12 +11,13 @@
 
 #if SALTUS_DEVICE
 /* Propensities and nodes that a reaction changes; two at a time, to wait for memory once. */
-SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_row *row)
+SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_packed_wide_row *row)
 {
     double a = 0.0;
     int more = 0;
-    for (int i = row->dependent; i < row->dependent_end; i += 2) {
-        const saltus_packed_dependent d = s->dependents[i], e = s->dependents[i + 1];
+    const saltus_packed_dependent *dependents = s->dependents + row->dependent;
+    for (uint32_t i = 0; i < row->n_dependents; i += 2) {
+        const saltus_packed_dependent d = dependents[i], e = dependents[i + 1];
         const double b = saltus_table_law(s, &d, a, more);
         more = d.reaction & SALTUS_PACKED_MORE;
         a = saltus_table_law(s, &e, b, more);
@@ -28,20 +29,22 @@ SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_row *row)
             s->values[e.reaction * SALTUS_BLOCK] = a;
         }
     }
-    for (int i = row->node; i < row->node_end; ++i) {
+    const saltus_packed_node *nodes = s->nodes + row->node;
+    for (uint32_t i = 0; i < row->n_nodes; ++i) {
         double sums[8];
-        const saltus_packed_node node = s->nodes[i];
+        const saltus_packed_node node = nodes[i];
         saltus_table_sums(s, node.first, SALTUS_FANOUT, sums);
         s->values[node.value * SALTUS_BLOCK] = sums[SALTUS_FANOUT - 1];
     }
 }
 
 /* Change the counts. Returns 1 when one has become negative or more than 31 bits hold. */
-SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_row *row)
+SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_packed_wide_row *row)
 {
     int bad = 0;
-    for (int i = row->change; i < row->change_end; i += 2) {
-        const saltus_packed_change c = s->changes[i], d = s->changes[i + 1];
+    const saltus_packed_change *changes = s->changes + row->change;
+    for (uint32_t i = 0; i < row->n_changes; i += 2) {
+        const saltus_packed_change c = changes[i], d = changes[i + 1];
         const int32_t x = (int32_t)((uint32_t)s->x[c.species * SALTUS_BLOCK] + (uint32_t)c.amount),
                       y = (int32_t)((uint32_t)s->x[d.species * SALTUS_BLOCK] + (uint32_t)d.amount);
         s->x[c.species * SALTUS_BLOCK] = x;
@@ -127,7 +130,7 @@ SALTUS_KERNEL(saltus_by_table, saltus_launch, a)
             is_new = 1;
         }
         if (is_new) {
-            saltus_table_follow(&s, &s.rows[t->n_reactions]);
+            saltus_table_follow(&s, &t->all);
             is_new = 0;
         }
         saltus_stream_next(&stream, a.keys, trajectory, block, w);
@@ -160,7 +163,7 @@ SALTUS_KERNEL(saltus_by_table, saltus_launch, a)
             }
             const int r = saltus_table_choose(&s, &a, root, total, saltus_from_word(choice),
                                               trajectory, event);
-            const saltus_row row = s.rows[r];
+            const saltus_packed_wide_row row = saltus_table_row(&s, r);
             bad |= saltus_table_fire(&s, &row);
             saltus_table_follow(&s, &row);
             now = t_next;

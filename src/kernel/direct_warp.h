@@ -40,36 +40,35 @@ SALTUS_FN void saltus_warp_draw(const saltus_launch *a, saltus_stream *stream, s
     }
 }
 
-/* The propensity whose entries begin at `i`. */
-SALTUS_FN void saltus_warp_law(const saltus_table *s, int64_t i)
+/* The propensity whose entries begin at `entry`. */
+SALTUS_FN void saltus_warp_law(const saltus_table *s, const saltus_packed_dependent *entry)
 {
-    saltus_packed_dependent d = s->dependents[i];
+    saltus_packed_dependent d = *entry;
     double a = saltus_table_law(s, &d, 0.0, 0);
     while (d.reaction & SALTUS_PACKED_MORE) {
-        d = s->dependents[++i];
+        d = *++entry;
         a = saltus_table_law(s, &d, a, 1);
     }
     s->values[d.reaction] = a;
 }
 
 /* Propensities and nodes that a reaction changes. */
-SALTUS_FN void saltus_warp_follow(const saltus_table *s, const saltus_row *row)
+SALTUS_FN void saltus_warp_follow(const saltus_table *s, const saltus_packed_wide_row *row)
 {
-    for (int64_t i = (int64_t)row->dependent + SALTUS_LANE_NUMBER; i < row->dependent_end;
-         i += SALTUS_WARP) {
-        const int goes_on =
-            i > row->dependent && (s->dependents[i - 1].reaction & SALTUS_PACKED_MORE) != 0;
-        if (!goes_on) {
-            saltus_warp_law(s, i);
+    const saltus_packed_dependent *dependents = s->dependents + row->dependent;
+    for (int64_t i = SALTUS_LANE_NUMBER; i < row->n_dependents; i += SALTUS_WARP) {
+        if (i == 0 || (dependents[i - 1].reaction & SALTUS_PACKED_MORE) == 0) {
+            saltus_warp_law(s, dependents + i);
         }
     }
     SALTUS_WARP_WAIT();
     /* as many nodes at a time as are of one level */
-    for (int64_t i = row->node; i < row->node_end;) {
+    const saltus_packed_node *nodes = s->nodes + row->node;
+    for (int64_t i = 0; i < row->n_nodes;) {
         const int64_t mine = i + SALTUS_LANE_NUMBER;
         saltus_packed_node node = {SALTUS_PACKED_LEVEL, 0};
-        if (mine < row->node_end) {
-            node = s->nodes[mine];
+        if (mine < row->n_nodes) {
+            node = nodes[mine];
         }
         const int n = saltus_warp_first(mine > i && (node.first & SALTUS_PACKED_LEVEL) != 0);
         if (SALTUS_LANE_NUMBER < n) {
@@ -83,12 +82,11 @@ SALTUS_FN void saltus_warp_follow(const saltus_table *s, const saltus_row *row)
 }
 
 /* Change the counts. Returns 1 when one has become negative or more than 31 bits hold. */
-SALTUS_FN int saltus_warp_fire(const saltus_table *s, const saltus_row *row)
+SALTUS_FN int saltus_warp_fire(const saltus_table *s, const saltus_packed_wide_row *row)
 {
     int bad = 0;
-    for (int64_t i = (int64_t)row->change + SALTUS_LANE_NUMBER; i < row->change_end;
-         i += SALTUS_WARP) {
-        const saltus_packed_change c = s->changes[i];
+    for (uint32_t i = (uint32_t)SALTUS_LANE_NUMBER; i < row->n_changes; i += SALTUS_WARP) {
+        const saltus_packed_change c = s->changes[row->change + i];
         const int32_t x = (int32_t)((uint32_t)s->x[c.species] + (uint32_t)c.amount);
         s->x[c.species] = x;
         bad |= x < 0;
@@ -168,8 +166,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
         }
         if (is_new) {
             SALTUS_WARP_WAIT();
-            const saltus_row all = s.rows[t->n_reactions];
-            saltus_warp_follow(&s, &all);
+            saltus_warp_follow(&s, &t->all);
             is_new = 0;
         }
         if (!draws.valid || (event >> 1) - draws.first_block >= SALTUS_WARP_BLOCKS) {
@@ -195,7 +192,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
         if (!ended) {
             const int r =
                 saltus_table_choose(&s, &a, root, total, saltus_from_word(word), trajectory, event);
-            const saltus_row row = s.rows[r];
+            const saltus_packed_wide_row row = saltus_table_row(&s, r);
             SALTUS_WARP_WAIT(); /* all have read what changes now */
             bad |= saltus_warp_fire(&s, &row);
             saltus_warp_follow(&s, &row);

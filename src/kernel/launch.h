@@ -15,7 +15,7 @@ typedef struct saltus_samples {
 /** What a launch works on; addresses are the device's. */
 typedef struct saltus_launch {
     const saltus_tables *tables;
-    const saltus_columns *columns;
+    saltus_columns columns;
     const double *times; /**< [n_times] */
     int64_t n_times;
     uint64_t seed;
@@ -30,14 +30,13 @@ typedef struct saltus_launch {
     uint64_t *events;             /**< [job] reactions that fired */
     int32_t *troubles;            /**< [job] a saltus_trouble */
     uint64_t *next;               /**< the job to hand out next */
-    uint64_t *n_done;             /**< jobs that have ended */
+    uint64_t *progress;           /**< out: jobs that have ended; slots that go on */
 
     /* The threads that work, those with a trajectory that goes on, are packed anew for every
      * launch, so that warps are full while there is work for them. */
     int64_t n_slots;      /**< threads at work: the others leave at once */
     const int32_t *slots; /**< [thread at work] where its state is; NULL: thread i's is slot i */
     int32_t *busy;        /**< out: slots that go on */
-    uint64_t *n_busy;     /**< out: how many */
 
     /* Memory of the threads, interleaved: [number][slot]. */
     saltus_path *paths; /**< [slot] what is left of a path between launches */
@@ -67,7 +66,7 @@ SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t job)
 {
     if (job >= 0 || *a->next < (uint64_t)a->n_jobs) {
-        a->busy[SALTUS_TAKE_NUMBER(a->n_busy)] = (int32_t)slot;
+        a->busy[SALTUS_TAKE_NUMBER(a->progress + 1)] = (int32_t)slot;
     }
 }
 
@@ -76,7 +75,7 @@ SALTUS_FN void saltus_job_end(const saltus_launch *a, int64_t job, uint64_t even
 {
     a->events[job] = events;
     a->troubles[job] = bad ? SALTUS_BAD_TOTAL : SALTUS_FINE;
-    (void)SALTUS_TAKE_NUMBER(a->n_done);
+    (void)SALTUS_TAKE_NUMBER(a->progress);
 }
 #endif
 

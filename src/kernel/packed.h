@@ -12,14 +12,14 @@ enum {
     SALTUS_PACKED_LEVELS = 5
 };
 
-/** What a reaction changes: list entries from the first on, up to but without the end. The numbers
- * of changes and of dependents are even. */
+/** What a reaction changes: n entries of each list, from the first on. The numbers of changes and
+ * of dependents are even. */
 typedef struct saltus_packed_row {
-    uint16_t change, change_end, dependent, dependent_end, node, node_end, spare[2];
+    uint16_t change, n_changes, dependent, n_dependents, node, n_nodes, spare[2];
 } saltus_packed_row;
 
 typedef struct saltus_packed_wide_row {
-    uint32_t change, change_end, dependent, dependent_end, node, node_end, spare[2];
+    uint32_t change, n_changes, dependent, n_dependents, node, n_nodes, spare[2];
 } saltus_packed_wide_row;
 
 typedef struct saltus_packed_change {
@@ -40,8 +40,11 @@ typedef struct saltus_packed_node {
 typedef struct saltus_packed {
     const char *tables; /**< the device's; arrays stand at the offsets below */
     uint32_t bytes;     /**< a multiple of 16 */
-    uint32_t rows; /**< [reaction + 1]; the last is that of all reactions: it changes no count */
+    uint32_t rows;      /**< [reaction], unless all rows are equally long */
     uint32_t changes, dependents, nodes;
+    saltus_packed_wide_row all;   /**< every propensity and every node, no change */
+    saltus_packed_wide_row equal; /**< where all rows are equally long, row r being the r-th of
+                                       them: their numbers of entries; else 0 */
     int32_t n_species, n_reactions;
     int32_t n_values; /**< propensities and nodes; nobody reads the last one, the root's */
     int32_t n_levels, n_root_children;

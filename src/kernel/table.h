@@ -9,6 +9,8 @@
  *     SALTUS_ROOM_SHARED    1: a block's numbers, its room, are in shared memory
  *     SALTUS_TABLES_SHARED  1: a copy of the tables is there too
  *     SALTUS_WIDE_ROWS      1: saltus_packed_wide_row
+ *     SALTUS_CHANGES, SALTUS_DEPENDENTS, SALTUS_NODES  entries of every row where they are equally
+ *                           long; SALTUS_DEPENDENTS is 0 where they are not
  *
  * Tables, sums and choices are those of direct_tree.h, and so are the bits; running sums are made
  * when they are needed instead of kept.
@@ -35,6 +37,29 @@ typedef struct saltus_table {
     const saltus_packed_dependent *dependents;
     const saltus_packed_node *nodes;
 } saltus_table;
+
+/* What reaction r changes. */
+SALTUS_FN saltus_packed_wide_row saltus_table_row(const saltus_table *s, int r)
+{
+    saltus_packed_wide_row row;
+#if SALTUS_DEPENDENTS > 0
+    row.change = (uint32_t)r * SALTUS_CHANGES;
+    row.n_changes = SALTUS_CHANGES;
+    row.dependent = (uint32_t)r * SALTUS_DEPENDENTS;
+    row.n_dependents = SALTUS_DEPENDENTS;
+    row.node = (uint32_t)r * SALTUS_NODES;
+    row.n_nodes = SALTUS_NODES;
+#else
+    const saltus_row from = s->rows[r];
+    row.change = from.change;
+    row.n_changes = from.n_changes;
+    row.dependent = from.dependent;
+    row.n_dependents = from.n_dependents;
+    row.node = from.node;
+    row.n_nodes = from.n_nodes;
+#endif
+    return row;
+}
 
 /* Running sums of n values from number `first` on. */
 SALTUS_FN void saltus_table_sums(const saltus_table *s, int first, int n, double sums[8])
@@ -116,7 +141,7 @@ SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dep
 SALTUS_FN void saltus_table_record(const saltus_table *s, const saltus_launch *a, double time,
                                    int first, int step, saltus_samples *to)
 {
-    const saltus_columns *columns = a->columns;
+    const saltus_columns *columns = &a->columns;
     const saltus_tables *t = a->tables;
     for (int c = first; c < columns->n_counts; c += step) {
         to->counts[c] = s->x[columns->count_species[c] * SALTUS_BLOCK];
@@ -144,8 +169,8 @@ SALTUS_FN saltus_samples saltus_table_samples(const saltus_launch *a, int64_t jo
 {
     const int64_t record = job * a->n_times + sample;
     saltus_samples to;
-    to.counts = a->counts + record * a->columns->n_counts;
-    to.observables = a->observables + record * a->columns->n_observables;
+    to.counts = a->counts + record * a->columns.n_counts;
+    to.observables = a->observables + record * a->columns.n_observables;
     return to;
 }
 #endif

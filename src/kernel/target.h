@@ -76,9 +76,13 @@ typedef unsigned long long uint64_t;
 #ifndef SALTUS_LARGEST_BLOCK
 #define SALTUS_LARGEST_BLOCK 256
 #endif
-#define SALTUS_KERNEL(name, type, argument)                            \
-    extern "C" __global__ void __launch_bounds__(SALTUS_LARGEST_BLOCK) \
-        name(const __grid_constant__ type argument)
+#ifdef SALTUS_LEAST_BLOCKS /* of a multiprocessor at once: registers must suffice for so many */
+#define SALTUS_BOUNDS __launch_bounds__(SALTUS_LARGEST_BLOCK, SALTUS_LEAST_BLOCKS)
+#else
+#define SALTUS_BOUNDS __launch_bounds__(SALTUS_LARGEST_BLOCK)
+#endif
+#define SALTUS_KERNEL(name, type, argument) \
+    extern "C" __global__ void SALTUS_BOUNDS name(const __grid_constant__ type argument)
 extern __shared__ double saltus_shared[]; /* memory that the threads of a block share */
 #elif SALTUS_DEVICE
 #define SALTUS_THREAD saltus_thread

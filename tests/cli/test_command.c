@@ -52,8 +52,8 @@ static void verbs_do_their_work(void **state)
 
 static void every_verb_has_help(void **state)
 {
-    static const char *const verbs[] = {"run",  "info",    "stats",  "export",
-                                        "plot", "devices", "compile"};
+    static const char *const verbs[] = {"run",  "info",    "stats",   "export",
+                                        "plot", "devices", "compile", "bench"};
     (void)state;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; ++i) {
         outcome o = saltus("%s --help", verbs[i]);

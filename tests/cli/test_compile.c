@@ -85,6 +85,21 @@ static void kernels_are_built_and_kept(void **state)
     assert_non_null(strstr(o.out, "decay, layout registers, sm_90: "));
 }
 
+/* What a launch adds counts as well. */
+static void shared_memory_grows_with_the_block(void **state)
+{
+    long bytes[2];
+    (void)state;
+    need_nvrtc();
+    for (int i = 0; i < 2; ++i) {
+        const outcome o =
+            saltus("compile busy.yaml --arch sm_90 --layout shared --block %d --json", 64 << i);
+        assert_done(&o);
+        bytes[i] = number_of(o.out, "\"shared_bytes\": ");
+    }
+    assert_true(bytes[1] > bytes[0] + 64 * 8);
+}
+
 /* A file in the cache that was cut is no kernel. */
 static void damaged_kernels_are_built_again(void **state)
 {
@@ -112,6 +127,7 @@ static void wrong_input_is_refused(void **state)
         {"decay.yaml --arch sm_90x", "'cuda:sm_90x'"},
         {"decay.yaml --arch sm_9000", "'cuda:sm_9000'"},
         {"decay.yaml --arch sm_90 --layout lanes", "layout 'lanes'"},
+        {"decay.yaml --arch sm_90 --block 33", "--block '33'"},
         {"decay.yaml --arch sm_90 --species X", "no species named 'X'"},
         {"decay.yaml --arch sm_90 --law nonsense", "--law 'nonsense'"},
         {"absent.yaml --arch sm_90", "absent.yaml"},
@@ -154,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(kernels_are_built_and_kept, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(shared_memory_grows_with_the_block, enter, leave_directory),
         cmocka_unit_test_setup_teardown(damaged_kernels_are_built_again, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_input_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_machine_without_nvrtc_says_so, enter, leave_directory),

@@ -94,6 +94,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
     *value = attribute == 75   ? 9
              : attribute == 76 ? 0
              : attribute == 16 ? 3
+             : attribute == 38 ? 4 << 20
              : attribute == 81 ? 228 << 10
              : attribute == 97 ? 227 << 10
                                : 1024;

@@ -134,6 +134,7 @@ static void generators_have_the_bits_of_the_cpu(void **state)
     saltus_model_destroy(m);
     m = bits_parse(many);
     check_generators(m, "many reactions", "registers", "shared", 5, 3);
+    check_generators(m, "many reactions", "warp", NULL, 5, 3);
     saltus_model_destroy(m);
     (void)snprintf(text, sizeof text, "%s%s", many, stopped);
     m = bits_parse(text);
@@ -195,6 +196,43 @@ static void troubles_have_the_words_of_the_cpu(void **state)
         assert_string_equal(errors[0].message, errors[1].message);
         saltus_model_destroy(m);
     }
+}
+
+/* Device "auto": a GPU for what takes long, and for what only it has. */
+static void auto_takes_what_is_sooner_done(void **state)
+{
+    static const struct {
+        int64_t runs;
+        const char *layout;
+        double until;
+        const char *device;
+    } cases[] = {{100, "auto", 1e6, "cpu"},
+                 {1000000, "auto", 1e-3, "cpu"},
+                 {1000000, "auto", 100, "cuda"},
+                 {1000000, "lanes", 1e-3, "cpu"},
+                 {1000, "shared", 1e-3, "cuda"}};
+    saltus_error err = {0};
+    (void)state;
+    need_gpu();
+    saltus_model *m =
+        bits_parse("species: {A: 50}\nreactions: {b: 0 -> A @ 500, d: A -> 0 @ 10}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_backend *backend = NULL;
+        saltus_plan_options plan = saltus_plan_options_default();
+        saltus_run_options run = saltus_run_options_default();
+        plan.layout = cases[i].layout;
+        plan.n_threads = 1;
+        run.n_trajectories = cases[i].runs;
+        run.times = &cases[i].until;
+        run.n_times = 1;
+        assert_int_equal(saltus_backend_choose(m, &plan, &run, &backend, &err), SALTUS_OK);
+        const char *name = saltus_backend_name(backend);
+        if (strncmp(name, cases[i].device, strlen(cases[i].device)) != 0) {
+            fail_msg("case %d: %s", (int)i, name);
+        }
+        saltus_backend_close(backend);
+    }
+    saltus_model_destroy(m);
 }
 
 static void several_gpus_share_the_work(void **state)
@@ -292,6 +330,7 @@ int main(void)
         cmocka_unit_test(motifs_have_the_bits_of_the_cpu),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),
+        cmocka_unit_test(auto_takes_what_is_sooner_done),
         cmocka_unit_test(several_gpus_share_the_work),
         cmocka_unit_test(little_memory_makes_small_batches),
         cmocka_unit_test(every_call_may_fail),

@@ -144,6 +144,20 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
     return wanted->n_threads > 0 ? wanted->n_threads : n_cores();
 }
 
+/* Nanoseconds of a core per event; bench/RESULTS.md, "Cost per event against the number of
+ * reactions" and "One trajectory of a large network". */
+static double estimate(const saltus_backend *backend, const saltus_tables *tables,
+                       const char *layout, int n_workers, double n_trajectories, double events_each)
+{
+    const double reactions = tables->n_reactions;
+    const double ns = strcmp(layout, "lanes") == 0 ? 2.5 + 0.3 * reactions
+                      : reactions < 500            ? 35.0 + 0.1 * reactions
+                                                   : 170.0;
+    const double busy = n_trajectories < n_workers ? n_trajectories : n_workers;
+    (void)backend;
+    return 1e-9 * ns * events_each * n_trajectories / (busy > 0.0 ? busy : 1.0);
+}
+
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
@@ -163,5 +177,6 @@ const saltus_backend_ops saltus_backend_cpu = {
     .list = list,
     .choose_layout = choose_layout,
     .n_workers = n_workers,
+    .estimate = estimate,
     .work = work,
 };

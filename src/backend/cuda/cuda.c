@@ -55,6 +55,7 @@ static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MAJOR, &major, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MINOR, &minor, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MULTIPROCESSORS, &gpu->n_multiprocessors, err));
+    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_CACHE, &gpu->cache_bytes, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN, &block_bytes, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY, &bytes, err));
     gpu->limits = (saltus_limits){major, minor, block_bytes, bytes};
@@ -217,6 +218,32 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
     return !gpus->cu ? 0 : wanted->n_threads > 0 ? wanted->n_threads : per_gpu * gpus->n;
 }
 
+/* What a layout costs: nanoseconds of a whole GPU per event, and of one thread from an event to the
+ * next. Measured on one H200, bench/RESULTS.md; other GPUs that compute in double are within a
+ * factor of a few, the others slower. */
+static const struct {
+    const char *layout;
+    double gpu_ns, thread_ns;
+} costs[] = {{"registers", 0.015, 300.0},
+             {"shared", 0.04, 600.0},
+             {"warp", 1.5, 2500.0},
+             {"global", 1.0, 6000.0}};
+enum { START_MS = 600 }; /* to start a GPU and load a kernel */
+
+static double estimate(const saltus_backend *backend, const saltus_tables *tables,
+                       const char *layout, int n_workers, double n_trajectories, double events_each)
+{
+    const saltus_gpus *gpus = backend->device;
+    size_t i = 0;
+    (void)tables, (void)n_workers;
+    while (i + 1 < sizeof costs / sizeof *costs && strcmp(costs[i].layout, layout) != 0) {
+        ++i;
+    }
+    const double all = costs[i].gpu_ns * events_each * n_trajectories / gpus->n,
+                 one = costs[i].thread_ns * events_each;
+    return 1e-3 * START_MS + 1e-9 * (all > one ? all : one);
+}
+
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
@@ -259,6 +286,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
     .n_workers = n_workers,
+    .estimate = estimate,
     .compile = compile,
     .work = work,
 };

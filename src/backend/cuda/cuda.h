@@ -16,6 +16,7 @@ typedef struct saltus_gpu {
     cu_device device;
     cu_context context;
     int n_multiprocessors;
+    int cache_bytes; /**< of the second level */
     saltus_limits limits;
     char name[100];
 } saltus_gpu;

@@ -33,6 +33,7 @@ enum {
     CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
     CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK = 8,
     CU_ATTRIBUTE_MULTIPROCESSORS = 16,
+    CU_ATTRIBUTE_CACHE = 38,         /* bytes of the second level */
     CU_ATTRIBUTE_SHARED_MEMORY = 81, /* of a multiprocessor */
     CU_ATTRIBUTE_MAJOR = 75,
     CU_ATTRIBUTE_MINOR = 76,

@@ -15,7 +15,7 @@ enum {
     FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
     RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
     SHARED_TABLES = 24 << 10, /* beside a room in global memory */
-    WARPS = 4, /* of a multiprocessor: with fewer, rooms are better in global memory */
+    WARPS = 16, /* of a multiprocessor: with fewer, rooms are better in global memory */
 };
 
 saltus_limits saltus_limits_of(int major, int minor)
@@ -202,17 +202,20 @@ static saltus_status table_text(const saltus_layout *layout, char **text, saltus
 {
     saltus_status status = SALTUS_OK;
     const bool is_warp = layout->state == SALTUS_STATE_WARP;
+    const saltus_packed_wide_row *equal = &layout->packed.equal;
     size_t size;
     FILE *out = open_memstream(text, &size);
     SALTUS_NEED(out);
-    (void)fprintf(out,
-                  "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
-                  "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
-                  "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
-                  "#define SALTUS_WARPS %d\n#include \"kernel/direct_%s.h\"\n",
-                  is_warp ? 1 : layout->block, layout->packed.n_levels,
-                  layout->packed.n_root_children, layout->room_is_shared, layout->tables_are_shared,
-                  is_warp, layout->block / 32, is_warp ? "warp" : "table");
+    (void)fprintf(
+        out,
+        "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
+        "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
+        "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
+        "#define SALTUS_WARPS %d\n#define SALTUS_CHANGES %u\n"
+        "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n#include \"kernel/direct_%s.h\"\n",
+        is_warp ? 1 : layout->block, layout->packed.n_levels, layout->packed.n_root_children,
+        layout->room_is_shared, layout->tables_are_shared, is_warp, layout->block / 32,
+        equal->n_changes, equal->n_dependents, equal->n_nodes, is_warp ? "warp" : "table");
     if (fclose(out) != 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -220,11 +223,21 @@ done:
     return status;
 }
 
+/* Whether shared memory has room for as many threads as keep a multiprocessor busy; then registers
+ * must have it too. */
+static bool fills_with_shared_rooms(const saltus_layout *layout, const saltus_limits *limits)
+{
+    return layout->state == SALTUS_STATE_TABLE && layout->room_is_shared &&
+           FULL % layout->block == 0 &&
+           limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES) * layout->block >= FULL;
+}
+
 saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_tables *tables,
                                     const saltus_columns *columns, const saltus_limits *limits,
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const bool fills = fills_with_shared_rooms(layout, limits);
     char *text = NULL, *whole = NULL;
     *out = (saltus_image){0};
     switch (layout->state) {
@@ -243,8 +256,12 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         SALTUS_NEED(text);
     }
     /* large blocks: fewer registers, or the launch is refused */
-    if (asprintf(&whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s", layout->rng,
-                 layout->block > 256 ? layout->block : 256, text) < 0) {
+    if (asprintf(
+            &whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s%s", layout->rng,
+            fills                 ? layout->block
+            : layout->block > 256 ? layout->block
+                                  : 256,
+            fills ? "#define SALTUS_LEAST_BLOCKS (1024 / SALTUS_LARGEST_BLOCK)\n" : "", text) < 0) {
         whole = NULL;
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }

@@ -35,50 +35,88 @@ static void each_dependent(const saltus_tables *t, int r, void (*what)(void *use
     }
 }
 
-typedef struct counter {
-    const saltus_tables *t;
-    int64_t n;
-} counter;
-
-static void count_entries(void *user, int dependent)
-{
-    counter *c = user;
-    c->n += n_entries(c->t, dependent);
-}
-
 static int n_nodes(const saltus_tables *t)
 {
     return t->level_first[t->n_levels];
 }
 
-/* Lists of changes and of dependents are filled up to an even length: a GPU does two at a time. */
-static int64_t n_dependents(const saltus_tables *t)
+static void count_entries(void *user, int dependent)
 {
-    counter c = {t, 0};
-    for (int r = 0; r <= t->n_reactions; ++r) {
-        each_dependent(t, r, count_entries, &c);
-        c.n += c.n % 2;
-    }
-    return c.n;
+    const saltus_tables *t = ((const void **)user)[0];
+    *(int64_t *)((void **)user)[1] += n_entries(t, dependent);
 }
 
-static int64_t n_changes(const saltus_tables *t)
+static int64_t even(int64_t n)
+{
+    return n + n % 2;
+}
+
+/* Entries of row r, n_reactions being that of all. Lists of changes and of dependents are filled up
+ * to an even length: a GPU does two at a time. The root is no entry. */
+static int64_t changes_of(const saltus_tables *t, int r)
+{
+    return r < t->n_reactions ? even(t->change_row[r + 1] - t->change_row[r]) : 0;
+}
+
+static int64_t dependents_of(const saltus_tables *t, int r)
 {
     int64_t n = 0;
-    for (int r = 0; r < t->n_reactions; ++r) {
-        n += t->change_row[r + 1] - t->change_row[r];
-        n += n % 2;
+    void *user[] = {(void *)t, &n};
+    each_dependent(t, r, count_entries, user);
+    return even(n);
+}
+
+static int64_t nodes_of(const saltus_tables *t, int r)
+{
+    int64_t n = 0;
+    if (r < t->n_reactions) {
+        for (int i = t->node_row[r]; i < t->node_row[r + 1]; ++i) {
+            n += t->node[i] != n_nodes(t) - 1;
+        }
+        return n;
+    }
+    for (int level = 0; level + 1 < t->n_levels; ++level) {
+        n += t->level_nodes[level];
     }
     return n;
 }
 
-/* The longest list. */
-static int64_t longest(const saltus_tables *t)
+typedef struct lengths {
+    int64_t changes, dependents, nodes;
+} lengths;
+
+static int64_t larger(int64_t a, int64_t b)
 {
-    const int64_t changes = n_changes(t), dependents = n_dependents(t),
-                  nodes = t->node_row[t->n_reactions] + n_nodes(t);
-    const int64_t longer = changes > dependents ? changes : dependents;
-    return nodes > longer ? nodes : longer;
+    return a > b ? a : b;
+}
+
+/* The longest lists of a reaction, and all lists together. */
+static void measure(const saltus_tables *t, lengths *longest, lengths *all)
+{
+    *longest = *all = (lengths){0};
+    for (int r = 0; r <= t->n_reactions; ++r) {
+        const lengths l = {changes_of(t, r), dependents_of(t, r), nodes_of(t, r)};
+        all->changes += l.changes;
+        all->dependents += l.dependents;
+        all->nodes += l.nodes;
+        if (r < t->n_reactions) {
+            longest->changes = larger(longest->changes, l.changes);
+            longest->dependents = larger(longest->dependents, l.dependents);
+            longest->nodes = larger(longest->nodes, l.nodes);
+        }
+    }
+}
+
+/* Short rows are made equally long: a GPU then knows where they are and need not branch. */
+static bool make_equal(const saltus_tables *t, const lengths *longest, lengths *all)
+{
+    if (longest->changes > 4 || longest->dependents > 8 || longest->nodes > 4) {
+        return false;
+    }
+    all->changes = longest->changes * t->n_reactions;
+    all->dependents = longest->dependents * t->n_reactions + dependents_of(t, t->n_reactions);
+    all->nodes = longest->nodes * t->n_reactions + nodes_of(t, t->n_reactions);
+    return true;
 }
 
 const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
@@ -111,7 +149,10 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
             return "a reaction takes too many molecules at once";
         }
     }
-    return longest(t) > (is_wide ? MAX_WIDE_ENTRIES : MAX_ENTRIES)
+    lengths longest, all;
+    measure(t, &longest, &all);
+    return larger(larger(all.changes, all.nodes), all.dependents) >
+                   (is_wide ? MAX_WIDE_ENTRIES : MAX_ENTRIES)
                ? "its reactions depend on too many others"
                : NULL;
 }
@@ -119,7 +160,6 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
 typedef struct packer {
     const saltus_tables *t;
     bool is_wide;
-    saltus_packed_wide_row *rows;
     saltus_packed_change *changes;
     saltus_packed_dependent *dependents;
     saltus_packed_node *nodes;
@@ -168,30 +208,36 @@ static void add_node(packer *p, int node, int before)
                              (uint16_t)(t->n_leaves + node)};
 }
 
-static void add_row(packer *p, int r)
+/* Entries that do nothing, up to a length: the factor that is not there, a value nobody reads. */
+static void fill_up(packer *p, const saltus_packed_wide_row *row, const lengths *to)
+{
+    const uint16_t one = (uint16_t)p->t->n_species,
+                   nobody = (uint16_t)(p->t->n_leaves + n_nodes(p->t) - 1);
+    while (p->n_changes - row->change < to->changes) {
+        p->changes[p->n_changes++] = (saltus_packed_change){one, 0};
+    }
+    while (p->n_dependents - row->dependent < to->dependents) {
+        p->dependents[p->n_dependents++] =
+            (saltus_packed_dependent){.first = one, .second = one, .reaction = nobody};
+    }
+    while (p->n_nodes - row->node < to->nodes) {
+        p->nodes[p->n_nodes++] = (saltus_packed_node){0, nobody};
+    }
+}
+
+/* Row r, filled up to `to`. */
+static void add_row(packer *p, int r, const lengths *to, saltus_packed_wide_row *row)
 {
     const saltus_tables *t = p->t;
-    saltus_packed_wide_row *row = &p->rows[r];
     int before = -1;
     row->change = p->n_changes;
+    row->dependent = p->n_dependents;
+    row->node = p->n_nodes;
     for (int c = t->change_row[r]; r < t->n_reactions && c < t->change_row[r + 1]; ++c) {
         p->changes[p->n_changes++] =
             (saltus_packed_change){t->change_species[c], (int32_t)t->change_amount[c]};
     }
-    if (p->n_changes % 2 != 0) { /* nothing, of the factor that is not there */
-        p->changes[p->n_changes++] = (saltus_packed_change){t->n_species, 0};
-    }
-    row->change_end = p->n_changes;
-    row->dependent = p->n_dependents;
     each_dependent(t, r, add_dependent, p);
-    if (p->n_dependents % 2 != 0) { /* a value that nobody reads */
-        p->dependents[p->n_dependents++] =
-            (saltus_packed_dependent){.first = (uint16_t)t->n_species,
-                                      .second = (uint16_t)t->n_species,
-                                      .reaction = (uint16_t)(t->n_leaves + n_nodes(t) - 1)};
-    }
-    row->dependent_end = p->n_dependents;
-    row->node = p->n_nodes;
     if (r < t->n_reactions) {
         for (int i = t->node_row[r]; i < t->node_row[r + 1]; ++i) {
             add_node(p, t->node[i], before);
@@ -205,7 +251,10 @@ static void add_row(packer *p, int r)
             }
         }
     }
-    row->node_end = p->n_nodes;
+    fill_up(p, row, to);
+    row->n_changes = p->n_changes - row->change;
+    row->n_dependents = p->n_dependents - row->dependent;
+    row->n_nodes = p->n_nodes - row->node;
 }
 
 static uint32_t place(uint32_t *at, int64_t n, size_t size)
@@ -219,11 +268,11 @@ static void narrow(const saltus_packed_wide_row *from, int n, saltus_packed_row 
 {
     for (int r = 0; r < n; ++r) {
         to[r] = (saltus_packed_row){.change = (uint16_t)from[r].change,
-                                    .change_end = (uint16_t)from[r].change_end,
+                                    .n_changes = (uint16_t)from[r].n_changes,
                                     .dependent = (uint16_t)from[r].dependent,
-                                    .dependent_end = (uint16_t)from[r].dependent_end,
+                                    .n_dependents = (uint16_t)from[r].n_dependents,
                                     .node = (uint16_t)from[r].node,
-                                    .node_end = (uint16_t)from[r].node_end};
+                                    .n_nodes = (uint16_t)from[r].n_nodes};
     }
 }
 
@@ -232,9 +281,12 @@ saltus_status saltus_pack(const saltus_tables *t, bool is_wide, saltus_packed *o
 {
     saltus_status status = SALTUS_OK;
     const int top = t->n_levels - 1;
-    const int n_rows = t->n_reactions + 1;
     packer p = {.t = t, .is_wide = is_wide};
+    lengths longest, all;
+    saltus_packed_wide_row *rows = NULL;
     char *bytes = NULL;
+    measure(t, &longest, &all);
+    const bool is_equal = !is_wide && make_equal(t, &longest, &all);
     *out = (saltus_packed){.n_species = t->n_species,
                            .n_reactions = t->n_reactions,
                            .n_values = t->n_leaves + n_nodes(t),
@@ -244,31 +296,35 @@ saltus_status saltus_pack(const saltus_tables *t, bool is_wide, saltus_packed *o
         out->level_values[level] = t->children[t->level_first[level]];
     }
     uint32_t at = 0;
-    out->rows =
-        place(&at, n_rows, is_wide ? sizeof(saltus_packed_wide_row) : sizeof(saltus_packed_row));
-    out->changes = place(&at, n_changes(t), sizeof(saltus_packed_change));
-    out->dependents = place(&at, n_dependents(t), sizeof(saltus_packed_dependent));
-    out->nodes = place(&at, t->node_row[t->n_reactions] + n_nodes(t), sizeof(saltus_packed_node));
+    out->rows = place(&at, is_equal ? 0 : t->n_reactions,
+                      is_wide ? sizeof(saltus_packed_wide_row) : sizeof(saltus_packed_row));
+    out->changes = place(&at, all.changes, sizeof(saltus_packed_change));
+    out->dependents = place(&at, all.dependents, sizeof(saltus_packed_dependent));
+    out->nodes = place(&at, all.nodes, sizeof(saltus_packed_node));
     out->bytes = at;
     bytes = saltus_calloc(at, 1);
     SALTUS_NEED(bytes);
-    p.rows = saltus_calloc((size_t)n_rows, sizeof *p.rows);
-    SALTUS_NEED(p.rows);
+    rows = saltus_calloc((size_t)t->n_reactions, sizeof *rows);
+    SALTUS_NEED(rows);
     p.changes = (saltus_packed_change *)(void *)(bytes + out->changes);
     p.dependents = (saltus_packed_dependent *)(void *)(bytes + out->dependents);
     p.nodes = (saltus_packed_node *)(void *)(bytes + out->nodes);
     for (int r = 0; r <= t->n_reactions; ++r) {
-        add_row(&p, r);
+        const lengths own = {changes_of(t, r), dependents_of(t, r), nodes_of(t, r)};
+        const bool is_last = r == t->n_reactions;
+        add_row(&p, r, is_equal && !is_last ? &longest : &own, is_last ? &out->all : &rows[r]);
     }
-    if (is_wide) {
-        memcpy(bytes + out->rows, p.rows, (size_t)n_rows * sizeof *p.rows);
+    if (is_equal) {
+        out->equal = rows[0];
+    } else if (is_wide) {
+        memcpy(bytes + out->rows, rows, (size_t)t->n_reactions * sizeof *rows);
     } else {
-        narrow(p.rows, n_rows, (saltus_packed_row *)(void *)(bytes + out->rows));
+        narrow(rows, t->n_reactions, (saltus_packed_row *)(void *)(bytes + out->rows));
     }
     out->tables = bytes;
     bytes = NULL;
 done:
-    saltus_free(p.rows);
+    saltus_free(rows);
     saltus_free(bytes);
     return status;
 }

@@ -13,9 +13,12 @@
 #include <string.h>
 
 enum {
-    SLICE = 1 << 13, /* reactions of a thread per launch: some milliseconds */
-    PENDING = 32,    /* delayed events of a trajectory at once; one with more is rerun on the CPU */
-    NOT_DONE = -1,   /* a job's trouble until it has ended */
+    /* Reactions of a thread per launch, some milliseconds: while threads find new trajectories, and
+     * when no more are waiting, so that those at work are soon packed anew. */
+    LONG_SLICE = 1 << 15,
+    SHORT_SLICE = 1 << 12,
+    PENDING = 32,  /* delayed events of a trajectory at once; one with more is rerun on the CPU */
+    NOT_DONE = -1, /* a job's trouble until it has ended */
     MAX_HOST_BYTES = 256 << 20,
     /* Jobs of a batch for every thread, at most: more wait longer for their delivery, fewer leave
      * the GPU idle while a batch ends. */
@@ -105,8 +108,7 @@ static size_t place_jobs(saltus_launch *a, saltus_reducer *reducer, const crew *
     const saltus_columns *columns = c->task->columns;
     size_t at = 0;
     const size_t jobs = (size_t)n, samples = jobs * (size_t)c->task->n_times;
-    CUT(n_done, 2);
-    a->n_busy = base ? a->n_done + 1 : NULL;
+    CUT(progress, 2);
     CUT(troubles, jobs);
     CUT(events, jobs);
     if (c->task->reduction) {
@@ -157,6 +159,10 @@ static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *
     const int64_t share = (int64_t)(available / 6);
     int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
     n = at_most(n, share / (int64_t)per_thread / block * block);
+    if (c->layout.state == SALTUS_STATE_TABLE && !c->layout.room_is_shared) {
+        /* rooms are in use all the time: all in the cache at once, or it is of no use */
+        n = at_most(n, gpu->cache_bytes / 2 / (8 * c->layout.room_doubles) * block);
+    }
     n = at_most(n, (at_least(task->share, 1) + block - 1) / block * block);
     c->batch = at_most((task->reduction ? REDUCED_ROUNDS : ROUNDS) * n,
                        (share - (int64_t)fixed) / (int64_t)per_job);
@@ -240,13 +246,12 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
     c->launch.room_doubles = c->layout.room_doubles;
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
-    c->launch.columns = (void *)(uintptr_t)c->model.columns;
+    c->launch.columns = c->model.columns;
     c->launch.times = (void *)(uintptr_t)c->model.times;
     c->launch.jumps = (void *)(uintptr_t)c->model.jumps;
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
     saltus_philox_keys(task->seed, c->launch.keys);
-    c->launch.slice = SLICE;
     SALTUS_TRY(choose_sizes(c, gpu, err));
     SALTUS_TRY(take_memory(c, err));
     SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));
@@ -315,7 +320,7 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
        "clearing GPU memory");
     CU(fill((uintptr_t)a->troubles, 0xff, (size_t)n * sizeof *a->troubles, c->stream),
        "clearing GPU memory");
-    CU(fill((uintptr_t)a->n_done, 0, sizeof *a->n_done, c->stream), "clearing GPU memory");
+    CU(fill((uintptr_t)a->progress, 0, 16, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
     float ms = 0.0F;
     CU(event_record(c->start, c->stream), "running a kernel");
@@ -323,11 +328,13 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
     a->n_slots = n_threads;
     a->slots = NULL;
     while (progress[0] < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
-        CU(fill((uintptr_t)a->n_busy, 0, sizeof *a->n_busy, c->stream), "clearing GPU memory");
+        const bool some_wait = progress[0] + (uint64_t)a->n_slots < (uint64_t)n;
+        a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
+        CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
         CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)c->layout.block, 1, 1,
                   (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
            "starting a kernel");
-        CU(download(progress, (uintptr_t)a->n_done, sizeof progress, c->stream),
+        CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
            "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
         a->n_slots = (int64_t)progress[1];

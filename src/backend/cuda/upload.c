@@ -59,12 +59,12 @@ static void *add_tables(blob *b, const saltus_tables *tables)
     return add(b, &t, 1, sizeof t);
 }
 
-static void *add_columns(blob *b, const saltus_columns *columns)
+static saltus_columns add_columns(blob *b, const saltus_columns *columns)
 {
     saltus_columns c = *columns;
     c.count_species = add(b, columns->count_species, (size_t)c.n_counts, sizeof(int32_t));
     c.observables = add(b, columns->observables, (size_t)c.n_observables, sizeof *c.observables);
-    return add(b, &c, 1, sizeof c);
+    return c;
 }
 
 /* All of it; returns where each part stands. */
@@ -73,7 +73,7 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
     const saltus_generator *g = task->generator;
     saltus_uploaded u = {.memory = b->base};
     u.tables = (cu_pointer)(uintptr_t)add_tables(b, task->tables);
-    u.columns = (cu_pointer)(uintptr_t)add_columns(b, task->columns);
+    u.columns = add_columns(b, task->columns);
     u.times =
         (cu_pointer)(uintptr_t)add(b, task->times, (size_t)task->n_times, sizeof *task->times);
     u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);

@@ -9,8 +9,9 @@
 /** What a task works on as one block of bytes whose pointers are those of the device. */
 typedef struct saltus_uploaded {
     cu_pointer memory;
-    cu_pointer tables, columns, times, packed, jumps;
-    cu_pointer edges; /**< of the task's reduction; 0: there are none */
+    cu_pointer tables, times, packed, jumps;
+    saltus_columns columns; /**< whose arrays are the device's */
+    cu_pointer edges;       /**< of the task's reduction; 0: there are none */
 } saltus_uploaded;
 
 /** Copy a task's tables, columns, times, edges and its generator's tables, and packed tables, of

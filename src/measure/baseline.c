@@ -1,4 +1,4 @@
-#include "baseline.h"
+#include "measure/baseline.h"
 
 #include <math.h>
 #include <string.h>

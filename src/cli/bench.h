@@ -1,0 +1,63 @@
+/** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), and
+ * the papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c). It measures the
+ * library from inside, so unlike other verbs it includes more of ours than the public header. */
+#ifndef SALTUS_CLI_BENCH_H
+#define SALTUS_CLI_BENCH_H
+
+#include "cli/cli.h"
+#include "measure/baseline.h"
+#include "measure/totals.h"
+
+/** One call of the verb. */
+typedef struct saltus_bench {
+    const char *name; /**< of the table */
+    bool quick;       /**< a hundredth of the trajectories, each time once */
+    int threads;      /**< of "all cores"; 0: one per core */
+    const char *examples;
+    saltus_backend *cpu, *gpu; /**< gpu may be NULL … */
+    char no_gpu[300];          /**< … and why */
+    bool has_failed;           /**< a check */
+} saltus_bench;
+
+/** One model while it is measured. */
+typedef struct saltus_bench_case {
+    saltus_bench *bench;
+    const char *file; /**< name of the example */
+    saltus_model *model;
+    double times[101]; /**< sample times */
+    int n_points;
+    int64_t n;                             /**< trajectories on a GPU and on all cores */
+    double us_baseline, us_core, us_cores; /**< µs per trajectory */
+    saltus_totals reference;               /**< of all cores; what others are checked against */
+} saltus_bench_case;
+
+/** How a GPU is to compute; 0 is what the plan chooses. */
+typedef struct saltus_bench_gpu {
+    const char *layout;
+    int block, streams;
+} saltus_bench_gpu;
+
+/** Read examples/FILE.yaml and time it to t_end by the baseline, one core and all cores, a line
+ * each. Close the case whatever happens. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_open(saltus_bench *bench, const char *file,
+                                                  double t_end, int64_t n, saltus_bench_case *c,
+                                                  saltus_error *err);
+/** Take n trajectories from now on, and time all cores again. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_take(saltus_bench_case *c, int64_t n,
+                                                  saltus_error *err);
+/** Time a GPU and print a line, or one that says why not. *us is the kernel's time per trajectory;
+ * 0 when there was none. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_time_gpu(saltus_bench_case *c, saltus_bench_gpu how,
+                                                      double *us, saltus_error *err);
+void saltus_bench_close(saltus_bench_case *c);
+
+/** The tables. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_klingbeil_oregonator(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_klingbeil_models(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_klingbeil_copies(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_realisations(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_overlap(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_genes(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_tables(saltus_bench *, saltus_error *);
+
+#endif

@@ -1,0 +1,118 @@
+/* Device "auto": the CPU, unless a GPU that is here will be done sooner. How much there is to
+ * simulate is found out by simulating a little of it. */
+#include "ensemble/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    PILOT_EVENTS = 1 << 14, /* that tell enough of a trajectory */
+    PILOT_PARTS = 20,       /* the first pilot takes 2^-20 of the time */
+    FEW = 256,              /* trajectories: too few to fill a GPU */
+};
+static const double worth_asking = 1.0; /* seconds: what takes the CPU less never needs a GPU */
+
+static saltus_status forget(void *user, const saltus_block *block, void *prepared,
+                            saltus_error *err)
+{
+    (void)user, (void)block, (void)prepared, (void)err;
+    return SALTUS_OK;
+}
+
+/* Reactions of the first trajectory, from as long a part of it as is needed. Negative: it fails. */
+static double count_events(const saltus_plan *plan, const saltus_run_options *run)
+{
+    const saltus_sink sink = {.deliver = forget};
+    saltus_run_options pilot = *run;
+    saltus_run_report report = {0};
+    double part = ldexp(1.0, -PILOT_PARTS);
+    pilot.n_trajectories = pilot.n_times = 1;
+    pilot.progress = NULL;
+    pilot.warn = NULL;
+    for (;; part *= 2.0) {
+        const double until = run->times[run->n_times - 1] * part;
+        pilot.times = &until;
+        if (saltus_run(plan, &pilot, &sink, &report, NULL) != SALTUS_OK) {
+            return -1.0;
+        }
+        if (report.events >= PILOT_EVENTS || part >= 1.0) {
+            return (double)report.events / part;
+        }
+    }
+}
+
+static double estimate(const saltus_plan *plan, double n_trajectories, double events_each)
+{
+    return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables, plan->layout,
+                                        plan->n_workers, n_trajectories, events_each);
+}
+
+/* Seconds that the run takes this backend; infinity when it cannot do it, for which err has the
+ * reason. events_each: found out if it is negative. */
+static double time_on(const saltus_backend *backend, const saltus_model *model,
+                      const saltus_plan_options *options, const saltus_run_options *run,
+                      double *events_each, saltus_error *err)
+{
+    saltus_plan *plan = NULL;
+    saltus_kernel_report kernel;
+    double seconds = INFINITY;
+    saltus_status status = saltus_plan_create(model, backend, options, &plan, err);
+    if (status == SALTUS_OK && backend->ops->compile) {
+        status = saltus_plan_compile(plan, &kernel, err);
+    }
+    if (status == SALTUS_OK) {
+        *events_each = *events_each < 0.0 ? count_events(plan, run) : *events_each;
+        /* a run that fails at once is the CPU's, which says why */
+        seconds =
+            *events_each < 0.0 ? 0.0 : estimate(plan, (double)run->n_trajectories, *events_each);
+    }
+    saltus_plan_destroy(plan);
+    return seconds;
+}
+
+saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan_options *options,
+                                    const saltus_run_options *run, saltus_backend **out,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_plan_options o = options ? *options : saltus_plan_options_default();
+    saltus_backend *cpu = NULL, *gpu = NULL;
+    saltus_error no_cpu = {0}, no_gpu = {0};
+    double events = -1.0;
+    SALTUS_TRY(saltus_backend_open("cpu", &cpu, err));
+    const bool few = run->n_trajectories < FEW;
+    const double on_cpu = few && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
+                              ? 0.0
+                              : time_on(cpu, model, &o, run, &events, &no_cpu);
+    if (on_cpu < worth_asking) {
+        (void)snprintf(cpu->why, sizeof cpu->why, "%s",
+                       few ? "too few trajectories for a GPU" : "done within a second");
+    } else if (saltus_backend_open("cuda", &gpu, &no_gpu) != SALTUS_OK) {
+        (void)snprintf(cpu->why, sizeof cpu->why, "no GPU: %.140s", no_gpu.message);
+    } else {
+        const double on_gpu = time_on(gpu, model, &o, run, &events, &no_gpu);
+        saltus_backend *chosen = on_gpu < on_cpu ? gpu : cpu;
+        if (isinf(on_cpu)) {
+            (void)snprintf(gpu->why, sizeof gpu->why, "as asked");
+        } else if (isinf(on_gpu)) {
+            (void)snprintf(cpu->why, sizeof cpu->why, "not the GPU: %.140s", no_gpu.message);
+        } else {
+            (void)snprintf(chosen->why, sizeof chosen->why,
+                           "about %.2g s, %s about %.2g s; %.2g reactions expected",
+                           chosen == gpu ? on_gpu : on_cpu,
+                           chosen == gpu ? "on the CPU" : "on the GPU",
+                           chosen == gpu ? on_cpu : on_gpu, events * (double)run->n_trajectories);
+        }
+        if (chosen == gpu) {
+            *out = gpu;
+            gpu = NULL;
+            goto done;
+        }
+    }
+    *out = cpu;
+    cpu = NULL;
+done:
+    saltus_backend_close(cpu);
+    saltus_backend_close(gpu);
+    return status;
+}

@@ -1,0 +1,134 @@
+/* saltus bench: on the CPU, and where the fakes of tests/fake are found, on a GPU that is played.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXAMPLES "--examples \"$SALTUS_SOURCE/examples\""
+
+/* Kernels go to the test's own folder. */
+static int enter(void **state)
+{
+    char path[1000];
+    const int failed = enter_directory(state);
+    return failed || !getcwd(path, sizeof path) || setenv("TMPDIR", path, 1) != 0 ||
+           setenv("SALTUS_CACHE", path, 1) != 0;
+}
+
+static int count(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; ++at) {
+        ++n;
+    }
+    return n;
+}
+
+/* Every line is an object; the first tells the machine. */
+static void assert_lines(const outcome *o, const char *name)
+{
+    assert_done(o);
+    char expected[100];
+    (void)snprintf(expected, sizeof expected, "{\"bench\": \"%s\"", name);
+    for (const char *line = o->out, *end; *line; line = end) {
+        end = line + strcspn(line, "\n") + 1;
+        char *copy = strndup(line, (size_t)(end - line));
+        assert_non_null(copy);
+        assert_is_json(copy);
+        assert_int_equal(strncmp(copy, expected, strlen(expected)), 0);
+        free(copy);
+    }
+    assert_non_null(strstr(o->out, "\"quick\": true, \"cores\": "));
+}
+
+static void names_are_listed(void **state)
+{
+    static const char *const names[] = {
+        "klingbeil-oregonator", "klingbeil-models", "klingbeil-copies", "sumiyoshi-realisations",
+        "sumiyoshi-overlap",    "sumiyoshi-genes",  "sumiyoshi-tables"};
+    (void)state;
+    const outcome o = saltus("bench");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 7);
+    for (int i = 0; i < 7; ++i) {
+        assert_int_equal(count(o.out, names[i]), 1);
+    }
+}
+
+static void wrong_usage_is_refused(void **state)
+{
+    static const struct {
+        const char *arguments, *part;
+    } cases[] = {
+        {"nonsense", "no benchmark 'nonsense'\n  hint: saltus bench lists them"},
+        {"klingbeil-models klingbeil-copies", "one benchmark at a time"},
+        {"klingbeil-models --device tpu", "--device 'tpu'"},
+        {"klingbeil-models --device cuda:1000", "cuda:1000"},
+        {"klingbeil-models --threads 0", "--threads '0'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        if (strstr(cases[i].arguments, "1000") && !getenv("FAKE_CUDA")) {
+            continue; /* other words without a driver */
+        }
+        const outcome o = saltus("bench %s " EXAMPLES, cases[i].arguments);
+        assert_refused(&o, 2, cases[i].part);
+    }
+    const outcome o = saltus("bench klingbeil-models --device cpu --examples .");
+    assert_int_equal(o.code, 1);
+    assert_one_message(&o, "./dimer-decay.yaml");
+}
+
+static void the_cpu_is_measured_and_checked(void **state)
+{
+    (void)state;
+    outcome o = saltus("bench klingbeil-oregonator --quick --device cpu --threads 2 " EXAMPLES);
+    assert_lines(&o, "klingbeil-oregonator");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
+    assert_int_equal(count(o.out, "\"layout\": \"shared\", \"block\": 64, \"skipped\": "
+                                  "\"--device cpu\""),
+                     1);
+    assert_int_equal(count(o.out, "\"skipped\": "), 26);
+    o = saltus("bench sumiyoshi-realisations --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "sumiyoshi-realisations");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
+    assert_int_equal(count(o.out, "\"trajectories\": 1000,"), 1);
+    o = saltus("bench sumiyoshi-tables --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "sumiyoshi-tables");
+    assert_non_null(strstr(o.out, "\"tables\": \"dense\", \"bytes\": 65536, \"most_reactions\": "
+                                  "112}"));
+}
+
+static void a_gpu_is_measured_and_checked(void **state)
+{
+    (void)state;
+    if (!getenv("FAKE_CUDA")) {
+        skip();
+    }
+    const outcome o = saltus("bench sumiyoshi-overlap --quick --device cuda " EXAMPLES);
+    assert_lines(&o, "sumiyoshi-overlap");
+    assert_non_null(strstr(o.out, "\"gpu\": \"Fake 0, "));
+    assert_int_equal(count(o.out, "\"engine\": \"gpu\", \"device\": \"cuda\", \"layout\": "), 3);
+    assert_int_equal(count(o.out, "\"streams\": 4, \"registers\": 38, \"trajectories\": 10240"), 1);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 + 1 + 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names_are_listed, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(a_gpu_is_measured_and_checked, enter, leave_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

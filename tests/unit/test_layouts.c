@@ -1,0 +1,96 @@
+/* Blocks of the GPU layouts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/bits.h"
+#include "backend/cuda/layouts.h"
+#include "model/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Klingbeil et al. (2012): the largest blocks of the fat version with 16 kB, for five models of so
+ * many species and reactions, 4 bytes each; 512 is the most that their card takes. */
+static void blocks_are_those_of_the_paper(void **state)
+{
+    static const struct {
+        int species_and_reactions, block;
+    } cases[] = {{3 + 4, 512}, {8 + 5, 288}, {9 + 16, 160}, {11 + 16, 128}, {6 + 36, 96}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        assert_int_equal(
+            saltus_largest_block(16 << 10, 0, 4 * (int64_t)cases[i].species_and_reactions, 512),
+            cases[i].block);
+    }
+    /* "at 64 threads at most 63 species and reactions" */
+    assert_true(saltus_largest_block(16 << 10, 0, 4 * 63, 512) >= 64);
+    assert_true(saltus_largest_block(16 << 10, 256, 4 * 64, 512) < 64);
+    assert_int_equal(saltus_largest_block(16 << 10, 0, 1 << 10, 512), 0);
+    assert_int_equal(saltus_largest_block(100, 200, 4, 512), 0);
+}
+
+/* Every block that a layout makes fits; one that does not fit is refused with the largest. */
+static void blocks_fit(void **state)
+{
+    static const char *const names[] = {"registers", "shared", "warp", "global"};
+    static const int capabilities[][2] = {{7, 5}, {8, 0}, {8, 6}, {9, 0}, {12, 0}};
+    (void)state;
+    for (int copies = 1; copies <= 200; copies += copies < 12 ? 1 : 47) {
+        saltus_model *m = bits_copies(copies);
+        const saltus_tables *t = &m->network->tables;
+        for (size_t c = 0; c < sizeof capabilities / sizeof *capabilities; ++c) {
+            const saltus_limits limits = saltus_limits_of(capabilities[c][0], capabilities[c][1]);
+            for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+                saltus_layout layout = {0};
+                saltus_error err = {0};
+                const char *against = saltus_layout_against(names[i], t, 0, &limits);
+                const saltus_status status =
+                    saltus_layout_make(names[i], t, 0, &limits, 0, &layout, &err);
+                assert_int_equal(status, against ? SALTUS_E_INVALID : SALTUS_OK);
+                if (status == SALTUS_OK) {
+                    assert_true(layout.block >= 32 && layout.block <= 1024);
+                    assert_true(layout.block % 32 == 0);
+                    assert_true((int64_t)layout.shared_bytes <= limits.block_bytes);
+                }
+                saltus_layout_free(&layout);
+            }
+        }
+        saltus_model_destroy(m);
+    }
+}
+
+static void too_large_blocks_are_refused_with_the_largest(void **state)
+{
+    const saltus_limits limits = saltus_limits_of(9, 0);
+    saltus_layout layout = {0};
+    saltus_error err = {0};
+    int largest = 0;
+    (void)state;
+    saltus_model *m = bits_copies(12);
+    const saltus_tables *t = &m->network->tables;
+    assert_int_equal(saltus_layout_make("shared", t, 0, &limits, 1024, &layout, &err),
+                     SALTUS_E_INVALID);
+    const char *says = strstr(err.message, "the largest block that fits has ");
+    assert_non_null(says);
+    largest = (int)strtol(says + strlen("the largest block that fits has "), NULL, 10);
+    assert_true(largest >= 32 && largest % 32 == 0);
+    assert_int_equal(saltus_layout_make("shared", t, 0, &limits, largest, &layout, &err),
+                     SALTUS_OK);
+    saltus_layout_free(&layout);
+    assert_int_equal(saltus_layout_make("shared", t, 0, &limits, largest + 32, &layout, &err),
+                     SALTUS_E_INVALID);
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_those_of_the_paper),
+        cmocka_unit_test(blocks_fit),
+        cmocka_unit_test(too_large_blocks_are_refused_with_the_largest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
