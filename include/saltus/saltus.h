@@ -305,6 +305,22 @@ typedef struct saltus_progress {
     double seconds; /**< since the run started */
 } saltus_progress;
 
+/** Where a span of time belongs: a GPU's stream, a worker on the host, or the sink's deliveries. */
+typedef enum saltus_track {
+    SALTUS_TRACK_GPU = 0,
+    SALTUS_TRACK_WORKER,
+    SALTUS_TRACK_WRITER
+} saltus_track;
+
+/** Something that took its time in a run: "kernel", "reduce" and "copy" on a GPU, "work" and "hand
+ * over" of a worker, "deliver" of the sink. */
+typedef struct saltus_span {
+    const char *name; /**< constant */
+    saltus_track track;
+    int worker;            /**< whose, from 0; a GPU's worker has a stream; 0 for deliveries */
+    double start, seconds; /**< since the run started, and how long */
+} saltus_span;
+
 /** What to simulate. Start from saltus_run_options_default(), so new fields keep their defaults. */
 typedef struct saltus_run_options {
     uint64_t seed; /**< any value (mrg32k3a refuses seven); equal seeds give equal samples */
@@ -321,6 +337,9 @@ typedef struct saltus_run_options {
                                                          each event whose assignments were rounded
                                                          to whole numbers of molecules */
     void *warn_user;
+    void (*trace)(void *user, const saltus_span *span); /**< NULL, or called when a span has passed,
+                                                             from any thread, one call at a time */
+    void *trace_user;
 } saltus_run_options;
 SALTUS_API saltus_run_options saltus_run_options_default(void);
 

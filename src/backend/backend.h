@@ -6,6 +6,7 @@
 
 #include "backend/generator.h"
 #include "core/status.h"
+#include "core/trace.h"
 #include "kernel/reduce.h"
 #include "kernel/tables.h"
 
@@ -61,9 +62,11 @@ typedef struct saltus_task {
     const saltus_reduction *reduction; /**< NULL: every sample is wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
-    int block;          /**< threads of a block on a device; 0: as the layout chooses */
-    int64_t *kernel_ns; /**< shared by the workers: time of kernels on devices (atomic +) */
-    uint8_t *rounded;   /**< [setting], shared by the workers: a value was rounded (atomic or) */
+    int block;             /**< threads of a block on a device; 0: as the layout chooses */
+    int64_t *kernel_ns;    /**< shared by the workers: time of kernels on devices (atomic +) */
+    saltus_tracer *tracer; /**< NULL: the run is not traced */
+    int worker;            /**< which of the run's workers this task is for */
+    uint8_t *rounded;      /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
 typedef struct saltus_backend_ops {

@@ -28,8 +28,16 @@ typedef struct run {
     saltus_error error;
     bool sink_failed;
     int stop; /* workers are to give up; atomic */
+    saltus_tracer tracer;
     struct timespec start;
 } run;
+
+/* A thread of a run. */
+typedef struct worker {
+    run *run;
+    int number;
+    pthread_t thread;
+} worker;
 
 saltus_run_options saltus_run_options_default(void)
 {
@@ -107,7 +115,10 @@ static void deliver_ready(run *r)
         saltus_error err = {0};
         r->is_delivering = true;
         (void)pthread_mutex_unlock(&r->lock);
+        const double start = saltus_tracer_now(r->task.tracer);
         const saltus_status status = deliver(r, b, &err);
+        saltus_tracer_tell(r->task.tracer, "deliver", SALTUS_TRACK_WRITER, 0, start,
+                           saltus_tracer_now(r->task.tracer));
         (void)pthread_mutex_lock(&r->lock);
         r->is_delivering = false;
         if (status != SALTUS_OK) {
@@ -195,12 +206,18 @@ done:
     return status;
 }
 
-static void *worker(void *user)
+static void *work(void *user)
 {
-    run *r = user;
+    const worker *w = user;
+    run *r = w->run;
     saltus_error err = {0};
+    saltus_task task = r->task;
+    const double start = saltus_tracer_now(task.tracer);
+    task.worker = w->number;
     const saltus_status status =
-        r->plan->backend->ops->work(r->plan->backend, &r->task, &r->source, &err);
+        r->plan->backend->ops->work(r->plan->backend, &task, &r->source, &err);
+    saltus_tracer_tell(task.tracer, "work", SALTUS_TRACK_WORKER, w->number, start,
+                       saltus_tracer_now(task.tracer));
     (void)pthread_mutex_lock(&r->lock);
     if (status != SALTUS_OK) {
         fail(r, status, &err);
@@ -350,6 +367,9 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .layout = plan->layout,
                       .block = plan->block};
     r->task.kernel_ns = &r->kernel_ns;
+    r->tracer.tell = r->options->trace;
+    r->tracer.user = r->options->trace_user;
+    r->task.tracer = r->options->trace ? &r->tracer : NULL;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
 done:
@@ -362,11 +382,13 @@ static saltus_status run_workers(run *r, saltus_error *err)
     int n_started = 0;
     int n = r->plan->n_workers;
     n = r->options->n_trajectories < n ? (int)r->options->n_trajectories : n;
-    pthread_t *threads = saltus_calloc((size_t)n, sizeof *threads);
-    SALTUS_NEED(threads);
+    worker *workers = saltus_calloc((size_t)n, sizeof *workers);
+    SALTUS_NEED(workers);
     r->n_working = n;
     for (; n_started < n; ++n_started) {
-        if (pthread_create(&threads[n_started], NULL, worker, r) != 0) {
+        worker *w = &workers[n_started];
+        *w = (worker){.run = r, .number = n_started};
+        if (pthread_create(&w->thread, NULL, work, w) != 0) {
             saltus_error no_thread = {0};
             (void)saltus_error_set(&no_thread, SALTUS_E_NO_MEMORY,
                                    "only %d threads could be "
@@ -383,10 +405,10 @@ static saltus_status run_workers(run *r, saltus_error *err)
     }
     watch(r);
     for (int i = 0; i < n_started; ++i) {
-        (void)pthread_join(threads[i], NULL);
+        (void)pthread_join(workers[i].thread, NULL);
     }
 done:
-    saltus_free(threads);
+    saltus_free(workers);
     return status;
 }
 
@@ -396,6 +418,8 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     saltus_status status = SALTUS_OK;
     run r = {.plan = plan, .options = options, .sink = sink};
     (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
+    r.tracer = (saltus_tracer){.start = r.start};
+    (void)pthread_mutex_init(&r.tracer.lock, NULL);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
@@ -419,5 +443,6 @@ done:
     saltus_free(r.task.rounded);
     (void)pthread_cond_destroy(&r.changed);
     (void)pthread_mutex_destroy(&r.lock);
+    (void)pthread_mutex_destroy(&r.tracer.lock);
     return status;
 }

@@ -131,10 +131,10 @@ SALTUS_KERNEL(saltus_reduce_jobs, saltus_reduce_launch, a)
     }
     saltus_sum s = saltus_sum_none();
     for (int64_t job = strip; job < a.n_jobs; job += a.n_strips) {
+        const int64_t x = a.counts[job * a.width + q]; /* read at once, for nothing if it is bad */
         if (a.troubles[job] != SALTUS_FINE) {
             continue;
         }
-        const int64_t x = a.counts[job * a.width + q];
         saltus_sum_add(&s, x);
         if (a.finals && c >= 0) {
             a.finals[job * a.n_counts + c] = x;
@@ -171,10 +171,10 @@ SALTUS_KERNEL(saltus_reduce_bins, saltus_reduce_launch, a)
         a.shifts[q] = (uint8_t)shift;
     }
     for (int64_t job = strip; job < a.n_jobs; job += a.n_strips) {
+        const int64_t x = a.counts[job * a.width + q];
         if (a.troubles[job] != SALTUS_FINE) {
             continue;
         }
-        const int64_t x = a.counts[job * a.width + q];
         const int64_t b = a.edges ? saltus_bin_find(a.edges, a.n_bins, (double)x) : x >> shift;
         uint64_t *const count = b < 0           ? &a.below[q]
                                 : b >= a.n_bins ? &a.above[q]

@@ -4,7 +4,7 @@
 
 enum {
     BLOCK = 256,
-    THREADS = 1 << 16, /* that keep a GPU busy with reading */
+    THREADS = 1 << 17, /* that keep a GPU busy with reading */
     JOBS_EACH = 16,    /* of a strip, at least */
     FOLD = 32          /* strips that a thread adds up */
 };

@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cuda/layouts.h"
 #include "backend/cuda/reduce.h"
+#include "backend/cuda/stopwatch.h"
 #include "backend/cuda/upload.h"
 #include "core/memory.h"
 #include "kernel/direct_global.h"
@@ -44,6 +45,7 @@ typedef struct crew {
     size_t threads_bytes;
     char *samples; /* pinned: a batch's results as they come back */
     saltus_job *jobs;
+    saltus_stopwatch watch;
     saltus_reducer reducer; /* for a task with a reduction */
     saltus_walker *walker;  /* for trajectories that the GPU gives up */
     int64_t *rest;          /* [point][count] of such a one, with a reduction */
@@ -238,6 +240,7 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
     CU(event_create(&c->start, 0), "making an event");
     CU(event_create(&c->end, 0), "making an event");
+    SALTUS_TRY(saltus_stopwatch_start(c->cu, task, c->stream, &c->watch, err));
     SALTUS_TRY(saltus_layout_make(task->layout, task->tables, task->generator->rng, &gpu->limits,
                                   task->block, &c->layout, err));
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
@@ -271,6 +274,7 @@ static void tear_down(crew *c)
     if (c->end) {
         (void)c->cu->event_destroy(c->end);
     }
+    saltus_stopwatch_free(&c->watch);
     if (c->threads_memory) {
         (void)c->cu->memory_give(c->threads_memory);
     }
@@ -291,24 +295,20 @@ static void tear_down(crew *c)
     saltus_free(c->rest);
 }
 
-/* Launch until every job has ended or the run is to stop. */
-static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
+/* Bring n jobs to the GPU. */
+static saltus_status start_batch(crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_task *task = c->task;
     saltus_launch *a = &c->launch;
-    uint64_t progress[2] = {0}; /* jobs done, slots busy */
-    size_t result_bytes = 0;
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
     const int block = per_block(c);
     const int64_t n_threads = (wanted + block - 1) / block * block;
-    void *parameters[] = {a};
     a->n_jobs = n;
     c->n_running = n_threads;
     (void)place_threads(a, c, c->threads_memory, n_threads);
-    (void)place_jobs(a, &c->reducer, c, c->jobs_memory, n, &result_bytes);
+    (void)place_jobs(a, &c->reducer, c, c->jobs_memory, n, result_bytes);
     uint64_t *numbers = (uint64_t *)c->samples; /* not in use yet, and pinned */
     for (int64_t i = 0; i < n; ++i) {
         numbers[i] = (uint64_t)c->jobs[i].trajectory;
@@ -322,33 +322,67 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
        "clearing GPU memory");
     CU(fill((uintptr_t)a->progress, 0, 16, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
-    float ms = 0.0F;
-    CU(event_record(c->start, c->stream), "running a kernel");
-    int32_t *const lists = a->busy;
     a->n_slots = n_threads;
     a->slots = NULL;
-    while (progress[0] < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
-        const bool some_wait = progress[0] + (uint64_t)a->n_slots < (uint64_t)n;
+done:
+    return status;
+}
+
+/* Launch until every job has ended or the run is to stop. */
+static saltus_status launch_all(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_launch *a = &c->launch;
+    const uint64_t n = (uint64_t)a->n_jobs;
+    const int64_t n_threads = c->n_running;
+    uint64_t progress[2] = {0}; /* jobs done, slots busy */
+    void *parameters[] = {a};
+    int32_t *const lists = a->busy;
+    while (progress[0] < n && !SALTUS_FLAG(c->task->stop)) {
+        const bool some_wait = progress[0] + (uint64_t)a->n_slots < n;
         a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
         CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
-        CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)c->layout.block, 1, 1,
-                  (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
+        SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
+        CU(launch(c->kernel, (unsigned)(n_threads / per_block(c)), 1, 1, (unsigned)c->layout.block,
+                  1, 1, (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
            "starting a kernel");
+        SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
         CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
            "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
+        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "kernel", err));
         a->n_slots = (int64_t)progress[1];
         a->slots = a->busy;
         a->busy = a->busy == lists ? lists + n_threads : lists;
     }
-    if (task->reduction) {
+done:
+    return status;
+}
+
+/* Simulate a batch of n jobs, and fetch its results. */
+static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t result_bytes = 0;
+    float ms = 0.0F;
+    SALTUS_TRY(start_batch(c, n, &result_bytes, err));
+    CU(event_record(c->start, c->stream), "running a kernel");
+    SALTUS_TRY(launch_all(c, err));
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
+    if (c->task->reduction) {
         SALTUS_TRY(saltus_reducer_run(c->cu, &c->reducer, c->stream, err));
     }
     CU(event_record(c->end, c->stream), "running a kernel");
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
     CU(download(c->samples, c->jobs_memory, result_bytes, c->stream), "copying samples");
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 2, err));
     CU(stream_wait(c->stream), "copying samples");
+    if (c->task->reduction) {
+        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "reduce", err));
+    }
+    SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 1, "copy", err));
     CU(event_elapsed(&ms, c->start, c->end), "running a kernel");
-    (void)__atomic_fetch_add(task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(c->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
 done:
     return status;
 }
@@ -469,8 +503,11 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
             break;
         }
         SALTUS_TRY(simulate(&c, n, err));
+        const double start = saltus_tracer_now(task->tracer);
         SALTUS_TRY(hand_over(&c, source, n, err));
         SALTUS_TRY(run_rest(&c, source, n, err));
+        saltus_tracer_tell(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
+                           saltus_tracer_now(task->tracer));
         if (task->tables->n_settings > 0) {
             SALTUS_TRY(look_for_rounding(&c, err));
         }
