@@ -270,6 +270,8 @@ typedef struct saltus_block {
     int n_observables;           /**< recorded real values */
     const int64_t *counts;       /**< [trajectory][point][count] molecules, C order */
     const double *observables;   /**< [trajectory][point][observable]; NULL when there are none */
+    const struct saltus_reduced *reduced; /**< NULL, but for sinks with a reduction: then counts
+                                               are the last point's, n_points 1, or none, 0 */
 } saltus_block;
 
 /**
@@ -285,7 +287,9 @@ typedef struct saltus_block {
  */
 typedef struct saltus_sink {
     void *user;
-    int64_t block_trajectories; /**< 0: blocks of any size */
+    int64_t block_trajectories;               /**< 0: blocks of any size */
+    const struct saltus_reduction *reduction; /**< NULL: the sink needs every sample; only the
+                                                   library's own know how to do without */
     saltus_status (*prepare)(void *user, const saltus_block *block, void **prepared,
                              saltus_error *err);
     saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,
@@ -300,6 +304,22 @@ typedef struct saltus_progress {
     int64_t events; /**< of finished trajectories */
     double seconds; /**< since the run started */
 } saltus_progress;
+
+/** Where a span of time belongs: a GPU's stream, a worker on the host, or the sink's deliveries. */
+typedef enum saltus_track {
+    SALTUS_TRACK_GPU = 0,
+    SALTUS_TRACK_WORKER,
+    SALTUS_TRACK_WRITER
+} saltus_track;
+
+/** Something that took its time in a run: "kernel", "reduce" and "copy" on a GPU, "work" and "hand
+ * over" of a worker, "deliver" of the sink. */
+typedef struct saltus_span {
+    const char *name; /**< constant */
+    saltus_track track;
+    int worker;            /**< whose, from 0; a GPU's worker has a stream; 0 for deliveries */
+    double start, seconds; /**< since the run started, and how long */
+} saltus_span;
 
 /** What to simulate. Start from saltus_run_options_default(), so new fields keep their defaults. */
 typedef struct saltus_run_options {
@@ -317,6 +337,9 @@ typedef struct saltus_run_options {
                                                          each event whose assignments were rounded
                                                          to whole numbers of molecules */
     void *warn_user;
+    void (*trace)(void *user, const saltus_span *span); /**< NULL, or called when a span has passed,
+                                                             from any thread, one call at a time */
+    void *trace_user;
 } saltus_run_options;
 SALTUS_API saltus_run_options saltus_run_options_default(void);
 

@@ -6,16 +6,34 @@
 
 #include "backend/generator.h"
 #include "core/status.h"
+#include "core/trace.h"
+#include "kernel/reduce.h"
 #include "kernel/tables.h"
 
 /** A trajectory to simulate and where its samples go. */
 typedef struct saltus_job {
     int64_t trajectory;
-    int64_t *counts;     /**< [point][count] */
-    double *observables; /**< [point][observable] */
+    int64_t *counts;     /**< [point][count]; reduced: [count] at the last point, or nothing */
+    double *observables; /**< [point][observable]; reduced: there are none */
     int64_t events;      /**< out: reactions that fired */
+    bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
+    const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
     void *block;         /**< the source's own */
 } saltus_job;
+
+/** What a sink makes of counts, when it needs no samples: their sums, and maybe more. */
+typedef struct saltus_reduction {
+    bool finals;         /**< the counts of every trajectory at the last point */
+    int64_t n_bins;      /**< of histograms; 0: none */
+    const double *edges; /**< [n_bins + 1]; NULL: bins that the data define, ensemble/histogram.h */
+} saltus_reduction;
+
+/** What a backend made of the counts of some trajectories; valid until it is handed over. */
+typedef struct saltus_partial {
+    const saltus_sum *sums; /**< [point][count] */
+    uint8_t *shifts;        /**< [point][count] and what follows: a saltus_histogram's */
+    uint64_t *bins, *below, *above;
+} saltus_partial;
 
 /** Where a worker's jobs come from and go to; its functions may be called from any thread. */
 typedef struct saltus_source {
@@ -25,6 +43,10 @@ typedef struct saltus_source {
     int (*take)(void *user, saltus_job *jobs, int max, bool wait);
     /** A job's samples are complete. Not SALTUS_OK: stop working and return it. */
     saltus_status (*done)(void *user, const saltus_job *job, saltus_error *err);
+    /** Of jobs[n], which one call of `take` gave, those that are marked have ended, and `partial`
+     * is made of their counts; done() is not called for them. */
+    saltus_status (*reduced)(void *user, const saltus_job *jobs, int n,
+                             const saltus_partial *partial, saltus_error *err);
 } saltus_source;
 
 /** One run, the same for all its workers. */
@@ -36,12 +58,15 @@ typedef struct saltus_task {
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
-    int64_t share;   /**< trajectories that a worker can expect */
+    int64_t share;                     /**< trajectories that a worker can expect */
+    const saltus_reduction *reduction; /**< NULL: every sample is wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
-    int block;          /**< threads of a block on a device; 0: as the layout chooses */
-    int64_t *kernel_ns; /**< shared by the workers: time of kernels on devices (atomic +) */
-    uint8_t *rounded;   /**< [setting], shared by the workers: a value was rounded (atomic or) */
+    int block;             /**< threads of a block on a device; 0: as the layout chooses */
+    int64_t *kernel_ns;    /**< shared by the workers: time of kernels on devices (atomic +) */
+    saltus_tracer *tracer; /**< NULL: the run is not traced */
+    int worker;            /**< which of the run's workers this task is for */
+    uint8_t *rounded;      /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
 typedef struct saltus_backend_ops {
@@ -61,6 +86,8 @@ typedef struct saltus_backend_ops {
                                    char why[200], saltus_error *err);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
+    /** It takes tasks with a reduction, without observables. */
+    bool reduces;
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Seconds that a run takes with a layout, roughly, from constants that were measured: of

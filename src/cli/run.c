@@ -48,6 +48,7 @@ typedef struct session {
     double *times;
     const volatile int *stop;
     char *scratch; /* NULL with -o */
+    saltus_cli_trace *trace;
     saltus_run_report report;
 } session;
 
@@ -126,6 +127,13 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     if (!a->output && (status = saltus_cli_make_scratch(&s->scratch, err)) != SALTUS_OK) {
         return status;
     }
+    if (a->trace) {
+        if ((status = saltus_cli_open_trace(a->trace, &s->trace, err)) != SALTUS_OK) {
+            return status;
+        }
+        run->trace = saltus_cli_write_span;
+        run->trace_user = s->trace;
+    }
     return saltus_hdf5_sink_open(a->output ? a->output : s->scratch, s->plan, run, &results,
                                  &s->sink, err);
 }
@@ -181,6 +189,7 @@ static int simulate(saltus_cli_run_arguments *a)
     saltus_status status = prepare(&s, a, &run, &err);
     if (status != SALTUS_OK) {
         saltus_cli_print_error(&err);
+        (void)saltus_cli_close_trace(s.trace, false, &err);
         clean_up(&s);
         return exit_code_before(status);
     }
@@ -191,6 +200,11 @@ static int simulate(saltus_cli_run_arguments *a)
     const saltus_status closed = saltus_hdf5_sink_close(s.sink, &s.report, &close_err);
     if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
         status = closed;
+        err = close_err;
+    }
+    const saltus_status traced = saltus_cli_close_trace(s.trace, true, &close_err);
+    if (status == SALTUS_OK && traced != SALTUS_OK) {
+        status = traced;
         err = close_err;
     }
     const double total = now() - start;

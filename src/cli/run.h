@@ -1,5 +1,6 @@
 /** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), the file of a
- * run without -o (run_scratch.c), what is told (run_report.c), and the run itself (run.c). */
+ * run without -o (run_scratch.c), what is told (run_report.c, run_trace.c), and the run itself
+ * (run.c). */
 #ifndef SALTUS_CLI_RUN_H
 #define SALTUS_CLI_RUN_H
 
@@ -7,7 +8,7 @@
 
 /** What the command line says. */
 typedef struct saltus_cli_run_arguments {
-    const char *model, *output, *method, *device, *layout, *rng, *species;
+    const char *model, *output, *trace, *method, *device, *layout, *rng, *species;
     double until, every;
     int64_t points, runs, first, threads, block, streams, bins;
     uint64_t seed;
@@ -42,5 +43,14 @@ void saltus_cli_show_warning(void *user, const char *sentence);
 /** One JSON object about the run on stdout. */
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete);
+
+/** A file of spans of time (--trace), at most 100,000. */
+typedef struct saltus_cli_trace saltus_cli_trace;
+/** The path must stay. SALTUS_E_IO. */
+saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, saltus_error *err);
+/** For saltus_run_options, whose `user` is the trace. */
+void saltus_cli_write_span(void *user, const saltus_span *span);
+/** Close and free; removes the file unless it is to be kept. NULL is allowed. SALTUS_E_IO. */
+saltus_status saltus_cli_close_trace(saltus_cli_trace *trace, bool keep, saltus_error *err);
 
 #endif

@@ -29,6 +29,7 @@ enum {
     OPT_PROGRESS,
     OPT_EXPLAIN,
     OPT_RNG,
+    OPT_TRACE,
 };
 
 static const struct argp_option options[] = {
@@ -64,6 +65,8 @@ static const struct argp_option options[] = {
     {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4},
     {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4},
     {"explain", OPT_EXPLAIN, NULL, 0, "print what was chosen and why", 4},
+    {"trace", OPT_TRACE, "FILE.json", 0,
+     "write what took how long, for chrome://tracing or Perfetto", 4},
     {"quiet", 'q', NULL, 0, "no summary, no warnings, no progress", 4},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -202,6 +205,9 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         return parse_compress(text, &a->compress)
                    ? 0
                    : wrong("--compress", text, "none, fast or small");
+    case OPT_TRACE:
+        a->trace = text;
+        return text[0] ? 0 : wrong("--trace", text, "the name of a file");
     case 'o':
         a->output = text;
         return text[0] ? 0 : wrong("-o", text, "the name of a file");

@@ -1,6 +1,7 @@
 #include "ensemble/histogram.h"
 
 #include "core/memory.h"
+#include "kernel/reduce.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,35 +86,16 @@ static void widen_to(saltus_histogram *h, size_t cell, int shift)
     }
 }
 
-static int shift_for(uint64_t value, int64_t n_bins, int shift)
+static void count_in_range(saltus_histogram *h, size_t cell, int64_t x)
 {
-    while (value >> shift >= (uint64_t)n_bins) {
-        ++shift;
-    }
-    return shift;
-}
-
-/* The edges decide; the quotient only finds the neighbourhood, and may be one off by rounding. */
-static void count_in_range(saltus_histogram *h, size_t cell, double x)
-{
-    const double low = h->edges[0], high = h->edges[h->n_bins];
-    if (x < low) {
+    const int64_t b = saltus_bin_find(h->edges, h->n_bins, (double)x);
+    if (b < 0) {
         ++h->below[cell];
-        return;
-    }
-    if (x >= high) {
+    } else if (b >= h->n_bins) {
         ++h->above[cell];
-        return;
+    } else {
+        ++h->counts[cell * (size_t)h->n_bins + (size_t)b];
     }
-    int64_t b = (int64_t)((x - low) / (high - low) * (double)h->n_bins);
-    b = b >= h->n_bins ? h->n_bins - 1 : b;
-    while (b > 0 && x < h->edges[b]) {
-        --b;
-    }
-    while (b + 1 < h->n_bins && x >= h->edges[b + 1]) {
-        ++b;
-    }
-    ++h->counts[cell * (size_t)h->n_bins + (size_t)b];
 }
 
 void saltus_histogram_add(saltus_histogram *h, const int64_t *x, int64_t n_samples)
@@ -123,13 +105,13 @@ void saltus_histogram_add(saltus_histogram *h, const int64_t *x, int64_t n_sampl
     for (int64_t t = 0; t < n_samples; ++t, x += cells) {
         for (size_t cell = 0; cell < cells; ++cell) {
             if (h->edges) {
-                count_in_range(h, cell, (double)x[cell]);
+                count_in_range(h, cell, x[cell]);
                 continue;
             }
             const uint64_t value = (uint64_t)x[cell];
             uint64_t b = value >> h->shift[cell];
             if (b >= n_bins) {
-                widen_to(h, cell, shift_for(value, h->n_bins, h->shift[cell]));
+                widen_to(h, cell, saltus_bins_shift(value, h->n_bins, h->shift[cell]));
                 b = value >> h->shift[cell];
             }
             ++h->counts[cell * n_bins + b];

@@ -1,44 +1,14 @@
 /* A run: workers take trajectories and fill blocks; full blocks are prepared by the worker that
  * finished them and delivered in order. A ring of blocks bounds the memory: when the oldest one is
- * not done, at most the length of the ring is simulated ahead of it. */
+ * not done, at most the length of the ring is simulated ahead of it. Where a device reduces samples
+ * itself, what a worker takes at a time is a block of its own. */
 #include "core/memory.h"
-#include "ensemble/plan.h"
+#include "ensemble/blocks.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
-
-enum {
-    BLOCK_BYTES = 256 << 10,  /* of a block; a sink may wish for up to LARGE_BLOCK */
-    LARGE_BLOCK = 1024 << 10, /* unless one trajectory takes more */
-    MAX_BLOCK = 1024,
-    RING_BYTES = 96 << 20,
-    MAX_RING = 4096,
-    /* Every worker fills a block of its own while another is delivered, as long as that takes no
-     * more than this, or, on large machines, this much per worker. */
-    BUSY_BYTES = 192 << 20,
-    BUSY_WORKER_BYTES = 16 << 20
-};
-
-/* Memory for one block. The one that was freed last is used next, while the caches still hold it.
- */
-typedef struct buffer {
-    int64_t *trajectories, *counts;
-    double *observables;
-    bool *is_finished; /* [trajectory] */
-    struct buffer *next_free;
-} buffer;
-
-typedef struct block {
-    int64_t first, n; /* trajectories, counted from the first of the run */
-    int64_t n_left;   /* not finished yet */
-    int64_t events;   /* of the finished ones */
-    bool is_open;     /* handed out, not delivered */
-    bool is_ready;    /* prepared */
-    void *prepared;
-    buffer *memory;
-} block;
 
 typedef struct run {
     const saltus_plan *plan;
@@ -46,15 +16,10 @@ typedef struct run {
     const saltus_sink *sink;
     saltus_task task;
     saltus_source source;
-    int64_t block_size, n_ring, n_blocks;
-    int64_t counts_size, observables_size; /* numbers per trajectory */
-    block *ring;
-    buffer *free_buffers;
+    saltus_blocks blocks;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int64_t next;      /* trajectory to hand out next */
-    int64_t delivered; /* blocks */
     bool is_delivering;
     int n_working;
     saltus_run_report report;
@@ -63,8 +28,16 @@ typedef struct run {
     saltus_error error;
     bool sink_failed;
     int stop; /* workers are to give up; atomic */
+    saltus_tracer tracer;
     struct timespec start;
 } run;
+
+/* A thread of a run. */
+typedef struct worker {
+    run *run;
+    int number;
+    pthread_t thread;
+} worker;
 
 saltus_run_options saltus_run_options_default(void)
 {
@@ -89,126 +62,43 @@ static void fail(run *r, saltus_status status, const saltus_error *error)
     (void)pthread_cond_broadcast(&r->changed);
 }
 
-static void free_buffer(buffer *m)
-{
-    if (m) {
-        saltus_free(m->trajectories);
-        saltus_free(m->is_finished);
-        saltus_free(m->counts);
-        saltus_free(m->observables);
-        saltus_free(m);
-    }
-}
-
-static saltus_status take_buffer(run *r, buffer **out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const size_t size = (size_t)r->block_size;
-    buffer *m = r->free_buffers;
-    if (m) {
-        r->free_buffers = m->next_free;
-        *out = m;
-        return SALTUS_OK;
-    }
-    m = saltus_calloc(1, sizeof *m);
-    SALTUS_NEED(m);
-    m->trajectories = saltus_calloc(size, sizeof *m->trajectories);
-    SALTUS_NEED(m->trajectories);
-    m->is_finished = saltus_calloc(size, sizeof *m->is_finished);
-    SALTUS_NEED(m->is_finished);
-    m->observables = saltus_calloc(size * (size_t)r->observables_size, sizeof(double));
-    SALTUS_NEED(m->observables);
-    m->counts = saltus_calloc(size * (size_t)r->counts_size, sizeof *m->counts);
-    SALTUS_NEED(m->counts);
-    *out = m;
-    m = NULL;
-done:
-    free_buffer(m);
-    return status;
-}
-
-static void close_block(run *r, block *b)
-{
-    b->memory->next_free = r->free_buffers;
-    r->free_buffers = b->memory;
-    b->memory = NULL;
-    b->is_open = b->is_ready = false;
-}
-
-static saltus_status open_block(run *r, int64_t index, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    block *b = &r->ring[index % r->n_ring];
-    SALTUS_TRY(take_buffer(r, &b->memory, err));
-    b->first = index * r->block_size;
-    b->n = r->options->n_trajectories - b->first;
-    b->n = b->n < r->block_size ? b->n : r->block_size;
-    b->n_left = b->n;
-    b->events = 0;
-    b->is_open = true;
-    b->is_ready = false;
-    b->prepared = NULL;
-    for (int64_t i = 0; i < b->n; ++i) {
-        b->memory->trajectories[i] = r->options->first_trajectory + b->first + i;
-        b->memory->is_finished[i] = false;
-    }
-done:
-    return status;
-}
-
 static int take(void *user, saltus_job *jobs, int max, bool wait)
 {
     run *r = user;
+    saltus_blocks *b = &r->blocks;
     int n = 0;
     (void)pthread_mutex_lock(&r->lock);
-    while (n < max && r->status == SALTUS_OK && r->next < r->options->n_trajectories) {
-        const int64_t index = r->next / r->block_size;
+    while (n < max && r->status == SALTUS_OK && b->next < r->options->n_trajectories) {
         saltus_error err = {0};
-        if (index - r->delivered >= r->n_ring) {
+        if (saltus_blocks_need_one(b) && n > 0 && b->reduction) {
+            break;
+        }
+        if (saltus_blocks_need_one(b) && saltus_blocks_are_full(b)) {
             if (!wait || n > 0) {
                 break;
             }
             (void)pthread_cond_wait(&r->changed, &r->lock);
             continue;
         }
-        if (r->next % r->block_size == 0 && open_block(r, index, &err) != SALTUS_OK) {
+        if (saltus_blocks_need_one(b) && saltus_blocks_open(b, max, &err) != SALTUS_OK) {
             fail(r, err.code, &err);
             break;
         }
-        block *b = &r->ring[index % r->n_ring];
-        while (n < max && r->next < b->first + b->n) {
-            const int64_t i = r->next++ - b->first;
-            jobs[n++] =
-                (saltus_job){.trajectory = b->memory->trajectories[i],
-                             .counts = b->memory->counts + i * r->counts_size,
-                             .observables = b->memory->observables + i * r->observables_size,
-                             .block = b};
-        }
+        n += saltus_blocks_hand_out(b, jobs + n, max - n);
     }
     (void)pthread_mutex_unlock(&r->lock);
     return n;
 }
 
-static saltus_block view_of(const run *r, const block *b)
+static saltus_status prepare(run *r, saltus_filling *b, saltus_error *err)
 {
-    return (saltus_block){.trajectories = b->memory->trajectories,
-                          .n_trajectories = b->n,
-                          .n_points = r->options->n_times,
-                          .n_counts = r->plan->columns.n_counts,
-                          .n_observables = r->plan->columns.n_observables,
-                          .counts = b->memory->counts,
-                          .observables = b->memory->observables};
-}
-
-static saltus_status prepare(run *r, block *b, saltus_error *err)
-{
-    const saltus_block view = view_of(r, b);
+    const saltus_block view = saltus_blocks_view(&r->blocks, b);
     return r->sink->prepare ? r->sink->prepare(r->sink->user, &view, &b->prepared, err) : SALTUS_OK;
 }
 
-static saltus_status deliver(run *r, block *b, saltus_error *err)
+static saltus_status deliver(run *r, saltus_filling *b, saltus_error *err)
 {
-    const saltus_block view = view_of(r, b);
+    const saltus_block view = saltus_blocks_view(&r->blocks, b);
     void *prepared = b->prepared;
     b->prepared = NULL;
     return r->sink->deliver(r->sink->user, &view, prepared, err);
@@ -218,14 +108,17 @@ static saltus_status deliver(run *r, block *b, saltus_error *err)
 static void deliver_ready(run *r)
 {
     while (!r->is_delivering && !r->sink_failed) {
-        block *b = &r->ring[r->delivered % r->n_ring];
+        saltus_filling *b = saltus_blocks_oldest(&r->blocks);
         if (!b->is_ready) {
             break;
         }
         saltus_error err = {0};
         r->is_delivering = true;
         (void)pthread_mutex_unlock(&r->lock);
+        const double start = saltus_tracer_now(r->task.tracer);
         const saltus_status status = deliver(r, b, &err);
+        saltus_tracer_tell(r->task.tracer, "deliver", SALTUS_TRACK_WRITER, 0, start,
+                           saltus_tracer_now(r->task.tracer));
         (void)pthread_mutex_lock(&r->lock);
         r->is_delivering = false;
         if (status != SALTUS_OK) {
@@ -235,26 +128,15 @@ static void deliver_ready(run *r)
         }
         r->report.trajectories += b->n;
         r->report.events += b->events;
-        close_block(r, b);
-        ++r->delivered;
+        saltus_blocks_close_oldest(&r->blocks);
         (void)pthread_cond_broadcast(&r->changed);
     }
 }
 
-static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
+/* A block is full. */
+static saltus_status finish_block(run *r, saltus_filling *b, saltus_error *err)
 {
-    run *r = user;
-    block *b = job->block;
-    (void)pthread_mutex_lock(&r->lock);
-    b->memory->is_finished[job->trajectory - b->memory->trajectories[0]] = true;
-    b->events += job->events;
-    const bool is_full = --b->n_left == 0;
-    saltus_status status = r->status;
-    (void)pthread_mutex_unlock(&r->lock);
-    if (!is_full) {
-        return status;
-    }
-    status = prepare(r, b, err);
+    saltus_status status = prepare(r, b, err);
     (void)pthread_mutex_lock(&r->lock);
     if (status == SALTUS_OK) {
         b->is_ready = true;
@@ -267,12 +149,75 @@ static saltus_status finish_job(void *user, const saltus_job *job, saltus_error 
     return status;
 }
 
-static void *worker(void *user)
+/* A block whose sums have failed is good for nothing. */
+static saltus_status check_sums(run *r, saltus_status status)
+{
+    if (status != SALTUS_OK) {
+        (void)pthread_mutex_lock(&r->lock);
+        r->sink_failed = true;
+        (void)pthread_mutex_unlock(&r->lock);
+    }
+    return status;
+}
+
+static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
 {
     run *r = user;
+    saltus_filling *b = job->block;
+    saltus_status status = SALTUS_OK;
+    if (b->reduced) { /* only the worker that took the block touches its sums */
+        SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, job->rest, err)));
+    }
+    (void)pthread_mutex_lock(&r->lock);
+    const bool is_full = saltus_filling_mark(job);
+    status = r->status;
+    (void)pthread_mutex_unlock(&r->lock);
+    if (is_full) {
+        status = finish_block(r, b, err);
+    }
+done:
+    return status;
+}
+
+static saltus_status finish_reduced(void *user, const saltus_job *jobs, int n,
+                                    const saltus_partial *partial, saltus_error *err)
+{
+    run *r = user;
+    saltus_filling *b = jobs[0].block;
+    saltus_status status = SALTUS_OK;
+    int64_t n_reduced = 0;
+    bool is_full = false;
+    for (int j = 0; j < n; ++j) {
+        n_reduced += jobs[j].is_reduced;
+    }
+    SALTUS_TRY(check_sums(r, saltus_reduced_merge(b->reduced, partial, n_reduced, err)));
+    (void)pthread_mutex_lock(&r->lock);
+    for (int j = 0; j < n; ++j) {
+        if (jobs[j].is_reduced) {
+            is_full = saltus_filling_mark(&jobs[j]);
+        }
+    }
+    status = r->status;
+    (void)pthread_mutex_unlock(&r->lock);
+    if (is_full) {
+        status = finish_block(r, b, err);
+    }
+done:
+    return status;
+}
+
+static void *work(void *user)
+{
+    const worker *w = user;
+    run *r = w->run;
     saltus_error err = {0};
+    saltus_task task = r->task;
+    const double start = saltus_tracer_now(task.tracer);
+    task.worker = w->number;
     const saltus_status status =
-        r->plan->backend->ops->work(r->plan->backend, &r->task, &r->source, &err);
+        r->plan->backend->ops->work(r->plan->backend, &task, &r->source, &err);
+    saltus_tracer_tell(task.tracer, "work", SALTUS_TRACK_WORKER, w->number, start,
+                       saltus_tracer_now(task.tracer));
     (void)pthread_mutex_lock(&r->lock);
     if (status != SALTUS_OK) {
         fail(r, status, &err);
@@ -289,8 +234,8 @@ static void tell_progress(run *r)
                          .total = r->options->n_trajectories,
                          .events = r->report.events,
                          .seconds = seconds_since(&r->start)};
-    for (int64_t i = 0; i < r->n_ring; ++i) { /* finished but not delivered yet */
-        const block *b = &r->ring[i];
+    for (int64_t i = 0; i < r->blocks.n_ring; ++i) { /* finished but not delivered yet */
+        const saltus_filling *b = &r->blocks.ring[i];
         if (b->is_open) {
             p.trajectories += b->n - b->n_left;
             p.events += b->events;
@@ -326,33 +271,12 @@ static void watch(run *r)
     (void)pthread_mutex_unlock(&r->lock);
 }
 
-/* Move the finished trajectories of a block together; returns their number. */
-static int64_t keep_finished(const run *r, block *b)
-{
-    buffer *m = b->memory;
-    int64_t n = 0;
-    for (int64_t i = 0; b->is_open && i < b->n; ++i) {
-        if (m->is_finished[i]) {
-            m->trajectories[n] = m->trajectories[i];
-            memmove(m->counts + n * r->counts_size, m->counts + i * r->counts_size,
-                    (size_t)r->counts_size * sizeof *m->counts);
-            memmove(m->observables + n * r->observables_size,
-                    m->observables + i * r->observables_size,
-                    (size_t)r->observables_size * sizeof *m->observables);
-            ++n;
-        }
-    }
-    b->n = n;
-    return n;
-}
-
 /* After a run that ended early: the finished trajectories of blocks that are not full move
  * together and are delivered too. The workers are gone. */
 static void deliver_rest(run *r)
 {
-    const int64_t end = (r->next + r->block_size - 1) / r->block_size;
-    for (; r->delivered < end; ++r->delivered) {
-        block *b = &r->ring[r->delivered % r->n_ring];
+    for (; r->blocks.delivered < r->blocks.n_opened; ++r->blocks.delivered) {
+        saltus_filling *b = saltus_blocks_oldest(&r->blocks);
         saltus_error err = {0};
         if (r->sink_failed) {
             if (b->prepared && r->sink->discard) {
@@ -361,7 +285,7 @@ static void deliver_rest(run *r)
             }
             continue;
         }
-        const int64_t n = keep_finished(r, b);
+        const int64_t n = saltus_blocks_keep_finished(&r->blocks, b);
         if (n == 0) {
             continue;
         }
@@ -422,59 +346,13 @@ done:
     return status;
 }
 
-/* Blocks in the ring. Two of them at least: one is filled while the other is delivered. */
-static int64_t ring_length(const saltus_plan *plan, int64_t block_bytes)
-{
-    const int64_t n_workers = plan->n_workers, wish = plan->backend->ops->ahead_bytes;
-    const int64_t ahead = wish > 0 ? wish : RING_BYTES;
-    const int64_t for_workers = n_workers * (int64_t)BUSY_WORKER_BYTES;
-    const int64_t busy = (for_workers > BUSY_BYTES ? for_workers : BUSY_BYTES) / block_bytes;
-    int64_t ring = ahead / block_bytes;
-    ring = ring < MAX_RING ? ring : MAX_RING;
-    const int64_t wanted = busy < n_workers + 1 ? busy : n_workers + 1;
-    ring = ring > wanted ? ring : wanted;
-    return ring > 2 ? ring : 2;
-}
-
-double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_trajectories)
-{
-    const double columns = (double)plan->columns.n_counts + plan->columns.n_observables;
-    const double bytes = 8.0 * (double)n_times * columns + 16.0;
-    const double all = bytes * (double)n_trajectories;
-    const double largest = bytes > LARGE_BLOCK ? bytes : LARGE_BLOCK;
-    if (largest > 1e18) { /* more than any machine has */
-        return largest;
-    }
-    const double most = largest * (double)ring_length(plan, (int64_t)largest);
-    return all < most ? all : most;
-}
-
-static void choose_blocks(run *r)
-{
-    const int64_t n = r->options->n_trajectories;
-    const int64_t bytes = 8 * (r->counts_size + r->observables_size) + 16;
-    const int64_t fair = (n + 4 * r->plan->n_workers - 1) / (4 * (int64_t)r->plan->n_workers);
-    int64_t size = BLOCK_BYTES / bytes;
-    size = size < MAX_BLOCK ? size : MAX_BLOCK;
-    size = size < fair ? size : fair;
-    size = size > 1 ? size : 1;
-    r->block_size = r->sink->block_trajectories > 0 ? r->sink->block_trajectories : size;
-    r->n_blocks = (n + r->block_size - 1) / r->block_size;
-    const int64_t ring = ring_length(r->plan, bytes * r->block_size);
-    r->n_ring = ring < r->n_blocks ? ring : r->n_blocks;
-}
-
 static saltus_status set_up(run *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_plan *plan = r->plan;
     const saltus_tables *tables = &plan->model->network->tables;
-    r->counts_size = r->options->n_times * plan->columns.n_counts;
-    r->observables_size = r->options->n_times * plan->columns.n_observables;
-    choose_blocks(r);
-    r->ring = saltus_calloc((size_t)r->n_ring, sizeof *r->ring);
-    SALTUS_NEED(r->ring);
-    r->source = (saltus_source){r, take, finish_job};
+    SALTUS_TRY(saltus_blocks_init(&r->blocks, plan, r->options, r->sink, err));
+    r->source = (saltus_source){r, take, finish_job, finish_reduced};
     r->task =
         (saltus_task){.model = plan->model,
                       .tables = tables,
@@ -484,10 +362,14 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .times = r->options->times,
                       .n_times = r->options->n_times,
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
+                      .reduction = r->blocks.reduction,
                       .stop = &r->stop,
                       .layout = plan->layout,
                       .block = plan->block};
     r->task.kernel_ns = &r->kernel_ns;
+    r->tracer.tell = r->options->trace;
+    r->tracer.user = r->options->trace_user;
+    r->task.tracer = r->options->trace ? &r->tracer : NULL;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
 done:
@@ -500,11 +382,13 @@ static saltus_status run_workers(run *r, saltus_error *err)
     int n_started = 0;
     int n = r->plan->n_workers;
     n = r->options->n_trajectories < n ? (int)r->options->n_trajectories : n;
-    pthread_t *threads = saltus_calloc((size_t)n, sizeof *threads);
-    SALTUS_NEED(threads);
+    worker *workers = saltus_calloc((size_t)n, sizeof *workers);
+    SALTUS_NEED(workers);
     r->n_working = n;
     for (; n_started < n; ++n_started) {
-        if (pthread_create(&threads[n_started], NULL, worker, r) != 0) {
+        worker *w = &workers[n_started];
+        *w = (worker){.run = r, .number = n_started};
+        if (pthread_create(&w->thread, NULL, work, w) != 0) {
             saltus_error no_thread = {0};
             (void)saltus_error_set(&no_thread, SALTUS_E_NO_MEMORY,
                                    "only %d threads could be "
@@ -521,10 +405,10 @@ static saltus_status run_workers(run *r, saltus_error *err)
     }
     watch(r);
     for (int i = 0; i < n_started; ++i) {
-        (void)pthread_join(threads[i], NULL);
+        (void)pthread_join(workers[i].thread, NULL);
     }
 done:
-    saltus_free(threads);
+    saltus_free(workers);
     return status;
 }
 
@@ -534,6 +418,8 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     saltus_status status = SALTUS_OK;
     run r = {.plan = plan, .options = options, .sink = sink};
     (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
+    r.tracer = (saltus_tracer){.start = r.start};
+    (void)pthread_mutex_init(&r.tracer.lock, NULL);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
@@ -553,17 +439,10 @@ done:
     if (report) {
         *report = r.report;
     }
-    for (int64_t i = 0; r.ring && i < r.n_ring; ++i) {
-        free_buffer(r.ring[i].memory);
-    }
-    while (r.free_buffers) {
-        buffer *m = r.free_buffers;
-        r.free_buffers = m->next_free;
-        free_buffer(m);
-    }
-    saltus_free(r.ring);
+    saltus_blocks_free(&r.blocks);
     saltus_free(r.task.rounded);
     (void)pthread_cond_destroy(&r.changed);
     (void)pthread_mutex_destroy(&r.lock);
+    (void)pthread_mutex_destroy(&r.tracer.lock);
     return status;
 }

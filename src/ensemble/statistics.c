@@ -74,25 +74,7 @@ static bool reduce_narrow(struct tile *restrict tile, const int64_t *restrict x,
     return (u128)(bits * bits) * (u128)n_samples <= UINT64_MAX;
 }
 
-/* Reduce one column in full width. */
-static bool reduce_wide(i128 *sum, u128 *square, int64_t *min, int64_t *max, const int64_t *x,
-                        size_t stride, int64_t n_samples)
-{
-    *sum = 0;
-    *square = 0;
-    *min = *max = x[0];
-    for (int64_t t = 0; t < n_samples; ++t, x += stride) {
-        const i128 v = *x;
-        if (__builtin_add_overflow(*square, (u128)(v * v), square)) {
-            return false;
-        }
-        *sum += v; /* 2^63 times at most 2^63 samples */
-        *min = *x < *min ? *x : *min;
-        *max = *x > *max ? *x : *max;
-    }
-    return true;
-}
-
+/* Add the sums of one column; false when the squares pass 128 bits. */
 static bool fold(saltus_statistics *s, size_t q, i128 sum, u128 square, int64_t min, int64_t max)
 {
     const bool first = s->n == 0;
@@ -100,6 +82,23 @@ static bool fold(saltus_statistics *s, size_t q, i128 sum, u128 square, int64_t 
     s->min[q] = first || min < s->min[q] ? min : s->min[q];
     s->max[q] = first || max > s->max[q] ? max : s->max[q];
     return !__builtin_add_overflow(s->square[q], square, &s->square[q]);
+}
+
+static bool fold_sum(saltus_statistics *s, size_t q, const saltus_sum *sum)
+{
+    return fold(s, q, (i128)((u128)sum->sum[1] << 64 | sum->sum[0]),
+                (u128)sum->square[1] << 64 | sum->square[0], sum->min, sum->max) &&
+           sum->square[2] == 0;
+}
+
+/* Reduce one column in full width. */
+static saltus_sum reduce_wide(const int64_t *x, size_t stride, int64_t n_samples)
+{
+    saltus_sum sum = saltus_sum_none();
+    for (int64_t t = 0; t < n_samples; ++t, x += stride) {
+        saltus_sum_add(&sum, *x);
+    }
+    return sum;
 }
 
 static saltus_status overflow(saltus_error *err)
@@ -122,12 +121,20 @@ saltus_status saltus_statistics_add(saltus_statistics *s, const int64_t *x, int6
             continue;
         }
         for (size_t i = 0; i < m; ++i) {
-            i128 sum;
-            u128 square;
-            int64_t min, max;
-            good &= reduce_wide(&sum, &square, &min, &max, x + q + i, s->width, n_samples);
-            good &= fold(s, q + i, sum, square, min, max);
+            const saltus_sum sum = reduce_wide(x + q + i, s->width, n_samples);
+            good &= fold_sum(s, q + i, &sum);
         }
+    }
+    s->n += n_samples;
+    return good ? SALTUS_OK : overflow(err);
+}
+
+saltus_status saltus_statistics_add_sums(saltus_statistics *s, const saltus_sum *sums,
+                                         int64_t n_samples, saltus_error *err)
+{
+    bool good = true;
+    for (size_t q = 0; n_samples > 0 && q < s->width; ++q) {
+        good &= fold_sum(s, q, &sums[q]);
     }
     s->n += n_samples;
     return good ? SALTUS_OK : overflow(err);

@@ -10,6 +10,7 @@
 #define SALTUS_ENSEMBLE_STATISTICS_H
 
 #include "core/status.h"
+#include "kernel/reduce.h"
 
 /** Exact sums of counts. */
 typedef struct saltus_statistics {
@@ -32,6 +33,11 @@ void saltus_statistics_free(saltus_statistics *s);
  * good for freeing. Vectorised while counts are below 2^31. */
 SALTUS_MUST_CHECK saltus_status saltus_statistics_add(saltus_statistics *s, const int64_t *x,
                                                       int64_t n_samples, saltus_error *err);
+
+/** Add n_samples counts of each column as their sums[width]. SALTUS_E_NUMERIC as above. */
+SALTUS_MUST_CHECK saltus_status saltus_statistics_add_sums(saltus_statistics *s,
+                                                           const saltus_sum *sums,
+                                                           int64_t n_samples, saltus_error *err);
 
 /** The bits of all counts together, of the largest magnitude if they are negative. */
 uint64_t saltus_statistics_bits(const int64_t *x, size_t n);

@@ -3,6 +3,7 @@
 #ifndef SALTUS_WRITE_HDF5_FILE_H
 #define SALTUS_WRITE_HDF5_FILE_H
 
+#include "backend/backend.h"
 #include "ensemble/histogram.h"
 #include "ensemble/statistics.h"
 #include "write/chunk.h"
@@ -30,6 +31,7 @@ typedef struct saltus_h5_moments {
 
 struct saltus_hdf5_sink {
     saltus_sink sink;
+    saltus_reduction reduction; /* what is made of counts, unless they are recorded */
     char *path;
     saltus_hdf5_layout layout; /**< its pointers are owned */
     saltus_reserve reserve;

@@ -1,6 +1,7 @@
 #include "write/hdf5_file.h"
 
 #include "core/memory.h"
+#include "ensemble/reduction.h"
 
 #include <string.h>
 #include <time.h>
@@ -115,6 +116,10 @@ static saltus_status prepare(void *user, const saltus_block *block, void **prepa
     struct prepared *p = saltus_calloc(1, sizeof *p);
 
     SALTUS_NEED(p);
+    if (block->reduced) { /* a device has done it */
+        *prepared = p;
+        return SALTUS_OK;
+    }
     if (block->n_trajectories < FEW_RUNS) {
         p->bits = saltus_statistics_bits(block->counts, n * width);
     } else {
@@ -230,9 +235,9 @@ static herr_t append_samples(const saltus_hdf5_sink *sink, const saltus_h5_sampl
 }
 
 static herr_t append_final(const saltus_hdf5_sink *sink, hid_t set, hid_t type, int n_columns,
-                           const void *values, hsize_t n)
+                           hsize_t points, const void *values, hsize_t n)
 {
-    const hsize_t columns = (hsize_t)n_columns, points = (hsize_t)sink->layout.n_points;
+    const hsize_t columns = (hsize_t)n_columns;
     const hsize_t shape[2] = {(hsize_t)sink->rows + n, columns};
     if (H5Dset_extent(set, shape) < 0) {
         return -1;
@@ -244,6 +249,7 @@ static herr_t append_final(const saltus_hdf5_sink *sink, hid_t set, hid_t type, 
 static herr_t append(const saltus_hdf5_sink *sink, const saltus_block *b, const struct prepared *p)
 {
     const hsize_t n = (hsize_t)b->n_trajectories, shape[1] = {(hsize_t)sink->rows + n};
+    const hsize_t points = (hsize_t)b->n_points;
     if (sink->counts.set >= 0 &&
         append_samples(sink, &sink->counts, b->counts, n, p->counts, p->n_counts) < 0) {
         return -1;
@@ -253,11 +259,11 @@ static herr_t append(const saltus_hdf5_sink *sink, const saltus_block *b, const 
         return -1;
     }
     if (sink->final >= 0 &&
-        append_final(sink, sink->final, H5T_NATIVE_INT64, b->n_counts, b->counts, n) < 0) {
+        append_final(sink, sink->final, H5T_NATIVE_INT64, b->n_counts, points, b->counts, n) < 0) {
         return -1;
     }
     if (sink->final_observables >= 0 &&
-        append_final(sink, sink->final_observables, H5T_NATIVE_DOUBLE, b->n_observables,
+        append_final(sink, sink->final_observables, H5T_NATIVE_DOUBLE, b->n_observables, points,
                      b->observables, n) < 0) {
         return -1;
     }
@@ -317,6 +323,9 @@ static saltus_status check_statistics(const saltus_hdf5_sink *sink, const saltus
                                       struct prepared *p, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (b->reduced) {
+        return saltus_statistics_check(&sink->statistics, &b->reduced->statistics, err);
+    }
     if (!p->statistics.sum) {
         if (saltus_statistics_have_room(&sink->statistics, p->bits, b->n_trajectories)) {
             return SALTUS_OK;
@@ -325,6 +334,36 @@ static saltus_status check_statistics(const saltus_hdf5_sink *sink, const saltus
         SALTUS_TRY(saltus_statistics_add(&p->statistics, b->counts, b->n_trajectories, err));
     }
     status = saltus_statistics_check(&sink->statistics, &p->statistics, err);
+done:
+    return status;
+}
+
+/* Add the block to the sums of all, which check_statistics has allowed. */
+static saltus_status add_statistics(saltus_hdf5_sink *sink, const saltus_block *b,
+                                    const struct prepared *p, saltus_error *err)
+{
+    const int64_t n = b->n_trajectories;
+    saltus_status status = SALTUS_OK;
+    if (b->reduced) {
+        saltus_statistics_merge(&sink->statistics, &b->reduced->statistics);
+    } else if (p->statistics.sum) {
+        saltus_statistics_merge(&sink->statistics, &p->statistics);
+    } else {
+        SALTUS_TRY(saltus_statistics_add(&sink->statistics, b->counts, n, err));
+    }
+    if (b->n_observables > 0) {
+        saltus_real_statistics_add(&sink->real_statistics, b->observables, n);
+    }
+    if (sink->histogram.n_bins == 0) {
+        goto done;
+    }
+    if (b->reduced) {
+        saltus_histogram_merge(&sink->histogram, &b->reduced->histogram);
+    } else if (p->histogram.n_bins > 0) {
+        saltus_histogram_merge(&sink->histogram, &p->histogram);
+    } else {
+        saltus_histogram_add(&sink->histogram, b->counts, n);
+    }
 done:
     return status;
 }
@@ -367,21 +406,7 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }
     sink->rows += block->n_trajectories;
-    if (p->statistics.sum) {
-        saltus_statistics_merge(&sink->statistics, &p->statistics);
-    } else {
-        SALTUS_TRY(
-            saltus_statistics_add(&sink->statistics, block->counts, block->n_trajectories, err));
-    }
-    if (block->n_observables > 0) {
-        saltus_real_statistics_add(&sink->real_statistics, block->observables,
-                                   block->n_trajectories);
-    }
-    if (p->histogram.n_bins > 0) {
-        saltus_histogram_merge(&sink->histogram, &p->histogram);
-    } else if (sink->histogram.n_bins > 0) {
-        saltus_histogram_add(&sink->histogram, block->counts, block->n_trajectories);
-    }
+    SALTUS_TRY(add_statistics(sink, block, p, err));
     status = flush_sometimes(sink, err);
 done:
     discard(user, prepared);
@@ -482,6 +507,12 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
     sink->path = saltus_strdup(path);
     SALTUS_NEED(sink->path);
     SALTUS_TRY(prepare_memory(sink, layout, err));
+    sink->reduction = (saltus_reduction){.finals = layout->options.record == SALTUS_RECORD_FINAL,
+                                         .n_bins = sink->histogram.n_bins,
+                                         .edges = sink->histogram.edges};
+    if (layout->options.record != SALTUS_RECORD_ALL) {
+        sink->sink.reduction = &sink->reduction;
+    }
     SALTUS_TRY(saltus_h5_create(sink, err));
     sink->last_flush = now();
     *out = sink;

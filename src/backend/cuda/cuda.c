@@ -2,7 +2,7 @@
 #include "backend/cuda/cuda.h"
 
 #include "backend/cuda/layouts.h"
-
+#include "backend/cuda/reduce.h"
 #include "core/memory.h"
 
 #include <stdlib.h>
@@ -261,16 +261,18 @@ static saltus_status compile(const saltus_backend *backend, const saltus_tables 
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     saltus_layout layout = {0};
-    saltus_image image = {0};
+    saltus_image image = {0}, reducer = {0};
     const char *entry = NULL;
     SALTUS_TRY(saltus_layout_make(name, tables, generator->rng, limits, block, &layout, err));
     SALTUS_TRY(saltus_layout_compile(&layout, tables, columns, limits, &image, &entry, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes + (int)layout.shared_bytes,
                                   image.seconds, image.is_cached};
+    SALTUS_TRY(saltus_reducer_compile(limits, &reducer, err)); /* a run may want it too */
 done:
     saltus_layout_free(&layout);
     saltus_free(image.image);
+    saltus_free(reducer.image);
     return status;
 }
 
@@ -282,6 +284,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .list = list_cuda,
     .choose_layout = choose_layout,
     .ahead_bytes = AHEAD_BYTES,
+    .reduces = true,
     .n_workers = n_workers,
     .estimate = estimate,
     .compile = compile,

@@ -30,6 +30,15 @@ typedef struct saltus_gpus {
     pthread_mutex_t compiling;
 } saltus_gpus;
 
+/** Cut n things of a size off a range of addresses from base on, which is only measured while base
+ * is 0; *at is the offset behind what is there. */
+static inline uint64_t saltus_cut(uint64_t base, size_t *at, size_t n, size_t size)
+{
+    const size_t start = (*at + 255) & ~(size_t)255;
+    *at = start + n * size;
+    return base + start;
+}
+
 /** Work off jobs on one GPU with a thread per trajectory; one host thread, one stream. */
 saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
                                        const saltus_task *task, const saltus_source *source,

@@ -68,7 +68,7 @@ static void put_law(const saltus_writer *w, const saltus_kind *k, int number, in
         fprintf(w->out, "saltus_law%d(s);\n            bad |= !(a%c%d >= 0.0);\n", r, prefix, i);
     } else {
         if (saltus_kind_same_rate(t, k, i)) {
-            saltus_put_number(w->out, t->rate[r]);
+            saltus_put_rate(w, r);
         } else {
             fprintf(w->out, "saltus_rates%d_%d[g]", number, i);
         }
@@ -176,7 +176,7 @@ static void put_refine(const saltus_writer *w, int n, const char *check)
 {
     const int groups = saltus_n_groups(w->t);
     fprintf(w->out,
-            "            if (SALTUS_RARE(refined || up <= saltus_high_word(h) ||\n"
+            "            if (SALTUS_RARE(up <= saltus_high_word(h) ||\n"
             "                            upg <= saltus_high_word(high))) {\n"
             "                double next = c%d, nextg = s->t%d;\n%s",
             n - 1, groups - 1, check);

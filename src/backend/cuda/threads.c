@@ -1,9 +1,11 @@
 /* Layouts with a thread per trajectory, on the host's side: batches of jobs, launches until all
- * have ended, samples back. */
+ * have ended, samples back, or what the GPU has made of them. */
 #include "backend/cuda/cuda.h"
 
 #include "backend/cpu/cpu.h"
 #include "backend/cuda/layouts.h"
+#include "backend/cuda/reduce.h"
+#include "backend/cuda/stopwatch.h"
 #include "backend/cuda/upload.h"
 #include "core/memory.h"
 #include "kernel/direct_global.h"
@@ -19,6 +21,10 @@ enum {
     PENDING = 32,  /* delayed events of a trajectory at once; one with more is rerun on the CPU */
     NOT_DONE = -1, /* a job's trouble until it has ended */
     MAX_HOST_BYTES = 256 << 20,
+    /* Jobs of a batch for every thread, at most: more wait longer for their delivery, fewer leave
+     * the GPU idle while a batch ends. */
+    ROUNDS = 4,
+    REDUCED_ROUNDS = 16,
 };
 
 /* Everything that one host thread owns on its GPU. */
@@ -39,21 +45,17 @@ typedef struct crew {
     size_t threads_bytes;
     char *samples; /* pinned: a batch's results as they come back */
     saltus_job *jobs;
-    saltus_walker *walker; /* for trajectories that the GPU gives up */
+    saltus_stopwatch watch;
+    saltus_reducer reducer; /* for a task with a reduction */
+    saltus_walker *walker;  /* for trajectories that the GPU gives up */
+    int64_t *rest;          /* [point][count] of such a one, with a reduction */
 } crew;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(c->cu, c->cu->call, what, err))
 
-/* Cut a piece off a range of addresses that is only counted while base is 0. */
-static uint64_t cut(uint64_t base, size_t *at, size_t n, size_t size)
-{
-    const size_t start = (*at + 255) & ~(size_t)255;
-    *at = start + n * size;
-    return base + start;
-}
-
 /* Addresses of the device are kept in pointers that the host never follows. */
-#define CUT(member, n) a->member = (void *)(uintptr_t)cut(base, &at, (size_t)(n), sizeof *a->member)
+#define CUT(member, n) \
+    a->member = (void *)(uintptr_t)saltus_cut(base, &at, (size_t)(n), sizeof *a->member)
 
 /* Trajectories under way in a block. */
 static int per_block(const crew *c)
@@ -100,18 +102,28 @@ static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int6
     return at;
 }
 
-/* Results first: they come back in one piece. */
-static size_t place_jobs(saltus_launch *a, const saltus_columns *columns, int64_t n_times,
-                         uint64_t base, int64_t n, size_t *result_bytes)
+/* Lay out the memory of n jobs from base on; returns its size. Results come first: they are copied
+ * in one piece. */
+static size_t place_jobs(saltus_launch *a, saltus_reducer *reducer, const crew *c, uint64_t base,
+                         int64_t n, size_t *result_bytes)
 {
+    const saltus_columns *columns = c->task->columns;
     size_t at = 0;
-    const size_t jobs = (size_t)n, samples = jobs * (size_t)n_times;
+    const size_t jobs = (size_t)n, samples = jobs * (size_t)c->task->n_times;
     CUT(progress, 2);
     CUT(troubles, jobs);
     CUT(events, jobs);
+    if (c->task->reduction) {
+        saltus_reducer_place(reducer, c->task, c->model.edges, n, base, &at, result_bytes);
+    }
     CUT(counts, samples * (size_t)columns->n_counts);
     CUT(observables, samples * (size_t)columns->n_observables);
-    *result_bytes = at;
+    if (c->task->reduction) {
+        reducer->launch.counts = a->counts;
+        reducer->launch.troubles = a->troubles;
+    } else {
+        *result_bytes = at;
+    }
     CUT(next, 1);
     CUT(trajectories, jobs);
     return at;
@@ -134,15 +146,18 @@ static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
     int blocks = 0;
-    size_t available = 0, total = 0, results = 0;
+    size_t available = 0, total = 0, result_bytes[2] = {0};
     const int block = per_block(c);
     CU(occupancy(&blocks, c->kernel, c->layout.block, c->layout.shared_bytes),
        "asking how many threads fit");
     CU(memory_info(&available, &total), "asking for free GPU memory");
     saltus_launch scratch = c->launch;
     const size_t per_thread = place_threads(&scratch, c, 0, block) / block + 64;
-    const size_t per_job =
-        place_jobs(&scratch, task->columns, task->n_times, 0, 256, &results) / 256 + 64;
+    /* a job's share, and what any batch takes: results of reductions are as large for one job */
+    const size_t fixed = place_jobs(&scratch, &c->reducer, c, 0, 1, &result_bytes[0]);
+    const size_t more = place_jobs(&scratch, &c->reducer, c, 0, 257, &result_bytes[1]);
+    const size_t per_job = (more - fixed) / 256 + 64;
+    const size_t per_result = (result_bytes[1] - result_bytes[0]) / 256 + 8;
     const int64_t share = (int64_t)(available / 6);
     int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
     n = at_most(n, share / (int64_t)per_thread / block * block);
@@ -151,13 +166,16 @@ static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *
         n = at_most(n, gpu->cache_bytes / 2 / (8 * c->layout.room_doubles) * block);
     }
     n = at_most(n, (at_least(task->share, 1) + block - 1) / block * block);
-    c->batch = at_most(4 * n, at_most(share, MAX_HOST_BYTES) / (int64_t)per_job);
+    c->batch = at_most((task->reduction ? REDUCED_ROUNDS : ROUNDS) * n,
+                       (share - (int64_t)fixed) / (int64_t)per_job);
+    c->batch = at_most(c->batch, at_most(share, MAX_HOST_BYTES) / (int64_t)per_result);
     c->batch = at_most(c->batch, at_least(task->share, 1));
+    c->batch = at_most(c->batch, INT32_MAX);
     if (n < block || c->batch < 1) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY,
                     "GPU %d (%s) has %.0f MiB free; %d trajectories of this model need %.0f MiB",
                     gpu->ordinal, gpu->name, (double)available / (1 << 20), block,
-                    (double)(block * (per_thread + per_job)) / (1 << 20));
+                    (double)(block * (per_thread + per_job) + fixed) / (1 << 20));
     }
     c->n_threads = n;
 done:
@@ -167,12 +185,11 @@ done:
 static saltus_status take_memory(crew *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_task *task = c->task;
     saltus_launch *a = &c->launch;
     size_t results = 0;
     void *pinned = NULL;
     c->threads_bytes = place_threads(a, c, 0, c->n_threads);
-    const size_t jobs_bytes = place_jobs(a, task->columns, task->n_times, 0, c->batch, &results);
+    const size_t jobs_bytes = place_jobs(a, &c->reducer, c, 0, c->batch, &results);
     CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
     CU(memory_take(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
     CU(fill(c->jobs_memory, 0, jobs_bytes, c->stream), "clearing GPU memory");
@@ -180,6 +197,10 @@ static saltus_status take_memory(crew *c, saltus_error *err)
     c->samples = pinned;
     c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
     SALTUS_NEED(c->jobs);
+    if (c->task->reduction) {
+        c->rest = saltus_calloc((size_t)c->reducer.launch.width, sizeof *c->rest);
+        SALTUS_NEED(c->rest);
+    }
 done:
     return status;
 }
@@ -194,6 +215,9 @@ static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *g
     (void)pthread_mutex_lock(&gpus->compiling);
     status = saltus_layout_compile(&c->layout, c->task->tables, c->task->columns, &gpu->limits,
                                    &image, &entry, err);
+    if (status == SALTUS_OK && c->task->reduction) {
+        status = saltus_reducer_load(c->cu, &gpu->limits, &c->reducer, err);
+    }
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);
     CU(module_load(&c->module, image.image), "loading a kernel");
@@ -216,6 +240,7 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
     CU(event_create(&c->start, 0), "making an event");
     CU(event_create(&c->end, 0), "making an event");
+    SALTUS_TRY(saltus_stopwatch_start(c->cu, task, c->stream, &c->watch, err));
     SALTUS_TRY(saltus_layout_make(task->layout, task->tables, task->generator->rng, &gpu->limits,
                                   task->block, &c->layout, err));
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
@@ -249,6 +274,7 @@ static void tear_down(crew *c)
     if (c->end) {
         (void)c->cu->event_destroy(c->end);
     }
+    saltus_stopwatch_free(&c->watch);
     if (c->threads_memory) {
         (void)c->cu->memory_give(c->threads_memory);
     }
@@ -262,29 +288,27 @@ static void tear_down(crew *c)
     if (c->module) {
         (void)c->cu->module_unload(c->module);
     }
+    saltus_reducer_unload(c->cu, &c->reducer);
     saltus_walker_destroy(c->walker, c->task);
     saltus_layout_free(&c->layout);
     saltus_free(c->jobs);
+    saltus_free(c->rest);
 }
 
-/* Launch until every job has ended or the run is to stop. */
-static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
+/* Bring n jobs to the GPU. */
+static saltus_status start_batch(crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_task *task = c->task;
     saltus_launch *a = &c->launch;
-    uint64_t progress[2] = {0}; /* jobs done, slots busy */
-    size_t result_bytes = 0;
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
     const int block = per_block(c);
     const int64_t n_threads = (wanted + block - 1) / block * block;
-    void *parameters[] = {a};
     a->n_jobs = n;
     c->n_running = n_threads;
     (void)place_threads(a, c, c->threads_memory, n_threads);
-    (void)place_jobs(a, task->columns, task->n_times, c->jobs_memory, n, &result_bytes);
+    (void)place_jobs(a, &c->reducer, c, c->jobs_memory, n, result_bytes);
     uint64_t *numbers = (uint64_t *)c->samples; /* not in use yet, and pinned */
     for (int64_t i = 0; i < n; ++i) {
         numbers[i] = (uint64_t)c->jobs[i].trajectory;
@@ -298,64 +322,144 @@ static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
        "clearing GPU memory");
     CU(fill((uintptr_t)a->progress, 0, 16, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
-    float ms = 0.0F;
-    CU(event_record(c->start, c->stream), "running a kernel");
-    int32_t *const lists = a->busy;
     a->n_slots = n_threads;
     a->slots = NULL;
-    while (progress[0] < (uint64_t)n && !SALTUS_FLAG(task->stop)) {
-        const bool some_wait = progress[0] + (uint64_t)a->n_slots < (uint64_t)n;
-        a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
-        CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
-        CU(launch(c->kernel, (unsigned)(n_threads / block), 1, 1, (unsigned)c->layout.block, 1, 1,
-                  (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
-           "starting a kernel");
-        CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
-           "running a kernel");
-        CU(stream_wait(c->stream), "running a kernel");
-        a->n_slots = (int64_t)progress[1];
-        a->slots = a->busy;
-        a->busy = a->busy == lists ? lists + n_threads : lists;
-    }
-    CU(event_record(c->end, c->stream), "running a kernel");
-    CU(download(c->samples, c->jobs_memory, result_bytes, c->stream), "copying samples");
-    CU(stream_wait(c->stream), "copying samples");
-    CU(event_elapsed(&ms, c->start, c->end), "running a kernel");
-    (void)__atomic_fetch_add(task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
 done:
     return status;
 }
 
-/* Where an array of the device's results has come to on the host. */
-static const void *on_host(const crew *c, const void *address)
+/* Launch until every job has ended or the run is to stop. */
+static saltus_status launch_all(crew *c, saltus_error *err)
 {
-    return c->samples + ((uintptr_t)address - c->jobs_memory);
+    saltus_status status = SALTUS_OK;
+    saltus_launch *a = &c->launch;
+    const uint64_t n = (uint64_t)a->n_jobs;
+    const int64_t n_threads = c->n_running;
+    uint64_t progress[2] = {0}; /* jobs done, slots busy */
+    void *parameters[] = {a};
+    int32_t *const lists = a->busy;
+    while (progress[0] < n && !SALTUS_FLAG(c->task->stop)) {
+        const bool some_wait = progress[0] + (uint64_t)a->n_slots < n;
+        a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
+        CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
+        SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
+        CU(launch(c->kernel, (unsigned)(n_threads / per_block(c)), 1, 1, (unsigned)c->layout.block,
+                  1, 1, (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
+           "starting a kernel");
+        SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
+        CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
+           "running a kernel");
+        CU(stream_wait(c->stream), "running a kernel");
+        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "kernel", err));
+        a->n_slots = (int64_t)progress[1];
+        a->slots = a->busy;
+        a->busy = a->busy == lists ? lists + n_threads : lists;
+    }
+done:
+    return status;
 }
 
-/* Hand over what has ended. What the GPU gave up runs again here, with the same bits, and either
- * ends or tells in words what is wrong. */
+/* Simulate a batch of n jobs, and fetch its results. */
+static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t result_bytes = 0;
+    float ms = 0.0F;
+    SALTUS_TRY(start_batch(c, n, &result_bytes, err));
+    CU(event_record(c->start, c->stream), "running a kernel");
+    SALTUS_TRY(launch_all(c, err));
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
+    if (c->task->reduction) {
+        SALTUS_TRY(saltus_reducer_run(c->cu, &c->reducer, c->stream, err));
+    }
+    CU(event_record(c->end, c->stream), "running a kernel");
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
+    CU(download(c->samples, c->jobs_memory, result_bytes, c->stream), "copying samples");
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 2, err));
+    CU(stream_wait(c->stream), "copying samples");
+    if (c->task->reduction) {
+        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "reduce", err));
+    }
+    SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 1, "copy", err));
+    CU(event_elapsed(&ms, c->start, c->end), "running a kernel");
+    (void)__atomic_fetch_add(c->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
+done:
+    return status;
+}
+
+/* Where an array of the device's results has come to on the host; NULL when there is none. */
+static void *on_host(const crew *c, const void *address)
+{
+    return address ? c->samples + ((uintptr_t)address - c->jobs_memory) : NULL;
+}
+
+/* What the GPU has written of one job. */
+static void copy_results(const crew *c, int64_t j, saltus_job *job)
+{
+    const saltus_reduction *reduction = c->task->reduction;
+    const int64_t n_counts = c->task->columns->n_counts, n_times = c->task->n_times;
+    job->events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
+    if (!reduction) {
+        const int64_t n = n_times * n_counts, m = n_times * c->task->columns->n_observables;
+        const int64_t *counts = on_host(c, c->launch.counts);
+        const double *observables = on_host(c, c->launch.observables);
+        memcpy(job->counts, counts + j * n, (size_t)n * sizeof *counts);
+        memcpy(job->observables, observables + j * m, (size_t)m * sizeof *observables);
+    } else if (reduction->finals) {
+        const int64_t *finals = on_host(c, c->reducer.launch.finals);
+        memcpy(job->counts, finals + j * n_counts, (size_t)n_counts * sizeof *finals);
+    }
+}
+
+/* Hand over what has ended on the GPU, all of it: a job that is reduced counts, also in a run that
+ * is to stop. */
 static saltus_status hand_over(crew *c, const saltus_source *source, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_launch *a = &c->launch;
-    const int32_t *troubles = on_host(c, a->troubles);
-    const uint64_t *events = on_host(c, a->events);
-    const int64_t *counts = on_host(c, a->counts);
-    const double *observables = on_host(c, a->observables);
-    const size_t n_counts = (size_t)(a->n_times * c->task->columns->n_counts),
-                 n_observables = (size_t)(a->n_times * c->task->columns->n_observables);
+    const saltus_reduce_launch *r = &c->reducer.launch;
+    const int32_t *troubles = on_host(c, c->launch.troubles);
     for (int64_t j = 0; j < n; ++j) {
         saltus_job *job = &c->jobs[j];
-        if (troubles[j] == NOT_DONE) {
+        if (troubles[j] != SALTUS_FINE) {
             continue;
         }
-        if (troubles[j] == SALTUS_FINE) {
-            job->events = (int64_t)events[j];
-            memcpy(job->counts, counts + (size_t)j * n_counts, n_counts * sizeof *counts);
-            memcpy(job->observables, observables + (size_t)j * n_observables,
-                   n_observables * sizeof *observables);
-        } else {
-            SALTUS_TRY(saltus_walker_run_job(c->walker, c->task, job, err));
+        copy_results(c, j, job);
+        job->is_reduced = c->task->reduction != NULL;
+        if (!job->is_reduced) {
+            const saltus_status done = source->done(source->user, job, err);
+            status = status == SALTUS_OK ? done : status;
+        }
+    }
+    if (c->task->reduction) {
+        const saltus_partial partial = {on_host(c, r->sums), on_host(c, r->shifts),
+                                        on_host(c, r->bins), on_host(c, r->below),
+                                        on_host(c, r->above)};
+        status = source->reduced(source->user, c->jobs, (int)n, &partial, err);
+    }
+    return status;
+}
+
+/* What the GPU gave up runs again here, with the same bits, and either ends or tells in words what
+ * is wrong. */
+static saltus_status run_rest(crew *c, const saltus_source *source, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_reduction *reduction = c->task->reduction;
+    const int32_t *troubles = on_host(c, c->launch.troubles);
+    for (int64_t j = 0; j < n; ++j) {
+        saltus_job *job = &c->jobs[j];
+        int64_t *const counts = job->counts;
+        if (troubles[j] == SALTUS_FINE || troubles[j] == NOT_DONE) {
+            continue;
+        }
+        job->counts = reduction ? c->rest : counts;
+        SALTUS_TRY(saltus_walker_run_job(c->walker, c->task, job, err));
+        job->counts = counts;
+        job->rest = c->rest;
+        if (reduction && reduction->finals) {
+            const size_t n_counts = (size_t)c->task->columns->n_counts;
+            memcpy(counts, c->rest + (size_t)(c->task->n_times - 1) * n_counts,
+                   n_counts * sizeof *counts);
         }
         SALTUS_TRY(source->done(source->user, job, err));
     }
@@ -399,7 +503,11 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
             break;
         }
         SALTUS_TRY(simulate(&c, n, err));
+        const double start = saltus_tracer_now(task->tracer);
         SALTUS_TRY(hand_over(&c, source, n, err));
+        SALTUS_TRY(run_rest(&c, source, n, err));
+        saltus_tracer_tell(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
+                           saltus_tracer_now(task->tracer));
         if (task->tables->n_settings > 0) {
             SALTUS_TRY(look_for_rounding(&c, err));
         }

@@ -78,6 +78,10 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
         (cu_pointer)(uintptr_t)add(b, task->times, (size_t)task->n_times, sizeof *task->times);
     u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);
     u.jumps = (cu_pointer)(uintptr_t)add(b, g->jumps, g->n_jumps, sizeof *g->jumps);
+    if (task->reduction && task->reduction->edges) {
+        const size_t n = (size_t)task->reduction->n_bins + 1;
+        u.edges = (cu_pointer)(uintptr_t)add(b, task->reduction->edges, n, sizeof(double));
+    }
     return u;
 }
 

@@ -11,10 +11,11 @@ typedef struct saltus_uploaded {
     cu_pointer memory;
     cu_pointer tables, times, packed, jumps;
     saltus_columns columns; /**< whose arrays are the device's */
+    cu_pointer edges;       /**< of the task's reduction; 0: there are none */
 } saltus_uploaded;
 
-/** Copy a task's tables, columns, times and its generator's tables, and packed tables, of which
- * there may be none (0 bytes), to the present context's device. SALTUS_E_NO_MEMORY. */
+/** Copy a task's tables, columns, times, edges and its generator's tables, and packed tables, of
+ * which there may be none (0 bytes), to the present context's device. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
                                               const saltus_packed *packed, saltus_uploaded *out,
                                               saltus_error *err);

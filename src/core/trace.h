@@ -1,0 +1,23 @@
+/** What took how long in a run, for who asked for it (saltus_run_options.trace). */
+#ifndef SALTUS_CORE_TRACE_H
+#define SALTUS_CORE_TRACE_H
+
+#include "core/status.h"
+
+#include <pthread.h>
+#include <time.h>
+
+typedef struct saltus_tracer {
+    struct timespec start;
+    pthread_mutex_t lock;
+    void (*tell)(void *user, const saltus_span *span);
+    void *user;
+} saltus_tracer;
+
+/** Seconds since the run's start; 0 without a tracer. */
+double saltus_tracer_now(const saltus_tracer *tracer);
+/** Tell of a span, from any thread; nothing without a tracer. */
+void saltus_tracer_tell(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
+                        double start, double end);
+
+#endif

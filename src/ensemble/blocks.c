@@ -1,0 +1,290 @@
+#include "ensemble/blocks.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+enum {
+    BLOCK_BYTES = 256 << 10,  /* of a block; a sink may wish for up to LARGE_BLOCK */
+    LARGE_BLOCK = 1024 << 10, /* unless one trajectory takes more */
+    MAX_BLOCK = 1024,
+    RING_BYTES = 96 << 20,
+    MAX_RING = 4096,
+    /* Every worker fills a block of its own while another is delivered, as long as that takes no
+     * more than this, or, on large machines, this much per worker. */
+    BUSY_BYTES = 192 << 20,
+    BUSY_WORKER_BYTES = 16 << 20,
+    /* Blocks that a device reduces: what each holds of its trajectories, and of their sums, at
+     * most. */
+    REDUCED_BLOCK = 16 << 20,
+    REDUCED_BYTES = 16 << 20
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Sizes
+ */
+
+/* Blocks in the ring. Two of them at least: one is filled while the other is delivered. */
+static int64_t ring_length(const saltus_plan *plan, int64_t block_bytes)
+{
+    const int64_t n_workers = plan->n_workers, wish = plan->backend->ops->ahead_bytes;
+    const int64_t ahead = wish > 0 ? wish : RING_BYTES;
+    const int64_t for_workers = n_workers * (int64_t)BUSY_WORKER_BYTES;
+    const int64_t busy = (for_workers > BUSY_BYTES ? for_workers : BUSY_BYTES) / block_bytes;
+    int64_t ring = ahead / block_bytes;
+    ring = ring < MAX_RING ? ring : MAX_RING;
+    const int64_t wanted = busy < n_workers + 1 ? busy : n_workers + 1;
+    ring = ring > wanted ? ring : wanted;
+    return ring > 2 ? ring : 2;
+}
+
+double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_trajectories)
+{
+    const double columns = (double)plan->columns.n_counts + plan->columns.n_observables;
+    const double bytes = 8.0 * (double)n_times * columns + 16.0;
+    const double all = bytes * (double)n_trajectories;
+    const double largest = bytes > LARGE_BLOCK ? bytes : LARGE_BLOCK;
+    if (largest > 1e18) { /* more than any machine has */
+        return largest;
+    }
+    const double most = largest * (double)ring_length(plan, (int64_t)largest);
+    return all < most ? all : most;
+}
+
+/* What the sink makes of counts, if the backend can do that where they are. */
+static const saltus_reduction *choose_reduction(const saltus_plan *plan, int64_t n_times,
+                                                const saltus_reduction *wanted)
+{
+    const saltus_columns *columns = &plan->columns;
+    const bool can = wanted && plan->backend->ops->reduces && columns->n_counts > 0 &&
+                     columns->n_observables == 0 &&
+                     saltus_reduced_bytes(wanted, n_times, columns->n_counts) <= REDUCED_BYTES;
+    return can ? wanted : NULL;
+}
+
+/* Blocks of what a worker takes at a time, two for each in the ring. */
+static void choose_reduced_blocks(saltus_blocks *b)
+{
+    const int64_t n_workers = b->plan->n_workers, n_runs = b->options->n_trajectories;
+    const int64_t bytes = 8 * b->counts_size + 32, share = (n_runs + n_workers - 1) / n_workers;
+    b->largest = REDUCED_BLOCK / bytes > 1 ? REDUCED_BLOCK / bytes : 1;
+    const int64_t n = share < b->largest ? share : b->largest;
+    const double sums =
+        saltus_reduced_bytes(b->reduction, b->options->n_times, b->plan->columns.n_counts);
+    b->n_ring = ring_length(b->plan, bytes * n + (int64_t)sums);
+    b->n_ring = b->n_ring > 2 * n_workers ? b->n_ring : 2 * n_workers;
+}
+
+static void choose_blocks(saltus_blocks *b, int64_t wish)
+{
+    const int64_t n = b->options->n_trajectories, n_workers = b->plan->n_workers;
+    const int64_t bytes = 8 * (b->counts_size + b->observables_size) + 16;
+    const int64_t fair = (n + 4 * n_workers - 1) / (4 * n_workers);
+    int64_t size = BLOCK_BYTES / bytes;
+    size = size < MAX_BLOCK ? size : MAX_BLOCK;
+    size = size < fair ? size : fair;
+    size = size > 1 ? size : 1;
+    b->largest = wish > 0 ? wish : size;
+    const int64_t ring = ring_length(b->plan, bytes * b->largest);
+    const int64_t n_blocks = (n + b->largest - 1) / b->largest;
+    b->n_ring = ring < n_blocks ? ring : n_blocks;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Memory
+ */
+
+static void free_buffer(saltus_buffer *m)
+{
+    if (m) {
+        saltus_free(m->trajectories);
+        saltus_free(m->is_finished);
+        saltus_free(m->counts);
+        saltus_free(m->observables);
+        saltus_free(m);
+    }
+}
+
+/* Memory for n trajectories: where blocks are reduced for so many, else for as many as ever. */
+static saltus_status take_buffer(saltus_blocks *b, int64_t n, saltus_buffer **out,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t size = (size_t)n;
+    saltus_buffer *m = b->free_buffers;
+    if (m) {
+        b->free_buffers = m->next_free;
+        *out = m;
+        return SALTUS_OK;
+    }
+    m = saltus_calloc(1, sizeof *m);
+    SALTUS_NEED(m);
+    m->trajectories = saltus_calloc(size, sizeof *m->trajectories);
+    SALTUS_NEED(m->trajectories);
+    m->is_finished = saltus_calloc(size, sizeof *m->is_finished);
+    SALTUS_NEED(m->is_finished);
+    m->observables = saltus_calloc(size * (size_t)b->observables_size, sizeof(double));
+    SALTUS_NEED(m->observables);
+    m->counts = saltus_calloc(size * (size_t)b->counts_size, sizeof *m->counts);
+    SALTUS_NEED(m->counts);
+    *out = m;
+    m = NULL;
+done:
+    free_buffer(m);
+    return status;
+}
+
+saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
+                                 const saltus_run_options *options, const saltus_sink *sink,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *b = (saltus_blocks){.plan = plan, .options = options};
+    b->reduction = choose_reduction(plan, options->n_times, sink->reduction);
+    b->counts_points = !b->reduction ? options->n_times : b->reduction->finals ? 1 : 0;
+    b->counts_size = b->counts_points * plan->columns.n_counts;
+    b->observables_size = options->n_times * plan->columns.n_observables;
+    if (b->reduction) {
+        choose_reduced_blocks(b);
+    } else {
+        choose_blocks(b, sink->block_trajectories);
+    }
+    b->ring = saltus_calloc((size_t)b->n_ring, sizeof *b->ring);
+    SALTUS_NEED(b->ring);
+done:
+    return status;
+}
+
+void saltus_blocks_free(saltus_blocks *b)
+{
+    for (int64_t i = 0; b->ring && i < b->n_ring; ++i) {
+        free_buffer(b->ring[i].memory);
+        saltus_reduced_free(b->ring[i].reduced);
+    }
+    while (b->free_buffers) {
+        saltus_buffer *m = b->free_buffers;
+        b->free_buffers = m->next_free;
+        free_buffer(m);
+    }
+    saltus_free(b->ring);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The way of a block
+ */
+
+static saltus_filling *newest(const saltus_blocks *b)
+{
+    return &b->ring[(b->n_opened - 1) % b->n_ring];
+}
+
+bool saltus_blocks_need_one(const saltus_blocks *b)
+{
+    return b->n_opened == 0 || b->next == newest(b)->first + newest(b)->n;
+}
+
+bool saltus_blocks_are_full(const saltus_blocks *b)
+{
+    return b->n_opened - b->delivered >= b->n_ring;
+}
+
+saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_filling *f = &b->ring[b->n_opened % b->n_ring];
+    const int64_t n_left = b->options->n_trajectories - b->next;
+    const int64_t size = b->reduction && max < b->largest ? max : b->largest;
+    const int64_t n = n_left < size ? n_left : size;
+    if (b->reduction) {
+        SALTUS_TRY(saltus_reduced_create(b->reduction, b->options->n_times,
+                                         b->plan->columns.n_counts, &f->reduced, err));
+    }
+    SALTUS_TRY(take_buffer(b, b->reduction ? n : size, &f->memory, err));
+    f->first = b->next;
+    f->n = f->n_left = n;
+    f->events = 0;
+    f->is_open = true;
+    f->is_ready = false;
+    f->prepared = NULL;
+    for (int64_t i = 0; i < n; ++i) {
+        f->memory->trajectories[i] = b->options->first_trajectory + f->first + i;
+        f->memory->is_finished[i] = false;
+    }
+    ++b->n_opened;
+done:
+    return status;
+}
+
+int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max)
+{
+    saltus_filling *f = newest(b);
+    int n = 0;
+    while (n < max && b->next < f->first + f->n) {
+        const int64_t i = b->next++ - f->first;
+        jobs[n++] = (saltus_job){.trajectory = f->memory->trajectories[i],
+                                 .counts = f->memory->counts + i * b->counts_size,
+                                 .observables = f->memory->observables + i * b->observables_size,
+                                 .block = f};
+    }
+    return n;
+}
+
+saltus_filling *saltus_blocks_oldest(const saltus_blocks *b)
+{
+    return &b->ring[b->delivered % b->n_ring];
+}
+
+void saltus_blocks_close_oldest(saltus_blocks *b)
+{
+    saltus_filling *f = saltus_blocks_oldest(b);
+    if (f->reduced) {
+        free_buffer(f->memory);
+        saltus_reduced_free(f->reduced);
+        f->reduced = NULL;
+    } else {
+        f->memory->next_free = b->free_buffers;
+        b->free_buffers = f->memory;
+    }
+    f->memory = NULL;
+    f->is_open = f->is_ready = false;
+    ++b->delivered;
+}
+
+bool saltus_filling_mark(const saltus_job *job)
+{
+    saltus_filling *f = job->block;
+    f->memory->is_finished[job->trajectory - f->memory->trajectories[0]] = true;
+    f->events += job->events;
+    return --f->n_left == 0;
+}
+
+int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f)
+{
+    saltus_buffer *m = f->memory;
+    int64_t n = 0;
+    for (int64_t i = 0; f->is_open && i < f->n; ++i) {
+        if (m->is_finished[i]) {
+            m->trajectories[n] = m->trajectories[i];
+            memmove(m->counts + n * b->counts_size, m->counts + i * b->counts_size,
+                    (size_t)b->counts_size * sizeof *m->counts);
+            memmove(m->observables + n * b->observables_size,
+                    m->observables + i * b->observables_size,
+                    (size_t)b->observables_size * sizeof *m->observables);
+            ++n;
+        }
+    }
+    f->n = n;
+    return n;
+}
+
+saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f)
+{
+    return (saltus_block){.trajectories = f->memory->trajectories,
+                          .n_trajectories = f->n,
+                          .n_points = b->counts_points,
+                          .n_counts = b->plan->columns.n_counts,
+                          .n_observables = b->plan->columns.n_observables,
+                          .counts = f->memory->counts,
+                          .observables = f->memory->observables,
+                          .reduced = f->reduced};
+}

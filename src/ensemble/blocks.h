@@ -1,0 +1,72 @@
+/**
+ * The trajectories of a run, cut into blocks of consecutive numbers that stand in a ring of bounded
+ * size. Who uses it holds the run's lock, unless a function says otherwise.
+ */
+#ifndef SALTUS_ENSEMBLE_BLOCKS_H
+#define SALTUS_ENSEMBLE_BLOCKS_H
+
+#include "ensemble/plan.h"
+#include "ensemble/reduction.h"
+
+/** Memory for one block. The one that was freed last is used next, while the caches still hold it.
+ */
+typedef struct saltus_buffer {
+    int64_t *trajectories, *counts;
+    double *observables;
+    bool *is_finished; /**< [trajectory] */
+    struct saltus_buffer *next_free;
+} saltus_buffer;
+
+/** A block on its way. */
+typedef struct saltus_filling {
+    int64_t first, n; /**< trajectories, counted from the first of the run */
+    int64_t n_left;   /**< not finished yet */
+    int64_t events;   /**< of the finished ones */
+    bool is_open;     /**< handed out, not delivered */
+    bool is_ready;    /**< prepared */
+    void *prepared;
+    saltus_buffer *memory;
+    saltus_reduced *reduced; /**< NULL when the samples themselves are wanted */
+} saltus_filling;
+
+typedef struct saltus_blocks {
+    const saltus_plan *plan;
+    const saltus_run_options *options;
+    const saltus_reduction *reduction; /**< NULL: blocks hold samples */
+    int64_t largest;                   /**< trajectories of a block, at most */
+    int64_t n_ring;
+    int64_t counts_points;                 /**< of counts in a block */
+    int64_t counts_size, observables_size; /**< numbers per trajectory */
+    saltus_filling *ring;
+    saltus_buffer *free_buffers;
+    int64_t next;                /**< trajectory to hand out next */
+    int64_t n_opened, delivered; /**< blocks */
+} saltus_blocks;
+
+/** Choose sizes for a run into a sink. If the sink needs no samples and the plan's backend can
+ * reduce them, blocks are what a worker takes at a time. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
+                                                   const saltus_run_options *options,
+                                                   const saltus_sink *sink, saltus_error *err);
+void saltus_blocks_free(saltus_blocks *b);
+
+/** Whether another block must be opened before the next trajectory is handed out. */
+bool saltus_blocks_need_one(const saltus_blocks *b);
+bool saltus_blocks_are_full(const saltus_blocks *b);
+/** Open the next block, for a worker that takes up to max trajectories. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err);
+/** Hand out trajectories of the block that was opened last, max at most; returns their number. */
+int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max);
+/** The oldest block that is not delivered. */
+saltus_filling *saltus_blocks_oldest(const saltus_blocks *b);
+/** It was delivered. */
+void saltus_blocks_close_oldest(saltus_blocks *b);
+
+/** A job of a block is finished; returns whether that was the last one. */
+bool saltus_filling_mark(const saltus_job *job);
+/** Move the finished trajectories of a block together; returns their number. */
+int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f);
+/** As a sink sees it; needs no lock. */
+saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f);
+
+#endif

@@ -1,0 +1,176 @@
+/* saltus run --trace: a file that a viewer can read, with every kind of span in its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cli/run.h"
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Its lines: heads, events with a comma behind all but the last, the tail. */
+enum { MAX_TRACKS = 8 };
+typedef struct trace {
+    int kernels, reductions, copies, work, hand_overs, deliveries;
+    double end; /* of the last span, s */
+} trace;
+
+static int *counter_of(trace *t, const char *name, int track)
+{
+    const struct {
+        const char *name;
+        int track, *counter;
+    } kinds[] = {{"kernel", SALTUS_TRACK_GPU, &t->kernels},
+                 {"reduce", SALTUS_TRACK_GPU, &t->reductions},
+                 {"copy", SALTUS_TRACK_GPU, &t->copies},
+                 {"work", SALTUS_TRACK_WORKER, &t->work},
+                 {"hand over", SALTUS_TRACK_WORKER, &t->hand_overs},
+                 {"deliver", SALTUS_TRACK_WRITER, &t->deliveries}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+        if (strcmp(kinds[i].name, name) == 0 && kinds[i].track == track) {
+            return kinds[i].counter;
+        }
+    }
+    fail_msg("'%s' on track %d", name, track);
+    return NULL;
+}
+
+/* Spans of a stream, and deliveries, come one after another. */
+static void take_span(trace *t, double ends[3][MAX_TRACKS], const char *line)
+{
+    char name[20];
+    int pid = -1, tid = -1, length = 0;
+    double start = -1.0, duration = -1.0;
+    if (sscanf(line,
+               "{\"name\": \"%19[a-z ]\", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %lf, "
+               "\"dur\": %lf}%n",
+               name, &pid, &tid, &start, &duration, &length) != 5 ||
+        length == 0) {
+        fail_msg("%s", line);
+    }
+    ++*counter_of(t, name, pid);
+    assert_true(pid >= 0 && pid < 3 && tid >= 0 && tid < MAX_TRACKS);
+    assert_true(start >= 0.0 && duration >= 0.0);
+    if (pid != SALTUS_TRACK_WORKER) {
+        assert_true(start >= ends[pid][tid] - 50.0); /* us: GPUs' clocks are read in floats of ms */
+        ends[pid][tid] = start + duration;
+    }
+    t->end = start + duration > t->end ? start + duration : t->end;
+}
+
+static trace read_trace(const char *name)
+{
+    char *text = read_file(name), *rest = NULL;
+    double ends[3][MAX_TRACKS] = {{0}};
+    trace t = {0};
+    assert_non_null(text);
+    char *line = strtok_r(text, "\n", &rest);
+    assert_string_equal(line, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
+    while ((line = strtok_r(NULL, "\n", &rest)) && line[0] == '{') {
+        if (!strstr(line, "process_name")) {
+            take_span(&t, ends, line);
+        }
+        assert_int_equal(line[strlen(line) - 1] == ',', rest[0] == '{');
+    }
+    assert_string_equal(line, "], \"otherData\": {\"spans_left_out\": 0}}");
+    assert_null(strtok_r(NULL, "\n", &rest));
+    free(text);
+    t.end *= 1e-6;
+    return t;
+}
+
+static double number_of(const char *json, const char *name)
+{
+    const char *at = strstr(json, name);
+    assert_non_null(at);
+    return strtod(at + strlen(name), NULL);
+}
+
+static void check_whole(const trace *t, const outcome *o)
+{
+    assert_done(o);
+    assert_true(t->end <= number_of(o->out, "\"seconds_total\": "));
+    assert_true(t->end > 0.0);
+}
+
+static void processors_are_traced(void **state)
+{
+    (void)state;
+    const outcome o =
+        saltus("run busy.yaml --until 1 --runs 3000 --device cpu --threads 2 --json -o t.h5 "
+               "--trace t.json");
+    const trace t = read_trace("t.json");
+    check_whole(&t, &o);
+    assert_int_equal(t.work, 2);
+    assert_true(t.deliveries > 1);
+    assert_int_equal(t.kernels + t.reductions + t.copies + t.hand_overs, 0);
+}
+
+static void gpus_are_traced(void **state)
+{
+    static const char *const records[] = {"all", "stats"};
+    (void)state;
+    const outcome devices = saltus("run decay.yaml --until 1 --device cuda --quiet");
+    if (devices.code != 0) {
+        print_message("SKIP: %s", devices.err);
+        skip();
+    }
+    for (int i = 0; i < 2; ++i) {
+        const outcome o =
+            saltus("run busy.yaml --until 1 --runs 6000 --device cuda --streams 3 --json -o t.h5 "
+                   "--record %s --trace t.json",
+                   records[i]);
+        const trace t = read_trace("t.json");
+        check_whole(&t, &o);
+        assert_int_equal(t.work, 3);
+        assert_true(t.kernels >= t.copies && t.copies == t.hand_overs && t.copies >= 3);
+        assert_int_equal(t.reductions, i == 0 ? 0 : t.copies);
+        assert_true(t.deliveries > 0);
+    }
+}
+
+static void what_is_refused_leaves_no_trace(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 --trace nowhere/t.json");
+    assert_refused(&o, 2, "nowhere/t.json: cannot be written");
+    o = saltus("run decay.yaml --until 1 --trace t.json -o nowhere/t.h5");
+    assert_refused(&o, 2, "nowhere/t.h5");
+    assert_false(file_exists("t.json"));
+    o = saltus("run decay.yaml --until 1 --trace ''");
+    assert_refused(&o, 2, "--trace");
+    o = saltus("run decay.yaml --until 1 -q --trace /dev/full");
+    assert_refused(&o, 1, "/dev/full: cannot be written");
+}
+
+static void the_file_is_bounded(void **state)
+{
+    const saltus_span span = {.name = "kernel", .seconds = 1e-6};
+    saltus_error err = {0};
+    saltus_cli_trace *t = NULL;
+    (void)state;
+    assert_int_equal(saltus_cli_open_trace("t.json", &t, &err), SALTUS_OK);
+    for (int i = 0; i < 100007; ++i) {
+        saltus_cli_write_span(t, &span);
+    }
+    assert_int_equal(saltus_cli_close_trace(t, true, &err), SALTUS_OK);
+    char *text = read_file("t.json");
+    assert_int_equal(count_lines(text), 100005);
+    assert_non_null(strstr(text, "{\"spans_left_out\": 7}"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(processors_are_traced, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(gpus_are_traced, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(what_is_refused_leaves_no_trace, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(the_file_is_bounded, enter_with_models, leave_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

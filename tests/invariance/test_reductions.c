@@ -1,0 +1,519 @@
+/* A GPU that reduces the counts of its trajectories gives the bits that the CPU makes of their
+ * samples: statistics, last samples and histograms of exactly those that were delivered. Runs on a
+ * GPU, or on a driver that plays one (test_cuda.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/bits.h"
+#include "ensemble/reduction.h"
+
+#include <hdf5.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const double grid[] = {0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0};
+enum { N_GRID = 9 };
+static const double edges[] = {10, 20, 30, 40, 50};
+static const saltus_reduction reductions[] = {
+    {.finals = false}, {.finals = true}, {.n_bins = 16}, {.n_bins = 4, .edges = edges}};
+enum { N_REDUCTIONS = sizeof reductions / sizeof *reductions };
+
+static const char rare_failure[] = "species: {A: 100, B: 0}\nreactions:\n"
+                                   "  up: 0 -> B @ 1\n  down: A -> 0 @ 0.1*(9 - B)\n";
+static const char some_do_not_fit[] =
+    "species: {A: 0, B: 0}\nreactions: {r: 0 -> A @ 65}\n"
+    "events:\n  e: {when: sin(3.14159*A/2) > 0.5, delay: 2, set: {B: B + 1}}\n";
+/* one molecule's descendants: few in one trajectory, very many in another */
+static const char uneven[] = "species: {A: 1}\nreactions: {r: A -> 2 A @ 2.2}\n";
+
+static bool is_fake(void)
+{
+    return getenv("FAKE_CUDA") != NULL;
+}
+
+static int set_up(void **state)
+{
+    char path[1000];
+    (void)state;
+    if (!getcwd(path, sizeof path - 10)) {
+        return -1;
+    }
+    (void)setenv("TMPDIR", path, 1);
+    (void)strcat(path, "/cache");
+    (void)mkdir(path, 0700);
+    return setenv("SALTUS_CACHE", path, 1);
+}
+
+static void need_gpu(const char *device)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    if (saltus_backend_open(device, &backend, &err) != SALTUS_OK) {
+        print_message("SKIP: %s\n", err.message);
+        skip();
+    }
+    saltus_backend_close(backend);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * A sink that keeps what comes
+ */
+
+typedef struct keeper {
+    saltus_sink sink;
+    const saltus_reduction *reduction; /* NULL: keep samples */
+    int64_t n, n_blocks;
+    int64_t *numbers; /* [n] */
+    int64_t *samples; /* [n][point][count], or with finals the last points' */
+    saltus_reduced *reduced;
+} keeper;
+
+static saltus_status deliver(void *user, const saltus_block *b, void *prepared, saltus_error *err)
+{
+    keeper *k = user;
+    saltus_status status = SALTUS_OK;
+    const int64_t size = b->n_points * b->n_counts, n = k->n + b->n_trajectories;
+    (void)prepared;
+    assert_true((b->reduced != NULL) == (k->reduction != NULL));
+    assert_int_equal(b->n_points, !k->reduction ? N_GRID : k->reduction->finals ? 1 : 0);
+    k->numbers = realloc(k->numbers, (size_t)n * sizeof *k->numbers);
+    memcpy(k->numbers + k->n, b->trajectories, (size_t)b->n_trajectories * sizeof *k->numbers);
+    k->samples = realloc(k->samples, (size_t)(n * size) * sizeof *k->samples + 1);
+    memcpy(k->samples + k->n * size, b->counts,
+           (size_t)(b->n_trajectories * size) * sizeof *k->samples);
+    if (k->reduction && !k->reduced) {
+        SALTUS_TRY(saltus_reduced_create(k->reduction, N_GRID, b->n_counts, &k->reduced, err));
+    }
+    if (k->reduction) {
+        assert_int_equal(b->reduced->statistics.n, b->n_trajectories);
+        saltus_statistics_merge(&k->reduced->statistics, &b->reduced->statistics);
+        if (k->reduction->n_bins > 0) {
+            saltus_histogram_merge(&k->reduced->histogram, &b->reduced->histogram);
+        }
+    }
+    k->n = n;
+    ++k->n_blocks;
+done:
+    return status;
+}
+
+static void free_keeper(keeper *k)
+{
+    free(k->numbers);
+    free(k->samples);
+    saltus_reduced_free(k->reduced);
+    *k = (keeper){0};
+}
+
+static saltus_run_options options_for(int64_t first, int64_t n)
+{
+    saltus_run_options run = saltus_run_options_default();
+    run.seed = 42;
+    run.times = grid;
+    run.n_times = N_GRID;
+    run.first_trajectory = first;
+    run.n_trajectories = n;
+    return run;
+}
+
+static saltus_status run_into(keeper *k, saltus_model *m, const char *device, const char *layout,
+                              int threads, const saltus_run_options *run, saltus_error *err)
+{
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    saltus_run_report report = {0};
+    saltus_plan_options wanted = saltus_plan_options_default();
+    wanted.layout = layout;
+    wanted.n_threads = threads;
+    k->sink = (saltus_sink){.user = k, .deliver = deliver, .reduction = k->reduction};
+    saltus_status status = saltus_backend_open(device, &backend, err);
+    if (status == SALTUS_OK) {
+        status = saltus_plan_create(m, backend, &wanted, &plan, err);
+    }
+    if (status == SALTUS_OK) {
+        status = saltus_run(plan, run, &k->sink, &report, err);
+        assert_int_equal(report.trajectories, k->n);
+    }
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    return status;
+}
+
+/* The samples of a trajectory that was run alone. */
+static void sample_alone(saltus_model *m, int64_t number, int64_t *out, size_t size)
+{
+    saltus_error err = {0};
+    keeper k = {0};
+    const saltus_run_options run = options_for(number, 1);
+    OK(run_into(&k, m, "cpu", "scalar", 1, &run, &err));
+    memcpy(out, k.samples, size);
+    free_keeper(&k);
+}
+
+/* All samples of trajectories 0 … n - 1, which end well, [trajectory][point][count]. */
+static int64_t *sample_all(saltus_model *m, int64_t n)
+{
+    saltus_error err = {0};
+    keeper k = {0};
+    const saltus_run_options run = options_for(0, n);
+    OK(run_into(&k, m, "cpu", "auto", 0, &run, &err));
+    int64_t *samples = k.samples;
+    k.samples = NULL;
+    free_keeper(&k);
+    return samples;
+}
+
+/* The same of their statistics, and histograms if there are some. */
+static void check_same(const saltus_reduced *x, const saltus_reduced *y)
+{
+    const saltus_statistics *a = &x->statistics, *b = &y->statistics;
+    const saltus_histogram *g = &x->histogram, *h = &y->histogram;
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->sum, b->sum, a->width * sizeof *a->sum);
+    assert_memory_equal(a->square, b->square, a->width * sizeof *a->square);
+    assert_memory_equal(a->min, b->min, a->width * sizeof *a->min);
+    assert_memory_equal(a->max, b->max, a->width * sizeof *a->max);
+    assert_int_equal(g->n_bins, h->n_bins);
+    if (g->n_bins > 0) {
+        assert_memory_equal(g->shift, h->shift, a->width);
+        assert_memory_equal(g->counts, h->counts, a->width * (size_t)g->n_bins * 8);
+        assert_memory_equal(g->below, h->below, a->width * 8);
+        assert_memory_equal(g->above, h->above, a->width * 8);
+    }
+}
+
+/* What was delivered is what the samples of those trajectories give: all[number - first] of them,
+ * or, without these, each run alone. */
+static void check_delivered(const keeper *k, saltus_model *m, int n_counts, const int64_t *all)
+{
+    const int64_t size = N_GRID * n_counts;
+    const size_t bytes = (size_t)size * sizeof(int64_t);
+    const int64_t kept = !k->reduction ? size : k->reduction->finals ? n_counts : 0;
+    int64_t *one = malloc(bytes);
+    saltus_reduced *r = NULL;
+    if (k->reduction) {
+        assert_int_equal(saltus_reduced_create(k->reduction, N_GRID, n_counts, &r, NULL),
+                         SALTUS_OK);
+    }
+    for (int64_t i = 0; i < k->n; ++i) {
+        assert_true(i == 0 || k->numbers[i] > k->numbers[i - 1]);
+        if (all) {
+            memcpy(one, all + k->numbers[i] * size, bytes);
+        } else {
+            sample_alone(m, k->numbers[i], one, bytes);
+        }
+        assert_true(!r || saltus_reduced_add(r, one, NULL) == SALTUS_OK);
+        assert_memory_equal(k->samples + i * kept, one + size - kept, (size_t)kept * 8);
+    }
+    if (r && k->n > 0) {
+        check_same(r, k->reduced);
+    }
+    saltus_reduced_free(r);
+    free(one);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Tests
+ */
+
+/* Every kind of reduction on a device; all trajectories are delivered, in n_blocks at least. */
+static void check_runs(saltus_model *m, int n_counts, const char *device, const char *layout,
+                       int threads, int64_t n, int64_t n_blocks)
+{
+    int64_t *all = sample_all(m, n);
+    for (int i = 0; i < N_REDUCTIONS; ++i) {
+        saltus_error err = {0};
+        keeper k = {.reduction = &reductions[i]};
+        const saltus_run_options run = options_for(0, n);
+        OK(run_into(&k, m, device, layout, threads, &run, &err));
+        assert_int_equal(k.n, n);
+        assert_true(k.n_blocks >= n_blocks);
+        check_delivered(&k, m, n_counts, all);
+        free_keeper(&k);
+    }
+    free(all);
+}
+
+static void reductions_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const layouts[] = {"global", "registers", "shared", "warp"};
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_model(0);
+    for (int l = 0; l < 4; ++l) {
+        check_runs(m, 3, "cuda", layouts[l], 0, 900, 1);
+    }
+    check_runs(m, 3, "cuda", "auto", 1, 1, 1);
+    check_runs(m, 3, "cuda", "auto", 4, 5000, 4);
+    saltus_model_destroy(m);
+    m = bits_copies(40);
+    check_runs(m, 120, "cuda", "auto", 2, 300, 1);
+    saltus_model_destroy(m);
+}
+
+static void several_gpus_reduce(void **state)
+{
+    (void)state;
+    need_gpu("cuda:0,1");
+    saltus_model *m = bits_model(0);
+    check_runs(m, 3, "cuda:0,1", "auto", 0, 4000, 1);
+    saltus_model_destroy(m);
+}
+
+/* Observables are reduced in the order of trajectories: those come as samples. */
+static void observables_need_samples(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_model(1);
+    saltus_error err = {0};
+    moments sums = {0};
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    const saltus_plan_options wanted = saltus_plan_options_default();
+    const saltus_run_options run = options_for(0, 300);
+    saltus_sink sink = moments_sink(&sums);
+    sink.reduction = &reductions[1];
+    OK(saltus_backend_open("cuda", &backend, &err));
+    OK(saltus_plan_create(m, backend, &wanted, &plan, &err));
+    OK(saltus_run(plan, &run, &sink, NULL, &err));
+    assert_true(sums.hash == bits_hash(m, "cpu", "auto", 0, 0, 300, grid, N_GRID));
+    moments_free(&sums);
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+}
+
+/* What the GPU gives up is added on the host, once. */
+static void what_does_not_fit_is_added(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse(some_do_not_fit);
+    check_runs(m, 2, "cuda", "auto", 1, 150, 1);
+    check_runs(m, 2, "cuda", "auto", 3, 150, 1);
+    saltus_model_destroy(m);
+}
+
+static void little_memory_makes_small_batches(void **state)
+{
+    (void)state;
+    if (!is_fake()) {
+        skip();
+    }
+    saltus_model *m = bits_copies(17);
+    for (long bytes = 8 << 20; bytes <= 64 << 20; bytes *= 4) {
+        char text[40];
+        (void)snprintf(text, sizeof text, "%ld", bytes);
+        (void)setenv("FAKE_CUDA_BYTES", text, 1);
+        check_runs(m, 51, "cuda", "auto", 1, 1000, bytes == 8 << 20 ? 4 : 1);
+    }
+    (void)unsetenv("FAKE_CUDA_BYTES");
+    saltus_model_destroy(m);
+}
+
+/* A trajectory fails: those that ended on the GPU are delivered, and no others; samples too. */
+static void failures_leave_what_ended(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse(rare_failure);
+    for (int i = 0; i <= N_REDUCTIONS; ++i) {
+        saltus_error err = {0};
+        keeper k = {.reduction = i < N_REDUCTIONS ? &reductions[i] : NULL};
+        const saltus_run_options run = options_for(0, 400);
+        assert_int_equal(run_into(&k, m, "cuda", "auto", 1, &run, &err), SALTUS_E_NUMERIC);
+        assert_non_null(strstr(err.message, "is negative"));
+        assert_true(k.n > 380 && k.n < 400);
+        check_delivered(&k, m, 2, NULL);
+        free_keeper(&k);
+    }
+    saltus_model_destroy(m);
+}
+
+typedef struct stopper {
+    int stop;
+    double seconds;
+} stopper;
+
+static void stop_then(void *user, const saltus_progress *p)
+{
+    stopper *s = user;
+    s->stop = p->seconds > s->seconds;
+}
+
+/* A stop in the middle of a batch: some of its trajectories have ended, some have not. */
+static void interrupts_leave_what_ended(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse(uneven);
+    check_runs(m, 1, "cuda", "auto", 1, 10, 1); /* the kernels are there then */
+    for (int i = 0; i <= N_REDUCTIONS; ++i) {
+        saltus_error err = {0};
+        keeper k = {.reduction = i < N_REDUCTIONS ? &reductions[i] : NULL};
+        saltus_run_options run = options_for(0, INT64_C(1) << 22);
+        run.progress = stop_then;
+        for (double seconds = 0.2; k.n == 0 && seconds < 60; seconds *= 2) {
+            stopper s = {.seconds = seconds};
+            run.stop = &s.stop;
+            run.progress_user = &s;
+            assert_int_equal(run_into(&k, m, "cuda", "auto", 2, &run, &err), SALTUS_E_CANCELLED);
+        }
+        assert_true(k.n > 10);
+        assert_true(k.numbers[k.n - 1] >= k.n); /* long ones are missing */
+        int64_t *all = sample_all(m, k.numbers[k.n - 1] + 1);
+        check_delivered(&k, m, 1, all);
+        free(all);
+        free_keeper(&k);
+    }
+    saltus_model_destroy(m);
+}
+
+/* Whatever call fails, and however: what was delivered is right. */
+static void every_call_may_fail(void **state)
+{
+    static const int codes[] = {2, 702};
+    (void)state;
+    if (!is_fake()) {
+        skip();
+    }
+    saltus_model *m = bits_model(0);
+    int64_t *all = sample_all(m, 1300);
+    for (size_t c = 0; c < 2; ++c) {
+        int n_failed = 0;
+        for (int at = 1; at < 1000; ++at) {
+            char text[40];
+            saltus_error err = {0};
+            keeper k = {.reduction = &reductions[1 + n_failed % 3]};
+            const saltus_run_options run = options_for(0, 1300);
+            (void)snprintf(text, sizeof text, "%d:%d", at, codes[c]);
+            (void)setenv("FAKE_CUDA_FAIL", text, 1);
+            (void)setenv("FAKE_CUDA_BYTES", "2000000", 1); /* several batches */
+            const saltus_status status = run_into(&k, m, "cuda", "auto", 1, &run, &err);
+            (void)unsetenv("FAKE_CUDA_FAIL");
+            (void)unsetenv("FAKE_CUDA_BYTES");
+            check_delivered(&k, m, 3, all);
+            const int64_t n = k.n, n_blocks = k.n_blocks;
+            free_keeper(&k);
+            if (status == SALTUS_OK) {
+                assert_int_equal(n, 1300);
+                assert_true(n_blocks > 1);
+                break;
+            }
+            ++n_failed;
+            assert_true(status == SALTUS_E_NO_MEMORY || status == SALTUS_E_UNAVAILABLE);
+            assert_non_null(strstr(err.message, "CUDA error"));
+        }
+        assert_true(n_failed > 30);
+    }
+    free(all);
+    saltus_model_destroy(m);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Result files
+ */
+
+typedef struct pair {
+    hid_t other;
+    int n_sets;
+} pair;
+
+/* The data set of that name is the same in both files. */
+static herr_t compare(hid_t object, const char *name, const H5O_info_t *info, void *user)
+{
+    pair *p = user;
+    if (info->type != H5O_TYPE_DATASET) {
+        return 0;
+    }
+    void *data[2];
+    hsize_t bytes[2];
+    hid_t types[2];
+    const hid_t files[2] = {object, p->other};
+    for (int i = 0; i < 2; ++i) {
+        const hid_t set = H5Dopen2(files[i], name, H5P_DEFAULT), space = H5Dget_space(set);
+        types[i] = H5Dget_type(set);
+        bytes[i] = (hsize_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(types[i]);
+        data[i] = calloc(bytes[i] + 1, 1);
+        (void)H5Dread(set, types[i], H5S_ALL, H5S_ALL, H5P_DEFAULT, data[i]);
+        (void)H5Sclose(space);
+        (void)H5Dclose(set);
+    }
+    const bool is_text = H5Tget_class(types[0]) == H5T_STRING; /* pointers */
+    if (H5Tequal(types[0], types[1]) <= 0 || bytes[0] != bytes[1] ||
+        (!is_text && memcmp(data[0], data[1], bytes[0]) != 0)) {
+        fail_msg("/%s differs", name);
+    }
+    for (int i = 0; i < 2; ++i) {
+        (void)H5Tclose(types[i]);
+        free(data[i]);
+    }
+    ++p->n_sets;
+    return 0;
+}
+
+static void write_file(const char *path, saltus_model *m, const char *device,
+                       const saltus_hdf5_options *options)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    saltus_hdf5_sink *sink = NULL;
+    saltus_run_report report;
+    const saltus_plan_options wanted = saltus_plan_options_default();
+    const saltus_run_options run = options_for(7, 3000);
+    OK(saltus_backend_open(device, &backend, &err));
+    OK(saltus_plan_create(m, backend, &wanted, &plan, &err));
+    OK(saltus_hdf5_sink_open(path, plan, &run, options, &sink, &err));
+    OK(saltus_run(plan, &run, saltus_hdf5_sink_get(sink), &report, &err));
+    OK(saltus_hdf5_sink_close(sink, &report, &err));
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+}
+
+static void result_files_are_the_same(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_model(0);
+    for (int i = 0; i < 4; ++i) {
+        saltus_hdf5_options options = saltus_hdf5_options_default();
+        options.record = i == 0   ? SALTUS_RECORD_STATS
+                         : i == 1 ? SALTUS_RECORD_FINAL
+                                  : SALTUS_RECORD_HISTOGRAM;
+        options.range_low = 5.5;
+        options.range_high = i == 3 ? 205.5 : 5.5;
+        write_file("cpu.h5", m, "cpu", &options);
+        write_file("cuda.h5", m, "cuda", &options);
+        const hid_t file = H5Fopen("cpu.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+        pair p = {.other = H5Fopen("cuda.h5", H5F_ACC_RDONLY, H5P_DEFAULT)};
+        assert_true(H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, compare, &p) >= 0);
+        assert_int_equal(p.n_sets, i == 0 ? 8 : i == 1 ? 9 : i == 2 ? 14 : 20);
+        (void)H5Fclose(file);
+        (void)H5Fclose(p.other);
+    }
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reductions_have_the_bits_of_the_cpu),
+        cmocka_unit_test(several_gpus_reduce),
+        cmocka_unit_test(observables_need_samples),
+        cmocka_unit_test(what_does_not_fit_is_added),
+        cmocka_unit_test(little_memory_makes_small_batches),
+        cmocka_unit_test(failures_leave_what_ended),
+        cmocka_unit_test(interrupts_leave_what_ended),
+        cmocka_unit_test(every_call_may_fail),
+        cmocka_unit_test(result_files_are_the_same),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,215 @@
+/* The kernels of kernel/reduce.h, played by the host, against plain sums in 128 bits and against
+ * the histograms of the CPU. */
+#define SALTUS_DEVICE 1
+#include "kernel/reduce.h"
+
+#include "ensemble/histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "../support/random.h"
+
+typedef __int128 i128;
+typedef unsigned __int128 u128;
+
+typedef struct batch {
+    int64_t n_jobs, width, n_counts;
+    int64_t *counts;
+    int32_t *troubles;
+    saltus_sum *sums;
+    int64_t *finals;
+    saltus_reduce_launch launch;
+} batch;
+
+/* Values of at most `largest`, one job in five not fine and full of what must not be read. */
+static batch make_batch(int64_t n_jobs, int64_t n_points, int64_t n_counts, int64_t n_strips,
+                        int64_t largest)
+{
+    const int64_t width = n_points * n_counts;
+    uint64_t random = (uint64_t)(n_jobs * 31 + width);
+    batch b = {.n_jobs = n_jobs, .width = width, .n_counts = n_counts};
+    b.counts = calloc((size_t)(n_jobs * width), sizeof *b.counts);
+    b.troubles = calloc((size_t)n_jobs, sizeof *b.troubles);
+    b.sums = calloc((size_t)(n_strips * width), sizeof *b.sums);
+    b.finals = calloc((size_t)(n_jobs * n_counts), sizeof *b.finals);
+    for (int64_t j = 0; j < n_jobs; ++j) {
+        b.troubles[j] = below(&random, 5) > 0 ? SALTUS_FINE : below(&random, 3) - 1;
+        for (int64_t q = 0; q < width; ++q) {
+            b.counts[j * width + q] =
+                b.troubles[j] != SALTUS_FINE ? -1 : largest - below(&random, 1000) * (q % 2);
+        }
+    }
+    b.launch = (saltus_reduce_launch){.n_jobs = n_jobs,
+                                      .width = width,
+                                      .n_counts = n_counts,
+                                      .counts = b.counts,
+                                      .troubles = b.troubles,
+                                      .finals = b.finals,
+                                      .n_strips = n_strips,
+                                      .sums = b.sums};
+    return b;
+}
+
+static void free_batch(batch *b)
+{
+    free(b->counts);
+    free(b->troubles);
+    free(b->sums);
+    free(b->finals);
+}
+
+/* More threads than there is work, as a grid has. */
+static void launch(void (*kernel)(void **, int64_t), saltus_reduce_launch *a, int64_t n_strips)
+{
+    void *arguments[] = {a};
+    kernel(arguments, n_strips * a->width + 77);
+}
+
+static void reduce(const batch *b, int64_t fold)
+{
+    saltus_reduce_launch a = b->launch;
+    launch(saltus_reduce_jobs, &a, a.n_strips);
+    while (a.n_strips > 1) {
+        a.n_left = (a.n_strips + fold - 1) / fold;
+        launch(saltus_reduce_strips, &a, a.n_left);
+        a.n_strips = a.n_left;
+    }
+}
+
+static void check_sums(const batch *b)
+{
+    for (int64_t q = 0; q < b->width; ++q) {
+        const saltus_sum *s = &b->sums[q];
+        int64_t min = INT64_MAX, max = INT64_MIN;
+        uint64_t passed = 0;
+        i128 sum = 0;
+        u128 square = 0;
+        for (int64_t j = 0; j < b->n_jobs; ++j) {
+            const int64_t x = b->counts[j * b->width + q];
+            if (b->troubles[j] == SALTUS_FINE) {
+                sum += x;
+                passed += __builtin_add_overflow(square, (u128)((i128)x * x), &square);
+                min = x < min ? x : min;
+                max = x > max ? x : max;
+            }
+        }
+        assert_true(s->min == min && s->max == max);
+        assert_true((i128)((u128)s->sum[1] << 64 | s->sum[0]) == sum);
+        assert_true(((u128)s->square[1] << 64 | s->square[0]) == square);
+        assert_true(s->square[2] == passed);
+    }
+}
+
+static void sums_are_exact(void **state)
+{
+    static const int64_t values[] = {1000,
+                                     INT64_C(1) << 31,
+                                     (INT64_C(1) << 32) + 5,
+                                     (INT64_C(1) << 52) + 7,
+                                     INT64_C(1) << 62,
+                                     INT64_MAX};
+    (void)state;
+    for (size_t v = 0; v < sizeof values / sizeof *values; ++v) {
+        for (int64_t n_strips = 1; n_strips <= 300; n_strips = n_strips * 3 + 1) {
+            for (int64_t n_counts = 1; n_counts <= 3; n_counts += 2) {
+                batch b = make_batch(700, 5, n_counts, n_strips, values[v]);
+                reduce(&b, v % 2 ? 32 : 3);
+                check_sums(&b);
+                free_batch(&b);
+            }
+        }
+    }
+}
+
+/* Below zero too, though no count is, and no job at all. */
+static void signs_and_nothing(void **state)
+{
+    (void)state;
+    batch b = make_batch(40, 2, 2, 3, 1000);
+    for (int64_t i = 0; i < 40 * b.width; ++i) {
+        b.counts[i] = i % 3 == 0 ? INT64_MIN : i % 3 - 2;
+    }
+    reduce(&b, 2);
+    check_sums(&b);
+    for (int64_t j = 0; j < 40; ++j) {
+        b.troubles[j] = -1;
+    }
+    reduce(&b, 2);
+    check_sums(&b);
+    free_batch(&b);
+}
+
+static void last_samples_are_gathered(void **state)
+{
+    (void)state;
+    batch b = make_batch(90, 4, 3, 7, 50);
+    memset(b.finals, 0x5a, (size_t)(90 * 3) * sizeof *b.finals);
+    reduce(&b, 32);
+    for (int64_t j = 0; j < 90; ++j) {
+        for (int64_t c = 0; c < 3; ++c) {
+            const int64_t last = b.counts[j * b.width + 9 + c];
+            assert_int_equal(b.finals[j * 3 + c],
+                             b.troubles[j] == SALTUS_FINE ? last : 0x5a5a5a5a5a5a5a5a);
+        }
+    }
+    free_batch(&b);
+}
+
+static void check_bins(int64_t largest, int64_t n_bins, double low, double high)
+{
+    batch b = make_batch(300, 3, 2, 11, largest);
+    const size_t width = (size_t)b.width;
+    saltus_histogram expected, found;
+    assert_int_equal(saltus_histogram_init(&expected, 3, 2, n_bins, low, high, NULL), SALTUS_OK);
+    assert_int_equal(saltus_histogram_init(&found, 3, 2, n_bins, low, high, NULL), SALTUS_OK);
+    for (int64_t j = 0; j < b.n_jobs; ++j) {
+        if (b.troubles[j] == SALTUS_FINE) {
+            saltus_histogram_add(&expected, b.counts + j * b.width, 1);
+        }
+    }
+    b.launch.n_bins = found.n_bins;
+    b.launch.edges = found.edges;
+    b.launch.shifts = found.shift;
+    b.launch.bins = found.counts;
+    b.launch.below = found.below;
+    b.launch.above = found.above;
+    reduce(&b, 32);
+    launch(saltus_reduce_bins, &b.launch, b.launch.n_strips);
+    assert_memory_equal(expected.shift, found.shift, width);
+    assert_memory_equal(expected.counts, found.counts, width * (size_t)found.n_bins * 8);
+    assert_memory_equal(expected.below, found.below, width * 8);
+    assert_memory_equal(expected.above, found.above, width * 8);
+    saltus_histogram_free(&expected);
+    saltus_histogram_free(&found);
+    free_batch(&b);
+}
+
+static void bins_are_those_of_the_cpu(void **state)
+{
+    (void)state;
+    check_bins(1000, 0, 0, 0);
+    check_bins(1000, 5, 0, 0);
+    check_bins(1000, 1, 0, 0);
+    check_bins((INT64_C(1) << 31) + 3, 128, 0, 0);
+    check_bins(INT64_MAX, 7, 0, 0);
+    check_bins(1000, 7, 100.5, 800.1);
+    check_bins(1000, 300, 0, 1000);
+    check_bins(1000, 10, 5000, 6000);
+    check_bins((INT64_C(1) << 53) + 3, 10, 0x1p53 - 500, 0x1p53);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(signs_and_nothing),
+        cmocka_unit_test(last_samples_are_gathered),
+        cmocka_unit_test(bins_are_those_of_the_cpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
