@@ -367,7 +367,9 @@ static void interrupts_leave_what_ended(void **state)
             assert_int_equal(run_into(&k, m, "cuda", "auto", 2, &run, &err), SALTUS_E_CANCELLED);
         }
         assert_true(k.n > 10);
-        assert_true(k.numbers[k.n - 1] >= k.n); /* long ones are missing */
+        if (is_fake()) { /* slow: long ones are missing */
+            assert_true(k.numbers[k.n - 1] >= k.n);
+        }
         int64_t *all = sample_all(m, k.numbers[k.n - 1] + 1);
         check_delivered(&k, m, 1, all);
         free(all);
