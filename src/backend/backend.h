@@ -58,7 +58,7 @@ typedef struct saltus_task {
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
-    int64_t share;                     /**< trajectories that a worker can expect */
+    int64_t share; /**< trajectories that a worker can expect; with a reduction, at a time */
     const saltus_reduction *reduction; /**< NULL: every sample is wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;

@@ -366,6 +366,9 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .stop = &r->stop,
                       .layout = plan->layout,
                       .block = plan->block};
+    if (r->blocks.reduction && r->blocks.largest < r->task.share) {
+        r->task.share = r->blocks.largest;
+    }
     r->task.kernel_ns = &r->kernel_ns;
     r->tracer.tell = r->options->trace;
     r->tracer.user = r->options->trace_user;
