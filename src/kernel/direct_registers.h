@@ -22,6 +22,13 @@ SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, 
     return to;
 }
 
+/* Further bits of event h of a block, out of the loop's way: all that these take is at hand. */
+SALTUS_OUTLINE double saltus_registers_wait(const saltus_launch *a, uint64_t trajectory,
+                                            uint64_t block, int h)
+{
+    return saltus_wait_refined(a->seed, trajectory, 2 * block + (uint64_t)h);
+}
+
 /** As saltus_global. Anything unusual ends the trajectory with a trouble, of whatever name: it is
  * rerun on the CPU, which tells. Until then it may compute nonsense, but writes no sample that is
  * not its own. */
@@ -68,10 +75,9 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
         saltus_stream_next(&stream, a.keys, trajectory, block, w);
         SALTUS_UNROLL
         for (int h = 0; h < 2; ++h) {
-            const uint64_t event = 2 * block + (uint64_t)h;
             double wait = saltus_exponential32(w[2 * h]);
             if (SALTUS_RARE(w[2 * h] == 0)) {
-                wait = saltus_wait_refined(a.seed, trajectory, event);
+                wait = saltus_registers_wait(&a, trajectory, block, h);
             }
             const double total = saltus_small_total(&s, &bad);
             double t_next = t + saltus_divide(wait, total);
@@ -82,21 +88,21 @@ SALTUS_KERNEL(saltus_registers, saltus_launch, a)
             while (!(t_next < stop)) {
                 saltus_small_record(&s, stop, &to);
                 if (++sample == n_times) {
-                    saltus_job_end(&a, job, event, bad);
+                    saltus_job_end(&a, job, 2 * block + (uint64_t)h, bad);
                     job = -1;
+                    bad = 1; /* what else this event does is of no account */
                     break;
                 }
                 stop = a.times[sample];
             }
-            if (job < 0) {
-                break;
-            }
-            bad |= saltus_small_fire(&s, total, saltus_from_word(w[2 * h + 1]), a.seed, trajectory,
-                                     event);
+            bad |= saltus_small_fire(&s, total, saltus_from_word(w[2 * h + 1]), &a, trajectory,
+                                     block, h);
             t = t_next;
             if (SALTUS_RARE(bad)) {
-                saltus_job_end(&a, job, event, bad);
-                job = -1;
+                if (job >= 0) {
+                    saltus_job_end(&a, job, 0, bad);
+                    job = -1;
+                }
                 break;
             }
         }

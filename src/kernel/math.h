@@ -20,6 +20,8 @@
 #define SALTUS_LN2_HI 0x1.62e42fefa3800p-1
 #define SALTUS_LN2_LO 0x1.ef35793c76730p-45
 
+SALTUS_CONSTANT double saltus_ln_2 = 0x1.62e42fefa39efp-1;
+
 /**
  * A waiting time of unit rate from a 32-bit random word: -ln(w 2^-32) for w in [1, 2^32 - 1] in the
  * low half of each lane (the high half is ignored; a word of 0 is the caller's case).
@@ -44,7 +46,7 @@ SALTUS_FN saltus_f64 saltus_exponential32(saltus_u64 w)
     saltus_f32 odd = ((0x1.65c77ep-4f * t2 + 0x1.318524p-3f) * t2 + 0x1.98d2c0p-3f) * t2;
     saltus_f32 log_m = t + t2 * ((even - 0x1.fffffap-2f) + t * (odd + 0x1.5556f4p-2f));
 
-    return SALTUS_SMALL_TO_F64(n) * 0x1.62e42fefa39efp-1 - SALTUS_TO_F64(log_m);
+    return SALTUS_SMALL_TO_F64(n) * saltus_ln_2 - SALTUS_TO_F64(log_m);
 }
 
 /* The magnitude; a NaN keeps its payload. */

@@ -45,22 +45,28 @@ typedef unsigned long long uint64_t;
 #define SALTUS_FN static __device__ __forceinline__
 #define SALTUS_OUTLINE static __device__ __noinline__
 #define SALTUS_TABLE static __device__ const
+#define SALTUS_CONSTANT \
+    static __constant__ /* an operand of any instruction, not two moves before it */
 #elif defined(__GNUC__)
 #define SALTUS_FN static inline __attribute__((always_inline, unused))
 #define SALTUS_OUTLINE static __attribute__((noinline, unused))
 #define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
 #define SALTUS_TABLE static const
+#define SALTUS_CONSTANT static const __attribute__((unused))
 #else
 #define SALTUS_FN static inline
 #define SALTUS_OUTLINE static
 #define SALTUS_TABLE static const
+#define SALTUS_CONSTANT static const
 #endif
 
 #if defined(__CUDACC_RTC__)
 #define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
 #define SALTUS_UNROLL _Pragma("unroll")
+#define SALTUS_LOOP _Pragma("unroll 2") /* not all at once */
 #else
 #define SALTUS_UNROLL
+#define SALTUS_LOOP
 #endif
 #ifndef SALTUS_RARE
 #define SALTUS_RARE(x) (x)

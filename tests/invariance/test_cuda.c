@@ -61,7 +61,7 @@ static void check_bits(saltus_model *m, const char *name, int64_t n)
 
 static void models_have_the_bits_of_the_cpu(void **state)
 {
-    static const int copies[] = {1, 2, 3, 16, 17, 150};
+    static const int copies[] = {1, 2, 3, 4, 12, 16, 17, 150};
     char name[40];
     (void)state;
     need_gpu();

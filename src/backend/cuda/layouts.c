@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    USUAL_BLOCK = 128,
+    USUAL_BLOCK = 256,
     LARGEST_BLOCK = 1024,
     FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
     RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
@@ -223,13 +223,36 @@ done:
     return status;
 }
 
-/* Whether shared memory has room for as many threads as keep a multiprocessor busy; then registers
- * must have it too. */
-static bool fills_with_shared_rooms(const saltus_layout *layout, const saltus_limits *limits)
+/* Whether shared memory has room for as many threads as keep a multiprocessor busy. */
+static bool can_fill(const saltus_layout *layout, const saltus_limits *limits)
 {
-    return layout->state == SALTUS_STATE_TABLE && layout->room_is_shared &&
+    const bool is_global = layout->room_doubles > 0 && !layout->room_is_shared;
+    return layout->threads_each == 1 && layout->state != SALTUS_STATE_TREE && !is_global &&
            FULL % layout->block == 0 &&
            limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES) * layout->block >= FULL;
+}
+
+/* Compile a kernel's text with as many registers for a thread as it likes, or, to `fill` a
+ * multiprocessor, as there are for so many threads. */
+static saltus_status compile(const saltus_layout *layout, bool fill, const char *text,
+                             const saltus_limits *limits, saltus_image *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *whole = NULL, least[60] = "";
+    /* a launch of larger blocks than the kernel was made for is refused */
+    const int largest = fill || layout->block > USUAL_BLOCK ? layout->block : USUAL_BLOCK;
+    if (fill) {
+        (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", FULL / largest);
+    }
+    if (asprintf(&whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s%s",
+                 layout->rng, largest, least, text) < 0) {
+        whole = NULL;
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    SALTUS_TRY(saltus_kernel_compile(whole, limits->major, limits->minor, out, err));
+done:
+    free(whole);
+    return status;
 }
 
 saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_tables *tables,
@@ -237,8 +260,8 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const bool fills = fills_with_shared_rooms(layout, limits);
-    char *text = NULL, *whole = NULL;
+    const bool fill = can_fill(layout, limits);
+    char *text = NULL;
     *out = (saltus_image){0};
     switch (layout->state) {
     case SALTUS_STATE_REGISTERS:
@@ -255,19 +278,13 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         text = strdup("#include \"kernel/direct_global.h\"\n");
         SALTUS_NEED(text);
     }
-    /* large blocks: fewer registers, or the launch is refused */
-    if (asprintf(
-            &whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s%s", layout->rng,
-            fills                 ? layout->block
-            : layout->block > 256 ? layout->block
-                                  : 256,
-            fills ? "#define SALTUS_LEAST_BLOCKS (1024 / SALTUS_LARGEST_BLOCK)\n" : "", text) < 0) {
-        whole = NULL;
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    SALTUS_TRY(compile(layout, fill, text, limits, out, err));
+    if (fill && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS) {
+        /* fewer threads, but what they have in registers */
+        saltus_free(out->image);
+        SALTUS_TRY(compile(layout, false, text, limits, out, err));
     }
-    SALTUS_TRY(saltus_kernel_compile(whole, limits->major, limits->minor, out, err));
 done:
     free(text);
-    free(whole);
     return status;
 }

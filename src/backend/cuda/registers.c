@@ -53,6 +53,28 @@ void saltus_put_number(FILE *out, double x)
     }
 }
 
+/* A double of 32 bits can stand in an instruction, another is better fetched from a table. */
+void saltus_put_rate(const saltus_writer *w, int r)
+{
+    int64_t bits;
+    memcpy(&bits, &w->t->rate[r], sizeof bits);
+    if ((bits & 0xffffffff) == 0) {
+        saltus_put_number(w->out, w->t->rate[r]);
+    } else {
+        fprintf(w->out, "saltus_rate[%d]", r);
+    }
+}
+
+static void put_rates(const saltus_writer *w)
+{
+    fprintf(w->out, "SALTUS_CONSTANT double saltus_rate[%d] = {", w->t->n_reactions);
+    for (int r = 0; r < w->t->n_reactions; ++r) {
+        saltus_put_number(w->out, w->t->rate[r]);
+        fprintf(w->out, ", ");
+    }
+    fprintf(w->out, "};\n");
+}
+
 /* The value of a row: `w` stands before the numbers of a program's own results. */
 static void put_row(const saltus_writer *w, int row)
 {
@@ -121,7 +143,7 @@ static void put_law(const saltus_writer *w, int r)
     }
     fprintf(w->out, "SALTUS_FN double saltus_law%d(const saltus_small *s)\n{\n    (void)s;\n", r);
     fprintf(w->out, "    return ");
-    saltus_put_number(w->out, t->rate[r]);
+    saltus_put_rate(w, r);
     for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
         const double offset = t->factor_offset[f];
         fprintf(w->out, offset == 0.0 ? " * " : " * (");
@@ -189,23 +211,60 @@ static void put_functions(const saltus_writer *w)
     }
 }
 
+/* Do something with every count in registers. */
+static void put_each(const saltus_writer *w, const char *format, bool has_amount)
+{
+    for (int s = 0; s < w->t->n_species; ++s) {
+        fprintf(w->out,
+                "    {\n        double *const x = &SALTUS_X(%d);\n        const int i = %d;\n", s,
+                s);
+        if (has_amount) {
+            fprintf(w->out, format, w->t->initial_counts[s]);
+        } else {
+            fputs(format, w->out);
+        }
+        fprintf(w->out, "    }\n");
+    }
+}
+
+/* Begin, and read and write the state between launches: without a loop where counts are in
+ * registers, with one, lest it take all of them, where they are not. */
 static void put_start(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
+    const bool is_flat = saltus_registers_are_flat(t);
+    static const char load[] = "        *x = v[SALTUS_AT(i)];\n",
+                      save[] = "        v[SALTUS_AT(i)] = *x;\n        beyond |= *x > 0x1p52;\n";
+    char loop[200];
+    (void)snprintf(loop, sizeof loop,
+                   "    SALTUS_LOOP\n    for (int i = 0; i < %d; ++i) {\n"
+                   "        double *const x = &SALTUS_X(i);\n",
+                   t->n_species);
+    if (!is_flat) {
+        fprintf(w->out, "SALTUS_TABLE double saltus_initial[%d] = {", t->n_species + 1);
+        for (int s = 0; s < t->n_species; ++s) {
+            fprintf(w->out, "%" PRId64 ".0, ", t->initial_counts[s]);
+        }
+        fprintf(w->out, "0.0};\n");
+    }
     fprintf(w->out, "SALTUS_FN void saltus_small_start(saltus_small *s)\n{\n");
-    for (int s = 0; s < t->n_species; ++s) {
-        fprintf(w->out, "    SALTUS_X(%d) = %" PRId64 ".0;\n", s, t->initial_counts[s]);
+    if (is_flat) {
+        put_each(w, "        (void)i;\n        *x = %" PRId64 ".0;\n", true);
+    } else {
+        fprintf(w->out, "%s        *x = saltus_initial[i];\n    }\n", loop);
     }
     fprintf(w->out, "}\nSALTUS_FN void saltus_small_load(saltus_small *s, const double *v)\n{\n");
-    for (int s = 0; s < t->n_species; ++s) {
-        fprintf(w->out, "    SALTUS_X(%d) = v[SALTUS_AT(%d)];\n", s, s);
+    if (is_flat) {
+        put_each(w, load, false);
+    } else {
+        fprintf(w->out, "%s%s    }\n", loop, load);
     }
-    fprintf(w->out, "}\nSALTUS_FN int saltus_small_save(const saltus_small *s, double *v)\n{\n"
+    fprintf(w->out, "}\nSALTUS_FN int saltus_small_save(saltus_small *s, double *v)\n{\n"
                     "    int beyond = 0;\n");
-    for (int s = 0; s < t->n_species; ++s) {
-        fprintf(w->out,
-                "    v[SALTUS_AT(%d)] = SALTUS_X(%d);\n    beyond |= SALTUS_X(%d) > 0x1p52;\n", s,
-                s, s);
+    if (is_flat) {
+        put_each(w, save, false);
+    } else {
+        fprintf(w->out, "%s%s    }\n", loop, save);
     }
     fprintf(w->out, "    return beyond;\n}\n");
 }
@@ -214,6 +273,13 @@ static void put_start(const saltus_writer *w)
 static void put_record(const saltus_writer *w)
 {
     const saltus_columns *c = w->columns;
+    if (!saltus_registers_are_flat(w->t)) {
+        fprintf(w->out, "SALTUS_TABLE int16_t saltus_column[%d] = {", c->n_counts + 1);
+        for (int i = 0; i < c->n_counts; ++i) {
+            fprintf(w->out, "%d, ", c->count_species[i]);
+        }
+        fprintf(w->out, "0};\n");
+    }
     fprintf(
         w->out,
         "SALTUS_FN void saltus_small_record(saltus_small *s, double time, saltus_samples *to)\n{\n"
@@ -221,8 +287,16 @@ static void put_record(const saltus_writer *w)
         "    s->time = time;\n    to->counts += %d;\n    to->observables += %d;\n"
         "    (void)counts;\n    (void)observables;\n",
         c->n_counts, c->n_observables);
-    for (int i = 0; i < c->n_counts; ++i) {
-        fprintf(w->out, "    counts[%d] = saltus_whole(SALTUS_X(%d));\n", i, c->count_species[i]);
+    if (saltus_registers_are_flat(w->t)) {
+        for (int i = 0; i < c->n_counts; ++i) {
+            fprintf(w->out, "    counts[%d] = saltus_whole(SALTUS_X(%d));\n", i,
+                    c->count_species[i]);
+        }
+    } else {
+        fprintf(w->out,
+                "    SALTUS_LOOP\n    for (int i = 0; i < %d; ++i) {\n"
+                "        counts[i] = saltus_whole(SALTUS_X(saltus_column[i]));\n    }\n",
+                c->n_counts);
     }
     for (int i = 0; i < c->n_observables; ++i) {
         const saltus_observable *o = &c->observables[i];
@@ -257,6 +331,7 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
             "#define SALTUS_N_COUNTS %d\n#define SALTUS_N_OBSERVABLES %d\n"
             "#define SALTUS_BLOCK %d\n",
             columns->n_counts, columns->n_observables, block);
+    put_rates(&w);
     if (saltus_registers_are_flat(tables)) {
         saltus_put_flat_state(&w);
     } else {

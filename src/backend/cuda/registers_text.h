@@ -7,13 +7,20 @@
 #include <stdio.h>
 
 /* How saltus_small_fire begins, and how it draws further bits for `low`. */
-#define SALTUS_FIRE_HEAD                                                                    \
-    "SALTUS_FN int saltus_small_fire(saltus_small *s, double total, double word,\n"         \
-    "                                uint64_t seed, uint64_t trajectory, uint64_t event)\n" \
-    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                  \
+#define SALTUS_FIRE_HEAD                                                                      \
+    "SALTUS_OUTLINE double saltus_small_refine(const saltus_launch *a, double total, double " \
+    "word,\n"                                                                                 \
+    "                                          uint64_t trajectory, uint64_t block, int h)\n" \
+    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                 \
+    "                                 2 * block + (uint64_t)h);\n}\n"                         \
+    "SALTUS_FN int saltus_small_fire(saltus_small *s, double total, double word,\n"           \
+    "                                const saltus_launch *a, uint64_t trajectory,\n"          \
+    "                                uint64_t block, int event_half)\n"                       \
+    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                    \
     "    double low = word * unit, high = low + unit;\n"
-#define SALTUS_REFINE \
-    "            low = saltus_choice_refined(total, word, seed, trajectory, event);\n"
+#define SALTUS_REFINE                                                           \
+    "            low = saltus_small_refine(a, total, word, trajectory, block, " \
+    "event_half);\n"
 
 typedef struct saltus_writer {
     const saltus_tables *t;
@@ -23,6 +30,8 @@ typedef struct saltus_writer {
 
 /** A double, exactly. */
 void saltus_put_number(FILE *out, double x);
+/** The rate of product law r. */
+void saltus_put_rate(const saltus_writer *w, int r);
 
 /** Groups of SALTUS_FANOUT reactions: the nodes above the propensities. */
 int saltus_n_groups(const saltus_tables *t);
@@ -42,7 +51,7 @@ bool saltus_touches(const saltus_tables *t, int g, int h);
  *     saltus_small_open(s)                         where the state is
  *     saltus_small_refresh(s)                      sums from the counts; 1: a propensity is bad
  *     saltus_small_total(s, bad)                   the sum of all propensities
- *     saltus_small_fire(s, total, word, seed, trajectory, event)  choose and fire; 1: bad
+ *     saltus_small_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad
  *
  * The state is written before the laws (saltus_law0(s) …), the rest after them.
  */
