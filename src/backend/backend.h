@@ -64,6 +64,8 @@ typedef struct saltus_task {
     const char *layout;
     int block;             /**< threads of a block on a device; 0: as the layout chooses */
     int64_t *kernel_ns;    /**< shared by the workers: time of kernels on devices (atomic +) */
+    int64_t *ended;        /**< shared by the workers: trajectories that have ended on devices and
+                                are not handed over yet, for progress (atomic) */
     saltus_tracer *tracer; /**< NULL: the run is not traced */
     int worker;            /**< which of the run's workers this task is for */
     uint8_t *rounded;      /**< [setting], shared by the workers: a value was rounded (atomic or) */
