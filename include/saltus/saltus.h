@@ -299,9 +299,9 @@ typedef struct saltus_sink {
 
 /** How far a run is; passed to the progress callback. */
 typedef struct saltus_progress {
-    int64_t trajectories; /**< delivered */
+    int64_t trajectories; /**< finished */
     int64_t total;
-    int64_t events; /**< of finished trajectories */
+    int64_t events; /**< of finished trajectories; on GPUs they are told when a batch has ended */
     double seconds; /**< since the run started */
 } saltus_progress;
 

@@ -58,12 +58,14 @@ typedef struct saltus_task {
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
-    int64_t share;                     /**< trajectories that a worker can expect */
+    int64_t share; /**< trajectories that a worker can expect; with a reduction, at a time */
     const saltus_reduction *reduction; /**< NULL: every sample is wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
     int block;             /**< threads of a block on a device; 0: as the layout chooses */
     int64_t *kernel_ns;    /**< shared by the workers: time of kernels on devices (atomic +) */
+    int64_t *ended;        /**< shared by the workers: trajectories that have ended on devices and
+                                are not handed over yet, for progress (atomic) */
     saltus_tracer *tracer; /**< NULL: the run is not traced */
     int worker;            /**< which of the run's workers this task is for */
     uint8_t *rounded;      /**< [setting], shared by the workers: a value was rounded (atomic or) */

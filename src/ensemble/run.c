@@ -24,6 +24,7 @@ typedef struct run {
     int n_working;
     saltus_run_report report;
     int64_t kernel_ns;    /* atomic */
+    int64_t ended;        /* on devices, and not handed over; atomic */
     saltus_status status; /* the first failure, and its record */
     saltus_error error;
     bool sink_failed;
@@ -241,6 +242,7 @@ static void tell_progress(run *r)
             p.events += b->events;
         }
     }
+    p.trajectories += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
     (void)pthread_mutex_unlock(&r->lock);
     r->options->progress(r->options->progress_user, &p);
     (void)pthread_mutex_lock(&r->lock);
@@ -366,7 +368,11 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .stop = &r->stop,
                       .layout = plan->layout,
                       .block = plan->block};
+    if (r->blocks.reduction && r->blocks.largest < r->task.share) {
+        r->task.share = r->blocks.largest;
+    }
     r->task.kernel_ns = &r->kernel_ns;
+    r->task.ended = &r->ended;
     r->tracer.tell = r->options->trace;
     r->tracer.user = r->options->trace_user;
     r->task.tracer = r->options->trace ? &r->tracer : NULL;

@@ -84,10 +84,15 @@ static bool fold(saltus_statistics *s, size_t q, i128 sum, u128 square, int64_t 
     return !__builtin_add_overflow(s->square[q], square, &s->square[q]);
 }
 
+/* In two steps, because clang 14's analyzer takes a shift by 64 for one beyond the type. */
+static u128 join(const uint64_t words[2])
+{
+    return (u128)words[1] << 32 << 32 | words[0];
+}
+
 static bool fold_sum(saltus_statistics *s, size_t q, const saltus_sum *sum)
 {
-    return fold(s, q, (i128)((u128)sum->sum[1] << 64 | sum->sum[0]),
-                (u128)sum->square[1] << 64 | sum->square[0], sum->min, sum->max) &&
+    return fold(s, q, (i128)join(sum->sum), join(sum->square), sum->min, sum->max) &&
            sum->square[2] == 0;
 }
 

@@ -40,6 +40,7 @@ typedef struct crew {
     saltus_launch launch;
     int64_t n_threads; /* room for so many */
     int64_t n_running; /* of the present batch */
+    int64_t n_told;    /* of its jobs that have ended, in the task's count */
     int64_t batch;     /* jobs at most */
     cu_pointer threads_memory, jobs_memory;
     size_t threads_bytes;
@@ -351,6 +352,9 @@ static saltus_status launch_all(crew *c, saltus_error *err)
            "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
         SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "kernel", err));
+        (void)__atomic_fetch_add(c->task->ended, (int64_t)progress[0] - c->n_told,
+                                 __ATOMIC_RELAXED);
+        c->n_told = (int64_t)progress[0];
         a->n_slots = (int64_t)progress[1];
         a->slots = a->busy;
         a->busy = a->busy == lists ? lists + n_threads : lists;
@@ -503,6 +507,8 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
             break;
         }
         SALTUS_TRY(simulate(&c, n, err));
+        (void)__atomic_fetch_sub(task->ended, c.n_told, __ATOMIC_RELAXED);
+        c.n_told = 0;
         const double start = saltus_tracer_now(task->tracer);
         SALTUS_TRY(hand_over(&c, source, n, err));
         SALTUS_TRY(run_rest(&c, source, n, err));
