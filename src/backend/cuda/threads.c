@@ -206,6 +206,44 @@ done:
     return status;
 }
 
+static void give_memory(crew *c)
+{
+    if (c->threads_memory) {
+        (void)c->cu->memory_give(c->threads_memory);
+    }
+    if (c->jobs_memory) {
+        (void)c->cu->memory_give(c->jobs_memory);
+    }
+    if (c->samples) {
+        (void)c->cu->host_give(c->samples);
+    }
+    saltus_free(c->jobs);
+    saltus_free(c->rest);
+    c->threads_memory = c->jobs_memory = 0;
+    c->samples = NULL;
+    c->jobs = NULL;
+    c->rest = NULL;
+}
+
+/* What was free may have gone to somebody else meanwhile: less will do. */
+static saltus_status take_what_there_is(crew *c, saltus_error *err)
+{
+    const int block = per_block(c);
+    for (;;) {
+        saltus_error none = {0};
+        const saltus_status status = take_memory(c, &none);
+        if (status != SALTUS_E_NO_MEMORY || (c->n_threads <= block && c->batch <= 1)) {
+            if (status != SALTUS_OK && err) {
+                *err = none;
+            }
+            return status;
+        }
+        give_memory(c);
+        c->n_threads = at_least(c->n_threads / 2 / block * block, block);
+        c->batch = at_least(c->batch / 2, 1);
+    }
+}
+
 static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
                                  saltus_error *err)
 {
@@ -257,7 +295,7 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     c->launch.seed = task->seed;
     saltus_philox_keys(task->seed, c->launch.keys);
     SALTUS_TRY(choose_sizes(c, gpu, err));
-    SALTUS_TRY(take_memory(c, err));
+    SALTUS_TRY(take_what_there_is(c, err));
     SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));
 done:
     return status;
@@ -276,15 +314,7 @@ static void tear_down(crew *c)
         (void)c->cu->event_destroy(c->end);
     }
     saltus_stopwatch_free(&c->watch);
-    if (c->threads_memory) {
-        (void)c->cu->memory_give(c->threads_memory);
-    }
-    if (c->jobs_memory) {
-        (void)c->cu->memory_give(c->jobs_memory);
-    }
-    if (c->samples) {
-        (void)c->cu->host_give(c->samples);
-    }
+    give_memory(c);
     saltus_upload_free(c->cu, &c->model);
     if (c->module) {
         (void)c->cu->module_unload(c->module);
@@ -292,8 +322,6 @@ static void tear_down(crew *c)
     saltus_reducer_unload(c->cu, &c->reducer);
     saltus_walker_destroy(c->walker, c->task);
     saltus_layout_free(&c->layout);
-    saltus_free(c->jobs);
-    saltus_free(c->rest);
 }
 
 /* Bring n jobs to the GPU. */
