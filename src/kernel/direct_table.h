@@ -10,6 +10,11 @@
 #include "kernel/table.h"
 
 #if SALTUS_DEVICE
+typedef struct saltus_trajectory {
+    saltus_table table;
+    double root[8]; /* running sums of the root's children */
+} saltus_trajectory;
+
 /* Propensities and nodes that a reaction changes; two at a time, to wait for memory once. */
 SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_packed_wide_row *row)
 {
@@ -55,11 +60,11 @@ SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_packed_wide_
 }
 
 /* Where this thread's numbers and the tables are; copies the tables if they are to be shared. */
-SALTUS_FN saltus_table saltus_table_open(const saltus_launch *a)
+SALTUS_FN void saltus_trajectory_open(saltus_trajectory *trajectory, const saltus_launch *a)
 {
     const saltus_packed *t = &a->packed;
     const int in_block = SALTUS_THREAD_IN_BLOCK;
-    saltus_table s;
+    saltus_table *s = &trajectory->table;
 #if SALTUS_ROOM_SHARED
     double *room = saltus_shared;
     char *copy = (char *)(saltus_shared + a->room_doubles);
@@ -74,117 +79,79 @@ SALTUS_FN saltus_table saltus_table_open(const saltus_launch *a)
     const char *tables = t->tables;
     (void)copy;
 #endif
-    s.values = room + in_block;
-    s.x = (int32_t *)(room + (int64_t)t->n_values * SALTUS_BLOCK) + in_block;
-    s.rows = (const saltus_row *)(tables + t->rows);
-    s.changes = (const saltus_packed_change *)(tables + t->changes);
-    s.dependents = (const saltus_packed_dependent *)(tables + t->dependents);
-    s.nodes = (const saltus_packed_node *)(tables + t->nodes);
-    return s;
+    s->values = room + in_block;
+    s->x = (int32_t *)(room + (int64_t)t->n_values * SALTUS_BLOCK) + in_block;
+    s->rows = (const saltus_row *)(tables + t->rows);
+    s->changes = (const saltus_packed_change *)(tables + t->changes);
+    s->dependents = (const saltus_packed_dependent *)(tables + t->dependents);
+    s->nodes = (const saltus_packed_node *)(tables + t->nodes);
 }
 
-/** As saltus_registers: anything unusual ends the trajectory, which is rerun on the CPU. */
-SALTUS_KERNEL(saltus_by_table, saltus_launch, a)
+SALTUS_FN void saltus_trajectory_load(saltus_trajectory *s, const saltus_launch *a, int64_t slot)
 {
-    const int64_t slot = saltus_slot(&a, SALTUS_THREAD);
-    const uint32_t n_times = (uint32_t)a.n_times;
-    const saltus_packed *t = &a.packed;
-    const saltus_table s = saltus_table_open(&a); /* all threads copy the tables */
-    if (slot < 0) {
-        return;
+    const saltus_table *t = &s->table;
+    for (int i = 0; i < a->packed.n_values; ++i) {
+        t->values[i * SALTUS_BLOCK] = 0.0;
     }
-    saltus_path *p = a.paths + slot;
-    saltus_stream stream;
-    int32_t job = (int32_t)a.jobs[slot], *saved = a.saved + slot;
-    uint32_t sample = (uint32_t)p->sample;
-    uint64_t trajectory = p->trajectory, block = p->event >> 1;
-    double now = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
-    saltus_samples to = saltus_table_samples(&a, job, sample);
-    saltus_stream_load(&stream, a.stream + slot);
-    for (int i = 0; i < t->n_values; ++i) {
-        s.values[i * SALTUS_BLOCK] = 0.0;
+    for (int i = 0; i < a->packed.n_species; ++i) {
+        t->x[i * SALTUS_BLOCK] = a->saved[slot + SALTUS_AT(i)];
     }
-    for (int i = 0; i < t->n_species; ++i) {
-        s.x[i * SALTUS_BLOCK] = saved[SALTUS_AT(i)];
-    }
-    s.x[t->n_species * SALTUS_BLOCK] = 1;
-    int is_new = 1;
-    for (uint32_t left = (uint32_t)a.slice / 2; left > 0; --left, ++block) {
-        uint32_t w[4];
-        if (job < 0) {
-            const uint64_t next = SALTUS_TAKE_NUMBER(a.next);
-            if (next >= (uint64_t)a.n_jobs) {
-                break;
-            }
-            job = (int32_t)next;
-            trajectory = a.trajectories[job];
-            block = 0;
-            sample = 0;
-            now = 0.0;
-            stop = a.times[0];
-            to = saltus_table_samples(&a, job, 0);
-            for (int i = 0; i < t->n_species; ++i) {
-                s.x[i * SALTUS_BLOCK] = (int32_t)a.tables->initial_counts[i];
-            }
-            saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
-            is_new = 1;
-        }
-        if (is_new) {
-            saltus_table_follow(&s, &t->all);
-            is_new = 0;
-        }
-        saltus_stream_next(&stream, a.keys, trajectory, block, w);
-        for (int h = 0; h < 2; ++h) {
-            const uint64_t event = 2 * block + (uint64_t)h;
-            const uint32_t wait_word = h == 0 ? w[0] : w[2], choice = h == 0 ? w[1] : w[3];
-            int bad = 0;
-            double root[8], wait = saltus_exponential32(wait_word);
-            if (SALTUS_RARE(wait_word == 0)) {
-                wait = saltus_wait_refined(a.seed, trajectory, event);
-            }
-            saltus_table_sums(&s, t->level_values[SALTUS_LEVELS - 1], SALTUS_ROOT_CHILDREN, root);
-            const double total = root[SALTUS_ROOT_CHILDREN - 1];
-            double t_next = now + saltus_divide(wait, total);
-            if (SALTUS_RARE(!saltus_divides(total))) {
-                t_next = now + wait / (total + 0.0); /* -0 becomes 0 */
-                bad = !(total < SALTUS_INFINITY);
-            }
-            while (!(t_next < stop)) {
-                saltus_table_record(&s, &a, stop, 0, 1, &to);
-                if (++sample == n_times) {
-                    saltus_job_end(&a, job, event, bad);
-                    job = -1;
-                    break;
-                }
-                stop = a.times[sample];
-            }
-            if (job < 0) {
-                break;
-            }
-            const int r = saltus_table_choose(&s, &a, root, total, saltus_from_word(choice),
-                                              trajectory, event);
-            const saltus_packed_wide_row row = saltus_table_row(&s, r);
-            bad |= saltus_table_fire(&s, &row);
-            saltus_table_follow(&s, &row);
-            now = t_next;
-            if (SALTUS_RARE(bad)) {
-                saltus_job_end(&a, job, event, bad);
-                job = -1;
-                break;
-            }
-        }
-    }
-    for (int i = 0; i < t->n_species; ++i) {
-        saved[SALTUS_AT(i)] = s.x[i * SALTUS_BLOCK];
-    }
-    saltus_stream_save(&stream);
-    a.jobs[slot] = job;
-    p->sample = sample;
-    p->trajectory = trajectory;
-    p->event = 2 * block;
-    p->t = now;
-    saltus_slot_leave(&a, slot, job);
+    t->x[a->packed.n_species * SALTUS_BLOCK] = 1;
 }
+
+SALTUS_FN int saltus_trajectory_save(const saltus_trajectory *s, const saltus_launch *a,
+                                     int64_t slot)
+{
+    for (int i = 0; i < a->packed.n_species; ++i) {
+        a->saved[slot + SALTUS_AT(i)] = s->table.x[i * SALTUS_BLOCK];
+    }
+    return 0;
+}
+
+SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a)
+{
+    for (int i = 0; i < a->packed.n_species; ++i) {
+        s->table.x[i * SALTUS_BLOCK] = (int32_t)a->tables->initial_counts[i];
+    }
+}
+
+SALTUS_FN int saltus_trajectory_refresh(const saltus_trajectory *s, const saltus_launch *a)
+{
+    saltus_table_follow(&s->table, &a->packed.all);
+    return 0;
+}
+
+SALTUS_FN double saltus_trajectory_total(saltus_trajectory *s, const saltus_launch *a, int *bad)
+{
+    (void)bad;
+    saltus_table_sums(&s->table, a->packed.level_values[SALTUS_LEVELS - 1], SALTUS_ROOT_CHILDREN,
+                      s->root);
+    return s->root[SALTUS_ROOT_CHILDREN - 1];
+}
+
+SALTUS_FN int saltus_trajectory_fire(const saltus_trajectory *s, double total, double word,
+                                     const saltus_launch *a, uint64_t trajectory, uint64_t block,
+                                     int h)
+{
+    if (SALTUS_RARE(!saltus_divides(total))) {
+        return 1; /* nothing to choose from, or next to nothing: the CPU's */
+    }
+    const int r = saltus_table_choose(&s->table, a, s->root, total, word, trajectory,
+                                      2 * block + (uint64_t)h);
+    const saltus_packed_wide_row row = saltus_table_row(&s->table, r);
+    const int bad = saltus_table_fire(&s->table, &row);
+    saltus_table_follow(&s->table, &row);
+    return bad;
+}
+
+SALTUS_FN void saltus_trajectory_record(const saltus_trajectory *s, const saltus_launch *a,
+                                        double time, saltus_samples *to)
+{
+    saltus_table_record(&s->table, a, time, 0, 1, to);
+}
+#define SALTUS_EACH_EVENT SALTUS_ONE_BY_ONE
 #endif
+
+#include "kernel/direct_thread.h"
 
 #endif

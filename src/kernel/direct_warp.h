@@ -129,7 +129,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
     int32_t *saved = a.saved + slot * t->n_species;
     uint64_t trajectory = p->trajectory, event = p->event;
     double now = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
-    saltus_samples to = saltus_table_samples(&a, job, sample);
+    saltus_samples to = saltus_samples_of(&a, job, sample);
     saltus_stream stream;
     saltus_warp_draws draws;
     saltus_stream_load(&stream, a.stream + slot);
@@ -156,7 +156,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
             sample = 0;
             now = 0.0;
             stop = a.times[0];
-            to = saltus_table_samples(&a, job, 0);
+            to = saltus_samples_of(&a, job, 0);
             for (int i = lane; i < t->n_species; i += SALTUS_WARP) {
                 s.x[i] = (int32_t)a.tables->initial_counts[i];
             }

@@ -56,6 +56,16 @@ typedef struct saltus_launch {
 } saltus_launch;
 
 #if SALTUS_DEVICE
+/* Where sample number `sample` of a job goes. */
+SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, int64_t sample)
+{
+    const int64_t record = job * a->n_times + sample;
+    saltus_samples to;
+    to.counts = a->counts + record * a->columns.n_counts;
+    to.observables = a->observables + record * a->columns.n_observables;
+    return to;
+}
+
 /* The slot of a thread's state, or -1 when it has nothing to do. */
 SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 {

@@ -164,15 +164,6 @@ SALTUS_FN void saltus_table_record(const saltus_table *s, const saltus_launch *a
     to->counts += columns->n_counts;
     to->observables += columns->n_observables;
 }
-
-SALTUS_FN saltus_samples saltus_table_samples(const saltus_launch *a, int64_t job, int64_t sample)
-{
-    const int64_t record = job * a->n_times + sample;
-    saltus_samples to;
-    to.counts = a->counts + record * a->columns.n_counts;
-    to.observables = a->observables + record * a->columns.n_observables;
-    return to;
-}
 #endif
 
 #endif

@@ -64,8 +64,10 @@ typedef unsigned long long uint64_t;
 #define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
 #define SALTUS_UNROLL _Pragma("unroll")
 #define SALTUS_LOOP _Pragma("unroll 2") /* not all at once */
+#define SALTUS_ONE_BY_ONE _Pragma("unroll 1")
 #else
 #define SALTUS_UNROLL
+#define SALTUS_ONE_BY_ONE
 #define SALTUS_LOOP
 #endif
 #ifndef SALTUS_RARE

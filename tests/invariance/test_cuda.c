@@ -159,6 +159,20 @@ static void motifs_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Two groups of reactions, and nothing reacts any more long before the end. */
+static void dead_ends_have_the_bits_of_the_cpu(void **state)
+{
+    (void)state;
+    need_gpu();
+    saltus_model *m = bits_parse("species: {A: 5, B: 3, C: 0, D: 0}\nreactions:\n"
+                                 "  a: A -> B @ 90\n  b: B -> 0 @ 90\n  c: C -> D @ 1\n"
+                                 "  d: D -> C @ 1\n  e: 2 C -> D @ 1\n  f: D -> 2 C @ 1\n"
+                                 "  g: C + D -> C @ 1\n  h: A + B -> 0 @ 10\n"
+                                 "  i: 2 A -> 0 @ 10\n  j: 3 A -> 0 @ 10\n");
+    check_bits(m, "a dead end", 300);
+    saltus_model_destroy(m);
+}
+
 /* More events wait at once than a GPU's thread has room for. */
 static void what_does_not_fit_runs_on_the_cpu(void **state)
 {
@@ -334,6 +348,7 @@ int main(void)
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),
         cmocka_unit_test(motifs_have_the_bits_of_the_cpu),
+        cmocka_unit_test(dead_ends_have_the_bits_of_the_cpu),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),
         cmocka_unit_test(auto_takes_what_is_sooner_done),

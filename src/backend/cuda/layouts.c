@@ -232,17 +232,17 @@ static bool can_fill(const saltus_layout *layout, const saltus_limits *limits)
            limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES) * layout->block >= FULL;
 }
 
-/* Compile a kernel's text with as many registers for a thread as it likes, or, to `fill` a
- * multiprocessor, as there are for so many threads. */
-static saltus_status compile(const saltus_layout *layout, bool fill, const char *text,
+/* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
+ * compiler thinks right. */
+static saltus_status compile(const saltus_layout *layout, int n, const char *text,
                              const saltus_limits *limits, saltus_image *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *whole = NULL, least[60] = "";
     /* a launch of larger blocks than the kernel was made for is refused */
-    const int largest = fill || layout->block > USUAL_BLOCK ? layout->block : USUAL_BLOCK;
-    if (fill) {
-        (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", FULL / largest);
+    const int largest = n > 1 || layout->block > USUAL_BLOCK ? layout->block : USUAL_BLOCK;
+    if (n > 0) {
+        (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
     }
     if (asprintf(&whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s%s",
                  layout->rng, largest, least, text) < 0) {
@@ -260,17 +260,17 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const bool fill = can_fill(layout, limits);
+    const int full = can_fill(layout, limits) ? FULL / layout->block : 0;
     char *text = NULL;
     *out = (saltus_image){0};
     switch (layout->state) {
     case SALTUS_STATE_REGISTERS:
-        *entry = "saltus_registers";
+        *entry = "saltus_by_thread";
         SALTUS_TRY(saltus_registers_text(tables, columns, layout->block, &text, err));
         break;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:
-        *entry = layout->state == SALTUS_STATE_WARP ? "saltus_by_warp" : "saltus_by_table";
+        *entry = layout->state == SALTUS_STATE_WARP ? "saltus_by_warp" : "saltus_by_thread";
         SALTUS_TRY(table_text(layout, &text, err));
         break;
     default:
@@ -278,11 +278,12 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         text = strdup("#include \"kernel/direct_global.h\"\n");
         SALTUS_NEED(text);
     }
-    SALTUS_TRY(compile(layout, fill, text, limits, out, err));
-    if (fill && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS) {
-        /* fewer threads, but what they have in registers */
+    SALTUS_TRY(compile(layout, full, text, limits, out, err));
+    /* state in registers: rather fewer threads than state that is not there */
+    for (int n = full > 0 ? 0 : 1;
+         n < 2 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++n) {
         saltus_free(out->image);
-        SALTUS_TRY(compile(layout, false, text, limits, out, err));
+        SALTUS_TRY(compile(layout, n, text, limits, out, err));
     }
 done:
     free(text);

@@ -110,7 +110,7 @@ static const char *name_of(int op)
 static void put_program(const saltus_writer *w, const char *name, int number, saltus_program p)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out, "SALTUS_FN double %s%d(const saltus_small *s)\n{\n    (void)s;\n", name,
+    fprintf(w->out, "SALTUS_FN double %s%d(const saltus_trajectory *s)\n{\n    (void)s;\n", name,
             number);
     bool *declared = saltus_calloc((size_t)t->n_rows, sizeof *declared);
     for (int i = p.first; i < p.first + p.n; ++i) {
@@ -141,7 +141,8 @@ static void put_law(const saltus_writer *w, int r)
         put_program(w, "saltus_law", r, t->laws[t->law_program[r]]);
         return;
     }
-    fprintf(w->out, "SALTUS_FN double saltus_law%d(const saltus_small *s)\n{\n    (void)s;\n", r);
+    fprintf(w->out, "SALTUS_FN double saltus_law%d(const saltus_trajectory *s)\n{\n    (void)s;\n",
+            r);
     fprintf(w->out, "    return ");
     saltus_put_rate(w, r);
     for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
@@ -247,20 +248,29 @@ static void put_start(const saltus_writer *w)
         }
         fprintf(w->out, "0.0};\n");
     }
-    fprintf(w->out, "SALTUS_FN void saltus_small_start(saltus_small *s)\n{\n");
+    fprintf(w->out,
+            "SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a)\n"
+            "{\n    (void)a;\n");
     if (is_flat) {
         put_each(w, "        (void)i;\n        *x = %" PRId64 ".0;\n", true);
     } else {
         fprintf(w->out, "%s        *x = saltus_initial[i];\n    }\n", loop);
     }
-    fprintf(w->out, "}\nSALTUS_FN void saltus_small_load(saltus_small *s, const double *v)\n{\n");
+    fprintf(
+        w->out,
+        "}\nSALTUS_FN void saltus_trajectory_load(saltus_trajectory *s, const saltus_launch *a,\n"
+        "                                       int64_t slot)\n"
+        "{\n    const double *v = a->v + slot;\n");
     if (is_flat) {
         put_each(w, load, false);
     } else {
         fprintf(w->out, "%s%s    }\n", loop, load);
     }
-    fprintf(w->out, "}\nSALTUS_FN int saltus_small_save(saltus_small *s, double *v)\n{\n"
-                    "    int beyond = 0;\n");
+    fprintf(
+        w->out,
+        "}\nSALTUS_FN int saltus_trajectory_save(saltus_trajectory *s, const saltus_launch *a,\n"
+        "                                      int64_t slot)\n"
+        "{\n    double *v = a->v + slot;\n    int beyond = 0;\n");
     if (is_flat) {
         put_each(w, save, false);
     } else {
@@ -282,7 +292,9 @@ static void put_record(const saltus_writer *w)
     }
     fprintf(
         w->out,
-        "SALTUS_FN void saltus_small_record(saltus_small *s, double time, saltus_samples *to)\n{\n"
+        "SALTUS_FN void saltus_trajectory_record(saltus_trajectory *s, const saltus_launch *a,\n"
+        "                                         double time, saltus_samples *to)\n{\n    "
+        "(void)a;\n"
         "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"
         "    s->time = time;\n    to->counts += %d;\n    to->observables += %d;\n"
         "    (void)counts;\n    (void)observables;\n",
@@ -328,9 +340,8 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     SALTUS_NEED(w.out);
     fprintf(w.out,
             "#include \"kernel/direct_tree.h\"\n#include \"kernel/launch.h\"\n"
-            "#define SALTUS_N_COUNTS %d\n#define SALTUS_N_OBSERVABLES %d\n"
-            "#define SALTUS_BLOCK %d\n",
-            columns->n_counts, columns->n_observables, block);
+            "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT SALTUS_UNROLL\n",
+            block);
     put_rates(&w);
     if (saltus_registers_are_flat(tables)) {
         saltus_put_flat_state(&w);
@@ -345,7 +356,7 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
         saltus_put_grouped(&w);
     }
     put_record(&w);
-    fprintf(w.out, "#include \"kernel/direct_registers.h\"\n");
+    fprintf(w.out, "#include \"kernel/direct_thread.h\"\n");
     if (fclose(w.out) != 0) {
         free(*text);
         *text = NULL;

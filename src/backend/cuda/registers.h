@@ -16,7 +16,7 @@ bool saltus_registers_are_flat(const saltus_tables *tables);
 /** Otherwise: doubles in shared memory that a thread takes. */
 int saltus_registers_room(const saltus_tables *tables);
 
-/** The text of kernel `saltus_registers` for a model and what is recorded of it, in blocks of
+/** The text of kernel `saltus_by_thread` for a model and what is recorded of it, in blocks of
  * `block` threads; the caller frees it with free(). */
 SALTUS_MUST_CHECK saltus_status saltus_registers_text(const saltus_tables *tables,
                                                       const saltus_columns *columns, int block,

@@ -7,7 +7,7 @@
 void saltus_put_flat_state(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out, "typedef struct saltus_small {\n    double time;\n");
+    fprintf(w->out, "typedef struct saltus_trajectory {\n    double time;\n");
     for (int s = 0; s < t->n_species; ++s) {
         fprintf(w->out, "    double x%d;\n", s);
     }
@@ -18,16 +18,17 @@ void saltus_put_flat_state(const saltus_writer *w)
         fprintf(w->out, "    double t%d;\n", g); /* running sums of groups */
     }
     fprintf(w->out,
-            "} saltus_small;\n#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
-            "SALTUS_FN void saltus_small_open(saltus_small *s)\n{\n    (void)s;\n}\n");
+            "} saltus_trajectory;\n#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
+            "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const saltus_launch "
+            "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }
 
 /* The running sums of a group's propensities from the counts: c of each reaction. */
 static void put_group_function(const saltus_writer *w, int g)
 {
     const int first = g * SALTUS_FANOUT;
-    fprintf(w->out, "SALTUS_FN void saltus_sum%d(saltus_small *s, int *bad)\n{\n    (void)bad;\n",
-            g);
+    fprintf(w->out,
+            "SALTUS_FN void saltus_sum%d(saltus_trajectory *s, int *bad)\n{\n    (void)bad;\n", g);
     for (int r = first; r < saltus_group_end(w->t, g); ++r) {
         fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
         if (w->t->law_program[r] >= 0) {
@@ -45,7 +46,8 @@ static void put_group_function(const saltus_writer *w, int g)
 /* Sums of all groups from the counts. */
 static void put_refresh(const saltus_writer *w)
 {
-    fprintf(w->out, "SALTUS_FN int saltus_small_refresh(saltus_small *s)\n{\n    int bad = 0;\n");
+    fprintf(w->out, "SALTUS_FN int saltus_trajectory_refresh(saltus_trajectory *s, const "
+                    "saltus_launch *a)\n{\n    int bad = 0;\n    (void)a;\n");
     for (int g = 0; g < saltus_n_groups(w->t); ++g) {
         fprintf(w->out, "    saltus_sum%d(s, &bad);\n", g);
     }
@@ -56,8 +58,10 @@ static void put_refresh(const saltus_writer *w)
 static void put_total(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out, "SALTUS_FN double saltus_small_total(saltus_small *s, int *bad)\n{\n"
-                    "    *bad |= saltus_small_refresh(s);\n");
+    fprintf(w->out,
+            "SALTUS_FN double saltus_trajectory_total(saltus_trajectory *s, const saltus_launch "
+            "*a,\n                                          int *bad)\n{\n    (void)a;\n"
+            "    *bad |= saltus_trajectory_refresh(s, a);\n");
     for (int g = 0; g < saltus_n_groups(t); ++g) {
         fprintf(w->out, "    s->t%d = ", g);
         if (g > 0) {

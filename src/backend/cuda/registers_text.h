@@ -6,20 +6,20 @@
 
 #include <stdio.h>
 
-/* How saltus_small_fire begins, and how it draws further bits for `low`. */
-#define SALTUS_FIRE_HEAD                                                                      \
-    "SALTUS_OUTLINE double saltus_small_refine(const saltus_launch *a, double total, double " \
-    "word,\n"                                                                                 \
-    "                                          uint64_t trajectory, uint64_t block, int h)\n" \
-    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                 \
-    "                                 2 * block + (uint64_t)h);\n}\n"                         \
-    "SALTUS_FN int saltus_small_fire(saltus_small *s, double total, double word,\n"           \
-    "                                const saltus_launch *a, uint64_t trajectory,\n"          \
-    "                                uint64_t block, int event_half)\n"                       \
-    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                    \
+/* How saltus_trajectory_fire begins, and how it draws further bits for `low`. */
+#define SALTUS_FIRE_HEAD                                                                           \
+    "SALTUS_OUTLINE double saltus_trajectory_refine(const saltus_launch *a, double total, double " \
+    "word,\n"                                                                                      \
+    "                                          uint64_t trajectory, uint64_t block, int h)\n"      \
+    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                      \
+    "                                 2 * block + (uint64_t)h);\n}\n"                              \
+    "SALTUS_FN int saltus_trajectory_fire(saltus_trajectory *s, double total, double word,\n"      \
+    "                                const saltus_launch *a, uint64_t trajectory,\n"               \
+    "                                uint64_t block, int event_half)\n"                            \
+    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                         \
     "    double low = word * unit, high = low + unit;\n"
-#define SALTUS_REFINE                                                           \
-    "            low = saltus_small_refine(a, total, word, trajectory, block, " \
+#define SALTUS_REFINE                                                                \
+    "            low = saltus_trajectory_refine(a, total, word, trajectory, block, " \
     "event_half);\n"
 
 typedef struct saltus_writer {
@@ -44,17 +44,8 @@ bool saltus_is_unsafe(const saltus_tables *t, int s);
 /** Whether a firing of some reaction of group g changes a propensity of group h. */
 bool saltus_touches(const saltus_tables *t, int g, int h);
 
-/**
- * Both kinds of kernel define, for kernel/direct_registers.h,
- *
- *     struct saltus_small, SALTUS_X(i)             the state, and count i of state *s
- *     saltus_small_open(s)                         where the state is
- *     saltus_small_refresh(s)                      sums from the counts; 1: a propensity is bad
- *     saltus_small_total(s, bad)                   the sum of all propensities
- *     saltus_small_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad
- *
- * The state is written before the laws (saltus_law0(s) …), the rest after them.
- */
+/** Both kinds of kernel define what kernel/direct_thread.h needs, and SALTUS_X(i), count i of state
+ * *s. The state is written before the laws (saltus_law0(s) …), the rest after them. */
 void saltus_put_flat_state(const saltus_writer *w);
 void saltus_put_flat(const saltus_writer *w);
 void saltus_put_grouped_state(const saltus_writer *w);

@@ -1,0 +1,126 @@
+/**
+ * The direct method with a thread per trajectory: time, samples and draws. Where the state is, and
+ * how a reaction is chosen and fires, is defined before this header is included:
+ *
+ *     saltus_trajectory             the state of one trajectory
+ *     saltus_trajectory_open(s, a)                     where it stands; every thread calls it
+ *     saltus_trajectory_load(s, a, slot), save         between launches; save: 1: it is not exact
+ *     saltus_trajectory_start(s, a)                    the initial counts
+ *     saltus_trajectory_refresh(s, a)                  sums from the counts; 1: a propensity is bad
+ *     saltus_trajectory_total(s, a, bad)               the sum of all propensities
+ *     saltus_trajectory_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad; it
+ *                                                      is also called when a trajectory has ended
+ *     saltus_trajectory_record(s, a, time, to)         write a sample
+ *     SALTUS_EACH_EVENT                                before the loop over a block's two events
+ *
+ * A launch ends after so many reactions of a thread; the next goes on. A thread whose trajectory
+ * has ended takes the next one.
+ */
+#ifndef SALTUS_KERNEL_DIRECT_THREAD_H
+#define SALTUS_KERNEL_DIRECT_THREAD_H
+
+#include "kernel/direct_tree.h"
+#include "kernel/launch.h"
+
+#if SALTUS_DEVICE
+/* Further bits of event h of a block, out of the loop's way: all that these take is at hand. */
+SALTUS_OUTLINE double saltus_wait_late(const saltus_launch *a, uint64_t trajectory, uint64_t block,
+                                       int h)
+{
+    return saltus_wait_refined(a->seed, trajectory, 2 * block + (uint64_t)h);
+}
+
+/** Anything unusual ends the trajectory with a trouble, of whatever name: it is rerun on the CPU,
+ * which tells. Until then it may compute nonsense, but writes no sample that is
+ * not its own. */
+SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
+{
+    const int64_t slot = saltus_slot(&a, SALTUS_THREAD);
+    const uint32_t n_times = (uint32_t)a.n_times;
+    saltus_trajectory s;
+    saltus_trajectory_open(&s, &a); /* all threads of a block: they may share tables */
+    if (slot < 0) {
+        return;
+    }
+    saltus_path *p = a.paths + slot;
+    saltus_stream stream;
+    int32_t job = (int32_t)a.jobs[slot];
+    uint32_t sample = (uint32_t)p->sample;
+    uint64_t trajectory = p->trajectory, block = p->event >> 1;
+    double t = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
+    int bad = 0;
+    saltus_samples to = saltus_samples_of(&a, job, sample);
+    saltus_trajectory_load(&s, &a, slot);
+    saltus_stream_load(&stream, a.stream + slot);
+    if (job >= 0) {
+        bad = saltus_trajectory_refresh(&s, &a);
+    }
+    for (uint32_t left = (uint32_t)a.slice / 2; left > 0; --left, ++block) {
+        uint32_t w[4];
+        if (job < 0) {
+            const uint64_t next = SALTUS_TAKE_NUMBER(a.next);
+            if (next >= (uint64_t)a.n_jobs) {
+                break;
+            }
+            job = (int32_t)next;
+            trajectory = a.trajectories[job];
+            block = 0;
+            sample = 0;
+            t = 0.0;
+            stop = a.times[0];
+            to = saltus_samples_of(&a, job, 0);
+            saltus_trajectory_start(&s, &a);
+            saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
+            bad = saltus_trajectory_refresh(&s, &a);
+        }
+        saltus_stream_next(&stream, a.keys, trajectory, block, w);
+        SALTUS_EACH_EVENT
+        for (int h = 0; h < 2; ++h) {
+            const uint32_t wait_word = h == 0 ? w[0] : w[2], choice = h == 0 ? w[1] : w[3];
+            double wait = saltus_exponential32(wait_word);
+            if (SALTUS_RARE(wait_word == 0)) {
+                wait = saltus_wait_late(&a, trajectory, block, h);
+            }
+            const double total = saltus_trajectory_total(&s, &a, &bad);
+            double t_next = t + saltus_divide(wait, total);
+            if (SALTUS_RARE(!saltus_divides(total))) {
+                t_next = t + wait / (total + 0.0); /* -0 becomes 0 */
+                bad |= !(total < SALTUS_INFINITY);
+            }
+            while (!(t_next < stop)) {
+                saltus_trajectory_record(&s, &a, stop, &to);
+                if (++sample == n_times) {
+                    saltus_job_end(&a, job, 2 * block + (uint64_t)h, bad);
+                    job = -1;
+                    bad = 1; /* what else this event does is of no account */
+                    break;
+                }
+                stop = a.times[sample];
+            }
+            bad |= saltus_trajectory_fire(&s, total, saltus_from_word(choice), &a, trajectory,
+                                          block, h);
+            t = t_next;
+            if (SALTUS_RARE(bad)) {
+                if (job >= 0) {
+                    saltus_job_end(&a, job, 0, bad);
+                    job = -1;
+                }
+                break;
+            }
+        }
+    }
+    if (saltus_trajectory_save(&s, &a, slot) && job >= 0) { /* no longer exact */
+        saltus_job_end(&a, job, 0, 1);
+        job = -1;
+    }
+    saltus_stream_save(&stream);
+    a.jobs[slot] = job;
+    p->sample = sample;
+    p->trajectory = trajectory;
+    p->event = 2 * block;
+    p->t = t;
+    saltus_slot_leave(&a, slot, job);
+}
+#endif
+
+#endif
