@@ -1,12 +1,7 @@
-/* Layouts with a thread per trajectory, on the host's side: batches of jobs, launches until all
- * have ended, samples back, or what the GPU has made of them. */
-#include "backend/cuda/cuda.h"
+/* Layouts with a thread per trajectory, or a warp, on the host's side: batches of jobs, launches
+ * until all have ended, samples back, or what the GPU has made of them. */
+#include "backend/cuda/crew.h"
 
-#include "backend/cpu/cpu.h"
-#include "backend/cuda/layouts.h"
-#include "backend/cuda/reduce.h"
-#include "backend/cuda/stopwatch.h"
-#include "backend/cuda/upload.h"
 #include "core/memory.h"
 #include "kernel/direct_global.h"
 
@@ -18,233 +13,12 @@ enum {
      * when no more are waiting, so that those at work are soon packed anew. */
     LONG_SLICE = 1 << 15,
     SHORT_SLICE = 1 << 12,
-    PENDING = 32,  /* delayed events of a trajectory at once; one with more is rerun on the CPU */
     NOT_DONE = -1, /* a job's trouble until it has ended */
-    MAX_HOST_BYTES = 256 << 20,
-    /* Jobs of a batch for every thread, at most: more wait longer for their delivery, fewer leave
-     * the GPU idle while a batch ends. */
-    ROUNDS = 4,
-    REDUCED_ROUNDS = 16,
 };
-
-/* Everything that one host thread owns on its GPU. */
-typedef struct crew {
-    const saltus_driver *cu;
-    const saltus_task *task;
-    saltus_layout layout;
-    cu_stream stream;
-    cu_event start, end; /* around the launches of a batch */
-    cu_module module;
-    cu_function kernel;
-    saltus_uploaded model;
-    saltus_launch launch;
-    int64_t n_threads; /* room for so many */
-    int64_t n_running; /* of the present batch */
-    int64_t n_told;    /* of its jobs that have ended, in the task's count */
-    int64_t batch;     /* jobs at most */
-    cu_pointer threads_memory, jobs_memory;
-    size_t threads_bytes;
-    char *samples; /* pinned: a batch's results as they come back */
-    saltus_job *jobs;
-    saltus_stopwatch watch;
-    saltus_reducer reducer; /* for a task with a reduction */
-    saltus_walker *walker;  /* for trajectories that the GPU gives up */
-    int64_t *rest;          /* [point][count] of such a one, with a reduction */
-} crew;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(c->cu, c->cu->call, what, err))
 
-/* Addresses of the device are kept in pointers that the host never follows. */
-#define CUT(member, n) \
-    a->member = (void *)(uintptr_t)saltus_cut(base, &at, (size_t)(n), sizeof *a->member)
-
-/* Trajectories under way in a block. */
-static int per_block(const crew *c)
-{
-    return c->layout.block / c->layout.threads_each;
-}
-
-/* Lay out the memory of n threads from base on; returns its size. */
-static size_t place_threads(saltus_launch *a, const crew *c, uint64_t base, int64_t n)
-{
-    const saltus_tables *t = c->task->tables;
-    size_t at = 0;
-    const size_t n_nodes = (size_t)t->level_first[t->n_levels];
-    const size_t pending = t->n_triggers > 0 ? PENDING : 0;
-    const size_t threads = (size_t)n;
-    CUT(paths, threads);
-    CUT(jobs, threads);
-    CUT(busy, 2 * threads);
-    CUT(stream, threads * (size_t)c->layout.threads_each *
-                    (size_t)saltus_stream_words(c->task->generator->rng));
-    switch (c->layout.state) {
-    case SALTUS_STATE_REGISTERS:
-        CUT(v, threads * (size_t)t->n_species);
-        return at;
-    case SALTUS_STATE_TABLE:
-    case SALTUS_STATE_WARP:
-        CUT(saved, threads * (size_t)t->n_species);
-        if (!c->layout.room_is_shared) {
-            CUT(rooms, threads / (size_t)per_block(c) * (size_t)c->layout.room_doubles);
-        }
-        return at;
-    default:
-        break;
-    }
-    CUT(x, threads * (size_t)t->n_species);
-    CUT(v, threads * (size_t)t->n_rows);
-    CUT(values, threads * ((size_t)t->n_leaves + n_nodes));
-    CUT(sums, threads * n_nodes * SALTUS_FANOUT);
-    CUT(on, threads * (size_t)t->n_triggers);
-    CUT(rounded, threads * (size_t)t->n_settings);
-    CUT(pending, threads * pending);
-    CUT(pending_values, threads * pending * (size_t)t->largest_event);
-    a->pending_capacity = (int32_t)pending;
-    return at;
-}
-
-/* Lay out the memory of n jobs from base on; returns its size. Results come first: they are copied
- * in one piece. */
-static size_t place_jobs(saltus_launch *a, saltus_reducer *reducer, const crew *c, uint64_t base,
-                         int64_t n, size_t *result_bytes)
-{
-    const saltus_columns *columns = c->task->columns;
-    size_t at = 0;
-    const size_t jobs = (size_t)n, samples = jobs * (size_t)c->task->n_times;
-    CUT(progress, 2);
-    CUT(troubles, jobs);
-    CUT(events, jobs);
-    if (c->task->reduction) {
-        saltus_reducer_place(reducer, c->task, c->model.edges, n, base, &at, result_bytes);
-    }
-    CUT(counts, samples * (size_t)columns->n_counts);
-    CUT(observables, samples * (size_t)columns->n_observables);
-    if (c->task->reduction) {
-        reducer->launch.counts = a->counts;
-        reducer->launch.troubles = a->troubles;
-    } else {
-        *result_bytes = at;
-    }
-    CUT(next, 1);
-    CUT(trajectories, jobs);
-    return at;
-}
-
-static int64_t at_least(int64_t x, int64_t low)
-{
-    return x > low ? x : low;
-}
-
-static int64_t at_most(int64_t x, int64_t high)
-{
-    return x < high ? x : high;
-}
-
-/* As many threads as the GPU runs at once and as its free memory, shared with other workers, holds.
- */
-static saltus_status choose_sizes(crew *c, const saltus_gpu *gpu, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_task *task = c->task;
-    int blocks = 0;
-    size_t available = 0, total = 0, result_bytes[2] = {0};
-    const int block = per_block(c);
-    CU(occupancy(&blocks, c->kernel, c->layout.block, c->layout.shared_bytes),
-       "asking how many threads fit");
-    CU(memory_info(&available, &total), "asking for free GPU memory");
-    saltus_launch scratch = c->launch;
-    const size_t per_thread = place_threads(&scratch, c, 0, block) / block + 64;
-    /* a job's share, and what any batch takes: results of reductions are as large for one job */
-    const size_t fixed = place_jobs(&scratch, &c->reducer, c, 0, 1, &result_bytes[0]);
-    const size_t more = place_jobs(&scratch, &c->reducer, c, 0, 257, &result_bytes[1]);
-    const size_t per_job = (more - fixed) / 256 + 64;
-    const size_t per_result = (result_bytes[1] - result_bytes[0]) / 256 + 8;
-    const int64_t share = (int64_t)(available / 6);
-    int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
-    n = at_most(n, share / (int64_t)per_thread / block * block);
-    if (c->layout.state == SALTUS_STATE_TABLE && !c->layout.room_is_shared) {
-        /* rooms are in use all the time: all in the cache at once, or it is of no use */
-        n = at_most(n, gpu->cache_bytes / 2 / (8 * c->layout.room_doubles) * block);
-    }
-    n = at_most(n, (at_least(task->share, 1) + block - 1) / block * block);
-    c->batch = at_most((task->reduction ? REDUCED_ROUNDS : ROUNDS) * n,
-                       (share - (int64_t)fixed) / (int64_t)per_job);
-    c->batch = at_most(c->batch, at_most(share, MAX_HOST_BYTES) / (int64_t)per_result);
-    c->batch = at_most(c->batch, at_least(task->share, 1));
-    c->batch = at_most(c->batch, INT32_MAX);
-    if (n < block || c->batch < 1) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY,
-                    "GPU %d (%s) has %.0f MiB free; %d trajectories of this model need %.0f MiB",
-                    gpu->ordinal, gpu->name, (double)available / (1 << 20), block,
-                    (double)(block * (per_thread + per_job) + fixed) / (1 << 20));
-    }
-    c->n_threads = n;
-done:
-    return status;
-}
-
-static saltus_status take_memory(crew *c, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_launch *a = &c->launch;
-    size_t results = 0;
-    void *pinned = NULL;
-    c->threads_bytes = place_threads(a, c, 0, c->n_threads);
-    const size_t jobs_bytes = place_jobs(a, &c->reducer, c, 0, c->batch, &results);
-    CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
-    CU(memory_take(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
-    CU(fill(c->jobs_memory, 0, jobs_bytes, c->stream), "clearing GPU memory");
-    CU(host_take(&pinned, results, 0), "taking pinned memory for samples");
-    c->samples = pinned;
-    c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
-    SALTUS_NEED(c->jobs);
-    if (c->task->reduction) {
-        c->rest = saltus_calloc((size_t)c->reducer.launch.width, sizeof *c->rest);
-        SALTUS_NEED(c->rest);
-    }
-done:
-    return status;
-}
-
-static void give_memory(crew *c)
-{
-    if (c->threads_memory) {
-        (void)c->cu->memory_give(c->threads_memory);
-    }
-    if (c->jobs_memory) {
-        (void)c->cu->memory_give(c->jobs_memory);
-    }
-    if (c->samples) {
-        (void)c->cu->host_give(c->samples);
-    }
-    saltus_free(c->jobs);
-    saltus_free(c->rest);
-    c->threads_memory = c->jobs_memory = 0;
-    c->samples = NULL;
-    c->jobs = NULL;
-    c->rest = NULL;
-}
-
-/* What was free may have gone to somebody else meanwhile: less will do. */
-static saltus_status take_what_there_is(crew *c, saltus_error *err)
-{
-    const int block = per_block(c);
-    for (;;) {
-        saltus_error none = {0};
-        const saltus_status status = take_memory(c, &none);
-        if (status != SALTUS_E_NO_MEMORY || (c->n_threads <= block && c->batch <= 1)) {
-            if (status != SALTUS_OK && err) {
-                *err = none;
-            }
-            return status;
-        }
-        give_memory(c);
-        c->n_threads = at_least(c->n_threads / 2 / block * block, block);
-        c->batch = at_least(c->batch / 2, 1);
-    }
-}
-
-static saltus_status load_kernel(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+static saltus_status load_kernel(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -271,7 +45,8 @@ done:
     return status;
 }
 
-static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, saltus_error *err)
+static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+                            saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
@@ -294,14 +69,13 @@ static saltus_status set_up(crew *c, saltus_gpus *gpus, const saltus_gpu *gpu, s
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
     saltus_philox_keys(task->seed, c->launch.keys);
-    SALTUS_TRY(choose_sizes(c, gpu, err));
-    SALTUS_TRY(take_what_there_is(c, err));
+    SALTUS_TRY(saltus_crew_take_memory(c, gpu, err));
     SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));
 done:
     return status;
 }
 
-static void tear_down(crew *c)
+static void tear_down(saltus_crew *c)
 {
     if (c->stream) {
         (void)c->cu->stream_wait(c->stream);
@@ -314,7 +88,7 @@ static void tear_down(crew *c)
         (void)c->cu->event_destroy(c->end);
     }
     saltus_stopwatch_free(&c->watch);
-    give_memory(c);
+    saltus_crew_give_memory(c);
     saltus_upload_free(c->cu, &c->model);
     if (c->module) {
         (void)c->cu->module_unload(c->module);
@@ -325,19 +99,19 @@ static void tear_down(crew *c)
 }
 
 /* Bring n jobs to the GPU. */
-static saltus_status start_batch(crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
+static saltus_status start_batch(saltus_crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
-    const int block = per_block(c);
+    const int block = saltus_crew_per_block(c);
     const int64_t n_threads = (wanted + block - 1) / block * block;
     a->n_jobs = n;
     c->n_running = n_threads;
-    (void)place_threads(a, c, c->threads_memory, n_threads);
-    (void)place_jobs(a, &c->reducer, c, c->jobs_memory, n, result_bytes);
+    (void)saltus_crew_place_threads(a, c, c->threads_memory, n_threads);
+    (void)saltus_crew_place_jobs(a, &c->reducer, c, c->jobs_memory, n, result_bytes);
     uint64_t *numbers = (uint64_t *)c->samples; /* not in use yet, and pinned */
     for (int64_t i = 0; i < n; ++i) {
         numbers[i] = (uint64_t)c->jobs[i].trajectory;
@@ -358,7 +132,7 @@ done:
 }
 
 /* Launch until every job has ended or the run is to stop. */
-static saltus_status launch_all(crew *c, saltus_error *err)
+static saltus_status launch_all(saltus_crew *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
@@ -372,8 +146,9 @@ static saltus_status launch_all(crew *c, saltus_error *err)
         a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
         CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
         SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
-        CU(launch(c->kernel, (unsigned)(n_threads / per_block(c)), 1, 1, (unsigned)c->layout.block,
-                  1, 1, (unsigned)c->layout.shared_bytes, c->stream, parameters, NULL),
+        CU(launch(c->kernel, (unsigned)(n_threads / saltus_crew_per_block(c)), 1, 1,
+                  (unsigned)c->layout.block, 1, 1, (unsigned)c->layout.shared_bytes, c->stream,
+                  parameters, NULL),
            "starting a kernel");
         SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
         CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
@@ -392,7 +167,7 @@ done:
 }
 
 /* Simulate a batch of n jobs, and fetch its results. */
-static saltus_status simulate(crew *c, int64_t n, saltus_error *err)
+static saltus_status simulate(saltus_crew *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t result_bytes = 0;
@@ -420,13 +195,13 @@ done:
 }
 
 /* Where an array of the device's results has come to on the host; NULL when there is none. */
-static void *on_host(const crew *c, const void *address)
+static void *on_host(const saltus_crew *c, const void *address)
 {
     return address ? c->samples + ((uintptr_t)address - c->jobs_memory) : NULL;
 }
 
 /* What the GPU has written of one job. */
-static void copy_results(const crew *c, int64_t j, saltus_job *job)
+static void copy_results(const saltus_crew *c, int64_t j, saltus_job *job)
 {
     const saltus_reduction *reduction = c->task->reduction;
     const int64_t n_counts = c->task->columns->n_counts, n_times = c->task->n_times;
@@ -445,7 +220,8 @@ static void copy_results(const crew *c, int64_t j, saltus_job *job)
 
 /* Hand over what has ended on the GPU, all of it: a job that is reduced counts, also in a run that
  * is to stop. */
-static saltus_status hand_over(crew *c, const saltus_source *source, int64_t n, saltus_error *err)
+static saltus_status hand_over(saltus_crew *c, const saltus_source *source, int64_t n,
+                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_reduce_launch *r = &c->reducer.launch;
@@ -473,7 +249,8 @@ static saltus_status hand_over(crew *c, const saltus_source *source, int64_t n, 
 
 /* What the GPU gave up runs again here, with the same bits, and either ends or tells in words what
  * is wrong. */
-static saltus_status run_rest(crew *c, const saltus_source *source, int64_t n, saltus_error *err)
+static saltus_status run_rest(saltus_crew *c, const saltus_source *source, int64_t n,
+                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_reduction *reduction = c->task->reduction;
@@ -503,7 +280,7 @@ done:
 }
 
 /* Which assignments of events were rounded, in any thread. */
-static saltus_status look_for_rounding(crew *c, saltus_error *err)
+static saltus_status look_for_rounding(saltus_crew *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int n = c->task->tables->n_settings;
@@ -527,7 +304,7 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    crew c = {.cu = gpus->cu, .task = task};
+    saltus_crew c = {.cu = gpus->cu, .task = task};
     SALTUS_TRY(set_up(&c, gpus, gpu, err));
     for (;;) {
         const int64_t n = source->take(source->user, c.jobs, (int)c.batch, true);
