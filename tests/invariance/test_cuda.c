@@ -7,44 +7,10 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
+#include "../support/gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static const double grid[] = {0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0};
-enum { N_GRID = 9 };
-
-static bool is_fake(void)
-{
-    return getenv("FAKE_CUDA") != NULL;
-}
-
-/* Kernels go to a folder of this test. */
-static int set_up(void **state)
-{
-    char path[1000];
-    (void)state;
-    if (!getcwd(path, sizeof path - 10)) {
-        return -1;
-    }
-    (void)setenv("TMPDIR", path, 1);
-    (void)strcat(path, "/cache");
-    (void)mkdir(path, 0700);
-    return setenv("SALTUS_CACHE", path, 1);
-}
-
-static void need_gpu(void)
-{
-    saltus_error err = {0};
-    saltus_backend *backend = NULL;
-    if (saltus_backend_open("cuda", &backend, &err) != SALTUS_OK) {
-        print_message("SKIP: %s\n", err.message);
-        skip();
-    }
-    saltus_backend_close(backend);
-}
 
 /* Every layout that fits. */
 static void check_bits(saltus_model *m, const char *name, int64_t n)
@@ -64,7 +30,7 @@ static void models_have_the_bits_of_the_cpu(void **state)
     static const int copies[] = {1, 2, 3, 4, 12, 16, 17, 150};
     char name[40];
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     for (int i = 0; i < N_BITS_MODELS; ++i) {
         saltus_model *m = bits_model(i);
         (void)snprintf(name, sizeof name, "model %d", i);
@@ -85,7 +51,7 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     static const int sizes[] = {2, 7, 8, 9, 30, 64, 65, 600, -9, -30, -64};
     char name[40];
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
         saltus_model *m = bits_random((sizes[i] < 0 ? -sizes[i] : sizes[i]), sizes[i] > 0, 5 + i);
         (void)snprintf(name, sizeof name, "%d random reactions",
@@ -126,7 +92,7 @@ static void generators_have_the_bits_of_the_cpu(void **state)
         "events: {e: {at: 1.1, set: {A: 7}}, f: {at: 1.3, set: {A: A + 1}}}\n";
     char text[300];
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     saltus_model *m = bits_model(0);
     check_generators(m, "model 0", "global", "registers", (INT64_C(1) << 40) + 3, 700);
     assert_true(bits_hash_rng(m, "mt19937", "cuda", "auto", 0, 0, 50, grid, N_GRID) ==
@@ -149,7 +115,7 @@ static void motifs_have_the_bits_of_the_cpu(void **state)
                                     {5, 8, 0}, {3, 8, 17}, {7, 5, 9}, {40, 6, 30}};
     char name[60];
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
         saltus_model *m = bits_motifs(shapes[i][0], shapes[i][1], shapes[i][2], 11 + i);
         (void)snprintf(name, sizeof name, "motif %d x %d + %d", shapes[i][0], shapes[i][1],
@@ -163,7 +129,7 @@ static void motifs_have_the_bits_of_the_cpu(void **state)
 static void dead_ends_have_the_bits_of_the_cpu(void **state)
 {
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     saltus_model *m = bits_parse("species: {A: 5, B: 3, C: 0, D: 0}\nreactions:\n"
                                  "  a: A -> B @ 90\n  b: B -> 0 @ 90\n  c: C -> D @ 1\n"
                                  "  d: D -> C @ 1\n  e: 2 C -> D @ 1\n  f: D -> 2 C @ 1\n"
@@ -177,7 +143,7 @@ static void dead_ends_have_the_bits_of_the_cpu(void **state)
 static void what_does_not_fit_runs_on_the_cpu(void **state)
 {
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     saltus_model *m = bits_parse("species: {A: 0, B: 0}\nreactions: {r: 0 -> A @ 100}\n"
                                  "events:\n  e: {when: sin(3.14159*A/2) > 0.5, delay: 2, "
                                  "set: {B: B + 1}}\n");
@@ -193,7 +159,7 @@ static void troubles_have_the_words_of_the_cpu(void **state)
         "species: {A: 3}\nreactions: {r: A -> 0 @ 1}\nevents: {e: {at: 1, set: {A: -1}}}\n",
     };
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         saltus_error errors[2] = {{0}};
         saltus_model *m = bits_parse(texts[i]);
@@ -227,7 +193,7 @@ static void auto_takes_what_is_sooner_done(void **state)
                  {1000, "shared", 1e-3, "cuda"}};
     saltus_error err = {0};
     (void)state;
-    need_gpu();
+    need_gpu("cuda");
     saltus_model *m =
         bits_parse("species: {A: 50}\nreactions: {b: 0 -> A @ 500, d: A -> 0 @ 10}\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -251,15 +217,8 @@ static void auto_takes_what_is_sooner_done(void **state)
 
 static void several_gpus_share_the_work(void **state)
 {
-    saltus_error err = {0};
-    saltus_backend *backend = NULL;
     (void)state;
-    need_gpu();
-    if (saltus_backend_open("cuda:0,1", &backend, &err) != SALTUS_OK) {
-        print_message("SKIP: %s\n", err.message);
-        skip();
-    }
-    saltus_backend_close(backend);
+    need_gpu("cuda:0,1");
     saltus_model *m = bits_model(1);
     const uint64_t expected = bits_hash(m, "cpu", "auto", 0, 0, 2000, grid, N_GRID);
     assert_true(bits_hash(m, "cuda:0,1", "global", 0, 0, 2000, grid, N_GRID) == expected);
@@ -295,8 +254,6 @@ static void little_memory_makes_small_batches(void **state)
     saltus_model_destroy(m);
 }
 
-enum { MANY = 8 }; /* more calls in a row than a run can do without */
-
 /* Whatever call fails, and however: a status and a sentence, and what was delivered is right. */
 static void every_call_may_fail(void **state)
 {
@@ -326,7 +283,7 @@ static void every_call_may_fail(void **state)
             moments_free(&sums);
             if (status == SALTUS_OK) { /* it went without, or there is no such call any more */
                 assert_true(hash == expected);
-                if (++n_passed == MANY) {
+                if (++n_passed == MANY_CALLS) {
                     break;
                 }
                 continue;

@@ -8,17 +8,14 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
+#include "../support/gpu.h"
 #include "ensemble/reduction.h"
 
 #include <hdf5.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static const double grid[] = {0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0};
-enum { N_GRID = 9 };
 static const double edges[] = {10, 20, 30, 40, 50};
 static const saltus_reduction reductions[] = {
     {.finals = false}, {.finals = true}, {.n_bins = 16}, {.n_bins = 4, .edges = edges}};
@@ -31,35 +28,6 @@ static const char some_do_not_fit[] =
     "events:\n  e: {when: sin(3.14159*A/2) > 0.5, delay: 2, set: {B: B + 1}}\n";
 /* one molecule's descendants: few in one trajectory, very many in another */
 static const char uneven[] = "species: {A: 1}\nreactions: {r: A -> 2 A @ 2.2}\n";
-
-static bool is_fake(void)
-{
-    return getenv("FAKE_CUDA") != NULL;
-}
-
-static int set_up(void **state)
-{
-    char path[1000];
-    (void)state;
-    if (!getcwd(path, sizeof path - 10)) {
-        return -1;
-    }
-    (void)setenv("TMPDIR", path, 1);
-    (void)strcat(path, "/cache");
-    (void)mkdir(path, 0700);
-    return setenv("SALTUS_CACHE", path, 1);
-}
-
-static void need_gpu(const char *device)
-{
-    saltus_error err = {0};
-    saltus_backend *backend = NULL;
-    if (saltus_backend_open(device, &backend, &err) != SALTUS_OK) {
-        print_message("SKIP: %s\n", err.message);
-        skip();
-    }
-    saltus_backend_close(backend);
-}
 
 /* ------------------------------------------------------------------------------------------------
  * A sink that keeps what comes
@@ -372,8 +340,6 @@ static void interrupts_leave_what_ended(void **state)
     saltus_model_destroy(m);
 }
 
-enum { MANY = 8 }; /* more calls in a row than a run can do without */
-
 /* Whatever call fails, and however: what was delivered is right. */
 static void every_call_may_fail(void **state)
 {
@@ -403,7 +369,7 @@ static void every_call_may_fail(void **state)
             if (status == SALTUS_OK) { /* it went without, or there is no such call any more */
                 assert_int_equal(n, 1300);
                 assert_true(n_blocks > 1);
-                if (++n_passed == MANY) {
+                if (++n_passed == MANY_CALLS) {
                     break;
                 }
                 continue;
