@@ -29,6 +29,7 @@ static double count_events(const saltus_plan *plan, const saltus_run_options *ru
     pilot.n_trajectories = pilot.n_times = 1;
     pilot.progress = NULL;
     pilot.warn = NULL;
+    pilot.trace = NULL;
     for (;; part *= 2.0) {
         const double until = run->times[run->n_times - 1] * part;
         pilot.times = &until;
@@ -86,12 +87,21 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
                               : time_on(cpu, model, &o, run, &events, &no_cpu);
     if (on_cpu < worth_asking) {
         (void)snprintf(cpu->why, sizeof cpu->why, "%s",
-                       few ? "too few trajectories for a GPU" : "done within a second");
+                       few            ? "too few trajectories for a GPU"
+                       : events < 0.0 ? "the first trajectory does not go far"
+                                      : "done within a second");
     } else if (saltus_backend_open("cuda", &gpu, &no_gpu) != SALTUS_OK) {
         (void)snprintf(cpu->why, sizeof cpu->why, "no GPU: %.140s", no_gpu.message);
     } else {
         const double on_gpu = time_on(gpu, model, &o, run, &events, &no_gpu);
         saltus_backend *chosen = on_gpu < on_cpu ? gpu : cpu;
+        if (isinf(on_cpu) && isinf(on_gpu)) {
+            if (err) {
+                *err = no_gpu;
+            }
+            status = no_gpu.code;
+            goto done;
+        }
         if (isinf(on_cpu)) {
             (void)snprintf(gpu->why, sizeof gpu->why, "as asked");
         } else if (isinf(on_gpu)) {

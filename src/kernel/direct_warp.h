@@ -114,7 +114,7 @@ SALTUS_FN saltus_table saltus_warp_open(const saltus_launch *a)
     return s;
 }
 
-/** As saltus_table. */
+/** As saltus_by_thread. */
 SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
 {
     const int64_t slot = saltus_slot(&a, SALTUS_WARP_NUMBER);
@@ -201,6 +201,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
             event += !bad;
         }
         if (ended) {
+            SALTUS_WARP_WAIT(); /* all have read what the next trajectory overwrites */
             if (lane == 0) {
                 saltus_job_end(&a, job, event, bad);
             }

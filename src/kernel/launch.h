@@ -1,4 +1,4 @@
-/** What every kernel with a thread per trajectory works on. */
+/** What every kernel with a thread or a warp per trajectory works on. */
 #ifndef SALTUS_KERNEL_LAUNCH_H
 #define SALTUS_KERNEL_LAUNCH_H
 
@@ -20,7 +20,7 @@ typedef struct saltus_launch {
     int64_t n_times;
     uint64_t seed;
     uint32_t keys[SALTUS_PHILOX_KEYS]; /**< made of the seed */
-    uint64_t slice;                    /**< reactions of a thread in one launch */
+    uint64_t slice;                    /**< reactions of a trajectory in one launch */
     const uint32_t *jumps;             /**< the random generator's tables */
 
     int64_t n_jobs;

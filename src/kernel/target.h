@@ -219,8 +219,8 @@ SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 #define SALTUS_INFINITY __builtin_inf()
 #endif
 
-/* Between doubles and whole numbers of 0 to 2^52, exactly: GPUs convert 64 bits slowly, add fast.
- */
+/* Between doubles and whole numbers, exactly: GPUs convert 64 bits slowly, add fast. A word has 32
+ * bits; a double is below 2^52. */
 SALTUS_FN double saltus_from_word(uint64_t word)
 {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)

@@ -125,6 +125,32 @@ static void motifs_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Reactions on which nothing depends; groups of which the last is shorter. */
+static void odd_shapes_have_the_bits_of_the_cpu(void **state)
+{
+    char text[2000] = "species: {";
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse("species: {A: 0}\nreactions: {r: 0 -> A @ 9}\n");
+    check_bits(m, "a birth", 200);
+    saltus_model_destroy(m);
+    m = bits_parse("species: {A: 2, B: 0}\nreactions: {r: A -> A + B @ 3, s: 0 -> B @ 1}\n");
+    check_bits(m, "births", 200);
+    saltus_model_destroy(m);
+    for (int i = 0; i < 20; ++i) {
+        const size_t n = strlen(text);
+        (void)snprintf(text + n, sizeof text - n, "A%d: %d%s", i, 20 + i,
+                       i < 19 ? ", " : "}\nreactions:\n");
+    }
+    for (int i = 0; i < 20; ++i) {
+        const size_t n = strlen(text);
+        (void)snprintf(text + n, sizeof text - n, "  r%d: A%d -> 0 @ 0.%d\n", i, i, 1 + i % 4);
+    }
+    m = bits_parse(text);
+    check_bits(m, "20 decays", 200);
+    saltus_model_destroy(m);
+}
+
 /* Two groups of reactions, and nothing reacts any more long before the end. */
 static void dead_ends_have_the_bits_of_the_cpu(void **state)
 {
@@ -305,6 +331,7 @@ int main(void)
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),
         cmocka_unit_test(motifs_have_the_bits_of_the_cpu),
+        cmocka_unit_test(odd_shapes_have_the_bits_of_the_cpu),
         cmocka_unit_test(dead_ends_have_the_bits_of_the_cpu),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),

@@ -120,12 +120,12 @@ static saltus_status choose_sizes(saltus_crew *c, const saltus_gpu *gpu, saltus_
     n = at_most(n, share / (int64_t)per_thread / block * block);
     if (c->layout.state == SALTUS_STATE_TABLE && !c->layout.room_is_shared) {
         /* rooms are in use all the time: all in the cache at once, or it is of no use */
-        n = at_most(n, gpu->cache_bytes / 2 / (8 * c->layout.room_doubles) * block);
+        n = at_most(n, at_least(gpu->cache_bytes / 2 / (8 * c->layout.room_doubles), 1) * block);
     }
     n = at_most(n, (at_least(task->share, 1) + block - 1) / block * block);
     c->batch = at_most((task->reduction ? REDUCED_ROUNDS : ROUNDS) * n,
                        (share - (int64_t)fixed) / (int64_t)per_job);
-    c->batch = at_most(c->batch, at_most(share, MAX_HOST_BYTES) / (int64_t)per_result);
+    c->batch = at_most(c->batch, at_least(MAX_HOST_BYTES / (int64_t)per_result, 1));
     c->batch = at_most(c->batch, at_least(task->share, 1));
     c->batch = at_most(c->batch, INT32_MAX);
     if (n < block || c->batch < 1) {

@@ -11,7 +11,8 @@
 /* Host threads per GPU: while one prepares samples, another's kernel runs. */
 enum { WORKERS_PER_GPU = 4 };
 
-/* A GPU is busy only with tens of thousands of trajectories. */
+/* Samples that may wait for their delivery: a GPU is busy only with tens of thousands of
+ * trajectories. */
 enum { AHEAD_BYTES = 384 << 20 };
 
 static bool claims(const char *specification)

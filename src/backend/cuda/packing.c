@@ -110,7 +110,9 @@ static void measure(const saltus_tables *t, lengths *longest, lengths *all)
 /* Short rows are made equally long: a GPU then knows where they are and need not branch. */
 static bool make_equal(const saltus_tables *t, const lengths *longest, lengths *all)
 {
-    if (longest->changes > 4 || longest->dependents > 8 || longest->nodes > 4) {
+    /* without a dependent nobody could tell such rows from others */
+    if (longest->dependents == 0 || longest->changes > 4 || longest->dependents > 8 ||
+        longest->nodes > 4) {
         return false;
     }
     all->changes = longest->changes * t->n_reactions;
@@ -127,7 +129,7 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
     if (t->n_triggers > 0 || t->n_flags > 0 || t->n_rules > 0) {
         return "it has events, rules or rates that switch in time";
     }
-    if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > MAX_ENTRIES ||
+    if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > SALTUS_PACKED_MORE ||
         t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES) {
         return "it has too many reactions";
     }

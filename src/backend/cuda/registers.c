@@ -47,7 +47,11 @@ void saltus_put_number(FILE *out, double x)
     int64_t bits;
     memcpy(&bits, &x, sizeof bits);
     if (isfinite(x)) {
-        fprintf(out, "(%a)", x);
+        /* whole numbers times powers of two: no locale has a say in them */
+        int exponent;
+        const double mantissa = ldexp(frexp(fabs(x), &exponent), 53);
+        fprintf(out, "(%s0x%" PRIx64 "p%d)", signbit(x) ? "-" : "", (uint64_t)mantissa,
+                exponent - 53);
     } else {
         fprintf(out, "SALTUS_AS_F64((int64_t)0x%" PRIx64 ")", (uint64_t)bits);
     }
@@ -112,10 +116,12 @@ static void put_program(const saltus_writer *w, const char *name, int number, sa
     const saltus_tables *t = w->t;
     fprintf(w->out, "SALTUS_FN double %s%d(const saltus_trajectory *s)\n{\n    (void)s;\n", name,
             number);
-    bool *declared = saltus_calloc((size_t)t->n_rows, sizeof *declared);
     for (int i = p.first; i < p.first + p.n; ++i) {
         const saltus_instruction *q = &t->code[i];
-        const bool again = declared && declared[q->dst];
+        bool again = false;
+        for (int j = p.first; j < i; ++j) {
+            again |= t->code[j].dst == q->dst;
+        }
         fprintf(w->out, "    %sw%d = SALTUS_DO_%s(", again ? "" : "double ", q->dst,
                 name_of(q->op));
         put_row(w, q->a);
@@ -124,14 +130,10 @@ static void put_program(const saltus_writer *w, const char *name, int number, sa
         fprintf(w->out, ", ");
         put_row(w, q->c);
         fprintf(w->out, ");\n");
-        if (declared) {
-            declared[q->dst] = true;
-        }
     }
     fprintf(w->out, "    return ");
     put_row(w, p.result);
     fprintf(w->out, ";\n}\n");
-    saltus_free(declared);
 }
 
 static void put_law(const saltus_writer *w, int r)
@@ -150,7 +152,7 @@ static void put_law(const saltus_writer *w, int r)
         fprintf(w->out, offset == 0.0 ? " * " : " * (");
         put_row(w, t->factor_species[f]);
         if (offset != 0.0) {
-            fprintf(w->out, " - %a)", offset);
+            fprintf(w->out, " - %d.0)", (int)offset);
         }
     }
     fprintf(w->out, ";\n}\n");
@@ -235,7 +237,7 @@ static void put_start(const saltus_writer *w)
     const saltus_tables *t = w->t;
     const bool is_flat = saltus_registers_are_flat(t);
     static const char load[] = "        *x = v[SALTUS_AT(i)];\n",
-                      save[] = "        v[SALTUS_AT(i)] = *x;\n        beyond |= *x > 0x1p52;\n";
+                      save[] = "        v[SALTUS_AT(i)] = *x;\n        beyond |= *x > 0x1p51;\n";
     char loop[200];
     (void)snprintf(loop, sizeof loop,
                    "    SALTUS_LOOP\n    for (int i = 0; i < %d; ++i) {\n"

@@ -73,8 +73,8 @@ static void put_law(const saltus_writer *w, const saltus_kind *k, int number, in
             fprintf(w->out, "saltus_rates%d_%d[g]", number, i);
         }
         for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
-            fprintf(w->out, " * (%c%d - %a)", var, saltus_local_of(l, t->factor_species[f]),
-                    t->factor_offset[f]);
+            fprintf(w->out, " * (%c%d - %d.0)", var, saltus_local_of(l, t->factor_species[f]),
+                    (int)t->factor_offset[f]);
         }
         fprintf(w->out, ";\n");
     }
@@ -418,10 +418,13 @@ void saltus_put_grouped_state(const saltus_writer *w)
         /* sums of groups, of their first halves where that is of use, running sums of groups */
         fprintf(w->out, "    double u%d, h%d, t%d;\n", g, g, g);
     }
-    fprintf(w->out, "} saltus_trajectory;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
-                    "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const "
-                    "saltus_launch *a)\n{\n    (void)a;\n"
-                    "    s->x = saltus_shared + SALTUS_THREAD_IN_BLOCK;\n}\n");
+    fprintf(w->out,
+            "} saltus_trajectory;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
+            "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const "
+            "saltus_launch *a)\n{\n    (void)a;\n"
+            "    s->x = saltus_shared + SALTUS_THREAD_IN_BLOCK;\n"
+            "    s->x[%d * SALTUS_BLOCK] = 0.0; /* nowhere */\n}\n",
+            w->t->n_species);
 }
 
 void saltus_put_grouped(const saltus_writer *w)

@@ -50,6 +50,10 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
+    if (task->n_times > INT32_MAX) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld sample times: a GPU takes at most 2^31 - 1",
+                    (long long)task->n_times);
+    }
     CU(context_use(gpu->context), "using a GPU");
     CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
     CU(event_create(&c->start, 0), "making an event");
