@@ -37,7 +37,7 @@ static void models_have_the_bits_of_the_cpu(void **state)
         check_bits(m, name, 700);
         saltus_model_destroy(m);
     }
-    for (size_t i = 0; i < sizeof copies / sizeof *copies; ++i) {
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i += stride_of_cases()) {
         saltus_model *m = bits_copies(copies[i]);
         (void)snprintf(name, sizeof name, "%d copies", copies[i]);
         check_bits(m, name, 200);
@@ -52,7 +52,7 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     char name[40];
     (void)state;
     need_gpu("cuda");
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_cases()) {
         saltus_model *m = bits_random((sizes[i] < 0 ? -sizes[i] : sizes[i]), sizes[i] > 0, 5 + i);
         (void)snprintf(name, sizeof name, "%d random reactions",
                        (sizes[i] < 0 ? -sizes[i] : sizes[i]));
@@ -116,7 +116,7 @@ static void motifs_have_the_bits_of_the_cpu(void **state)
     char name[60];
     (void)state;
     need_gpu("cuda");
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += stride_of_cases()) {
         saltus_model *m = bits_motifs(shapes[i][0], shapes[i][1], shapes[i][2], 11 + i);
         (void)snprintf(name, sizeof name, "motif %d x %d + %d", shapes[i][0], shapes[i][1],
                        shapes[i][2]);
@@ -292,7 +292,7 @@ static void every_call_may_fail(void **state)
     const uint64_t expected = bits_hash(m, "cpu", "auto", 0, 0, 300, grid, N_GRID);
     for (size_t c = 0; c < sizeof codes / sizeof *codes; ++c) {
         int n_failed = 0, n_passed = 0;
-        for (int at = 1; at < 1000; ++at) {
+        for (int at = 1; at < 1000; at += (int)stride_of_cases()) {
             char text[40];
             saltus_error err = {0};
             moments sums = {0};
@@ -319,7 +319,7 @@ static void every_call_may_fail(void **state)
             assert_true(status == SALTUS_E_NO_MEMORY || status == SALTUS_E_UNAVAILABLE);
             assert_non_null(strstr(err.message, "CUDA error"));
         }
-        assert_true(n_failed > 10);
+        assert_true(n_failed > 5);
     }
     saltus_model_destroy(m);
 }

@@ -352,7 +352,7 @@ static void every_call_may_fail(void **state)
     int64_t *all = sample_all(m, 1300);
     for (size_t c = 0; c < 2; ++c) {
         int n_failed = 0, n_passed = 0;
-        for (int at = 1; at < 1000; ++at) {
+        for (int at = 1; at < 1000; at += (int)stride_of_cases()) {
             char text[40];
             saltus_error err = {0};
             keeper k = {.reduction = &reductions[1 + n_failed % 3]};
@@ -379,7 +379,7 @@ static void every_call_may_fail(void **state)
             assert_true(status == SALTUS_E_NO_MEMORY || status == SALTUS_E_UNAVAILABLE);
             assert_non_null(strstr(err.message, "CUDA error"));
         }
-        assert_true(n_failed > 30);
+        assert_true(n_failed > 10);
     }
     free(all);
     saltus_model_destroy(m);

@@ -20,6 +20,12 @@ static inline bool is_fake(void)
     return getenv("FAKE_CUDA") != NULL;
 }
 
+/* Steps through lists of cases: sanitizers take every third. */
+static inline size_t stride_of_cases(void)
+{
+    return getenv("SALTUS_TEST_DIVISOR") ? 3 : 1;
+}
+
 /* Kernels go to a folder of this test. */
 static inline int set_up(void **state)
 {
