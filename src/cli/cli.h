@@ -49,8 +49,8 @@ error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
  * recorded. */
 saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
                               bool quiet, saltus_error *err);
-/** "literal" or "combinatorial". */
-bool saltus_cli_law(const char *text, saltus_law *law);
+/** "literal" or "combinatorial"; anything else is complained of: EINVAL. */
+error_t saltus_cli_take_law(const char *text, saltus_law *law);
 
 /** Print a text in JSON's quotes on stdout. */
 void saltus_cli_print_text(const char *text);

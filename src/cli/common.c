@@ -166,14 +166,15 @@ int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input
                                      : saltus_cli_usage("%s", strerror(e));
 }
 
-bool saltus_cli_law(const char *text, saltus_law *law)
+error_t saltus_cli_take_law(const char *text, saltus_law *law)
 {
-    if (strcmp(text, "literal") == 0) {
-        *law = SALTUS_LAW_LITERAL;
-        return true;
+    const bool is_literal = strcmp(text, "literal") == 0;
+    if (!is_literal && strcmp(text, "combinatorial") != 0) {
+        (void)saltus_cli_usage("--law '%s': literal or combinatorial is needed", text);
+        return EINVAL;
     }
-    *law = SALTUS_LAW_COMBINATORIAL;
-    return strcmp(text, "combinatorial") == 0;
+    *law = is_literal ? SALTUS_LAW_LITERAL : SALTUS_LAW_COMBINATORIAL;
+    return 0;
 }
 
 error_t saltus_cli_take_argument(const char **argument, const char *text, const char *what)

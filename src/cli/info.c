@@ -34,11 +34,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_SET:
         return saltus_cli_add_setting(&a->settings, text);
     case OPT_LAW:
-        if (!saltus_cli_law(text, &a->law)) {
-            (void)saltus_cli_usage("--law '%s': literal or combinatorial is needed", text);
-            return EINVAL;
-        }
-        return 0;
+        return saltus_cli_take_law(text, &a->law);
     case ARGP_KEY_ARG:
         return saltus_cli_take_argument(&a->model, text, "model");
     default:

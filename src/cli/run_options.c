@@ -183,7 +183,7 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
     case OPT_SET:
         return saltus_cli_add_setting(&a->settings, text);
     case OPT_LAW:
-        return saltus_cli_law(text, &a->law) ? 0 : wrong("--law", text, "literal or combinatorial");
+        return saltus_cli_take_law(text, &a->law);
     case OPT_SPECIES:
         a->species = text;
         return 0;

@@ -162,16 +162,38 @@ static void list_cuda(FILE *out)
     }
 }
 
-/* The first of the layouts, the fastest first, that fits. */
-static const char *choose_auto(const saltus_tables *tables, int rng, const saltus_limits *limits)
+/* The layouts, the fastest first, and what each costs: nanoseconds of a whole GPU per event, and of
+ * one thread from an event to the next. Measured on one H200, bench/RESULTS.md; other GPUs that
+ * compute in double are within a factor of a few, the others slower. */
+static const struct {
+    const char *name, *where;
+    double gpu_ns, thread_ns;
+} layouts[] = {
+    {"registers", "a thread per trajectory, state in registers", 0.015, 300.0},
+    {"shared", "a thread per trajectory, state in shared memory", 0.04, 600.0},
+    {"warp", "a warp per trajectory", 1.5, 2500.0},
+    {"global", "a thread per trajectory, state in global memory", 1.0, 6000.0},
+};
+enum { N_LAYOUTS = sizeof layouts / sizeof *layouts, START_MS = 600 /* and to load a kernel */ };
+
+/* The number of a layout; N_LAYOUTS: there is none of that name. */
+static int find_layout(const char *name)
 {
-    static const char *const layouts[] = {"registers", "shared", "warp"};
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
-        if (!saltus_layout_against(layouts[i], tables, rng, limits)) {
-            return layouts[i];
-        }
+    int i = 0;
+    while (i < N_LAYOUTS && strcmp(name, layouts[i].name) != 0) {
+        ++i;
     }
-    return "global";
+    return i;
+}
+
+/* The first that fits: the last one always does. */
+static int choose_auto(const saltus_tables *tables, int rng, const saltus_limits *limits)
+{
+    int i = 0;
+    while (i + 1 < N_LAYOUTS && saltus_layout_against(layouts[i].name, tables, rng, limits)) {
+        ++i;
+    }
+    return i;
 }
 
 static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
@@ -179,34 +201,24 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
                                    const saltus_plan_options *options, const char **layout,
                                    char why[200], saltus_error *err)
 {
-    static const char *const names[] = {"registers", "shared", "warp", "global"};
-    static const char *const where[] = {"a thread per trajectory, state in registers",
-                                        "a thread per trajectory, state in shared memory",
-                                        "a warp per trajectory",
-                                        "a thread per trajectory, state in global memory"};
-    enum { N_NAMES = sizeof names / sizeof *names };
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     const bool is_auto = strcmp(options->layout, "auto") == 0;
-    const char *wanted = is_auto ? choose_auto(tables, generator->rng, limits) : options->layout;
+    const int i =
+        is_auto ? choose_auto(tables, generator->rng, limits) : find_layout(options->layout);
     saltus_layout made = {0};
-    int i = 0;
-    while (i < N_NAMES && strcmp(wanted, names[i]) != 0) {
-        ++i;
-    }
-    if (i == N_NAMES) {
+    if (i == N_LAYOUTS) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "layout '%s': a GPU has auto, registers, shared, warp and global", wanted);
+                    "layout '%s': a GPU has auto, registers, shared, warp and global",
+                    options->layout);
     }
-    SALTUS_TRY(
-        saltus_layout_make(wanted, tables, generator->rng, limits, options->block, &made, err));
-    *layout = names[i];
-    const char *against = is_auto && i > 0
-                              ? saltus_layout_against(names[i - 1], tables, generator->rng, limits)
-                              : NULL;
-    (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", where[i], made.block,
-                   against ? "; not " : "", against ? names[i - 1] : "", against ? ": " : "",
-                   against ? against : "");
+    SALTUS_TRY(saltus_layout_make(layouts[i].name, tables, generator->rng, limits, options->block,
+                                  &made, err));
+    *layout = layouts[i].name;
+    const char *before = is_auto && i > 0 ? layouts[i - 1].name : NULL;
+    (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", layouts[i].where, made.block,
+                   before ? "; not " : "", before ? before : "", before ? ": " : "",
+                   before ? saltus_layout_against(before, tables, generator->rng, limits) : "");
 done:
     saltus_layout_free(&made);
     return status;
@@ -219,29 +231,14 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
     return !gpus->cu ? 0 : wanted->n_threads > 0 ? wanted->n_threads : per_gpu * gpus->n;
 }
 
-/* What a layout costs: nanoseconds of a whole GPU per event, and of one thread from an event to the
- * next. Measured on one H200, bench/RESULTS.md; other GPUs that compute in double are within a
- * factor of a few, the others slower. */
-static const struct {
-    const char *layout;
-    double gpu_ns, thread_ns;
-} costs[] = {{"registers", 0.015, 300.0},
-             {"shared", 0.04, 600.0},
-             {"warp", 1.5, 2500.0},
-             {"global", 1.0, 6000.0}};
-enum { START_MS = 600 }; /* to start a GPU and load a kernel */
-
 static double estimate(const saltus_backend *backend, const saltus_tables *tables,
                        const char *layout, int n_workers, double n_trajectories, double events_each)
 {
     const saltus_gpus *gpus = backend->device;
-    size_t i = 0;
+    const int i = find_layout(layout); /* choose_layout has found it */
     (void)tables, (void)n_workers;
-    while (i + 1 < sizeof costs / sizeof *costs && strcmp(costs[i].layout, layout) != 0) {
-        ++i;
-    }
-    const double all = costs[i].gpu_ns * events_each * n_trajectories / gpus->n,
-                 one = costs[i].thread_ns * events_each;
+    const double all = layouts[i].gpu_ns * events_each * n_trajectories / gpus->n,
+                 one = layouts[i].thread_ns * events_each;
     return 1e-3 * START_MS + 1e-9 * (all > one ? all : one);
 }
 

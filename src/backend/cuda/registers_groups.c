@@ -229,14 +229,7 @@ static int count_half_locals(const saltus_tables *t, const saltus_kind *k)
 {
     const int first = k->groups[0] * SALTUS_FANOUT;
     saltus_locals l = {0};
-    for (int r = first; r < first + HALF; ++r) {
-        for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
-            (void)saltus_local_of(&l, t->factor_species[f]);
-        }
-        for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
-            (void)saltus_local_of(&l, t->change_species[c]);
-        }
-    }
+    saltus_add_locals(t, first, first + HALF, &l);
     return l.n;
 }
 

@@ -71,12 +71,9 @@ static bool join(const saltus_tables *t, saltus_kind *k, int h)
     return true;
 }
 
-static void found(const saltus_tables *t, saltus_kind *k, int g)
+void saltus_add_locals(const saltus_tables *t, int first, int end, saltus_locals *l)
 {
-    saltus_locals *l = &k->of[0];
-    k->n_groups = 1;
-    k->groups[0] = g;
-    for (int r = g * SALTUS_FANOUT; r < saltus_group_end(t, g); ++r) {
+    for (int r = first; r < end; ++r) {
         for (int f = t->factor_row[r]; saltus_is_product(t, r) && f < t->factor_row[r + 1]; ++f) {
             (void)saltus_local_of(l, t->factor_species[f]);
         }
@@ -84,6 +81,13 @@ static void found(const saltus_tables *t, saltus_kind *k, int g)
             (void)saltus_local_of(l, t->change_species[c]);
         }
     }
+}
+
+static void found(const saltus_tables *t, saltus_kind *k, int g)
+{
+    k->n_groups = 1;
+    k->groups[0] = g;
+    saltus_add_locals(t, g * SALTUS_FANOUT, saltus_group_end(t, g), &k->of[0]);
 }
 
 int saltus_find_kinds(const saltus_tables *t, saltus_kind kinds[SALTUS_MAX_GROUPS])

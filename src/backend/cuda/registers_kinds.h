@@ -20,6 +20,8 @@ typedef struct saltus_kind {
 
 /** The number of a species among the locals; it is added if it is not there. */
 int saltus_local_of(saltus_locals *l, int species);
+/** Add what reactions first … end - 1 read, in products, and change. */
+void saltus_add_locals(const saltus_tables *t, int first, int end, saltus_locals *l);
 int saltus_group_reactions(const saltus_tables *t, int g);
 /** Whether propensity r is a product of counts. */
 bool saltus_is_product(const saltus_tables *t, int r);
