@@ -147,8 +147,11 @@ SALTUS_FN int saltus_trajectory_fire(const saltus_trajectory *s, double total, d
 SALTUS_FN void saltus_trajectory_record(const saltus_trajectory *s, const saltus_launch *a,
                                         double time, saltus_samples *to)
 {
-    saltus_table_record(&s->table, a, time, 0, 1, to);
+    saltus_table_observe(&s->table, a, time, 0, 1, to);
+    saltus_samples_next(to);
 }
+#define SALTUS_COUNT(s, a, column, away) \
+    (s)->table.x[(a)->columns.count_species[column] * SALTUS_BLOCK + (away)]
 #define SALTUS_EACH_EVENT SALTUS_ONE_BY_ONE
 #endif
 

@@ -10,8 +10,9 @@
  *     saltus_trajectory_total(s, a, bad)               the sum of all propensities
  *     saltus_trajectory_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad; it
  *                                                      is also called when a trajectory has ended
- *     saltus_trajectory_record(s, a, time, to)         write a sample
- *     SALTUS_EACH_EVENT                                before the loop over a block's two events
+ *     saltus_trajectory_record(s, a, time, to)         write a sample, without its counts if there
+ * is SALTUS_COUNT(s, a, column, away)                 one, of the thread so many further in the
+ * warp SALTUS_EACH_EVENT                                before the loop over a block's two events
  *
  * A launch ends after so many reactions of a thread; the next goes on. A thread whose trajectory
  * has ended takes the next one.
@@ -28,6 +29,43 @@ SALTUS_OUTLINE double saltus_wait_late(const saltus_launch *a, uint64_t trajecto
                                        int h)
 {
     return saltus_wait_refined(a->seed, trajectory, 2 * block + (uint64_t)h);
+}
+
+/* Write the counts of the samples at which threads of the warp stand. All of them write one sample
+ * after the other: a thread alone would write column by column while the others wait, which
+ * is as good for a few columns only. Returns whether a thread that takes part stands at a sample.
+ */
+SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launch *a, int stands,
+                                  int64_t *to)
+{
+#ifdef SALTUS_COUNT
+    if (SALTUS_COLUMNS > 3) {
+        uint32_t here = saltus_warp_here(), left = saltus_warp_ballot(here, stands);
+        const int any = left != 0, first = saltus_warp_rank(here), step = saltus_warp_size(here);
+        if (any) {
+            saltus_warp_wait_for(here);
+            for (; left; left &= left - 1) {
+                const int from = saltus_warp_lowest(left);
+                int64_t *counts = (int64_t *)saltus_warp_pointer(here, to, from);
+                SALTUS_ONE_BY_ONE
+                for (int i = first; i < SALTUS_COLUMNS; i += step) {
+                    counts[i] = SALTUS_COUNT(s, a, i, from - SALTUS_LANE_NUMBER);
+                }
+            }
+            saltus_warp_wait_for(here);
+        }
+        return any;
+    }
+    if (stands) {
+        SALTUS_LOOP
+        for (int i = 0; i < SALTUS_COLUMNS; ++i) {
+            to[i] = SALTUS_COUNT(s, a, i, 0);
+        }
+    }
+#else
+    (void)s, (void)a, (void)to;
+#endif
+    return stands;
 }
 
 /** Anything unusual ends the trajectory with a trouble, of whatever name: it is rerun on the CPU,
@@ -87,15 +125,21 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
                 t_next = t + wait / (total + 0.0); /* -0 becomes 0 */
                 bad |= !(total < SALTUS_INFINITY);
             }
-            while (!(t_next < stop)) {
+            int stands = !(t_next < stop);
+            while (saltus_write_counts(&s, &a, stands, to.counts)) {
+                if (!stands) {
+                    continue;
+                }
                 saltus_trajectory_record(&s, &a, stop, &to);
                 if (++sample == n_times) {
                     saltus_job_end(&a, job, 2 * block + (uint64_t)h, bad);
                     job = -1;
                     bad = 1; /* what else this event does is of no account */
-                    break;
+                    stands = 0;
+                } else {
+                    stop = a.times[sample];
+                    stands = !(t_next < stop);
                 }
-                stop = a.times[sample];
             }
             bad |= saltus_trajectory_fire(&s, total, saltus_from_word(choice), &a, trajectory,
                                           block, h);

@@ -114,6 +114,17 @@ SALTUS_FN saltus_table saltus_warp_open(const saltus_launch *a)
     return s;
 }
 
+/* Write a sample, and on to the next. */
+SALTUS_FN void saltus_warp_record(const saltus_table *s, const saltus_launch *a, double time,
+                                  int lane, saltus_samples *to)
+{
+    for (int c = lane; c < SALTUS_COLUMNS; c += SALTUS_WARP) {
+        to->counts[c] = s->x[a->columns.count_species[c] * SALTUS_BLOCK];
+    }
+    saltus_table_observe(s, a, time, lane, SALTUS_WARP, to);
+    saltus_samples_next(to);
+}
+
 /** As saltus_by_thread. */
 SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
 {
@@ -185,7 +196,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
         }
         int ended = 0;
         while (!ended && !(t_next < stop)) {
-            saltus_table_record(&s, &a, stop, lane, SALTUS_WARP, &to);
+            saltus_warp_record(&s, &a, stop, lane, &to);
             ended = ++sample == a.n_times;
             stop = ended ? stop : a.times[sample];
         }

@@ -6,6 +6,12 @@
 #include "kernel/rng.h"
 #include "kernel/state.h"
 
+/* Counts and observables of a sample; who compiles a kernel for a model tells them. */
+#ifndef SALTUS_COLUMNS
+#define SALTUS_COLUMNS 0
+#define SALTUS_OBSERVABLES 0
+#endif
+
 /** Where a trajectory's next sample goes. */
 typedef struct saltus_samples {
     int64_t *counts;
@@ -64,6 +70,13 @@ SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, 
     to.counts = a->counts + record * a->columns.n_counts;
     to.observables = a->observables + record * a->columns.n_observables;
     return to;
+}
+
+/* On to the next sample of the same job. */
+SALTUS_FN void saltus_samples_next(saltus_samples *to)
+{
+    to->counts += SALTUS_COLUMNS;
+    to->observables += SALTUS_OBSERVABLES;
 }
 
 /* The slot of a thread's state, or -1 when it has nothing to do. */

@@ -137,15 +137,12 @@ SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dep
     return (more ? before : d->rate) * first * second;
 }
 
-/* Write a sample: every step-th column from `first` on. */
-SALTUS_FN void saltus_table_record(const saltus_table *s, const saltus_launch *a, double time,
-                                   int first, int step, saltus_samples *to)
+/* Write a sample's observables: every step-th from `first` on. */
+SALTUS_FN void saltus_table_observe(const saltus_table *s, const saltus_launch *a, double time,
+                                    int first, int step, const saltus_samples *to)
 {
     const saltus_columns *columns = &a->columns;
     const saltus_tables *t = a->tables;
-    for (int c = first; c < columns->n_counts; c += step) {
-        to->counts[c] = s->x[columns->count_species[c] * SALTUS_BLOCK];
-    }
     for (int o = first; o < columns->n_observables; o += step) {
         const saltus_observable *q = &columns->observables[o];
         double v[2] = {q->value, q->divisor};
@@ -161,8 +158,6 @@ SALTUS_FN void saltus_table_record(const saltus_table *s, const saltus_launch *a
         }
         to->observables[o] = v[0] / v[1];
     }
-    to->counts += columns->n_counts;
-    to->observables += columns->n_observables;
 }
 #endif
 

@@ -161,6 +161,36 @@ SALTUS_FN int saltus_warp_first(int x)
     const uint32_t mask = __ballot_sync(0xffffffffu, x);
     return mask ? __ffs((int)mask) - 1 : SALTUS_WARP;
 }
+/* Threads of the warp that are here at this moment, as bits; what follows is theirs alone. */
+SALTUS_FN uint32_t saltus_warp_here(void)
+{
+    return __activemask();
+}
+SALTUS_FN uint32_t saltus_warp_ballot(uint32_t here, int x)
+{
+    return __ballot_sync(here, x);
+}
+SALTUS_FN int saltus_warp_size(uint32_t here)
+{
+    return __popc(here);
+}
+SALTUS_FN int saltus_warp_lowest(uint32_t threads)
+{
+    return __ffs((int)threads) - 1;
+}
+/* How many of them come before this one. */
+SALTUS_FN int saltus_warp_rank(uint32_t here)
+{
+    return __popc(here & ((1u << SALTUS_LANE_NUMBER) - 1));
+}
+SALTUS_FN void *saltus_warp_pointer(uint32_t here, void *p, int from)
+{
+    return (void *)__shfl_sync(here, (unsigned long long)p, from);
+}
+SALTUS_FN void saltus_warp_wait_for(uint32_t here)
+{
+    __syncwarp(here);
+}
 /* SALTUS_TAKE_NUMBER for the warp. */
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 {
@@ -190,6 +220,37 @@ SALTUS_FN int saltus_warp_any(int x)
 SALTUS_FN int saltus_warp_first(int x)
 {
     return !x;
+}
+SALTUS_FN uint32_t saltus_warp_here(void)
+{
+    return 1u << SALTUS_LANE_NUMBER;
+}
+SALTUS_FN uint32_t saltus_warp_ballot(uint32_t here, int x)
+{
+    return x ? here : 0;
+}
+SALTUS_FN int saltus_warp_size(uint32_t here)
+{
+    (void)here;
+    return 1;
+}
+SALTUS_FN int saltus_warp_lowest(uint32_t threads)
+{
+    return __builtin_ctz(threads);
+}
+SALTUS_FN int saltus_warp_rank(uint32_t here)
+{
+    (void)here;
+    return 0;
+}
+SALTUS_FN void *saltus_warp_pointer(uint32_t here, void *p, int from)
+{
+    (void)here, (void)from;
+    return p;
+}
+SALTUS_FN void saltus_warp_wait_for(uint32_t here)
+{
+    (void)here;
 }
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 {

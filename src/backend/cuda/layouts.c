@@ -234,8 +234,9 @@ static bool can_fill(const saltus_layout *layout, const saltus_limits *limits)
 
 /* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
  * compiler thinks right. */
-static saltus_status compile(const saltus_layout *layout, int n, const char *text,
-                             const saltus_limits *limits, saltus_image *out, saltus_error *err)
+static saltus_status compile(const saltus_layout *layout, int n, const saltus_columns *columns,
+                             const char *text, const saltus_limits *limits, saltus_image *out,
+                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *whole = NULL, least[60] = "";
@@ -244,8 +245,11 @@ static saltus_status compile(const saltus_layout *layout, int n, const char *tex
     if (n > 0) {
         (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
     }
-    if (asprintf(&whole, "#define SALTUS_RNG %d\n#define SALTUS_LARGEST_BLOCK %d\n%s%s",
-                 layout->rng, largest, least, text) < 0) {
+    if (asprintf(&whole,
+                 "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
+                 "#define SALTUS_LARGEST_BLOCK %d\n%s%s",
+                 layout->rng, columns->n_counts, columns->n_observables, largest, least,
+                 text) < 0) {
         whole = NULL;
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -278,12 +282,12 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         text = strdup("#include \"kernel/direct_global.h\"\n");
         SALTUS_NEED(text);
     }
-    SALTUS_TRY(compile(layout, full, text, limits, out, err));
+    SALTUS_TRY(compile(layout, full, columns, text, limits, out, err));
     /* state in registers: rather fewer threads than state that is not there */
     for (int n = full > 0 ? 0 : 1;
          n < 2 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++n) {
         saltus_free(out->image);
-        SALTUS_TRY(compile(layout, n, text, limits, out, err));
+        SALTUS_TRY(compile(layout, n, columns, text, limits, out, err));
     }
 done:
     free(text);

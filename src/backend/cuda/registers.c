@@ -281,36 +281,44 @@ static void put_start(const saltus_writer *w)
     fprintf(w->out, "    return beyond;\n}\n");
 }
 
-/* One sample, to where the trajectory's next one goes. */
-static void put_record(const saltus_writer *w)
+/* Where the counts of a sample are. */
+static void put_columns(const saltus_writer *w)
 {
     const saltus_columns *c = w->columns;
-    if (!saltus_registers_are_flat(w->t)) {
+    bool are_all = c->n_counts == w->t->n_species;
+    for (int i = 0; i < c->n_counts; ++i) {
+        are_all &= c->count_species[i] == i;
+    }
+    if (!are_all) {
         fprintf(w->out, "SALTUS_TABLE int16_t saltus_column[%d] = {", c->n_counts + 1);
         for (int i = 0; i < c->n_counts; ++i) {
             fprintf(w->out, "%d, ", c->count_species[i]);
         }
         fprintf(w->out, "0};\n");
     }
+    fprintf(w->out,
+            "#define SALTUS_COUNT(s, a, column, away) \\\n"
+            "    saltus_whole((s)->x[%s * SALTUS_BLOCK + (away)])\n",
+            are_all ? "(column)" : "saltus_column[column]");
+}
+
+/* One sample, to where the trajectory's next one goes. */
+static void put_record(const saltus_writer *w)
+{
+    const saltus_columns *c = w->columns;
     fprintf(
         w->out,
         "SALTUS_FN void saltus_trajectory_record(saltus_trajectory *s, const saltus_launch *a,\n"
         "                                         double time, saltus_samples *to)\n{\n    "
         "(void)a;\n"
         "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"
-        "    s->time = time;\n    to->counts += %d;\n    to->observables += %d;\n"
-        "    (void)counts;\n    (void)observables;\n",
-        c->n_counts, c->n_observables);
+        "    s->time = time;\n    saltus_samples_next(to);\n"
+        "    (void)counts;\n    (void)observables;\n");
     if (saltus_registers_are_flat(w->t)) {
         for (int i = 0; i < c->n_counts; ++i) {
             fprintf(w->out, "    counts[%d] = saltus_whole(SALTUS_X(%d));\n", i,
                     c->count_species[i]);
         }
-    } else {
-        fprintf(w->out,
-                "    SALTUS_LOOP\n    for (int i = 0; i < %d; ++i) {\n"
-                "        counts[i] = saltus_whole(SALTUS_X(saltus_column[i]));\n    }\n",
-                c->n_counts);
     }
     for (int i = 0; i < c->n_observables; ++i) {
         const saltus_observable *o = &c->observables[i];
@@ -356,6 +364,7 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
         saltus_put_flat(&w);
     } else {
         saltus_put_grouped(&w);
+        put_columns(&w);
     }
     put_record(&w);
     fprintf(w.out, "#include \"kernel/direct_thread.h\"\n");
