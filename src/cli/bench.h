@@ -19,6 +19,7 @@ typedef struct saltus_bench {
     const char *cpu_layout;    /**< NULL: what the plan chooses */
     saltus_backend *cpu, *gpu; /**< gpu may be NULL … */
     char no_gpu[300];          /**< … and why */
+    bool wants_samples;        /**< all come back from a GPU, else their sums, made there */
     bool has_failed;           /**< a check */
 } saltus_bench;
 

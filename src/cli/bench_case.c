@@ -121,7 +121,7 @@ static saltus_status run_once(saltus_bench_case *c, const saltus_plan *plan, tim
     run.times = c->times;
     run.n_times = c->n_points;
     run.n_trajectories = t->n;
-    const saltus_sink sink = saltus_totals_sink(&totals);
+    const saltus_sink sink = saltus_totals_sink(&totals, c->bench->wants_samples);
     const saltus_status status = saltus_run(plan, &run, &sink, &report, err);
     const double kernels = report.kernel_seconds;
     const double seconds = kernels > 0.0 ? kernels : report.seconds;

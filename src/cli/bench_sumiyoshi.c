@@ -23,6 +23,7 @@ saltus_status saltus_bench_sumiyoshi_realisations(saltus_bench *bench, saltus_er
     saltus_status status = SALTUS_OK;
     saltus_bench_case c = {0};
     const int64_t most = bench->quick ? 1000 : 1000000;
+    bench->wants_samples = true;
     SALTUS_TRY(saltus_bench_open(bench, "dimer-decay", 30.0, 131072, &c, err));
     for (int64_t n = 10; n <= most; n *= 10) {
         SALTUS_TRY(saltus_bench_take(&c, n, err));
@@ -40,6 +41,7 @@ saltus_status saltus_bench_sumiyoshi_overlap(saltus_bench *bench, saltus_error *
     saltus_status status = SALTUS_OK;
     saltus_bench_case c = {0};
     double us;
+    bench->wants_samples = true;
     SALTUS_TRY(saltus_bench_open(bench, "dimer-decay", 30.0, 131072, &c, err));
     for (int i = 0; i < (bench->quick ? 1 : 2); ++i) {
         SALTUS_TRY(saltus_bench_take(&c, runs[i], err));

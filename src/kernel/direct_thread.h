@@ -41,8 +41,8 @@ SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launc
 #ifdef SALTUS_COUNT
     if (SALTUS_COLUMNS > 3) {
         uint32_t here = saltus_warp_here(), left = saltus_warp_ballot(here, stands);
-        const int any = left != 0, first = saltus_warp_rank(here), step = saltus_warp_size(here);
-        if (any) {
+        if (left) {
+            const int first = saltus_warp_rank(here), step = saltus_warp_size(here);
             saltus_warp_wait_for(here);
             for (; left; left &= left - 1) {
                 const int from = saltus_warp_lowest(left);
@@ -54,9 +54,7 @@ SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launc
             }
             saltus_warp_wait_for(here);
         }
-        return any;
-    }
-    if (stands) {
+    } else if (stands) {
         SALTUS_LOOP
         for (int i = 0; i < SALTUS_COLUMNS; ++i) {
             to[i] = SALTUS_COUNT(s, a, i, 0);
@@ -125,21 +123,15 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
                 t_next = t + wait / (total + 0.0); /* -0 becomes 0 */
                 bad |= !(total < SALTUS_INFINITY);
             }
-            int stands = !(t_next < stop);
-            while (saltus_write_counts(&s, &a, stands, to.counts)) {
-                if (!stands) {
-                    continue;
-                }
+            while (saltus_write_counts(&s, &a, !(t_next < stop), to.counts)) {
                 saltus_trajectory_record(&s, &a, stop, &to);
                 if (++sample == n_times) {
                     saltus_job_end(&a, job, 2 * block + (uint64_t)h, bad);
                     job = -1;
                     bad = 1; /* what else this event does is of no account */
-                    stands = 0;
-                } else {
-                    stop = a.times[sample];
-                    stands = !(t_next < stop);
+                    break;
                 }
+                stop = a.times[sample];
             }
             bad |= saltus_trajectory_fire(&s, total, saltus_from_word(choice), &a, trajectory,
                                           block, h);

@@ -1,6 +1,7 @@
 #include "measure/totals.h"
 
 #include "core/memory.h"
+#include "ensemble/reduction.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,8 +14,12 @@ static saltus_status add_block(void *user, const saltus_block *block, void **pre
 {
     saltus_status status = SALTUS_OK;
     const size_t width = (size_t)block->n_points * (size_t)block->n_counts;
-    saltus_statistics *s = saltus_calloc(1, sizeof *s);
+    saltus_statistics *s = NULL;
     (void)user;
+    if (block->reduced) {
+        return SALTUS_OK;
+    }
+    s = saltus_calloc(1, sizeof *s);
     SALTUS_NEED(s);
     SALTUS_TRY(saltus_statistics_init(s, width, err));
     SALTUS_TRY(saltus_statistics_add(s, block->counts, block->n_trajectories, err));
@@ -31,7 +36,9 @@ done:
 static void discard(void *user, void *prepared)
 {
     (void)user;
-    saltus_statistics_free(prepared);
+    if (prepared) {
+        saltus_statistics_free(prepared);
+    }
     saltus_free(prepared);
 }
 
@@ -40,23 +47,27 @@ static saltus_status merge_block(void *user, const saltus_block *block, void *pr
 {
     saltus_status status = SALTUS_OK;
     saltus_totals *t = user;
+    const saltus_statistics *part = block->reduced ? &block->reduced->statistics : prepared;
     if (t->n_points == 0) {
-        t->n_points = block->n_points;
         t->n_counts = block->n_counts;
-        SALTUS_TRY(saltus_statistics_init(&t->statistics,
-                                          (size_t)block->n_points * (size_t)block->n_counts, err));
+        t->n_points = (int64_t)part->width / block->n_counts;
+        SALTUS_TRY(saltus_statistics_init(&t->statistics, part->width, err));
     }
-    SALTUS_TRY(saltus_statistics_check(&t->statistics, prepared, err));
-    saltus_statistics_merge(&t->statistics, prepared);
+    SALTUS_TRY(saltus_statistics_check(&t->statistics, part, err));
+    saltus_statistics_merge(&t->statistics, part);
 done:
     discard(user, prepared);
     return status;
 }
 
-saltus_sink saltus_totals_sink(saltus_totals *totals)
+saltus_sink saltus_totals_sink(saltus_totals *totals, bool wants_samples)
 {
-    return (saltus_sink){
-        .user = totals, .prepare = add_block, .deliver = merge_block, .discard = discard};
+    static const saltus_reduction sums = {0};
+    return (saltus_sink){.user = totals,
+                         .reduction = wants_samples ? NULL : &sums,
+                         .prepare = add_block,
+                         .deliver = merge_block,
+                         .discard = discard};
 }
 
 void saltus_totals_free(saltus_totals *totals)

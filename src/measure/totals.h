@@ -11,8 +11,9 @@ typedef struct saltus_totals {
     saltus_statistics statistics; /**< [point][count] */
 } saltus_totals;
 
-/** The sink; `totals` must outlive the run. */
-saltus_sink saltus_totals_sink(saltus_totals *totals);
+/** The sink; `totals` must outlive the run. A device that can add up samples hands over their sums
+ * alone, unless it is to hand over all of them. */
+saltus_sink saltus_totals_sink(saltus_totals *totals, bool wants_samples);
 void saltus_totals_free(saltus_totals *totals);
 
 /**

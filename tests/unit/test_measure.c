@@ -42,7 +42,7 @@ static void run(const saltus_model *m, int threads, uint64_t seed, int64_t n, sa
     options.times = times;
     options.n_times = N_TIMES;
     *totals = (saltus_totals){0};
-    const saltus_sink sink = saltus_totals_sink(totals);
+    const saltus_sink sink = saltus_totals_sink(totals, false);
     OK(saltus_backend_open("cpu", &backend, &err));
     OK(saltus_plan_create(m, backend, &wanted, &plan, &err));
     OK(saltus_run(plan, &options, &sink, NULL, &err));
