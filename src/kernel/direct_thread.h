@@ -40,11 +40,11 @@ SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launc
 {
 #ifdef SALTUS_COUNT
     if (SALTUS_COLUMNS > 3) {
-        uint32_t here = saltus_warp_here(), left = saltus_warp_ballot(here, stands);
-        if (left) {
+        const uint32_t here = saltus_warp_here(), all = saltus_warp_ballot(here, stands);
+        if (all) {
             const int first = saltus_warp_rank(here), step = saltus_warp_size(here);
             saltus_warp_wait_for(here);
-            for (; left; left &= left - 1) {
+            for (uint32_t left = all; left; left &= left - 1) {
                 const int from = saltus_warp_lowest(left);
                 int64_t *counts = (int64_t *)saltus_warp_pointer(here, to, from);
                 SALTUS_ONE_BY_ONE
@@ -54,7 +54,10 @@ SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launc
             }
             saltus_warp_wait_for(here);
         }
-    } else if (stands) {
+        /* not `stands`: a compiler would send who does not stand past all this at once */
+        return (int)(all >> SALTUS_LANE_NUMBER & 1);
+    }
+    if (stands) {
         SALTUS_LOOP
         for (int i = 0; i < SALTUS_COLUMNS; ++i) {
             to[i] = SALTUS_COUNT(s, a, i, 0);
