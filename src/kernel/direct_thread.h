@@ -31,42 +31,66 @@ SALTUS_OUTLINE double saltus_wait_late(const saltus_launch *a, uint64_t trajecto
     return saltus_wait_refined(a->seed, trajectory, 2 * block + (uint64_t)h);
 }
 
-/* Write the counts of the samples at which threads of the warp stand. All of them write one sample
- * after the other: a thread alone would write column by column while the others wait, which
- * is as good for a few columns only. Returns whether a thread that takes part stands at a sample.
- */
+/* How far a thread's trajectory is along its samples. */
+typedef struct saltus_course {
+    int32_t job; /* -1: there is none */
+    uint32_t sample;
+    double stop; /* its time */
+    saltus_samples to;
+    int bad;
+} saltus_course;
+
+/* Threads of a warp write the counts of a sample together where there are enough of them: a thread
+ * alone writes column by column while the others wait. */
+#if defined(SALTUS_COUNT) && SALTUS_COLUMNS > 3
+#define SALTUS_TOGETHER 1
+#else
+#define SALTUS_TOGETHER 0
+#endif
+
+#if SALTUS_TOGETHER
+/* All threads that are here write the counts of those that stand at a sample, one sample after the
+ * other. Returns whether there was any. */
 SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launch *a, int stands,
                                   int64_t *to)
 {
-#ifdef SALTUS_COUNT
-    if (SALTUS_COLUMNS > 3) {
-        const uint32_t here = saltus_warp_here(), all = saltus_warp_ballot(here, stands);
-        if (all) {
-            const int first = saltus_warp_rank(here), step = saltus_warp_size(here);
-            saltus_warp_wait_for(here);
-            for (uint32_t left = all; left; left &= left - 1) {
-                const int from = saltus_warp_lowest(left);
-                int64_t *counts = (int64_t *)saltus_warp_pointer(here, to, from);
-                SALTUS_ONE_BY_ONE
-                for (int i = first; i < SALTUS_COLUMNS; i += step) {
-                    counts[i] = SALTUS_COUNT(s, a, i, from - SALTUS_LANE_NUMBER);
-                }
+    const uint32_t here = saltus_warp_here(), all = saltus_warp_ballot(here, stands);
+    if (all) {
+        const int first = saltus_warp_rank(here), step = saltus_warp_size(here);
+        saltus_warp_wait_for(here);
+        for (uint32_t left = all; left; left &= left - 1) {
+            const int from = saltus_warp_lowest(left);
+            int64_t *counts = (int64_t *)saltus_warp_pointer(here, to, from);
+            SALTUS_ONE_BY_ONE
+            for (int i = first; i < SALTUS_COLUMNS; i += step) {
+                counts[i] = SALTUS_COUNT(s, a, i, from - SALTUS_LANE_NUMBER);
             }
-            saltus_warp_wait_for(here);
         }
-        /* not `stands`: a compiler would send who does not stand past all this at once */
-        return (int)(all >> SALTUS_LANE_NUMBER & 1);
+        saltus_warp_wait_for(here);
     }
-    if (stands) {
-        SALTUS_LOOP
-        for (int i = 0; i < SALTUS_COLUMNS; ++i) {
-            to[i] = SALTUS_COUNT(s, a, i, 0);
-        }
-    }
-#else
-    (void)s, (void)a, (void)to;
+    return all != 0;
+}
 #endif
-    return stands;
+
+/* Write what is left to write of a sample, and go on to the next. Returns 0 after the last. */
+SALTUS_FN int saltus_pass_sample(saltus_trajectory *s, const saltus_launch *a, uint64_t event,
+                                 saltus_course *c)
+{
+#if defined(SALTUS_COUNT) && !SALTUS_TOGETHER
+    SALTUS_LOOP
+    for (int i = 0; i < SALTUS_COLUMNS; ++i) {
+        c->to.counts[i] = SALTUS_COUNT(s, a, i, 0);
+    }
+#endif
+    saltus_trajectory_record(s, a, c->stop, &c->to);
+    if (++c->sample == (uint32_t)a->n_times) {
+        saltus_job_end(a, c->job, event, c->bad);
+        c->job = -1;
+        c->bad = 1; /* what else this event does is of no account */
+        return 0;
+    }
+    c->stop = a->times[c->sample];
+    return 1;
 }
 
 /** Anything unusual ends the trajectory with a trouble, of whatever name: it is rerun on the CPU,
@@ -75,7 +99,6 @@ SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launc
 SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
 {
     const int64_t slot = saltus_slot(&a, SALTUS_THREAD);
-    const uint32_t n_times = (uint32_t)a.n_times;
     saltus_trajectory s;
     saltus_trajectory_open(&s, &a); /* all threads of a block: they may share tables */
     if (slot < 0) {
@@ -83,34 +106,36 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
     }
     saltus_path *p = a.paths + slot;
     saltus_stream stream;
-    int32_t job = (int32_t)a.jobs[slot];
-    uint32_t sample = (uint32_t)p->sample;
+    saltus_course c;
     uint64_t trajectory = p->trajectory, block = p->event >> 1;
-    double t = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
-    int bad = 0;
-    saltus_samples to = saltus_samples_of(&a, job, sample);
+    double t = p->t;
+    c.job = a.jobs[slot];
+    c.sample = (uint32_t)p->sample;
+    c.bad = 0;
+    c.stop = c.job >= 0 ? a.times[c.sample] : 0.0;
+    c.to = saltus_samples_of(&a, c.job, c.sample);
     saltus_trajectory_load(&s, &a, slot);
     saltus_stream_load(&stream, a.stream + slot);
-    if (job >= 0) {
-        bad = saltus_trajectory_refresh(&s, &a);
+    if (c.job >= 0) {
+        c.bad = saltus_trajectory_refresh(&s, &a);
     }
     for (uint32_t left = (uint32_t)a.slice / 2; left > 0; --left, ++block) {
         uint32_t w[4];
-        if (job < 0) {
+        if (c.job < 0) {
             const uint64_t next = SALTUS_TAKE_NUMBER(a.next);
             if (next >= (uint64_t)a.n_jobs) {
                 break;
             }
-            job = (int32_t)next;
-            trajectory = a.trajectories[job];
+            c.job = (int32_t)next;
+            trajectory = a.trajectories[c.job];
             block = 0;
-            sample = 0;
+            c.sample = 0;
             t = 0.0;
-            stop = a.times[0];
-            to = saltus_samples_of(&a, job, 0);
+            c.stop = a.times[0];
+            c.to = saltus_samples_of(&a, c.job, 0);
             saltus_trajectory_start(&s, &a);
             saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
-            bad = saltus_trajectory_refresh(&s, &a);
+            c.bad = saltus_trajectory_refresh(&s, &a);
         }
         saltus_stream_next(&stream, a.keys, trajectory, block, w);
         SALTUS_EACH_EVENT
@@ -120,45 +145,47 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
             if (SALTUS_RARE(wait_word == 0)) {
                 wait = saltus_wait_late(&a, trajectory, block, h);
             }
-            const double total = saltus_trajectory_total(&s, &a, &bad);
+            const double total = saltus_trajectory_total(&s, &a, &c.bad);
             double t_next = t + saltus_divide(wait, total);
             if (SALTUS_RARE(!saltus_divides(total))) {
                 t_next = t + wait / (total + 0.0); /* -0 becomes 0 */
-                bad |= !(total < SALTUS_INFINITY);
+                c.bad |= !(total < SALTUS_INFINITY);
             }
-            while (saltus_write_counts(&s, &a, !(t_next < stop), to.counts)) {
-                saltus_trajectory_record(&s, &a, stop, &to);
-                if (++sample == n_times) {
-                    saltus_job_end(&a, job, 2 * block + (uint64_t)h, bad);
-                    job = -1;
-                    bad = 1; /* what else this event does is of no account */
-                    break;
+            const uint64_t event = 2 * block + (uint64_t)h;
+#if SALTUS_TOGETHER
+            int stands = !(t_next < c.stop);
+            while (saltus_write_counts(&s, &a, stands, c.to.counts)) {
+                if (stands) { /* the others stay for the next ones */
+                    stands = saltus_pass_sample(&s, &a, event, &c) && !(t_next < c.stop);
                 }
-                stop = a.times[sample];
             }
-            bad |= saltus_trajectory_fire(&s, total, saltus_from_word(choice), &a, trajectory,
-                                          block, h);
+#else
+            while (!(t_next < c.stop) && saltus_pass_sample(&s, &a, event, &c)) {
+            }
+#endif
+            c.bad |= saltus_trajectory_fire(&s, total, saltus_from_word(choice), &a, trajectory,
+                                            block, h);
             t = t_next;
-            if (SALTUS_RARE(bad)) {
-                if (job >= 0) {
-                    saltus_job_end(&a, job, 0, bad);
-                    job = -1;
+            if (SALTUS_RARE(c.bad)) {
+                if (c.job >= 0) {
+                    saltus_job_end(&a, c.job, 0, c.bad);
+                    c.job = -1;
                 }
                 break;
             }
         }
     }
-    if (saltus_trajectory_save(&s, &a, slot) && job >= 0) { /* no longer exact */
-        saltus_job_end(&a, job, 0, 1);
-        job = -1;
+    if (saltus_trajectory_save(&s, &a, slot) && c.job >= 0) { /* no longer exact */
+        saltus_job_end(&a, c.job, 0, 1);
+        c.job = -1;
     }
     saltus_stream_save(&stream);
-    a.jobs[slot] = job;
-    p->sample = sample;
+    a.jobs[slot] = c.job;
+    p->sample = c.sample;
     p->trajectory = trajectory;
     p->event = 2 * block;
     p->t = t;
-    saltus_slot_leave(&a, slot, job);
+    saltus_slot_leave(&a, slot, c.job);
 }
 #endif
 
