@@ -199,7 +199,7 @@ SALTUS_API void saltus_backend_list(FILE *out);
 
 /** What a plan is made for. Start from saltus_plan_options_default(). */
 typedef struct saltus_plan_options {
-    const char *method;  /**< "auto" or "direct" */
+    const char *method;  /**< "auto", "direct" or "tau"; changes the trajectories */
     const char *columns; /**< NULL: every species and every rule target. Else names separated by
                               commas: species, rule targets, parameters, "[S]" for a
                               concentration */
@@ -210,6 +210,10 @@ typedef struct saltus_plan_options {
     int n_streams;       /**< of each GPU: 0 for the usual 4 */
     const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
                               the seed, it changes every trajectory */
+    double epsilon;      /**< of tau-leaping: by how much of itself a propensity may change in a
+                              leap, in (0, 1); 0.03 */
+    int n_critical; /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
+    int n_exact;    /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
 } saltus_plan_options;
 SALTUS_API saltus_plan_options saltus_plan_options_default(void);
 
@@ -349,6 +353,8 @@ typedef struct saltus_run_report {
     int64_t events;        /**< reactions that fired in them */
     double seconds;        /**< from the first trajectory's start to the last delivery */
     double kernel_seconds; /**< of kernels on GPUs, summed over streams; 0 on the CPU */
+    int64_t leaps;         /**< of tau-leaping in them, as far as the CPU simulated; */
+    int64_t exact_steps;   /**< and exact steps between leaps */
 } saltus_run_report;
 
 /**

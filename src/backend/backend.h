@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "core/trace.h"
 #include "kernel/reduce.h"
+#include "kernel/state.h"
 #include "kernel/tables.h"
 
 /** A trajectory to simulate and where its samples go. */
@@ -16,6 +17,8 @@ typedef struct saltus_job {
     int64_t *counts;     /**< [point][count]; reduced: [count] at the last point, or nothing */
     double *observables; /**< [point][observable]; reduced: there are none */
     int64_t events;      /**< out: reactions that fired */
+    int64_t leaps;       /**< out, of tau-leaping on the CPU: leaps, */
+    int64_t singles;     /**< and exact steps between them */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
     void *block;         /**< the source's own */
@@ -55,6 +58,7 @@ typedef struct saltus_task {
     const saltus_tables *tables;
     const saltus_columns *columns;
     const saltus_generator *generator;
+    const saltus_tau *tau; /**< NULL: the direct method */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
@@ -80,8 +84,8 @@ typedef struct saltus_backend_ops {
     void (*close)(struct saltus_backend *backend);
     /** Print what is here, a line each. */
     void (*list)(FILE *out);
-    /** The layout for a model and a generator, by name, and why; never changes a bit of a result.
-     */
+    /** The layout for a model, a generator and wanted->method, by name, and why; never changes a
+     * bit of a result. */
     saltus_status (*choose_layout)(const struct saltus_backend *backend,
                                    const saltus_tables *tables, const saltus_generator *generator,
                                    const saltus_plan_options *wanted, const char **layout,
@@ -100,7 +104,7 @@ typedef struct saltus_backend_ops {
     /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
     saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
                              const saltus_generator *generator, const saltus_columns *columns,
-                             const char *layout, int block, saltus_kernel_report *out,
+                             const char *layout, int block, bool leaps, saltus_kernel_report *out,
                              saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,

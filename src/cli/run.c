@@ -94,6 +94,9 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     plan.n_streams = (int)a->streams;
     plan.layout = a->layout;
     plan.rng = a->rng;
+    plan.epsilon = a->epsilon;
+    plan.n_critical = (int)a->n_critical;
+    plan.n_exact = (int)a->n_exact;
     *run = saltus_run_options_default();
     run->seed = a->seed;
     run->first_trajectory = a->first;

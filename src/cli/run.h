@@ -10,12 +10,12 @@
 typedef struct saltus_cli_run_arguments {
     const char *model, *output, *trace, *method, *device, *layout, *rng, *species;
     double until, every;
-    int64_t points, runs, first, threads, block, streams, bins;
+    int64_t points, runs, first, threads, block, streams, bins, n_critical, n_exact;
     uint64_t seed;
     saltus_law law;
     saltus_record record;
     saltus_compress compress;
-    double low, high;
+    double low, high, epsilon;
     saltus_cli_settings settings;
     bool json, progress, explain, quiet, has_until, has_record;
     char *command; /**< the whole line; to be freed, as settings are */

@@ -30,6 +30,9 @@ enum {
     OPT_EXPLAIN,
     OPT_RNG,
     OPT_TRACE,
+    OPT_EPSILON,
+    OPT_NC,
+    OPT_EXACT_STEPS,
 };
 
 static const struct argp_option options[] = {
@@ -42,7 +45,7 @@ static const struct argp_option options[] = {
     {"seed", OPT_SEED, "S", 0, "seed (1)", 1},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox); changes the samples",
      1},
-    {"method", OPT_METHOD, "NAME", 0, "auto or direct", 1},
+    {"method", OPT_METHOD, "NAME", 0, "auto, direct (exact) or tau (leaps)", 1},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount; may be repeated", 1},
     {"law", OPT_LAW, "MODE", 0,
      "literal (as written) or combinatorial (k*A^2 with two A consumed is k*A*(A-1))", 1},
@@ -61,6 +64,10 @@ static const struct argp_option options[] = {
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
     {"range", OPT_RANGE, "LO:HI", 0, "range of a histogram", 3},
     {"compress", OPT_COMPRESS, "HOW", 0, "none, fast or small (fast)", 3},
+    {NULL, 0, NULL, 0, "Leaps of --method tau:", 5},
+    {"epsilon", OPT_EPSILON, "E", 0, "a propensity may change by this share in a leap (0.03)", 5},
+    {"nc", OPT_NC, "N", 0, "reactions that fewer than N firings exhaust fire one by one (10)", 5},
+    {"exact-steps", OPT_EXACT_STEPS, "N", 0, "exact steps where leaps are too short (100)", 5},
     {NULL, 0, NULL, 0, "Talk:", 4},
     {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4},
     {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4},
@@ -166,6 +173,18 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
         return saltus_cli_int(text, 1, 1 << 20, &a->bins)
                    ? 0
                    : wrong("--bins", text, "a whole number from 1 to 1048576");
+    case OPT_EPSILON:
+        return saltus_cli_double(text, &a->epsilon) && a->epsilon > 0.0 && a->epsilon < 1.0
+                   ? 0
+                   : wrong("--epsilon", text, "a number above 0 and below 1");
+    case OPT_NC:
+        return saltus_cli_int(text, 0, 1000000, &a->n_critical)
+                   ? 0
+                   : wrong("--nc", text, "a whole number up to 1000000");
+    case OPT_EXACT_STEPS:
+        return saltus_cli_int(text, 1, 1000000, &a->n_exact)
+                   ? 0
+                   : wrong("--exact-steps", text, "a whole number from 1 to 1000000");
     case OPT_RANGE:
         return parse_range(text, &a->low, &a->high) ? 0 : wrong("--range", text, "LOW:HIGH");
     default:
@@ -276,6 +295,9 @@ int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
                                     .device = "auto",
                                     .layout = "auto",
                                     .rng = "philox",
+                                    .epsilon = 0.03,
+                                    .n_critical = 10,
+                                    .n_exact = 100,
                                     .runs = 1,
                                     .seed = 1,
                                     .compress = SALTUS_COMPRESS_FAST};

@@ -34,6 +34,10 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
            report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0,
            report->kernel_seconds);
     saltus_cli_print_text(saltus_backend_name(saltus_plan_backend(plan)));
+    if (report->leaps > 0 || report->exact_steps > 0) {
+        printf(", \"leaps\": %lld, \"exact_steps\": %lld", (long long)report->leaps,
+               (long long)report->exact_steps);
+    }
     printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
            saltus_plan_layout(plan), saltus_plan_method(plan), saltus_plan_rng(plan),

@@ -7,7 +7,12 @@
 
 saltus_plan_options saltus_plan_options_default(void)
 {
-    return (saltus_plan_options){.method = "auto", .layout = "auto", .rng = "philox"};
+    return (saltus_plan_options){.method = "auto",
+                                 .layout = "auto",
+                                 .rng = "philox",
+                                 .epsilon = 0.03,
+                                 .n_critical = 10,
+                                 .n_exact = 100};
 }
 
 /* Row and value of a variable, for an observable. */
@@ -146,20 +151,43 @@ done:
     return status;
 }
 
+/* "auto" stands for the exact method here: a leaping one is chosen by who knows how much there is
+ * to simulate, ensemble/choose.c. */
+static saltus_status choose_method(saltus_plan *plan, saltus_plan_options *o, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    plan->leaps = strcmp(o->method, "tau") == 0;
+    if (!plan->leaps && strcmp(o->method, "auto") != 0 && strcmp(o->method, "direct") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': this version has auto, direct and tau",
+                    o->method);
+    }
+    if (!(o->epsilon > 0.0 && o->epsilon < 1.0)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "epsilon %g: it must be above 0 and below 1", o->epsilon);
+    }
+    if (o->n_critical < 0 || o->n_critical > 1000000) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "n_c %d: choose 0 to 1000000", o->n_critical);
+    }
+    if (o->n_exact < 1 || o->n_exact > 1000000) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%d exact steps: choose 1 to 1000000", o->n_exact);
+    }
+    plan->method = o->method = plan->leaps ? "tau" : "direct";
+    plan->tau = (saltus_tau){o->epsilon, o->n_critical, o->n_exact};
+done:
+    return status;
+}
+
 saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend *backend,
                                  const saltus_plan_options *options, saltus_plan **out,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_plan_options o = options ? *options : saltus_plan_options_default();
+    saltus_plan_options o = options ? *options : saltus_plan_options_default();
     saltus_plan *plan = saltus_calloc(1, sizeof *plan);
     SALTUS_NEED(plan);
     if (!model->network) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
-    if (strcmp(o.method, "auto") != 0 && strcmp(o.method, "direct") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': this version has auto and direct", o.method);
-    }
+    SALTUS_TRY(choose_method(plan, &o, err));
     if (o.n_threads < 0 || o.n_threads > 4096) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",
                     o.n_threads);
@@ -173,7 +201,6 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     }
     plan->model = model;
     plan->backend = backend;
-    plan->method = "direct";
     plan->block = o.block;
     plan->n_workers = backend->ops->n_workers(backend, &o);
     SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
@@ -196,7 +223,7 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
                                 b->name);
     }
     return b->ops->compile(b, &plan->model->network->tables, &plan->generator, &plan->columns,
-                           plan->layout, plan->block, out, err);
+                           plan->layout, plan->block, plan->leaps, out, err);
 }
 
 void saltus_plan_destroy(saltus_plan *plan)
@@ -218,9 +245,14 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     const saltus_tables *t = &plan->model->network->tables;
     fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
             t->n_reactions);
-    fprintf(out, "method    %s: exact, cost per event %s\n", plan->method,
-            strcmp(plan->layout, "lanes") == 0 ? "grows with the reactions"
-                                               : "grows with what an event changes");
+    if (plan->leaps) {
+        fprintf(out, "method    tau: leaps, epsilon %g, n_c %d, %d exact steps\n",
+                plan->tau.epsilon, plan->tau.n_critical, plan->tau.n_exact);
+    } else {
+        fprintf(out, "method    %s: exact, cost per event %s\n", plan->method,
+                strcmp(plan->layout, "lanes") == 0 ? "grows with the reactions"
+                                                   : "grows with what an event changes");
+    }
     fprintf(out, "rng       %s\n", plan->generator.name);
     fprintf(out, "device    %s, %d thread%s%s%s\n", plan->backend->name, plan->n_workers,
             plan->n_workers == 1 ? "" : "s", plan->backend->why[0] ? ": " : "", plan->backend->why);

@@ -10,6 +10,8 @@ struct saltus_plan {
     const saltus_backend *backend;
     int n_workers;
     const char *method, *layout;
+    bool leaps; /**< the method is tau-leaping */
+    saltus_tau tau;
     saltus_generator generator;
     int block;
     char why[200];

@@ -129,6 +129,8 @@ static void deliver_ready(run *r)
         }
         r->report.trajectories += b->n;
         r->report.events += b->events;
+        r->report.leaps += b->leaps;
+        r->report.exact_steps += b->singles;
         saltus_blocks_close_oldest(&r->blocks);
         (void)pthread_cond_broadcast(&r->changed);
     }
@@ -299,6 +301,17 @@ static void deliver_rest(run *r)
         }
         r->report.trajectories += n;
         r->report.events += b->events;
+        r->report.leaps += b->leaps;
+        r->report.exact_steps += b->singles;
+    }
+}
+
+static void warn_of_leaps(const run *r)
+{
+    if (r->options->warn && r->plan->leaps && r->plan->model->network->tables.watches_state) {
+        r->options->warn(r->options->warn_user,
+                         "events watch the state, which a leap passes over: they are looked at "
+                         "after each leap, and may come late");
     }
 }
 
@@ -360,6 +373,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .tables = tables,
                       .columns = &plan->columns,
                       .generator = &plan->generator,
+                      .tau = plan->leaps ? &plan->tau : NULL,
                       .seed = r->options->seed,
                       .times = r->options->times,
                       .n_times = r->options->n_times,
@@ -430,6 +444,7 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     (void)pthread_cond_init(&r.changed, NULL);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
     SALTUS_TRY(set_up(&r, err));
+    warn_of_leaps(&r);
     SALTUS_TRY(run_workers(&r, err));
     if (r.status != SALTUS_OK) {
         deliver_rest(&r);

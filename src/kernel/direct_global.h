@@ -9,8 +9,12 @@
 #ifndef SALTUS_KERNEL_DIRECT_GLOBAL_H
 #define SALTUS_KERNEL_DIRECT_GLOBAL_H
 
-#include "kernel/direct_tree.h"
 #include "kernel/launch.h"
+#include "kernel/tau.h"
+
+#ifndef SALTUS_LEAPS
+#define SALTUS_LEAPS 0 /* 1: tau-leaping instead */
+#endif
 
 /* There is no room to make: the trajectory is rerun where there is. */
 SALTUS_OUTLINE int saltus_global_make_room(saltus_path *p)
@@ -20,6 +24,32 @@ SALTUS_OUTLINE int saltus_global_make_room(saltus_path *p)
 }
 
 #if SALTUS_DEVICE
+/* Go on with a trajectory, by about `left` reactions, or blocks of words; returns how many. */
+SALTUS_FN uint64_t saltus_global_go(const saltus_launch *a, saltus_path *p, saltus_direct *d,
+                                    int64_t slot, int64_t job, uint64_t left)
+{
+    int64_t *counts = a->counts + job * a->n_times * a->columns.n_counts;
+    double *observables = a->observables + job * a->n_times * a->columns.n_observables;
+#if SALTUS_LEAPS
+    const uint64_t before = p->block;
+    saltus_leap l;
+    l.tau = a->tau;
+    l.drift = a->drift + slot;
+    l.spread = a->spread + slot;
+    l.change = a->change + slot;
+    l.critical = a->critical + slot;
+    p->limit = before + left;
+    (void)saltus_tau_run(p, d, &l, a->times, a->n_times, 0, counts, observables);
+    return p->block - before;
+#else
+    const uint64_t before = p->fired;
+    (void)slot;
+    p->limit = before + left;
+    (void)saltus_direct_run(p, d, a->times, a->n_times, 0, counts, observables);
+    return p->fired - before;
+#endif
+}
+
 /** One thread's part of a launch. */
 SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
 {
@@ -61,13 +91,8 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
             saltus_stream_start(&s, d.stream, p.seed, p.trajectory, a->jumps);
         }
         if (p.trouble == SALTUS_FINE) {
-            const uint64_t before = p.fired;
-            p.limit = before + left;
-            (void)saltus_direct_run(&p, &d, a->times, a->n_times, 0,
-                                    a->counts + job * a->n_times * a->columns.n_counts,
-                                    a->observables + job * a->n_times * a->columns.n_observables);
-            const uint64_t fired = p.fired - before;
-            left -= fired < left ? fired : left;
+            const uint64_t done = saltus_global_go(a, &p, &d, slot, job, left);
+            left -= done < left ? done : left;
         }
         if (p.trouble == SALTUS_STOPPED) {
             p.trouble = SALTUS_FINE;

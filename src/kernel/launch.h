@@ -53,6 +53,10 @@ typedef struct saltus_launch {
     uint8_t *on, *rounded;
     saltus_pending *pending;
     int32_t pending_capacity;
+    saltus_tau tau; /**< for tau-leaping alone, like these */
+    double *drift, *spread;
+    int64_t *change;
+    uint8_t *critical;
 
     /* Layouts that run from packed tables. */
     saltus_packed packed;

@@ -252,7 +252,8 @@ SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
 {
     const saltus_tables *n = p->n;
     p->trajectory = trajectory;
-    p->event = p->fired = p->ties = 0;
+    p->event = p->fired = p->ties = p->block = p->leaps = p->singles = 0;
+    p->exact = 0;
     p->t = 0.0;
     p->after = 0;
     p->sample = 0;

@@ -21,6 +21,7 @@ enum {
     SALTUS_PURPOSE_WAIT = 1,   /**< block n: more bits of event n's wait */
     SALTUS_PURPOSE_CHOICE = 2, /**< block n: more bits of event n's choice */
     SALTUS_PURPOSE_TIE = 3,    /**< block k: the k-th choice among model events of equal priority */
+    SALTUS_PURPOSE_LEAP = 4,   /**< block k: the k-th of tau-leaping, whatever it is for */
 };
 
 /**

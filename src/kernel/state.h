@@ -31,12 +31,15 @@ typedef struct saltus_path {
     const saltus_tables *n;
     const saltus_columns *columns;
     uint64_t seed, trajectory;
-    uint64_t event; /* number of the next event: of the next wait and choice */
-    uint64_t fired; /* reactions so far */
-    uint64_t limit; /* stop soon after so many */
-    uint64_t ties;  /* draws among events so far */
-    double t;       /* now */
-    int32_t after;  /* clocks that change just after t have done so */
+    uint64_t event;          /* number of the next event: of the next wait and choice */
+    uint64_t fired;          /* reactions so far */
+    uint64_t limit;          /* stop soon after so many */
+    uint64_t ties;           /* draws among events so far */
+    uint64_t block;          /* tau-leaping: the next block of random words, */
+    uint64_t leaps, singles; /* leaps and exact steps so far, */
+    int32_t exact;           /* and exact steps to come before the next leap */
+    double t;                /* now */
+    int32_t after;           /* clocks that change just after t have done so */
     int32_t special_strict;
     double special;   /* next time at which a clock changes or a pending event is due; +inf */
     int64_t sample;   /* next sample */
@@ -62,6 +65,33 @@ typedef struct saltus_draws {
     double wait[2][SALTUS_BATCH_BLOCKS]; /* [half][block]; -1: the word was 0 */
     double word[2][SALTUS_BATCH_BLOCKS];
 } saltus_draws;
+
+/** How tau-leaping chooses its steps; Cao, Gillespie, Petzold 2006. */
+typedef struct saltus_tau {
+    double epsilon;     /* a propensity may change by this share in a leap; in (0, 1) */
+    int32_t n_critical; /* a reaction that so many firings may exhaust is critical */
+    int32_t n_exact;    /* exact steps where leaps are not worth while */
+} saltus_tau;
+
+/* Blocks of random words of one trajectory, made many at a time. */
+enum { SALTUS_WORD_BLOCKS = 32 };
+typedef struct saltus_words {
+    uint64_t first_block;
+    int32_t valid;
+    uint32_t w[4][SALTUS_WORD_BLOCKS];
+} saltus_words;
+
+/** What tau-leaping adds to a path, beside what the direct method does. */
+typedef struct saltus_leap {
+    saltus_tau tau;
+    double *drift, *spread; /* [species] mean and variance of its change per time */
+    int64_t *change;        /* [species] by a leap */
+    uint8_t *critical;      /* [reaction] */
+#if !SALTUS_DEVICE
+    saltus_words words;
+    void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
+#endif
+} saltus_leap;
 
 /** What the direct method adds to a path. */
 typedef struct saltus_direct {

@@ -83,6 +83,12 @@ typedef struct saltus_tables {
     const saltus_program *laws;
     int32_t n_laws;
 
+    /* How laws follow a species: the highest order of the reactions that it is a reactant of (or a
+     * bound of d ln propensity / d ln count), 0 when no law reads it; and how many of it, at most,
+     * such a reaction takes. */
+    const double *order;      /* [species] */
+    const int32_t *order_own; /* [species] */
+
     const saltus_instruction *code;
     int32_t n_code;
     const saltus_program *rules; /* [rule] */

@@ -504,6 +504,7 @@ saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_er
     SALTUS_TRY(fill_events(&f, triggers, err));
     saltus_place_rows(&f);
     SALTUS_TRY(settle_arrays(&f, err));
+    SALTUS_TRY(saltus_freeze_orders(&f, err));
     model->network = f.net;
     f.net = NULL;
 done:

@@ -103,4 +103,8 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_
 /** Whether a count, directly or through rules, enters e. */
 bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e);
 
+/* freeze_orders.c */
+/** How laws follow counts, for tau-leaping; the last, when all rows are final. */
+SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err);
+
 #endif

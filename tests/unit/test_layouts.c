@@ -46,9 +46,10 @@ static void blocks_fit(void **state)
             for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
                 saltus_layout layout = {0};
                 saltus_error err = {0};
-                const char *against = saltus_layout_against(names[i], t, 0, &limits);
+                const char *against =
+                    saltus_layout_against(names[i], t, (saltus_needs){0}, &limits);
                 const saltus_status status =
-                    saltus_layout_make(names[i], t, 0, &limits, 0, &layout, &err);
+                    saltus_layout_make(names[i], t, (saltus_needs){0}, &limits, 0, &layout, &err);
                 assert_int_equal(status, against ? SALTUS_E_INVALID : SALTUS_OK);
                 if (status == SALTUS_OK) {
                     assert_true(layout.block >= 32 && layout.block <= 1024);
@@ -71,17 +72,20 @@ static void too_large_blocks_are_refused_with_the_largest(void **state)
     (void)state;
     saltus_model *m = bits_copies(12);
     const saltus_tables *t = &m->network->tables;
-    assert_int_equal(saltus_layout_make("shared", t, 0, &limits, 1024, &layout, &err),
-                     SALTUS_E_INVALID);
+    assert_int_equal(
+        saltus_layout_make("shared", t, (saltus_needs){0}, &limits, 1024, &layout, &err),
+        SALTUS_E_INVALID);
     const char *says = strstr(err.message, "the largest block that fits has ");
     assert_non_null(says);
     largest = (int)strtol(says + strlen("the largest block that fits has "), NULL, 10);
     assert_true(largest >= 32 && largest % 32 == 0);
-    assert_int_equal(saltus_layout_make("shared", t, 0, &limits, largest, &layout, &err),
-                     SALTUS_OK);
+    assert_int_equal(
+        saltus_layout_make("shared", t, (saltus_needs){0}, &limits, largest, &layout, &err),
+        SALTUS_OK);
     saltus_layout_free(&layout);
-    assert_int_equal(saltus_layout_make("shared", t, 0, &limits, largest + 32, &layout, &err),
-                     SALTUS_E_INVALID);
+    assert_int_equal(
+        saltus_layout_make("shared", t, (saltus_needs){0}, &limits, largest + 32, &layout, &err),
+        SALTUS_E_INVALID);
     saltus_model_destroy(m);
 }
 

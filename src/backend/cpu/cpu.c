@@ -81,8 +81,12 @@ static void list(FILE *out)
 }
 
 /* Why lanes cannot carry the model, or draw from the generator, or NULL. */
-static const char *against_lanes(const saltus_tables *n, const saltus_generator *generator)
+static const char *against_lanes(const saltus_tables *n, const saltus_generator *generator,
+                                 const char *method)
 {
+    if (strcmp(method, "tau") == 0) {
+        return "tau-leaping takes its own steps in each";
+    }
     if (generator->rng != SALTUS_RNG_PHILOX) {
         return "lanes draw from philox alone";
     }
@@ -114,7 +118,7 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
     saltus_status status = SALTUS_OK;
     const char *wanted = options->layout;
     const saltus_cpu_variant *v = backend->device;
-    const char *against = against_lanes(tables, generator);
+    const char *against = against_lanes(tables, generator, options->method);
     const bool is_auto = strcmp(wanted, "auto") == 0;
     if (options->block > 0 || options->n_streams > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");

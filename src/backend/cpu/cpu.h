@@ -10,11 +10,12 @@
 #define SALTUS_CPU_JOIN(name, set) SALTUS_CPU_JOIN2(name, set)
 #define SALTUS_CPU_NAME(name) SALTUS_CPU_JOIN(name, SALTUS_VARIANT)
 
-/** A trajectory with all its memory, and the functions of kernel/path.h and kernel/direct_tree.h on
- * it. One per thread, or one per lane. */
+/** A trajectory with all its memory, and the functions of kernel/path.h, direct_tree.h and tau.h
+ * on it. One per thread, or one per lane. */
 typedef struct saltus_walker {
     saltus_path path;
     saltus_direct direct;
+    saltus_leap leap; /* tau-leaping's, else empty */
     const struct saltus_cpu_variant *variant;
     const struct saltus_cpu_stream *stream; /* NULL: Philox, which has no state */
     const uint32_t *jumps;
@@ -27,6 +28,8 @@ typedef struct saltus_cpu_variant {
     bool (*runs_here)(void);
     /** Fill a batch of draws of one trajectory from draws->first_block on, by Philox. */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
+    /** Fill a batch of blocks of tau-leaping's words from words->first_block on, by Philox. */
+    void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
     /** Work off jobs, many at once in lanes. */
     saltus_status (*work)(const saltus_task *task, const saltus_source *source, saltus_error *err);
     /** Take a walker from wherever it is to the end of its trajectory. */
@@ -38,6 +41,8 @@ typedef struct saltus_cpu_stream {
     void (*start)(uint32_t *stream, uint64_t seed, uint64_t trajectory, const uint32_t *jumps);
     /** Fill a batch of draws with the next blocks. */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
+    /** Fill a batch of words with them. */
+    void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
 } saltus_cpu_stream;
 extern const saltus_cpu_stream saltus_cpu_xorwow, saltus_cpu_mrg32k3a, saltus_cpu_mt19937;
 

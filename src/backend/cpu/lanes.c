@@ -363,6 +363,8 @@ saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err);
 void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
                                         saltus_draws *draws);
+void SALTUS_CPU_NAME(saltus_lanes_fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
+                                        saltus_words *words);
 
 saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err)
@@ -423,6 +425,26 @@ void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, uint
             const saltus_f64 word = SALTUS_TO_F64(SALTUS_AS_I64(w[2 * h + 1]));
             memcpy(&draws->wait[h][i], &wait, sizeof wait);
             memcpy(&draws->word[h][i], &word, sizeof word);
+        }
+    }
+}
+
+/* Words of consecutive blocks of one trajectory's tau-leaping, a block per lane. */
+void SALTUS_CPU_NAME(saltus_lanes_fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
+                                        saltus_words *words)
+{
+    saltus_u64 step;
+    (void)stream;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        step[l] = (uint64_t)l;
+    }
+    for (int i = 0; i < SALTUS_WORD_BLOCKS; i += SALTUS_LANES) {
+        saltus_u64 w[4];
+        saltus_philox(seed, SALTUS_PURPOSE_LEAP, (step & 0) + trajectory,
+                      step + (words->first_block + (uint64_t)i), w);
+        for (int k = 0; k < 4; ++k) {
+            const saltus_u32 word = SALTUS_TO_U32(w[k]);
+            memcpy(&words->w[k][i], &word, sizeof word);
         }
     }
 }

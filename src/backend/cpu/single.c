@@ -1,6 +1,6 @@
 /* One trajectory at a time. Compiled once per instruction set, as lanes.c is. */
 #include "backend/cpu/cpu.h"
-#include "kernel/direct_tree.h"
+#include "kernel/tau.h"
 
 saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const saltus_task *task,
                                                   saltus_job *job);
@@ -8,6 +8,10 @@ saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const s
 saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const saltus_task *task,
                                                   saltus_job *job)
 {
+    if (task->tau) {
+        return saltus_tau_run(&walker->path, &walker->direct, &walker->leap, task->times,
+                              task->n_times, task->stop, job->counts, job->observables);
+    }
     return saltus_direct_run(&walker->path, &walker->direct, task->times, task->n_times, task->stop,
                              job->counts, job->observables);
 }

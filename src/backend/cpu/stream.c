@@ -28,4 +28,20 @@ static void draw(uint64_t seed, uint64_t trajectory, uint32_t *words, saltus_dra
     saltus_stream_save(&s);
 }
 
-const saltus_cpu_stream SALTUS_CPU_JOIN(saltus_cpu, SALTUS_GENERATOR) = {start, draw};
+/* The next blocks as they are. */
+static void fill(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words)
+{
+    saltus_stream s;
+    (void)seed;
+    saltus_stream_load(&s, stream);
+    for (int i = 0; i < SALTUS_WORD_BLOCKS; ++i) {
+        uint32_t w[4];
+        saltus_stream_next(&s, NULL, trajectory, words->first_block + (uint64_t)i, w);
+        for (int k = 0; k < 4; ++k) {
+            words->w[k][i] = w[k];
+        }
+    }
+    saltus_stream_save(&s);
+}
+
+const saltus_cpu_stream SALTUS_CPU_JOIN(saltus_cpu, SALTUS_GENERATOR) = {start, draw, fill};

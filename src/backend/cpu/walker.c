@@ -30,6 +30,23 @@ static int make_room(saltus_path *p)
 static const saltus_cpu_stream *const streams[] = {NULL, &saltus_cpu_xorwow, &saltus_cpu_mrg32k3a,
                                                    &saltus_cpu_mt19937};
 
+static saltus_status prepare_leaps(saltus_walker *w, const saltus_task *task,
+                                   const saltus_cpu_variant *variant, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t n = (size_t)task->tables->n_species;
+    saltus_leap *l = &w->leap;
+    l->tau = *task->tau;
+    l->drift = saltus_calloc(n, sizeof *l->drift);
+    l->spread = saltus_calloc(n, sizeof *l->spread);
+    l->change = saltus_calloc(n, sizeof *l->change);
+    l->critical = saltus_calloc((size_t)task->tables->n_reactions, 1);
+    SALTUS_NEED(l->drift && l->spread && l->change && l->critical);
+    l->fill = w->stream ? w->stream->fill : variant->fill;
+done:
+    return status;
+}
+
 saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
                                    saltus_walker **out, saltus_error *err)
 {
@@ -64,6 +81,9 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
         w->direct.stream = saltus_calloc((size_t)n_words, sizeof *w->direct.stream);
         SALTUS_NEED(w->direct.stream);
     }
+    if (task->tau) {
+        SALTUS_TRY(prepare_leaps(w, task, variant, err));
+    }
     w->variant = variant;
     p->v[n->row_one] = 1.0;
     for (int i = 0; i < n->n_constants; ++i) {
@@ -96,6 +116,10 @@ void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task)
     saltus_free(walker->direct.values);
     saltus_free(walker->direct.sums);
     saltus_free(walker->direct.stream);
+    saltus_free(walker->leap.drift);
+    saltus_free(walker->leap.spread);
+    saltus_free(walker->leap.change);
+    saltus_free(walker->leap.critical);
     saltus_free(walker);
 }
 
@@ -112,6 +136,8 @@ saltus_trouble saltus_walker_run(saltus_walker *walker, const saltus_task *task,
 {
     const saltus_trouble trouble = walker->variant->run(walker, task, job);
     job->events = (int64_t)walker->path.fired;
+    job->leaps = (int64_t)walker->path.leaps;
+    job->singles = (int64_t)walker->path.singles;
     return trouble;
 }
 

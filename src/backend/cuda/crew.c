@@ -53,6 +53,12 @@ size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_
     CUT(v, threads * (size_t)t->n_rows);
     CUT(values, threads * ((size_t)t->n_leaves + n_nodes));
     CUT(sums, threads * n_nodes * SALTUS_FANOUT);
+    if (c->layout.needs.leaps) {
+        CUT(drift, threads * (size_t)t->n_species);
+        CUT(spread, threads * (size_t)t->n_species);
+        CUT(change, threads * (size_t)t->n_species);
+        CUT(critical, threads * (size_t)t->n_reactions);
+    }
     CUT(on, threads * (size_t)t->n_triggers);
     CUT(rounded, threads * (size_t)t->n_settings);
     CUT(pending, threads * pending);

@@ -187,10 +187,10 @@ static int find_layout(const char *name)
 }
 
 /* The first that fits: the last one always does. */
-static int choose_auto(const saltus_tables *tables, int rng, const saltus_limits *limits)
+static int choose_auto(const saltus_tables *tables, saltus_needs needs, const saltus_limits *limits)
 {
     int i = 0;
-    while (i + 1 < N_LAYOUTS && saltus_layout_against(layouts[i].name, tables, rng, limits)) {
+    while (i + 1 < N_LAYOUTS && saltus_layout_against(layouts[i].name, tables, needs, limits)) {
         ++i;
     }
     return i;
@@ -204,21 +204,21 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     const bool is_auto = strcmp(options->layout, "auto") == 0;
-    const int i =
-        is_auto ? choose_auto(tables, generator->rng, limits) : find_layout(options->layout);
+    const saltus_needs needs = {generator->rng, strcmp(options->method, "tau") == 0};
+    const int i = is_auto ? choose_auto(tables, needs, limits) : find_layout(options->layout);
     saltus_layout made = {0};
     if (i == N_LAYOUTS) {
         SALTUS_FAIL(SALTUS_E_INVALID,
                     "layout '%s': a GPU has auto, registers, shared, warp and global",
                     options->layout);
     }
-    SALTUS_TRY(saltus_layout_make(layouts[i].name, tables, generator->rng, limits, options->block,
-                                  &made, err));
+    SALTUS_TRY(
+        saltus_layout_make(layouts[i].name, tables, needs, limits, options->block, &made, err));
     *layout = layouts[i].name;
     const char *before = is_auto && i > 0 ? layouts[i - 1].name : NULL;
     (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", layouts[i].where, made.block,
                    before ? "; not " : "", before ? before : "", before ? ": " : "",
-                   before ? saltus_layout_against(before, tables, generator->rng, limits) : "");
+                   before ? saltus_layout_against(before, tables, needs, limits) : "");
 done:
     saltus_layout_free(&made);
     return status;
@@ -253,7 +253,7 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
 /* For the first GPU. */
 static saltus_status compile(const saltus_backend *backend, const saltus_tables *tables,
                              const saltus_generator *generator, const saltus_columns *columns,
-                             const char *name, int block, saltus_kernel_report *out,
+                             const char *name, int block, bool leaps, saltus_kernel_report *out,
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -261,7 +261,8 @@ static saltus_status compile(const saltus_backend *backend, const saltus_tables 
     saltus_layout layout = {0};
     saltus_image image = {0}, reducer = {0};
     const char *entry = NULL;
-    SALTUS_TRY(saltus_layout_make(name, tables, generator->rng, limits, block, &layout, err));
+    SALTUS_TRY(saltus_layout_make(name, tables, (saltus_needs){generator->rng, leaps}, limits,
+                                  block, &layout, err));
     SALTUS_TRY(saltus_layout_compile(&layout, tables, columns, limits, &image, &entry, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes + (int)layout.shared_bytes,

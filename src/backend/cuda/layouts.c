@@ -142,10 +142,13 @@ done:
     return status;
 }
 
-const char *saltus_layout_against(const char *name, const saltus_tables *tables, int rng,
+const char *saltus_layout_against(const char *name, const saltus_tables *tables, saltus_needs needs,
                                   const saltus_limits *limits)
 {
-    if (rng == SALTUS_RNG_MT19937 && strcmp(name, "global") != 0) {
+    if (needs.leaps && strcmp(name, "global") != 0) {
+        return "tau-leaping keeps its state in global memory";
+    }
+    if (needs.rng == SALTUS_RNG_MT19937 && strcmp(name, "global") != 0) {
         return "mt19937 keeps 624 words for every trajectory, in global memory";
     }
     if (strcmp(name, "registers") == 0) {
@@ -166,13 +169,13 @@ const char *saltus_layout_against(const char *name, const saltus_tables *tables,
     return NULL;
 }
 
-saltus_status saltus_layout_make(const char *name, const saltus_tables *tables, int rng,
+saltus_status saltus_layout_make(const char *name, const saltus_tables *tables, saltus_needs needs,
                                  const saltus_limits *limits, int block, saltus_layout *out,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const char *against = saltus_layout_against(name, tables, rng, limits);
-    *out = (saltus_layout){.rng = rng, .block = block ? block : USUAL_BLOCK, .threads_each = 1};
+    const char *against = saltus_layout_against(name, tables, needs, limits);
+    *out = (saltus_layout){.needs = needs, .block = block ? block : USUAL_BLOCK, .threads_each = 1};
     if (against) {
         SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s", name, against);
     }
@@ -182,7 +185,7 @@ saltus_status saltus_layout_make(const char *name, const saltus_tables *tables, 
         SALTUS_TRY(make_table(out, true, tables, limits, block, err));
     } else if (strcmp(name, "warp") == 0) {
         SALTUS_TRY(make_warp(out, tables, limits, block, err));
-    } else if (!saltus_packing_against(tables, false)) {
+    } else if (!needs.leaps && !saltus_packing_against(tables, false)) {
         SALTUS_TRY(make_table(out, false, tables, limits, block, err));
     }
 done:
@@ -248,7 +251,7 @@ static saltus_status compile(const saltus_layout *layout, int n, const saltus_co
     if (asprintf(&whole,
                  "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
                  "#define SALTUS_LARGEST_BLOCK %d\n%s%s",
-                 layout->rng, columns->n_counts, columns->n_observables, largest, least,
+                 layout->needs.rng, columns->n_counts, columns->n_observables, largest, least,
                  text) < 0) {
         whole = NULL;
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
@@ -279,7 +282,9 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         break;
     default:
         *entry = "saltus_global";
-        text = strdup("#include \"kernel/direct_global.h\"\n");
+        text = strdup(layout->needs.leaps
+                          ? "#define SALTUS_LEAPS 1\n#include \"kernel/direct_global.h\"\n"
+                          : "#include \"kernel/direct_global.h\"\n");
         SALTUS_NEED(text);
     }
     SALTUS_TRY(compile(layout, full, columns, text, limits, out, err));

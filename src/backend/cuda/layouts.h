@@ -24,10 +24,16 @@ typedef enum saltus_state {
     SALTUS_STATE_WARP,      /**< direct_warp.h */
 } saltus_state;
 
+/** What a kernel must do. */
+typedef struct saltus_needs {
+    int rng;    /**< SALTUS_RNG_…, kernel/stream.h */
+    bool leaps; /**< tau-leaping instead of the direct method */
+} saltus_needs;
+
 /** A layout made for a model. */
 typedef struct saltus_layout {
     saltus_state state;
-    int rng;              /**< SALTUS_RNG_…, kernel/stream.h */
+    saltus_needs needs;
     int block;            /**< threads per block */
     int threads_each;     /**< of a trajectory: 1, or a warp's 32 */
     int64_t room_doubles; /**< of a block's room; 0: it has none */
@@ -44,9 +50,9 @@ typedef struct saltus_layout {
  */
 int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_bytes, int limit);
 
-/** Why a layout (not "auto") does not fit a model and a random generator on such a GPU in blocks of
+/** Why a layout (not "auto") does not fit a model and these needs on such a GPU in blocks of
  * any size, or NULL. */
-const char *saltus_layout_against(const char *name, const saltus_tables *tables, int rng,
+const char *saltus_layout_against(const char *name, const saltus_tables *tables, saltus_needs needs,
                                   const saltus_limits *limits);
 
 /**
@@ -56,8 +62,9 @@ const char *saltus_layout_against(const char *name, const saltus_tables *tables,
  * @retval SALTUS_E_INVALID blocks of that size do not fit; the message tells the largest that do
  */
 SALTUS_MUST_CHECK saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
-                                                   int rng, const saltus_limits *limits, int block,
-                                                   saltus_layout *out, saltus_error *err);
+                                                   saltus_needs needs, const saltus_limits *limits,
+                                                   int block, saltus_layout *out,
+                                                   saltus_error *err);
 void saltus_layout_free(saltus_layout *layout);
 
 /**

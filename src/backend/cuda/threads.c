@@ -50,6 +50,7 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
+    const saltus_needs needs = {task->generator->rng, task->tau != NULL};
     if (task->n_times > INT32_MAX) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld sample times: a GPU takes at most 2^31 - 1",
                     (long long)task->n_times);
@@ -59,8 +60,8 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
     CU(event_create(&c->start, 0), "making an event");
     CU(event_create(&c->end, 0), "making an event");
     SALTUS_TRY(saltus_stopwatch_start(c->cu, task, c->stream, &c->watch, err));
-    SALTUS_TRY(saltus_layout_make(task->layout, task->tables, task->generator->rng, &gpu->limits,
-                                  task->block, &c->layout, err));
+    SALTUS_TRY(saltus_layout_make(task->layout, task->tables, needs, &gpu->limits, task->block,
+                                  &c->layout, err));
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
     SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, &c->model, err));
     c->launch.packed = c->layout.packed;
@@ -72,6 +73,7 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
     c->launch.jumps = (void *)(uintptr_t)c->model.jumps;
     c->launch.n_times = task->n_times;
     c->launch.seed = task->seed;
+    c->launch.tau = task->tau ? *task->tau : (saltus_tau){0};
     saltus_philox_keys(task->seed, c->launch.keys);
     SALTUS_TRY(saltus_crew_take_memory(c, gpu, err));
     SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));

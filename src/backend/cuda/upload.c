@@ -41,6 +41,8 @@ static void *add_tables(blob *b, const saltus_tables *tables)
     ADD(law_program, n);
     ADD(pairs, n);
     ADD(laws, t.n_laws);
+    ADD(order, t.n_species);
+    ADD(order_own, t.n_species);
     ADD(code, t.n_code);
     ADD(rules, t.n_rules);
     ADD(rule_row, n + 1);
