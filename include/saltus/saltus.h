@@ -584,10 +584,12 @@ typedef struct saltus_plot_options {
     double time;         /**< histogram: at the sample nearest this time; NaN: the last */
     int n_trajectories;  /**< how many sample trajectories to draw */
     const char *title;   /**< NULL: the model's name */
+    const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
 } saltus_plot_options;
 SALTUS_API saltus_plot_options saltus_plot_options_default(void);
-/** Draw a result file; the ending of the figure's path (.svg, .png, .pdf) chooses the format.
- * SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
+/** Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
+ * three, or the points of a design, of one species at one time. The ending of the figure's path
+ * (.svg, .png, .pdf) chooses the format. SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
                                                                const char *figure,
                                                                const saltus_plot_options *options,
