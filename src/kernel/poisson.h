@@ -13,7 +13,7 @@
 #include "kernel/math.h"
 
 #if SALTUS_LANES != 1
-#error "Poisson variates are made one at a time"
+#error "a Poisson variate is one lane wide"
 #endif
 
 static const double saltus_poisson_inversion = 10.0; /* below this mean */
