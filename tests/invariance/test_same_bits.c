@@ -225,15 +225,15 @@ static saltus_plan_options tau_plan(const char *rng, const char *layout, int thr
 static void check_tau(saltus_model *m, const char *name, const char *rng)
 {
     const saltus_plan_options one = tau_plan(rng, "scalar", 1);
-    const uint64_t expected = bits_hash_plan(m, "cpu:generic", &one, 0, 150, grid, N_GRID);
+    const uint64_t expected = bits_hash_plan(m, "cpu:generic", &one, 0, 60, grid, N_GRID);
     assert_true(expected != 0);
-    assert_true(expected != bits_hash_rng(m, rng, "cpu", "scalar", 1, 0, 150, grid, N_GRID));
+    assert_true(expected != bits_hash_rng(m, rng, "cpu", "scalar", 1, 0, 60, grid, N_GRID));
     for (int d = 0; d < N_DEVICES; ++d) {
         for (int threads = 1; threads <= 3; ++threads) {
             for (int l = 0; l < 3; ++l) {
                 static const char *const layouts[] = {"scalar", "lanes", "auto"};
                 const saltus_plan_options plan = tau_plan(rng, layouts[l], threads);
-                const uint64_t hash = bits_hash_plan(m, devices[d], &plan, 0, 150, grid, N_GRID);
+                const uint64_t hash = bits_hash_plan(m, devices[d], &plan, 0, 60, grid, N_GRID);
                 if (hash != expected && (hash != 0 || (d == 0 && l != 1))) {
                     fail_msg("%s, %s: %s, %s, %d threads: other bits", name, rng, devices[d],
                              layouts[l], threads);
