@@ -203,19 +203,21 @@ SALTUS_API void saltus_backend_list(FILE *out);
 
 /** What a plan is made for. Start from saltus_plan_options_default(). */
 typedef struct saltus_plan_options {
-    const char *method;  /**< "auto", "direct" or "tau"; changes the trajectories */
-    const char *columns; /**< NULL: every species and every rule target. Else names separated by
-                              commas: species, rule targets, parameters, "[S]" for a
-                              concentration */
-    int n_threads;       /**< 0: one per core */
-    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
-                              "global" on a GPU; never changes a bit */
-    int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
-    int n_streams;       /**< of each GPU: 0 for the usual 4 */
-    const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
-                              the seed, it changes every trajectory */
-    double epsilon;      /**< of tau-leaping: by how much of itself a propensity may change in a
-                              leap, in (0, 1); 0.03 */
+    const char *method; /**< "auto" (direct; see saltus_method_choose), "direct" or "tau"; changes
+                             the trajectories */
+    const char *method_why; /**< for saltus_plan_explain; NULL: there is nothing to say */
+    const char *columns;    /**< NULL: every species and every rule target. Else names separated by
+                                 commas: species, rule targets, parameters, "[S]" for a
+                                 concentration */
+    int n_threads;          /**< 0: one per core */
+    const char *layout;     /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
+                                 "global" on a GPU; never changes a bit */
+    int block;              /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
+    int n_streams;          /**< of each GPU: 0 for the usual 4 */
+    const char *rng;        /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
+                                 the seed, it changes every trajectory */
+    double epsilon;         /**< of tau-leaping: by how much of itself a propensity may change in a
+                                 leap, in (0, 1); 0.03 */
     int n_critical; /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
     int n_exact;    /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
 } saltus_plan_options;
@@ -382,6 +384,25 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_run(const saltus_plan *plan,
                                                       const saltus_run_options *options,
                                                       const saltus_sink *sink,
                                                       saltus_run_report *report, saltus_error *err);
+
+/** What a choice of method goes by. */
+typedef struct saltus_method_choice {
+    const char *method; /**< "direct" or "tau" */
+    char why[200];
+} saltus_method_choice;
+
+/**
+ * Choose between the exact method and tau-leaping: leaps where they are several times faster, and
+ * no event watches the state. A pilot of two trajectories of fixed numbers and seed leaps along the
+ * run, or the first part of it; its reactions, leaps and exact steps are compared with constants.
+ * No time is measured, so the choice is the same on every machine.
+ *
+ * @param options the plan's; epsilon and the like are the pilot's too
+ * @param run     of its times the last is looked at
+ */
+SALTUS_API saltus_method_choice saltus_method_choose(const saltus_model *model,
+                                                     const saltus_plan_options *options,
+                                                     const saltus_run_options *run);
 
 /**
  * Open the backend that will be done first with a run: the CPU, or all of "cuda" if that is here
@@ -584,10 +605,12 @@ typedef struct saltus_plot_options {
     double time;         /**< histogram: at the sample nearest this time; NaN: the last */
     int n_trajectories;  /**< how many sample trajectories to draw */
     const char *title;   /**< NULL: the model's name */
+    const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
 } saltus_plot_options;
 SALTUS_API saltus_plot_options saltus_plot_options_default(void);
-/** Draw a result file; the ending of the figure's path (.svg, .png, .pdf) chooses the format.
- * SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
+/** Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
+ * three, or the points of a design, of one species at one time. The ending of the figure's path
+ * (.svg, .png, .pdf) chooses the format. SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
                                                                const char *figure,
                                                                const saltus_plot_options *options,

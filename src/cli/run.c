@@ -119,9 +119,18 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     if (!s->model) {
         return err->code;
     }
-    const saltus_plan_options plan = saltus_cli_plan_options(a);
+    saltus_plan_options plan = saltus_cli_plan_options(a);
+    saltus_method_choice choice = {0};
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;
+    if (strcmp(a->method, "auto") == 0) {
+        saltus_run_options to_the_end = *run;
+        to_the_end.times = &a->until;
+        to_the_end.n_times = 1;
+        choice = saltus_method_choose(s->model, &plan, &to_the_end);
+        plan.method = choice.method;
+        plan.method_why = choice.why;
+    }
     if ((status = open_backend(s, a, &plan, run, err)) != SALTUS_OK ||
         (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
         return status;

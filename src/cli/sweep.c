@@ -77,6 +77,7 @@ typedef struct session {
     saltus_sweep_file *file;
     double *times;
     saltus_run_report report;
+    saltus_method_choice choice;             /* at the first point, for all */
     char device[40], layout[20], method[20]; /* of the first point */
 } session;
 
@@ -142,6 +143,11 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     status = check_values(s, *model, err);
     if (status == SALTUS_OK) {
         status = freeze_at(s, *model, 0, err);
+    }
+    if (status == SALTUS_OK && strcmp(s->a->method, "auto") == 0) {
+        s->choice = saltus_method_choose(*model, &s->options.plan, &s->options.run);
+        s->options.plan.method = s->choice.method;
+        s->options.plan.method_why = s->choice.why;
     }
     for (int i = 0; i < saltus_model_n_warnings(*model) && !s->a->quiet; ++i) {
         fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(*model, i));
