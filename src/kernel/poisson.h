@@ -5,8 +5,7 @@
  * From there on by transformed rejection, algorithm PTRS of W. Hörmann, Insurance: Mathematics
  * and Economics 12 (1993) 39, doi:10.1016/0167-6687(93)90997-4; nine of ten attempts end at a
  * squeeze without a logarithm. The logarithm of the probability is written with k log(mean / k) and
- * Stirling's series, so that it loses nothing at large means (relative error of the
- * probability below 1e-9 up to a mean of 1e12).
+ * Stirling's series, so that large terms do not cancel: its error is below 6e-11 + 3e-16 k.
  */
 #ifndef SALTUS_KERNEL_POISSON_H
 #define SALTUS_KERNEL_POISSON_H
