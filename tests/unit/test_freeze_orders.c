@@ -1,5 +1,6 @@
 /* How laws follow species, for tau-leaping: orders of products, bounds of the elasticity of other
- * laws, and the function g of Cao, Gillespie and Petzold 2006 that comes of them. */
+ * laws, and the function g and the step of Cao, Gillespie and Petzold 2006 that come of them. */
+#include "../support/random.h"
 #include "frozen.h"
 
 #include "kernel/tau.h"
@@ -163,6 +164,93 @@ static void g_is_that_of_the_paper(void **state)
     }
 }
 
+/* ---- the step ---- */
+
+enum { MOST = 8 };
+
+/* Firings of reaction r that the counts allow, by what it changes. */
+static double firings_left(const saltus_tables *t, int r, const double *x)
+{
+    double left = INFINITY;
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        const double v = (double)t->change_amount[c];
+        left = v < 0.0 ? fmin(left, floor(x[t->change_species[c]] / -v)) : left;
+    }
+    return left;
+}
+
+/* Equations 32 and 33, over a dense matrix of changes. */
+static double expected_step(const saltus_tables *t, const double *x, const double *a,
+                            const saltus_tau *tau, double *critical_total)
+{
+    double step = INFINITY;
+    *critical_total = 0.0;
+    for (int r = 0; r < t->n_reactions; ++r) {
+        *critical_total += firings_left(t, r, x) < tau->n_critical ? a[r] : 0.0;
+    }
+    for (int s = 0; s < t->n_species; ++s) {
+        double mean = 0.0, variance = 0.0;
+        for (int r = 0; r < t->n_reactions; ++r) {
+            for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+                if (t->change_species[c] == s && firings_left(t, r, x) >= tau->n_critical) {
+                    const double v = (double)t->change_amount[c];
+                    mean += v * a[r];
+                    variance += v * v * a[r];
+                }
+            }
+        }
+        if (t->order[s] > 0.0 && variance > 0.0) {
+            const double most = fmax(tau->epsilon * x[s] / saltus_leap_order(t, s, x[s]), 1.0);
+            step = fmin(step, fmin(most / fabs(mean), most * most / variance));
+        }
+    }
+    return step;
+}
+
+static void steps_are_those_of_the_paper(void **state)
+{
+    uint64_t random = 5;
+    (void)state;
+    saltus_model *m = freeze_text("species: {A: 1, B: 1, C: 1, D: 1, E: 1}\nreactions:\n"
+                                  "  a: A -> B @ 1\n  b: 2 B -> A + C @ 1\n  c: 3 C -> D @ 1\n"
+                                  "  d: A + C -> 2 D @ 1\n  e: D -> E @ 1\n"
+                                  "  f: 0 -> A @ 1\n  g: B + 2 C -> B + 5 A @ 1\n"
+                                  "  h: D -> A @ D/(3 + A)\n",
+                                  SALTUS_LAW_LITERAL);
+    const saltus_tables *t = &m->network->tables;
+    int n_bounded = 0, n_critical = 0;
+    assert_true(t->n_reactions == MOST && t->n_species == 5);
+    for (int i = 0; i < 20000; ++i) {
+        double x[MOST], a[MOST], drift[MOST], spread[MOST], total, expected_total;
+        int64_t change[MOST];
+        uint8_t critical[MOST] = {0};
+        saltus_path p = {.n = t, .v = x};
+        saltus_direct d = {.values = a};
+        saltus_leap l = {.tau = {0.01 * (1 + below(&random, 90)), below(&random, 20), 1},
+                         .drift = drift,
+                         .spread = spread,
+                         .change = change,
+                         .critical = critical};
+        for (int s = 0; s < t->n_species; ++s) {
+            x[s] = below(&random, below(&random, 2) ? 40 : 4000);
+        }
+        for (int r = 0; r < t->n_reactions; ++r) {
+            a[r] = below(&random, 3) * exp(0.1 * below(&random, 100));
+        }
+        const double step = saltus_leap_bound(&p, &d, &l, &total);
+        const double expected = expected_step(t, x, a, &l.tau, &expected_total);
+        assert_true(step == expected || fabs(step - expected) < 1e-9 * expected);
+        assert_true(fabs(total - expected_total) <= 1e-12 * expected_total);
+        for (int r = 0; r < t->n_reactions; ++r) {
+            assert_true(a[r] == 0.0 || critical[r] == (firings_left(t, r, x) < l.tau.n_critical));
+        }
+        n_bounded += step < INFINITY;
+        n_critical += total > 0.0;
+    }
+    assert_true(n_bounded > 1000 && n_critical > 1000);
+    saltus_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +260,7 @@ int main(void)
         cmocka_unit_test(other_laws_have_a_bound),
         cmocka_unit_test(elasticities_stay_below_their_bounds),
         cmocka_unit_test(g_is_that_of_the_paper),
+        cmocka_unit_test(steps_are_those_of_the_paper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
