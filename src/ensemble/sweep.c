@@ -69,7 +69,7 @@ static double between(const saltus_axis *x, double share)
 {
     return share <= 0.0   ? x->low
            : share >= 1.0 ? x->high
-           : x->is_log    ? x->low * exp(share * log(x->high / x->low))
+           : x->is_log    ? pow(x->low, 1.0 - share) * pow(x->high, share)
                           : x->low + share * (x->high - x->low);
 }
 
@@ -257,4 +257,13 @@ saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint6
         return saltus_error_set(err, SALTUS_E_INVALID, "--vary is needed: what is to be varied");
     }
     return design ? make_design(sweep, design, seed, err) : make_grid(sweep, err);
+}
+
+saltus_status saltus_sweep_check_numbers(const saltus_sweep *sweep, int64_t first, int64_t n_each,
+                                         saltus_error *err)
+{
+    return n_each > (INT64_MAX - first) / sweep->n_points
+               ? saltus_error_set(err, SALTUS_E_INVALID,
+                                  "the last trajectory's number would be beyond 2^63 - 1")
+               : SALTUS_OK;
 }

@@ -496,6 +496,10 @@ static saltus_status prepare(saltus_sweep_file *f, const saltus_plan *plan,
             saltus_derived_parse(results->derive, plan, &f->derived, &f->what.n_derived, err));
         f->what.derived = f->derived;
     }
+    if (results->burn_in > f->times[run->n_times - 1]) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "--burn-in %g: the last sample is at time %g",
+                    results->burn_in, f->times[run->n_times - 1]);
+    }
     while (f->what.first + 1 < f->what.n_times && f->times[f->what.first] < results->burn_in) {
         ++f->what.first;
     }
@@ -573,6 +577,8 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     f->sink = (saltus_sweep_sink){f, open_point, deliver, discard};
     f->path = saltus_strdup(path);
     SALTUS_NEED(f->path);
+    SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
+                                          options->run.n_trajectories, err));
     SALTUS_TRY(saltus_hdf5_check(plan, &options->run, results, err));
     SALTUS_TRY(prepare(f, plan, options, results, err));
     SALTUS_TRY(saltus_h5_start(path, head_bytes(f), CLOSING_BYTES, SALTUS_RESERVE_AHEAD,
