@@ -43,6 +43,7 @@ static void assert_values(const char *axis, int n, const double *expected, doubl
 
 static void axes_have_their_values(void **state)
 {
+    double whole[1001];
     (void)state;
     assert_values("k=lin:0:1:5", 5, (const double[]){0, 0.25, 0.5, 0.75, 1}, 0);
     assert_values("k=lin:-3:3:3", 3, (const double[]){-3, 0, 3}, 0);
@@ -50,6 +51,11 @@ static void axes_have_their_values(void **state)
     assert_values("k=log:0.01:1000:6", 6, (const double[]){0.01, 0.1, 1, 10, 100, 1000}, 1e-14);
     assert_values("k=log:1e-200:1e200:3", 3, (const double[]){1e-200, 1, 1e200}, 1e-12);
     assert_values("k=list:3,1,1,-2.5e3", 4, (const double[]){3, 1, 1, -2500}, 0);
+    for (int i = 0; i <= 1000; ++i) { /* numbers of molecules stay whole */
+        whole[i] = i + 5;
+    }
+    assert_values("A=lin:5:105:101", 101, whole, 0);
+    assert_values("A=lin:5:1005:1001", 1001, whole, 0);
     assert_values("k=list:7", 1, (const double[]){7}, 0);
     assert_values("k=lin:2:5:1", 1, (const double[]){2}, 0);
     assert_values("k=log:2:2:1", 1, (const double[]){2}, 0);
