@@ -52,7 +52,7 @@ static void verbs_do_their_work(void **state)
 
 static void every_verb_has_help(void **state)
 {
-    static const char *const verbs[] = {"run",  "info",    "stats",   "export",
+    static const char *const verbs[] = {"run",  "sweep",   "info",    "stats", "export",
                                         "plot", "devices", "compile", "bench"};
     (void)state;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; ++i) {

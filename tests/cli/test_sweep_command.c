@@ -417,8 +417,8 @@ static void size_limits_leave_the_points_before(void **state)
     for (int i = 0; i < 2; ++i) {
         const struct rlimit small = {6 << 20, limit.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-        outcome o = saltus("sweep busy.yaml --vary A=lin:0:99999:100000 --until 0.001 --points 30 "
-                           "--runs 20 --compress %s -q -o out.h5",
+        outcome o = saltus("sweep busy.yaml --vary A=lin:0:99999:100000 --until 0.001 --points 3 "
+                           "--runs 200 --compress %s -q -o out.h5",
                            packing[i]);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
         assert_refused(&o, 1, "File too large");
@@ -426,15 +426,15 @@ static void size_limits_leave_the_points_before(void **state)
         assert_int_equal(sscanf(strstr(o.err, "hint: "), "hint: %d points", &n), 1);
         assert_true(n >= 27);
         char *part = printed("export", "out.h5");
-        assert_int_equal(count_lines(part), 1 + n * 20 * 30);
+        assert_int_equal(count_lines(part), 1 + n * 200 * 3);
         char options[200];
         (void)snprintf(options, sizeof options,
-                       "--vary A=lin:0:%d:%d --until 0.001 --points 30 --runs 20", n - 1, n);
+                       "--vary A=lin:0:%d:%d --until 0.001 --points 3 --runs 200", n - 1, n);
         assert_begins(part, options);
         free(part);
         o = saltus("stats out.h5 --csv");
         assert_done(&o);
-        assert_int_equal(count_lines(o.out), 1 + n * 30);
+        assert_int_equal(count_lines(o.out), 1 + n * 3);
     }
 }
 
