@@ -72,8 +72,8 @@ SALTUS_FN double saltus_leap_poisson(saltus_path *p, saltus_direct *d, saltus_le
     double k;
     do {
         saltus_leap_draw(p, d, l, w);
-        k = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]));
-    } while (k < 0.0);
+    } while (
+        !saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]), &k));
     return k;
 }
 
