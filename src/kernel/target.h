@@ -561,15 +561,37 @@ SALTUS_FN saltus_i64 saltus_select_i64(saltus_mask m, saltus_i64 a, saltus_i64 b
     return (a & m) | (b & ~m);
 }
 
+#if SALTUS_LANES > 1
+/* Bit l is set where lane l of the mask is. */
+SALTUS_FN uint64_t saltus_bits(saltus_mask m)
+{
+    uint64_t bits = 0;
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    __m512i part;
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        memcpy(&part, (const char *)&m + 64 * i, 64);
+        bits |= (uint64_t)_mm512_movepi64_mask(part) << 8 * i;
+    }
+#elif defined(__AVX2__) && SALTUS_LANES >= 4
+    __m256d part;
+    for (int i = 0; i < SALTUS_LANES / 4; ++i) {
+        memcpy(&part, (const char *)&m + 32 * i, 32);
+        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(part) << 4 * i;
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        bits |= (uint64_t)(m[l] & 1) << l;
+    }
+#endif
+    return bits;
+}
+#endif
+
 /* Whether any lane's mask is set: a way around work that few arguments need. */
 SALTUS_FN int saltus_any(saltus_mask m)
 {
 #if SALTUS_LANES > 1
-    int64_t any = 0;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        any |= m[l];
-    }
-    return any != 0;
+    return saltus_bits(m) != 0;
 #else
     return m != 0;
 #endif

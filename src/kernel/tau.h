@@ -18,7 +18,6 @@
 #include "kernel/poisson.h"
 
 enum {
-    SALTUS_SHORT_LEAP = 10, /* mean waits: a leap that is shorter is not worth while */
     SALTUS_LEAP_WORDS = 55, /* blocks from 2^this on: more bits of the wait and the choice */
 };
 

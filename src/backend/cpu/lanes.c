@@ -13,7 +13,6 @@ extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
 enum { FEW = SALTUS_LANES / 5 };
 /* Counts stay exact in double while they are looked at this often and change by less than 2^35. */
 enum { LOOK_EVERY = 1 << 16 };
-static const double largest_count = 4503599627370496.0; /* 2^52 */
 
 typedef struct crew {
     const saltus_task *task;
@@ -27,30 +26,6 @@ typedef struct crew {
     bool dry;                           /* there will be no more jobs */
     saltus_walker *single;              /* for what lanes cannot do */
 } crew;
-
-/* Bit l is set where lane l of the mask is. */
-static uint64_t bits_of(saltus_mask m)
-{
-    uint64_t bits = 0;
-#if defined(__AVX512DQ__)
-    __m512i part;
-    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
-        memcpy(&part, (const char *)&m + 64 * i, 64);
-        bits |= (uint64_t)_mm512_movepi64_mask(part) << 8 * i;
-    }
-#elif defined(__AVX2__)
-    __m256d part;
-    for (int i = 0; i < SALTUS_LANES / 4; ++i) {
-        memcpy(&part, (const char *)&m + 32 * i, 32);
-        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(part) << 4 * i;
-    }
-#else
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        bits |= (uint64_t)(m[l] & 1) << l;
-    }
-#endif
-    return bits;
-}
 
 static int next_lane(uint64_t *bits)
 {
@@ -118,7 +93,7 @@ static bool is_exact(const crew *c, int l)
     for (int s = 0; s < c->task->tables->n_species; ++s) {
         most = p->x[s] > most ? p->x[s] : most;
     }
-    return (double)most <= largest_count;
+    return (double)most <= saltus_lanes_largest;
 }
 
 static saltus_status start_lane(crew *c, int l, saltus_error *err)
@@ -270,7 +245,7 @@ static saltus_status check_counts(crew *c, const int32_t *species, int n, double
         const saltus_f64 x = c->lanes.v[species ? species[i] : i];
         bad |= SALTUS_LT(x, saltus_splat(low)) | SALTUS_LT(saltus_splat(high), x);
     }
-    uint64_t bits = bits_of(bad & c->alive);
+    uint64_t bits = saltus_bits(bad & c->alive);
     saltus_status status = SALTUS_OK;
     while (SALTUS_RARE(bits) && status == SALTUS_OK) {
         status = rerun_lane(c, next_lane(&bits), err);
@@ -287,17 +262,17 @@ static saltus_status step_lanes(crew *c, int h, saltus_error *err)
     saltus_mask missed;
 
     const saltus_mask bad = saltus_lanes_propose(n, b, h) & c->alive;
-    const uint64_t stopped = bits_of((~SALTUS_LT(b->t_next, b->stop) & c->alive) | bad);
+    const uint64_t stopped = saltus_bits((~SALTUS_LT(b->t_next, b->stop) & c->alive) | bad);
     if (stopped) {
         SALTUS_TRY(stop_lanes(c, stopped, bad, h, err));
     }
     const saltus_mask undecided = saltus_lanes_fire(n, b, SALTUS_LT(b->t_next, b->stop), &missed);
-    const uint64_t bits = bits_of(undecided);
+    const uint64_t bits = saltus_bits(undecided);
     if (SALTUS_RARE(bits)) {
         decide_lanes(c, bits, missed, h);
     }
     if (n->n_unsafe > 0) {
-        SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, largest_count, err));
+        SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, saltus_lanes_largest, err));
     }
 done:
     return status;
@@ -341,7 +316,7 @@ static saltus_status run_crew(crew *c, saltus_error *err)
             continue;
         }
         const saltus_mask zero = saltus_lanes_draw(&c->lanes, c->task->seed);
-        const uint64_t bits = bits_of(zero);
+        const uint64_t bits = saltus_bits(zero);
         if (SALTUS_RARE(bits)) {
             refine_waits(c, bits);
         }
@@ -349,7 +324,7 @@ static saltus_status run_crew(crew *c, saltus_error *err)
         SALTUS_TRY(step_lanes(c, 1, err));
         c->lanes.block += 1;
         if (step % LOOK_EVERY == 0) {
-            SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, largest_count, err));
+            SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, saltus_lanes_largest, err));
         }
         if (step % 256 == 0 && SALTUS_FLAG(c->task->stop)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
