@@ -89,7 +89,7 @@ SALTUS_FN saltus_f64 saltus_poisson_log(saltus_f64 mean, saltus_f64 k)
 
 /** What attempts at one mean have in common. */
 typedef struct saltus_poisson {
-    saltus_f64 mean, a, b, inverse_alpha, squeeze;
+    saltus_f64 mean, a, b, squeeze;
 } saltus_poisson;
 
 SALTUS_FN saltus_poisson saltus_poisson_of(saltus_f64 mean)
@@ -98,7 +98,6 @@ SALTUS_FN saltus_poisson saltus_poisson_of(saltus_f64 mean)
     p.mean = mean;
     p.b = 0.931 + 2.53 * saltus_sqrt(mean);
     p.a = -0.059 + 0.02483 * p.b;
-    p.inverse_alpha = 1.1239 + 1.1328 / (p.b - 3.4);
     p.squeeze = 0.9277 - 3.6224 / (p.b - 2.0);
     return p;
 }
@@ -119,9 +118,9 @@ SALTUS_FN saltus_poisson saltus_poisson_of(saltus_f64 mean)
 SALTUS_FN void saltus_poisson_rough(const saltus_poisson *p, saltus_f64 us, saltus_f64 v,
                                     saltus_f64 k, saltus_mask *good, saltus_mask *bad)
 {
-    const saltus_f32 us32 = SALTUS_TO_F32(us), k32 = SALTUS_TO_F32(k);
-    const saltus_f32 height = SALTUS_TO_F32(v) * SALTUS_TO_F32(p->inverse_alpha) /
-                              (SALTUS_TO_F32(p->a) / (us32 * us32) + SALTUS_TO_F32(p->b));
+    const saltus_f32 us32 = SALTUS_TO_F32(us), k32 = SALTUS_TO_F32(k), b32 = SALTUS_TO_F32(p->b);
+    const saltus_f32 height = SALTUS_TO_F32(v) * (1.1239f + 1.1328f / (b32 - 3.4f)) /
+                              (SALTUS_TO_F32(p->a) / (us32 * us32) + b32);
     const saltus_f32 y = height * height * (6.2831853f * k32);
     const saltus_i32 bits = SALTUS_AS_I32(y) - 0x3f3504f3; /* those of sqrt(1/2) */
     const saltus_f32 t = SALTUS_AS_F32((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
@@ -161,7 +160,8 @@ SALTUS_FN saltus_mask saltus_poisson_attempt(const saltus_poisson *p, saltus_f64
         open = open & ~surely & ~never;
     }
     if (SALTUS_RARE(saltus_any(open))) {
-        const saltus_f64 height = v * p->inverse_alpha / (p->a / (us * us) + p->b);
+        const saltus_f64 inverse_alpha = 1.1239 + 1.1328 / (p->b - 3.4);
+        const saltus_f64 height = v * inverse_alpha / (p->a / (us * us) + p->b);
         good = good | (open & SALTUS_LE(saltus_log(height), saltus_poisson_log(p->mean, *k)));
     }
     return good;

@@ -19,7 +19,7 @@
 #endif
 
 enum {
-    SALTUS_LEAP_CHUNKS = 8,
+    SALTUS_LEAP_CHUNKS = 32,
     SALTUS_LEAP_SLOTS = SALTUS_LEAP_CHUNKS * SALTUS_LANES,
     SALTUS_IDLE_SLOT = SALTUS_LEAP_SLOTS, /* lanes of a list that is not a whole chunk; mean 0 */
     SALTUS_IDLE_LARGE_SLOT,               /* the same; the mean is large */
@@ -216,28 +216,10 @@ SALTUS_FN void saltus_leaps_begin(const saltus_tables *n, uint64_t seed, saltus_
 SALTUS_FN void saltus_leaps_draw(uint64_t seed, saltus_leaps *b, const int32_t *slots,
                                  saltus_u64 w[4])
 {
-    saltus_u64 trajectory, block;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        trajectory[l] = ((const uint64_t *)b->trajectory)[slots[l]];
-        block[l] = ((uint64_t *)b->block)[slots[l]]++;
-    }
-    saltus_philox(seed, SALTUS_PURPOSE_LEAP, trajectory, block, w);
-}
-
-SALTUS_FN saltus_f64 saltus_leaps_means(const saltus_leaps *b, const int32_t *slots)
-{
-    saltus_f64 mean;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        mean[l] = ((const double *)b->mean)[slots[l]];
-    }
-    return mean;
-}
-
-SALTUS_FN void saltus_leaps_put(saltus_leaps *b, const int32_t *slots, saltus_f64 k)
-{
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        ((double *)b->k)[slots[l]] = k[l];
-    }
+    const saltus_u64 block = SALTUS_AS_U64(saltus_gather(b->block, slots));
+    saltus_scatter(b->block, slots, SALTUS_AS_I64(block + 1));
+    saltus_philox(seed, SALTUS_PURPOSE_LEAP, SALTUS_AS_U64(saltus_gather(b->trajectory, slots)),
+                  block, w);
 }
 
 /* Fill a list up to whole chunks. */
@@ -255,8 +237,9 @@ SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t 
     for (int i = 0; i < n; i += SALTUS_LANES) {
         saltus_u64 w[4];
         saltus_leaps_draw(seed, b, slots + i, w);
-        const saltus_f64 mean = saltus_leaps_means(b, slots + i);
-        saltus_leaps_put(b, slots + i, saltus_poisson_invert(mean, saltus_unit53(w[0], w[1])));
+        const saltus_f64 mean = SALTUS_AS_F64(saltus_gather(b->mean, slots + i));
+        const saltus_f64 k = saltus_poisson_invert(mean, saltus_unit53(w[0], w[1]));
+        saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
     }
 }
 
@@ -270,15 +253,13 @@ SALTUS_OUTLINE void saltus_leaps_reject(uint64_t seed, saltus_leaps *b, int32_t 
             saltus_u64 w[4];
             saltus_f64 k;
             saltus_leaps_draw(seed, b, slots + i, w);
-            const saltus_poisson law = saltus_poisson_of(saltus_leaps_means(b, slots + i));
-            uint64_t bits = saltus_bits(~saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]),
-                                                                saltus_unit53(w[2], w[3]), &k));
-            saltus_leaps_put(b, slots + i, k);
-            for (; bits; bits &= bits - 1) {
-                const int at = i + __builtin_ctzll(bits);
-                slots[again] = slots[at];
-                again += at < n;
-            }
+            const saltus_poisson law =
+                saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, slots + i)));
+            const saltus_mask good = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]),
+                                                            saltus_unit53(w[2], w[3]), &k);
+            const uint64_t some = n - i < SALTUS_LANES ? ((uint64_t)1 << (n - i)) - 1 : UINT64_MAX;
+            saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
+            again += saltus_pick(slots + again, slots + i, saltus_bits(~good) & some);
         }
         n = again;
     }
@@ -287,10 +268,11 @@ SALTUS_OUTLINE void saltus_leaps_reject(uint64_t seed, saltus_leaps *b, int32_t 
 /* Lists the slots of some lanes; returns how many there are then. */
 SALTUS_FN int saltus_leaps_list(int32_t *slots, int n, int chunk, saltus_mask lanes)
 {
-    for (uint64_t bits = saltus_bits(lanes); bits; bits &= bits - 1) {
-        slots[n++] = chunk * SALTUS_LANES + __builtin_ctzll(bits);
+    int32_t all[SALTUS_LANES];
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        all[l] = chunk * SALTUS_LANES + l;
     }
-    return n;
+    return n + saltus_pick(slots + n, all, saltus_bits(lanes));
 }
 
 /* Firings of reaction r in the lanes that are left, into their changes. */

@@ -29,7 +29,7 @@ static bool always(void)
     saltus_trouble saltus_single_run_##set(saltus_walker *, const saltus_task *, saltus_job *); \
     const saltus_cpu_variant saltus_cpu_##set = {#set,                                          \
                                                  lanes,                                         \
-                                                 2 * lanes,                                     \
+                                                 8 * lanes,                                     \
                                                  test,                                          \
                                                  saltus_lanes_draw_##set,                       \
                                                  saltus_lanes_fill_##set,                       \
