@@ -67,6 +67,12 @@ saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *ta
                                     saltus_error *err);
 saltus_trouble saltus_walker_pass_special(saltus_walker *walker);
 void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job);
+/** Copy its rows but for rules to a lane, v[stride * row]. */
+void saltus_walker_to_lane(const saltus_walker *walker, double *v, int stride);
+/** Copy counts from a lane. */
+void saltus_walker_from_lane(saltus_walker *walker, const double *v, int stride);
+/** Whether a lane holds its counts exactly; an event may have set any number. */
+bool saltus_walker_fits_lane(const saltus_walker *walker);
 /** The unit wait of an event whose word is 0. */
 double saltus_walker_wait(const saltus_walker *walker, uint64_t event);
 /** The reaction that an event chooses, from the running sums of the groups [group][child] and, in

@@ -43,24 +43,16 @@ static double next_stop(const crew *c, const saltus_path *p)
 
 static void path_to_lane(crew *c, int l)
 {
-    const saltus_tables *n = c->task->tables;
-    const saltus_path *p = &c->walkers[l]->path;
-    for (int row = 0; row < n->row_rules; ++row) {
-        c->lanes.v[row][l] = p->v[row];
-    }
-    c->lanes.t[l] = p->t;
-    c->lanes.stop[l] = next_stop(c, p);
+    const saltus_walker *w = c->walkers[l];
+    saltus_walker_to_lane(w, (double *)c->lanes.v + l, SALTUS_LANES);
+    c->lanes.t[l] = w->path.t;
+    c->lanes.stop[l] = next_stop(c, &w->path);
 }
 
 static void lane_to_path(crew *c, int l)
 {
-    const saltus_tables *n = c->task->tables;
-    saltus_path *p = &c->walkers[l]->path;
-    for (int s = 0; s < n->n_species; ++s) {
-        p->v[s] = c->lanes.v[s][l];
-        p->x[s] = (int64_t)p->v[s];
-    }
-    p->t = c->lanes.t[l];
+    saltus_walker_from_lane(c->walkers[l], (const double *)c->lanes.v + l, SALTUS_LANES);
+    c->walkers[l]->path.t = c->lanes.t[l];
 }
 
 static void make_idle(crew *c, int l)
@@ -85,17 +77,6 @@ static saltus_status rerun_lane(crew *c, int l, saltus_error *err)
     return status == SALTUS_OK ? finish_lane(c, l, err) : status;
 }
 
-/* Whether lane l holds its counts exactly; an event may have set any number. */
-static bool is_exact(const crew *c, int l)
-{
-    const saltus_path *p = &c->walkers[l]->path;
-    int64_t most = 0;
-    for (int s = 0; s < c->task->tables->n_species; ++s) {
-        most = p->x[s] > most ? p->x[s] : most;
-    }
-    return (double)most <= saltus_lanes_largest;
-}
-
 static saltus_status start_lane(crew *c, int l, saltus_error *err)
 {
     saltus_walker *w = c->walkers[l];
@@ -108,7 +89,7 @@ static saltus_status start_lane(crew *c, int l, saltus_error *err)
     c->busy |= (uint64_t)1 << l;
     c->alive[l] = -1;
     path_to_lane(c, l);
-    return is_exact(c, l) ? SALTUS_OK : rerun_lane(c, l, err);
+    return saltus_walker_fits_lane(c->walkers[l]) ? SALTUS_OK : rerun_lane(c, l, err);
 }
 
 /* Give vacant lanes the next jobs. */
@@ -164,7 +145,7 @@ static saltus_status stop_lane(crew *c, int l, uint64_t event, saltus_error *err
             ++c->void_events[l];
             path_to_lane(c, l);
             c->lanes.t_next[l] = __builtin_inf();
-            return is_exact(c, l) ? SALTUS_OK : rerun_lane(c, l, err);
+            return saltus_walker_fits_lane(c->walkers[l]) ? SALTUS_OK : rerun_lane(c, l, err);
         }
         if (sample > t_next) {
             c->lanes.stop[l] = next_stop(c, p);

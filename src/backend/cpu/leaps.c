@@ -105,23 +105,16 @@ static void to_leaps(crew *c, int slot)
 
 static void path_to_slot(crew *c, int slot)
 {
-    const saltus_path *p = &c->riders[slot].walker->path;
-    double *v = column(c, slot);
-    for (int row = 0; row < c->task->tables->row_rules; ++row) {
-        v[row * SALTUS_LANES] = p->v[row];
-    }
-    *number(c->leaps.t, slot) = p->t;
+    const saltus_walker *w = c->riders[slot].walker;
+    saltus_walker_to_lane(w, column(c, slot), SALTUS_LANES);
+    *number(c->leaps.t, slot) = w->path.t;
 }
 
 static void slot_to_path(crew *c, int slot)
 {
-    saltus_path *p = &c->riders[slot].walker->path;
-    const double *v = column(c, slot);
-    for (int s = 0; s < c->task->tables->n_species; ++s) {
-        p->v[s] = v[s * SALTUS_LANES];
-        p->x[s] = (int64_t)p->v[s];
-    }
-    p->t = *number(c->leaps.t, slot);
+    saltus_walker *w = c->riders[slot].walker;
+    saltus_walker_from_lane(w, column(c, slot), SALTUS_LANES);
+    w->path.t = *number(c->leaps.t, slot);
 }
 
 /* Start over with a trajectory that lanes cannot carry, one at a time. */
@@ -134,16 +127,6 @@ static saltus_status rerun_slot(crew *c, int slot, saltus_error *err)
     remove_slot(c, slot);
 done:
     return status;
-}
-
-/* Whether lanes hold the counts exactly; an event may have set any number. */
-static bool is_exact(const crew *c, const saltus_path *p)
-{
-    int64_t most = 0;
-    for (int s = 0; s < c->task->tables->n_species; ++s) {
-        most = p->x[s] > most ? p->x[s] : most;
-    }
-    return (double)most <= saltus_lanes_largest;
 }
 
 static saltus_status finish_slot(crew *c, int slot, saltus_error *err)
@@ -170,7 +153,7 @@ static saltus_status stop_slot(crew *c, int slot, saltus_error *err)
         if (p->t < stop) {
             *number(c->leaps.stop, slot) = stop;
             path_to_slot(c, slot);
-            return is_exact(c, p) ? SALTUS_OK : rerun_slot(c, slot, err);
+            return saltus_walker_fits_lane(r->walker) ? SALTUS_OK : rerun_slot(c, slot, err);
         }
         if (special) {
             if (saltus_walker_pass_special(r->walker) != SALTUS_FINE) {
@@ -200,7 +183,7 @@ static saltus_status start_slot(crew *c, const saltus_job *job, saltus_error *er
     *integer(c->leaps.singles, slot) = 0;
     *integer(c->leaps.fired, slot) = 0;
     path_to_slot(c, slot);
-    return is_exact(c, &r->walker->path) ? stop_slot(c, slot, err) : rerun_slot(c, slot, err);
+    return saltus_walker_fits_lane(r->walker) ? stop_slot(c, slot, err) : rerun_slot(c, slot, err);
 }
 
 /* Give free slots the next jobs. */
