@@ -140,13 +140,17 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set(saltus_model *model,
                                                             double value, saltus_error *err);
 
 /**
- * Check the model and turn it into flat tables. After this it cannot be changed.
+ * Check the model and turn it into flat tables. After this it cannot be changed, until it is
+ * thawed.
  *
  * @retval SALTUS_E_MODEL       e.g. a negative or NaN initial amount, rules that form a circle
  * @retval SALTUS_E_UNSUPPORTED e.g. a law that depends on time other than piecewise constantly
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_freeze(saltus_model *model, saltus_law law,
                                                                saltus_error *err);
+
+/** Undo freezing: values may be set again. Plans of the model must be gone. */
+SALTUS_API void saltus_model_thaw(saltus_model *model);
 
 /** Name of the model, never NULL. */
 SALTUS_API const char *saltus_model_name(const saltus_model *model);
@@ -199,19 +203,21 @@ SALTUS_API void saltus_backend_list(FILE *out);
 
 /** What a plan is made for. Start from saltus_plan_options_default(). */
 typedef struct saltus_plan_options {
-    const char *method;  /**< "auto", "direct" or "tau"; changes the trajectories */
-    const char *columns; /**< NULL: every species and every rule target. Else names separated by
-                              commas: species, rule targets, parameters, "[S]" for a
-                              concentration */
-    int n_threads;       /**< 0: one per core */
-    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
-                              "global" on a GPU; never changes a bit */
-    int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
-    int n_streams;       /**< of each GPU: 0 for the usual 4 */
-    const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
-                              the seed, it changes every trajectory */
-    double epsilon;      /**< of tau-leaping: by how much of itself a propensity may change in a
-                              leap, in (0, 1); 0.03 */
+    const char *method; /**< "auto" (direct; see saltus_method_choose), "direct" or "tau"; changes
+                             the trajectories */
+    const char *method_why; /**< for saltus_plan_explain; NULL: there is nothing to say */
+    const char *columns;    /**< NULL: every species and every rule target. Else names separated by
+                                 commas: species, rule targets, parameters, "[S]" for a
+                                 concentration */
+    int n_threads;          /**< 0: one per core */
+    const char *layout;     /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
+                                 "global" on a GPU; never changes a bit */
+    int block;              /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
+    int n_streams;          /**< of each GPU: 0 for the usual 4 */
+    const char *rng;        /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
+                                 the seed, it changes every trajectory */
+    double epsilon;         /**< of tau-leaping: by how much of itself a propensity may change in a
+                                 leap, in (0, 1); 0.03 */
     int n_critical; /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
     int n_exact;    /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
 } saltus_plan_options;
@@ -379,6 +385,25 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_run(const saltus_plan *plan,
                                                       const saltus_sink *sink,
                                                       saltus_run_report *report, saltus_error *err);
 
+/** What a choice of method goes by. */
+typedef struct saltus_method_choice {
+    const char *method; /**< "direct" or "tau" */
+    char why[200];
+} saltus_method_choice;
+
+/**
+ * Choose between the exact method and tau-leaping: leaps where they are several times faster, and
+ * no event watches the state. A pilot of two trajectories of fixed numbers and seed leaps along the
+ * run, or the first part of it; its reactions, leaps and exact steps are compared with constants.
+ * No time is measured, so the choice is the same on every machine.
+ *
+ * @param options the plan's; epsilon and the like are the pilot's too
+ * @param run     of its times the last is looked at
+ */
+SALTUS_API saltus_method_choice saltus_method_choose(const saltus_model *model,
+                                                     const saltus_plan_options *options,
+                                                     const saltus_run_options *run);
+
 /**
  * Open the backend that will be done first with a run: the CPU, or all of "cuda" if that is here
  * and the run is long enough. How much there is to simulate is found out by simulating a part of
@@ -395,6 +420,83 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_backend_choose(const saltus_mo
                                                                  const saltus_run_options *run,
                                                                  saltus_backend **out,
                                                                  saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Sweeps
+ */
+
+/** Which values which parameters and initial amounts take: a grid, or a random design. */
+typedef struct saltus_sweep saltus_sweep;
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_create(saltus_sweep **out,
+                                                               saltus_error *err);
+SALTUS_API void saltus_sweep_destroy(saltus_sweep *sweep);
+/**
+ * Vary one name more.
+ *
+ * @param what "NAME=lin:LOW:HIGH:N", N equally spaced values, bounds included; "log:…", equal
+ *             ratios; "list:A,B,C"; for a design "lin:LOW:HIGH" or "log:LOW:HIGH"
+ * @retval SALTUS_E_INVALID it says something else, or the name is varied already
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what,
+                                                             saltus_error *err);
+/**
+ * Make the points: all combinations, the last name's values fastest, or those of a design.
+ *
+ * @param design NULL: the grid. "lhs:N": a Latin hypercube of N points; "sobol:N": the first N of
+ *               Sobol's sequence
+ * @param seed   of a Latin hypercube
+ * @retval SALTUS_E_INVALID there are no names, values are missing, or more than 2^28 points
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_finish(saltus_sweep *sweep,
+                                                               const char *design, uint64_t seed,
+                                                               saltus_error *err);
+SALTUS_API int saltus_sweep_n_axes(const saltus_sweep *sweep);
+SALTUS_API const char *saltus_sweep_name(const saltus_sweep *sweep, int axis);
+/** Values of a grid's axis; 0 for a design. */
+SALTUS_API int64_t saltus_sweep_axis_length(const saltus_sweep *sweep, int axis);
+SALTUS_API int64_t saltus_sweep_n_points(const saltus_sweep *sweep);
+SALTUS_API double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point);
+
+/** How a sweep is simulated. Start from saltus_sweep_options_default(). */
+typedef struct saltus_sweep_options {
+    /** Read the model, not frozen; called once by every thread. NULL: *err has the reason. */
+    saltus_model *(*load)(void *user, saltus_error *err);
+    void *load_user;
+    saltus_law law;
+    const char *device;         /**< "cpu", "cuda" … */
+    saltus_plan_options plan;   /**< n_threads: points at a time, or threads when points are few */
+    saltus_run_options run;     /**< n_trajectories: at every point; first_trajectory: of the first
+                                     point. times, stop, warn and progress as in a run */
+    bool common_random_numbers; /**< run i has the same number at every point, else run i at point
+                                     g is trajectory g R + i */
+} saltus_sweep_options;
+SALTUS_API saltus_sweep_options saltus_sweep_options_default(void);
+
+/** Where the trajectories of points go; functions return other than SALTUS_OK to stop the sweep. */
+typedef struct saltus_sweep_sink {
+    void *user;
+    /** A sink for a point's run. Called by any thread. */
+    saltus_status (*open)(void *user, int64_t point, const saltus_plan *plan, saltus_sink **sink,
+                          saltus_error *err);
+    /** The run is done: take the sink back. By rising points, one call at a time. */
+    saltus_status (*deliver)(void *user, int64_t point, saltus_sink *sink, saltus_error *err);
+    /** The sink of a point whose run failed, or that came too late. */
+    void (*discard)(void *user, saltus_sink *sink);
+} saltus_sweep_sink;
+
+/**
+ * Simulate every point. The trajectories of a point are, to the bit, those of a run with the same
+ * values, numbers and seed.
+ *
+ * @param[out] report filled also when the sweep ends early; may be NULL
+ * @retval as saltus_run; SALTUS_E_CANCELLED: all points before the first that is missing were
+ *         delivered
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_run(const saltus_sweep *sweep,
+                                                            const saltus_sweep_options *options,
+                                                            const saltus_sweep_sink *sink,
+                                                            saltus_run_report *report,
+                                                            saltus_error *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Results
@@ -423,6 +525,9 @@ typedef struct saltus_hdf5_options {
     double range_low; /**< histograms: with range_high > range_low, a fixed range */
     double range_high;
     const char *command; /**< kept as attribute "options"; may be NULL */
+    const char *derive;  /**< sweeps: quantities of every trajectory, such as "mean:X,period:X,
+                              passage:X:50" (docs/file-format.md); may be NULL */
+    double burn_in;      /**< derived quantities look at samples from this time on */
 } saltus_hdf5_options;
 SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
 
@@ -461,6 +566,21 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_close(saltus_hdf5_si
                                                                   const saltus_run_report *report,
                                                                   saltus_error *err);
 
+/** The result file of a sweep: all data sets of a run's with the point as first axis, and the
+ * values of each name (docs/file-format.md). */
+typedef struct saltus_sweep_file saltus_sweep_file;
+/** Like saltus_hdf5_sink_open. The sweep must outlive the file. @param plan of any point */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_open(
+    const char *path, const saltus_sweep *sweep, const saltus_sweep_options *options,
+    const saltus_plan *plan, const saltus_hdf5_options *results, saltus_sweep_file **out,
+    saltus_error *err);
+/** What to hand to saltus_sweep_run; valid until saltus_sweep_file_close. */
+SALTUS_API const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file);
+/** Like saltus_hdf5_sink_close. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_close(saltus_sweep_file *file,
+                                                                   const saltus_run_report *report,
+                                                                   saltus_error *err);
+
 /** A result file opened for reading, of this or an earlier version. */
 typedef struct saltus_results saltus_results;
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_open(const char *path,
@@ -485,10 +605,12 @@ typedef struct saltus_plot_options {
     double time;         /**< histogram: at the sample nearest this time; NaN: the last */
     int n_trajectories;  /**< how many sample trajectories to draw */
     const char *title;   /**< NULL: the model's name */
+    const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
 } saltus_plot_options;
 SALTUS_API saltus_plot_options saltus_plot_options_default(void);
-/** Draw a result file; the ending of the figure's path (.svg, .png, .pdf) chooses the format.
- * SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
+/** Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
+ * three, or the points of a design, of one species at one time. The ending of the figure's path
+ * (.svg, .png, .pdf) chooses the format. SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
                                                                const char *figure,
                                                                const saltus_plot_options *options,

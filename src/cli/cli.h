@@ -11,6 +11,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 /** Verbs: argv[0] is "saltus VERB"; the result is the exit code. */
 int saltus_cli_run(int argc, char **argv);
+int saltus_cli_sweep(int argc, char **argv);
 int saltus_cli_info(int argc, char **argv);
 int saltus_cli_stats(int argc, char **argv);
 int saltus_cli_export(int argc, char **argv);
@@ -45,6 +46,9 @@ typedef struct saltus_cli_settings {
 /** Add one; ENOMEM when memory ran out. */
 error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
 
+/** Read a model and set what is to be set. NULL: the error is recorded. */
+saltus_model *saltus_cli_read(const char *path, const saltus_cli_settings *settings,
+                              saltus_error *err);
 /** Read, set and freeze a model; its warnings go to stderr unless quiet. NULL: the error is
  * recorded. */
 saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,

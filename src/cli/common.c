@@ -220,20 +220,29 @@ static saltus_status apply_setting(saltus_model *model, const char *item, saltus
     return status;
 }
 
-saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
-                              bool quiet, saltus_error *err)
+saltus_model *saltus_cli_read(const char *path, const saltus_cli_settings *settings,
+                              saltus_error *err)
 {
     saltus_model *model = NULL;
-    if (saltus_model_read(path, &model, err) != SALTUS_OK) {
-        return NULL;
-    }
-    saltus_status status = SALTUS_OK;
+    saltus_status status = saltus_model_read(path, &model, err);
     for (int i = 0; settings && i < settings->n && status == SALTUS_OK; ++i) {
         status = apply_setting(model, settings->items[i], err);
     }
-    if (status == SALTUS_OK) {
-        status = saltus_model_freeze(model, law, err);
+    if (status != SALTUS_OK) {
+        saltus_model_destroy(model);
+        return NULL;
     }
+    return model;
+}
+
+saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
+                              bool quiet, saltus_error *err)
+{
+    saltus_model *model = saltus_cli_read(path, settings, err);
+    if (!model) {
+        return NULL;
+    }
+    const saltus_status status = saltus_model_freeze(model, law, err);
     for (int i = 0; i < saltus_model_n_warnings(model) && !quiet; ++i) {
         fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(model, i));
     }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPT_CSV = 256, OPT_SPECIES, OPT_KIND, OPT_TIME, OPT_TRAJECTORIES, OPT_TITLE };
+enum { OPT_CSV = 256, OPT_SPECIES, OPT_DERIVED, OPT_KIND, OPT_TIME, OPT_TRAJECTORIES, OPT_TITLE };
 
 typedef struct arguments {
     const char *file, *figure;
@@ -32,6 +32,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_SPECIES:
         a->plot.species = text;
+        return 0;
+    case OPT_DERIVED:
+        a->plot.derived = text;
         return 0;
     case OPT_KIND:
         a->plot.kind = text;
@@ -157,6 +160,7 @@ static const struct argp_option plot_options[] = {
     {"species", OPT_SPECIES, "A,B", 0, "draw these", 0},
     {"time", OPT_TIME, "T", 0, "histogram at the sample nearest to T (the last)", 0},
     {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw", 0},
+    {"derived", OPT_DERIVED, "NAME", 0, "of a sweep, this quantity, such as period:X", 0},
     {"title", OPT_TITLE, "TEXT", 0, "title (the model's name)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };

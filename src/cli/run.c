@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 /* How many: 0 … T in equal steps, or in steps of --every with what is left at the end. */
-static saltus_status count_times(const saltus_cli_run_arguments *a, int64_t *n, saltus_error *err)
+saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
+                                     saltus_error *err)
 {
     const double steps = a->until / a->every;
     if (!(a->every > 0.0)) {
@@ -28,7 +29,7 @@ static saltus_status count_times(const saltus_cli_run_arguments *a, int64_t *n, 
 }
 
 /* Each time is computed from its index so that none drifts. */
-static double *make_times(const saltus_cli_run_arguments *a, int64_t n)
+double *saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n)
 {
     double *times = calloc((size_t)n, sizeof *times);
     for (int64_t i = 0; times && i + 1 < n; ++i) {
@@ -52,7 +53,7 @@ typedef struct session {
     saltus_run_report report;
 } session;
 
-static saltus_hdf5_options result_options(const saltus_cli_run_arguments *a)
+saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a)
 {
     saltus_hdf5_options o = saltus_hdf5_options_default();
     o.record = a->output || a->has_record ? a->record : SALTUS_RECORD_STATS;
@@ -61,7 +62,39 @@ static saltus_hdf5_options result_options(const saltus_cli_run_arguments *a)
     o.range_low = a->low;
     o.range_high = a->high;
     o.command = a->command;
+    o.derive = a->derive;
+    o.burn_in = a->burn_in;
     return o;
+}
+
+saltus_plan_options saltus_cli_plan_options(const saltus_cli_run_arguments *a)
+{
+    saltus_plan_options plan = saltus_plan_options_default();
+    plan.method = a->method;
+    plan.columns = a->species;
+    plan.n_threads = (int)a->threads;
+    plan.block = (int)a->block;
+    plan.n_streams = (int)a->streams;
+    plan.layout = a->layout;
+    plan.rng = a->rng;
+    plan.epsilon = a->epsilon;
+    plan.n_critical = (int)a->n_critical;
+    plan.n_exact = (int)a->n_exact;
+    return plan;
+}
+
+saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a)
+{
+    saltus_run_options run = saltus_run_options_default();
+    run.seed = a->seed;
+    run.first_trajectory = a->first;
+    run.n_trajectories = a->runs;
+    run.warn = saltus_cli_show_warning;
+    run.warn_user = a;
+    if (!a->quiet && (a->progress || isatty(STDERR_FILENO))) {
+        run.progress = saltus_cli_show_progress;
+    }
+    return run;
 }
 
 static saltus_status open_backend(session *s, const saltus_cli_run_arguments *a,
@@ -86,26 +119,17 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     if (!s->model) {
         return err->code;
     }
-    saltus_plan_options plan = saltus_plan_options_default();
-    plan.method = a->method;
-    plan.columns = a->species;
-    plan.n_threads = (int)a->threads;
-    plan.block = (int)a->block;
-    plan.n_streams = (int)a->streams;
-    plan.layout = a->layout;
-    plan.rng = a->rng;
-    plan.epsilon = a->epsilon;
-    plan.n_critical = (int)a->n_critical;
-    plan.n_exact = (int)a->n_exact;
-    *run = saltus_run_options_default();
-    run->seed = a->seed;
-    run->first_trajectory = a->first;
-    run->n_trajectories = a->runs;
+    saltus_plan_options plan = saltus_cli_plan_options(a);
+    saltus_method_choice choice = {0};
+    *run = saltus_cli_run_options(a);
     run->stop = s->stop;
-    run->warn = saltus_cli_show_warning;
-    run->warn_user = a;
-    if (!a->quiet && (a->progress || isatty(STDERR_FILENO))) {
-        run->progress = saltus_cli_show_progress;
+    if (strcmp(a->method, "auto") == 0) {
+        saltus_run_options to_the_end = *run;
+        to_the_end.times = &a->until;
+        to_the_end.n_times = 1;
+        choice = saltus_method_choose(s->model, &plan, &to_the_end);
+        plan.method = choice.method;
+        plan.method_why = choice.why;
     }
     if ((status = open_backend(s, a, &plan, run, err)) != SALTUS_OK ||
         (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
@@ -114,12 +138,12 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     if (a->explain) {
         saltus_plan_explain(s->plan, stderr);
     }
-    const saltus_hdf5_options results = result_options(a);
-    if ((status = count_times(a, &run->n_times, err)) != SALTUS_OK ||
+    const saltus_hdf5_options results = saltus_cli_result_options(a);
+    if ((status = saltus_cli_count_times(a, &run->n_times, err)) != SALTUS_OK ||
         (status = saltus_hdf5_check(s->plan, run, &results, err)) != SALTUS_OK) {
         return status;
     }
-    run->times = s->times = make_times(a, run->n_times);
+    run->times = s->times = saltus_cli_make_times(a, run->n_times);
     if (!s->times) {
         err->code = SALTUS_E_NO_MEMORY;
         (void)snprintf(err->message, sizeof err->message, "no memory for %lld sample times",
@@ -141,13 +165,12 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
                                  &s->sink, err);
 }
 
-/* What fails before the first trajectory is the input's fault, unless it is the machine's. */
-static int exit_code_before(saltus_status status)
+int saltus_cli_code_before(saltus_status status)
 {
     return status == SALTUS_E_NO_MEMORY || status == SALTUS_E_INTERNAL ? EXIT_FAILED : EXIT_USAGE;
 }
 
-static int exit_code(saltus_status status)
+int saltus_cli_code_after(saltus_status status)
 {
     return status == SALTUS_OK            ? EXIT_DONE
            : status == SALTUS_E_CANCELLED ? EXIT_INTERRUPTED
@@ -194,7 +217,7 @@ static int simulate(saltus_cli_run_arguments *a)
         saltus_cli_print_error(&err);
         (void)saltus_cli_close_trace(s.trace, false, &err);
         clean_up(&s);
-        return exit_code_before(status);
+        return saltus_cli_code_before(status);
     }
     status = saltus_run(s.plan, &run, saltus_hdf5_sink_get(s.sink), &s.report, &err);
     if (run.progress) {
@@ -230,13 +253,13 @@ static int simulate(saltus_cli_run_arguments *a)
         saltus_cli_print_error(&print_err);
     }
     clean_up(&s);
-    return exit_code(status);
+    return saltus_cli_code_after(status);
 }
 
 int saltus_cli_run(int argc, char **argv)
 {
     saltus_cli_run_arguments a;
-    const int code = saltus_cli_run_parse(argc, argv, &a);
+    const int code = saltus_cli_run_parse(&saltus_cli_run_argp, argc, argv, &a);
     const int result = code >= 0 ? code : simulate(&a);
     saltus_cli_run_free(&a);
     return result;

@@ -17,13 +17,34 @@ typedef struct saltus_cli_run_arguments {
     saltus_compress compress;
     double low, high, epsilon;
     saltus_cli_settings settings;
+    saltus_cli_settings vary; /**< of a sweep, like these */
+    const char *design, *derive;
+    double burn_in;
+    bool common_random_numbers;
     bool json, progress, explain, quiet, has_until, has_record;
     char *command; /**< the whole line; to be freed, as settings are */
 } saltus_cli_run_arguments;
 
-/** Parse and check. Returns -1 to go on, else the exit code; free the arguments in any case. */
-int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a);
+/** The options of saltus run, which saltus sweep has too. */
+extern const struct argp saltus_cli_run_argp;
+
+/** Parse by `argp` and check. Returns -1 to go on, else the exit code; free the arguments in any
+ * case. */
+int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
+                         saltus_cli_run_arguments *a);
 void saltus_cli_run_free(saltus_cli_run_arguments *a);
+
+/** What the arguments ask for, but for times and what is told on the way. */
+saltus_plan_options saltus_cli_plan_options(const saltus_cli_run_arguments *a);
+saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a);
+saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a);
+/** Number of sample times; they themselves, to be freed, NULL when memory ran out. */
+saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
+                                     saltus_error *err);
+double *saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n);
+/** What fails before the first trajectory is the input's fault, unless it is the machine's. */
+int saltus_cli_code_before(saltus_status status);
+int saltus_cli_code_after(saltus_status status);
 
 /** Handle SIGINT, SIGTERM and SIGHUP. What is returned is for saltus_run_options.stop; it becomes
  * non-zero at a signal after saltus_cli_keep_results, before which one ends the process. */

@@ -265,7 +265,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
-static const struct argp argp = {
+const struct argp saltus_cli_run_argp = {
     options,
     parse,
     "MODEL",
@@ -289,7 +289,8 @@ static char *join(int n, char **words)
     return line;
 }
 
-int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
+int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
+                         saltus_cli_run_arguments *a)
 {
     *a = (saltus_cli_run_arguments){.method = "auto",
                                     .device = "auto",
@@ -305,12 +306,12 @@ int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
     if (!a->command) {
         return saltus_cli_usage("%s", strerror(ENOMEM));
     }
-    const int code = saltus_cli_parse(&argp, argc, argv, a);
+    const int code = saltus_cli_parse(argp, argc, argv, a);
     if (code >= 0) {
         return code;
     }
     if (!a->model) {
-        return saltus_cli_usage("a model file is needed: saltus run MODEL --until T");
+        return saltus_cli_usage("a model file is needed: %s MODEL --until T", argv[0]);
     }
     if (!a->has_until) {
         return saltus_cli_usage("--until T is needed: the time at which to end");
@@ -327,5 +328,6 @@ int saltus_cli_run_parse(int argc, char **argv, saltus_cli_run_arguments *a)
 void saltus_cli_run_free(saltus_cli_run_arguments *a)
 {
     free(a->settings.items);
+    free(a->vary.items);
     free(a->command);
 }

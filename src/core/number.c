@@ -66,6 +66,16 @@ saltus_number_result saltus_number_parse(const char *text, double *value, size_t
     return *value == 0.0 && !is_zero ? SALTUS_NUMBER_TOO_SMALL : SALTUS_NUMBER_OK;
 }
 
+bool saltus_number_read(const char *text, double *value)
+{
+    const bool minus = *text == '-';
+    size_t length = 0;
+    text += minus || *text == '+';
+    const saltus_number_result result = saltus_number_parse(text, value, &length);
+    *value = minus ? -*value : *value;
+    return result == SALTUS_NUMBER_OK && text[length] == '\0';
+}
+
 const char *saltus_number_format(double value, char text[SALTUS_NUMBER_SIZE])
 {
     if (!isfinite(value)) {

@@ -2,6 +2,7 @@
 #ifndef SALTUS_CORE_NUMBER_H
 #define SALTUS_CORE_NUMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Room for any number that saltus_number_format writes, with the zero at its end. */
@@ -17,6 +18,9 @@ typedef enum saltus_number_result {
 /** Read an unsigned decimal number, "12", "0.5", ".5", "1e-3", at the start of a text: no sign, no
  * blanks, no hexadecimal, no names. *length (may be NULL) is the number of characters read. */
 saltus_number_result saltus_number_parse(const char *text, double *value, size_t *length);
+
+/** Read a number, with a sign or without, that fills the whole text and is finite. */
+bool saltus_number_read(const char *text, double *value);
 
 /** Write the shortest of 15, 16 or 17 digits that reads back as the same double; "inf", "-inf" and
  * "nan" for what is none. Returns text. */

@@ -1,5 +1,6 @@
-/* Device "auto": the CPU, unless a GPU that is here will be done sooner. How much there is to
- * simulate is found out by simulating a little of it. */
+/* Method "auto": exact, unless leaps are much faster. Device "auto": the CPU, unless a GPU that is
+ * here will be done sooner. How much there is to simulate is found out by simulating a little of
+ * it. */
 #include "ensemble/plan.h"
 
 #include <math.h>
@@ -42,6 +43,91 @@ static double count_events(const saltus_plan *plan, const saltus_run_options *ru
     }
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Methods
+ */
+
+enum { PILOT_RUNS = 2, PILOT_STEPS = 20000 };
+/* Nanoseconds of a core, as bench/RESULTS.md has them for vector lanes; what counts is how they
+ * compare: an exact event, a leap and an exact step between leaps, of so many reactions. */
+static double exact_ns(double n)
+{
+    return n <= 64.0 ? 2.5 + 0.3 * n : 35.0 + 0.1 * n;
+}
+static double leap_ns(double n)
+{
+    return 40.0 + 20.0 * n;
+}
+static double single_ns(double n)
+{
+    return 20.0 + 1.0 * n;
+}
+static const double much_faster = 2.0;
+
+/* Leap along the run, or as much of it as is needed. False when that fails. */
+static bool pilot_leaps(const saltus_plan *plan, const saltus_run_options *run,
+                        saltus_run_report *report)
+{
+    const saltus_sink sink = {.deliver = forget};
+    saltus_run_options pilot = saltus_run_options_default();
+    double part = ldexp(1.0, -PILOT_PARTS);
+    pilot.n_trajectories = PILOT_RUNS;
+    pilot.n_times = 1;
+    pilot.stop = run->stop;
+    for (;; part *= 2.0) {
+        const double until = run->times[run->n_times - 1] * part;
+        pilot.times = &until;
+        if (saltus_run(plan, &pilot, &sink, report, NULL) != SALTUS_OK) {
+            return false;
+        }
+        if (report->leaps + report->exact_steps >= PILOT_STEPS || part >= 1.0) {
+            return true;
+        }
+    }
+}
+
+saltus_method_choice saltus_method_choose(const saltus_model *model,
+                                          const saltus_plan_options *options,
+                                          const saltus_run_options *run)
+{
+    saltus_method_choice choice = {.method = "direct"};
+    saltus_plan_options wanted = options ? *options : saltus_plan_options_default();
+    const saltus_tables *t = &model->network->tables;
+    const double n = t->n_reactions;
+    saltus_backend *cpu = NULL;
+    saltus_plan *plan = NULL;
+    saltus_run_report report = {0};
+    wanted.method = "tau";
+    wanted.layout = "scalar";
+    wanted.rng = "philox";
+    wanted.n_threads = 1;
+    wanted.block = wanted.n_streams = 0;
+    if (t->watches_state) {
+        (void)snprintf(choice.why, sizeof choice.why, "no leaps: events watch the state");
+        return choice;
+    }
+    if (saltus_backend_open("cpu", &cpu, NULL) == SALTUS_OK &&
+        saltus_plan_create(model, cpu, &wanted, &plan, NULL) == SALTUS_OK &&
+        pilot_leaps(plan, run, &report)) {
+        const double exact = exact_ns(n) * (double)report.events;
+        const double tau =
+            leap_ns(n) * (double)report.leaps + single_ns(n) * (double)report.exact_steps;
+        choice.method = tau * much_faster < exact ? "tau" : "direct";
+        (void)snprintf(choice.why, sizeof choice.why,
+                       "a pilot made %.3g reactions in %.3g leaps and %.3g exact steps, about "
+                       "%.2g of the exact method's cost",
+                       (double)report.events, (double)report.leaps, (double)report.exact_steps,
+                       exact > 0.0 ? tau / exact : 1.0);
+    }
+    saltus_plan_destroy(plan);
+    saltus_backend_close(cpu);
+    return choice;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Backends
+ */
+
 static double estimate(const saltus_plan *plan, double n_trajectories, double events_each)
 {
     return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables, plan->layout,
@@ -82,12 +168,15 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
     double events = -1.0;
     SALTUS_TRY(saltus_backend_open("cpu", &cpu, err));
     const bool few = run->n_trajectories < FEW;
-    const double on_cpu = few && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
-                              ? 0.0
-                              : time_on(cpu, model, &o, run, &events, &no_cpu);
+    const bool leaps = strcmp(o.method, "tau") == 0; /* a GPU's are in global memory, slow */
+    const double on_cpu =
+        (few || leaps) && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
+            ? 0.0
+            : time_on(cpu, model, &o, run, &events, &no_cpu);
     if (on_cpu < worth_asking) {
         (void)snprintf(cpu->why, sizeof cpu->why, "%s",
-                       few            ? "too few trajectories for a GPU"
+                       leaps          ? "tau-leaping is faster on the CPU"
+                       : few          ? "too few trajectories for a GPU"
                        : events < 0.0 ? "the first trajectory does not go far"
                                       : "done within a second");
     } else if (saltus_backend_open("cuda", &gpu, &no_gpu) != SALTUS_OK) {

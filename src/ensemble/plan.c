@@ -171,6 +171,8 @@ static saltus_status choose_method(saltus_plan *plan, saltus_plan_options *o, sa
         SALTUS_FAIL(SALTUS_E_INVALID, "%d exact steps: choose 1 to 1000000", o->n_exact);
     }
     plan->method = o->method = plan->leaps ? "tau" : "direct";
+    (void)snprintf(plan->method_why, sizeof plan->method_why, "%s",
+                   o->method_why ? o->method_why : "");
     plan->tau = (saltus_tau){o->epsilon, o->n_critical, o->n_exact};
 done:
     return status;
@@ -246,12 +248,14 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
             t->n_reactions);
     if (plan->leaps) {
-        fprintf(out, "method    tau: leaps, epsilon %g, n_c %d, %d exact steps\n",
-                plan->tau.epsilon, plan->tau.n_critical, plan->tau.n_exact);
+        fprintf(out, "method    tau: leaps, epsilon %g, n_c %d, %d exact steps%s%s\n",
+                plan->tau.epsilon, plan->tau.n_critical, plan->tau.n_exact,
+                plan->method_why[0] ? "; " : "", plan->method_why);
     } else {
-        fprintf(out, "method    %s: exact, cost per event %s\n", plan->method,
+        fprintf(out, "method    %s: exact, cost per event %s%s%s\n", plan->method,
                 strcmp(plan->layout, "lanes") == 0 ? "grows with the reactions"
-                                                   : "grows with what an event changes");
+                                                   : "grows with what an event changes",
+                plan->method_why[0] ? "; " : "", plan->method_why);
     }
     fprintf(out, "rng       %s\n", plan->generator.name);
     fprintf(out, "device    %s, %d thread%s%s%s\n", plan->backend->name, plan->n_workers,

@@ -14,7 +14,7 @@ struct saltus_plan {
     saltus_tau tau;
     saltus_generator generator;
     int block;
-    char why[200];
+    char why[200], method_why[200];
     saltus_columns columns;
     int32_t *count_species;
     saltus_observable *observables;

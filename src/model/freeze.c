@@ -489,6 +489,7 @@ saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_er
     if (model->network) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is frozen already", model->name);
     }
+    model->n_read_warnings = model->n_warnings;
     SALTUS_TRY(allocate(&f, err));
     SALTUS_TRY(evaluate_all(&f, err));
     SALTUS_TRY(note_changes(&f, err));

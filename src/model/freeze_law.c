@@ -144,7 +144,7 @@ static void look_at_powers(saltus_freezer *f, saltus_step *s)
 static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *r,
                                       const saltus_expr *constant)
 {
-    saltus_arena *arena = &f->model->arena;
+    saltus_arena *arena = f->arena;
     const saltus_expr *e = constant;
     double ways = 1.0;
     for (int i = 0; i < r->n_reactants; ++i) {

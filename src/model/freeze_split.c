@@ -19,7 +19,7 @@ typedef struct splitter {
 static const saltus_expr *make(splitter *s, saltus_op op, const saltus_expr *a,
                                const saltus_expr *b)
 {
-    saltus_arena *arena = &s->f->model->arena;
+    saltus_arena *arena = s->f->arena;
     const saltus_expr *e = b ? saltus_expr_2(arena, op, a, b) : saltus_expr_1(arena, op, a);
     s->no_memory |= !e;
     return e;

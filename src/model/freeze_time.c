@@ -42,7 +42,7 @@ static bool is_comparison(const saltus_expr *e)
 static bool isolate_time(saltus_freezer *f, const saltus_expr *left, saltus_op *op,
                          const saltus_expr **right)
 {
-    saltus_arena *arena = &f->model->arena;
+    saltus_arena *arena = f->arena;
     while (left->op != SALTUS_OP_TIME) {
         if (left->op == SALTUS_OP_VARIABLE) {
             left = f->rules[left->variable];
@@ -110,7 +110,7 @@ static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const sa
     f->clock_when[f->n_clocks] = right;
     f->clocks[f->n_clocks] = (saltus_clock){.after = op == SALTUS_OP_GE || op == SALTUS_OP_GT,
                                             .strict = op == SALTUS_OP_GT || op == SALTUS_OP_LE};
-    *out = saltus_expr_variable(&f->model->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
+    *out = saltus_expr_variable(f->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
     SALTUS_NEED(*out);
 done:
     return status;
@@ -150,7 +150,7 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
     for (int i = 0; i < e->n_args; ++i) {
         SALTUS_TRY(saltus_free_of_time(f, e->args[i], must, what, &args[i], err));
     }
-    *out = saltus_expr_n(&f->model->arena, e->op, e->n_args, args);
+    *out = saltus_expr_n(f->arena, e->op, e->n_args, args);
     SALTUS_NEED(*out);
 done:
     saltus_free(args);

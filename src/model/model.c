@@ -41,6 +41,17 @@ void saltus_model_destroy(saltus_model *model)
     saltus_free(model);
 }
 
+void saltus_model_thaw(saltus_model *model)
+{
+    if (model->network) {
+        saltus_network_destroy(model->network);
+        model->network = NULL;
+        while (model->n_warnings > model->n_read_warnings) {
+            saltus_free(model->warnings[--model->n_warnings]);
+        }
+    }
+}
+
 const char *saltus_model_name(const saltus_model *model)
 {
     return model->name;
@@ -227,8 +238,12 @@ saltus_status saltus_model_set(saltus_model *model, const char *name, double val
     if (!isfinite(value)) {
         SALTUS_FAIL(SALTUS_E_INVALID, "'%s' cannot be set to %g", name, value);
     }
-    v->initial = saltus_expr_const(&model->arena, value);
-    SALTUS_NEED(v->initial);
+    if (!v->set) { /* once: a sweep sets it again and again */
+        v->set = (saltus_expr *)saltus_expr_const(&model->arena, value);
+        SALTUS_NEED(v->set);
+    }
+    v->set->value = value;
+    v->initial = v->set;
 done:
     return status;
 }

@@ -31,6 +31,7 @@ typedef struct saltus_variable {
     bool boundary;              /**< species: reactions do not change it */
     bool constant;              /**< nothing may change it */
     bool is_spent;              /**< stoichiometries were computed with its value */
+    saltus_expr *set;           /**< the value that was last set, which is then `initial` */
     bool observable;            /**< no count, but recorded unless --species says else */
     int line;                   /**< in the file, 0: unknown */
 } saltus_variable;
@@ -86,6 +87,7 @@ struct saltus_model {
     saltus_map names;               /**< id -> index into variables */
     saltus_map reaction_names;      /**< id -> index into reactions */
     struct saltus_network *network; /**< NULL until frozen */
+    size_t n_read_warnings;         /**< those from before it was frozen */
 };
 
 /** Add a variable; the id is copied and must be new. Returns its index in *index (may be NULL).

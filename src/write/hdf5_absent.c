@@ -89,3 +89,25 @@ saltus_status saltus_results_plot(const saltus_results *results, const char *fig
     (void)options;
     return absent(err);
 }
+
+saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep,
+                                     const saltus_sweep_options *options, const saltus_plan *plan,
+                                     const saltus_hdf5_options *results, saltus_sweep_file **out,
+                                     saltus_error *err)
+{
+    (void)path, (void)sweep, (void)options, (void)plan, (void)results, (void)out;
+    return absent(err);
+}
+
+const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file)
+{
+    (void)file;
+    return NULL;
+}
+
+saltus_status saltus_sweep_file_close(saltus_sweep_file *file, const saltus_run_report *report,
+                                      saltus_error *err)
+{
+    (void)file, (void)report;
+    return absent(err);
+}

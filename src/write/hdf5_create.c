@@ -2,14 +2,8 @@
 
 #include "core/memory.h"
 
-#include <sys/file.h>
-#include <sys/stat.h>
-
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -18,117 +12,6 @@ enum {
     CHUNK_BYTES = 512 * 1024,     /* raw size of a chunk aimed at */
     SPLIT_BYTES = 4 * 1024 * 1024 /* a run above this is cut into several chunks */
 };
-
-/* Refuse to overwrite what is no result file, or what another process is writing. */
-static saltus_status check_existing(int fd, const char *path, saltus_error *err)
-{
-    static const char signature[8] = "\211HDF\r\n\032\n";
-    saltus_status status = SALTUS_OK;
-    char head[8];
-    struct stat st;
-
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: exists and is no regular file", path);
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
-    }
-    (void)flock(fd, LOCK_UN); /* HDF5 takes its own */
-    if (st.st_size > 0 && (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head ||
-                           memcmp(head, signature, sizeof head) != 0)) {
-        status = saltus_error_set(err, SALTUS_E_IO, "%s: exists and is no HDF5 file", path);
-        saltus_error_hint(err, "choose another name, or remove it first");
-    }
-done:
-    return status;
-}
-
-static saltus_status open_target(const char *path, int *fd, bool *created, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    *created = *fd >= 0;
-    if (*fd < 0 && errno == EEXIST) {
-        *fd = open(path, O_RDWR | O_CLOEXEC);
-        if (*fd >= 0) {
-            SALTUS_TRY(check_existing(*fd, path, err));
-        }
-    }
-    if (*fd < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, strerror(errno));
-    }
-done:
-    if (status != SALTUS_OK && *fd >= 0) {
-        (void)close(*fd);
-        *fd = -1;
-    }
-    return status;
-}
-
-/* Metadata stays in memory between flushes (up to 32 MiB), so that what is on the disk is the state
- * of the last flush when the process is killed. */
-static hid_t access_properties(void)
-{
-    H5AC_cache_config_t cache = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-    (void)H5Pset_file_locking(access, true, true);
-    (void)H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
-    if (H5Pget_mdc_config(access, &cache) >= 0) {
-        cache.set_initial_size = true;
-        cache.initial_size = cache.max_size = 32 * 1024 * 1024;
-        cache.incr_mode = H5C_incr__off;
-        cache.flash_incr_mode = H5C_flash_incr__off;
-        cache.decr_mode = H5C_decr__off;
-        (void)H5Pset_mdc_config(access, &cache);
-    }
-    return access;
-}
-
-/* Few enough attributes and links to stand in one block with a checksum. */
-static hid_t creation_properties(void)
-{
-    const hid_t how = H5Pcreate(H5P_FILE_CREATE);
-    (void)H5Pset_attr_phase_change(how, 32, 24);
-    (void)H5Pset_link_phase_change(how, 32, 24);
-    return how;
-}
-
-static herr_t write_attributes(saltus_hdf5_sink *sink)
-{
-    const saltus_hdf5_layout *l = &sink->layout;
-    const hid_t file = sink->file;
-    const time_t now = time(NULL);
-    const double zero = 0.0;
-    const int incomplete = 0;
-    struct tm utc;
-    herr_t rc = 0;
-
-    (void)gmtime_r(&now, &utc);
-    (void)strftime(sink->started, sizeof sink->started, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    const struct {
-        const char *name, *text;
-    } texts[] = {{"saltus_version", saltus_version()},
-                 {"model", l->model_name},
-                 {"model_sha256", l->model_sha256},
-                 {"method", l->method},
-                 {"device", l->device},
-                 {"layout", l->layout},
-                 {"rng", l->rng},
-                 {"options", l->options.command},
-                 {"started", sink->started}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-        rc |= saltus_h5_set_text(file, texts[i].name, texts[i].text ? texts[i].text : "");
-    }
-    rc |= saltus_h5_set_number(file, "seed", H5T_STD_U64LE, H5T_NATIVE_UINT64, &l->seed);
-    rc |= saltus_h5_set_int64(file, "first_trajectory", l->first_trajectory);
-    rc |= saltus_h5_set_int64(file, "requested", l->n_trajectories);
-    rc |= saltus_h5_set_int64(file, "trajectories", 0);
-    rc |= saltus_h5_set_int64(file, "events", 0);
-    rc |= saltus_h5_set_number(file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &zero);
-    rc |= saltus_h5_set_number(file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &incomplete);
-    return rc;
-}
 
 static int deflate_level(saltus_compress compress)
 {
@@ -322,46 +205,17 @@ static void sizes(const saltus_hdf5_sink *sink, int64_t *now, int64_t *closing)
                h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
 }
 
-/* A superblock of version 2, everything else from HDF5 1.10: then all metadata have checksums, also
- * the indices of chunks. A superblock of version 3 would mark the file as open for writing, and one
- * whose writer was killed could not be opened again. */
-static hid_t create_file(const char *path)
-{
-    const hid_t access = access_properties(), how = creation_properties();
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, how, access);
-    if (file >= 0 && H5Fset_libver_bounds(file, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0) {
-        (void)H5Fclose(file);
-        file = H5I_INVALID_HID;
-    }
-    (void)H5Pclose(how);
-    (void)H5Pclose(access);
-    return file;
-}
-
 saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     bool created = false;
     int64_t now, closing;
-    int fd, problem;
-
     sizes(sink, &now, &closing);
-    SALTUS_TRY(open_target(sink->path, &fd, &created, err));
-    problem = saltus_reserve_open(&sink->reserve, fd, sink->path, closing, sink->layout.reserve);
-    problem = problem ? problem : saltus_reserve_grow(&sink->reserve, 0, now);
-    if (problem) {
-        status = saltus_error_set(err, SALTUS_E_IO, "%s: cannot be created: %s", sink->path,
-                                  strerror(problem));
-        saltus_error_hint(err, "at least %.1f MiB are needed", (double)(now + closing) / (1 << 20));
-        goto done;
-    }
-    sink->file = create_file(sink->path);
-    saltus_reserve_reset(&sink->reserve);
-    problem = saltus_reserve_grow(&sink->reserve, 0, now);
-    if (sink->file < 0 || problem || create_sets(sink) < 0 || create_recorded(sink) < 0 ||
-        write_attributes(sink) < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path,
-                    problem ? strerror(problem) : saltus_h5_cause());
+    SALTUS_TRY(saltus_h5_start(sink->path, now, closing, sink->layout.reserve, &sink->reserve,
+                               &sink->file, &created, err));
+    if (create_sets(sink) < 0 || create_recorded(sink) < 0 ||
+        saltus_h5_describe(sink->file, &sink->layout, sink->started) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
     }
     SALTUS_TRY(write_names(sink, err));
     if (H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {

@@ -1,5 +1,6 @@
-/** The parts of a result file's writer: creating (hdf5_create.c), delivering (hdf5_sink.c), going
- * over to 64 bits (hdf5_widen.c), statistics and closing (hdf5_close.c). */
+/** The parts of a result file's writer: beginning (hdf5_start.c), creating (hdf5_create.c),
+ * delivering (hdf5_sink.c), going over to 64 bits (hdf5_widen.c), statistics and closing
+ * (hdf5_close.c). */
 #ifndef SALTUS_WRITE_HDF5_FILE_H
 #define SALTUS_WRITE_HDF5_FILE_H
 
@@ -55,6 +56,18 @@ struct saltus_hdf5_sink {
 /** "FILE: writing failed: CAUSE", with what is safe as a hint; marks the sink broken. problem is
  * an errno value, or 0 to ask HDF5. Returns SALTUS_E_IO. */
 saltus_status saltus_h5_fail(saltus_hdf5_sink *sink, int problem, saltus_error *err);
+
+/**
+ * Create a file that takes `now` bytes at once and `closing` more when it is closed; see
+ * write/reserve.h. On failure nothing is left, but the reserve is to be closed.
+ *
+ * @param[out] created the file is new: to be removed when what follows fails
+ */
+SALTUS_MUST_CHECK saltus_status saltus_h5_start(const char *path, int64_t now, int64_t closing,
+                                                saltus_reserve_mode mode, saltus_reserve *reserve,
+                                                hid_t *file, bool *created, saltus_error *err);
+/** Write the attributes of a file that holds nothing yet. @param[out] started the time, ISO 8601 */
+herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *layout, char started[32]);
 
 /** Create file and data sets; the sink's layout is filled in. On failure nothing is left. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err);

@@ -5,8 +5,9 @@
 #include <string.h>
 
 enum {
-    MOST_PACKED = 1032,  /* deflate makes data smaller by this factor at most */
-    MOST_NAMES = 1 << 26 /* as the writer has it */
+    MOST_PACKED = 1032,   /* deflate makes data smaller by this factor at most */
+    MOST_NAMES = 1 << 26, /* as the writer has it */
+    MOST_AXES = 4
 };
 
 saltus_status saltus_h5_damaged(const saltus_results *r, const char *name, const char *why,
@@ -17,6 +18,17 @@ saltus_status saltus_h5_damaged(const saltus_results *r, const char *name, const
     saltus_error_hint(err, "the file is damaged or no result file; one that is being written can "
                            "be read a moment later");
     return status;
+}
+
+/* Data sets that have the point of a sweep as an axis of their own in front. */
+static bool is_swept(const saltus_results *r, const char *name)
+{
+    static const char *const swept[] = {"stats/", "counts", "observables", "final", "histogram/"};
+    bool is = false;
+    for (size_t i = 0; r->n_axes > 0 && i < sizeof swept / sizeof *swept; ++i) {
+        is |= strncmp(name, swept[i], strlen(swept[i])) == 0;
+    }
+    return is;
 }
 
 bool saltus_h5_has(const saltus_results *r, const char *name)
@@ -107,23 +119,27 @@ saltus_status saltus_h5_check(const saltus_results *r, const char *name, H5T_cla
                               int rank, hsize_t *shape, hsize_t *chunk, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t own_chunk[3] = {1, 1, 1};
+    hsize_t whole[MOST_AXES] = {0}, whole_chunk[MOST_AXES] = {0};
     bool chunked = false;
     const bool has = saltus_h5_has(r, name);
+    const int skip = is_swept(r, name);
     hid_t set = has ? H5Dopen2(r->file, name, H5P_DEFAULT) : H5I_INVALID_HID;
 
-    chunk = chunk ? chunk : own_chunk;
     if (set < 0) {
         SALTUS_TRY(saltus_h5_damaged(r, name, has ? NULL : "it is missing", err));
     }
     const size_t size = value_size(set, class);
-    if (size == 0 || !get_shape(set, rank, shape) ||
-        !get_chunk(set, rank, shape, chunk, &chunked)) {
+    if (size == 0 || !get_shape(set, rank + skip, whole) ||
+        !get_chunk(set, rank + skip, whole, whole_chunk, &chunked)) {
         SALTUS_TRY(saltus_h5_damaged(r, name, "it is of another kind", err));
     }
-    const char *problem = compare_sizes(r, set, size, rank, shape, chunk, chunked);
-    if (problem) {
-        SALTUS_TRY(saltus_h5_damaged(r, name, problem, err));
+    const char *problem = compare_sizes(r, set, size, rank + skip, whole, whole_chunk, chunked);
+    if (problem || (skip && whole[0] < (hsize_t)r->n_swept)) {
+        SALTUS_TRY(saltus_h5_damaged(r, name, problem ? problem : "points are missing", err));
+    }
+    memcpy(shape, whole + skip, (size_t)rank * sizeof *shape);
+    if (chunk) {
+        memcpy(chunk, whole_chunk + skip, (size_t)rank * sizeof *chunk);
     }
 done:
     saltus_h5_close_dataset(&set);
@@ -159,10 +175,14 @@ saltus_status saltus_h5_read(const saltus_results *r, const char *name, hid_t me
     herr_t rc = -1;
     saltus_status status = SALTUS_OK;
     hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
+    const int skip = is_swept(r, name);
+    hsize_t at[MOST_AXES] = {(hsize_t)r->at}, n[MOST_AXES] = {1};
+    memcpy(at + skip, start, (size_t)rank * sizeof *start);
+    memcpy(n + skip, count, (size_t)rank * sizeof *count);
     if (set >= 0) {
         const hid_t from = H5Dget_space(set), to = H5Screate_simple(rank, count, NULL);
-        if (H5Sget_simple_extent_ndims(from) == rank &&
-            H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) >= 0) {
+        if (H5Sget_simple_extent_ndims(from) == rank + skip &&
+            H5Sselect_hyperslab(from, H5S_SELECT_SET, at, NULL, n, NULL) >= 0) {
             rc = H5Dread(set, memory_type, to, from, H5P_DEFAULT, out);
         }
         (void)H5Sclose(from);

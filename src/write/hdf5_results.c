@@ -84,8 +84,10 @@ static saltus_status read_attributes(saltus_results *r, saltus_error *err)
     if (!saltus_h5_has(r, "stats")) {
         SALTUS_TRY(saltus_h5_damaged(r, "stats", "it is missing", err));
     }
-    SALTUS_TRY(
-        saltus_h5_read_number(r, "stats", "trajectories", H5T_NATIVE_INT64, &r->stats_runs, err));
+    if (r->n_axes == 0) {
+        SALTUS_TRY(saltus_h5_read_number(r, "stats", "trajectories", H5T_NATIVE_INT64,
+                                         &r->stats_runs, err));
+    }
 done:
     return status;
 }
@@ -160,6 +162,61 @@ done:
     return status;
 }
 
+/* The values of a sweep, if it is one, and how many points have come. */
+static saltus_status read_axes(saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t start[1] = {0};
+    int common = 0;
+    char *name = NULL;
+    SALTUS_TRY(saltus_h5_read_names(r, "sweep_names", &r->n_axes, &r->axis_names, err));
+    if (r->n_axes == 0) {
+        return SALTUS_OK;
+    }
+    const hsize_t axes[1] = {(hsize_t)r->n_axes};
+    r->axis_lengths = saltus_calloc((size_t)r->n_axes, sizeof *r->axis_lengths);
+    r->axis_values = saltus_calloc((size_t)r->n_axes, sizeof *r->axis_values);
+    SALTUS_NEED(r->axis_lengths && r->axis_values);
+    SALTUS_TRY(saltus_h5_expect(r, "sweep_shape", H5T_INTEGER, 1, axes, err));
+    SALTUS_TRY(
+        saltus_h5_read(r, "sweep_shape", H5T_NATIVE_INT64, 1, start, axes, r->axis_lengths, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", "sweep_points", H5T_NATIVE_INT64, &r->n_swept, err));
+    SALTUS_TRY(
+        saltus_h5_read_number(r, "/", "runs_per_point", H5T_NATIVE_INT64, &r->stats_runs, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64,
+                                     &r->first_trajectory, err));
+    SALTUS_TRY(
+        saltus_h5_read_number(r, "/", "common_random_numbers", H5T_NATIVE_INT, &common, err));
+    r->common_random_numbers = common != 0;
+    r->runs = r->stats_runs;
+    for (int a = 0; a < r->n_axes; ++a) {
+        hsize_t n[1];
+        char *escaped = saltus_h5_escape(r->axis_names[a]);
+        const size_t size = escaped ? strlen(escaped) + 8 : 0;
+        saltus_free(name);
+        name = saltus_calloc(size, 1);
+        if (name) {
+            (void)snprintf(name, size, "sweep/%s", escaped);
+        }
+        saltus_free(escaped);
+        SALTUS_NEED(name);
+        SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, n, NULL, err));
+        if ((int64_t)n[0] < r->n_swept) {
+            SALTUS_TRY(saltus_h5_damaged(r, name, "values are missing", err));
+        }
+        r->axis_values[a] = saltus_calloc(n[0], sizeof(double));
+        SALTUS_NEED(r->axis_values[a]);
+        SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_DOUBLE, 1, start, n, r->axis_values[a], err));
+    }
+    if (r->n_swept < 1) {
+        status =
+            saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no point of the sweep yet", r->path);
+    }
+done:
+    saltus_free(name);
+    return status;
+}
+
 static saltus_status read_layout(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -168,14 +225,17 @@ static saltus_status read_layout(saltus_results *r, saltus_error *err)
     if (H5Aexists(r->file, "saltus_version") <= 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: is an HDF5 file, but no result of Saltus", r->path);
     }
+    SALTUS_TRY(read_axes(r, err));
     SALTUS_TRY(read_times(r, err));
     SALTUS_TRY(read_attributes(r, err));
     SALTUS_TRY(saltus_h5_read_names(r, "species", &r->n_counts, &r->count_names, err));
     SALTUS_TRY(
         saltus_h5_read_names(r, "observable_names", &r->n_observables, &r->observable_names, err));
     SALTUS_TRY(check_moments(r, err));
-    SALTUS_TRY(saltus_h5_check(r, "trajectories", H5T_INTEGER, 1, shape, NULL, err));
-    r->runs = (int64_t)shape[0];
+    if (r->n_axes == 0) {
+        SALTUS_TRY(saltus_h5_check(r, "trajectories", H5T_INTEGER, 1, shape, NULL, err));
+        r->runs = (int64_t)shape[0];
+    }
     r->chunk_runs = 1;
     SALTUS_TRY(
         find_samples(r, "observables", H5T_FLOAT, 3, r->n_observables, &r->has_observables, err));
@@ -218,6 +278,13 @@ void saltus_results_close(saltus_results *r)
     for (int i = 0; r->observable_names && i < r->n_observables; ++i) {
         saltus_free(r->observable_names[i]);
     }
+    for (int a = 0; a < r->n_axes; ++a) {
+        saltus_free(r->axis_names ? r->axis_names[a] : NULL);
+        saltus_free(r->axis_values ? r->axis_values[a] : NULL);
+    }
+    saltus_free(r->axis_names);
+    saltus_free(r->axis_values);
+    saltus_free(r->axis_lengths);
     saltus_free(r->count_names);
     saltus_free(r->observable_names);
     saltus_free(r->times);
@@ -252,6 +319,13 @@ saltus_status saltus_results_numbers(const saltus_results *r, int64_t run, int64
                                      saltus_error *err)
 {
     const hsize_t start[1] = {(hsize_t)run}, count[1] = {(hsize_t)n};
+    if (r->n_axes > 0) {
+        const int64_t of_point = r->common_random_numbers ? 0 : r->at * r->runs;
+        for (int64_t i = 0; i < n; ++i) {
+            out[i] = r->first_trajectory + of_point + run + i;
+        }
+        return SALTUS_OK;
+    }
     return read_slab(r, "trajectories", H5T_NATIVE_INT64, 1, start, count, out, err);
 }
 
@@ -340,6 +414,38 @@ done:
     saltus_free(e);
     saltus_free(n);
     saltus_free(name);
+    saltus_free(escaped);
+    saltus_h5_quiet_end(&quiet);
+    return status;
+}
+
+saltus_status saltus_results_derived(const saltus_results *r, const char *name, double **out,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t start[2] = {0, 0}, shape[2] = {(hsize_t)r->n_swept, (hsize_t)r->runs};
+    char *escaped = saltus_h5_escape(name), *path = NULL;
+    const size_t size = escaped ? strlen(escaped) + 16 : 0;
+    saltus_h5_quiet quiet;
+    saltus_h5_quiet_begin(&quiet);
+    *out = NULL;
+    SALTUS_NEED(escaped);
+    path = saltus_calloc(size, 1);
+    SALTUS_NEED(path);
+    (void)snprintf(path, size, "derived/%s", escaped);
+    if (!saltus_h5_has(r, "derived") || !saltus_h5_has(r, path)) {
+        goto done;
+    }
+    SALTUS_TRY(saltus_h5_expect(r, path, H5T_FLOAT, 2, shape, err));
+    *out = saltus_calloc(shape[0], shape[1] * sizeof **out);
+    SALTUS_NEED(*out);
+    SALTUS_TRY(saltus_h5_read(r, path, H5T_NATIVE_DOUBLE, 2, start, shape, *out, err));
+done:
+    if (status != SALTUS_OK) {
+        saltus_free(*out);
+        *out = NULL;
+    }
+    saltus_free(path);
     saltus_free(escaped);
     saltus_h5_quiet_end(&quiet);
     return status;

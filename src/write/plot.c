@@ -322,6 +322,15 @@ saltus_status saltus_results_plot(const saltus_results *results, const char *fig
     if (results->stats_runs < 1 || results->n_counts + results->n_observables < 1) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%s: holds nothing to draw", results->path);
     }
+    if (results->n_axes > 0) {
+        SALTUS_TRY(saltus_gnuplot_begin(&p->gnuplot, figure, err));
+        SALTUS_TRY(saltus_plot_sweep(&p->gnuplot, results, o, err));
+        status = saltus_gnuplot_run(&p->gnuplot, err);
+        goto done;
+    }
+    if (o->derived) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%s: derived quantities are of sweeps", results->path);
+    }
     SALTUS_TRY(load(p, o, err));
     SALTUS_TRY(saltus_gnuplot_begin(&p->gnuplot, figure, err));
     saltus_plot_begin(p, o->title);

@@ -27,6 +27,12 @@ typedef struct saltus_plot {
     bool bands, lines;             /**< what a panel over time shows */
 } saltus_plot;
 
+/** The script of a sweep's figure. SALTUS_E_INVALID when the file has no such column or quantity.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_plot_sweep(saltus_gnuplot *gnuplot, const saltus_results *r,
+                                                  const saltus_plot_options *options,
+                                                  saltus_error *err);
+
 /** A panel's place on the page, from 0 to 1. */
 struct place {
     double left, right, bottom, top;

@@ -22,7 +22,23 @@ struct saltus_results {
     bool has_counts, has_observables; /**< every sample was kept */
     bool has_final, has_histogram;
     int64_t chunk_runs; /**< a good number of runs to read at once */
+
+    /* A sweep's file: what is read is of one point of it, the first; a copy of this that is `at`
+     * another reads that one. */
+    int n_axes; /**< 0: no sweep */
+    char **axis_names;
+    int64_t *axis_lengths; /**< [axis] values of a grid; 0 for a design */
+    double **axis_values;  /**< [axis][point] */
+    int64_t n_swept;       /**< points in the file */
+    int64_t at;            /**< the point that is read */
+    int64_t first_trajectory;
+    bool common_random_numbers;
 };
+
+/** A derived quantity of a sweep's trajectories as out[point][run]; NULL *out: there is none of
+ * that name. To be freed with saltus_free. */
+SALTUS_MUST_CHECK saltus_status saltus_results_derived(const saltus_results *r, const char *name,
+                                                       double **out, saltus_error *err);
 
 /** Which moment of the ensemble. */
 typedef enum saltus_moment {

@@ -11,10 +11,9 @@
 
 enum { SUMMARY_ROWS = 20, READ_VALUES = 1 << 20 };
 
-/* A comma, and one field, in quotes where CSV needs them (RFC 4180). */
-static void put_name(FILE *out, const char *name, const char *suffix)
+/* One field, in quotes where CSV needs them (RFC 4180). */
+static void put_field(FILE *out, const char *name, const char *suffix)
 {
-    (void)fputc(',', out);
     if (!strpbrk(name, ",\"\r\n")) {
         (void)fprintf(out, "%s%s", name, suffix);
         return;
@@ -29,6 +28,12 @@ static void put_name(FILE *out, const char *name, const char *suffix)
     (void)fprintf(out, "%s\"", suffix);
 }
 
+static void put_name(FILE *out, const char *name, const char *suffix)
+{
+    (void)fputc(',', out);
+    put_field(out, name, suffix);
+}
+
 static void put_names(const saltus_results *r, FILE *out, const char *suffix)
 {
     for (int c = 0; c < r->n_counts; ++c) {
@@ -37,6 +42,31 @@ static void put_names(const saltus_results *r, FILE *out, const char *suffix)
     for (int o = 0; o < r->n_observables; ++o) {
         put_name(out, r->observable_names[o], suffix);
     }
+}
+
+/* "NAME," of every axis of a sweep. */
+static void put_axes(const saltus_results *r, FILE *out)
+{
+    for (int a = 0; a < r->n_axes; ++a) {
+        put_field(out, r->axis_names[a], ",");
+    }
+}
+
+/* "VALUE," of every axis at the point; to be freed. */
+static char *point_prefix(const saltus_results *r)
+{
+    char *text = saltus_calloc((size_t)r->n_axes, SALTUS_NUMBER_SIZE + 1), *at = text;
+    text = text ? text : saltus_calloc(1, 1);
+    for (int a = 0; at && a < r->n_axes; ++a) {
+        char number[SALTUS_NUMBER_SIZE];
+        at += sprintf(at, "%s,", saltus_number_format(r->axis_values[a][r->at], number));
+    }
+    return text;
+}
+
+static int64_t n_points_of_sweep(const saltus_results *r)
+{
+    return r->n_axes > 0 ? r->n_swept : 1;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -85,35 +115,50 @@ static saltus_status check_stats(const saltus_results *r, saltus_error *err)
     return status;
 }
 
-saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, saltus_error *err)
+/* The lines of one point of a sweep, or all there are. */
+static saltus_status print_point_stats(const saltus_results *r, FILE *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     struct moments mean = {0}, variance = {0};
     const int n = r->n_counts + r->n_observables;
-    char text[32];
-    locale_t saved;
-    const locale_t plain = saltus_plain_numbers(&saved);
-
-    SALTUS_TRY(check_stats(r, err));
+    char text[32], *prefix = point_prefix(r);
+    SALTUS_NEED(prefix);
     SALTUS_TRY(load(r, SALTUS_MOMENT_MEAN, &mean, err));
     SALTUS_TRY(load(r, SALTUS_MOMENT_VARIANCE, &variance, err));
-    (void)fputs("time", out);
-    put_names(r, out, "-mean");
-    put_names(r, out, "-sd");
     for (int64_t p = 0; p < r->n_points; ++p) {
         (void)saltus_number_format(r->times[p], text);
-        (void)fprintf(out, "\n%s", text);
+        (void)fprintf(out, "\n%s%s", prefix, text);
         for (int c = 0; c < 2 * n; ++c) {
             const double x =
                 c < n ? moment_at(r, &mean, p, c) : sqrt(moment_at(r, &variance, p, c - n));
             (void)fprintf(out, ",%s", saltus_number_format(x, text));
         }
     }
+done:
+    saltus_free(prefix);
+    unload(&mean);
+    unload(&variance);
+    return status;
+}
+
+saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_results view = *r;
+    locale_t saved;
+    const locale_t plain = saltus_plain_numbers(&saved);
+
+    SALTUS_TRY(check_stats(r, err));
+    put_axes(r, out);
+    (void)fputs("time", out);
+    put_names(r, out, "-mean");
+    put_names(r, out, "-sd");
+    for (; view.at < n_points_of_sweep(r) && !ferror(out); ++view.at) {
+        SALTUS_TRY(print_point_stats(&view, out, err));
+    }
     (void)fputc('\n', out);
     status = saltus_check_written(out, err);
 done:
-    unload(&mean);
-    unload(&variance);
     saltus_usual_numbers(plain, saved);
     return status;
 }
@@ -130,8 +175,13 @@ static int width_of(const char *text)
 
 static void print_head(const saltus_results *r, FILE *out)
 {
-    (void)fprintf(out, "%s: %lld trajector%s, %s on %s", *r->model ? r->model : "model",
-                  (long long)r->runs, r->runs == 1 ? "y" : "ies", r->method, r->device);
+    (void)fprintf(out, "%s: ", *r->model ? r->model : "model");
+    if (r->n_axes > 0) {
+        (void)fprintf(out, "%lld points of %d value%s, at each ", (long long)r->n_swept, r->n_axes,
+                      r->n_axes == 1 ? "" : "s");
+    }
+    (void)fprintf(out, "%lld trajector%s, %s on %s", (long long)r->runs, r->runs == 1 ? "y" : "ies",
+                  r->method, r->device);
     if (r->events > 0) {
         (void)fprintf(out, ", %.4g events", (double)r->events);
     }
@@ -140,13 +190,55 @@ static void print_head(const saltus_results *r, FILE *out)
     }
     (void)fputc('\n', out);
     if (!r->complete) {
-        (void)fprintf(out, "incomplete: %lld of %lld trajectories", (long long)r->runs,
-                      (long long)r->requested);
+        (void)fprintf(out, "incomplete: %lld of %lld trajectories",
+                      (long long)(r->runs * n_points_of_sweep(r)), (long long)r->requested);
         if (r->stats_runs != r->runs) {
             (void)fprintf(out, "; statistics of the first %lld", (long long)r->stats_runs);
         }
         (void)fputc('\n', out);
     }
+}
+
+/* A line per point of a sweep: its values, and means and deviations of some columns at the end. */
+static saltus_status print_points(const saltus_results *r, FILE *out, saltus_error *err)
+{
+    enum { SOME = 4 };
+    saltus_status status = SALTUS_OK;
+    saltus_results view = *r;
+    struct moments m[2] = {{0}};
+    const int n = r->n_counts + r->n_observables, shown = n < SOME ? n : SOME;
+    (void)fprintf(out, "at time %.6g, mean (sd):\n", r->times[r->n_points - 1]);
+    for (int a = 0; a < r->n_axes; ++a) {
+        (void)fprintf(out, "  %12s", r->axis_names[a]);
+    }
+    for (int c = 0; c < shown; ++c) {
+        (void)fprintf(out, "  %22s",
+                      c < r->n_counts ? r->count_names[c] : r->observable_names[c - r->n_counts]);
+    }
+    for (; view.at < r->n_swept && view.at < SUMMARY_ROWS; ++view.at) {
+        SALTUS_TRY(load(&view, SALTUS_MOMENT_MEAN, &m[0], err));
+        SALTUS_TRY(load(&view, SALTUS_MOMENT_VARIANCE, &m[1], err));
+        (void)fputc('\n', out);
+        for (int a = 0; a < r->n_axes; ++a) {
+            (void)fprintf(out, "  %12.6g", r->axis_values[a][view.at]);
+        }
+        for (int c = 0; c < shown; ++c) {
+            (void)fprintf(out, "  %11.6g (%8.4g)", moment_at(r, &m[0], r->n_points - 1, c),
+                          sqrt(moment_at(r, &m[1], r->n_points - 1, c)));
+        }
+        unload(&m[0]);
+        unload(&m[1]);
+        m[0] = m[1] = (struct moments){0};
+    }
+    (void)fputc('\n', out);
+    if (r->n_swept > SUMMARY_ROWS || n > shown) {
+        (void)fprintf(out, "  … all of them: saltus stats --csv\n");
+    }
+    status = saltus_check_written(out, err);
+done:
+    unload(&m[0]);
+    unload(&m[1]);
+    return status;
 }
 
 saltus_status saltus_results_print_summary(const saltus_results *r, FILE *out, saltus_error *err)
@@ -164,6 +256,10 @@ saltus_status saltus_results_print_summary(const saltus_results *r, FILE *out, s
 
     print_head(r, out);
     SALTUS_TRY(check_stats(r, err));
+    if (r->n_axes > 0) {
+        status = print_points(r, out, err);
+        goto done;
+    }
     for (int i = 0; i < 4; ++i) {
         SALTUS_TRY(load(r, moments[i], &m[i], err));
     }
@@ -244,6 +340,7 @@ struct piece {
     int64_t *counts;                       /* [run][point][species] */
     double *observables;                   /* [run][point][observable] */
     char (*times)[SALTUS_NUMBER_SIZE + 1]; /* [point], with a comma on both sides; of all points */
+    char *prefix;                          /* of every line: the values of a sweep's point */
 };
 
 static void put_piece(const saltus_results *r, struct buffer *b, const struct piece *piece,
@@ -255,6 +352,7 @@ static void put_piece(const saltus_results *r, struct buffer *b, const struct pi
     for (int64_t i = 0; i < box.n_runs; ++i) {
         for (int64_t p = 0; p < box.n_points; ++p) {
             const char *time = piece->times[box.point + p];
+            put_text(b, piece->prefix, strlen(piece->prefix));
             put_integer(b, piece->numbers[i]);
             put_text(b, time, strlen(time));
             for (int c = 0; r->has_counts && c < r->n_counts; ++c) {
@@ -325,13 +423,36 @@ done:
     return status;
 }
 
+/* The lines of one point of a sweep, or all there are. */
+static saltus_status print_runs(const saltus_results *r, struct buffer *buffer, struct piece *piece,
+                                saltus_box size, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_box box = size;
+    piece->prefix = point_prefix(r);
+    SALTUS_NEED(piece->prefix);
+    for (box.run = 0; box.run < r->runs && !ferror(buffer->out); box.run += size.n_runs) {
+        box.n_runs = r->runs - box.run < size.n_runs ? r->runs - box.run : size.n_runs;
+        for (box.point = 0; box.point < r->n_points; box.point += size.n_points) {
+            const int64_t left = r->n_points - box.point;
+            box.n_points = left < size.n_points ? left : size.n_points;
+            SALTUS_TRY(read_piece(r, piece, box, err));
+            put_piece(r, buffer, piece, box);
+        }
+    }
+done:
+    saltus_free(piece->prefix);
+    piece->prefix = NULL;
+    return status;
+}
+
 saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     struct piece piece = {0};
     struct buffer *buffer = saltus_calloc(1, sizeof *buffer);
-    saltus_box box = piece_size(r);
-    const saltus_box size = box;
+    const saltus_box size = piece_size(r);
+    saltus_results view = *r;
     locale_t saved;
     const locale_t plain = saltus_plain_numbers(&saved);
 
@@ -342,21 +463,13 @@ saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltu
         goto done;
     }
     SALTUS_TRY(allocate_piece(r, &piece, size, err));
+    put_axes(r, out);
     (void)fputs("run,time", out);
     put_names(r, out, "");
     (void)fputc('\n', out);
     buffer->out = out;
-    for (box.run = 0; box.run < r->runs; box.run += size.n_runs) {
-        box.n_runs = r->runs - box.run < size.n_runs ? r->runs - box.run : size.n_runs;
-        for (box.point = 0; box.point < r->n_points; box.point += size.n_points) {
-            const int64_t left = r->n_points - box.point;
-            box.n_points = left < size.n_points ? left : size.n_points;
-            SALTUS_TRY(read_piece(r, &piece, box, err));
-            put_piece(r, buffer, &piece, box);
-        }
-        if (ferror(out)) {
-            break;
-        }
+    for (; view.at < n_points_of_sweep(r); ++view.at) {
+        SALTUS_TRY(print_runs(&view, buffer, &piece, size, err));
     }
     (void)fwrite(buffer->text, 1, buffer->used, out);
     status = saltus_check_written(out, err);

@@ -1,0 +1,300 @@
+/* saltus sweep: an ensemble at every point of a grid or a random design. */
+#include "cli/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON, OPT_DERIVE, OPT_BURN_IN };
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "Points:", -1},
+    {"vary", OPT_VARY, "NAME=VALUES", 0,
+     "lin:LO:HI:N, log:LO:HI:N or list:A,B,C of a parameter or an initial amount; may be repeated: "
+     "all combinations",
+     -1},
+    {"design", OPT_DESIGN, "HOW:N", 0,
+     "instead N points of a Latin hypercube (lhs) or of Sobol's sequence (sobol), with lin:LO:HI "
+     "or "
+     "log:LO:HI for every name",
+     -1},
+    {"common-random-numbers", OPT_COMMON, NULL, 0,
+     "run i has the same random numbers at every point", -1},
+    {"derive", OPT_DERIVE, "LIST", 0,
+     "of every run, mean, min, max, tmin, tmax, final, amplitude or period:NAME, passage or "
+     "above:NAME:THRESHOLD, separated by commas",
+     -1},
+    {"burn-in", OPT_BURN_IN, "T", 0, "these look at samples from time T on (0)", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    saltus_cli_run_arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = a;
+        return 0;
+    case OPT_VARY:
+        return saltus_cli_add_setting(&a->vary, text);
+    case OPT_DESIGN:
+        a->design = text;
+        return 0;
+    case OPT_COMMON:
+        a->common_random_numbers = true;
+        return 0;
+    case OPT_DERIVE:
+        a->derive = text;
+        return 0;
+    case OPT_BURN_IN:
+        if (!saltus_cli_double(text, &a->burn_in) || a->burn_in < 0.0) {
+            (void)saltus_cli_usage("--burn-in '%s': a time from 0 is needed", text);
+            return EINVAL;
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&saltus_cli_run_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    options,
+    parse,
+    "MODEL",
+    "Simulate an ensemble of trajectories of MODEL at every point of a sweep."
+    "\vRun i at point g is trajectory g R + i, and has the bits of a single run with the same "
+    "values "
+    "and number.",
+    children,
+    NULL,
+    NULL};
+
+typedef struct session {
+    saltus_cli_run_arguments *a;
+    saltus_sweep *sweep;
+    saltus_sweep_options options;
+    saltus_sweep_file *file;
+    double *times;
+    saltus_run_report report;
+    saltus_method_choice choice;             /* at the first point, for all */
+    char device[40], layout[20], method[20]; /* of the first point */
+} session;
+
+/* Read the model and set what --set says; it is frozen by who sweeps. */
+static saltus_model *load(void *user, saltus_error *err)
+{
+    const saltus_cli_run_arguments *a = user;
+    return saltus_cli_read(a->model, &a->settings, err);
+}
+
+static saltus_status make_points(session *s, saltus_error *err)
+{
+    saltus_status status = saltus_sweep_create(&s->sweep, err);
+    for (int i = 0; i < s->a->vary.n && status == SALTUS_OK; ++i) {
+        status = saltus_sweep_vary(s->sweep, s->a->vary.items[i], err);
+    }
+    return status == SALTUS_OK ? saltus_sweep_finish(s->sweep, s->a->design, s->a->seed, err)
+                               : status;
+}
+
+enum { MOST_CHECKED = 1000 };
+
+/* Set the values of a point and freeze. */
+static saltus_status freeze_at(const session *s, saltus_model *model, int64_t point,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_model_thaw(model);
+    for (int a = 0; a < saltus_sweep_n_axes(s->sweep) && status == SALTUS_OK; ++a) {
+        status = saltus_model_set(model, saltus_sweep_name(s->sweep, a),
+                                  saltus_sweep_value(s->sweep, a, point), err);
+    }
+    return status == SALTUS_OK ? saltus_model_freeze(model, s->a->law, err) : status;
+}
+
+/* Values that the model refuses are found before there is a file: every value of a grid's axes, as
+ * long as they are not too many, or the first points of a design. */
+static saltus_status check_values(const session *s, saltus_model *model, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t behind = saltus_sweep_n_points(s->sweep);
+    for (int a = 0; a < saltus_sweep_n_axes(s->sweep) && status == SALTUS_OK; ++a) {
+        const int64_t length = saltus_sweep_axis_length(s->sweep, a);
+        const int64_t n = length > 0 ? length : saltus_sweep_n_points(s->sweep);
+        behind = length > 0 ? behind / length : 1;
+        for (int64_t i = 0; i < n && status == SALTUS_OK;
+             i += i + 1 < n && i >= MOST_CHECKED ? n - 1 - i : 1) {
+            status = freeze_at(s, model, i * behind, err);
+        }
+    }
+    return status;
+}
+
+/* A plan of the first point: what is wrong with the input shows here. */
+static saltus_status plan_first(session *s, saltus_model **model, saltus_backend **backend,
+                                saltus_plan **plan, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *model = load(s->a, err);
+    if (!*model) {
+        return err->code;
+    }
+    status = check_values(s, *model, err);
+    if (status == SALTUS_OK) {
+        status = freeze_at(s, *model, 0, err);
+    }
+    if (status == SALTUS_OK && strcmp(s->a->method, "auto") == 0) {
+        s->choice = saltus_method_choose(*model, &s->options.plan, &s->options.run);
+        s->options.plan.method = s->choice.method;
+        s->options.plan.method_why = s->choice.why;
+    }
+    for (int i = 0; i < saltus_model_n_warnings(*model) && !s->a->quiet; ++i) {
+        fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(*model, i));
+    }
+    if (status == SALTUS_OK) {
+        status = saltus_backend_open(s->options.device, backend, err);
+    }
+    if (status == SALTUS_OK) {
+        status = saltus_plan_create(*model, *backend, &s->options.plan, plan, err);
+    }
+    return status;
+}
+
+static saltus_status open_file(session *s, saltus_error *err)
+{
+    saltus_model *model = NULL;
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    const saltus_hdf5_options results = saltus_cli_result_options(s->a);
+    saltus_status status = plan_first(s, &model, &backend, &plan, err);
+    if (status == SALTUS_OK) {
+        (void)snprintf(s->device, sizeof s->device, "%s", saltus_backend_name(backend));
+        (void)snprintf(s->layout, sizeof s->layout, "%s", saltus_plan_layout(plan));
+        (void)snprintf(s->method, sizeof s->method, "%s", saltus_plan_method(plan));
+        if (s->a->explain) {
+            saltus_plan_explain(plan, stderr);
+            fprintf(stderr, "sweep     %lld points, %lld trajectories at each\n",
+                    (long long)saltus_sweep_n_points(s->sweep), (long long)s->a->runs);
+        }
+        saltus_cli_keep_results();
+        status = saltus_sweep_file_open(s->a->output, s->sweep, &s->options, plan, &results,
+                                        &s->file, err);
+    }
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(model);
+    return status;
+}
+
+/* Everything before the first trajectory. */
+static saltus_status prepare(session *s, const volatile int *stop, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_cli_run_arguments *a = s->a;
+    saltus_sweep_options *o = &s->options;
+    *o = saltus_sweep_options_default();
+    o->load = load;
+    o->load_user = a;
+    o->law = a->law;
+    o->device = strcmp(a->device, "auto") == 0 ? "cpu" : a->device;
+    o->plan = saltus_cli_plan_options(a);
+    o->run = saltus_cli_run_options(a);
+    o->run.stop = stop;
+    o->common_random_numbers = a->common_random_numbers;
+    if ((status = make_points(s, err)) != SALTUS_OK ||
+        (status = saltus_cli_count_times(a, &o->run.n_times, err)) != SALTUS_OK) {
+        return status;
+    }
+    o->run.times = s->times = saltus_cli_make_times(a, o->run.n_times);
+    if (!s->times) {
+        err->code = SALTUS_E_NO_MEMORY;
+        (void)snprintf(err->message, sizeof err->message, "no memory for %lld sample times",
+                       (long long)o->run.n_times);
+        return err->code;
+    }
+    return open_file(s, err);
+}
+
+static void print_json(const session *s, double total, bool complete)
+{
+    printf("{\"events\": %lld, \"trajectories\": %lld, \"points\": %lld, \"seconds\": %.6g, "
+           "\"seconds_total\": %.6g, \"device\": ",
+           (long long)s->report.events, (long long)s->report.trajectories,
+           (long long)saltus_sweep_n_points(s->sweep), s->report.seconds, total);
+    saltus_cli_print_text(s->device);
+    printf(", \"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
+           "\"output\": ",
+           s->layout, s->method, (unsigned long long)s->a->seed, complete ? "true" : "false");
+    saltus_cli_print_text(s->a->output);
+    printf("}\n");
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int simulate(saltus_cli_run_arguments *a)
+{
+    session s = {.a = a};
+    saltus_error err = {0}, close_err = {0}, print_err = {0};
+    const double start = now();
+    saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
+    if (status != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+        saltus_sweep_destroy(s.sweep);
+        free(s.times);
+        return saltus_cli_code_before(status);
+    }
+    status = saltus_sweep_run(s.sweep, &s.options, saltus_sweep_file_sink(s.file), &s.report, &err);
+    if (s.options.run.progress) {
+        fprintf(stderr, "\r\033[K");
+    }
+    const saltus_status closed = saltus_sweep_file_close(s.file, &s.report, &close_err);
+    if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
+        status = closed;
+        err = close_err;
+    }
+    if (status == SALTUS_E_CANCELLED) {
+        fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
+                (long long)(s.report.trajectories / a->runs),
+                (long long)saltus_sweep_n_points(s.sweep), a->output);
+    } else if (status != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+    }
+    if (a->json) {
+        print_json(&s, now() - start, status == SALTUS_OK);
+    } else if (status == SALTUS_OK && !a->quiet) {
+        printf("%lld points, %lld trajectories, %.3g reactions in %.3g s: %s\n",
+               (long long)saltus_sweep_n_points(s.sweep), (long long)s.report.trajectories,
+               (double)s.report.events, s.report.seconds, a->output);
+    }
+    if (!saltus_cli_flush(&print_err)) {
+        saltus_cli_print_error(&print_err);
+        status = status == SALTUS_OK ? SALTUS_E_IO : status;
+    }
+    saltus_sweep_destroy(s.sweep);
+    free(s.times);
+    return saltus_cli_code_after(status);
+}
+
+int saltus_cli_sweep(int argc, char **argv)
+{
+    saltus_cli_run_arguments a;
+    int code = saltus_cli_run_parse(&argp, argc, argv, &a);
+    if (code < 0 && a.vary.n == 0) {
+        code = saltus_cli_usage("--vary NAME=VALUES is needed: what is to be varied");
+    }
+    if (code < 0 && !a.output) {
+        code = saltus_cli_usage("-o FILE.h5 is needed: where the results go");
+    }
+    if (code < 0 && a.trace) {
+        code = saltus_cli_usage("--trace is for saltus run");
+    }
+    const int result = code >= 0 ? code : simulate(&a);
+    saltus_cli_run_free(&a);
+    return result;
+}

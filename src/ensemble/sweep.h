@@ -1,0 +1,31 @@
+/** The points of a sweep: which values which names take. */
+#ifndef SALTUS_ENSEMBLE_SWEEP_H
+#define SALTUS_ENSEMBLE_SWEEP_H
+
+#include "core/status.h"
+
+typedef struct saltus_axis {
+    char *name;
+    bool is_log, is_range; /**< a range without a number of values is for a design */
+    double low, high;
+    int64_t n;
+    double *values; /**< [n] of the axis; with a design [point] */
+} saltus_axis;
+
+struct saltus_sweep {
+    saltus_axis *axes;
+    size_t n_axes, capacity;
+    int64_t n_points;
+    bool has_design;
+};
+
+/** Numbers in [0, 1) for n points of each axis, [axis][point] (design.c). Latin hypercube: every
+ * one of n equal strata of every axis holds one point (McKay, Beckman, Conover 1979,
+ * doi:10.1080/00401706.1979.10489755). Sobol': the first n points with the direction numbers of Joe
+ * and Kuo (2008, doi:10.1137/070709359), for up to SALTUS_SOBOL_AXES axes. */
+enum { SALTUS_SOBOL_AXES = 21 };
+SALTUS_MUST_CHECK saltus_status saltus_design_lhs(int64_t n, uint64_t seed, int axis, double *out,
+                                                  saltus_error *err);
+void saltus_design_sobol(int64_t n, int axis, double *out);
+
+#endif
