@@ -41,6 +41,7 @@ typedef struct saltus_leaps {
     saltus_f64 step[SALTUS_LEAP_CHUNKS], length[SALTUS_LEAP_CHUNKS], t_next[SALTUS_LEAP_CHUNKS];
     saltus_f64 sum[SALTUS_LEAP_CHUNKS];                                 /* reactions */
     saltus_f64 mean[SALTUS_LEAP_CHUNKS + 1], k[SALTUS_LEAP_CHUNKS + 1]; /* of one reaction */
+    saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS];           /* of a list's slots */
     saltus_mask left[SALTUS_LEAP_CHUNKS];  /* they have not leapt yet */
     saltus_mask brief[SALTUS_LEAP_CHUNKS]; /* their leap is not worth while */
     saltus_mask bad[SALTUS_LEAP_CHUNKS];   /* only tau.h can tell what becomes of them */
@@ -212,33 +213,34 @@ SALTUS_FN void saltus_leaps_begin(const saltus_tables *n, uint64_t seed, saltus_
     b->left[chunk] = go & ~b->bad[chunk];
 }
 
-/* A block of words for each of the slots of a list. */
-SALTUS_FN void saltus_leaps_draw(uint64_t seed, saltus_leaps *b, const int32_t *slots,
-                                 saltus_u64 w[4])
+/* Two uniform numbers for each of the n slots of a list, which is filled up to whole chunks. Loops
+ * are short here and below, so that a processor has several chunks at hand. */
+SALTUS_FN void saltus_leaps_draw(uint64_t seed, saltus_leaps *b, int32_t *slots, int n,
+                                 int32_t idle)
 {
-    const saltus_u64 block = SALTUS_AS_U64(saltus_gather(b->block, slots));
-    saltus_scatter(b->block, slots, SALTUS_AS_I64(block + 1));
-    saltus_philox(seed, SALTUS_PURPOSE_LEAP, SALTUS_AS_U64(saltus_gather(b->trajectory, slots)),
-                  block, w);
-}
-
-/* Fill a list up to whole chunks. */
-SALTUS_FN void saltus_leaps_pad(int32_t *slots, int n, int32_t idle)
-{
-    for (; n % SALTUS_LANES != 0; ++n) {
-        slots[n] = idle;
+    for (int i = n; i % SALTUS_LANES != 0; ++i) {
+        slots[i] = idle;
+    }
+    for (int i = 0; i < n; i += SALTUS_LANES) {
+        saltus_u64 w[4];
+        saltus_philox(seed, SALTUS_PURPOSE_LEAP,
+                      SALTUS_AS_U64(saltus_gather(b->trajectory, slots + i)),
+                      SALTUS_AS_U64(saltus_gather(b->block, slots + i)), w);
+        b->u[i / SALTUS_LANES] = saltus_unit53(w[0], w[1]);
+        b->u2[i / SALTUS_LANES] = saltus_unit53(w[2], w[3]);
+    }
+    for (int i = 0; i < n; ++i) {
+        ++((uint64_t *)b->block)[slots[i]];
     }
 }
 
 /* Variates of small means. */
 SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t *slots, int n)
 {
-    saltus_leaps_pad(slots, n, SALTUS_IDLE_SLOT);
+    saltus_leaps_draw(seed, b, slots, n, SALTUS_IDLE_SLOT);
     for (int i = 0; i < n; i += SALTUS_LANES) {
-        saltus_u64 w[4];
-        saltus_leaps_draw(seed, b, slots + i, w);
         const saltus_f64 mean = SALTUS_AS_F64(saltus_gather(b->mean, slots + i));
-        const saltus_f64 k = saltus_poisson_invert(mean, saltus_unit53(w[0], w[1]));
+        const saltus_f64 k = saltus_poisson_invert(mean, b->u[i / SALTUS_LANES]);
         saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
     }
 }
@@ -248,15 +250,13 @@ SALTUS_OUTLINE void saltus_leaps_reject(uint64_t seed, saltus_leaps *b, int32_t 
 {
     while (n > 0) {
         int again = 0;
-        saltus_leaps_pad(slots, n, SALTUS_IDLE_LARGE_SLOT);
+        saltus_leaps_draw(seed, b, slots, n, SALTUS_IDLE_LARGE_SLOT);
         for (int i = 0; i < n; i += SALTUS_LANES) {
-            saltus_u64 w[4];
             saltus_f64 k;
-            saltus_leaps_draw(seed, b, slots + i, w);
             const saltus_poisson law =
                 saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, slots + i)));
-            const saltus_mask good = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]),
-                                                            saltus_unit53(w[2], w[3]), &k);
+            const saltus_mask good =
+                saltus_poisson_attempt(&law, b->u[i / SALTUS_LANES], b->u2[i / SALTUS_LANES], &k);
             const uint64_t some = n - i < SALTUS_LANES ? ((uint64_t)1 << (n - i)) - 1 : UINT64_MAX;
             saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
             again += saltus_pick(slots + again, slots + i, saltus_bits(~good) & some);

@@ -117,7 +117,8 @@ static const char *const models[] = {
     "  time: {at: 3, priority: 1, set: {C: C + 7}}\n",
 
     "species: {A: 500, B: 0, C: 30}\n"
-    "reactions:\n  a: A -> B @ 1\n  b: B -> A @ 1\n  c: B + C -> A @ 0.01\n  d: 0 -> C @ 9\n",
+    "reactions:\n"
+    "  a: A -> B @ 1\n  b: B -> A @ 1\n  c: B + C -> A @ 0.01\n  d: 0 -> C @ 9\n",
 };
 
 static void lanes_leap_as_one_at_a_time(void **state)
