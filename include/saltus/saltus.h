@@ -4,6 +4,7 @@
  * A model is read or built, frozen, planned for a backend, and run; samples go to a sink. A
  * trajectory is a function of (model, method, seed, trajectory number) and of nothing else:
  * threads, lanes, instruction sets, output times and the number of runs never change a bit of it.
+ * (By tau-leaping the sample times do: a leap ends there.)
  *
  * Every function that can fail returns a saltus_status and, where the caller passed an
  * saltus_error, records there one sentence with the values involved. The library never prints,

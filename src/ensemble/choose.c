@@ -48,6 +48,8 @@ static double count_events(const saltus_plan *plan, const saltus_run_options *ru
  */
 
 enum { PILOT_RUNS = 2, PILOT_STEPS = 20000 };
+/* A pilot begins with this time and doubles it, so that it ends soon whatever the rates are. */
+static const double first_pilot = 1e-12;
 /* Nanoseconds of a core, as bench/RESULTS.md has them for vector lanes; what counts is how they
  * compare: an exact event, a leap and an exact step between leaps, of so many reactions. */
 static double exact_ns(double n)
@@ -70,17 +72,17 @@ static bool pilot_leaps(const saltus_plan *plan, const saltus_run_options *run,
 {
     const saltus_sink sink = {.deliver = forget};
     saltus_run_options pilot = saltus_run_options_default();
-    double part = ldexp(1.0, -PILOT_PARTS);
+    const double end = run->times[run->n_times - 1];
+    double until = end < first_pilot ? end : first_pilot;
     pilot.n_trajectories = PILOT_RUNS;
+    pilot.times = &until;
     pilot.n_times = 1;
     pilot.stop = run->stop;
-    for (;; part *= 2.0) {
-        const double until = run->times[run->n_times - 1] * part;
-        pilot.times = &until;
+    for (;; until = 2.0 * until < end ? 2.0 * until : end) {
         if (saltus_run(plan, &pilot, &sink, report, NULL) != SALTUS_OK) {
             return false;
         }
-        if (report->leaps + report->exact_steps >= PILOT_STEPS || part >= 1.0) {
+        if (report->leaps + report->exact_steps >= PILOT_STEPS || until >= end) {
             return true;
         }
     }

@@ -4,9 +4,9 @@
  * Below a mean of 10 by inversion: the distribution's terms are subtracted from one uniform number.
  * From there on by transformed rejection, algorithm PTRS of W. Hörmann, Insurance: Mathematics
  * and Economics 12 (1993) 39, doi:10.1016/0167-6687(93)90997-4. The logarithm of the probability is
- * written with k log(mean / k) and Stirling's series, so that it loses little at large means
- * (relative error of the probability about 1e-16 k). It is seldom computed: a squeeze ends most
- * attempts, and a rough logarithm in float nearly all others.
+ * written with k log(mean / k) and Stirling's series, so that large terms do not cancel: its error
+ * is below 6e-11 + 3e-16 k. It is seldom computed: a squeeze ends most attempts, and a rough
+ * logarithm in float nearly all others.
  */
 #ifndef SALTUS_KERNEL_POISSON_H
 #define SALTUS_KERNEL_POISSON_H

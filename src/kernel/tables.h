@@ -83,9 +83,9 @@ typedef struct saltus_tables {
     const saltus_program *laws;
     int32_t n_laws;
 
-    /* How laws follow a species: the highest order of the reactions that it is a reactant of (or a
-     * bound of d ln propensity / d ln count), 0 when no law reads it; and how many of it, at most,
-     * such a reaction takes. */
+    /* How laws follow a species: the highest order of the laws that read it (of a law that is no
+     * product: a bound of d ln law / d ln counts when all that it reads change alike), 0 when there
+     * are none; and how many of it, at most, such a reaction takes. */
     const double *order;      /* [species] */
     const int32_t *order_own; /* [species] */
 

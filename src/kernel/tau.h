@@ -220,6 +220,7 @@ SALTUS_FN saltus_trouble saltus_leap_exact(saltus_path *p, saltus_direct *d, sal
     const double t_next = p->t + saltus_leap_wait(p, w[0]) / total;
     if (!(t_next < target)) { /* exponential waits have no memory: the next is drawn anew */
         p->t = target;
+        p->after = 0;
         return SALTUS_FINE;
     }
     const int r = saltus_tree_choose(&tree, total, (double)w[1], p->seed, p->trajectory,
@@ -242,7 +243,8 @@ SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus
                                         double target)
 {
     const saltus_tables *n = p->n;
-    for (;; step *= 0.5) {
+    const double left = target - p->t;
+    for (;; step = 0.5 * (step < left ? step : left)) { /* step may be infinite */
         uint32_t w[4];
         double length = step;
         int one = -1;
@@ -261,7 +263,7 @@ SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus
         double t_next = p->t + length;
         if (!(t_next < target)) {
             t_next = target;
-            length = target - p->t;
+            length = left;
             one = -1;
         }
         const int64_t fired = saltus_leap_try(p, d, l, length, one);
@@ -331,6 +333,7 @@ SALTUS_OUTLINE saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, s
         }
         if (!(total > 0.0)) {
             p->t = target;
+            p->after = 0;
             continue;
         }
         const uint64_t before = p->fired;

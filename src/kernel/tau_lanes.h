@@ -312,6 +312,7 @@ SALTUS_FN void saltus_leaps_end(const saltus_tables *n, saltus_leaps *b, int chu
     saltus_f64 *v = b->v + chunk * n->n_rows;
     const saltus_f64 *change = b->change + chunk * n->n_species;
     const saltus_mask left = b->left[chunk];
+    const saltus_f64 step = b->step[chunk], to_stop = b->stop[chunk] - b->t[chunk];
     saltus_mask negative = left & 0, bad = left & 0;
     for (int s = 0; s < n->n_species; ++s) {
         const saltus_f64 x = v[s] + change[s];
@@ -328,7 +329,7 @@ SALTUS_FN void saltus_leaps_end(const saltus_tables *n, saltus_leaps *b, int chu
     b->t[chunk] = saltus_select(done, b->t_next[chunk], b->t[chunk]);
     b->leaps[chunk] -= done;
     b->fired[chunk] += saltus_leaps_whole(b->sum[chunk]) & done;
-    b->step[chunk] = 0.5 * b->step[chunk];
+    b->step[chunk] = 0.5 * saltus_select(SALTUS_LT(step, to_stop), step, to_stop);
     b->bad[chunk] |= bad & left;
     b->left[chunk] = left & negative & ~bad;
 }

@@ -100,6 +100,10 @@ void saltus_place_rows(saltus_freezer *f);
 /* freeze_tables.c */
 /** Reactions, laws, dependencies, the tree. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err);
+/** Call found for every count that e reads, also through rules, for some more than once. Rules may
+ * share parts, so each is looked into once. */
+void saltus_visit_counts(saltus_freezer *f, const saltus_expr *e,
+                         void (*found)(void *user, int species), void *user);
 /** Whether a count, directly or through rules, enters e. */
 bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e);
 

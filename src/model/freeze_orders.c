@@ -1,8 +1,8 @@
 /* How fast laws follow the counts that they read: what tau-leaping bounds its steps by.
  *
  * A product law has the order of its factors. For any other law the elasticity, |d ln law / d ln
- * count|, is bounded along its program: factors add theirs, terms of a sum have the larger
- * one, as long as they do not cancel. docs/numerics.md states the rules. */
+ * counts| when all counts change alike, is bounded along its program: factors add theirs, terms of
+ * a sum have the larger one, as long as they do not cancel. docs/numerics.md states the rules. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "kernel/ops.h"
@@ -98,20 +98,34 @@ static void of_products(const saltus_tables *t, double *order, int32_t *own)
     }
 }
 
-static void of_programs(const saltus_tables *t, double *e, double *order, int32_t *own)
+/* An order that whatever a law reads has at least. */
+typedef struct bound {
+    double n, *order;
+    int32_t *own;
+} bound;
+
+static void raise_order(void *user, int species)
 {
-    for (int s = 0; t->n_laws > 0 && s < t->n_species; ++s) {
-        memset(e, 0, (size_t)t->n_rows * sizeof *e);
+    const bound *b = user;
+    if (b->n > b->order[species]) {
+        b->order[species] = b->n;
+        b->own[species] = 1;
+    }
+}
+
+static void of_programs(saltus_freezer *f, double *e, double *order, int32_t *own)
+{
+    const saltus_tables *t = &f->net->tables;
+    for (int s = 0; s < t->n_species; ++s) {
         e[s] = 1.0;
-        for (int r = 0; r < t->n_rules; ++r) {
-            e[t->row_rules + r] = follow(t, t->rules[r], e);
-        }
-        for (int l = 0; l < t->n_laws; ++l) {
-            const double n = follow(t, t->laws[l], e);
-            if (n > order[s]) {
-                order[s] = larger(n, 1.0);
-                own[s] = 1;
-            }
+    }
+    for (int r = 0; r < t->n_rules; ++r) {
+        e[t->row_rules + r] = follow(t, t->rules[r], e);
+    }
+    for (int r = 0; r < t->n_reactions; ++r) {
+        if (t->law_program[r] >= 0) {
+            bound b = {larger(follow(t, t->laws[t->law_program[r]], e), 1.0), order, own};
+            saltus_visit_counts(f, f->steps[r].law, raise_order, &b);
         }
     }
 }
@@ -127,7 +141,7 @@ saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err)
     memset(order, 0, ((size_t)t->n_species + 1) * sizeof *order);
     memset(own, 0, ((size_t)t->n_species + 1) * sizeof *own);
     of_products(t, order, own);
-    of_programs(t, e, order, own);
+    of_programs(f, e, order, own);
     t->order = order;
     t->order_own = own;
 done:

@@ -232,12 +232,12 @@ static bool visit_node(const saltus_expr *node, void *user)
     return false;
 }
 
-/* Call v->found for every count that e reads, for some more than once. Rules may share parts, so
- * each is looked into once. */
-static void visit_counts_of(visit_counts *v, const saltus_expr *e)
+void saltus_visit_counts(saltus_freezer *f, const saltus_expr *e,
+                         void (*found)(void *user, int species), void *user)
 {
-    ++v->f->n_visits;
-    (void)saltus_expr_any(e, visit_node, v);
+    visit_counts v = {f, found, user};
+    ++f->n_visits;
+    (void)saltus_expr_any(e, visit_node, &v);
 }
 
 static void note_any(void *user, int species)
@@ -249,8 +249,7 @@ static void note_any(void *user, int species)
 bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e)
 {
     bool any = false;
-    visit_counts v = {f, note_any, &any};
-    visit_counts_of(&v, e);
+    saltus_visit_counts(f, e, note_any, &any);
     return any;
 }
 
@@ -410,7 +409,6 @@ static saltus_status fill_dependencies(saltus_freezer *f, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     readers laws = {0}, rules = {0};
-    visit_counts visit = {f, note_reader, &laws};
     SALTUS_TRY(start_readers(&laws, t->n_species, err));
     SALTUS_TRY(start_readers(&rules, t->n_species, err));
     for (int r = 0; r < t->n_reactions; ++r) {
@@ -419,13 +417,12 @@ static saltus_status fill_dependencies(saltus_freezer *f, saltus_error *err)
             note_reader(&laws, t->factor_species[k]);
         }
         if (!f->steps[r].is_product) {
-            visit_counts_of(&visit, f->steps[r].law);
+            saltus_visit_counts(f, f->steps[r].law, note_reader, &laws);
         }
     }
-    visit.user = &rules;
     for (int i = 0; i < t->n_rules; ++i) {
         rules.reader = i;
-        visit_counts_of(&visit, f->rules[f->net->rule_variables[i]]);
+        saltus_visit_counts(f, f->rules[f->net->rule_variables[i]], note_reader, &rules);
     }
     SALTUS_TRY(sort_readers(&laws, t->n_species, err));
     SALTUS_TRY(sort_readers(&rules, t->n_species, err));

@@ -194,7 +194,7 @@ static void models_from_anywhere(void **state)
 /* ---- runs ---- */
 
 static const saltus_model *frozen;
-static const char *layout, *rng;
+static const char *layout, *rng, *method;
 static uint64_t hash; /* of the run that succeeded */
 
 static saltus_status plan_and_run(saltus_error *err)
@@ -209,6 +209,7 @@ static saltus_status plan_and_run(saltus_error *err)
     saltus_run_options run = saltus_run_options_default();
     options.layout = layout;
     options.rng = rng;
+    options.method = method;
     options.n_threads = 1;
     options.columns = "A,C,[C],share,k";
     run.n_trajectories = 70;
@@ -227,21 +228,24 @@ done:
 
 static void runs(void **state)
 {
-    static const char *const layouts[] = {"lanes", "scalar", "scalar"};
-    static const char *const generators[] = {"philox", "philox", "xorwow"};
+    static const char *const layouts[] = {"lanes", "scalar", "scalar", "auto"};
+    static const char *const generators[] = {"philox", "philox", "xorwow", "philox"};
+    static const char *const methods[] = {"direct", "direct", "direct", "tau"};
     saltus_model *model = NULL;
     saltus_error err = {0};
-    uint64_t hashes[3];
+    uint64_t hashes[4];
     (void)state;
     assert_int_equal(read_and_freeze(&model, &err), SALTUS_OK);
     frozen = model;
-    for (int l = 0; l < 3; ++l) {
+    for (int l = 0; l < 4; ++l) {
         layout = layouts[l];
         rng = generators[l];
+        method = methods[l];
         assert_true(fail_everywhere(plan_and_run) > 10);
         hashes[l] = hash;
     }
     assert_true(hashes[0] == hashes[1] && hashes[1] != hashes[2]);
+    assert_true(hashes[3] != hashes[1]);
     saltus_model_destroy(model);
 }
 

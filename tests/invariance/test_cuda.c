@@ -61,6 +61,77 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* ---- tau-leaping ---- */
+
+static void check_tau_bits(saltus_model *m, const char *name, const char *rng, int64_t first,
+                           int64_t n)
+{
+    saltus_plan_options plan = saltus_plan_options_default();
+    plan.method = "tau";
+    plan.rng = rng;
+    plan.layout = "scalar";
+    const uint64_t expected = bits_hash_plan(m, "cpu:generic", &plan, first, n, grid, N_GRID);
+    static const char *const layouts[] = {"auto", "global", "registers", "shared", "warp"};
+    assert_true(expected != 0);
+    for (int l = 0; l < 5; ++l) {
+        plan.layout = layouts[l];
+        const uint64_t found = bits_hash_plan(m, "cuda", &plan, first, n, grid, N_GRID);
+        if (found != expected && !(found == 0 && l >= 2)) {
+            fail_msg("tau, %s, %s: other bits with layout %s", name, rng, layouts[l]);
+        }
+    }
+}
+
+static void leaps_have_the_bits_of_the_cpu(void **state)
+{
+    static const int sizes[] = {2, 8, 9, 64, 65, 600, -9, -64}; /* negative: without events */
+    char name[40];
+    (void)state;
+    need_gpu("cuda");
+    for (int i = 0; i < N_BITS_MODELS; ++i) {
+        saltus_model *m = bits_model(i);
+        (void)snprintf(name, sizeof name, "model %d", i);
+        check_tau_bits(m, name, "philox", 3, 500);
+        saltus_model_destroy(m);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_cases()) {
+        saltus_model *m = bits_random(abs(sizes[i]), sizes[i] > 0, 5 + i);
+        (void)snprintf(name, sizeof name, "%d random reactions", abs(sizes[i]));
+        check_tau_bits(m, name, "philox", 0, 60);
+        saltus_model_destroy(m);
+    }
+    for (int n = 1; n <= 20; n += 16) {
+        saltus_model *m = bits_copies(n);
+        check_tau_bits(m, "copies", "philox", 0, 100);
+        saltus_model_destroy(m);
+    }
+}
+
+/* Large counts, long leaps among short ones, high numbers, every generator; trajectories that go on
+ * over several launches. */
+static void large_leaps_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const texts[] = {
+        "species: {S1: 20000, S2: 0, S3: 0}\n"
+        "reactions:\n"
+        "  decay: S1 -> 0 @ 1\n  dimerise: 2 S1 -> S2 @ 0.002\n"
+        "  split: S2 -> 2 S1 @ 0.5\n  convert: S2 -> S3 @ 0.04\n",
+        "species: {A: 0}\nreactions: {birth: 0 -> A @ 3e8, death: A -> 0 @ 2}\n"
+        "events: {e: {at: 1.1, set: {A: 7}}, f: {at: 1.3, set: {A: A + 1}}}\n",
+        "species: {A: 900, B: 40}\n"
+        "reactions: {a: A + B -> 2 A @ 2, b: A -> B @ 900, c: 0 -> B @ 1e4, d: B -> 0 @ 90}\n"};
+    (void)state;
+    need_gpu("cuda");
+    for (int i = 0; i < 3; ++i) {
+        saltus_model *m = bits_parse(texts[i]);
+        for (int g = 0; g < N_BITS_GENERATORS; g += (int)stride_of_cases()) {
+            check_tau_bits(m, texts[i], bits_generators[g], (INT64_C(1) << 40) + 3,
+                           i < 2 ? 200 : 5);
+        }
+        saltus_model_destroy(m);
+    }
+}
+
 /* The generators other than Philox in two layouts. */
 static void check_generators(saltus_model *m, const char *name, const char *first_layout,
                              const char *second_layout, int64_t first, int64_t n)
@@ -329,6 +400,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
+        cmocka_unit_test(leaps_have_the_bits_of_the_cpu),
+        cmocka_unit_test(large_leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),
         cmocka_unit_test(motifs_have_the_bits_of_the_cpu),
         cmocka_unit_test(odd_shapes_have_the_bits_of_the_cpu),

@@ -1,5 +1,5 @@
 /* A trajectory is a function of model, method, seed and number: the same bits for any instruction
- * set, layout, number of threads, sample times and first trajectory. */
+ * set, layout, number of threads, sample times (but of tau-leaping) and first trajectory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,6 +209,104 @@ static void huge_counts_are_carried(void **state)
     saltus_model_destroy(m);
 }
 
+/* ---- tau-leaping ---- */
+
+static saltus_plan_options tau_plan(const char *rng, const char *layout, int threads)
+{
+    saltus_plan_options plan = saltus_plan_options_default();
+    plan.method = "tau";
+    plan.rng = rng;
+    plan.layout = layout;
+    plan.n_threads = threads;
+    return plan;
+}
+
+/* Every instruction set, layout (a hash of 0: it does not leap) and number of threads. */
+static void check_tau(saltus_model *m, const char *name, const char *rng)
+{
+    const saltus_plan_options one = tau_plan(rng, "scalar", 1);
+    const uint64_t expected = bits_hash_plan(m, "cpu:generic", &one, 0, 60, grid, N_GRID);
+    assert_true(expected != 0);
+    assert_true(expected != bits_hash_rng(m, rng, "cpu", "scalar", 1, 0, 60, grid, N_GRID));
+    for (int d = 0; d < N_DEVICES; ++d) {
+        for (int threads = 1; threads <= 3; ++threads) {
+            for (int l = 0; l < 3; ++l) {
+                static const char *const layouts[] = {"scalar", "lanes", "auto"};
+                const saltus_plan_options plan = tau_plan(rng, layouts[l], threads);
+                const uint64_t hash = bits_hash_plan(m, devices[d], &plan, 0, 60, grid, N_GRID);
+                if (hash != expected && (hash != 0 || (d == 0 && l != 1))) {
+                    fail_msg("%s, %s: %s, %s, %d threads: other bits", name, rng, devices[d],
+                             layouts[l], threads);
+                }
+            }
+        }
+    }
+}
+
+/* Networks large enough to leap much, and small ones in which all is critical. */
+static const char *const leaping[] = {
+    "species: {S1: 20000, S2: 0, S3: 0}\n"
+    "reactions:\n"
+    "  decay: S1 -> 0 @ 1\n  dimerise: 2 S1 -> S2 @ 0.002\n"
+    "  split: S2 -> 2 S1 @ 0.5\n  convert: S2 -> S3 @ 0.04\n",
+
+    "species: {A: 3000, B: 6, C: 0, D: 800}\n"
+    "parameters: {V: 900, Km: 300}\n"
+    "rules: {pressure: (D/500)^2}\n"
+    "reactions:\n"
+    "  a: A + B -> A + C @ 1e-3\n  b: C -> B @ 2\n  c: 3 A -> 2 A @ 3e-8\n"
+    "  d: 0 -> D @ 2000/(1 + pressure)\n  e: D -> 0 @ V*D/(Km + D)\n"
+    "  f: C -> A + C @ 300*C*piecewise(1, time >= 1.25, 2)\n"
+    "events:\n  dose: {at: 2, set: {A: A + 500}}\n  late: {at: 0.5, delay: 1.1, set: {V: 1200}}\n",
+};
+
+static void leaps_have_the_same_bits_everywhere(void **state)
+{
+    char name[20];
+    (void)state;
+    for (int i = 0; i < N_BITS_MODELS + 2; ++i) {
+        saltus_model *m =
+            i < N_BITS_MODELS ? bits_model(i) : bits_parse(leaping[i - N_BITS_MODELS]);
+        (void)snprintf(name, sizeof name, "model %d", i);
+        for (int g = 0; g < (i < N_BITS_MODELS ? 1 : N_BITS_GENERATORS); ++g) {
+            check_tau(m, name, bits_generators[g]);
+        }
+        saltus_model_destroy(m);
+    }
+    for (int n = 2; n <= 150; n *= 5) {
+        saltus_model *m = bits_copies(n);
+        (void)snprintf(name, sizeof name, "%d copies", n);
+        check_tau(m, name, "philox");
+        saltus_model_destroy(m);
+    }
+}
+
+/* The sample times are part of a leaping trajectory; its company is not. */
+static void company_does_not_matter_to_leaps(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * N_BITS_GENERATORS; ++i) {
+        saltus_error err = {0};
+        saltus_model *model = bits_parse(leaping[i % 2]);
+        const saltus_plan_options plan = tau_plan(bits_generators[i / 2], "auto", 2);
+        moments a = {.keep_last = true}, b = {.keep_last = true};
+        saltus_run_options run = saltus_run_options_default();
+        run.seed = 5;
+        run.n_trajectories = 100;
+        run.times = grid;
+        run.n_times = N_GRID;
+        OK(run_plan(model, "auto", &plan, &run, &a, &err));
+        run.first_trajectory = 63;
+        run.n_trajectories = 37;
+        OK(run_plan(model, "auto", &plan, &run, &b, &err));
+        assert_memory_equal(a.last + 63 * a.n_counts, b.last,
+                            (size_t)(37 * a.n_counts) * sizeof *b.last);
+        moments_free(&a);
+        moments_free(&b);
+        saltus_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +316,8 @@ int main(void)
         cmocka_unit_test(choices_beyond_32_bits_agree),
         cmocka_unit_test(waits_beyond_32_bits_agree),
         cmocka_unit_test(huge_counts_are_carried),
+        cmocka_unit_test(leaps_have_the_same_bits_everywhere),
+        cmocka_unit_test(company_does_not_matter_to_leaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,21 +111,27 @@ uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, 
 uint64_t bits_hash_rng(saltus_model *model, const char *rng, const char *device, const char *layout,
                        int threads, int64_t first, int64_t n, const double *times, int64_t n_times)
 {
-    saltus_error err = {0};
-    moments m = {0};
     saltus_plan_options plan = saltus_plan_options_default();
     plan.rng = rng;
     plan.layout = layout;
     plan.n_threads = threads;
+    return bits_hash_plan(model, device, &plan, first, n, times, n_times);
+}
+
+uint64_t bits_hash_plan(saltus_model *model, const char *device, const saltus_plan_options *plan,
+                        int64_t first, int64_t n, const double *times, int64_t n_times)
+{
+    saltus_error err = {0};
+    moments m = {0};
     saltus_run_options run = saltus_run_options_default();
     run.seed = 42;
     run.first_trajectory = first;
     run.n_trajectories = n;
     run.times = times;
     run.n_times = n_times;
-    const saltus_status status = run_plan(model, device, &plan, &run, &m, &err);
+    const saltus_status status = run_plan(model, device, plan, &run, &m, &err);
     if (status != SALTUS_OK && status != SALTUS_E_UNAVAILABLE && status != SALTUS_E_INVALID) {
-        fail_msg("%s %s %s: %s", device, layout, rng, err.message);
+        fail_msg("%s %s %s %s: %s", device, plan->method, plan->layout, plan->rng, err.message);
     }
     const uint64_t hash = status == SALTUS_OK ? m.hash : 0;
     moments_free(&m);

@@ -26,6 +26,9 @@ uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, 
 /** The same with random generator `rng`. */
 uint64_t bits_hash_rng(saltus_model *model, const char *rng, const char *device, const char *layout,
                        int threads, int64_t first, int64_t n, const double *times, int64_t n_times);
+/** The same by whatever a plan may ask for. */
+uint64_t bits_hash_plan(saltus_model *model, const char *device, const saltus_plan_options *plan,
+                        int64_t first, int64_t n, const double *times, int64_t n_times);
 extern const char *const bits_generators[];
 enum { N_BITS_GENERATORS = 4 };
 
