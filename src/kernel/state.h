@@ -79,6 +79,8 @@ typedef struct saltus_tau {
     int32_t n_exact;    /* exact steps where leaps are not worth while */
 } saltus_tau;
 
+enum { SALTUS_SHORT_LEAP = 10 }; /* mean waits: a leap that is shorter is not worth while */
+
 /* Blocks of random words of one trajectory, made many at a time. */
 enum { SALTUS_WORD_BLOCKS = 32 };
 typedef struct saltus_words {
