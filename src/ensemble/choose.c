@@ -58,11 +58,11 @@ static double exact_ns(double n)
 }
 static double leap_ns(double n)
 {
-    return 40.0 + 20.0 * n;
+    return 20.0 + 15.0 * n;
 }
 static double single_ns(double n)
 {
-    return 20.0 + 1.0 * n;
+    return 15.0 + 0.7 * n;
 }
 static const double much_faster = 2.0;
 

@@ -14,6 +14,9 @@
 
 enum { SALTUS_LANES_MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
 
+/* Counts are carried exactly up to here, with room for changes below 2^35. */
+static const double saltus_lanes_largest = 0x1p52;
+
 /** State of the lanes. Rows v[row][lane] as in tables.h. */
 typedef struct saltus_lanes {
     saltus_f64 *v;
@@ -53,28 +56,40 @@ SALTUS_FN saltus_f64 saltus_lanes_product(const saltus_tables *n, const saltus_f
     return a;
 }
 
+/* Rules from the counts, row by row. */
+SALTUS_FN void saltus_lanes_run_rules(const saltus_tables *n, saltus_f64 *v)
+{
+    for (int i = 0; i < n->n_rules; ++i) {
+        saltus_program_run(n->code, n->rules[i], v);
+        v[n->row_rules + i] = v[n->rules[i].result];
+    }
+}
+
+/* Propensity r. Sets lanes of *bad where it is negative or NaN. */
+SALTUS_FN saltus_f64 saltus_lanes_propensity(const saltus_tables *n, saltus_f64 *v, int r,
+                                             saltus_mask *bad)
+{
+    if (n->law_program[r] < 0) {
+        return saltus_lanes_product(n, v, r);
+    }
+    const saltus_program law = n->laws[n->law_program[r]];
+    saltus_program_run(n->code, law, v);
+    *bad |= ~SALTUS_LE(saltus_splat(0.0), v[law.result]);
+    return v[law.result];
+}
+
 /** Propensities, their sums, the time of the next event and the interval of its choice, for event h
  * (0 or 1) of the block. Returns the lanes whose propensities are negative, NaN or infinite. */
 SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes *b, int h)
 {
     saltus_mask bad = SALTUS_AS_I64(b->t) & 0;
     saltus_f64 total = saltus_splat(0.0);
-    for (int i = 0; i < n->n_rules; ++i) {
-        saltus_program_run(n->code, n->rules[i], b->v);
-        b->v[n->row_rules + i] = b->v[n->rules[i].result];
-    }
+    saltus_lanes_run_rules(n, b->v);
     for (int r = 0, g = 0; r < n->n_reactions; ++g) {
         const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
         saltus_f64 sum = saltus_splat(0.0);
         for (int k = r; k < end; ++k) {
-            saltus_f64 a;
-            if (n->law_program[k] < 0) {
-                a = saltus_lanes_product(n, b->v, k);
-            } else {
-                saltus_program_run(n->code, n->laws[n->law_program[k]], b->v);
-                a = b->v[n->laws[n->law_program[k]].result];
-                bad |= ~SALTUS_LE(saltus_splat(0.0), a);
-            }
+            const saltus_f64 a = saltus_lanes_propensity(n, b->v, k, &bad);
             sum = k == r ? a : sum + a;
             b->sums[k] = sum;
         }

@@ -22,6 +22,16 @@
 
 SALTUS_CONSTANT double saltus_ln_2 = 0x1.62e42fefa39efp-1;
 
+/* ln(1 + t) for 1 + t in [sqrt(1/2), sqrt(2)). */
+SALTUS_FN saltus_f32 saltus_log1p_float(saltus_f32 t)
+{
+    saltus_f32 t2 = t * t;
+    saltus_f32 even = ((-0x1.2504a0p-3f * t2 - 0x1.535d30p-3f) * t2 - 0x1.00049ap-2f) * t2;
+    saltus_f32 odd = ((0x1.65c77ep-4f * t2 + 0x1.318524p-3f) * t2 + 0x1.98d2c0p-3f) * t2;
+
+    return t + t2 * ((even - 0x1.fffffap-2f) + t * (odd + 0x1.5556f4p-2f));
+}
+
 /**
  * A waiting time of unit rate from a 32-bit random word: -ln(w 2^-32) for w in [1, 2^32 - 1] in the
  * low half of each lane (the high half is ignored; a word of 0 is the caller's case).
@@ -41,10 +51,7 @@ SALTUS_FN saltus_f64 saltus_exponential32(saltus_u64 w)
     saltus_u32 bits = SALTUS_TO_U32(SALTUS_AS_I32(SALTUS_TO_F32(word)));
     saltus_u32 n = (0x4fb504f2u - bits) >> 23; /* 32 - floor(log2(w sqrt(2))) */
     saltus_f32 t = SALTUS_TO_F32(SALTUS_TO_I32(word << (n & 31u))) * 0x1p-32f;
-    saltus_f32 t2 = t * t;
-    saltus_f32 even = ((-0x1.2504a0p-3f * t2 - 0x1.535d30p-3f) * t2 - 0x1.00049ap-2f) * t2;
-    saltus_f32 odd = ((0x1.65c77ep-4f * t2 + 0x1.318524p-3f) * t2 + 0x1.98d2c0p-3f) * t2;
-    saltus_f32 log_m = t + t2 * ((even - 0x1.fffffap-2f) + t * (odd + 0x1.5556f4p-2f));
+    saltus_f32 log_m = saltus_log1p_float(t);
 
     return SALTUS_SMALL_TO_F64(n) * saltus_ln_2 - SALTUS_TO_F64(log_m);
 }

@@ -561,15 +561,91 @@ SALTUS_FN saltus_i64 saltus_select_i64(saltus_mask m, saltus_i64 a, saltus_i64 b
     return (a & m) | (b & ~m);
 }
 
+#if SALTUS_LANES > 1
+/* Bit l is set where lane l of the mask is. */
+SALTUS_FN uint64_t saltus_bits(saltus_mask m)
+{
+    uint64_t bits = 0;
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    __m512i part;
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        memcpy(&part, (const char *)&m + 64 * i, 64);
+        bits |= (uint64_t)_mm512_movepi64_mask(part) << 8 * i;
+    }
+#elif defined(__AVX2__) && SALTUS_LANES >= 4
+    __m256d part;
+    for (int i = 0; i < SALTUS_LANES / 4; ++i) {
+        memcpy(&part, (const char *)&m + 32 * i, 32);
+        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(part) << 4 * i;
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        bits |= (uint64_t)(m[l] & 1) << l;
+    }
+#endif
+    return bits;
+}
+
+/* from[at[l]] in lane l: numbers of 64 bits, whatever they are. */
+SALTUS_FN saltus_i64 saltus_gather(const void *from, const int32_t *at)
+{
+    saltus_i64 x;
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        const __m256i places = _mm256_loadu_si256((const __m256i *)(at + 8 * i));
+        const __m512i part = _mm512_i32gather_epi64(places, from, 8);
+        memcpy((char *)&x + 64 * i, &part, 64);
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        x[l] = ((const int64_t *)from)[at[l]];
+    }
+#endif
+    return x;
+}
+
+/* The inverse: to[at[l]] becomes x[l]; of equal places any lane's. */
+SALTUS_FN void saltus_scatter(void *to, const int32_t *at, saltus_i64 x)
+{
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        const __m256i places = _mm256_loadu_si256((const __m256i *)(at + 8 * i));
+        __m512i part;
+        memcpy(&part, (const char *)&x + 64 * i, 64);
+        _mm512_i32scatter_epi64(to, places, part, 8);
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        ((int64_t *)to)[at[l]] = x[l];
+    }
+#endif
+}
+
+/* Those of SALTUS_LANES numbers whose bit is set, side by side; returns how many they are. There is
+ * room for all of them, and `to` may be `from` or come before it. No branches: nobody could foresee
+ * them. */
+SALTUS_FN int saltus_pick(int32_t *to, const int32_t *from, uint64_t bits)
+{
+    int n = 0;
+#if defined(__AVX512VL__) && SALTUS_LANES == 8
+    const __m256i x = _mm256_loadu_si256((const __m256i *)from);
+    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)bits, x));
+    n = __builtin_popcountll(bits);
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        to[n] = from[l];
+        n += (int)(bits >> l & 1);
+    }
+#endif
+    return n;
+}
+#endif
+
 /* Whether any lane's mask is set: a way around work that few arguments need. */
 SALTUS_FN int saltus_any(saltus_mask m)
 {
 #if SALTUS_LANES > 1
-    int64_t any = 0;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        any |= m[l];
-    }
-    return any != 0;
+    return saltus_bits(m) != 0;
 #else
     return m != 0;
 #endif

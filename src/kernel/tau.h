@@ -18,7 +18,6 @@
 #include "kernel/poisson.h"
 
 enum {
-    SALTUS_SHORT_LEAP = 10, /* mean waits: a leap that is shorter is not worth while */
     SALTUS_LEAP_WORDS = 55, /* blocks from 2^this on: more bits of the wait and the choice */
 };
 
@@ -72,8 +71,8 @@ SALTUS_FN double saltus_leap_poisson(saltus_path *p, saltus_direct *d, saltus_le
     double k;
     do {
         saltus_leap_draw(p, d, l, w);
-        k = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]));
-    } while (k < 0.0);
+    } while (
+        !saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]), &k));
     return k;
 }
 
@@ -139,6 +138,11 @@ SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d,
         const double by_spread = bound * bound / spread;
         step = by_drift < step ? by_drift : step;
         step = by_spread < step ? by_spread : step;
+        const double loss = 0.5 * (spread - drift); /* exact for single molecules, else more */
+        const double by_loss = SALTUS_RELAXED * bound / loss;
+        if (loss > 0.0) {
+            step = by_loss < step ? by_loss : step;
+        }
     }
     *critical_total = total;
     return step;

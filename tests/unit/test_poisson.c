@@ -9,11 +9,19 @@
 #include "kernel/rng.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static const double means[] = {1e-6, 1e-3, 0.1, 1,   3,   9.99, 10,  10.01,
                                10.5, 17,   30,  100, 1e3, 1e5,  1e7, 1e9};
 enum { N_MEANS = sizeof means / sizeof *means };
+
+/* -1: another is needed. */
+static double attempt(const saltus_poisson *law, double u, double v)
+{
+    double k;
+    return saltus_poisson_attempt(law, u, v, &k) ? k : -1.0;
+}
 
 /* Variate number i of a mean, as kernel/tau.h makes it; blocks from *block on. */
 static double draw(double mean, int i, uint64_t *block)
@@ -24,8 +32,8 @@ static double draw(double mean, int i, uint64_t *block)
         saltus_philox(20261121, SALTUS_PURPOSE_LEAP, (uint64_t)i, (*block)++, w);
         const double u = saltus_unit53((uint32_t)w[0], (uint32_t)w[1]);
         const double v = saltus_unit53((uint32_t)w[2], (uint32_t)w[3]);
-        const double k = mean < saltus_poisson_inversion ? saltus_poisson_invert(mean, u)
-                                                         : saltus_poisson_attempt(&law, u, v);
+        const double k =
+            mean < saltus_poisson_inversion ? saltus_poisson_invert(mean, u) : attempt(&law, u, v);
         if (k >= 0.0) {
             return k;
         }
@@ -204,7 +212,7 @@ static void attempts_at_the_ends_are_sound(void **state)
     for (int m = 0; m < 4; ++m) {
         const saltus_poisson law = saltus_poisson_of(some[m]);
         for (int i = 0; i < 64; ++i) {
-            const double k = saltus_poisson_attempt(&law, ends[i / 8], ends[i % 8]);
+            const double k = attempt(&law, ends[i / 8], ends[i % 8]);
             assert_true(k == -1.0 || (k >= 0.0 && k == floor(k) && k < 0x1p52));
         }
     }
@@ -224,11 +232,11 @@ static void hat_and_squeezes_hold(void **state)
         double most = 0.0, least = INFINITY, most_outside = 0.0;
         for (int i = 0; i < n; ++i) {
             const double u = (i + 0.5) / n, us = 0.5 - fabs(u - 0.5);
-            const double k = saltus_poisson_attempt(&p, u, 0.0);
+            const double k = attempt(&p, u, 0.0);
             if (k < 0.0) {
                 continue;
             }
-            const double hat = p.inverse_alpha / (p.a / (us * us) + p.b);
+            const double hat = (1.1239 + 1.1328 / (p.b - 3.4)) / (p.a / (us * us) + p.b);
             const double height = exp(log_probability(mean, k)) / hat;
             most = fmax(most, height);
             least = us >= 0.07 ? fmin(least, height / p.squeeze) : least;
@@ -244,9 +252,43 @@ static void hat_and_squeezes_hold(void **state)
     }
 }
 
+/* Wherever the rough sum in float decides, the exact one decides alike; and it nearly always does.
+ */
+static void rough_logarithms_decide_alike(void **state)
+{
+    const int n = 3000000;
+    int n_open = 0, n_left = 0;
+    (void)state;
+    for (int i = 0; i < n; ++i) {
+        saltus_u64 w[4];
+        saltus_philox(7, 255, 0, (uint64_t)i, w);
+        const double mean = 10.0 * pow(10.0, i % 1000 * (i % 2 ? 0.0015 : 0.012));
+        const saltus_poisson p = saltus_poisson_of(mean);
+        const double u = saltus_unit53(w[0], w[1]), v = saltus_unit53(w[2], w[3]);
+        const double us = 0.5 - fabs(u - 0.5);
+        const double k = floor((2.0 * p.a / us + p.b) * (u - 0.5) + mean + 0.43);
+        saltus_mask good, bad;
+        saltus_poisson_rough(&p, us, v, k, &good, &bad);
+        assert_false(good && bad);
+        if (k < 0.0 || mean > 1e9) {
+            assert_false((good || bad) && k > 0x1p31);
+            continue;
+        }
+        const double hat = (1.1239 + 1.1328 / (p.b - 3.4)) / (p.a / (us * us) + p.b);
+        const bool exact = log(v * hat) <= log_probability(mean, k);
+        if ((good && !exact) || (bad && exact)) {
+            fail_msg("mean %g, u %.17g, v %.17g: decided otherwise", mean, u, v);
+        }
+        ++n_open;
+        n_left += !good && !bad;
+    }
+    assert_true(n_open > n / 2 && n_left < n_open / 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rough_logarithms_decide_alike),
         cmocka_unit_test(moments_are_right),
         cmocka_unit_test(distribution_is_right),
         cmocka_unit_test(inversion_steps_where_it_should),

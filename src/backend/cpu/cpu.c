@@ -81,12 +81,8 @@ static void list(FILE *out)
 }
 
 /* Why lanes cannot carry the model, or draw from the generator, or NULL. */
-static const char *against_lanes(const saltus_tables *n, const saltus_generator *generator,
-                                 const char *method)
+static const char *against_lanes(const saltus_tables *n, const saltus_generator *generator)
 {
-    if (strcmp(method, "tau") == 0) {
-        return "tau-leaping takes its own steps in each";
-    }
     if (generator->rng != SALTUS_RNG_PHILOX) {
         return "lanes draw from philox alone";
     }
@@ -118,7 +114,7 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
     saltus_status status = SALTUS_OK;
     const char *wanted = options->layout;
     const saltus_cpu_variant *v = backend->device;
-    const char *against = against_lanes(tables, generator, options->method);
+    const char *against = against_lanes(tables, generator);
     const bool is_auto = strcmp(wanted, "auto") == 0;
     if (options->block > 0 || options->n_streams > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");
@@ -136,7 +132,8 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
         (void)snprintf(why, 200, "one trajectory at a time: %s", against);
     } else {
         (void)snprintf(why, 200, "%d trajectories at a time, %d reactions; single ones at the end",
-                       v->lanes, tables->n_reactions);
+                       strcmp(options->method, "tau") == 0 ? v->slots : v->lanes,
+                       tables->n_reactions);
     }
 done:
     return status;
@@ -168,7 +165,7 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     const saltus_cpu_variant *v = backend->device;
     const bool many = task->share >= v->lanes / 4;
     if (strcmp(task->layout, "lanes") == 0 && many) {
-        return v->work(task, source, err);
+        return task->tau ? v->leap(task, source, err) : v->work(task, source, err);
     }
     return saltus_work_scalar(v, task, source, err);
 }

@@ -21,10 +21,10 @@ typedef struct saltus_walker {
     const uint32_t *jumps;
 } saltus_walker;
 
-/** One way to compute: lanes.c and single.c, compiled for an instruction set. */
+/** One way to compute: lanes.c, leaps.c and single.c, compiled for an instruction set. */
 typedef struct saltus_cpu_variant {
     const char *name;
-    int lanes;
+    int lanes, slots; /* trajectories at a time by the direct method, by tau-leaping */
     bool (*runs_here)(void);
     /** Fill a batch of draws of one trajectory from draws->first_block on, by Philox. */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
@@ -32,6 +32,8 @@ typedef struct saltus_cpu_variant {
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
     /** Work off jobs, many at once in lanes. */
     saltus_status (*work)(const saltus_task *task, const saltus_source *source, saltus_error *err);
+    /** The same by tau-leaping. */
+    saltus_status (*leap)(const saltus_task *task, const saltus_source *source, saltus_error *err);
     /** Take a walker from wherever it is to the end of its trajectory. */
     saltus_trouble (*run)(saltus_walker *walker, const saltus_task *task, saltus_job *job);
 } saltus_cpu_variant;
@@ -65,6 +67,12 @@ saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *ta
                                     saltus_error *err);
 saltus_trouble saltus_walker_pass_special(saltus_walker *walker);
 void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job);
+/** Copy its rows but for rules to a lane, v[stride * row]. */
+void saltus_walker_to_lane(const saltus_walker *walker, double *v, int stride);
+/** Copy counts from a lane. */
+void saltus_walker_from_lane(saltus_walker *walker, const double *v, int stride);
+/** Whether a lane holds its counts exactly; an event may have set any number. */
+bool saltus_walker_fits_lane(const saltus_walker *walker);
 /** The unit wait of an event whose word is 0. */
 double saltus_walker_wait(const saltus_walker *walker, uint64_t event);
 /** The reaction that an event chooses, from the running sums of the groups [group][child] and, in

@@ -13,7 +13,6 @@ extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
 enum { FEW = SALTUS_LANES / 5 };
 /* Counts stay exact in double while they are looked at this often and change by less than 2^35. */
 enum { LOOK_EVERY = 1 << 16 };
-static const double largest_count = 4503599627370496.0; /* 2^52 */
 
 typedef struct crew {
     const saltus_task *task;
@@ -27,30 +26,6 @@ typedef struct crew {
     bool dry;                           /* there will be no more jobs */
     saltus_walker *single;              /* for what lanes cannot do */
 } crew;
-
-/* Bit l is set where lane l of the mask is. */
-static uint64_t bits_of(saltus_mask m)
-{
-    uint64_t bits = 0;
-#if defined(__AVX512DQ__)
-    __m512i part;
-    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
-        memcpy(&part, (const char *)&m + 64 * i, 64);
-        bits |= (uint64_t)_mm512_movepi64_mask(part) << 8 * i;
-    }
-#elif defined(__AVX2__)
-    __m256d part;
-    for (int i = 0; i < SALTUS_LANES / 4; ++i) {
-        memcpy(&part, (const char *)&m + 32 * i, 32);
-        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(part) << 4 * i;
-    }
-#else
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        bits |= (uint64_t)(m[l] & 1) << l;
-    }
-#endif
-    return bits;
-}
 
 static int next_lane(uint64_t *bits)
 {
@@ -68,24 +43,16 @@ static double next_stop(const crew *c, const saltus_path *p)
 
 static void path_to_lane(crew *c, int l)
 {
-    const saltus_tables *n = c->task->tables;
-    const saltus_path *p = &c->walkers[l]->path;
-    for (int row = 0; row < n->row_rules; ++row) {
-        c->lanes.v[row][l] = p->v[row];
-    }
-    c->lanes.t[l] = p->t;
-    c->lanes.stop[l] = next_stop(c, p);
+    const saltus_walker *w = c->walkers[l];
+    saltus_walker_to_lane(w, (double *)c->lanes.v + l, SALTUS_LANES);
+    c->lanes.t[l] = w->path.t;
+    c->lanes.stop[l] = next_stop(c, &w->path);
 }
 
 static void lane_to_path(crew *c, int l)
 {
-    const saltus_tables *n = c->task->tables;
-    saltus_path *p = &c->walkers[l]->path;
-    for (int s = 0; s < n->n_species; ++s) {
-        p->v[s] = c->lanes.v[s][l];
-        p->x[s] = (int64_t)p->v[s];
-    }
-    p->t = c->lanes.t[l];
+    saltus_walker_from_lane(c->walkers[l], (const double *)c->lanes.v + l, SALTUS_LANES);
+    c->walkers[l]->path.t = c->lanes.t[l];
 }
 
 static void make_idle(crew *c, int l)
@@ -110,17 +77,6 @@ static saltus_status rerun_lane(crew *c, int l, saltus_error *err)
     return status == SALTUS_OK ? finish_lane(c, l, err) : status;
 }
 
-/* Whether lane l holds its counts exactly; an event may have set any number. */
-static bool is_exact(const crew *c, int l)
-{
-    const saltus_path *p = &c->walkers[l]->path;
-    int64_t most = 0;
-    for (int s = 0; s < c->task->tables->n_species; ++s) {
-        most = p->x[s] > most ? p->x[s] : most;
-    }
-    return (double)most <= largest_count;
-}
-
 static saltus_status start_lane(crew *c, int l, saltus_error *err)
 {
     saltus_walker *w = c->walkers[l];
@@ -133,7 +89,7 @@ static saltus_status start_lane(crew *c, int l, saltus_error *err)
     c->busy |= (uint64_t)1 << l;
     c->alive[l] = -1;
     path_to_lane(c, l);
-    return is_exact(c, l) ? SALTUS_OK : rerun_lane(c, l, err);
+    return saltus_walker_fits_lane(c->walkers[l]) ? SALTUS_OK : rerun_lane(c, l, err);
 }
 
 /* Give vacant lanes the next jobs. */
@@ -189,7 +145,7 @@ static saltus_status stop_lane(crew *c, int l, uint64_t event, saltus_error *err
             ++c->void_events[l];
             path_to_lane(c, l);
             c->lanes.t_next[l] = __builtin_inf();
-            return is_exact(c, l) ? SALTUS_OK : rerun_lane(c, l, err);
+            return saltus_walker_fits_lane(c->walkers[l]) ? SALTUS_OK : rerun_lane(c, l, err);
         }
         if (sample > t_next) {
             c->lanes.stop[l] = next_stop(c, p);
@@ -270,7 +226,7 @@ static saltus_status check_counts(crew *c, const int32_t *species, int n, double
         const saltus_f64 x = c->lanes.v[species ? species[i] : i];
         bad |= SALTUS_LT(x, saltus_splat(low)) | SALTUS_LT(saltus_splat(high), x);
     }
-    uint64_t bits = bits_of(bad & c->alive);
+    uint64_t bits = saltus_bits(bad & c->alive);
     saltus_status status = SALTUS_OK;
     while (SALTUS_RARE(bits) && status == SALTUS_OK) {
         status = rerun_lane(c, next_lane(&bits), err);
@@ -287,17 +243,17 @@ static saltus_status step_lanes(crew *c, int h, saltus_error *err)
     saltus_mask missed;
 
     const saltus_mask bad = saltus_lanes_propose(n, b, h) & c->alive;
-    const uint64_t stopped = bits_of((~SALTUS_LT(b->t_next, b->stop) & c->alive) | bad);
+    const uint64_t stopped = saltus_bits((~SALTUS_LT(b->t_next, b->stop) & c->alive) | bad);
     if (stopped) {
         SALTUS_TRY(stop_lanes(c, stopped, bad, h, err));
     }
     const saltus_mask undecided = saltus_lanes_fire(n, b, SALTUS_LT(b->t_next, b->stop), &missed);
-    const uint64_t bits = bits_of(undecided);
+    const uint64_t bits = saltus_bits(undecided);
     if (SALTUS_RARE(bits)) {
         decide_lanes(c, bits, missed, h);
     }
     if (n->n_unsafe > 0) {
-        SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, largest_count, err));
+        SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, saltus_lanes_largest, err));
     }
 done:
     return status;
@@ -341,7 +297,7 @@ static saltus_status run_crew(crew *c, saltus_error *err)
             continue;
         }
         const saltus_mask zero = saltus_lanes_draw(&c->lanes, c->task->seed);
-        const uint64_t bits = bits_of(zero);
+        const uint64_t bits = saltus_bits(zero);
         if (SALTUS_RARE(bits)) {
             refine_waits(c, bits);
         }
@@ -349,7 +305,7 @@ static saltus_status run_crew(crew *c, saltus_error *err)
         SALTUS_TRY(step_lanes(c, 1, err));
         c->lanes.block += 1;
         if (step % LOOK_EVERY == 0) {
-            SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, largest_count, err));
+            SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, saltus_lanes_largest, err));
         }
         if (step % 256 == 0 && SALTUS_FLAG(c->task->stop)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");

@@ -2,6 +2,7 @@
 #include "backend/cpu/cpu.h"
 
 #include "core/memory.h"
+#include "kernel/direct_lanes.h"
 #include "kernel/direct_tree.h"
 #include "kernel/stream.h"
 #include "model/network.h"
@@ -159,6 +160,33 @@ saltus_trouble saltus_walker_pass_special(saltus_walker *walker)
 void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job)
 {
     saltus_path_record(&walker->path, time, job->counts, job->observables);
+}
+
+void saltus_walker_to_lane(const saltus_walker *walker, double *v, int stride)
+{
+    const saltus_path *p = &walker->path;
+    for (int row = 0; row < p->n->row_rules; ++row) {
+        v[stride * row] = p->v[row];
+    }
+}
+
+void saltus_walker_from_lane(saltus_walker *walker, const double *v, int stride)
+{
+    saltus_path *p = &walker->path;
+    for (int s = 0; s < p->n->n_species; ++s) {
+        p->v[s] = v[stride * s];
+        p->x[s] = (int64_t)p->v[s];
+    }
+}
+
+bool saltus_walker_fits_lane(const saltus_walker *walker)
+{
+    const saltus_path *p = &walker->path;
+    int64_t most = 0;
+    for (int s = 0; s < p->n->n_species; ++s) {
+        most = p->x[s] > most ? p->x[s] : most;
+    }
+    return (double)most <= saltus_lanes_largest;
 }
 
 double saltus_walker_wait(const saltus_walker *walker, uint64_t event)

@@ -1,0 +1,385 @@
+/* Tau-leaping of many trajectories in lanes. Compiled once per instruction set, as lanes.c is. */
+#include "backend/cpu/cpu.h"
+
+#include "core/memory.h"
+#include "kernel/tau_lanes.h"
+
+#include <stdlib.h>
+
+extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
+
+/* As many rounds of exact steps for one of leaps. */
+enum { EXACT_ROUNDS = 4 };
+/* With so few trajectories one at a time is faster. */
+enum { FEW = SALTUS_LANES / 4 };
+
+/* Who is in a slot. */
+typedef struct rider {
+    saltus_walker *walker;
+    saltus_job job;
+} rider;
+
+typedef struct crew {
+    const saltus_task *task;
+    const saltus_source *source;
+    saltus_leaps leaps;
+    saltus_lanes lanes; /* what an exact step computes */
+    rider riders[SALTUS_LEAP_SLOTS];
+    int n_slots;           /* that are used at all */
+    int n_leap, n_exact;   /* slots taken from the first on, and from the last on */
+    bool dry;              /* there will be no more jobs */
+    saltus_walker *single; /* for what lanes cannot do */
+} crew;
+
+static double *column(crew *c, int slot)
+{
+    const size_t chunk = (size_t)(slot / SALTUS_LANES);
+    return (double *)(c->leaps.v + chunk * (size_t)c->task->tables->n_rows) + slot % SALTUS_LANES;
+}
+
+static double *number(saltus_f64 *x, int slot)
+{
+    return (double *)x + slot;
+}
+
+static int64_t *integer(saltus_i64 *x, int slot)
+{
+    return (int64_t *)x + slot;
+}
+
+static void swap(void *a, void *b, size_t size)
+{
+    char other[sizeof(rider)];
+    memcpy(other, a, size);
+    memcpy(a, b, size);
+    memcpy(b, other, size);
+}
+
+static void swap_slots(crew *c, int i, int j)
+{
+    saltus_leaps *b = &c->leaps;
+    void *const arrays[] = {b->t,       b->stop,  b->exact,      b->leaps,
+                            b->singles, b->fired, b->trajectory, b->block};
+    if (i == j) {
+        return;
+    }
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) {
+        swap((char *)arrays[k] + 8 * i, (char *)arrays[k] + 8 * j, 8);
+    }
+    double *x = column(c, i), *y = column(c, j);
+    for (int row = 0; row < c->task->tables->row_rules; ++row) {
+        swap(x + row * SALTUS_LANES, y + row * SALTUS_LANES, 8);
+    }
+    swap(&c->riders[i], &c->riders[j], sizeof(rider));
+}
+
+static int first_exact(const crew *c)
+{
+    return SALTUS_LEAP_SLOTS - c->n_exact;
+}
+
+static void remove_slot(crew *c, int slot)
+{
+    if (slot < c->n_leap) {
+        swap_slots(c, slot, --c->n_leap);
+    } else {
+        swap_slots(c, slot, first_exact(c));
+        --c->n_exact;
+    }
+}
+
+static void to_exact(crew *c, int slot)
+{
+    swap_slots(c, slot, --c->n_leap);
+    ++c->n_exact;
+    swap_slots(c, c->n_leap, first_exact(c));
+}
+
+static void to_leaps(crew *c, int slot)
+{
+    swap_slots(c, slot, first_exact(c));
+    swap_slots(c, first_exact(c), c->n_leap);
+    --c->n_exact;
+    ++c->n_leap;
+}
+
+static void path_to_slot(crew *c, int slot)
+{
+    const saltus_walker *w = c->riders[slot].walker;
+    saltus_walker_to_lane(w, column(c, slot), SALTUS_LANES);
+    *number(c->leaps.t, slot) = w->path.t;
+}
+
+static void slot_to_path(crew *c, int slot)
+{
+    saltus_walker *w = c->riders[slot].walker;
+    saltus_walker_from_lane(w, column(c, slot), SALTUS_LANES);
+    w->path.t = *number(c->leaps.t, slot);
+}
+
+/* Start over with a trajectory that lanes cannot carry, one at a time. */
+static saltus_status rerun_slot(crew *c, int slot, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_job *job = &c->riders[slot].job;
+    SALTUS_TRY(saltus_walker_run_job(c->single, c->task, job, err));
+    status = c->source->done(c->source->user, job, err);
+    remove_slot(c, slot);
+done:
+    return status;
+}
+
+static saltus_status finish_slot(crew *c, int slot, saltus_error *err)
+{
+    saltus_job *job = &c->riders[slot].job;
+    job->events = *integer(c->leaps.fired, slot);
+    job->leaps = *integer(c->leaps.leaps, slot);
+    job->singles = *integer(c->leaps.singles, slot);
+    const saltus_status status = c->source->done(c->source->user, job, err);
+    remove_slot(c, slot);
+    return status;
+}
+
+/* Samples and special times that the slot has reached. */
+static saltus_status stop_slot(crew *c, int slot, saltus_error *err)
+{
+    rider *r = &c->riders[slot];
+    saltus_path *p = &r->walker->path;
+    slot_to_path(c, slot);
+    for (;;) {
+        const double sample = c->task->times[p->sample];
+        const bool special = p->special < sample || (p->special == sample && !p->special_strict);
+        const double stop = special ? p->special : sample;
+        if (p->t < stop) {
+            *number(c->leaps.stop, slot) = stop;
+            path_to_slot(c, slot);
+            return saltus_walker_fits_lane(r->walker) ? SALTUS_OK : rerun_slot(c, slot, err);
+        }
+        if (special) {
+            if (saltus_walker_pass_special(r->walker) != SALTUS_FINE) {
+                return saltus_walker_report(r->walker, c->task, err);
+            }
+            continue;
+        }
+        saltus_walker_record(r->walker, sample, &r->job);
+        if (p->sample == c->task->n_times) {
+            return finish_slot(c, slot, err);
+        }
+    }
+}
+
+static saltus_status start_slot(crew *c, const saltus_job *job, saltus_error *err)
+{
+    const int slot = c->n_leap++;
+    rider *r = &c->riders[slot];
+    r->job = *job;
+    if (saltus_walker_start(r->walker, job->trajectory) != SALTUS_FINE) {
+        return saltus_walker_report(r->walker, c->task, err);
+    }
+    ((uint64_t *)c->leaps.trajectory)[slot] = (uint64_t)job->trajectory;
+    ((uint64_t *)c->leaps.block)[slot] = 0;
+    *integer(c->leaps.exact, slot) = 0;
+    *integer(c->leaps.leaps, slot) = 0;
+    *integer(c->leaps.singles, slot) = 0;
+    *integer(c->leaps.fired, slot) = 0;
+    path_to_slot(c, slot);
+    return saltus_walker_fits_lane(r->walker) ? stop_slot(c, slot, err) : rerun_slot(c, slot, err);
+}
+
+/* Give free slots the next jobs. */
+static saltus_status fill_slots(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_job jobs[SALTUS_LEAP_SLOTS];
+    const int n_busy = c->n_leap + c->n_exact;
+    const int n = c->source->take(c->source->user, jobs, c->n_slots - n_busy, n_busy == 0);
+    c->dry = n == 0 && n_busy == 0;
+    for (int i = 0; i < n; ++i) {
+        SALTUS_TRY(start_slot(c, &jobs[i], err));
+    }
+done:
+    return status;
+}
+
+/* What has become of the slots of a leap. From the last on: those that are moved into a gap have
+ * been looked at. */
+static saltus_status look_at_leaps(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_leaps *b = &c->leaps;
+    const int n_chunks = (c->n_leap + SALTUS_LANES - 1) / SALTUS_LANES;
+    for (int chunk = n_chunks - 1; chunk >= 0; --chunk) {
+        const saltus_mask here = saltus_leaps_within(chunk, 0, c->n_leap);
+        const uint64_t bad = saltus_bits(b->bad[chunk]), brief = saltus_bits(b->brief[chunk]);
+        uint64_t bits = bad | brief | saltus_bits(here & ~SALTUS_LT(b->t[chunk], b->stop[chunk]));
+        while (bits) {
+            const int l = 63 - __builtin_clzll(bits), slot = chunk * SALTUS_LANES + l;
+            bits ^= (uint64_t)1 << l;
+            if (bad >> l & 1) {
+                SALTUS_TRY(rerun_slot(c, slot, err));
+            } else if (brief >> l & 1) {
+                *integer(c->leaps.exact, slot) = c->task->tau->n_exact;
+                to_exact(c, slot);
+            } else {
+                SALTUS_TRY(stop_slot(c, slot, err));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+/* The same for exact steps, whose slots grow downwards. */
+static saltus_status look_at_exact(crew *c, int chunk, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_leaps *b = &c->leaps;
+    const saltus_mask here = saltus_leaps_within(chunk, first_exact(c), SALTUS_LEAP_SLOTS);
+    const uint64_t bad = saltus_bits(b->bad[chunk]);
+    const uint64_t last = saltus_bits(here & SALTUS_EQ(b->exact[chunk], b->exact[chunk] & 0));
+    uint64_t bits = bad | last | saltus_bits(here & ~SALTUS_LT(b->t[chunk], b->stop[chunk]));
+    while (bits) {
+        const int l = __builtin_ctzll(bits), slot = chunk * SALTUS_LANES + l;
+        bits &= bits - 1;
+        if (bad >> l & 1) {
+            SALTUS_TRY(rerun_slot(c, slot, err));
+        } else if (last >> l & 1) {
+            to_leaps(c, slot);
+        } else {
+            SALTUS_TRY(stop_slot(c, slot, err));
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status exact_round(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int first = first_exact(c);
+    for (int chunk = first / SALTUS_LANES; chunk < SALTUS_LEAP_CHUNKS; ++chunk) {
+        saltus_leaps_exact(c->task->tables, c->task->seed, &c->leaps, &c->lanes, chunk,
+                           first_exact(c));
+        SALTUS_TRY(look_at_exact(c, chunk, err));
+    }
+done:
+    return status;
+}
+
+/* The last few trajectories, one at a time. */
+static saltus_status finish_singly(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    while (c->n_leap + c->n_exact > 0) {
+        const int slot = c->n_leap > 0 ? 0 : first_exact(c);
+        rider *r = &c->riders[slot];
+        saltus_path *p = &r->walker->path;
+        slot_to_path(c, slot);
+        p->block = ((const uint64_t *)c->leaps.block)[slot];
+        p->fired = (uint64_t)*integer(c->leaps.fired, slot);
+        p->leaps = (uint64_t)*integer(c->leaps.leaps, slot);
+        p->singles = (uint64_t)*integer(c->leaps.singles, slot);
+        p->exact = (int32_t)*integer(c->leaps.exact, slot);
+        if (saltus_walker_run(r->walker, c->task, &r->job) != SALTUS_FINE) {
+            return saltus_walker_report(r->walker, c->task, err);
+        }
+        SALTUS_TRY(c->source->done(c->source->user, &r->job, err));
+        remove_slot(c, slot);
+    }
+done:
+    return status;
+}
+
+static saltus_status run_crew(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
+    while (!c->dry) {
+        const int n_before = c->n_leap + c->n_exact;
+        if (n_before < c->n_slots) {
+            SALTUS_TRY(fill_slots(c, err));
+        }
+        if (c->n_leap + c->n_exact == n_before && n_before <= FEW) {
+            SALTUS_TRY(finish_singly(c, err));
+            continue;
+        }
+        saltus_leaps_leap(task->tables, task->tau, task->seed, &c->leaps, c->n_leap);
+        SALTUS_TRY(look_at_leaps(c, err));
+        for (int i = 0; i < EXACT_ROUNDS && c->n_exact > 0; ++i) {
+            SALTUS_TRY(exact_round(c, err));
+        }
+        if (SALTUS_FLAG(task->stop)) {
+            SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+        }
+    }
+done:
+    return status;
+}
+
+/* Rows of n for each chunk, zero; NULL when there is no memory. */
+static saltus_f64 *rows(int n)
+{
+    const size_t size = sizeof(saltus_f64) * SALTUS_LEAP_CHUNKS * (size_t)n;
+    saltus_f64 *x = aligned_alloc(_Alignof(saltus_f64), size);
+    return x ? memset(x, 0, size) : NULL;
+}
+
+static saltus_status prepare(crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *n = c->task->tables;
+    saltus_leaps *b = &c->leaps;
+    b->v = rows(n->n_rows);
+    b->a = rows(n->n_reactions);
+    b->change = rows(n->n_species);
+    b->drift = rows(n->n_species);
+    b->spread = rows(n->n_species);
+    SALTUS_NEED(b->v && b->a && b->change && b->drift && b->spread);
+    for (int chunk = 0; chunk < SALTUS_LEAP_CHUNKS; ++chunk) {
+        saltus_f64 *v = b->v + chunk * n->n_rows;
+        v[n->row_one] = saltus_splat(1.0);
+        for (int i = 0; i < n->n_constants; ++i) {
+            v[n->row_constants + i] = saltus_splat(n->constants[i]);
+        }
+    }
+    *number(b->mean, SALTUS_IDLE_LARGE_SLOT) = 0x1p40;
+    for (int i = 0; i < SALTUS_LEAP_SLOTS; ++i) {
+        SALTUS_TRY(
+            saltus_walker_create(c->task, &SALTUS_CPU_NAME(saltus_cpu), &c->riders[i].walker, err));
+    }
+    SALTUS_TRY(saltus_walker_create(c->task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
+    c->n_slots = c->task->share < SALTUS_LEAP_SLOTS ? (int)c->task->share : SALTUS_LEAP_SLOTS;
+done:
+    return status;
+}
+
+saltus_status SALTUS_CPU_NAME(saltus_leaps_work)(const saltus_task *task,
+                                                 const saltus_source *source, saltus_error *err);
+
+saltus_status SALTUS_CPU_NAME(saltus_leaps_work)(const saltus_task *task,
+                                                 const saltus_source *source, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    crew *c = aligned_alloc(_Alignof(crew), sizeof(crew));
+    SALTUS_NEED(c);
+    memset(c, 0, sizeof *c);
+    c->task = task;
+    c->source = source;
+    SALTUS_TRY(prepare(c, err));
+    SALTUS_TRY(run_crew(c, err));
+
+done:
+    if (c) {
+        for (int i = 0; i < SALTUS_LEAP_SLOTS; ++i) {
+            saltus_walker_destroy(c->riders[i].walker, task);
+        }
+        saltus_walker_destroy(c->single, task);
+        free(c->leaps.v);
+        free(c->leaps.a);
+        free(c->leaps.change);
+        free(c->leaps.drift);
+        free(c->leaps.spread);
+        free(c);
+    }
+    return status;
+}
