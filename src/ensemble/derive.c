@@ -133,7 +133,7 @@ static int64_t extreme(const double *x, int64_t n, double sign)
 }
 
 /* Peaks and troughs take turns; one is found when the samples have left it by the prominence. What
- * lies before the first and behind the last one that was left is none. */
+ * is found first is none, because the samples before it did not come to it from so far. */
 static double oscillation(const double *x, const double *t, int64_t n, bool wants_period)
 {
     const double low = x[extreme(x, n, -1.0)], high = x[extreme(x, n, 1.0)];
@@ -141,7 +141,7 @@ static double oscillation(const double *x, const double *t, int64_t n, bool want
     int direction = 0; /* 1: upwards, a peak is to come */
     int64_t peak = 0, trough = 0, n_heights = 0, n_peaks = 0;
     double heights = 0.0, last = 0.0, first_peak = 0.0, last_peak = 0.0;
-    bool has_last = false, is_first = true;
+    bool has_last = false;
     for (int64_t i = 1; i < n && least > 0.0; ++i) {
         peak = x[i] > x[peak] ? i : peak;
         trough = x[i] < x[trough] ? i : trough;
@@ -151,8 +151,7 @@ static double oscillation(const double *x, const double *t, int64_t n, bool want
             continue;
         }
         const int64_t at = left_peak ? peak : trough;
-        /* where the samples begin is no extremum */
-        if (!(is_first && at == 0)) {
+        if (direction != 0) {
             heights += has_last ? fabs(x[at] - last) : 0.0;
             n_heights += has_last;
             last = x[at];
@@ -163,7 +162,6 @@ static double oscillation(const double *x, const double *t, int64_t n, bool want
                 ++n_peaks;
             }
         }
-        is_first = false;
         direction = left_peak ? -1 : 1;
         peak = trough = i;
     }

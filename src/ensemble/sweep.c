@@ -64,13 +64,14 @@ double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point)
     return x->values[sweep->has_design ? point : point / behind % x->n];
 }
 
-/* Between low and high, both included; low and high themselves are met exactly. */
-static double between(const saltus_axis *x, double share)
+/* At at / of of the way from low to high, which are met exactly, as are whole numbers between them
+ * when the steps are whole. */
+static double between(const saltus_axis *x, double at, double of)
 {
-    return share <= 0.0   ? x->low
-           : share >= 1.0 ? x->high
-           : x->is_log    ? x->low * exp(share * log(x->high / x->low))
-                          : x->low + share * (x->high - x->low);
+    return at <= 0.0   ? x->low
+           : at >= of  ? x->high
+           : x->is_log ? pow(x->low, 1.0 - at / of) * pow(x->high, at / of)
+                       : x->low + at * (x->high - x->low) / of;
 }
 
 static saltus_status parse_list(saltus_axis *x, const char *what, char *text, saltus_error *err)
@@ -133,7 +134,7 @@ static saltus_status parse_range(saltus_axis *x, const char *what, char *text, s
         SALTUS_NEED(x->values);
     }
     for (int64_t i = 0; i < x->n; ++i) {
-        x->values[i] = between(x, x->n > 1 ? (double)i / (double)(x->n - 1) : 0.0);
+        x->values[i] = between(x, (double)i, (double)(x->n - 1));
     }
 done:
     return status;
@@ -243,7 +244,7 @@ static saltus_status make_design(saltus_sweep *sweep, const char *design, uint64
             saltus_design_sobol(sweep->n_points, (int)a, x->values);
         }
         for (int64_t i = 0; i < sweep->n_points; ++i) {
-            x->values[i] = between(x, x->values[i]);
+            x->values[i] = between(x, x->values[i], 1.0);
         }
     }
 done:
@@ -257,4 +258,13 @@ saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint6
         return saltus_error_set(err, SALTUS_E_INVALID, "--vary is needed: what is to be varied");
     }
     return design ? make_design(sweep, design, seed, err) : make_grid(sweep, err);
+}
+
+saltus_status saltus_sweep_check_numbers(const saltus_sweep *sweep, int64_t first, int64_t n_each,
+                                         saltus_error *err)
+{
+    return n_each > (INT64_MAX - first) / sweep->n_points
+               ? saltus_error_set(err, SALTUS_E_INVALID,
+                                  "the last trajectory's number would be beyond 2^63 - 1")
+               : SALTUS_OK;
 }

@@ -19,6 +19,11 @@ struct saltus_sweep {
     bool has_design;
 };
 
+/** SALTUS_E_INVALID when there is no number for the last trajectory. */
+SALTUS_MUST_CHECK saltus_status saltus_sweep_check_numbers(const struct saltus_sweep *sweep,
+                                                           int64_t first, int64_t n_each,
+                                                           saltus_error *err);
+
 /** Numbers in [0, 1) for n points of each axis, [axis][point] (design.c). Latin hypercube: every
  * one of n equal strata of every axis holds one point (McKay, Beckman, Conover 1979,
  * doi:10.1080/00401706.1979.10489755). Sobol': the first n points with the direction numbers of Joe

@@ -256,10 +256,8 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
-    if (options->run.n_trajectories >
-        (INT64_MAX - options->run.first_trajectory) / saltus_sweep_n_points(sweep)) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "the last trajectory's number would be beyond 2^63 - 1");
-    }
+    SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
+                                          options->run.n_trajectories, err));
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
     SALTUS_TRY(share_threads(&r, err));
     SALTUS_TRY(start_workers(&r, &start, err));

@@ -138,6 +138,11 @@ SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d,
         const double by_spread = bound * bound / spread;
         step = by_drift < step ? by_drift : step;
         step = by_spread < step ? by_spread : step;
+        const double loss = 0.5 * (spread - drift); /* exact for single molecules, else more */
+        const double by_loss = SALTUS_RELAXED * bound / loss;
+        if (loss > 0.0) {
+            step = by_loss < step ? by_loss : step;
+        }
     }
     *critical_total = total;
     return step;

@@ -96,6 +96,10 @@ SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau 
         const saltus_f64 by_spread = bound * bound / b->spread[s];
         step = saltus_select(moves & SALTUS_LT(by_drift, step), by_drift, step);
         step = saltus_select(moves & SALTUS_LT(by_spread, step), by_spread, step);
+        const saltus_f64 loss = 0.5 * (b->spread[s] - b->drift[s]);
+        const saltus_f64 by_loss = SALTUS_RELAXED * bound / loss;
+        const saltus_mask loses = moves & SALTUS_LT(saltus_splat(0.0), loss);
+        step = saltus_select(loses & SALTUS_LT(by_loss, step), by_loss, step);
     }
     return step;
 }

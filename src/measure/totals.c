@@ -104,6 +104,19 @@ bool saltus_totals_agree(const saltus_totals *totals, const saltus_totals *refer
     return agree;
 }
 
+bool saltus_totals_near(const saltus_totals *totals, const saltus_totals *reference)
+{
+    const saltus_statistics *a = &totals->statistics, *b = &reference->statistics;
+    const size_t last = (size_t)(totals->n_points - 1) * (size_t)totals->n_counts;
+    bool near = a->width == b->width;
+    for (int c = 0; near && c < totals->n_counts; ++c) {
+        const double mean = saltus_statistics_mean(a, last + (size_t)c);
+        const double exact = saltus_statistics_mean(b, last + (size_t)c);
+        near = fabs(mean - exact) <= 0.01 * fabs(exact) || is_near(reference, c, mean, a->n);
+    }
+    return near;
+}
+
 bool saltus_totals_agree_with(const saltus_totals *reference, const double *sums, int64_t n)
 {
     bool agree = true;

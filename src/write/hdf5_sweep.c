@@ -13,8 +13,9 @@
 enum {
     ROWS_BYTES =
         256 * 1024, /* gathered of a data set; raw size of a chunk, unless a row is larger */
-    CLOSING_BYTES = 1024 * 1024, /* attributes, indices, cached chunks at the end */
-    SLACK_BYTES = 512 * 1024,    /* for what HDF5 writes beside a data set's rows */
+    RESCUED_BYTES = 3 * 1024 * 1024,             /* of rows that are gathered when writing fails */
+    CLOSING_BYTES = RESCUED_BYTES + 1024 * 1024, /* these, attributes, indices at the end */
+    SLACK_BYTES = 512 * 1024,                    /* for what HDF5 writes beside a data set's rows */
 };
 
 /* One data set [point of the sweep][…]. */
@@ -46,16 +47,6 @@ struct saltus_sweep_file {
     int level;
     bool broken;
 };
-
-static saltus_status fail(saltus_sweep_file *f, int problem, saltus_error *err)
-{
-    (void)saltus_error_set(err, SALTUS_E_IO, "%s: writing failed: %s", f->path,
-                           problem ? strerror(problem) : saltus_h5_cause());
-    saltus_error_hint(err, "%lld points are in the file", (long long)f->n_rows);
-    f->broken = true;
-    saltus_reserve_release(&f->reserve);
-    return SALTUS_E_IO;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Rows
@@ -119,42 +110,82 @@ done:
     return status;
 }
 
-static saltus_status write_gathered(saltus_sweep_file *f, row_set *s, saltus_error *err)
+/* Append the first n gathered rows, for which there is room. */
+static bool append(row_set *s, int64_t n)
 {
-    saltus_status status = SALTUS_OK;
-    hsize_t start[4] = {s->shape[0]}, count[4], end = 0;
-    const hsize_t n = (hsize_t)s->n_gathered;
-    hid_t in, out;
-    herr_t rc;
-    if (n == 0) {
-        return SALTUS_OK;
-    }
-    if (H5Fget_filesize(f->file, &end) < 0) {
-        SALTUS_TRY(fail(f, 0, err));
-    }
-    const int problem = saltus_reserve_grow(
-        &f->reserve, (int64_t)end, (int64_t)(n * s->row_bytes + s->row_bytes / 8 + SLACK_BYTES));
-    if (problem) {
-        SALTUS_TRY(fail(f, problem, err));
-    }
+    hsize_t start[4] = {s->shape[0]}, count[4];
     memcpy(count, s->shape, sizeof count);
-    count[0] = n;
-    s->shape[0] += n;
-    rc = H5Dset_extent(s->set, s->shape);
-    in = H5Screate_simple(s->rank, count, NULL);
-    out = H5Dget_space(s->set);
+    count[0] = (hsize_t)n;
+    s->shape[0] += count[0];
+    herr_t rc = H5Dset_extent(s->set, s->shape);
+    const hid_t in = H5Screate_simple(s->rank, count, NULL), out = H5Dget_space(s->set);
     rc |= H5Sselect_hyperslab(out, H5S_SELECT_SET, start, NULL, count, NULL);
     rc = rc < 0 ? rc : H5Dwrite(s->set, s->memory_type, in, out, H5P_DEFAULT, s->gathered);
     rc = rc < 0 ? rc : H5Dflush(s->set); /* while its space is there */
     (void)H5Sclose(in);
     (void)H5Sclose(out);
-    if (rc < 0) {
-        s->shape[0] -= n;
-        SALTUS_TRY(fail(f, 0, err));
+    s->shape[0] -= rc < 0 ? count[0] : 0;
+    return rc >= 0;
+}
+
+/* After a failure: the points that are in some data sets and gathered of the others go to these,
+ * in the space that was held for closing, and no data set has more points than all have. */
+static void rescue(saltus_sweep_file *f, const row_set *failed)
+{
+    hsize_t most = 0, least;
+    size_t bytes = 0;
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        most = f->sets[i].shape[0] > most ? f->sets[i].shape[0] : most;
+    }
+    most = failed ? failed->shape[0] : most;
+    least = most;
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        const row_set *s = &f->sets[i];
+        bytes += s->shape[0] < most ? (size_t)s->capacity * s->row_bytes : 0;
+    }
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        row_set *s = &f->sets[i];
+        if (s->shape[0] < most && bytes <= RESCUED_BYTES) {
+            (void)append(s, (int64_t)(most - s->shape[0]));
+        }
+        least = s->shape[0] < least ? s->shape[0] : least;
+    }
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        f->sets[i].shape[0] = least;
+        (void)H5Dset_extent(f->sets[i].set, f->sets[i].shape);
+    }
+    f->n_rows = (int64_t)least;
+}
+
+static saltus_status fail(saltus_sweep_file *f, const row_set *failed, int problem,
+                          saltus_error *err)
+{
+    (void)saltus_error_set(err, SALTUS_E_IO, "%s: writing failed: %s", f->path,
+                           problem ? strerror(problem) : saltus_h5_cause());
+    f->broken = true;
+    saltus_reserve_release(&f->reserve);
+    rescue(f, failed);
+    saltus_error_hint(err, "%lld points are in the file", (long long)f->n_rows);
+    return SALTUS_E_IO;
+}
+
+static saltus_status write_gathered(saltus_sweep_file *f, row_set *s, saltus_error *err)
+{
+    const size_t n = (size_t)s->n_gathered;
+    hsize_t end = 0;
+    if (n == 0) {
+        return SALTUS_OK;
+    }
+    if (H5Fget_filesize(f->file, &end) < 0) {
+        return fail(f, s, 0, err);
+    }
+    const int problem = saltus_reserve_grow(
+        &f->reserve, (int64_t)end, (int64_t)(n * s->row_bytes + s->row_bytes / 8 + SLACK_BYTES));
+    if (problem || !append(s, s->n_gathered)) {
+        return fail(f, s, problem, err);
     }
     s->n_gathered = 0;
-done:
-    return status;
+    return SALTUS_OK;
 }
 
 /* The next set's row: where it is to be put. */
@@ -496,6 +527,10 @@ static saltus_status prepare(saltus_sweep_file *f, const saltus_plan *plan,
             saltus_derived_parse(results->derive, plan, &f->derived, &f->what.n_derived, err));
         f->what.derived = f->derived;
     }
+    if (results->burn_in > f->times[run->n_times - 1]) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "--burn-in %g: the last sample is at time %g",
+                    results->burn_in, f->times[run->n_times - 1]);
+    }
     while (f->what.first + 1 < f->what.n_times && f->times[f->what.first] < results->burn_in) {
         ++f->what.first;
     }
@@ -573,6 +608,8 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     f->sink = (saltus_sweep_sink){f, open_point, deliver, discard};
     f->path = saltus_strdup(path);
     SALTUS_NEED(f->path);
+    SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
+                                          options->run.n_trajectories, err));
     SALTUS_TRY(saltus_hdf5_check(plan, &options->run, results, err));
     SALTUS_TRY(prepare(f, plan, options, results, err));
     SALTUS_TRY(saltus_h5_start(path, head_bytes(f), CLOSING_BYTES, SALTUS_RESERVE_AHEAD,
@@ -581,7 +618,7 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     SALTUS_TRY(write_axes(f, err));
     SALTUS_TRY(add_sets(f, plan, err));
     if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0) {
-        SALTUS_TRY(fail(f, 0, err));
+        SALTUS_TRY(fail(f, NULL, 0, err));
     }
     *out = f;
     f = NULL;
@@ -599,20 +636,6 @@ const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file)
     return &file->sink;
 }
 
-/* After a failure: no data set has more points than all have. */
-static void cut(saltus_sweep_file *f)
-{
-    hsize_t least = f->n_sets > 0 ? f->sets[0].shape[0] : 0;
-    for (size_t i = 0; i < f->n_sets; ++i) {
-        least = f->sets[i].shape[0] < least ? f->sets[i].shape[0] : least;
-    }
-    for (size_t i = 0; i < f->n_sets; ++i) {
-        f->sets[i].shape[0] = least;
-        (void)H5Dset_extent(f->sets[i].set, f->sets[i].shape);
-    }
-    f->n_rows = (int64_t)least;
-}
-
 saltus_status saltus_sweep_file_close(saltus_sweep_file *f, const saltus_run_report *report,
                                       saltus_error *err)
 {
@@ -622,9 +645,6 @@ saltus_status saltus_sweep_file_close(saltus_sweep_file *f, const saltus_run_rep
     saltus_h5_quiet_begin(&quiet);
     for (size_t i = 0; i < f->n_sets && !f->broken; ++i) {
         status = write_gathered(f, &f->sets[i], err);
-    }
-    if (f->broken) {
-        cut(f);
     }
     const int complete = f->n_rows == saltus_sweep_n_points(f->sweep);
     rc |= saltus_h5_set_int64(f->file, "sweep_points", f->n_rows);
@@ -641,7 +661,7 @@ saltus_status saltus_sweep_file_close(saltus_sweep_file *f, const saltus_run_rep
     }
     rc |= H5Fflush(f->file, H5F_SCOPE_GLOBAL);
     if (rc < 0 && status == SALTUS_OK) {
-        status = fail(f, 0, err);
+        status = fail(f, NULL, 0, err);
     }
     free_file(f);
     saltus_h5_quiet_end(&quiet);

@@ -59,13 +59,15 @@ static void names_are_listed(void **state)
                                         "sumiyoshi-overlap",
                                         "sumiyoshi-genes",
                                         "sumiyoshi-tables",
+                                        "nobile-table1",
+                                        "nobile-sweeps",
                                         "rng",
                                         "unequal"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 9);
-    for (int i = 0; i < 9; ++i) {
+    assert_int_equal(count_lines(o.out), 11);
+    for (int i = 0; i < 11; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }

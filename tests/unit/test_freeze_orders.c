@@ -179,7 +179,7 @@ static double firings_left(const saltus_tables *t, int r, const double *x)
     return left;
 }
 
-/* Equations 32 and 33, over a dense matrix of changes. */
+/* Equations 32 and 33, over a dense matrix of changes, and the bound by losses. */
 static double expected_step(const saltus_tables *t, const double *x, const double *a,
                             const saltus_tau *tau, double *critical_total)
 {
@@ -202,6 +202,8 @@ static double expected_step(const saltus_tables *t, const double *x, const doubl
         if (t->order[s] > 0.0 && variance > 0.0) {
             const double most = fmax(tau->epsilon * x[s] / saltus_leap_order(t, s, x[s]), 1.0);
             step = fmin(step, fmin(most / fabs(mean), most * most / variance));
+            const double loss = (variance - mean) / 2.0;
+            step = loss > 0.0 ? fmin(step, SALTUS_RELAXED * most / loss) : step;
         }
     }
     return step;

@@ -1,0 +1,462 @@
+/* saltus sweep: its trajectories against those of single runs, its files, its refusals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char grid[] = "--vary k=list:0.5,1 --vary A=lin:10:30:3 --until 2 --points 3 --runs 4";
+
+/* What `saltus VERB FILE --csv` prints, to be freed. */
+static char *printed(const char *verb, const char *file)
+{
+    const outcome o = saltus("%s %s --csv", verb, file);
+    assert_done(&o);
+    return strdup(o.out);
+}
+
+/* The next line of a text, with the end of the line taken off. */
+static char *next_line(char **text)
+{
+    char *line = *text, *end = strchr(line, '\n');
+    assert_non_null(end);
+    *end = '\0';
+    *text = end + 1;
+    return line;
+}
+
+/* ---- the bits of single runs ---- */
+
+/* Every point of the sweep against a run with the same values and numbers: the lines of both, those
+ * of the sweep with "k,A," in front. `verb` tells what is compared. */
+static void compare_with_runs(const char *options, const char *verb, bool common)
+{
+    const outcome o = saltus("sweep decay.yaml %s %s %s -q -o s.h5", grid,
+                             common ? "--common-random-numbers" : "", options);
+    assert_done(&o);
+    char *const all = printed(verb, "s.h5"), *swept = all;
+    assert_int_equal(strncmp(next_line(&swept), "k,A,", 4), 0);
+    for (int g = 0; g < 6; ++g) {
+        char front[40];
+        const double k = g < 3 ? 0.5 : 1;
+        const int a = 10 * (1 + g % 3), first = common ? 0 : 4 * g;
+        const int n_front = snprintf(front, sizeof front, "%g,%d,", k, a);
+        const outcome run = saltus("run decay.yaml --set k=%g --set A=%d --first %d --until 2 "
+                                   "--points 3 --runs 4 %s -q -o r.h5",
+                                   k, a, first, options);
+        assert_done(&run);
+        char *const single = printed(verb, "r.h5"), *expected = single;
+        (void)next_line(&expected);
+        while (*expected) {
+            const char *line = next_line(&swept);
+            assert_int_equal(strncmp(line, front, (size_t)n_front), 0);
+            assert_string_equal(line + n_front, next_line(&expected));
+        }
+        free(single);
+    }
+    assert_string_equal(swept, "");
+    free(all);
+}
+
+static void points_have_the_bits_of_single_runs(void **state)
+{
+    (void)state;
+    compare_with_runs("--record all", "export", false);
+    compare_with_runs("--record all", "export", true);
+    compare_with_runs("--record all --species A,share", "export", false);
+    compare_with_runs("--record all --seed 5 --rng mt19937", "export", false);
+    compare_with_runs("--record all --method tau", "export", false);
+    compare_with_runs("--record stats", "stats", false);
+    compare_with_runs("--record histogram --range 5:20", "stats", true);
+}
+
+static void first_counts_for_all_points(void **state)
+{
+    (void)state;
+    outcome o = saltus("sweep decay.yaml %s --first 100 -q -o s.h5", grid);
+    assert_done(&o);
+    char *const all = printed("export", "s.h5"), *swept = all;
+    (void)next_line(&swept);
+    for (int i = 0; i < 6 * 4 * 3; ++i) {
+        int number = 0;
+        assert_int_equal(sscanf(next_line(&swept), "%*f,%*f,%d", &number), 1);
+        assert_int_equal(number, 100 + i / 3);
+    }
+    free(all);
+}
+
+static void threads_do_not_matter(void **state)
+{
+    static const char *const options[] = {"--record all", "--record all --method tau",
+                                          "--record stats --runs 300",
+                                          "--record histogram --derive mean:A"};
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
+        const char *verb = i < 2 ? "export" : "stats";
+        outcome o = saltus("sweep decay.yaml %s %s --threads 1 -q -o 1.h5", grid, options[i]);
+        assert_done(&o);
+        char *one = printed(verb, "1.h5");
+        for (int threads = 2; threads <= 7; threads += 5) { /* 7: points are too few for all */
+            o = saltus("sweep decay.yaml %s %s --threads %d -q -o n.h5", grid, options[i], threads);
+            assert_done(&o);
+            char *many = printed(verb, "n.h5");
+            assert_string_equal(one, many);
+            free(many);
+        }
+        free(one);
+    }
+}
+
+/* ---- what is in the file ---- */
+
+/* The numbers of a data set, as h5dump prints them, to be freed: separated by commas. */
+static char *dumped(const char *file, const char *set)
+{
+    char line[300];
+    (void)snprintf(line, sizeof line,
+                   "h5dump -y -w 1 -m %%.17g -d '%s' %s | awk '/DATA \\{/ {on=1; next} /}/ {on=0} "
+                   "on {gsub(\"[ ,]\", \"\"); printf \"%%s,\", $0}' >dump",
+                   set, file);
+    assert_int_equal(system(line), 0);
+    return read_file("dump");
+}
+
+static void assert_dumped(const char *file, const char *set, const char *expected)
+{
+    char *text = dumped(file, set);
+    if (strcmp(text, expected) != 0) {
+        fail_msg("%s is %s, not %s", set, text, expected);
+    }
+    free(text);
+}
+
+static void assert_all_alike(const char *set, const char *other)
+{
+    char *a = dumped("s.h5", set), *b = dumped("r.h5", other);
+    assert_true(strlen(a) > 0);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
+static void files_hold_what_was_asked_for(void **state)
+{
+    (void)state;
+    if (system("command -v h5dump >/dev/null") != 0) {
+        skip();
+    }
+    /* With one point the numbers are those of a run's file. */
+    static const char *const same[] = {"/final",
+                                       "/final_observables",
+                                       "/histogram/A/edges",
+                                       "/histogram/B/counts",
+                                       "/histogram/B/below",
+                                       "/stats/variance",
+                                       "/stats/observables/mean",
+                                       "/time"};
+    for (int i = 0; i < 2; ++i) {
+        const char *record = i == 0 ? "--record final" : "--record histogram --range 3:90";
+        outcome o = saltus("sweep decay.yaml --vary k=list:0.5 --until 2 --points 3 --runs 9 %s -q "
+                           "-o s.h5",
+                           record);
+        assert_done(&o);
+        o = saltus("run decay.yaml --set k=0.5 --until 2 --points 3 --runs 9 %s -q -o r.h5",
+                   record);
+        assert_done(&o);
+        for (int j = i == 0 ? 0 : 2; j < (i == 0 ? 2 : 8); ++j) {
+            assert_all_alike(same[j], same[j]);
+        }
+    }
+    outcome o = saltus("sweep decay.yaml %s --derive final:A,above:B:1e9 -q -o s.h5", grid);
+    assert_done(&o);
+    assert_dumped("s.h5", "/sweep/k", "0.5,0.5,0.5,1,1,1,");
+    assert_dumped("s.h5", "/sweep/A", "10,20,30,10,20,30,");
+    assert_dumped("s.h5", "/sweep_names", "\"k\",\"A\",");
+    assert_dumped("s.h5", "/sweep_shape", "2,3,");
+    assert_dumped("s.h5", "/derived/above:B:1e9",
+                  "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,");
+    char *finals = dumped("s.h5", "/derived/final:A"), *all = printed("export", "s.h5");
+    char *line = all, *final = finals;
+    (void)next_line(&line);
+    for (int i = 0; i < 24 * 3; ++i) {
+        const char *row = next_line(&line);
+        int time = 0, a = 0;
+        assert_int_equal(sscanf(row, "%*f,%*f,%*d,%d,%d", &time, &a), 2);
+        if (time == 2) {
+            assert_int_equal(strtol(final, &final, 10), a);
+            ++final;
+        }
+    }
+    free(finals);
+    free(all);
+}
+
+static void designs_are_the_points_of_the_file(void **state)
+{
+    (void)state;
+    outcome o = saltus("sweep decay.yaml --vary k=lin:0:8 --vary A=lin:100:900 --design sobol:4 "
+                       "--until 1 --points 2 -q -o s.h5");
+    assert_done(&o);
+    char *text = printed("stats", "s.h5"), *lines = text;
+    static const double k[] = {0, 4, 2, 6}, a[] = {100, 500, 700, 300};
+    (void)next_line(&lines);
+    for (int g = 0; g < 4; ++g) {
+        double x, y;
+        (void)next_line(&lines);
+        assert_int_equal(sscanf(next_line(&lines), "%lf,%lf", &x, &y), 2);
+        assert_true(x == k[g] && y == a[g]);
+    }
+    free(text);
+}
+
+static void stats_and_export_tell_of_sweeps(void **state)
+{
+    (void)state;
+    outcome o = saltus("sweep decay.yaml %s --record final --json -o s.h5", grid);
+    assert_done(&o);
+    assert_is_json(o.out);
+    assert_non_null(strstr(o.out, "\"trajectories\": 24, \"points\": 6,"));
+    assert_non_null(strstr(o.out, "\"complete\": true"));
+    o = saltus("stats s.h5");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "6 points of 2 values, at each 4 trajectories"));
+    assert_int_equal(count_lines(o.out), 3 + 6);
+    o = saltus("stats s.h5 --csv");
+    assert_done(&o);
+    assert_int_equal(strncmp(o.out,
+                             "k,A,time,A-mean,B-mean,share-mean,A-sd,B-sd,share-sd\n"
+                             "0.5,10,0,10,0,1,0,0,0\n",
+                             75),
+                     0);
+    assert_int_equal(count_lines(o.out), 1 + 6 * 3);
+    o = saltus("export s.h5");
+    assert_refused(&o, 2, "trajectories");
+    o = saltus("sweep decay.yaml %s -o s.h5", grid);
+    assert_done(&o);
+    assert_int_equal(strncmp(o.out, "6 points, 24 trajectories, ", 27), 0);
+    o = saltus("export s.h5");
+    assert_done(&o);
+    assert_int_equal(strncmp(o.out, "k,A,run,time,A,B,share\n0.5,10,0,0,10,0,1\n", 41), 0);
+    assert_int_equal(count_lines(o.out), 1 + 24 * 3);
+}
+
+static void sweeps_are_drawn(void **state)
+{
+    static const char *const sweeps[] = {
+        "--vary k=lin:1:3:3 --record histogram --derive mean:A",
+        "--vary k=lin:1:3:3 --record stats",
+        "--vary k=list:1 --record all",
+        "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --derive mean:A",
+        "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --vary B=list:0,5",
+        "--vary k=lin:1:3 --vary A=log:10:1000 --design lhs:9 --derive mean:A",
+    };
+    (void)state;
+    if (system("command -v gnuplot >/dev/null") != 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; ++i) {
+        outcome o =
+            saltus("sweep decay.yaml %s --until 1 --points 2 --runs 5 -q -o s.h5", sweeps[i]);
+        assert_done(&o);
+        o = saltus("plot s.h5 -o figure.svg");
+        assert_done(&o);
+        char *figure = read_file("figure.svg");
+        assert_non_null(strstr(figure, "</svg>"));
+        free(figure);
+        (void)unlink("figure.svg");
+        o = saltus("plot s.h5 --derived mean:A -o derived.svg");
+        if (strstr(sweeps[i], "--derive")) {
+            assert_done(&o);
+            assert_true(file_exists("derived.svg"));
+            (void)unlink("derived.svg");
+        } else {
+            assert_refused(&o, 2, "mean:A");
+            assert_false(file_exists("derived.svg"));
+        }
+    }
+}
+
+/* ---- refusals and ends ---- */
+
+static void wrong_sweeps_leave_nothing(void **state)
+{
+    static const struct {
+        const char *options, *part;
+    } cases[] = {
+        {"", "--vary NAME=VALUES is needed"},
+        {"--vary k", "--vary 'k'"},
+        {"--vary q=list:1", "'q' cannot be set"},
+        {"--vary share=list:1", "a rule determines it"},
+        {"--vary k=list:1 --vary A=list:1 --vary k=list:2", "'k' is named twice"},
+        {"--vary k=list:1,x", "'x' is no number"},
+        {"--vary k=lin:2:1:3", "the low bound must be below"},
+        {"--vary k=log:2:1:3", "the low bound must be below"},
+        {"--vary k=log:0:1:3", "log needs bounds above 0"},
+        {"--vary k=lin:0:1", "how many values"},
+        {"--vary k=lin:0:1:0", "at least one value"},
+        {"--vary k=lin:0:1:1e12", "at most 268435456 points"},
+        {"--vary k=lin:0:1:1e6 --vary A=lin:0:1e6:1e6", "at most 268435456 points"},
+        {"--vary k=lin:0:1 --design lhs", "--design 'lhs'"},
+        {"--vary k=lin:0:1 --design lhs:0", "--design 'lhs:0'"},
+        {"--vary k=lin:0:1 --design halton:9", "--design 'halton:9'"},
+        {"--vary k=lin:0:1:3 --design lhs:9", "with --design"},
+        {"--vary k=list:1 --derive mean:C", "'C' is not recorded"},
+        {"--vary k=list:1 --derive mean:B --species A", "'B' is not recorded"},
+        {"--vary k=list:1 --derive middle:A", "--derive 'middle:A'"},
+        {"--vary k=list:1 --derive passage:A", "a threshold is needed"},
+        {"--vary k=list:1 --derive mean:A,mean:A", "'mean:A' is named twice"},
+        {"--vary k=list:1 --derive mean:A --burn-in -1", "--burn-in '-1'"},
+        {"--vary k=list:1 --derive mean:A --burn-in 2", "the last sample is at time 1"},
+        {"--vary k=list:1,2 --first 9223372036854775806", "2^63"},
+        {"--vary k=list:1 --trace x.json", "--trace is for saltus run"},
+        {"--vary k=list:1 --record histogram --species share", "histograms are of counts"},
+        {"--vary k=list:1 --device cpu:other", "cpu:other"},
+        {"--vary k=list:1 --method other", "method 'other'"},
+        /* values that the model refuses, which come late */
+        {"--vary A=list:1,2,3,-4", "initial amount -4 is negative"},
+        {"--vary k=list:1,2 --vary A=list:1,2,-3", "initial amount -3 is negative"},
+        {"--vary k=list:1,2,-1 --vary A=list:1,2", "rate constant is -1"},
+        {"--vary A=lin:1:-1:2", "below"},
+        {"--vary A=lin:-1:1 --design sobol:4", "negative"},
+        {"--vary A=list:1,1e300", "no number of molecules"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o =
+            saltus("sweep decay.yaml %s --until 1 --points 3 -o s.h5", cases[i].options);
+        assert_refused(&o, 2, cases[i].part);
+        assert_false(file_exists("s.h5"));
+    }
+    outcome o = saltus("sweep decay.yaml --vary k=list:1 --until 1");
+    assert_refused(&o, 2, "-o FILE.h5 is needed");
+    o = saltus("sweep decay.yaml --vary k=list:1 -o s.h5");
+    assert_refused(&o, 2, "--until T is needed");
+    o = saltus("sweep --vary k=list:1 --until 1 -o s.h5");
+    assert_refused(&o, 2, "a model file is needed");
+    o = saltus("sweep decay.yaml --vary k=list:1 --until 1 -o nowhere/s.h5");
+    assert_refused(&o, 2, "nowhere/s.h5: cannot be created");
+    o = saltus("sweep decay.yaml --vary k=list:1 --until 1 -o decay.yaml");
+    assert_refused(&o, 2, "is no HDF5 file");
+}
+
+/* A point's run may fail when those before it are done: they stay, and the message names it. */
+static void failing_points_are_named(void **state)
+{
+    (void)state;
+    write_file("fails.yaml", "species: {A: 10, B: 0}\nparameters: {k: 1}\nreactions:\n"
+                             "  away: A -> B @ A*(k - 0.1*B)\n");
+    const outcome o = saltus("sweep fails.yaml --vary k=list:9,8,7,0.01 --until 999 --points 3 "
+                             "--runs 5 --threads 1 -q -o s.h5");
+    assert_refused(&o, 1, "at k = 0.01: ");
+    char *text = printed("export", "s.h5");
+    assert_int_equal(count_lines(text), 1 + 3 * 5 * 3);
+    free(text);
+}
+
+/* The lines of a sweep that ended early are the first of the whole one's. */
+static void assert_begins(const char *part, const char *options)
+{
+    outcome o = saltus("sweep busy.yaml %s -q -o whole.h5", options);
+    assert_done(&o);
+    char *whole = printed("export", "whole.h5");
+    assert_true(strlen(part) <= strlen(whole));
+    whole[strlen(part)] = '\0';
+    assert_string_equal(part, whole);
+    free(whole);
+}
+
+static void interrupted_sweeps_keep_the_points_before(void **state)
+{
+    (void)state;
+    (void)unlink("out.h5");
+    const pid_t child = start_saltus("sweep busy.yaml --vary A=lin:0:19999:20000 --until 20 "
+                                     "--points 3 --runs 4 -o out.h5");
+    for (int i = 0; i < 1000 && !file_exists("out.h5"); ++i) {
+        (void)usleep(10000);
+    }
+    (void)usleep(500000);
+    const double start = seconds_now();
+    assert_int_equal(kill(child, SIGINT), 0);
+    outcome o = finish_saltus(child);
+    assert_true(seconds_now() - start < 3.0);
+    assert_refused(&o, 130, "interrupted after");
+    int n = 0;
+    assert_int_equal(sscanf(o.err, "saltus: interrupted after %d of 20000 points", &n), 1);
+    assert_true(n > 0);
+    char *part = printed("export", "out.h5");
+    assert_int_equal(count_lines(part), 1 + n * 4 * 3);
+    o = saltus("stats out.h5 --csv");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 1 + n * 3);
+    o = saltus("stats out.h5");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "incomplete"));
+    char options[200];
+    (void)snprintf(options, sizeof options, "--vary A=lin:0:%d:%d --until 20 --points 3 --runs 4",
+                   n > 1 ? n - 1 : 1, n > 1 ? n : 2);
+    assert_begins(part, options);
+    free(part);
+}
+
+static void size_limits_leave_the_points_before(void **state)
+{
+    static const char *const packing[] = {"none", "fast"};
+    struct rlimit limit;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int i = 0; i < 2; ++i) {
+        const struct rlimit small = {6 << 20, limit.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        outcome o = saltus("sweep busy.yaml --vary A=lin:0:99999:100000 --until 0.001 --points 30 "
+                           "--runs 20 --compress %s -q -o out.h5",
+                           packing[i]);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        assert_refused(&o, 1, "File too large");
+        int n = 0;
+        assert_int_equal(sscanf(strstr(o.err, "hint: "), "hint: %d points", &n), 1);
+        assert_true(n >= 27);
+        char *part = printed("export", "out.h5");
+        assert_int_equal(count_lines(part), 1 + n * 20 * 30);
+        char options[200];
+        (void)snprintf(options, sizeof options,
+                       "--vary A=lin:0:%d:%d --until 0.001 --points 30 --runs 20", n - 1, n);
+        assert_begins(part, options);
+        free(part);
+        o = saltus("stats out.h5 --csv");
+        assert_done(&o);
+        assert_int_equal(count_lines(o.out), 1 + n * 30);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
+    const struct CMUnitTest tests[] = {
+        TEST(points_have_the_bits_of_single_runs),
+        TEST(first_counts_for_all_points),
+        TEST(threads_do_not_matter),
+        TEST(files_hold_what_was_asked_for),
+        TEST(designs_are_the_points_of_the_file),
+        TEST(stats_and_export_tell_of_sweeps),
+        TEST(sweeps_are_drawn),
+        TEST(wrong_sweeps_leave_nothing),
+        TEST(failing_points_are_named),
+        TEST(interrupted_sweeps_keep_the_points_before),
+        TEST(size_limits_leave_the_points_before),
+    };
+    if (!getenv("SALTUS_COMMAND")) {
+        (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
+        return 77; /* skipped */
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
