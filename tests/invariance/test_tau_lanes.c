@@ -65,7 +65,7 @@ static bool simulate(saltus_model *model, const setting *s, const char *device, 
 /* Compares every instruction set and several numbers of threads; returns the outcome. */
 static outcome check(saltus_model *model, const setting *s, const char *name)
 {
-    outcome expected, got;
+    outcome expected = {0}, got = {0};
     assert_true(simulate(model, s, "cpu", "scalar", 1, &expected));
     for (size_t d = 0; d < sizeof devices / sizeof *devices; ++d) {
         for (int threads = 1; threads <= 3; threads += 2) {
