@@ -165,6 +165,8 @@ done:
 /* The values of a sweep, if it is one, and how many points have come. */
 static saltus_status read_axes(saltus_results *r, saltus_error *err)
 {
+    static const char *const held[] = {"stats/mean", "stats/variance", "stats/observables/mean",
+                                       "stats/observables/variance"};
     saltus_status status = SALTUS_OK;
     const hsize_t start[1] = {0};
     int common = 0;
@@ -189,6 +191,9 @@ static saltus_status read_axes(saltus_results *r, saltus_error *err)
         saltus_h5_read_number(r, "/", "common_random_numbers", H5T_NATIVE_INT, &common, err));
     r->common_random_numbers = common != 0;
     r->runs = r->stats_runs;
+    for (int i = 0; i < 4; ++i) {
+        r->held[i] = saltus_h5_has(r, held[i]) ? H5Dopen2(r->file, held[i], H5P_DEFAULT) : 0;
+    }
     for (int a = 0; a < r->n_axes; ++a) {
         hsize_t n[1];
         char *escaped = saltus_h5_escape(r->axis_names[a]);
@@ -294,6 +299,11 @@ void saltus_results_close(saltus_results *r)
     saltus_free(r->started);
     saltus_free(r->version);
     saltus_free(r->path);
+    for (int i = 0; i < 4; ++i) {
+        if (r->held[i] > 0) {
+            (void)H5Dclose(r->held[i]);
+        }
+    }
     if (r->file >= 0) {
         (void)H5Fclose(r->file);
     }

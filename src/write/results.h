@@ -33,6 +33,7 @@ struct saltus_results {
     int64_t at;            /**< the point that is read */
     int64_t first_trajectory;
     bool common_random_numbers;
+    int64_t held[4]; /**< statistics, open so that chunks stay unpacked from point to point */
 };
 
 /** A derived quantity of a sweep's trajectories as out[point][run]; NULL *out: there is none of
