@@ -248,11 +248,13 @@ static saltus_status compile(const saltus_layout *layout, int n, const saltus_co
     if (n > 0) {
         (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
     }
+    /* the tree's kernel is one and the same for all models */
+    const bool is_tree = layout->state == SALTUS_STATE_TREE;
     if (asprintf(&whole,
                  "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
                  "#define SALTUS_LARGEST_BLOCK %d\n%s%s",
-                 layout->needs.rng, columns->n_counts, columns->n_observables, largest, least,
-                 text) < 0) {
+                 layout->needs.rng, is_tree ? 0 : columns->n_counts,
+                 is_tree ? 0 : columns->n_observables, largest, least, text) < 0) {
         whole = NULL;
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
