@@ -367,27 +367,30 @@ static void find_colours(FILE *out, const quantity *q)
 }
 
 /* A map of the last two values for some of the first one's. */
-static saltus_status draw_slices(FILE *out, const quantity *q, saltus_error *err)
+static saltus_status draw_slices(FILE *out, const quantity *q, const char *title, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    char head[320];
     const saltus_results *r = q->r;
     const int64_t n = r->axis_lengths[0], shown = n < MOST_SLICES ? n : MOST_SLICES;
     const int columns = shown <= 3 ? (int)shown : shown <= 4 ? 2 : 3;
     const int rows = (int)((shown + columns - 1) / columns);
     (void)fprintf(out,
                   "set colorbox user origin 0.925,0.12 size 0.012,0.78\n"
-                  "set multiplot layout %d,%d margins 0.15,0.9,0.13,0.92 spacing 0.03,%g\n",
+                  "set multiplot layout %d,%d margins 0.15,0.9,0.13,0.88 spacing 0.03,%g\n",
                   rows, columns, rows > 1 ? 0.1 : 0.0);
+    (void)snprintf(head, sizeof head, "%.200s: %.80s", title, q->name);
+    label(out, "set label 1", head, "at screen 0.5,0.975 center tc rgb '#404040'");
     for (int64_t i = 0; i < shown; ++i) {
         const int64_t at = shown > 1 ? i * (n - 1) / (shown - 1) : 0;
         const int64_t first = at * axis_step(r, 0);
-        char title[120];
+        char slice[120];
         if (first >= r->n_swept) {
             break;
         }
-        (void)snprintf(title, sizeof title, "%.80s = %.4g", r->axis_names[0],
+        (void)snprintf(slice, sizeof slice, "%.80s = %.4g", r->axis_names[0],
                        r->axis_values[0][first]);
-        label(out, "set title", title, "tc rgb '#404040'");
+        label(out, "set title", slice, "tc rgb '#404040'");
         SALTUS_TRY(draw_map(out, q, 2, 1, first, i + columns >= shown ? SLICE_TICS : 0,
                             i % columns == 0 ? SLICE_TICS : 0, err));
     }
@@ -438,7 +441,7 @@ saltus_status saltus_plot_sweep(saltus_gnuplot *gnuplot, const saltus_results *r
                        options->title ? options->title : r->model, r->times[q.sample]);
     }
     if (is_grid && r->n_axes == 3) {
-        SALTUS_TRY(draw_slices(out, &q, err));
+        SALTUS_TRY(draw_slices(out, &q, title, err));
         goto done;
     }
     label(out, "set title", title, "tc rgb '#404040'");
