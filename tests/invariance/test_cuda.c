@@ -31,7 +31,7 @@ static void models_have_the_bits_of_the_cpu(void **state)
     char name[40];
     (void)state;
     need_gpu("cuda");
-    for (int i = 0; i < N_BITS_MODELS; ++i) {
+    for (int i = 0; i < N_BITS_MODELS; i += (int)stride_of_cases()) {
         saltus_model *m = bits_model(i);
         (void)snprintf(name, sizeof name, "model %d", i);
         check_bits(m, name, 700);
@@ -89,7 +89,7 @@ static void leaps_have_the_bits_of_the_cpu(void **state)
     char name[40];
     (void)state;
     need_gpu("cuda");
-    for (int i = 0; i < N_BITS_MODELS; ++i) {
+    for (int i = 0; i < N_BITS_MODELS; i += (int)stride_of_cases()) {
         saltus_model *m = bits_model(i);
         (void)snprintf(name, sizeof name, "model %d", i);
         check_tau_bits(m, name, "philox", 3, 500);
