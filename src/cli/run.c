@@ -120,7 +120,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         return err->code;
     }
     saltus_plan_options plan = saltus_cli_plan_options(a);
-    saltus_method_choice choice = {0};
+    saltus_method_choice choice;
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;
     if (strcmp(a->method, "auto") == 0) {

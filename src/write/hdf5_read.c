@@ -119,7 +119,7 @@ saltus_status saltus_h5_check(const saltus_results *r, const char *name, H5T_cla
                               int rank, hsize_t *shape, hsize_t *chunk, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t whole[MOST_AXES] = {0}, whole_chunk[MOST_AXES] = {0};
+    hsize_t whole[MOST_AXES] = {0}, whole_chunk[MOST_AXES] = {1, 1, 1, 1};
     bool chunked = false;
     const bool has = saltus_h5_has(r, name);
     const int skip = is_swept(r, name);

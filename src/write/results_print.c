@@ -190,8 +190,9 @@ static void print_head(const saltus_results *r, FILE *out)
     }
     (void)fputc('\n', out);
     if (!r->complete) {
-        (void)fprintf(out, "incomplete: %lld of %lld trajectories",
-                      (long long)(r->runs * n_points_of_sweep(r)), (long long)r->requested);
+        const int64_t there = r->runs * n_points_of_sweep(r);
+        (void)fprintf(out, "incomplete: %lld of %lld trajectories", (long long)there,
+                      (long long)r->requested);
         if (r->stats_runs != r->runs) {
             (void)fprintf(out, "; statistics of the first %lld", (long long)r->stats_runs);
         }
