@@ -140,7 +140,7 @@ SALTUS_FN saltus_trouble saltus_direct_update(saltus_path *p, saltus_direct *d, 
 }
 
 /** Compute every propensity and every sum. */
-SALTUS_FN saltus_trouble saltus_direct_rebuild(saltus_path *p, saltus_direct *d)
+SALTUS_LARGE_FN saltus_trouble saltus_direct_rebuild(saltus_path *p, saltus_direct *d)
 {
     const saltus_tables *n = p->n;
     for (int r = 0; r < n->n_reactions; ++r) {

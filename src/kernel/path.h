@@ -23,7 +23,8 @@ SALTUS_FN saltus_trouble saltus_path_fail(saltus_path *p, saltus_trouble trouble
     return trouble;
 }
 
-SALTUS_FN double saltus_path_value(saltus_path *p, saltus_program program)
+/* With the interpreter and all its functions, so it is there once. */
+SALTUS_LARGE_FN double saltus_path_value(saltus_path *p, saltus_program program)
 {
     saltus_program_run(p->n->code, program, p->v);
     return p->v[SALTUS_AT(program.result)];
@@ -53,7 +54,7 @@ SALTUS_FN int saltus_path_run_clocks(saltus_path *p)
 
 /* Rows from the counts: rules first, because a clock may read them, and again while a flag changes,
  * which may be what the rule of another clock reads. */
-SALTUS_FN void saltus_path_refresh(saltus_path *p)
+SALTUS_LARGE_FN void saltus_path_refresh(saltus_path *p)
 {
     const saltus_tables *n = p->n;
     for (int s = 0; s < n->n_species; ++s) {
@@ -204,7 +205,7 @@ SALTUS_FN saltus_trouble saltus_path_execute(saltus_path *p, int i)
 
 /** Bring rows, flags and events in line with the counts and the time: call it after either changed
  * other than by the reaction tables. Executes every event that is due. */
-SALTUS_FN saltus_trouble saltus_path_settle(saltus_path *p)
+SALTUS_LARGE_FN saltus_trouble saltus_path_settle(saltus_path *p)
 {
     saltus_path_refresh(p);
     for (int n_executed = 0; p->n->n_triggers > 0; ++n_executed) {

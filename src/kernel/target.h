@@ -112,6 +112,14 @@ static double saltus_shared[1 << 15] __attribute__((unused));
     static void name##_body(const type argument)
 #endif
 
+/* Large functions that are called from several places: on a CPU they stand once, on a GPU, where a
+ * call would send all that is in registers to memory, inline. */
+#if SALTUS_DEVICE
+#define SALTUS_LARGE_FN SALTUS_FN
+#else
+#define SALTUS_LARGE_FN SALTUS_OUTLINE
+#endif
+
 #if SALTUS_DEVICE
 /* Copy n doubles to memory that the threads of a block share: every thread calls it. */
 SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)

@@ -60,7 +60,8 @@ SALTUS_FN double saltus_leap_wait(const saltus_path *p, uint32_t word)
                : saltus_exponential32(word);
 }
 
-SALTUS_FN double saltus_leap_poisson(saltus_path *p, saltus_direct *d, saltus_leap *l, double mean)
+SALTUS_LARGE_FN double saltus_leap_poisson(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                           double mean)
 {
     uint32_t w[4];
     if (mean < saltus_poisson_inversion) {
