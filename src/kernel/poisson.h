@@ -122,9 +122,10 @@ SALTUS_FN void saltus_poisson_rough(const saltus_poisson *p, saltus_f64 us, salt
     const saltus_f32 height = SALTUS_TO_F32(v) * (1.1239f + 1.1328f / (b32 - 3.4f)) /
                               (SALTUS_TO_F32(p->a) / (us32 * us32) + b32);
     const saltus_f32 y = height * height * (6.2831853f * k32);
-    const saltus_i32 bits = SALTUS_AS_I32(y) - 0x3f3504f3; /* those of sqrt(1/2) */
-    const saltus_f32 t = SALTUS_AS_F32((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
-    const saltus_f32 log_y = SALTUS_TO_F32(bits >> 23) * 0.69314718f + saltus_log1p_float(t);
+    const saltus_u32 bits = (saltus_u32)SALTUS_AS_I32(y) - 0x3f3504f3u; /* those of sqrt(1/2) */
+    const saltus_f32 t = SALTUS_AS_F32((saltus_i32)((bits & 0x7fffffu) + 0x3f3504f3u)) - 1.0f;
+    const saltus_f32 log_y =
+        SALTUS_TO_F32((saltus_i32)bits >> 23) * 0.69314718f + saltus_log1p_float(t);
 
     const saltus_f32 i = 1.0f / k32, d = SALTUS_TO_F32(p->mean - k) * i;
     const saltus_f32 s = d / (2.0f + d), z = s * s;
