@@ -43,7 +43,7 @@ static void fail(sweep_run *r, saltus_status status, const saltus_error *error)
         r->status = status;
         r->error = *error;
     }
-    r->stop = 1;
+    __atomic_store_n(&r->stop, 1, __ATOMIC_RELAXED); /* runs look at it without the lock */
     (void)pthread_cond_broadcast(&r->changed);
 }
 
@@ -183,7 +183,7 @@ static void watch(sweep_run *r, const struct timespec *start)
         until.tv_nsec %= 1000000000;
         while (r->n_working > 0 && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
         }
-        if (run->stop && *run->stop && r->status == SALTUS_OK) {
+        if (run->stop && __atomic_load_n(run->stop, __ATOMIC_RELAXED) && r->status == SALTUS_OK) {
             const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
                                           .message = "stopped on request"};
             fail(r, SALTUS_E_CANCELLED, &stopped);
