@@ -458,6 +458,11 @@ SALTUS_API int64_t saltus_sweep_axis_length(const saltus_sweep *sweep, int axis)
 SALTUS_API int64_t saltus_sweep_n_points(const saltus_sweep *sweep);
 SALTUS_API double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point);
 
+/** Thaw the model, set the values of a point and freeze it, as saltus_sweep_run does. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_freeze(const saltus_sweep *sweep,
+                                                               int64_t point, saltus_model *model,
+                                                               saltus_law law, saltus_error *err);
+
 /** How a sweep is simulated. Start from saltus_sweep_options_default(). */
 typedef struct saltus_sweep_options {
     /** Read the model, not frozen; called once by every thread. NULL: *err has the reason. */

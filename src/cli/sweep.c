@@ -100,19 +100,6 @@ static saltus_status make_points(session *s, saltus_error *err)
 
 enum { MOST_CHECKED = 1000 };
 
-/* Set the values of a point and freeze. */
-static saltus_status freeze_at(const session *s, saltus_model *model, int64_t point,
-                               saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_model_thaw(model);
-    for (int a = 0; a < saltus_sweep_n_axes(s->sweep) && status == SALTUS_OK; ++a) {
-        status = saltus_model_set(model, saltus_sweep_name(s->sweep, a),
-                                  saltus_sweep_value(s->sweep, a, point), err);
-    }
-    return status == SALTUS_OK ? saltus_model_freeze(model, s->a->law, err) : status;
-}
-
 /* Values that the model refuses are found before there is a file: every value of a grid's axes, as
  * long as they are not too many, or the first points of a design. */
 static saltus_status check_values(const session *s, saltus_model *model, saltus_error *err)
@@ -125,7 +112,7 @@ static saltus_status check_values(const session *s, saltus_model *model, saltus_
         behind = length > 0 ? behind / length : 1;
         for (int64_t i = 0; i < n && status == SALTUS_OK;
              i += i + 1 < n && i >= MOST_CHECKED ? n - 1 - i : 1) {
-            status = freeze_at(s, model, i * behind, err);
+            status = saltus_sweep_freeze(s->sweep, i * behind, model, s->a->law, err);
         }
     }
     return status;
@@ -142,7 +129,7 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     }
     status = check_values(s, *model, err);
     if (status == SALTUS_OK) {
-        status = freeze_at(s, *model, 0, err);
+        status = saltus_sweep_freeze(s->sweep, 0, *model, s->a->law, err);
     }
     if (status == SALTUS_OK && strcmp(s->a->method, "auto") == 0) {
         s->choice = saltus_method_choose(*model, &s->options.plan, &s->options.run);

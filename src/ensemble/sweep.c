@@ -64,6 +64,20 @@ double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point)
     return x->values[sweep->has_design ? point : point / behind % x->n];
 }
 
+saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, saltus_model *model,
+                                  saltus_law law, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_model_thaw(model);
+    for (size_t a = 0; a < sweep->n_axes; ++a) {
+        SALTUS_TRY(saltus_model_set(model, sweep->axes[a].name,
+                                    saltus_sweep_value(sweep, (int)a, point), err));
+    }
+    SALTUS_TRY(saltus_model_freeze(model, law, err));
+done:
+    return status;
+}
+
 /* At at / of of the way from low to high, which are met exactly, as are whole numbers between them
  * when the steps are whole. */
 static double between(const saltus_axis *x, double at, double of)

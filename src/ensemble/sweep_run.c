@@ -47,21 +47,6 @@ static void fail(sweep_run *r, saltus_status status, const saltus_error *error)
     (void)pthread_cond_broadcast(&r->changed);
 }
 
-/* Set the values of a point and freeze the model. */
-static saltus_status prepare(const sweep_run *r, saltus_model *model, int64_t point,
-                             saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_model_thaw(model);
-    for (int a = 0; a < saltus_sweep_n_axes(r->sweep); ++a) {
-        SALTUS_TRY(saltus_model_set(model, saltus_sweep_name(r->sweep, a),
-                                    saltus_sweep_value(r->sweep, a, point), err));
-    }
-    SALTUS_TRY(saltus_model_freeze(model, r->options->law, err));
-done:
-    return status;
-}
-
 /* "at k = 0.1, m = 2: ", in front of what went wrong. */
 static void name_point(const sweep_run *r, int64_t point, saltus_error *err)
 {
@@ -92,7 +77,7 @@ static saltus_status run_point(sweep_run *r, saltus_model *model, int64_t point,
     run.progress = NULL;
     run.trace = NULL;
     run.warn = point == 0 ? run.warn : NULL;
-    SALTUS_TRY(prepare(r, model, point, err));
+    SALTUS_TRY(saltus_sweep_freeze(r->sweep, point, model, o->law, err));
     SALTUS_TRY(saltus_plan_create(model, r->backend, &wanted, &plan, err));
     SALTUS_TRY(r->sink->open(r->sink->user, point, plan, sink, err));
     SALTUS_TRY(saltus_run(plan, &run, *sink, report, err));
