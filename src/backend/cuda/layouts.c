@@ -130,13 +130,13 @@ static saltus_status make_registers(saltus_layout *out, const saltus_tables *tab
                                     const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t each =
-        saltus_registers_are_flat(tables) ? 0 : 8 * (int64_t)saltus_registers_room(tables);
+    const int64_t each = saltus_registers_thread_bytes(tables),
+                  fixed = saltus_registers_table_bytes(tables);
     out->state = SALTUS_STATE_REGISTERS;
     if (each > 0) {
-        out->block = block ? block : best_block(limits, 0, each);
-        SALTUS_TRY(check_block("registers", out->block, 0, each, limits, err));
-        out->shared_bytes = (size_t)(out->block * each);
+        out->block = block ? block : best_block(limits, fixed, each);
+        SALTUS_TRY(check_block("registers", out->block, fixed, each, limits, err));
+        out->shared_bytes = (size_t)(fixed + out->block * each);
     }
 done:
     return status;
