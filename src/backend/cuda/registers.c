@@ -392,8 +392,8 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     SALTUS_NEED(w.out);
     fprintf(w.out,
             "#include \"kernel/direct_tree.h\"\n#include \"kernel/launch.h\"\n"
-            "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT SALTUS_UNROLL\n",
-            block);
+            "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT %s\n",
+            block, form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE" : "SALTUS_UNROLL");
     put_rates(&w);
     put_state[form](&w);
     put_functions(&w);
