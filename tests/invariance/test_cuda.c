@@ -234,6 +234,31 @@ static saltus_model *mixed_model(int n, const char *more)
     return bits_parse(text);
 }
 
+static void count_again(void *user, const saltus_span *span)
+{
+    *(int *)user += strcmp(span->name, "run again") == 0;
+}
+
+/* A GPU that chooses wrongly may find its sums at odds with each other, and give up: bits would be
+ * right all the same. */
+static void check_that_none_runs_again(saltus_model *m, const char *name, int64_t n)
+{
+    int again = 0;
+    saltus_error err = {0};
+    moments sums = {0};
+    saltus_run_options run = saltus_run_options_default();
+    run.times = grid;
+    run.n_times = N_GRID;
+    run.n_trajectories = n;
+    run.trace = count_again;
+    run.trace_user = &again;
+    OK(run_model(m, "cuda", "registers", 1, &run, &sums, &err));
+    moments_free(&sums);
+    if (again > 0) {
+        fail_msg("%s: %d of %d trajectories ran again on the CPU", name, again, (int)n);
+    }
+}
+
 /* Groups that are all different, the last of every length; laws and changes that tables of factors
  * cannot describe. */
 static void mixed_groups_have_the_bits_of_the_cpu(void **state)
@@ -249,6 +274,7 @@ static void mixed_groups_have_the_bits_of_the_cpu(void **state)
         saltus_model *m = mixed_model(sizes[i], "");
         (void)snprintf(name, sizeof name, "%d mixed reactions", sizes[i]);
         check_bits(m, name, 60);
+        check_that_none_runs_again(m, name, 60);
         saltus_model_destroy(m);
     }
     for (size_t i = 0; i < sizeof more / sizeof *more; i += stride_of_cases()) {
