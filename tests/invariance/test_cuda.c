@@ -221,7 +221,7 @@ static saltus_model *mixed_model(int n, const char *more)
     }
     for (int i = 0; i < n; ++i) {
         const size_t shape = (size_t)(5 * i + i / 9) % (sizeof shapes / sizeof *shapes);
-        char names[3][8];
+        char names[3][16];
         for (int k = 0; k < 3; ++k) {
             (void)snprintf(names[k], sizeof names[k], "A%d", (7 * i + i / 5 + 3 * k) % (n / 2));
         }
