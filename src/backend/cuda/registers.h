@@ -13,13 +13,15 @@ const char *saltus_registers_against(const saltus_tables *tables);
 /** Whether the counts are in registers. */
 bool saltus_registers_are_flat(const saltus_tables *tables);
 
-/** Otherwise: doubles in shared memory that a thread takes. */
-int saltus_registers_room(const saltus_tables *tables);
+/** Otherwise: doubles in shared memory that a thread takes. @param varies see saltus_needs */
+int saltus_registers_room(const saltus_tables *tables, const uint8_t *varies);
 
 /** The text of kernel `saltus_by_thread` for a model and what is recorded of it, in blocks of
- * `block` threads; the caller frees it with free(). */
+ * `block` threads; the caller frees it with free(). Numbers that vary are read when a trajectory
+ * begins, the others stand in the text. */
 SALTUS_MUST_CHECK saltus_status saltus_registers_text(const saltus_tables *tables,
-                                                      const saltus_columns *columns, int block,
-                                                      char **text, saltus_error *err);
+                                                      const saltus_columns *columns,
+                                                      const uint8_t *varies, int block, char **text,
+                                                      saltus_error *err);
 
 #endif
