@@ -328,7 +328,8 @@ typedef enum saltus_track {
 } saltus_track;
 
 /** Something that took its time in a run: "kernel", "reduce" and "copy" on a GPU, "work" and "hand
- * over" of a worker, "deliver" of the sink. */
+ * over" of a worker, and within the latter "run again", a trajectory that the GPU gave up;
+ * "deliver" of the sink. */
 typedef struct saltus_span {
     const char *name; /**< constant */
     saltus_track track;

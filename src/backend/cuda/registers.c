@@ -1,7 +1,7 @@
 /* Writes kernels whose state stands in registers: species, group sums and clock are variables, laws
  * are expressions, changes are constants. Bits are those of kernel/direct_tree.h: the same laws,
  * the same sums in the same order, the same descent. */
-#include "backend/cuda/registers_text.h"
+#include "backend/cuda/registers_kinds.h"
 
 #include "core/memory.h"
 #include "kernel/ops.h"
@@ -237,6 +237,45 @@ bool saltus_touches(const saltus_tables *t, int g, int h)
     return false;
 }
 
+/* Whether a firing of some other group changes a propensity of group h. */
+static bool is_touched(const saltus_tables *t, int h)
+{
+    bool is = false;
+    for (int g = 0; g < saltus_n_groups(t); ++g) {
+        is |= g != h && saltus_touches(t, g, h);
+    }
+    return is;
+}
+
+/* Of grouped and uniform the one that computes fewer propensities at an event of a warp, whose
+ * threads are in groups of all kinds: grouped does so twice in each kind, to choose and to renew
+ * its sum, and renews the sums of groups that others touch. */
+saltus_form saltus_registers_form(const saltus_tables *t)
+{
+    saltus_kind kinds[SALTUS_MAX_GROUPS];
+    const int groups = saltus_n_groups(t), n = saltus_find_kinds(t, kinds);
+    int grouped = 2 * SALTUS_FANOUT * n;
+    for (int g = 0; g < groups; ++g) {
+        grouped += is_touched(t, g) ? saltus_group_reactions(t, g) : 0;
+    }
+    return groups == 1 || (groups == 2 && n == 2)               ? SALTUS_FLAT
+           : saltus_uniform_fits(t) && t->n_reactions < grouped ? SALTUS_UNIFORM
+                                                                : SALTUS_GROUPED;
+}
+
+int saltus_registers_thread_bytes(const saltus_tables *t, const uint8_t *varies)
+{
+    /* the species after the last stands for nowhere; what varies stands behind it */
+    return saltus_registers_form(t) == SALTUS_FLAT
+               ? 0
+               : 8 * (t->n_species + 1 + saltus_n_varying(t, varies));
+}
+
+int saltus_registers_table_bytes(const saltus_tables *t)
+{
+    return saltus_registers_form(t) == SALTUS_UNIFORM ? saltus_uniform_table_bytes(t) : 0;
+}
+
 static void put_functions(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
@@ -281,7 +320,7 @@ static void put_use(const saltus_writer *w)
 static void put_start(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    const bool is_flat = saltus_registers_are_flat(t);
+    const bool is_flat = saltus_registers_form(t) == SALTUS_FLAT;
     static const char start[] = "        *x = from[i];\n",
                       load[] = "        *x = v[SALTUS_AT(i)];\n",
                       save[] = "        v[SALTUS_AT(i)] = *x;\n        beyond |= *x > 0x1p51;\n";
@@ -355,7 +394,7 @@ static void put_record(const saltus_writer *w)
         "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"
         "    s->time = time;\n    saltus_samples_next(to);\n"
         "    (void)counts;\n    (void)observables;\n");
-    if (saltus_registers_are_flat(w->t)) {
+    if (saltus_registers_form(w->t) == SALTUS_FLAT) {
         for (int i = 0; i < c->n_counts; ++i) {
             fprintf(w->out, "    counts[%d] = saltus_whole(SALTUS_X(%d));\n", i,
                     c->count_species[i]);
@@ -384,6 +423,11 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
                                     const uint8_t *varies, int block, char **text,
                                     saltus_error *err)
 {
+    static void (*const put_state[])(const saltus_writer *) = {
+        saltus_put_flat_state, saltus_put_grouped_state, saltus_put_uniform_state};
+    static void (*const put_rest[])(const saltus_writer *) = {saltus_put_flat, saltus_put_grouped,
+                                                              saltus_put_uniform};
+    const saltus_form form = saltus_registers_form(tables);
     saltus_status status = SALTUS_OK;
     size_t size = 0;
     saltus_writer w = {.t = tables, .columns = columns, .varies = varies};
@@ -392,21 +436,15 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     SALTUS_NEED(w.out);
     fprintf(w.out,
             "#include \"kernel/direct_tree.h\"\n#include \"kernel/launch.h\"\n"
-            "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT SALTUS_UNROLL\n",
-            block);
+            "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT %s\n",
+            block, form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE" : "SALTUS_UNROLL");
     put_rates(&w);
-    if (saltus_registers_are_flat(tables)) {
-        saltus_put_flat_state(&w);
-    } else {
-        saltus_put_grouped_state(&w);
-    }
+    put_state[form](&w);
     put_functions(&w);
     put_use(&w);
     put_start(&w);
-    if (saltus_registers_are_flat(tables)) {
-        saltus_put_flat(&w);
-    } else {
-        saltus_put_grouped(&w);
+    put_rest[form](&w);
+    if (form != SALTUS_FLAT) {
         put_columns(&w);
     }
     put_record(&w);

@@ -10,17 +10,6 @@
 
 enum { HALF = SALTUS_FANOUT / 2 };
 
-bool saltus_registers_are_flat(const saltus_tables *t)
-{
-    saltus_kind kinds[SALTUS_MAX_GROUPS];
-    return saltus_n_groups(t) == 1 || (saltus_n_groups(t) == 2 && saltus_find_kinds(t, kinds) == 2);
-}
-
-int saltus_registers_room(const saltus_tables *t, const uint8_t *varies)
-{
-    return t->n_species + 1 /* that stands for nowhere */ + saltus_n_varying(t, varies);
-}
-
 /* Tables by group, for what cannot be computed from its number. */
 static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
 {
@@ -190,40 +179,6 @@ static void put_change(const saltus_writer *w, const saltus_kind *k, int n, int 
     }
 }
 
-/* A boundary may lie between low and high: look at all bits, and draw more of them where it does.
- * Every choice near a boundary comes by here: a place for rare checks. */
-static void put_refine(const saltus_writer *w, int n, const char *check)
-{
-    const int groups = saltus_n_groups(w->t);
-    fprintf(w->out,
-            "            if (SALTUS_RARE(up <= saltus_high_word(h) ||\n"
-            "                            upg <= saltus_high_word(high))) {\n"
-            "                double next = c%d, nextg = s->t%d;\n%s",
-            n - 1, groups - 1, check);
-    for (int i = n - 2; i >= 0; --i) {
-        fprintf(w->out, "                next = is%d ? c%d : next;\n", i, i);
-    }
-    for (int g = groups - 2; g >= 0; --g) {
-        fprintf(w->out, "                nextg = isg%d ? s->t%d : nextg;\n", g, g);
-    }
-    fprintf(w->out, "                if (!refined && (next < h || nextg < high)) {\n" SALTUS_REFINE
-                    "                    refined = 1;\n                    continue;\n"
-                    "                }\n            }\n");
-}
-
-/* is0, is1 …: the first that holds, of n running sums c0, c1 …, is that of the reaction. */
-static void put_choose(const saltus_writer *w, int n, const char *check)
-{
-    fprintf(w->out, "            int32_t up = saltus_high_word(c%d);\n", n - 1);
-    for (int i = n - 2; i >= 0; --i) {
-        fprintf(w->out,
-                "            const int is%d = c%d > l;\n"
-                "            up = is%d ? saltus_high_word(c%d) : up;\n",
-                i, i, i, i);
-    }
-    put_refine(w, n, check);
-}
-
 /* Choose in a group of this kind, fire, and renew the group's sum. */
 static void put_kind(const saltus_writer *w, const saltus_kind *k, int number)
 {
@@ -234,7 +189,7 @@ static void put_kind(const saltus_writer *w, const saltus_kind *k, int number)
             "            const double h = high - base;\n            double l = low - base;\n"
             "            l = l < c%d ? l : saltus_below(c%d);\n",
             n - 1, n - 1);
-    put_choose(w, n, "");
+    saltus_put_choose(w, n, "");
     for (int l = 0; l < k->of[0].n; ++l) {
         put_change(w, k, n, l, "x");
     }
@@ -295,7 +250,7 @@ static void put_kind_by_halves(const saltus_writer *w, const saltus_kind *k, int
     }
     /* Rounding on the way down may put l at the end of the group, once in 10^16 events: the CPU's
      */
-    put_choose(w, HALF, "                bad |= !(l < c3);\n");
+    saltus_put_choose(w, HALF, "                bad |= !(l < c3);\n");
     for (int l = 0; l < n_locals; ++l) {
         put_change(w, k, HALF, l, "mine");
     }
@@ -324,26 +279,6 @@ static void put_any_kind(const saltus_writer *w, const saltus_kind *k, int numbe
         put_kind_by_halves(w, k, number, step);
     } else {
         put_kind(w, k, number);
-    }
-}
-
-/* isg0, isg1 …: the first that holds is the group, else it is the last. */
-static void put_choose_group(const saltus_writer *w)
-{
-    const int last = saltus_n_groups(w->t) - 1;
-    fprintf(w->out,
-            "        int32_t upg = saltus_high_word(total);\n        int g = %d;\n"
-            "        double base = s->t%d;\n",
-            last, last - 1);
-    for (int g = last - 1; g >= 0; --g) {
-        fprintf(w->out,
-                "        const int isg%d = s->t%d > low;\n"
-                "        upg = isg%d ? saltus_high_word(s->t%d) : upg;\n        g -= isg%d;\n",
-                g, g, g, g, g);
-        fprintf(w->out,
-                g > 0 ? "        base = isg%d ? s->t%d : base;\n"
-                      : "        base = isg%d ? 0.0 : base;\n",
-                g, g - 1);
     }
 }
 
@@ -403,7 +338,7 @@ static void put_sum_functions(const saltus_writer *w, const saltus_kind *k, int 
 static void put_fire(const saltus_writer *w, const saltus_kind *kinds, int n)
 {
     fprintf(w->out, SALTUS_FIRE_HEAD "    int bad = 0;\n    for (int refined = 0;;) {\n");
-    put_choose_group(w);
+    saltus_put_choose_group(w);
     if (n == 1) {
         fprintf(w->out, "        {\n");
         put_any_kind(w, &kinds[0], 0);

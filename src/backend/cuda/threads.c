@@ -376,12 +376,15 @@ static saltus_status run_rest(saltus_crew *c, const saltus_source *source, int64
         if (troubles[j] == SALTUS_FINE || troubles[j] == NOT_DONE) {
             continue;
         }
+        const double start = saltus_tracer_now(c->task->tracer);
         job->counts = reduction ? c->rest : counts;
         SALTUS_TRY(run_here(c, job, err));
         for (int i = 0; c->task->derivation && i < c->task->derivation->n; ++i) {
             job->derived[i] =
                 saltus_derive_one(c->task->derivation, i, job->counts, job->observables);
         }
+        saltus_tracer_tell(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
+                           start, saltus_tracer_now(c->task->tracer));
         job->counts = counts;
         job->rest = c->rest;
         if (reduction && reduction->finals) {
