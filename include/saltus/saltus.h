@@ -283,6 +283,9 @@ typedef struct saltus_block {
     const double *observables;   /**< [trajectory][point][observable]; NULL when there are none */
     const struct saltus_reduced *reduced; /**< NULL, but for sinks with a reduction: then counts
                                                are the last point's, n_points 1, or none, 0 */
+    const double *derived;                /**< NULL, or for sinks with a derivation, what a device
+                                               has made: [trajectory][quantity] */
+    int64_t first;                        /**< how many trajectories of the run come before */
 } saltus_block;
 
 /**
@@ -298,9 +301,10 @@ typedef struct saltus_block {
  */
 typedef struct saltus_sink {
     void *user;
-    int64_t block_trajectories;               /**< 0: blocks of any size */
-    const struct saltus_reduction *reduction; /**< NULL: the sink needs every sample; only the
-                                                   library's own know how to do without */
+    int64_t block_trajectories;                 /**< 0: blocks of any size */
+    const struct saltus_reduction *reduction;   /**< NULL: the sink needs every sample; only the
+                                                     library's own know how to do without */
+    const struct saltus_derivation *derivation; /**< quantities of every trajectory; likewise */
     saltus_status (*prepare)(void *user, const saltus_block *block, void **prepared,
                              saltus_error *err);
     saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,

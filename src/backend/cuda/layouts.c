@@ -130,7 +130,7 @@ static saltus_status make_registers(saltus_layout *out, const saltus_tables *tab
                                     const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t each = saltus_registers_thread_bytes(tables),
+    const int64_t each = saltus_registers_thread_bytes(tables, out->needs.varies),
                   fixed = saltus_registers_table_bytes(tables);
     out->state = SALTUS_STATE_REGISTERS;
     if (each > 0) {
@@ -214,11 +214,12 @@ static saltus_status table_text(const saltus_layout *layout, char **text, saltus
         "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
         "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
         "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
-        "#define SALTUS_WARPS %d\n#define SALTUS_CHANGES %u\n"
+        "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
         "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n#include \"kernel/direct_%s.h\"\n",
         is_warp ? 1 : layout->block, layout->packed.n_levels, layout->packed.n_root_children,
         layout->room_is_shared, layout->tables_are_shared, is_warp, layout->block / 32,
-        equal->n_changes, equal->n_dependents, equal->n_nodes, is_warp ? "warp" : "table");
+        layout->needs.varies != NULL, equal->n_changes, equal->n_dependents, equal->n_nodes,
+        is_warp ? "warp" : "table");
     if (fclose(out) != 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -283,7 +284,8 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
     switch (layout->state) {
     case SALTUS_STATE_REGISTERS:
         *entry = "saltus_by_thread";
-        SALTUS_TRY(saltus_registers_text(tables, columns, layout->block, &text, err));
+        SALTUS_TRY(saltus_registers_text(tables, columns, layout->needs.varies, layout->block,
+                                         &text, err));
         break;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:

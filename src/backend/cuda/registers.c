@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "kernel/ops.h"
+#include "model/point.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -57,13 +58,43 @@ void saltus_put_number(FILE *out, double x)
     }
 }
 
+bool saltus_varies(const saltus_writer *w, int i)
+{
+    return w->varies && w->varies[i];
+}
+
+int saltus_varying(const saltus_writer *w, int i)
+{
+    int n = 0;
+    for (int j = 0; j < i; ++j) {
+        n += w->varies[j];
+    }
+    return n;
+}
+
+int saltus_n_varying(const saltus_tables *t, const uint8_t *varies)
+{
+    const saltus_writer w = {.t = t, .varies = varies};
+    return varies ? saltus_varying(&w, saltus_point_of(t).counts) : 0;
+}
+
+/* A number of a point's row, which is x where it does not vary. */
+static void put_of_point(const saltus_writer *w, int i, double x)
+{
+    if (saltus_varies(w, i)) {
+        fprintf(w->out, "SALTUS_K(%d)", saltus_varying(w, i));
+    } else {
+        saltus_put_number(w->out, x);
+    }
+}
+
 /* A double of 32 bits can stand in an instruction, another is better fetched from a table. */
 void saltus_put_rate(const saltus_writer *w, int r)
 {
     int64_t bits;
     memcpy(&bits, &w->t->rate[r], sizeof bits);
-    if ((bits & 0xffffffff) == 0) {
-        saltus_put_number(w->out, w->t->rate[r]);
+    if (saltus_varies(w, r) || (bits & 0xffffffff) == 0) {
+        put_of_point(w, r, w->t->rate[r]);
     } else {
         fprintf(w->out, "saltus_rate[%d]", r);
     }
@@ -83,10 +114,12 @@ static void put_rates(const saltus_writer *w)
 static void put_row(const saltus_writer *w, int row)
 {
     const saltus_tables *t = w->t;
+    const saltus_point at = saltus_point_of(t);
     if (row < t->row_variables) {
         fprintf(w->out, "SALTUS_X(%d)", row);
     } else if (row < t->row_flags) { /* no event changes it */
-        saltus_put_number(w->out, t->initial_variables[row - t->row_variables]);
+        put_of_point(w, at.variables + row - t->row_variables,
+                     t->initial_variables[row - t->row_variables]);
     } else if (row >= t->row_rules && row < t->row_rules + t->n_rules) {
         fprintf(w->out, "saltus_rule%d(s)", row - t->row_rules);
     } else if (row == t->row_time) {
@@ -94,7 +127,8 @@ static void put_row(const saltus_writer *w, int row)
     } else if (row == t->row_one) {
         fprintf(w->out, "1.0");
     } else if (row >= t->row_constants && row < t->row_constants + t->n_constants) {
-        saltus_put_number(w->out, t->constants[row - t->row_constants]);
+        put_of_point(w, at.constants + row - t->row_constants,
+                     t->constants[row - t->row_constants]);
     } else {
         fprintf(w->out, "w%d", row);
     }
@@ -229,10 +263,12 @@ saltus_form saltus_registers_form(const saltus_tables *t)
                                                                 : SALTUS_GROUPED;
 }
 
-int saltus_registers_thread_bytes(const saltus_tables *t)
+int saltus_registers_thread_bytes(const saltus_tables *t, const uint8_t *varies)
 {
-    /* the species after the last stands for nowhere */
-    return saltus_registers_form(t) == SALTUS_FLAT ? 0 : 8 * (t->n_species + 1);
+    /* the species after the last stands for nowhere; what varies stands behind it */
+    return saltus_registers_form(t) == SALTUS_FLAT
+               ? 0
+               : 8 * (t->n_species + 1 + saltus_n_varying(t, varies));
 }
 
 int saltus_registers_table_bytes(const saltus_tables *t)
@@ -252,19 +288,31 @@ static void put_functions(const saltus_writer *w)
 }
 
 /* Do something with every count in registers. */
-static void put_each(const saltus_writer *w, const char *format, bool has_amount)
+static void put_each(const saltus_writer *w, const char *text)
 {
     for (int s = 0; s < w->t->n_species; ++s) {
         fprintf(w->out,
-                "    {\n        double *const x = &SALTUS_X(%d);\n        const int i = %d;\n", s,
-                s);
-        if (has_amount) {
-            fprintf(w->out, format, w->t->initial_counts[s]);
-        } else {
-            fputs(format, w->out);
-        }
-        fprintf(w->out, "    }\n");
+                "    {\n        double *const x = &SALTUS_X(%d);\n        const int i = %d;\n"
+                "%s    }\n",
+                s, s, text);
     }
+}
+
+/* Fetch what varies of a point's row. */
+static void put_use(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    const saltus_point at = saltus_point_of(t);
+    fprintf(w->out,
+            "SALTUS_FN void saltus_trajectory_use(saltus_trajectory *s, const saltus_launch *a,\n"
+            "                                     const double *point)\n"
+            "{\n    (void)s, (void)a, (void)point;\n");
+    for (int i = 0; i < at.counts; ++i) {
+        if (saltus_varies(w, i)) {
+            fprintf(w->out, "    SALTUS_K(%d) = point[%d];\n", saltus_varying(w, i), i);
+        }
+    }
+    fprintf(w->out, "}\n");
 }
 
 /* Begin, and read and write the state between launches: without a loop where counts are in
@@ -273,27 +321,22 @@ static void put_start(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     const bool is_flat = saltus_registers_form(t) == SALTUS_FLAT;
-    static const char load[] = "        *x = v[SALTUS_AT(i)];\n",
+    static const char start[] = "        *x = from[i];\n",
+                      load[] = "        *x = v[SALTUS_AT(i)];\n",
                       save[] = "        v[SALTUS_AT(i)] = *x;\n        beyond |= *x > 0x1p51;\n";
     char loop[200];
     (void)snprintf(loop, sizeof loop,
                    "    SALTUS_LOOP\n    for (int i = 0; i < %d; ++i) {\n"
                    "        double *const x = &SALTUS_X(i);\n",
                    t->n_species);
-    if (!is_flat) {
-        fprintf(w->out, "SALTUS_TABLE double saltus_initial[%d] = {", t->n_species + 1);
-        for (int s = 0; s < t->n_species; ++s) {
-            fprintf(w->out, "%" PRId64 ".0, ", t->initial_counts[s]);
-        }
-        fprintf(w->out, "0.0};\n");
-    }
     fprintf(w->out,
-            "SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a)\n"
-            "{\n    (void)a;\n");
+            "SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a,\n"
+            "                                       const double *point)\n"
+            "{\n    const double *from = point + a->at.counts;\n");
     if (is_flat) {
-        put_each(w, "        (void)i;\n        *x = %" PRId64 ".0;\n", true);
+        put_each(w, start);
     } else {
-        fprintf(w->out, "%s        *x = saltus_initial[i];\n    }\n", loop);
+        fprintf(w->out, "%s%s    }\n", loop, start);
     }
     fprintf(
         w->out,
@@ -301,7 +344,7 @@ static void put_start(const saltus_writer *w)
         "                                       int64_t slot)\n"
         "{\n    const double *v = a->v + slot;\n");
     if (is_flat) {
-        put_each(w, load, false);
+        put_each(w, load);
     } else {
         fprintf(w->out, "%s%s    }\n", loop, load);
     }
@@ -311,7 +354,7 @@ static void put_start(const saltus_writer *w)
         "                                      int64_t slot)\n"
         "{\n    double *v = a->v + slot;\n    int beyond = 0;\n");
     if (is_flat) {
-        put_each(w, save, false);
+        put_each(w, save);
     } else {
         fprintf(w->out, "%s%s    }\n", loop, save);
     }
@@ -377,7 +420,8 @@ static void put_record(const saltus_writer *w)
 }
 
 saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_columns *columns,
-                                    int block, char **text, saltus_error *err)
+                                    const uint8_t *varies, int block, char **text,
+                                    saltus_error *err)
 {
     static void (*const put_state[])(const saltus_writer *) = {
         saltus_put_flat_state, saltus_put_grouped_state, saltus_put_uniform_state};
@@ -386,7 +430,7 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     const saltus_form form = saltus_registers_form(tables);
     saltus_status status = SALTUS_OK;
     size_t size = 0;
-    saltus_writer w = {.t = tables, .columns = columns};
+    saltus_writer w = {.t = tables, .columns = columns, .varies = varies};
     *text = NULL;
     w.out = open_memstream(text, &size);
     SALTUS_NEED(w.out);
@@ -397,6 +441,7 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     put_rates(&w);
     put_state[form](&w);
     put_functions(&w);
+    put_use(&w);
     put_start(&w);
     put_rest[form](&w);
     if (form != SALTUS_FLAT) {

@@ -31,7 +31,7 @@ static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
         fprintf(w->out, "};\n");
     }
     for (int i = 0; i < saltus_group_reactions(t, first); ++i) {
-        if (saltus_kind_same_rate(t, k, i)) {
+        if (saltus_kind_same_rate(w, k, i) || saltus_kind_varies(w, k, i)) {
             continue;
         }
         fprintf(w->out, "SALTUS_TABLE double saltus_rates%d_%d[%d] = {", number, i,
@@ -42,6 +42,24 @@ static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
             fprintf(w->out, ", ");
         }
         fprintf(w->out, "};\n");
+    }
+}
+
+/* The rate of reaction i of group g where it varies. */
+static void put_varying_rate(const saltus_writer *w, const saltus_kind *k, int i)
+{
+    fprintf(w->out, "(");
+    for (int m = 0; m < k->n_groups; ++m) {
+        const bool is_last = m + 1 == k->n_groups;
+        if (!is_last) {
+            fprintf(w->out, "g == %d ? ", k->groups[m]);
+        }
+        if (i < saltus_group_reactions(w->t, k->groups[m])) {
+            saltus_put_rate(w, k->groups[m] * SALTUS_FANOUT + i);
+        } else {
+            fprintf(w->out, "0.0");
+        }
+        fprintf(w->out, is_last ? ")" : " : ");
     }
 }
 
@@ -56,8 +74,10 @@ static void put_law(const saltus_writer *w, const saltus_kind *k, int number, in
     if (!saltus_is_product(t, r)) {
         fprintf(w->out, "saltus_law%d(s);\n            bad |= !(a%c%d >= 0.0);\n", r, prefix, i);
     } else {
-        if (saltus_kind_same_rate(t, k, i)) {
+        if (saltus_kind_same_rate(w, k, i)) {
             saltus_put_rate(w, r);
+        } else if (saltus_kind_varies(w, k, i)) {
+            put_varying_rate(w, k, i);
         } else {
             fprintf(w->out, "saltus_rates%d_%d[g]", number, i);
         }
@@ -255,7 +275,7 @@ static void put_kind_by_halves(const saltus_writer *w, const saltus_kind *k, int
 static void put_any_kind(const saltus_writer *w, const saltus_kind *k, int number)
 {
     int step;
-    if (saltus_kind_halves(w->t, k, &step)) {
+    if (saltus_kind_halves(w, k, &step)) {
         put_kind_by_halves(w, k, number, step);
     } else {
         put_kind(w, k, number);
@@ -348,11 +368,12 @@ void saltus_put_grouped_state(const saltus_writer *w)
     }
     fprintf(w->out,
             "} saltus_trajectory;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
+            "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"
             "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const "
             "saltus_launch *a)\n{\n    (void)a;\n"
             "    s->x = saltus_shared + SALTUS_THREAD_IN_BLOCK;\n"
             "    s->x[%d * SALTUS_BLOCK] = 0.0; /* nowhere */\n}\n",
-            w->t->n_species);
+            w->t->n_species + 1, w->t->n_species);
 }
 
 void saltus_put_grouped(const saltus_writer *w)

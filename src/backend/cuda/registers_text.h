@@ -25,8 +25,16 @@
 typedef struct saltus_writer {
     const saltus_tables *t;
     const saltus_columns *columns;
+    const uint8_t *varies; /**< saltus_needs */
     FILE *out;
 } saltus_writer;
+
+/** Whether number i of a point's row varies. */
+bool saltus_varies(const saltus_writer *w, int i);
+/** Which of the varying rates, constants and variables number i is: SALTUS_K(that) is its value. */
+int saltus_varying(const saltus_writer *w, int i);
+/** How many of them there are. */
+int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
 
 /** A double, exactly. */
 void saltus_put_number(FILE *out, double x);

@@ -139,13 +139,14 @@ void saltus_put_uniform_state(const saltus_writer *w)
     }
     fprintf(w->out,
             "} saltus_trajectory;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
+            "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"
             "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const "
             "saltus_launch *a)\n{\n    (void)a;\n"
             "    saltus_block_copy(saltus_shared, (const double *)&saltus_the_model,\n"
             "                      (int)(sizeof(saltus_model) / 8));\n"
             "    s->x = saltus_shared + sizeof(saltus_model) / 8 + SALTUS_THREAD_IN_BLOCK;\n"
             "    s->x[%d * SALTUS_BLOCK] = 1.0; /* nowhere, and no factor */\n}\n",
-            t->n_species);
+            t->n_species + 1, t->n_species);
 }
 
 /* The sum of all propensities, which are computed for it. */
@@ -214,9 +215,17 @@ static void put_part_sums(const saltus_writer *w)
         if (pairs) {
             fprintf(w->out, " - (0x%" PRIx32 "u >> p & 1 ? 1.0 : 0.0)", pairs);
         }
-        fprintf(w->out, ";\n        const double c%d = ", i);
+        fprintf(w->out, ";\n        double rate%d = part->laws[%d].rate;\n", i, i);
+        for (int r = i; r < t->n_reactions; r += SPAN) {
+            if (saltus_varies(w, r)) {
+                fprintf(w->out, "        rate%d = p == %d ? ", i, r / SPAN);
+                saltus_put_rate(w, r);
+                fprintf(w->out, " : rate%d;\n", i);
+            }
+        }
+        fprintf(w->out, "        const double c%d = ", i);
         fprintf(w->out, i > 0 ? "c%d" : "start", i - 1);
-        fprintf(w->out, " + part->laws[%d].rate * s->x[part->laws[%d].first] * y%d;\n", i, i, i);
+        fprintf(w->out, " + rate%d * s->x[part->laws[%d].first] * y%d;\n", i, i, i);
     }
 }
 
