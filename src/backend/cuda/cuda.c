@@ -172,6 +172,8 @@ static const struct {
     {"registers", "a thread per trajectory, state in registers", 0.015, 300.0},
     {"shared", "a thread per trajectory, state in shared memory", 0.04, 600.0},
     {"warp", "a warp per trajectory", 1.5, 2500.0},
+    {"phases", "a thread per trajectory, leaps and exact steps in kernels of their own", 1.0,
+     6000.0},
     {"global", "a thread per trajectory, state in global memory", 1.0, 6000.0},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts, START_MS = 600 /* and to load a kernel */ };
@@ -209,7 +211,7 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
     saltus_layout made = {0};
     if (i == N_LAYOUTS) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "layout '%s': a GPU has auto, registers, shared, warp and global",
+                    "layout '%s': a GPU has auto, registers, shared, warp, phases and global",
                     options->layout);
     }
     SALTUS_TRY(
