@@ -4,7 +4,9 @@
 
 #include "model/network.h"
 
-/** Print size, faces, site types, particles and warnings; at most `most` species. */
-void saltus_print_lattice(const saltus_network *network, int most, FILE *out);
+/** Print size, step, faces, site types, particles, reactions and warnings; at most `most` species
+ * and reactions. */
+SALTUS_MUST_CHECK saltus_status saltus_print_lattice(const saltus_network *network, int most,
+                                                     FILE *out, saltus_error *err);
 
 #endif

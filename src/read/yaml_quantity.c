@@ -233,11 +233,11 @@ saltus_status saltus_read_species(const saltus_lattice_reader *l, const saltus_y
     saltus_status status = SALTUS_OK;
     const saltus_model *m = l->yaml->model;
     const int v = saltus_model_find(m, node->text);
-    if (v < 0 || m->variables[v].kind != SALTUS_KIND_SPECIES || m->variables[v].rule) {
+    const bool is_species = v >= 0 && m->variables[v].kind == SALTUS_KIND_SPECIES;
+    if (!is_species || m->variables[v].rule) {
         const char *nearest = saltus_model_nearest(m, node->text);
-        status =
-            saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL, "%s: '%.100s' is not a species%s", what,
-                             node->text, v >= 0 && m->variables[v].rule ? " that is counted" : "");
+        status = saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL, "%s: '%.100s' is not a species%s",
+                                  what, node->text, is_species ? " whose molecules count" : "");
         if (v < 0 && nearest) {
             saltus_error_hint(l->yaml->err, "did you mean '%.100s'?", nearest);
         }
