@@ -1,7 +1,7 @@
 /** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), the
- * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c, bench_nobile.c) and
- * comparisons of our own (bench_rng.c, bench_unequal.c). It measures the library from inside, so
- * unlike other verbs it includes more of ours than the public header. */
+ * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c, bench_nobile.c,
+ * bench_random.c) and comparisons of our own (bench_rng.c, bench_unequal.c). It measures the
+ * library from inside, so unlike other verbs it includes more of ours than the public header. */
 #ifndef SALTUS_CLI_BENCH_H
 #define SALTUS_CLI_BENCH_H
 
@@ -13,6 +13,7 @@
 typedef struct saltus_bench {
     const char *name; /**< of the table */
     bool quick;       /**< a hundredth of the trajectories, each time once */
+    double part;      /**< of the size of what lasts longest, above 0, up to 1 */
     int threads;      /**< of "all cores"; 0: one per core */
     const char *examples;
     const char *rng;           /**< random generator; NULL: the usual one */
@@ -69,6 +70,7 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_overlap(saltus_bench *, s
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_genes(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_tables(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_table1(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_table2(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_sweeps(saltus_bench *, saltus_error *);
 
 /** Comparisons of our own. */

@@ -60,14 +60,15 @@ static void names_are_listed(void **state)
                                         "sumiyoshi-genes",
                                         "sumiyoshi-tables",
                                         "nobile-table1",
+                                        "nobile-table2",
                                         "nobile-sweeps",
                                         "rng",
                                         "unequal"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 11);
-    for (int i = 0; i < 11; ++i) {
+    assert_int_equal(count_lines(o.out), 12);
+    for (int i = 0; i < 12; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -82,6 +83,8 @@ static void wrong_usage_is_refused(void **state)
         {"klingbeil-models --device tpu", "--device 'tpu'"},
         {"klingbeil-models --device cuda:1000", "cuda:1000"},
         {"klingbeil-models --threads 0", "--threads '0'"},
+        {"nobile-table2 --part 0", "--part '0'"},
+        {"nobile-table2 --part 1.1", "--part '1.1'"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -119,6 +122,19 @@ static void the_cpu_is_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
     assert_int_equal(count(o.out, "\"engine\": \"cores\", \"events_per_second_equal\": "), 1);
     assert_int_equal(count(o.out, "\"unequal_over_equal\": "), 1);
+}
+
+/* Eight kinds of networks, those that take too long left out. */
+static void random_networks_are_measured_and_checked(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    const outcome o = saltus("bench nobile-table2 --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "nobile-table2");
+    assert_int_equal(count(o.out, "\"networks\": 2, \"done\": "), 8);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 8);
 }
 
 /* Words of four, two models with Philox in lanes and all four one by one, six pairs. */
@@ -159,6 +175,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_listed, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(generators_are_compared, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_gpu_is_measured_and_checked, enter, leave_directory),
     };
