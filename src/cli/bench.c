@@ -31,7 +31,7 @@ static const struct {
     {"nobile-table2", saltus_bench_nobile_table2,
      "100 random networks a row, of eight kinds, by the method that auto chooses"},
     {"nobile-sweeps", saltus_bench_nobile_sweeps,
-     "Schlögl's network along one and three constants"},
+     "sweeps of Schlögl's network and of Ras, distributions over time, break-even of a GPU"},
     {"rng", saltus_bench_rng,
      "the random generators: words, events of every layout, distributions"},
     {"unequal", saltus_bench_unequal,

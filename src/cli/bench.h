@@ -43,6 +43,13 @@ typedef struct saltus_bench_gpu {
     int block, streams;
 } saltus_bench_gpu;
 
+/** What lasts longer is stopped: a few times a second progress is looked at. */
+typedef struct saltus_bench_limit {
+    double seconds;
+    volatile int stop;
+} saltus_bench_limit;
+void saltus_bench_set_limit(saltus_bench_limit *limit, saltus_run_options *run);
+
 /** Read examples/FILE.yaml and time it to t_end by the baseline, one core and all cores, a line
  * each. Close the case whatever happens. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_open(saltus_bench *bench, const char *file,
@@ -72,6 +79,10 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_tables(saltus_bench *, sa
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_table1(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_table2(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_sweeps(saltus_bench *, saltus_error *);
+/** Parts of the sweeps: Schlögl's X over time (figure 9), and from how many runs on a GPU is faster
+ * than one core (figure 8). */
+SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_heat_map(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_break_even(saltus_bench *, saltus_error *);
 
 /** Comparisons of our own. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_rng(saltus_bench *, saltus_error *);

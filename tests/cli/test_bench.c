@@ -137,6 +137,23 @@ static void random_networks_are_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 8);
 }
 
+/* Two distributions, four sweeps; the break-even of four models and three generators needs a GPU.
+ */
+static void sweeps_are_measured_and_checked(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* a kernel for every point takes its time */
+    }
+    outcome o = saltus("bench nobile-sweeps --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "nobile-sweeps");
+    assert_int_equal(count(o.out, "\"figure\": 9, "), 2);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 + 4);
+    assert_int_equal(count(o.out, "\"points\": 27, \"runs\": 20, \"paper_points\": 4096, "), 1);
+    assert_int_equal(count(o.out, "\"figure\": 8, "), 12);
+    assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 12);
+}
+
 /* Words of four, two models with Philox in lanes and all four one by one, six pairs. */
 static void generators_are_compared(void **state)
 {
@@ -177,6 +194,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
         cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,
                                         leave_directory),
+        cmocka_unit_test_setup_teardown(sweeps_are_measured_and_checked, enter, leave_directory),
         cmocka_unit_test_setup_teardown(generators_are_compared, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_gpu_is_measured_and_checked, enter, leave_directory),
     };
