@@ -34,6 +34,8 @@ static const struct {
      "sweeps of Schlögl's network and of Ras, distributions over time, break-even of a GPU"},
     {"rng", saltus_bench_rng,
      "the random generators: words, events of every layout, distributions"},
+    {"tau-accuracy", saltus_bench_tau_accuracy,
+     "distributions by tau-leaping beside exact ones, for four values of epsilon"},
     {"unequal", saltus_bench_unequal,
      "one trajectory in a hundred runs a hundred times longer, beside equal ones"},
 };
@@ -49,7 +51,9 @@ typedef struct arguments {
 static const struct argp_option options[] = {
     {"quick", OPT_QUICK, NULL, 0, "a hundredth of the trajectories, each time once", 0},
     {"part", OPT_PART, "P", 0,
-     "this part of the networks of nobile-table2 and of the trajectories of nobile-sweeps (1)", 0},
+     "this part of the networks of nobile-table2, of the trajectories of nobile-sweeps and "
+     "tau-accuracy (1)",
+     0},
     {"device", OPT_DEVICE, "NAME", 0, "cuda, cuda:1 …, or cpu for no GPU (the GPU if there is one)",
      0},
     {"threads", OPT_THREADS, "N", 0, "threads of \"all cores\" (one per core)", 0},

@@ -63,12 +63,13 @@ static void names_are_listed(void **state)
                                         "nobile-table2",
                                         "nobile-sweeps",
                                         "rng",
+                                        "tau-accuracy",
                                         "unequal"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 12);
-    for (int i = 0; i < 12; ++i) {
+    assert_int_equal(count_lines(o.out), 13);
+    for (int i = 0; i < 13; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -154,6 +155,19 @@ static void sweeps_are_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 12);
 }
 
+/* Four models, four epsilons, two of which are checked. */
+static void leaps_are_compared_with_exact_steps(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    const outcome o = saltus("bench tau-accuracy --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "tau-accuracy");
+    assert_int_equal(count(o.out, "\"self_distance\": "), 16);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 8);
+}
+
 /* Words of four, two models with Philox in lanes and all four one by one, six pairs. */
 static void generators_are_compared(void **state)
 {
@@ -195,6 +209,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(sweeps_are_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(leaps_are_compared_with_exact_steps, enter,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(generators_are_compared, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_gpu_is_measured_and_checked, enter, leave_directory),
     };
