@@ -299,6 +299,17 @@ static bool has_distributions(const quantity *q)
            (q->runs || (q->column < r->n_counts && saltus_has_distribution_at(r, q->sample)));
 }
 
+/* Whether values rise in equal ratios, as those of log: do. */
+static bool rise_in_ratios(const double *values, int64_t n)
+{
+    bool is_log = n >= 3 && values[0] > 0.0 && values[1] > values[0];
+    for (int64_t i = 2; is_log && i < n; ++i) {
+        const double ratio = values[1] / values[0];
+        is_log = fabs(values[i] - ratio * values[i - 1]) <= 1e-6 * values[i];
+    }
+    return is_log;
+}
+
 static saltus_status draw_line(FILE *out, const quantity *q, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -313,6 +324,10 @@ static saltus_status draw_line(FILE *out, const quantity *q, saltus_error *err)
                       q->sd[g]);
     }
     (void)fputs("EOD\n", out);
+    if (!violins && rise_in_ratios(r->axis_values[0], r->n_swept)) {
+        (void)fprintf(out, "set logscale x\nset xrange [%.9g:%.9g]\n", r->axis_values[0][0],
+                      r->axis_values[0][r->n_swept - 1]);
+    }
     if (!violins) {
         (void)fputs("plot $mean using 2:($3-$4):($3+$4) with filledcurves fc rgb '#a9cfe6', "
                     "$mean using 2:3 with linespoints lc rgb '#0072B2' lw 2 pt 7 ps 0.5\n",
@@ -378,7 +393,7 @@ static void find_colours(FILE *out, const quantity *q)
         high = low + 1.0;
     }
     (void)fprintf(out, "set cbrange [%.9g:%.9g]\n", low, high);
-    label(out, "set cblabel", q->name, "tc rgb '#404040'");
+    label(out, "set cblabel", q->name, "tc rgb '#404040' offset 1.5,0");
 }
 
 /* A map of the last two values for some of the first one's. */
@@ -463,7 +478,10 @@ saltus_status saltus_plot_sweep(saltus_gnuplot *gnuplot, const saltus_results *r
     label(out, "set title", title, "tc rgb '#404040'");
     if (r->n_axes == 1) {
         SALTUS_TRY(draw_line(out, &q, err));
-    } else if (is_grid && r->n_axes == 2) {
+        goto done;
+    }
+    (void)fputs("set rmargin at screen 0.82\n", out); /* room for the scale of colours */
+    if (is_grid && r->n_axes == 2) {
         SALTUS_TRY(draw_map(out, &q, 1, 0, 0, MOST_TICS, MOST_TICS, err));
     } else {
         draw_points(out, &q);

@@ -256,6 +256,7 @@ static void sweeps_are_drawn(void **state)
         "--vary k=lin:1:3:3 --record histogram --derive mean:A",
         "--vary k=lin:1:3:3 --record stats",
         "--vary k=list:1 --record all",
+        "--vary k=log:0.1:10:3 --record stats --derive mean:A",
         "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --derive mean:A",
         "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --vary B=list:0,5",
         "--vary k=lin:1:3 --vary A=log:10:1000 --design lhs:9 --derive mean:A",
