@@ -283,6 +283,9 @@ typedef struct saltus_block {
     const double *observables;   /**< [trajectory][point][observable]; NULL when there are none */
     const struct saltus_reduced *reduced; /**< NULL, but for sinks with a reduction: then counts
                                                are the last point's, n_points 1, or none, 0 */
+    const double *derived;                /**< NULL, or for sinks with a derivation, what a device
+                                               has made: [trajectory][quantity] */
+    int64_t first;                        /**< how many trajectories of the run come before */
 } saltus_block;
 
 /**
@@ -298,9 +301,10 @@ typedef struct saltus_block {
  */
 typedef struct saltus_sink {
     void *user;
-    int64_t block_trajectories;               /**< 0: blocks of any size */
-    const struct saltus_reduction *reduction; /**< NULL: the sink needs every sample; only the
-                                                   library's own know how to do without */
+    int64_t block_trajectories;                 /**< 0: blocks of any size */
+    const struct saltus_reduction *reduction;   /**< NULL: the sink needs every sample; only the
+                                                     library's own know how to do without */
+    const struct saltus_derivation *derivation; /**< quantities of every trajectory; likewise */
     saltus_status (*prepare)(void *user, const saltus_block *block, void **prepared,
                              saltus_error *err);
     saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,
@@ -324,7 +328,8 @@ typedef enum saltus_track {
 } saltus_track;
 
 /** Something that took its time in a run: "kernel", "reduce" and "copy" on a GPU, "work" and "hand
- * over" of a worker, "deliver" of the sink. */
+ * over" of a worker, and within the latter "run again", a trajectory that the GPU gave up;
+ * "deliver" of the sink. */
 typedef struct saltus_span {
     const char *name; /**< constant */
     saltus_track track;

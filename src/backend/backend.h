@@ -14,8 +14,10 @@
 /** A trajectory to simulate and where its samples go. */
 typedef struct saltus_job {
     int64_t trajectory;
+    const double *point; /**< its row of numbers, model/point.h; NULL: those of the task's tables */
     int64_t *counts;     /**< [point][count]; reduced: [count] at the last point, or nothing */
     double *observables; /**< [point][observable]; reduced: there are none */
+    double *derived;     /**< [quantity] of the task's derivation, or NULL */
     int64_t events;      /**< out: reactions that fired */
     int64_t leaps;       /**< out, of tau-leaping on the CPU: leaps, */
     int64_t singles;     /**< and exact steps between them */
@@ -46,8 +48,8 @@ typedef struct saltus_source {
     int (*take)(void *user, saltus_job *jobs, int max, bool wait);
     /** A job's samples are complete. Not SALTUS_OK: stop working and return it. */
     saltus_status (*done)(void *user, const saltus_job *job, saltus_error *err);
-    /** Of jobs[n], which one call of `take` gave, those that are marked have ended, and `partial`
-     * is made of their counts; done() is not called for them. */
+    /** Of jobs[n], which are those of one block that one call of `take` gave, the marked ones have
+     * ended, and `partial` is made of their counts; done() is not called for them. */
     saltus_status (*reduced)(void *user, const saltus_job *jobs, int n,
                              const saltus_partial *partial, saltus_error *err);
 } saltus_source;
@@ -57,13 +59,17 @@ typedef struct saltus_task {
     const struct saltus_model *model; /**< for names in messages */
     const saltus_tables *tables;
     const saltus_columns *columns;
+    const uint8_t *varies; /**< [number of a row] whether it is not the same at all points; NULL:
+                                jobs have no rows */
     const saltus_generator *generator;
     const saltus_tau *tau; /**< NULL: the direct method */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
-    int64_t share; /**< trajectories that a worker can expect; with a reduction, at a time */
-    const saltus_reduction *reduction; /**< NULL: every sample is wanted */
+    int64_t share;   /**< trajectories that a worker can expect; with a reduction, at a time */
+    int64_t stretch; /**< of them in a block, at most */
+    const saltus_reduction *reduction;          /**< NULL: every sample is wanted */
+    const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
     int block;             /**< threads of a block on a device; 0: as the layout chooses */
@@ -72,6 +78,7 @@ typedef struct saltus_task {
                                 are not handed over yet, for progress (atomic) */
     saltus_tracer *tracer; /**< NULL: the run is not traced */
     int worker;            /**< which of the run's workers this task is for */
+    const double **failed; /**< out, shared: the row of a trajectory that failed (atomic) */
     uint8_t *rounded;      /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
@@ -92,7 +99,8 @@ typedef struct saltus_backend_ops {
                                    char why[200], saltus_error *err);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
-    /** It takes tasks with a reduction, without observables. */
+    /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of
+     * many points. */
     bool reduces;
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);

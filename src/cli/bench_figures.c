@@ -7,6 +7,7 @@
 #include "measure/example.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { N_TIMES = 100, FEWEST = 20 };
 static const double too_long = 600.0; /* seconds */
@@ -44,6 +45,10 @@ static saltus_status run(const ensemble *e, saltus_totals *totals, double *secon
     options.n_trajectories = e->n;
     saltus_bench_set_limit(&limit, &options);
     SALTUS_TRY(saltus_plan_create(e->model, e->device, &wanted, &plan, err));
+    if (strncmp(saltus_backend_name(e->device), "cuda", 4) == 0) {
+        saltus_kernel_report kernel;
+        SALTUS_TRY(saltus_plan_compile(plan, &kernel, err));
+    }
     status = saltus_run(plan, &options, &sink, &report, &failure);
     *seconds = report.seconds;
     if (status == SALTUS_E_CANCELLED) {

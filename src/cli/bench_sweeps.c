@@ -93,7 +93,7 @@ typedef struct session {
     saltus_sweep_options options;
     double *times;
     saltus_collection what;
-    saltus_derived *derived;
+    saltus_derived derived;
     saltus_collector *first, *last; /* of the points that were delivered */
     int64_t n_delivered;
 } session;
@@ -188,13 +188,18 @@ static saltus_status choose_what(session *s, saltus_error *err)
                                   .times = s->times,
                                   .n_counts = saltus_plan_n_counts(plan),
                                   .record = SALTUS_RECORD_STATS,
-                                  .reduction = s->c->derive ? NULL : &sums};
+                                  .reduction = &sums};
     if (s->c->derive) {
-        SALTUS_TRY(saltus_derived_parse(s->c->derive, plan, &s->derived, &s->what.n_derived, err));
-        s->what.derived = s->derived;
+        SALTUS_TRY(saltus_derived_parse(s->c->derive, plan, &s->derived, err));
     }
-    while (s->times[s->what.first] < s->c->burn_in / s->c->t_end * s->times[s->what.n_times - 1]) {
-        ++s->what.first;
+    s->what.derivation = (saltus_derivation){.wanted = s->derived.wanted,
+                                             .n = s->derived.n,
+                                             .n_counts = s->what.n_counts,
+                                             .times = s->times,
+                                             .n_times = s->what.n_times};
+    int64_t *first = &s->what.derivation.first;
+    while (s->times[*first] < s->c->burn_in / s->c->t_end * s->times[s->what.n_times - 1]) {
+        ++*first;
     }
 done:
     saltus_plan_destroy(plan);
@@ -233,7 +238,7 @@ done:
 static bool are_equal(const saltus_collector *a, const saltus_collector *b)
 {
     const saltus_statistics *s = &a->statistics, *t = &b->statistics;
-    const size_t n_derived = (size_t)(a->what->n_derived * a->what->n_runs);
+    const size_t n_derived = (size_t)(a->what->derivation.n * a->what->n_runs);
     return s->n == t->n && s->n == a->what->n_runs &&
            memcmp(s->sum, t->sum, s->width * sizeof *s->sum) == 0 &&
            memcmp(s->square, t->square, s->width * sizeof *s->square) == 0 &&
@@ -324,7 +329,7 @@ static saltus_status time_sweep(saltus_bench *bench, const struct sweep_case *c,
 done:
     saltus_collector_destroy(s.first);
     saltus_collector_destroy(s.last);
-    saltus_derived_free(s.derived, s.what.n_derived);
+    saltus_derived_free(&s.derived);
     saltus_sweep_destroy(s.sweep);
     saltus_free(s.times);
     return status;

@@ -10,6 +10,7 @@ enum {
     MAX_BLOCK = 1024,
     RING_BYTES = 96 << 20,
     MAX_RING = 4096,
+    MAX_POINT_RING = 1 << 19, /* where a block is one point's */
     /* Every worker fills a block of its own while another is delivered, as long as that takes no
      * more than this, or, on large machines, this much per worker. */
     BUSY_BYTES = 192 << 20,
@@ -24,15 +25,23 @@ enum {
  * Sizes
  */
 
+/* Trajectories of a block: so many at most, those of a point in equal parts. */
+static int64_t even_size(const saltus_blocks *b, int64_t most)
+{
+    const int64_t n = b->points ? b->points->n_each : b->options->n_trajectories;
+    const int64_t parts = (n + most - 1) / most;
+    return b->points ? (n + parts - 1) / parts : most;
+}
+
 /* Blocks in the ring. Two of them at least: one is filled while the other is delivered. */
-static int64_t ring_length(const saltus_plan *plan, int64_t block_bytes)
+static int64_t ring_length(const saltus_plan *plan, int64_t block_bytes, int64_t most)
 {
     const int64_t n_workers = plan->n_workers, wish = plan->backend->ops->ahead_bytes;
     const int64_t ahead = wish > 0 ? wish : RING_BYTES;
     const int64_t for_workers = n_workers * (int64_t)BUSY_WORKER_BYTES;
     const int64_t busy = (for_workers > BUSY_BYTES ? for_workers : BUSY_BYTES) / block_bytes;
     int64_t ring = ahead / block_bytes;
-    ring = ring < MAX_RING ? ring : MAX_RING;
+    ring = ring < most ? ring : most;
     const int64_t wanted = busy < n_workers + 1 ? busy : n_workers + 1;
     ring = ring > wanted ? ring : wanted;
     return ring > 2 ? ring : 2;
@@ -47,31 +56,41 @@ double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_tra
     if (largest > 1e18) { /* more than any machine has */
         return largest;
     }
-    const double most = largest * (double)ring_length(plan, (int64_t)largest);
+    const double most = largest * (double)ring_length(plan, (int64_t)largest, MAX_RING);
     return all < most ? all : most;
 }
 
 /* What the sink makes of counts, if the backend can do that where they are. */
-static const saltus_reduction *choose_reduction(const saltus_plan *plan, int64_t n_times,
+static const saltus_reduction *choose_reduction(const saltus_blocks *b,
                                                 const saltus_reduction *wanted)
 {
-    const saltus_columns *columns = &plan->columns;
-    const bool can = wanted && plan->backend->ops->reduces && columns->n_counts > 0 &&
-                     columns->n_observables == 0 &&
-                     saltus_reduced_bytes(wanted, n_times, columns->n_counts) <= REDUCED_BYTES;
-    return can ? wanted : NULL;
+    const saltus_columns *columns = &b->plan->columns;
+    if (!wanted || !b->plan->backend->ops->reduces || columns->n_counts == 0 ||
+        columns->n_observables > 0) {
+        return NULL;
+    }
+    const double bytes = saltus_reduced_bytes(wanted, b->options->n_times, columns->n_counts);
+    const double samples = 8.0 * (double)b->options->n_times * columns->n_counts;
+    /* of a few trajectories the samples are less than what would be made of them */
+    const bool is_less = !b->points || bytes < samples * (double)b->points->n_each;
+    return bytes <= REDUCED_BYTES && is_less ? wanted : NULL;
 }
 
-/* Blocks of what a worker takes at a time, two for each in the ring. */
+static int64_t most_blocks(const saltus_blocks *b)
+{
+    return b->points ? MAX_POINT_RING : MAX_RING;
+}
+
+/* Blocks of what a worker takes at a time, two for each in the ring; of a point's, as many. */
 static void choose_reduced_blocks(saltus_blocks *b)
 {
     const int64_t n_workers = b->plan->n_workers, n_runs = b->options->n_trajectories;
     const int64_t bytes = 8 * b->counts_size + 32, share = (n_runs + n_workers - 1) / n_workers;
-    b->largest = REDUCED_BLOCK / bytes > 1 ? REDUCED_BLOCK / bytes : 1;
+    b->largest = even_size(b, REDUCED_BLOCK / bytes > 1 ? REDUCED_BLOCK / bytes : 1);
     const int64_t n = share < b->largest ? share : b->largest;
     const double sums =
         saltus_reduced_bytes(b->reduction, b->options->n_times, b->plan->columns.n_counts);
-    b->n_ring = ring_length(b->plan, bytes * n + (int64_t)sums);
+    b->n_ring = ring_length(b->plan, bytes * n + (int64_t)sums, most_blocks(b));
     b->n_ring = b->n_ring > 2 * n_workers ? b->n_ring : 2 * n_workers;
 }
 
@@ -84,8 +103,8 @@ static void choose_blocks(saltus_blocks *b, int64_t wish)
     size = size < MAX_BLOCK ? size : MAX_BLOCK;
     size = size < fair ? size : fair;
     size = size > 1 ? size : 1;
-    b->largest = wish > 0 ? wish : size;
-    const int64_t ring = ring_length(b->plan, bytes * b->largest);
+    b->largest = even_size(b, wish > 0 ? wish : size);
+    const int64_t ring = ring_length(b->plan, bytes * b->largest, most_blocks(b));
     const int64_t n_blocks = (n + b->largest - 1) / b->largest;
     b->n_ring = ring < n_blocks ? ring : n_blocks;
 }
@@ -101,8 +120,14 @@ static void free_buffer(saltus_buffer *m)
         saltus_free(m->is_finished);
         saltus_free(m->counts);
         saltus_free(m->observables);
+        saltus_free(m->derived);
         saltus_free(m);
     }
+}
+
+static int n_derived(const saltus_blocks *b)
+{
+    return b->derivation ? b->derivation->n : 0;
 }
 
 /* Memory for n trajectories: where blocks are reduced for so many, else for as many as ever. */
@@ -125,6 +150,8 @@ static saltus_status take_buffer(saltus_blocks *b, int64_t n, saltus_buffer **ou
     SALTUS_NEED(m->is_finished);
     m->observables = saltus_calloc(size * (size_t)b->observables_size, sizeof(double));
     SALTUS_NEED(m->observables);
+    m->derived = saltus_calloc(size * (size_t)n_derived(b), sizeof(double));
+    SALTUS_NEED(m->derived);
     m->counts = saltus_calloc(size * (size_t)b->counts_size, sizeof *m->counts);
     SALTUS_NEED(m->counts);
     *out = m;
@@ -135,12 +162,13 @@ done:
 }
 
 saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
-                                 const saltus_run_options *options, const saltus_sink *sink,
-                                 saltus_error *err)
+                                 const saltus_run_options *options, const saltus_run_points *points,
+                                 const saltus_sink *sink, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    *b = (saltus_blocks){.plan = plan, .options = options};
-    b->reduction = choose_reduction(plan, options->n_times, sink->reduction);
+    *b = (saltus_blocks){.plan = plan, .options = options, .points = points};
+    b->reduction = choose_reduction(b, sink->reduction);
+    b->derivation = plan->backend->ops->reduces ? sink->derivation : NULL;
     b->counts_points = !b->reduction ? options->n_times : b->reduction->finals ? 1 : 0;
     b->counts_size = b->counts_points * plan->columns.n_counts;
     b->observables_size = options->n_times * plan->columns.n_observables;
@@ -192,9 +220,12 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_filling *f = &b->ring[b->n_opened % b->n_ring];
-    const int64_t n_left = b->options->n_trajectories - b->next;
+    const saltus_run_points *points = b->points;
+    const int64_t in_point = points ? b->next % points->n_each : b->next;
+    const int64_t n_left = (points ? points->n_each : b->options->n_trajectories) - in_point;
     const int64_t size = b->reduction && max < b->largest ? max : b->largest;
     const int64_t n = n_left < size ? n_left : size;
+    const int64_t number = points && points->common ? in_point : b->next;
     if (b->reduction) {
         SALTUS_TRY(saltus_reduced_create(b->reduction, b->options->n_times,
                                          b->plan->columns.n_counts, &f->reduced, err));
@@ -207,12 +238,18 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     f->is_ready = false;
     f->prepared = NULL;
     for (int64_t i = 0; i < n; ++i) {
-        f->memory->trajectories[i] = b->options->first_trajectory + f->first + i;
+        f->memory->trajectories[i] = b->options->first_trajectory + number + i;
         f->memory->is_finished[i] = false;
     }
     ++b->n_opened;
 done:
     return status;
+}
+
+static const double *row_of(const saltus_blocks *b, int64_t trajectory)
+{
+    const saltus_run_points *p = b->points;
+    return p ? p->rows + trajectory / p->n_each * p->size : NULL;
 }
 
 int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max)
@@ -221,10 +258,13 @@ int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max)
     int n = 0;
     while (n < max && b->next < f->first + f->n) {
         const int64_t i = b->next++ - f->first;
-        jobs[n++] = (saltus_job){.trajectory = f->memory->trajectories[i],
-                                 .counts = f->memory->counts + i * b->counts_size,
-                                 .observables = f->memory->observables + i * b->observables_size,
-                                 .block = f};
+        jobs[n++] =
+            (saltus_job){.trajectory = f->memory->trajectories[i],
+                         .point = row_of(b, f->first),
+                         .counts = f->memory->counts + i * b->counts_size,
+                         .observables = f->memory->observables + i * b->observables_size,
+                         .derived = b->derivation ? f->memory->derived + i * n_derived(b) : NULL,
+                         .block = f};
     }
     return n;
 }
@@ -272,6 +312,8 @@ int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f)
             memmove(m->observables + n * b->observables_size,
                     m->observables + i * b->observables_size,
                     (size_t)b->observables_size * sizeof *m->observables);
+            memmove(m->derived + n * n_derived(b), m->derived + i * n_derived(b),
+                    (size_t)n_derived(b) * sizeof *m->derived);
             ++n;
         }
     }
@@ -288,5 +330,7 @@ saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f)
                           .n_observables = b->plan->columns.n_observables,
                           .counts = f->memory->counts,
                           .observables = f->memory->observables,
-                          .reduced = f->reduced};
+                          .reduced = f->reduced,
+                          .derived = b->derivation ? f->memory->derived : NULL,
+                          .first = f->first};
 }

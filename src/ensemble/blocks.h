@@ -7,12 +7,31 @@
 
 #include "ensemble/plan.h"
 #include "ensemble/reduction.h"
+#include "kernel/derive.h"
+
+/** A run's trajectories may fall into points, which have numbers of their own. */
+typedef struct saltus_run_points {
+    int64_t n_each;        /**< trajectories of a point, one after the other */
+    bool common;           /**< those of every point have the same numbers, else they go on */
+    int64_t size;          /**< of a row */
+    const double *rows;    /**< [point][size], model/point.h */
+    const uint8_t *varies; /**< [size] whether it is not the same at all points */
+    int64_t failed;        /**< out: the point at which a trajectory failed, or -1 */
+} saltus_run_points;
+
+/** saltus_run over points: options->n_trajectories is that of all. A block is of one point. The
+ * plan is one of any point, and its backend takes points. */
+SALTUS_MUST_CHECK saltus_status saltus_run_at_points(const saltus_plan *plan,
+                                                     const saltus_run_options *options,
+                                                     saltus_run_points *points,
+                                                     const saltus_sink *sink,
+                                                     saltus_run_report *report, saltus_error *err);
 
 /** Memory for one block. The one that was freed last is used next, while the caches still hold it.
  */
 typedef struct saltus_buffer {
     int64_t *trajectories, *counts;
-    double *observables;
+    double *observables, *derived;
     bool *is_finished; /**< [trajectory] */
     struct saltus_buffer *next_free;
 } saltus_buffer;
@@ -32,8 +51,10 @@ typedef struct saltus_filling {
 typedef struct saltus_blocks {
     const saltus_plan *plan;
     const saltus_run_options *options;
-    const saltus_reduction *reduction; /**< NULL: blocks hold samples */
-    int64_t largest;                   /**< trajectories of a block, at most */
+    const saltus_run_points *points;     /**< NULL: there is one */
+    const saltus_reduction *reduction;   /**< NULL: blocks hold samples */
+    const saltus_derivation *derivation; /**< NULL, or what the backend derives */
+    int64_t largest;                     /**< trajectories of a block, at most */
     int64_t n_ring;
     int64_t counts_points;                 /**< of counts in a block */
     int64_t counts_size, observables_size; /**< numbers per trajectory */
@@ -47,6 +68,7 @@ typedef struct saltus_blocks {
  * reduce them, blocks are what a worker takes at a time. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
                                                    const saltus_run_options *options,
+                                                   const saltus_run_points *points,
                                                    const saltus_sink *sink, saltus_error *err);
 void saltus_blocks_free(saltus_blocks *b);
 

@@ -26,17 +26,13 @@ static void keep(const saltus_collector *c, void *to, const void *samples, int64
 static void derive_all(saltus_collector *c, const saltus_block *b)
 {
     const saltus_collection *w = c->what;
-    for (int d = 0; d < w->n_derived; ++d) {
-        const saltus_derived *q = &w->derived[d];
-        for (int64_t i = 0; i < b->n_trajectories; ++i) {
-            double *to = &c->derived[d * w->n_runs + c->n + i];
-            *to =
-                q->column >= 0
-                    ? saltus_derive_counts(q, b->counts + i * w->n_times * w->n_counts + q->column,
-                                           w->n_counts, w->times, w->first, w->n_times, c->scratch)
-                    : saltus_derive_reals(
-                          q, b->observables + i * w->n_times * w->n_observables - 1 - q->column,
-                          w->n_observables, w->times, w->first, w->n_times, c->scratch);
+    const saltus_derivation *d = &w->derivation;
+    for (int64_t i = 0; i < b->n_trajectories; ++i) {
+        for (int q = 0; q < d->n; ++q) {
+            c->derived[q * w->n_runs + c->n + i] =
+                b->derived ? b->derived[i * d->n + q]
+                           : saltus_derive_one(d, q, b->counts + i * w->n_times * w->n_counts,
+                                               b->observables + i * w->n_times * w->n_observables);
         }
     }
 }
@@ -57,8 +53,8 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
         if (c->histogram.n_bins > 0) {
             saltus_histogram_add(&c->histogram, b->counts, b->n_trajectories);
         }
-        derive_all(c, b);
     }
+    derive_all(c, b);
     if (b->n_observables > 0) {
         saltus_real_statistics_add(&c->reals, b->observables, b->n_trajectories);
     }
@@ -85,6 +81,9 @@ saltus_status saltus_collector_create(const saltus_collection *what, saltus_coll
     SALTUS_NEED(c);
     c->what = what;
     c->sink = (saltus_sink){.user = c, .deliver = add, .reduction = what->reduction};
+    if (what->derivation.n > 0) {
+        c->sink.derivation = &what->derivation;
+    }
     SALTUS_TRY(saltus_statistics_init(&c->statistics, points * (size_t)what->n_counts, err));
     SALTUS_TRY(saltus_real_statistics_init(&c->reals, points * (size_t)what->n_observables, err));
     if (what->record == SALTUS_RECORD_HISTOGRAM) {
@@ -99,9 +98,8 @@ saltus_status saltus_collector_create(const saltus_collection *what, saltus_coll
         c->observables = saltus_calloc(kept, (size_t)what->n_observables * 8);
         SALTUS_NEED(c->observables);
     }
-    c->derived = saltus_calloc(runs, (size_t)what->n_derived * sizeof *c->derived);
-    c->scratch = saltus_calloc(points, sizeof *c->scratch);
-    SALTUS_NEED(c->derived && c->scratch);
+    c->derived = saltus_calloc(runs, (size_t)what->derivation.n * sizeof *c->derived);
+    SALTUS_NEED(c->derived);
     *out = c;
     c = NULL;
 done:
@@ -118,7 +116,6 @@ void saltus_collector_destroy(saltus_collector *c)
         saltus_free(c->counts);
         saltus_free(c->observables);
         saltus_free(c->derived);
-        saltus_free(c->scratch);
         saltus_free(c);
     }
 }

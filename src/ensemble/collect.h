@@ -14,9 +14,7 @@ typedef struct saltus_collection {
     saltus_record record;
     int64_t n_bins; /**< of histograms; 0 for the usual ones */
     double low, high;
-    const saltus_derived *derived; /**< [n_derived] */
-    int n_derived;
-    int64_t first;                            /**< sample from which on derived quantities look */
+    saltus_derivation derivation;             /**< n is 0 when there is none */
     const struct saltus_reduction *reduction; /**< NULL: samples are needed */
 } saltus_collection;
 
@@ -30,7 +28,6 @@ typedef struct saltus_collector {
     int64_t *counts;            /**< [run][point][count] or, of final, [run][count]; or NULL */
     double *observables;        /**< likewise */
     double *derived;            /**< [quantity][run] */
-    double *scratch;            /**< [n_times] */
 } saltus_collector;
 
 SALTUS_MUST_CHECK saltus_status saltus_collector_create(const saltus_collection *what,

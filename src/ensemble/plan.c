@@ -15,12 +15,17 @@ saltus_plan_options saltus_plan_options_default(void)
                                  .n_exact = 100};
 }
 
-/* Row and value of a variable, for an observable. */
-static void locate(const saltus_plan *plan, int variable, int32_t *row, double *value)
+/* A variable's value, or its concentration, in a frozen model. */
+static saltus_observable observable_of(const saltus_model *model, int variable, bool concentration)
 {
-    const saltus_binding *b = &plan->model->network->bindings[variable];
-    *row = b->row;
-    *value = b->value;
+    const saltus_binding *bindings = model->network->bindings;
+    const int compartment = concentration ? model->variables[variable].compartment : -1;
+    saltus_observable o = {bindings[variable].row, -1, bindings[variable].value, 1.0};
+    if (compartment >= 0) {
+        o.divisor_row = bindings[compartment].row;
+        o.divisor = bindings[compartment].value;
+    }
+    return o;
 }
 
 static saltus_status add_observable(saltus_plan *plan, int variable, bool concentration,
@@ -28,20 +33,35 @@ static saltus_status add_observable(saltus_plan *plan, int variable, bool concen
 {
     saltus_status status = SALTUS_OK;
     const saltus_variable *v = &plan->model->variables[variable];
-    saltus_observable *o = &plan->observables[plan->columns.n_observables];
     const size_t size = strlen(v->id) + 3;
     char *name = saltus_calloc(size, 1);
     SALTUS_NEED(name);
     (void)snprintf(name, size, concentration ? "[%s]" : "%s", v->id);
-    plan->observable_names[plan->columns.n_observables++] = name;
-    locate(plan, variable, &o->row, &o->value);
-    o->divisor_row = -1;
-    o->divisor = 1.0;
-    if (concentration && v->compartment >= 0) {
-        locate(plan, v->compartment, &o->divisor_row, &o->divisor);
-    }
+    plan->observable_names[plan->columns.n_observables] = name;
+    plan->observable_variables[plan->columns.n_observables] = variable;
+    plan->observables[plan->columns.n_observables++] =
+        observable_of(plan->model, variable, concentration);
 done:
     return status;
+}
+
+/* Where a row is there, the number beside it is of no account. */
+static bool same_value(int32_t row, double value, int32_t other_row, double other)
+{
+    return row == other_row && (row >= 0 || memcmp(&value, &other, sizeof value) == 0);
+}
+
+bool saltus_plan_suits(const saltus_plan *plan, const saltus_model *model)
+{
+    bool suits = true;
+    for (int i = 0; i < plan->columns.n_observables; ++i) {
+        const saltus_observable *a = &plan->observables[i];
+        const saltus_observable b = observable_of(model, plan->observable_variables[i],
+                                                  plan->observable_names[i][0] == '[');
+        suits &= same_value(a->row, a->value, b.row, b.value) &&
+                 same_value(a->divisor_row, a->divisor, b.divisor_row, b.divisor);
+    }
+    return suits;
 }
 
 static bool is_count(const saltus_plan *plan, int variable)
@@ -136,7 +156,9 @@ static saltus_status choose_columns(saltus_plan *plan, const char *names, saltus
     plan->count_species = saltus_calloc(most, sizeof *plan->count_species);
     plan->observables = saltus_calloc(most, sizeof *plan->observables);
     plan->observable_names = saltus_calloc(most, sizeof *plan->observable_names);
-    SALTUS_NEED(plan->count_species && plan->observables && plan->observable_names);
+    plan->observable_variables = saltus_calloc(most, sizeof *plan->observable_variables);
+    SALTUS_NEED(plan->count_species && plan->observables && plan->observable_names &&
+                plan->observable_variables);
     if (names) {
         SALTUS_TRY(add_named_list(plan, names, err));
     }
@@ -235,6 +257,7 @@ void saltus_plan_destroy(saltus_plan *plan)
             saltus_free(plan->observable_names[o]);
         }
         saltus_free(plan->observable_names);
+        saltus_free(plan->observable_variables);
         saltus_free(plan->observables);
         saltus_free(plan->count_species);
         saltus_generator_free(&plan->generator);

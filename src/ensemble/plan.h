@@ -19,7 +19,12 @@ struct saltus_plan {
     int32_t *count_species;
     saltus_observable *observables;
     char **observable_names;
+    int *observable_variables; /**< of the model */
 };
+
+/** Whether what the plan records of its model can be had from another one in the same way: one that
+ * is frozen with other values. */
+bool saltus_plan_suits(const saltus_plan *plan, const saltus_model *model);
 
 /** Check what saltus_run will be asked to do, before anything is created for it. */
 SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_plan *plan,

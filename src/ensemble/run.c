@@ -13,6 +13,7 @@
 typedef struct run {
     const saltus_plan *plan;
     const saltus_run_options *options;
+    saltus_run_points *points; /* NULL: there is one */
     const saltus_sink *sink;
     saltus_task task;
     saltus_source source;
@@ -28,7 +29,8 @@ typedef struct run {
     saltus_status status; /* the first failure, and its record */
     saltus_error error;
     bool sink_failed;
-    int stop; /* workers are to give up; atomic */
+    int stop;             /* workers are to give up; atomic */
+    const double *failed; /* a point's row; atomic */
     saltus_tracer tracer;
     struct timespec start;
 } run;
@@ -71,7 +73,7 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     (void)pthread_mutex_lock(&r->lock);
     while (n < max && r->status == SALTUS_OK && b->next < r->options->n_trajectories) {
         saltus_error err = {0};
-        if (saltus_blocks_need_one(b) && n > 0 && b->reduction) {
+        if (saltus_blocks_need_one(b) && n > 0 && b->reduction && !b->points) {
             break;
         }
         if (saltus_blocks_need_one(b) && saltus_blocks_are_full(b)) {
@@ -81,7 +83,7 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
             (void)pthread_cond_wait(&r->changed, &r->lock);
             continue;
         }
-        if (saltus_blocks_need_one(b) && saltus_blocks_open(b, max, &err) != SALTUS_OK) {
+        if (saltus_blocks_need_one(b) && saltus_blocks_open(b, max - n, &err) != SALTUS_OK) {
             fail(r, err.code, &err);
             break;
         }
@@ -361,17 +363,25 @@ done:
     return status;
 }
 
+/* Trajectories that a worker may take at a time while every other one has as many, twice. */
+static int64_t share_of_ring(const run *r)
+{
+    const int64_t n_blocks = r->blocks.n_ring / (2 * r->plan->n_workers);
+    return (n_blocks > 1 ? n_blocks : 1) * r->blocks.largest;
+}
+
 static saltus_status set_up(run *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_plan *plan = r->plan;
     const saltus_tables *tables = &plan->model->network->tables;
-    SALTUS_TRY(saltus_blocks_init(&r->blocks, plan, r->options, r->sink, err));
+    SALTUS_TRY(saltus_blocks_init(&r->blocks, plan, r->options, r->points, r->sink, err));
     r->source = (saltus_source){r, take, finish_job, finish_reduced};
     r->task =
         (saltus_task){.model = plan->model,
                       .tables = tables,
                       .columns = &plan->columns,
+                      .varies = r->points ? r->points->varies : NULL,
                       .generator = &plan->generator,
                       .tau = plan->leaps ? &plan->tau : NULL,
                       .seed = r->options->seed,
@@ -379,12 +389,16 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .n_times = r->options->n_times,
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
                       .reduction = r->blocks.reduction,
+                      .derivation = r->blocks.derivation,
                       .stop = &r->stop,
                       .layout = plan->layout,
                       .block = plan->block};
-    if (r->blocks.reduction && r->blocks.largest < r->task.share) {
-        r->task.share = r->blocks.largest;
+    r->task.stretch = r->blocks.largest;
+    const int64_t at_once = r->points ? share_of_ring(r) : r->blocks.largest;
+    if (r->blocks.reduction && at_once < r->task.share) {
+        r->task.share = at_once;
     }
+    r->task.failed = &r->failed;
     r->task.kernel_ns = &r->kernel_ns;
     r->task.ended = &r->ended;
     r->tracer.tell = r->options->trace;
@@ -435,8 +449,15 @@ done:
 saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *options,
                          const saltus_sink *sink, saltus_run_report *report, saltus_error *err)
 {
+    return saltus_run_at_points(plan, options, NULL, sink, report, err);
+}
+
+saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_options *options,
+                                   saltus_run_points *points, const saltus_sink *sink,
+                                   saltus_run_report *report, saltus_error *err)
+{
     saltus_status status = SALTUS_OK;
-    run r = {.plan = plan, .options = options, .sink = sink};
+    run r = {.plan = plan, .options = options, .points = points, .sink = sink};
     (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
     r.tracer = (saltus_tracer){.start = r.start};
     (void)pthread_mutex_init(&r.tracer.lock, NULL);
@@ -459,6 +480,9 @@ done:
     r.report.kernel_seconds = 1e-9 * (double)r.kernel_ns;
     if (report) {
         *report = r.report;
+    }
+    if (points) {
+        points->failed = r.failed ? (r.failed - points->rows) / points->size : -1;
     }
     saltus_blocks_free(&r.blocks);
     saltus_free(r.task.rounded);

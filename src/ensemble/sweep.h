@@ -2,7 +2,7 @@
 #ifndef SALTUS_ENSEMBLE_SWEEP_H
 #define SALTUS_ENSEMBLE_SWEEP_H
 
-#include "core/status.h"
+#include "backend/backend.h"
 
 typedef struct saltus_axis {
     char *name;
@@ -23,6 +23,21 @@ struct saltus_sweep {
 SALTUS_MUST_CHECK saltus_status saltus_sweep_check_numbers(const struct saltus_sweep *sweep,
                                                            int64_t first, int64_t n_each,
                                                            saltus_error *err);
+
+/** "at k = 0.1, m = 2: ", in front of what went wrong. */
+void saltus_sweep_name_point(const struct saltus_sweep *sweep, int64_t point, saltus_error *err);
+
+/**
+ * saltus_sweep_run as one run of a device that takes many points at once (sweep_at_once.c).
+ *
+ * @param[out] delivered points
+ * @retval SALTUS_E_UNSUPPORTED the points do not have one kernel: those that are left have to be
+ *                              run one by one
+ */
+SALTUS_MUST_CHECK saltus_status
+saltus_sweep_run_at_once(const struct saltus_sweep *sweep, const saltus_sweep_options *options,
+                         const struct saltus_backend *backend, const saltus_sweep_sink *sink,
+                         int64_t *delivered, saltus_run_report *report, saltus_error *err);
 
 /** Numbers in [0, 1) for n points of each axis, [axis][point] (design.c). Latin hypercube: every
  * one of n equal strata of every axis holds one point (McKay, Beckman, Conover 1979,

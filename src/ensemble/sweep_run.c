@@ -1,5 +1,6 @@
-/* Points of a sweep, each a run of its own: many at once on the threads when there are many, else
- * one after the other with all threads. Results are delivered in the order of the points. */
+/* Points of a sweep: on a device that takes points, as one run (sweep_at_once.c). Else each is a
+ * run of its own: many at once on the threads when there are many, else one after the other with
+ * all threads. Results are delivered in the order of the points. */
 #include "ensemble/sweep.h"
 
 #include "core/memory.h"
@@ -47,18 +48,18 @@ static void fail(sweep_run *r, saltus_status status, const saltus_error *error)
     (void)pthread_cond_broadcast(&r->changed);
 }
 
-/* "at k = 0.1, m = 2: ", in front of what went wrong. */
-static void name_point(const sweep_run *r, int64_t point, saltus_error *err)
+void saltus_sweep_name_point(const saltus_sweep *sweep, int64_t point, saltus_error *err)
 {
     char where[200] = "at ", message[sizeof err->message];
     size_t at = 3;
-    for (int a = 0; a < saltus_sweep_n_axes(r->sweep) && at + 40 < sizeof where; ++a) {
+    for (int a = 0; err && a < saltus_sweep_n_axes(sweep) && at + 40 < sizeof where; ++a) {
         at += (size_t)snprintf(where + at, sizeof where - at, "%s%.20s = %.6g", a > 0 ? ", " : "",
-                               saltus_sweep_name(r->sweep, a),
-                               saltus_sweep_value(r->sweep, a, point));
+                               saltus_sweep_name(sweep, a), saltus_sweep_value(sweep, a, point));
     }
-    (void)snprintf(message, sizeof message, "%s: %.380s", where, err->message);
-    memcpy(err->message, message, sizeof message);
+    if (err) {
+        (void)snprintf(message, sizeof message, "%s: %.380s", where, err->message);
+        memcpy(err->message, message, sizeof message);
+    }
 }
 
 static saltus_status run_point(sweep_run *r, saltus_model *model, int64_t point, saltus_sink **sink,
@@ -137,7 +138,7 @@ static void *work(void *user)
             r->sink->discard(r->sink->user, sink);
         }
         if (status != SALTUS_E_CANCELLED) {
-            name_point(r, point, &err);
+            saltus_sweep_name_point(r->sweep, point, &err);
         }
         fail(r, status, &err);
     }
@@ -245,6 +246,19 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
                                           options->run.n_trajectories, err));
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
     SALTUS_TRY(share_threads(&r, err));
+    if (r.backend->ops->reduces) {
+        saltus_error at_once = {0};
+        status = saltus_sweep_run_at_once(sweep, options, r.backend, sink, &r.delivered, &r.report,
+                                          &at_once);
+        if (status != SALTUS_E_UNSUPPORTED) {
+            if (status != SALTUS_OK && err) {
+                *err = at_once;
+            }
+            goto done;
+        }
+        status = SALTUS_OK;
+        r.next = r.delivered;
+    }
     SALTUS_TRY(start_workers(&r, &start, err));
     if (r.status != SALTUS_OK) {
         status = r.status;

@@ -63,6 +63,8 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
     uint64_t left = a->slice;
     p.n = a->tables;
     p.columns = &a->columns;
+    p.point = job >= 0 ? saltus_numbers_of(a, job) : a->points;
+    p.at = a->at;
     p.seed = a->seed;
     p.x = a->x + slot;
     p.v = a->v + slot;
@@ -82,9 +84,10 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, int64_t thread)
                 break;
             }
             job = next;
+            p.point = saltus_numbers_of(a, job);
             p.v[SALTUS_AT(p.n->row_one)] = 1.0;
             for (int i = 0; i < p.n->n_constants; ++i) {
-                p.v[SALTUS_AT(p.n->row_constants + i)] = p.n->constants[i];
+                p.v[SALTUS_AT(p.n->row_constants + i)] = p.point[p.at.constants + i];
             }
             (void)saltus_path_start(&p, a->trajectories[job]);
             saltus_stream s;

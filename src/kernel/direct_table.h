@@ -108,10 +108,18 @@ SALTUS_FN int saltus_trajectory_save(const saltus_trajectory *s, const saltus_la
     return 0;
 }
 
-SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a)
+SALTUS_FN void saltus_trajectory_use(saltus_trajectory *s, const saltus_launch *a,
+                                     const double *point)
+{
+    (void)a;
+    s->table.point = point;
+}
+
+SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a,
+                                       const double *point)
 {
     for (int i = 0; i < a->packed.n_species; ++i) {
-        s->table.x[i * SALTUS_BLOCK] = (int32_t)a->tables->initial_counts[i];
+        s->table.x[i * SALTUS_BLOCK] = (int32_t)point[a->at.counts + i];
     }
 }
 

@@ -5,7 +5,8 @@
  *     saltus_trajectory             the state of one trajectory
  *     saltus_trajectory_open(s, a)                     where it stands; every thread calls it
  *     saltus_trajectory_load(s, a, slot), save         between launches; save: 1: it is not exact
- *     saltus_trajectory_start(s, a)                    the initial counts
+ *     saltus_trajectory_use(s, a, point)               the row of numbers that it goes by
+ *     saltus_trajectory_start(s, a, point)             its initial counts
  *     saltus_trajectory_refresh(s, a)                  sums from the counts; 1: a propensity is bad
  *     saltus_trajectory_total(s, a, bad)               the sum of all propensities
  *     saltus_trajectory_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad; it
@@ -116,6 +117,7 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
     c.to = saltus_samples_of(&a, c.job, c.sample);
     saltus_trajectory_load(&s, &a, slot);
     saltus_stream_load(&stream, a.stream + slot);
+    saltus_trajectory_use(&s, &a, c.job >= 0 ? saltus_numbers_of(&a, c.job) : a.points);
     if (c.job >= 0) {
         c.bad = saltus_trajectory_refresh(&s, &a);
     }
@@ -133,7 +135,9 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
             t = 0.0;
             c.stop = a.times[0];
             c.to = saltus_samples_of(&a, c.job, 0);
-            saltus_trajectory_start(&s, &a);
+            const double *point = saltus_numbers_of(&a, c.job);
+            saltus_trajectory_use(&s, &a, point);
+            saltus_trajectory_start(&s, &a, point);
             saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
             c.bad = saltus_trajectory_refresh(&s, &a);
         }

@@ -94,18 +94,25 @@ SALTUS_OUTLINE double saltus_wait_refined(uint64_t seed, uint64_t trajectory, ui
     return e; /* one in 2^160 */
 }
 
+/* The rate of a reaction whose law is a pair: there it is at hand, on a device it is its point's.
+ */
+SALTUS_FN double saltus_pair_rate(const saltus_path *p, const saltus_pair *pair, int r)
+{
+    return SALTUS_DEVICE ? p->point[r] : pair->rate;
+}
+
 SALTUS_FN double saltus_propensity(saltus_path *p, int r)
 {
     const saltus_tables *n = p->n;
     const saltus_pair *pair = &n->pairs[r];
     if (pair->first >= 0) {
-        return pair->rate * p->v[SALTUS_AT(pair->first)] *
+        return saltus_pair_rate(p, pair, r) * p->v[SALTUS_AT(pair->first)] *
                (p->v[SALTUS_AT(pair->second)] - pair->offset);
     }
     if (n->law_program[r] >= 0) {
         return saltus_path_value(p, n->laws[n->law_program[r]]);
     }
-    double a = n->rate[r];
+    double a = SALTUS_DEVICE ? p->point[r] : n->rate[r];
     for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
         a *= p->v[SALTUS_AT(n->factor_species[f])] - n->factor_offset[f];
     }
@@ -191,8 +198,9 @@ SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, 
     for (int i = n->dependent_row[r]; i < other; i += 4) {
         for (int k = i; k < i + 4; ++k) {
             const saltus_pair *q = &pairs[dependent[k]];
-            values[SALTUS_AT(dependent[k])] =
-                q->rate * v[SALTUS_AT(q->first)] * (v[SALTUS_AT(q->second)] - q->offset);
+            values[SALTUS_AT(dependent[k])] = saltus_pair_rate(p, q, dependent[k]) *
+                                              v[SALTUS_AT(q->first)] *
+                                              (v[SALTUS_AT(q->second)] - q->offset);
         }
     }
     for (int i = other; i < n->dependent_row[r + 1]; ++i) {

@@ -134,9 +134,10 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
         return;
     }
     const saltus_packed *t = &a.packed;
-    const saltus_table s = saltus_warp_open(&a);
+    saltus_table s = saltus_warp_open(&a);
     saltus_path *p = a.paths + slot;
     int64_t job = a.jobs[slot], sample = p->sample;
+    s.point = job >= 0 ? saltus_numbers_of(&a, job) : a.points;
     int32_t *saved = a.saved + slot * t->n_species;
     uint64_t trajectory = p->trajectory, event = p->event;
     double now = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
@@ -168,8 +169,9 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
             now = 0.0;
             stop = a.times[0];
             to = saltus_samples_of(&a, job, 0);
+            s.point = saltus_numbers_of(&a, job);
             for (int i = lane; i < t->n_species; i += SALTUS_WARP) {
-                s.x[i] = (int32_t)a.tables->initial_counts[i];
+                s.x[i] = (int32_t)s.point[a.at.counts + i];
             }
             saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
             is_new = 1;

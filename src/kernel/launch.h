@@ -22,6 +22,9 @@ typedef struct saltus_samples {
 typedef struct saltus_launch {
     const saltus_tables *tables;
     saltus_columns columns;
+    const double *points;    /**< [point][at.size] rows of numbers, model/point.h */
+    const int32_t *point_of; /**< [job]; NULL: there is one point */
+    saltus_point at;
     const double *times; /**< [n_times] */
     int64_t n_times;
     uint64_t seed;
@@ -66,6 +69,12 @@ typedef struct saltus_launch {
 } saltus_launch;
 
 #if SALTUS_DEVICE
+/* The numbers of a job's point. */
+SALTUS_FN const double *saltus_numbers_of(const saltus_launch *a, int64_t job)
+{
+    return a->points + (a->point_of ? (int64_t)a->point_of[job] * a->at.size : 0);
+}
+
 /* Where sample number `sample` of a job goes. */
 SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, int64_t sample)
 {

@@ -248,6 +248,17 @@ SALTUS_FN int saltus_path_stirs(saltus_path *p)
     return 0;
 }
 
+/* What species s starts with. */
+SALTUS_FN int64_t saltus_path_initial_count(const saltus_path *p, int s)
+{
+    return SALTUS_DEVICE ? (int64_t)p->point[p->at.counts + s] : p->n->initial_counts[s];
+}
+
+SALTUS_FN double saltus_path_initial_variable(const saltus_path *p, int i)
+{
+    return SALTUS_DEVICE ? p->point[p->at.variables + i] : p->n->initial_variables[i];
+}
+
 /** Trajectory number `trajectory` at time 0, events at time 0 executed. */
 SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
 {
@@ -261,10 +272,10 @@ SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
     p->n_pending = 0;
     p->trouble = SALTUS_FINE;
     for (int s = 0; s < n->n_species; ++s) {
-        p->x[SALTUS_AT(s)] = n->initial_counts[s];
+        p->x[SALTUS_AT(s)] = saltus_path_initial_count(p, s);
     }
     for (int i = 0; i < n->n_variables; ++i) {
-        p->v[SALTUS_AT(n->row_variables + i)] = n->initial_variables[i];
+        p->v[SALTUS_AT(n->row_variables + i)] = saltus_path_initial_variable(p, i);
     }
     for (int f = 0; f < n->n_flags; ++f) {
         p->v[SALTUS_AT(n->row_flags + f)] = n->clocks[f].after ? 0.0 : 1.0;

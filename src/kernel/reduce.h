@@ -99,24 +99,26 @@ SALTUS_FN int64_t saltus_bin_find(const double *edges, int64_t n_bins, double x)
     return b;
 }
 
-/** What a launch works on; addresses are the device's. A thread takes one number q of every job of
- * a strip, jobs strip, strip + n_strips …, so that neighbours read neighbours. */
+/** What a launch works on; addresses are the device's. Jobs stand in stretches, each of which has
+ * results of its own. A thread takes one number q of every job of a strip of a stretch, jobs strip,
+ * strip + n_strips …, so that neighbours read neighbours. */
 typedef struct saltus_reduce_launch {
-    int64_t n_jobs;
     int64_t width;           /**< numbers of a job: points times counts */
     int64_t n_counts;        /**< of a point */
     const int64_t *counts;   /**< [job][width] */
     const int32_t *troubles; /**< [job] a saltus_trouble: those that are fine count */
     int64_t *finals;         /**< out: [job][count], the last point's; NULL: not wanted */
-    int64_t n_strips;
-    int64_t n_left;   /**< strips, after saltus_reduce_strips */
-    saltus_sum *sums; /**< out: [strip][width] */
+    int64_t n_stretches;
+    const int64_t *first; /**< [stretch + 1] its first job */
+    int64_t n_strips;     /**< of each stretch */
+    int64_t n_left;       /**< strips, after saltus_reduce_strips */
+    saltus_sum *sums;     /**< out: [strip][stretch][width] */
 
     int64_t n_bins;
     const double *edges;     /**< [n_bins + 1]; NULL: of width 2^shift, from 0 on */
-    uint8_t *shifts;         /**< out: [width] as the largest count wants it */
-    uint64_t *bins;          /**< in zeros, out: [width][bin] */
-    uint64_t *below, *above; /**< in zeros, out: [width] counts outside the edges */
+    uint8_t *shifts;         /**< out: [stretch][width] as the largest count wants it */
+    uint64_t *bins;          /**< in zeros, out: [stretch][width][bin] */
+    uint64_t *below, *above; /**< in zeros, out: [stretch][width] counts outside the edges */
 } saltus_reduce_launch;
 
 #if SALTUS_DEVICE
@@ -124,13 +126,15 @@ typedef struct saltus_reduce_launch {
 /* The sums of every strip, and the last samples. */
 SALTUS_KERNEL(saltus_reduce_jobs, saltus_reduce_launch, a)
 {
-    const int64_t strip = SALTUS_THREAD / a.width, q = SALTUS_THREAD % a.width;
+    const int64_t strip = SALTUS_THREAD / (a.n_stretches * a.width);
+    const int64_t stretch = SALTUS_THREAD / a.width % a.n_stretches, q = SALTUS_THREAD % a.width;
     const int64_t c = q - (a.width - a.n_counts);
     if (strip >= a.n_strips) {
         return;
     }
+    const int64_t end = a.first[stretch + 1];
     saltus_sum s = saltus_sum_none();
-    for (int64_t job = strip; job < a.n_jobs; job += a.n_strips) {
+    for (int64_t job = a.first[stretch] + strip; job < end; job += a.n_strips) {
         const int64_t x = a.counts[job * a.width + q]; /* read at once, for nothing if it is bad */
         if (a.troubles[job] != SALTUS_FINE) {
             continue;
@@ -146,13 +150,13 @@ SALTUS_KERNEL(saltus_reduce_jobs, saltus_reduce_launch, a)
 /* Fold the sums of n_strips strips into the first n_left. No thread touches another's. */
 SALTUS_KERNEL(saltus_reduce_strips, saltus_reduce_launch, a)
 {
-    const int64_t strip = SALTUS_THREAD / a.width;
+    const int64_t all = a.n_stretches * a.width, strip = SALTUS_THREAD / all;
     if (strip >= a.n_left) {
         return;
     }
     saltus_sum s = a.sums[SALTUS_THREAD];
     for (int64_t from = strip + a.n_left; from < a.n_strips; from += a.n_left) {
-        saltus_sum_merge(&s, &a.sums[SALTUS_THREAD + (from - strip) * a.width]);
+        saltus_sum_merge(&s, &a.sums[SALTUS_THREAD + (from - strip) * all]);
     }
     a.sums[SALTUS_THREAD] = s;
 }
@@ -160,18 +164,20 @@ SALTUS_KERNEL(saltus_reduce_strips, saltus_reduce_launch, a)
 /* Count the values of every strip, when the sums of the first are those of all. */
 SALTUS_KERNEL(saltus_reduce_bins, saltus_reduce_launch, a)
 {
-    const int64_t strip = SALTUS_THREAD / a.width, q = SALTUS_THREAD % a.width;
+    const int64_t all = a.n_stretches * a.width;
+    const int64_t strip = SALTUS_THREAD / all, q = SALTUS_THREAD % all; /* of all stretches */
     if (strip >= a.n_strips) {
         return;
     }
+    const int64_t stretch = q / a.width, end = a.first[stretch + 1];
     const int64_t largest = a.sums[q].max;
     const int shift =
         a.edges || largest < 0 ? 0 : saltus_bins_shift((uint64_t)largest, a.n_bins, 0);
     if (strip == 0) {
         a.shifts[q] = (uint8_t)shift;
     }
-    for (int64_t job = strip; job < a.n_jobs; job += a.n_strips) {
-        const int64_t x = a.counts[job * a.width + q];
+    for (int64_t job = a.first[stretch] + strip; job < end; job += a.n_strips) {
+        const int64_t x = a.counts[job * a.width + q % a.width];
         if (a.troubles[job] != SALTUS_FINE) {
             continue;
         }

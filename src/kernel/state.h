@@ -30,6 +30,8 @@ typedef struct saltus_pending {
 typedef struct saltus_path {
     const saltus_tables *n;
     const saltus_columns *columns;
+    const double *point; /* device: its row of numbers; the host's are in the tables */
+    saltus_point at;     /* and what stands where in it */
     uint64_t seed, trajectory;
     uint64_t event;          /* number of the next event: of the next wait and choice */
     uint64_t fired;          /* reactions so far */

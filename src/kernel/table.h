@@ -9,6 +9,7 @@
  *     SALTUS_ROOM_SHARED    1: a block's numbers, its room, are in shared memory
  *     SALTUS_TABLES_SHARED  1: a copy of the tables is there too
  *     SALTUS_WIDE_ROWS      1: saltus_packed_wide_row
+ *     SALTUS_POINTS         1: rates are those of a job's point, and not in the tables
  *     SALTUS_CHANGES, SALTUS_DEPENDENTS, SALTUS_NODES  entries of every row where they are equally
  *                           long; SALTUS_DEPENDENTS is 0 where they are not
  *
@@ -36,6 +37,7 @@ typedef struct saltus_table {
     const saltus_packed_change *changes;
     const saltus_packed_dependent *dependents;
     const saltus_packed_node *nodes;
+    const double *point; /**< the trajectory's row of numbers */
 } saltus_table;
 
 /* What reaction r changes. */
@@ -132,9 +134,10 @@ SALTUS_FN int saltus_table_choose(const saltus_table *s, const saltus_launch *a,
 SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dependent *d,
                                   double before, int more)
 {
+    const double rate = SALTUS_POINTS ? s->point[d->reaction & ~SALTUS_PACKED_MORE] : d->rate;
     const double first = saltus_from_int(s->x[d->first * SALTUS_BLOCK]),
                  second = saltus_from_int(s->x[d->second * SALTUS_BLOCK] - d->offset);
-    return (more ? before : d->rate) * first * second;
+    return (more ? before : rate) * first * second;
 }
 
 /* Write a sample's observables: every step-th from `first` on. */
@@ -150,10 +153,10 @@ SALTUS_FN void saltus_table_observe(const saltus_table *s, const saltus_launch *
             const int row = k == 0 ? q->row : q->divisor_row;
             if (row >= 0) {
                 v[k] = row < t->n_species   ? (double)s->x[row * SALTUS_BLOCK]
-                       : row < t->row_flags ? t->initial_variables[row - t->row_variables]
+                       : row < t->row_flags ? s->point[a->at.variables + row - t->row_variables]
                        : row == t->row_time ? time
                        : row == t->row_one  ? 1.0
-                                            : t->constants[row - t->row_constants];
+                                            : s->point[a->at.constants + row - t->row_constants];
             }
         }
         to->observables[o] = v[0] / v[1];

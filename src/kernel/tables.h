@@ -124,6 +124,13 @@ typedef struct saltus_tables {
     int64_t largest_change;
 } saltus_tables;
 
+/** A row of the numbers in tables that other values of a model's parameters and initial amounts
+ * change, one after the other: the rates, then from these places on the constants, the initial
+ * variables, the initial counts; model/point.h. */
+typedef struct saltus_point {
+    int32_t constants, variables, counts, size;
+} saltus_point;
+
 /** A recorded real value: v[row] / v[divisor], where a row of -1 stands for the number beside it.
  */
 typedef struct saltus_observable {

@@ -440,7 +440,7 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
         code[i] = f->code[i];
     }
     for (size_t i = 0; i < f->n_constants; ++i) {
-        constants[i] = f->constants[i];
+        constants[i] = f->constants[i].value;
     }
     for (size_t i = 0; i < f->n_laws; ++i) {
         laws[i] = f->laws[i];

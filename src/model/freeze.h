@@ -24,6 +24,12 @@ typedef struct saltus_step {
     const char *kind;
 } saltus_step;
 
+/** A constant of programs, and what it is the value of. */
+typedef struct saltus_constant {
+    const saltus_expr *e;
+    double value;
+} saltus_constant;
+
 typedef struct saltus_freezer {
     saltus_model *model;
     saltus_network *net;
@@ -48,7 +54,7 @@ typedef struct saltus_freezer {
 
     saltus_instruction *code;
     size_t n_code, code_capacity;
-    double *constants;
+    saltus_constant *constants;
     size_t n_constants, constants_capacity;
     saltus_program *laws;
     size_t n_laws, laws_capacity;

@@ -62,20 +62,31 @@ double saltus_expr_value(const saltus_expr *e, const double *values, double time
     }
 }
 
-static saltus_status constant_row(saltus_freezer *f, double value, int *row, saltus_error *err)
+/* Whether two constants are one whatever values a model is given: a number that is written twice,
+ * or the same parameter. */
+static bool is_same(const saltus_expr *a, const saltus_expr *b)
+{
+    return a->op == b->op &&
+           ((a->op == SALTUS_OP_CONST && memcmp(&a->value, &b->value, sizeof a->value) == 0) ||
+            (a->op == SALTUS_OP_VARIABLE && a->variable == b->variable));
+}
+
+/* The row of a constant expression. */
+static saltus_status constant_row(saltus_freezer *f, const saltus_expr *e, int *row,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     for (size_t i = f->n_constants; i > 0 && f->n_constants - i < 64; --i) {
-        if (memcmp(&f->constants[i - 1], &value, sizeof value) == 0) {
+        if (is_same(f->constants[i - 1].e, e)) {
             *row = CONSTANT_ROW + (int)(i - 1);
             return SALTUS_OK;
         }
     }
-    double *grown =
+    saltus_constant *grown =
         saltus_grow(f->constants, f->n_constants, &f->constants_capacity, sizeof *f->constants);
     SALTUS_NEED(grown);
     f->constants = grown;
-    f->constants[f->n_constants] = value;
+    f->constants[f->n_constants] = (saltus_constant){e, saltus_constant_value(f, e)};
     *row = CONSTANT_ROW + (int)f->n_constants++;
 done:
     return status;
@@ -103,6 +114,8 @@ static int variable_row(const saltus_freezer *f, int variable)
     return flag >= 0 ? f->net->tables.row_flags + flag : f->net->bindings[variable].row;
 }
 
+static const saltus_expr undefined = {.op = SALTUS_OP_CONST, .value = __builtin_nan("")};
+
 /* The row where e's value stands after the code so far; temporaries from `free_temporary` on may be
  * used. */
 static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_temporary, int *row,
@@ -111,7 +124,7 @@ static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_t
     saltus_status status = SALTUS_OK;
     int a = 0, b = 0, y = 0;
     if (saltus_is_constant(f, e)) {
-        return constant_row(f, saltus_constant_value(f, e), row, err);
+        return constant_row(f, e, row, err);
     }
     switch (e->op) {
     case SALTUS_OP_VARIABLE:
@@ -124,7 +137,7 @@ static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_t
         if (e->n_args % 2) {
             SALTUS_TRY(compile(f, e->args[e->n_args - 1], free_temporary, &y, err));
         } else {
-            SALTUS_TRY(constant_row(f, __builtin_nan(""), &y, err));
+            SALTUS_TRY(constant_row(f, &undefined, &y, err));
         }
         for (int i = e->n_args / 2 * 2 - 2; i >= 0; i -= 2) {
             SALTUS_TRY(compile(f, e->args[i], free_temporary + 1, &a, err));

@@ -114,7 +114,7 @@ saltus_status saltus_sweep_file_deliver(void *user, int64_t point, saltus_sink *
         memcpy(next_row(f), c->observables, s->row_bytes);
     }
     put_histograms(f, c);
-    for (int d = 0; d < w->n_derived; ++d) {
+    for (int d = 0; d < w->derivation.n; ++d) {
         memcpy(next_row(f), c->derived + d * w->n_runs, (size_t)w->n_runs * sizeof(double));
     }
     for (size_t i = 0; i < f->n_sets; ++i) {
@@ -172,7 +172,7 @@ void saltus_sweep_file_free(saltus_sweep_file *f)
         (void)H5Fclose(f->file);
     }
     saltus_reserve_close(&f->reserve);
-    saltus_derived_free(f->derived, f->what.n_derived);
+    saltus_derived_free(&f->derived);
     saltus_free(f->sets);
     saltus_free(f->edges);
     saltus_free(f->scratch);

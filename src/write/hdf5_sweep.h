@@ -37,7 +37,7 @@ struct saltus_sweep_file {
     size_t cursor; /* the set whose row is next */
     int64_t n_rows;
     void *scratch;
-    saltus_derived *derived;
+    saltus_derived derived;
     double *times;
     int level;
     bool broken;

@@ -92,11 +92,11 @@ static saltus_status add_sets(saltus_sweep_file *f, const saltus_plan *plan, sal
         }
         saltus_h5_close_group(&inner);
     }
-    if (w->n_derived > 0) {
+    if (w->derivation.n > 0) {
         inner = H5Gcreate2(f->file, "derived", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     }
-    for (int d = 0; d < w->n_derived; ++d) {
-        char *escaped = saltus_h5_escape(f->derived[d].name);
+    for (int d = 0; d < w->derivation.n; ++d) {
+        char *escaped = saltus_h5_escape(f->derived.names[d]);
         SALTUS_NEED(escaped);
         status =
             saltus_rows_add(f, inner, escaped, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, runs, err);
@@ -224,16 +224,21 @@ static saltus_status prepare(saltus_sweep_file *f, const saltus_plan *plan,
                                   .low = results->range_low,
                                   .high = results->range_high};
     if (results->derive) {
-        SALTUS_TRY(
-            saltus_derived_parse(results->derive, plan, &f->derived, &f->what.n_derived, err));
-        f->what.derived = f->derived;
+        SALTUS_TRY(saltus_derived_parse(results->derive, plan, &f->derived, err));
     }
     if (results->burn_in > f->times[run->n_times - 1]) {
         SALTUS_FAIL(SALTUS_E_INVALID, "--burn-in %g: the last sample is at time %g",
                     results->burn_in, f->times[run->n_times - 1]);
     }
-    while (f->what.first + 1 < f->what.n_times && f->times[f->what.first] < results->burn_in) {
-        ++f->what.first;
+    f->what.derivation = (saltus_derivation){.wanted = f->derived.wanted,
+                                             .n = f->derived.n,
+                                             .n_counts = f->what.n_counts,
+                                             .n_observables = f->what.n_observables,
+                                             .times = f->times,
+                                             .n_times = f->what.n_times};
+    int64_t *first = &f->what.derivation.first;
+    while (*first + 1 < f->what.n_times && f->times[*first] < results->burn_in) {
+        ++*first;
     }
     if (results->record == SALTUS_RECORD_HISTOGRAM) {
         SALTUS_TRY(saltus_histogram_init(&bins, 1, 1, results->n_bins, results->range_low,
@@ -247,7 +252,7 @@ static saltus_status prepare(saltus_sweep_file *f, const saltus_plan *plan,
     f->reduction = (saltus_reduction){.finals = results->record == SALTUS_RECORD_FINAL,
                                       .n_bins = f->what.n_bins,
                                       .edges = f->edges};
-    if (results->record != SALTUS_RECORD_ALL && f->what.n_derived == 0) {
+    if (results->record != SALTUS_RECORD_ALL) {
         f->what.reduction = &f->reduction;
     }
     f->level = results->compress == SALTUS_COMPRESS_NONE    ? 0
@@ -261,7 +266,7 @@ done:
 /* Bytes of the head: names, times, axes, and HDF5's headers of every data set. */
 static int64_t head_bytes(const saltus_sweep_file *f)
 {
-    const int64_t sets = 16 + 4 * (int64_t)f->what.n_counts + f->what.n_derived;
+    const int64_t sets = 16 + 4 * (int64_t)f->what.n_counts + f->derived.n;
     return 256 * 1024 + 16 * f->what.n_times + sets * 4096 +
            8 * saltus_sweep_n_points(f->sweep) * saltus_sweep_n_axes(f->sweep);
 }

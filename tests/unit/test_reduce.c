@@ -17,8 +17,11 @@
 typedef __int128 i128;
 typedef unsigned __int128 u128;
 
+enum { N_STRETCHES = 4 };
+
 typedef struct batch {
     int64_t n_jobs, width, n_counts;
+    int64_t first[5]; /* stretches: four, one of them of a single job */
     int64_t *counts;
     int32_t *troubles;
     saltus_sum *sums;
@@ -33,9 +36,13 @@ static batch make_batch(int64_t n_jobs, int64_t n_points, int64_t n_counts, int6
     const int64_t width = n_points * n_counts;
     uint64_t random = (uint64_t)(n_jobs * 31 + width);
     batch b = {.n_jobs = n_jobs, .width = width, .n_counts = n_counts};
+    b.first[1] = n_jobs / 7;
+    b.first[2] = n_jobs / 7 + 1;
+    b.first[3] = n_jobs / 2;
+    b.first[4] = n_jobs;
     b.counts = calloc((size_t)(n_jobs * width), sizeof *b.counts);
     b.troubles = calloc((size_t)n_jobs, sizeof *b.troubles);
-    b.sums = calloc((size_t)(n_strips * width), sizeof *b.sums);
+    b.sums = calloc((size_t)(N_STRETCHES * n_strips * width), sizeof *b.sums);
     b.finals = calloc((size_t)(n_jobs * n_counts), sizeof *b.finals);
     for (int64_t j = 0; j < n_jobs; ++j) {
         b.troubles[j] = below(&random, 5) > 0 ? SALTUS_FINE : below(&random, 3) - 1;
@@ -44,12 +51,12 @@ static batch make_batch(int64_t n_jobs, int64_t n_points, int64_t n_counts, int6
                 b.troubles[j] != SALTUS_FINE ? -1 : largest - below(&random, 1000) * (q % 2);
         }
     }
-    b.launch = (saltus_reduce_launch){.n_jobs = n_jobs,
-                                      .width = width,
+    b.launch = (saltus_reduce_launch){.width = width,
                                       .n_counts = n_counts,
                                       .counts = b.counts,
                                       .troubles = b.troubles,
                                       .finals = b.finals,
+                                      .n_stretches = N_STRETCHES,
                                       .n_strips = n_strips,
                                       .sums = b.sums};
     return b;
@@ -67,12 +74,13 @@ static void free_batch(batch *b)
 static void launch(void (*kernel)(void **, int64_t), saltus_reduce_launch *a, int64_t n_strips)
 {
     void *arguments[] = {a};
-    kernel(arguments, n_strips * a->width + 77);
+    kernel(arguments, n_strips * a->n_stretches * a->width + 77);
 }
 
 static void reduce(const batch *b, int64_t fold)
 {
     saltus_reduce_launch a = b->launch;
+    a.first = b->first;
     launch(saltus_reduce_jobs, &a, a.n_strips);
     while (a.n_strips > 1) {
         a.n_left = (a.n_strips + fold - 1) / fold;
@@ -83,13 +91,14 @@ static void reduce(const batch *b, int64_t fold)
 
 static void check_sums(const batch *b)
 {
-    for (int64_t q = 0; q < b->width; ++q) {
-        const saltus_sum *s = &b->sums[q];
+    for (int64_t i = 0; i < N_STRETCHES * b->width; ++i) {
+        const int64_t q = i % b->width, stretch = i / b->width;
+        const saltus_sum *s = &b->sums[i];
         int64_t min = INT64_MAX, max = INT64_MIN;
         uint64_t passed = 0;
         i128 sum = 0;
         u128 square = 0;
-        for (int64_t j = 0; j < b->n_jobs; ++j) {
+        for (int64_t j = b->first[stretch]; j < b->first[stretch + 1]; ++j) {
             const int64_t x = b->counts[j * b->width + q];
             if (b->troubles[j] == SALTUS_FINE) {
                 sum += x;
@@ -163,29 +172,41 @@ static void last_samples_are_gathered(void **state)
 static void check_bins(int64_t largest, int64_t n_bins, double low, double high)
 {
     batch b = make_batch(300, 3, 2, 11, largest);
-    const size_t width = (size_t)b.width;
-    saltus_histogram expected, found;
+    const size_t width = (size_t)b.width, all = N_STRETCHES * width;
+    saltus_histogram expected;
     assert_int_equal(saltus_histogram_init(&expected, 3, 2, n_bins, low, high, NULL), SALTUS_OK);
-    assert_int_equal(saltus_histogram_init(&found, 3, 2, n_bins, low, high, NULL), SALTUS_OK);
-    for (int64_t j = 0; j < b.n_jobs; ++j) {
-        if (b.troubles[j] == SALTUS_FINE) {
-            saltus_histogram_add(&expected, b.counts + j * b.width, 1);
-        }
-    }
-    b.launch.n_bins = found.n_bins;
-    b.launch.edges = found.edges;
-    b.launch.shifts = found.shift;
-    b.launch.bins = found.counts;
-    b.launch.below = found.below;
-    b.launch.above = found.above;
+    const size_t n = (size_t)expected.n_bins;
+    uint8_t *shifts = calloc(all, 1);
+    uint64_t *bins = calloc(all * n, 8), *below = calloc(all, 8), *above = calloc(all, 8);
+    assert_true(shifts && bins && below && above);
+    b.launch.n_bins = expected.n_bins;
+    b.launch.edges = expected.edges;
+    b.launch.shifts = shifts;
+    b.launch.bins = bins;
+    b.launch.below = below;
+    b.launch.above = above;
+    b.launch.first = b.first;
     reduce(&b, 32);
     launch(saltus_reduce_bins, &b.launch, b.launch.n_strips);
-    assert_memory_equal(expected.shift, found.shift, width);
-    assert_memory_equal(expected.counts, found.counts, width * (size_t)found.n_bins * 8);
-    assert_memory_equal(expected.below, found.below, width * 8);
-    assert_memory_equal(expected.above, found.above, width * 8);
+    for (size_t s = 0; s < N_STRETCHES; ++s) {
+        saltus_histogram_free(&expected);
+        assert_int_equal(saltus_histogram_init(&expected, 3, 2, n_bins, low, high, NULL),
+                         SALTUS_OK);
+        for (int64_t j = b.first[s]; j < b.first[s + 1]; ++j) {
+            if (b.troubles[j] == SALTUS_FINE) {
+                saltus_histogram_add(&expected, b.counts + j * b.width, 1);
+            }
+        }
+        assert_memory_equal(expected.shift, shifts + s * width, width);
+        assert_memory_equal(expected.counts, bins + s * width * n, width * n * 8);
+        assert_memory_equal(expected.below, below + s * width, width * 8);
+        assert_memory_equal(expected.above, above + s * width, width * 8);
+    }
     saltus_histogram_free(&expected);
-    saltus_histogram_free(&found);
+    free(shifts);
+    free(bins);
+    free(below);
+    free(above);
     free_batch(&b);
 }
 

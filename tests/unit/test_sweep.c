@@ -351,14 +351,15 @@ enum { MOST = 4096 };
 static double of(saltus_quantity quantity, double threshold, const double *x, int64_t first,
                  int64_t n)
 {
-    static double times[MOST], scratch[MOST], apart[3 * MOST];
-    const saltus_derived d = {.quantity = quantity, .threshold = threshold};
+    static double times[MOST], apart[3 * MOST];
+    const saltus_derive wanted = {.quantity = quantity, .column = -1, .threshold = threshold};
+    const saltus_derivation d = {&wanted, 1, 0, 3, times, first, n};
     for (int64_t i = 0; i < n; ++i) {
         times[i] = 0.1 * (double)i;
         apart[3 * i] = x[i];
         apart[3 * i + 1] = apart[3 * i + 2] = 1e9;
     }
-    return saltus_derive_reals(&d, apart, 3, times, first, n, scratch);
+    return saltus_derive_one(&d, 0, NULL, apart);
 }
 
 #define ASSERT_IS(value, expected)                                         \
@@ -374,7 +375,6 @@ static void simple_quantities(void **state)
     static const double x[] = {4, 1, 7, 1, 7, 2};
     static const int64_t counts[] = {4, 0, 1, 0, 7, 0, 1, 0, 7, 0, 2, 0};
     static const double times[] = {0, 0.1, 0.2, 0.3, 0.4, 0.5};
-    double scratch[6];
     (void)state;
     ASSERT_IS(of(SALTUS_DERIVE_MEAN, 0, x, 0, 6), 22.0 / 6);
     ASSERT_IS(of(SALTUS_DERIVE_MIN, 0, x, 0, 6), 1);
@@ -396,8 +396,9 @@ static void simple_quantities(void **state)
     ASSERT_IS(of(SALTUS_DERIVE_MEAN, 0, x, 5, 6), 2); /* one sample */
     ASSERT_IS(of(SALTUS_DERIVE_AMPLITUDE, 0, x, 5, 6), 0);
     assert_true(isnan(of(SALTUS_DERIVE_PERIOD, 0, x, 5, 6)));
-    const saltus_derived d = {.quantity = SALTUS_DERIVE_TMAX};
-    ASSERT_IS(saltus_derive_counts(&d, counts, 2, times, 0, 6, scratch), 0.2);
+    const saltus_derive wanted = {.quantity = SALTUS_DERIVE_TMAX};
+    const saltus_derivation d = {&wanted, 1, 2, 0, times, 0, 6};
+    ASSERT_IS(saltus_derive_one(&d, 0, counts, NULL), 0.2);
 }
 
 static void waves_have_amplitude_and_period(void **state)

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "kernel/stream.h"
+#include "model/point.h"
 
 enum {
     PENDING = 32, /* delayed events of a trajectory at once; one with more is rerun on the CPU */
@@ -67,8 +68,25 @@ size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_
     return at;
 }
 
+int64_t saltus_crew_most_stretches(const saltus_crew *c, int64_t n)
+{
+    /* blocks of a point are equally long, but for its last and those at a batch's ends */
+    const int64_t most = 2 * n / c->task->stretch + 4;
+    return !c->task->varies ? 1 : most < n ? most : n;
+}
+
+/* Orders are the numbers of trajectories, the points of the jobs, the points' rows, the stretches.
+ */
+size_t saltus_crew_orders_bytes(const saltus_crew *c, int64_t n)
+{
+    const size_t jobs = (size_t)n, stretches = (size_t)saltus_crew_most_stretches(c, n);
+    const size_t row = (size_t)saltus_point_of(c->task->tables).size;
+    return jobs * (sizeof(uint64_t) + sizeof(int32_t)) + stretches * row * sizeof(double) +
+           (stretches + 1) * sizeof(int64_t) + 64;
+}
+
 size_t saltus_crew_place_jobs(saltus_launch *a, saltus_reducer *reducer, const saltus_crew *c,
-                              uint64_t base, int64_t n, size_t *result_bytes)
+                              uint64_t base, int64_t n, int64_t n_stretches, size_t *result_bytes)
 {
     const saltus_columns *columns = c->task->columns;
     size_t at = 0;
@@ -76,11 +94,11 @@ size_t saltus_crew_place_jobs(saltus_launch *a, saltus_reducer *reducer, const s
     CUT(progress, 2);
     CUT(troubles, jobs);
     CUT(events, jobs);
-    if (c->task->reduction) {
-        saltus_reducer_place(reducer, c->task, c->model.edges, n, base, &at, result_bytes);
-    }
+    saltus_reducer_place(reducer, c->task, &c->model, n, n_stretches, base, &at, result_bytes);
     CUT(counts, samples * (size_t)columns->n_counts);
     CUT(observables, samples * (size_t)columns->n_observables);
+    reducer->derivation.counts = a->counts;
+    reducer->derivation.observables = a->observables;
     if (c->task->reduction) {
         reducer->launch.counts = a->counts;
         reducer->launch.troubles = a->troubles;
@@ -89,6 +107,10 @@ size_t saltus_crew_place_jobs(saltus_launch *a, saltus_reducer *reducer, const s
     }
     CUT(next, 1);
     CUT(trajectories, jobs);
+    CUT(points, (size_t)n_stretches * (size_t)a->at.size + (size_t)c->layout.packed.n_values);
+    if (c->task->varies) {
+        CUT(point_of, jobs);
+    }
     return at;
 }
 
@@ -117,10 +139,16 @@ static saltus_status choose_sizes(saltus_crew *c, const saltus_gpu *gpu, saltus_
     saltus_launch scratch = c->launch;
     const size_t per_thread = saltus_crew_place_threads(&scratch, c, 0, block) / block + 64;
     /* a job's share, and what any batch takes: results of reductions are as large for one job */
-    const size_t fixed = saltus_crew_place_jobs(&scratch, &c->reducer, c, 0, 1, &result_bytes[0]);
-    const size_t more = saltus_crew_place_jobs(&scratch, &c->reducer, c, 0, 257, &result_bytes[1]);
-    const size_t per_job = (more - fixed) / 256 + 64;
-    const size_t per_result = (result_bytes[1] - result_bytes[0]) / 256 + 8;
+    size_t placed[2], orders[2];
+    for (int i = 0; i < 2; ++i) {
+        const int64_t n_jobs = 1 + 1024 * i;
+        placed[i] = saltus_crew_place_jobs(&scratch, &c->reducer, c, 0, n_jobs,
+                                           saltus_crew_most_stretches(c, n_jobs), &result_bytes[i]);
+        orders[i] = saltus_crew_orders_bytes(c, n_jobs);
+    }
+    const size_t fixed = placed[0], per_job = (placed[1] - placed[0]) / 1024 + 64;
+    const size_t per_result =
+        (result_bytes[1] - result_bytes[0] + orders[1] - orders[0]) / 1024 + 8;
     const int64_t share = (int64_t)(available / 6);
     int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
     n = at_most(n, share / (int64_t)per_thread / block * block);
@@ -151,17 +179,24 @@ static saltus_status take_memory(saltus_crew *c, saltus_error *err)
     saltus_launch *a = &c->launch;
     size_t results = 0;
     void *pinned = NULL;
+    const int64_t n_stretches = saltus_crew_most_stretches(c, c->batch);
+    const size_t orders = saltus_crew_orders_bytes(c, c->batch);
     c->threads_bytes = saltus_crew_place_threads(a, c, 0, c->n_threads);
-    const size_t jobs_bytes = saltus_crew_place_jobs(a, &c->reducer, c, 0, c->batch, &results);
+    const size_t jobs_bytes =
+        saltus_crew_place_jobs(a, &c->reducer, c, 0, c->batch, n_stretches, &results);
     CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
     CU(memory_take(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
     CU(fill(c->jobs_memory, 0, jobs_bytes, c->stream), "clearing GPU memory");
-    CU(host_take(&pinned, results, 0), "taking pinned memory for samples");
+    CU(host_take(&pinned, results > orders ? results : orders, 0),
+       "taking pinned memory for samples");
     c->samples = pinned;
     c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
     SALTUS_NEED(c->jobs);
+    c->stretches = saltus_calloc((size_t)n_stretches + 1, sizeof *c->stretches);
+    SALTUS_NEED(c->stretches);
     if (c->task->reduction) {
-        c->rest = saltus_calloc((size_t)c->reducer.launch.width, sizeof *c->rest);
+        const size_t width = (size_t)c->task->n_times * (size_t)c->task->columns->n_counts;
+        c->rest = saltus_calloc(width, sizeof *c->rest);
         SALTUS_NEED(c->rest);
     }
 done:
@@ -180,10 +215,12 @@ void saltus_crew_give_memory(saltus_crew *c)
         (void)c->cu->host_give(c->samples);
     }
     saltus_free(c->jobs);
+    saltus_free(c->stretches);
     saltus_free(c->rest);
     c->threads_memory = c->jobs_memory = 0;
     c->samples = NULL;
     c->jobs = NULL;
+    c->stretches = NULL;
     c->rest = NULL;
 }
 

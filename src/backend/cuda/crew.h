@@ -21,13 +21,14 @@ typedef struct saltus_crew {
     cu_function kernel;
     saltus_uploaded model;
     saltus_launch launch;
-    int64_t n_threads; /* room for so many */
-    int64_t n_running; /* of the present batch */
-    int64_t n_told;    /* of its jobs that have ended, in the task's count */
-    int64_t batch;     /* jobs at most */
+    int64_t n_threads;               /* room for so many */
+    int64_t n_running;               /* of the present batch */
+    int64_t n_told;                  /* of its jobs that have ended, in the task's count */
+    int64_t batch;                   /* jobs at most */
+    int64_t n_stretches, *stretches; /* [n + 1] of the batch's jobs, each of one block */
     cu_pointer threads_memory, jobs_memory;
     size_t threads_bytes;
-    char *samples; /* pinned: a batch's results as they come back */
+    char *samples; /* pinned: a batch's results as they come back; before, what goes there */
     saltus_job *jobs;
     saltus_stopwatch watch;
     saltus_reducer reducer; /* for a task with a reduction */
@@ -42,9 +43,16 @@ int saltus_crew_per_block(const saltus_crew *c);
  * a base of 0 it is measured alone. */
 size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_t base, int64_t n);
 
-/** The same of n jobs. Results come first: they are copied in one piece of *result_bytes. */
+/** The same of n jobs in so many stretches. Results come first: they are copied in one piece of
+ * *result_bytes. */
 size_t saltus_crew_place_jobs(saltus_launch *a, saltus_reducer *reducer, const saltus_crew *c,
-                              uint64_t base, int64_t n, size_t *result_bytes);
+                              uint64_t base, int64_t n, int64_t n_stretches, size_t *result_bytes);
+
+/** The most stretches that n jobs can fall into. */
+int64_t saltus_crew_most_stretches(const saltus_crew *c, int64_t n);
+
+/** Bytes of what goes to the GPU for n jobs. */
+size_t saltus_crew_orders_bytes(const saltus_crew *c, int64_t n);
 
 /**
  * Take memory for as many threads as the GPU runs at once and a batch of jobs, as far as there is,

@@ -204,7 +204,7 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_t
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     const bool is_auto = strcmp(options->layout, "auto") == 0;
-    const saltus_needs needs = {generator->rng, strcmp(options->method, "tau") == 0};
+    const saltus_needs needs = {generator->rng, strcmp(options->method, "tau") == 0, NULL};
     const int i = is_auto ? choose_auto(tables, needs, limits) : find_layout(options->layout);
     saltus_layout made = {0};
     if (i == N_LAYOUTS) {
@@ -261,7 +261,7 @@ static saltus_status compile(const saltus_backend *backend, const saltus_tables 
     saltus_layout layout = {0};
     saltus_image image = {0}, reducer = {0};
     const char *entry = NULL;
-    SALTUS_TRY(saltus_layout_make(name, tables, (saltus_needs){generator->rng, leaps}, limits,
+    SALTUS_TRY(saltus_layout_make(name, tables, (saltus_needs){generator->rng, leaps, NULL}, limits,
                                   block, &layout, err));
     SALTUS_TRY(saltus_layout_compile(&layout, tables, columns, limits, &image, &entry, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,

@@ -130,13 +130,13 @@ static saltus_status make_registers(saltus_layout *out, const saltus_tables *tab
                                     const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t each =
-        saltus_registers_are_flat(tables) ? 0 : 8 * (int64_t)saltus_registers_room(tables);
+    const int64_t each = saltus_registers_thread_bytes(tables, out->needs.varies),
+                  fixed = saltus_registers_table_bytes(tables);
     out->state = SALTUS_STATE_REGISTERS;
     if (each > 0) {
-        out->block = block ? block : best_block(limits, 0, each);
-        SALTUS_TRY(check_block("registers", out->block, 0, each, limits, err));
-        out->shared_bytes = (size_t)(out->block * each);
+        out->block = block ? block : best_block(limits, fixed, each);
+        SALTUS_TRY(check_block("registers", out->block, fixed, each, limits, err));
+        out->shared_bytes = (size_t)(fixed + out->block * each);
     }
 done:
     return status;
@@ -214,11 +214,12 @@ static saltus_status table_text(const saltus_layout *layout, char **text, saltus
         "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
         "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
         "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
-        "#define SALTUS_WARPS %d\n#define SALTUS_CHANGES %u\n"
+        "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
         "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n#include \"kernel/direct_%s.h\"\n",
         is_warp ? 1 : layout->block, layout->packed.n_levels, layout->packed.n_root_children,
         layout->room_is_shared, layout->tables_are_shared, is_warp, layout->block / 32,
-        equal->n_changes, equal->n_dependents, equal->n_nodes, is_warp ? "warp" : "table");
+        layout->needs.varies != NULL, equal->n_changes, equal->n_dependents, equal->n_nodes,
+        is_warp ? "warp" : "table");
     if (fclose(out) != 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -226,13 +227,21 @@ done:
     return status;
 }
 
-/* Whether shared memory has room for as many threads as keep a multiprocessor busy. */
-static bool can_fill(const saltus_layout *layout, const saltus_limits *limits)
+/* Blocks of a multiprocessor that registers should suffice for: as many as keep it busy, where
+ * shared memory has room for them, or, with state in registers, for as many as it has room for; 0:
+ * whatever the compiler thinks right. */
+static int wanted_blocks(const saltus_layout *layout, const saltus_limits *limits)
 {
     const bool is_global = layout->room_doubles > 0 && !layout->room_is_shared;
-    return layout->threads_each == 1 && layout->state != SALTUS_STATE_TREE && !is_global &&
-           FULL % layout->block == 0 &&
-           limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES) * layout->block >= FULL;
+    const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
+              full = FULL / layout->block;
+    if (layout->threads_each != 1 || layout->state == SALTUS_STATE_TREE || is_global) {
+        return 0;
+    }
+    if (FULL % layout->block == 0 && fit >= full) {
+        return full;
+    }
+    return layout->state == SALTUS_STATE_REGISTERS ? (fit < full ? fit : full) : 0;
 }
 
 /* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
@@ -269,13 +278,14 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int full = can_fill(layout, limits) ? FULL / layout->block : 0;
+    const int wanted = wanted_blocks(layout, limits);
     char *text = NULL;
     *out = (saltus_image){0};
     switch (layout->state) {
     case SALTUS_STATE_REGISTERS:
         *entry = "saltus_by_thread";
-        SALTUS_TRY(saltus_registers_text(tables, columns, layout->block, &text, err));
+        SALTUS_TRY(saltus_registers_text(tables, columns, layout->needs.varies, layout->block,
+                                         &text, err));
         break;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:
@@ -289,9 +299,9 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
                           : "#include \"kernel/direct_global.h\"\n");
         SALTUS_NEED(text);
     }
-    SALTUS_TRY(compile(layout, full, columns, text, limits, out, err));
+    SALTUS_TRY(compile(layout, wanted, columns, text, limits, out, err));
     /* state in registers: rather fewer threads than state that is not there */
-    for (int n = full > 0 ? 0 : 1;
+    for (int n = wanted > 0 ? 0 : 1;
          n < 2 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++n) {
         saltus_free(out->image);
         SALTUS_TRY(compile(layout, n, columns, text, limits, out, err));

@@ -26,8 +26,10 @@ typedef enum saltus_state {
 
 /** What a kernel must do. */
 typedef struct saltus_needs {
-    int rng;    /**< SALTUS_RNG_…, kernel/stream.h */
-    bool leaps; /**< tau-leaping instead of the direct method */
+    int rng;               /**< SALTUS_RNG_…, kernel/stream.h */
+    bool leaps;            /**< tau-leaping instead of the direct method */
+    const uint8_t *varies; /**< [number of a point's row] whether it is not the same for all jobs;
+                                NULL: there is one point */
 } saltus_needs;
 
 /** A layout made for a model. */

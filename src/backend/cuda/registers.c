@@ -1,10 +1,11 @@
 /* Writes kernels whose state stands in registers: species, group sums and clock are variables, laws
  * are expressions, changes are constants. Bits are those of kernel/direct_tree.h: the same laws,
  * the same sums in the same order, the same descent. */
-#include "backend/cuda/registers_text.h"
+#include "backend/cuda/registers_kinds.h"
 
 #include "core/memory.h"
 #include "kernel/ops.h"
+#include "model/point.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -57,13 +58,43 @@ void saltus_put_number(FILE *out, double x)
     }
 }
 
+bool saltus_varies(const saltus_writer *w, int i)
+{
+    return w->varies && w->varies[i];
+}
+
+int saltus_varying(const saltus_writer *w, int i)
+{
+    int n = 0;
+    for (int j = 0; j < i; ++j) {
+        n += w->varies[j];
+    }
+    return n;
+}
+
+int saltus_n_varying(const saltus_tables *t, const uint8_t *varies)
+{
+    const saltus_writer w = {.t = t, .varies = varies};
+    return varies ? saltus_varying(&w, saltus_point_of(t).counts) : 0;
+}
+
+/* A number of a point's row, which is x where it does not vary. */
+static void put_of_point(const saltus_writer *w, int i, double x)
+{
+    if (saltus_varies(w, i)) {
+        fprintf(w->out, "SALTUS_K(%d)", saltus_varying(w, i));
+    } else {
+        saltus_put_number(w->out, x);
+    }
+}
+
 /* A double of 32 bits can stand in an instruction, another is better fetched from a table. */
 void saltus_put_rate(const saltus_writer *w, int r)
 {
     int64_t bits;
     memcpy(&bits, &w->t->rate[r], sizeof bits);
-    if ((bits & 0xffffffff) == 0) {
-        saltus_put_number(w->out, w->t->rate[r]);
+    if (saltus_varies(w, r) || (bits & 0xffffffff) == 0) {
+        put_of_point(w, r, w->t->rate[r]);
     } else {
         fprintf(w->out, "saltus_rate[%d]", r);
     }
@@ -83,10 +114,12 @@ static void put_rates(const saltus_writer *w)
 static void put_row(const saltus_writer *w, int row)
 {
     const saltus_tables *t = w->t;
+    const saltus_point at = saltus_point_of(t);
     if (row < t->row_variables) {
         fprintf(w->out, "SALTUS_X(%d)", row);
     } else if (row < t->row_flags) { /* no event changes it */
-        saltus_put_number(w->out, t->initial_variables[row - t->row_variables]);
+        put_of_point(w, at.variables + row - t->row_variables,
+                     t->initial_variables[row - t->row_variables]);
     } else if (row >= t->row_rules && row < t->row_rules + t->n_rules) {
         fprintf(w->out, "saltus_rule%d(s)", row - t->row_rules);
     } else if (row == t->row_time) {
@@ -94,7 +127,8 @@ static void put_row(const saltus_writer *w, int row)
     } else if (row == t->row_one) {
         fprintf(w->out, "1.0");
     } else if (row >= t->row_constants && row < t->row_constants + t->n_constants) {
-        saltus_put_number(w->out, t->constants[row - t->row_constants]);
+        put_of_point(w, at.constants + row - t->row_constants,
+                     t->constants[row - t->row_constants]);
     } else {
         fprintf(w->out, "w%d", row);
     }
@@ -203,6 +237,45 @@ bool saltus_touches(const saltus_tables *t, int g, int h)
     return false;
 }
 
+/* Whether a firing of some other group changes a propensity of group h. */
+static bool is_touched(const saltus_tables *t, int h)
+{
+    bool is = false;
+    for (int g = 0; g < saltus_n_groups(t); ++g) {
+        is |= g != h && saltus_touches(t, g, h);
+    }
+    return is;
+}
+
+/* Of grouped and uniform the one that computes fewer propensities at an event of a warp, whose
+ * threads are in groups of all kinds: grouped does so twice in each kind, to choose and to renew
+ * its sum, and renews the sums of groups that others touch. */
+saltus_form saltus_registers_form(const saltus_tables *t)
+{
+    saltus_kind kinds[SALTUS_MAX_GROUPS];
+    const int groups = saltus_n_groups(t), n = saltus_find_kinds(t, kinds);
+    int grouped = 2 * SALTUS_FANOUT * n;
+    for (int g = 0; g < groups; ++g) {
+        grouped += is_touched(t, g) ? saltus_group_reactions(t, g) : 0;
+    }
+    return groups == 1 || (groups == 2 && n == 2)               ? SALTUS_FLAT
+           : saltus_uniform_fits(t) && t->n_reactions < grouped ? SALTUS_UNIFORM
+                                                                : SALTUS_GROUPED;
+}
+
+int saltus_registers_thread_bytes(const saltus_tables *t, const uint8_t *varies)
+{
+    /* the species after the last stands for nowhere; what varies stands behind it */
+    return saltus_registers_form(t) == SALTUS_FLAT
+               ? 0
+               : 8 * (t->n_species + 1 + saltus_n_varying(t, varies));
+}
+
+int saltus_registers_table_bytes(const saltus_tables *t)
+{
+    return saltus_registers_form(t) == SALTUS_UNIFORM ? saltus_uniform_table_bytes(t) : 0;
+}
+
 static void put_functions(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
@@ -215,19 +288,31 @@ static void put_functions(const saltus_writer *w)
 }
 
 /* Do something with every count in registers. */
-static void put_each(const saltus_writer *w, const char *format, bool has_amount)
+static void put_each(const saltus_writer *w, const char *text)
 {
     for (int s = 0; s < w->t->n_species; ++s) {
         fprintf(w->out,
-                "    {\n        double *const x = &SALTUS_X(%d);\n        const int i = %d;\n", s,
-                s);
-        if (has_amount) {
-            fprintf(w->out, format, w->t->initial_counts[s]);
-        } else {
-            fputs(format, w->out);
-        }
-        fprintf(w->out, "    }\n");
+                "    {\n        double *const x = &SALTUS_X(%d);\n        const int i = %d;\n"
+                "%s    }\n",
+                s, s, text);
     }
+}
+
+/* Fetch what varies of a point's row. */
+static void put_use(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    const saltus_point at = saltus_point_of(t);
+    fprintf(w->out,
+            "SALTUS_FN void saltus_trajectory_use(saltus_trajectory *s, const saltus_launch *a,\n"
+            "                                     const double *point)\n"
+            "{\n    (void)s, (void)a, (void)point;\n");
+    for (int i = 0; i < at.counts; ++i) {
+        if (saltus_varies(w, i)) {
+            fprintf(w->out, "    SALTUS_K(%d) = point[%d];\n", saltus_varying(w, i), i);
+        }
+    }
+    fprintf(w->out, "}\n");
 }
 
 /* Begin, and read and write the state between launches: without a loop where counts are in
@@ -235,28 +320,23 @@ static void put_each(const saltus_writer *w, const char *format, bool has_amount
 static void put_start(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    const bool is_flat = saltus_registers_are_flat(t);
-    static const char load[] = "        *x = v[SALTUS_AT(i)];\n",
+    const bool is_flat = saltus_registers_form(t) == SALTUS_FLAT;
+    static const char start[] = "        *x = from[i];\n",
+                      load[] = "        *x = v[SALTUS_AT(i)];\n",
                       save[] = "        v[SALTUS_AT(i)] = *x;\n        beyond |= *x > 0x1p51;\n";
     char loop[200];
     (void)snprintf(loop, sizeof loop,
                    "    SALTUS_LOOP\n    for (int i = 0; i < %d; ++i) {\n"
                    "        double *const x = &SALTUS_X(i);\n",
                    t->n_species);
-    if (!is_flat) {
-        fprintf(w->out, "SALTUS_TABLE double saltus_initial[%d] = {", t->n_species + 1);
-        for (int s = 0; s < t->n_species; ++s) {
-            fprintf(w->out, "%" PRId64 ".0, ", t->initial_counts[s]);
-        }
-        fprintf(w->out, "0.0};\n");
-    }
     fprintf(w->out,
-            "SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a)\n"
-            "{\n    (void)a;\n");
+            "SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a,\n"
+            "                                       const double *point)\n"
+            "{\n    const double *from = point + a->at.counts;\n");
     if (is_flat) {
-        put_each(w, "        (void)i;\n        *x = %" PRId64 ".0;\n", true);
+        put_each(w, start);
     } else {
-        fprintf(w->out, "%s        *x = saltus_initial[i];\n    }\n", loop);
+        fprintf(w->out, "%s%s    }\n", loop, start);
     }
     fprintf(
         w->out,
@@ -264,7 +344,7 @@ static void put_start(const saltus_writer *w)
         "                                       int64_t slot)\n"
         "{\n    const double *v = a->v + slot;\n");
     if (is_flat) {
-        put_each(w, load, false);
+        put_each(w, load);
     } else {
         fprintf(w->out, "%s%s    }\n", loop, load);
     }
@@ -274,7 +354,7 @@ static void put_start(const saltus_writer *w)
         "                                      int64_t slot)\n"
         "{\n    double *v = a->v + slot;\n    int beyond = 0;\n");
     if (is_flat) {
-        put_each(w, save, false);
+        put_each(w, save);
     } else {
         fprintf(w->out, "%s%s    }\n", loop, save);
     }
@@ -314,7 +394,7 @@ static void put_record(const saltus_writer *w)
         "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"
         "    s->time = time;\n    saltus_samples_next(to);\n"
         "    (void)counts;\n    (void)observables;\n");
-    if (saltus_registers_are_flat(w->t)) {
+    if (saltus_registers_form(w->t) == SALTUS_FLAT) {
         for (int i = 0; i < c->n_counts; ++i) {
             fprintf(w->out, "    counts[%d] = saltus_whole(SALTUS_X(%d));\n", i,
                     c->count_species[i]);
@@ -340,30 +420,31 @@ static void put_record(const saltus_writer *w)
 }
 
 saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_columns *columns,
-                                    int block, char **text, saltus_error *err)
+                                    const uint8_t *varies, int block, char **text,
+                                    saltus_error *err)
 {
+    static void (*const put_state[])(const saltus_writer *) = {
+        saltus_put_flat_state, saltus_put_grouped_state, saltus_put_uniform_state};
+    static void (*const put_rest[])(const saltus_writer *) = {saltus_put_flat, saltus_put_grouped,
+                                                              saltus_put_uniform};
+    const saltus_form form = saltus_registers_form(tables);
     saltus_status status = SALTUS_OK;
     size_t size = 0;
-    saltus_writer w = {.t = tables, .columns = columns};
+    saltus_writer w = {.t = tables, .columns = columns, .varies = varies};
     *text = NULL;
     w.out = open_memstream(text, &size);
     SALTUS_NEED(w.out);
     fprintf(w.out,
             "#include \"kernel/direct_tree.h\"\n#include \"kernel/launch.h\"\n"
-            "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT SALTUS_UNROLL\n",
-            block);
+            "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT %s\n",
+            block, form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE" : "SALTUS_UNROLL");
     put_rates(&w);
-    if (saltus_registers_are_flat(tables)) {
-        saltus_put_flat_state(&w);
-    } else {
-        saltus_put_grouped_state(&w);
-    }
+    put_state[form](&w);
     put_functions(&w);
+    put_use(&w);
     put_start(&w);
-    if (saltus_registers_are_flat(tables)) {
-        saltus_put_flat(&w);
-    } else {
-        saltus_put_grouped(&w);
+    put_rest[form](&w);
+    if (form != SALTUS_FLAT) {
         put_columns(&w);
     }
     put_record(&w);

@@ -17,8 +17,12 @@ void saltus_put_flat_state(const saltus_writer *w)
     for (int g = 0; g < saltus_n_groups(t); ++g) {
         fprintf(w->out, "    double t%d;\n", g); /* running sums of groups */
     }
+    for (int k = 0; k < saltus_n_varying(t, w->varies); ++k) {
+        fprintf(w->out, "    double k%d;\n", k);
+    }
     fprintf(w->out,
-            "} saltus_trajectory;\n#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
+            "} saltus_trajectory;\n#define SALTUS_K(i) s->k##i\n"
+            "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
             "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const saltus_launch "
             "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }

@@ -10,17 +10,6 @@
 
 enum { HALF = SALTUS_FANOUT / 2 };
 
-bool saltus_registers_are_flat(const saltus_tables *t)
-{
-    saltus_kind kinds[SALTUS_MAX_GROUPS];
-    return saltus_n_groups(t) == 1 || (saltus_n_groups(t) == 2 && saltus_find_kinds(t, kinds) == 2);
-}
-
-int saltus_registers_room(const saltus_tables *t)
-{
-    return t->n_species + 1; /* and one that stands for nowhere */
-}
-
 /* Tables by group, for what cannot be computed from its number. */
 static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
 {
@@ -42,7 +31,7 @@ static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
         fprintf(w->out, "};\n");
     }
     for (int i = 0; i < saltus_group_reactions(t, first); ++i) {
-        if (saltus_kind_same_rate(t, k, i)) {
+        if (saltus_kind_same_rate(w, k, i) || saltus_kind_varies(w, k, i)) {
             continue;
         }
         fprintf(w->out, "SALTUS_TABLE double saltus_rates%d_%d[%d] = {", number, i,
@@ -53,6 +42,24 @@ static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
             fprintf(w->out, ", ");
         }
         fprintf(w->out, "};\n");
+    }
+}
+
+/* The rate of reaction i of group g where it varies. */
+static void put_varying_rate(const saltus_writer *w, const saltus_kind *k, int i)
+{
+    fprintf(w->out, "(");
+    for (int m = 0; m < k->n_groups; ++m) {
+        const bool is_last = m + 1 == k->n_groups;
+        if (!is_last) {
+            fprintf(w->out, "g == %d ? ", k->groups[m]);
+        }
+        if (i < saltus_group_reactions(w->t, k->groups[m])) {
+            saltus_put_rate(w, k->groups[m] * SALTUS_FANOUT + i);
+        } else {
+            fprintf(w->out, "0.0");
+        }
+        fprintf(w->out, is_last ? ")" : " : ");
     }
 }
 
@@ -67,8 +74,10 @@ static void put_law(const saltus_writer *w, const saltus_kind *k, int number, in
     if (!saltus_is_product(t, r)) {
         fprintf(w->out, "saltus_law%d(s);\n            bad |= !(a%c%d >= 0.0);\n", r, prefix, i);
     } else {
-        if (saltus_kind_same_rate(t, k, i)) {
+        if (saltus_kind_same_rate(w, k, i)) {
             saltus_put_rate(w, r);
+        } else if (saltus_kind_varies(w, k, i)) {
+            put_varying_rate(w, k, i);
         } else {
             fprintf(w->out, "saltus_rates%d_%d[g]", number, i);
         }
@@ -170,40 +179,6 @@ static void put_change(const saltus_writer *w, const saltus_kind *k, int n, int 
     }
 }
 
-/* A boundary may lie between low and high: look at all bits, and draw more of them where it does.
- * Every choice near a boundary comes by here: a place for rare checks. */
-static void put_refine(const saltus_writer *w, int n, const char *check)
-{
-    const int groups = saltus_n_groups(w->t);
-    fprintf(w->out,
-            "            if (SALTUS_RARE(up <= saltus_high_word(h) ||\n"
-            "                            upg <= saltus_high_word(high))) {\n"
-            "                double next = c%d, nextg = s->t%d;\n%s",
-            n - 1, groups - 1, check);
-    for (int i = n - 2; i >= 0; --i) {
-        fprintf(w->out, "                next = is%d ? c%d : next;\n", i, i);
-    }
-    for (int g = groups - 2; g >= 0; --g) {
-        fprintf(w->out, "                nextg = isg%d ? s->t%d : nextg;\n", g, g);
-    }
-    fprintf(w->out, "                if (!refined && (next < h || nextg < high)) {\n" SALTUS_REFINE
-                    "                    refined = 1;\n                    continue;\n"
-                    "                }\n            }\n");
-}
-
-/* is0, is1 …: the first that holds, of n running sums c0, c1 …, is that of the reaction. */
-static void put_choose(const saltus_writer *w, int n, const char *check)
-{
-    fprintf(w->out, "            int32_t up = saltus_high_word(c%d);\n", n - 1);
-    for (int i = n - 2; i >= 0; --i) {
-        fprintf(w->out,
-                "            const int is%d = c%d > l;\n"
-                "            up = is%d ? saltus_high_word(c%d) : up;\n",
-                i, i, i, i);
-    }
-    put_refine(w, n, check);
-}
-
 /* Choose in a group of this kind, fire, and renew the group's sum. */
 static void put_kind(const saltus_writer *w, const saltus_kind *k, int number)
 {
@@ -214,7 +189,7 @@ static void put_kind(const saltus_writer *w, const saltus_kind *k, int number)
             "            const double h = high - base;\n            double l = low - base;\n"
             "            l = l < c%d ? l : saltus_below(c%d);\n",
             n - 1, n - 1);
-    put_choose(w, n, "");
+    saltus_put_choose(w, n, "");
     for (int l = 0; l < k->of[0].n; ++l) {
         put_change(w, k, n, l, "x");
     }
@@ -275,7 +250,7 @@ static void put_kind_by_halves(const saltus_writer *w, const saltus_kind *k, int
     }
     /* Rounding on the way down may put l at the end of the group, once in 10^16 events: the CPU's
      */
-    put_choose(w, HALF, "                bad |= !(l < c3);\n");
+    saltus_put_choose(w, HALF, "                bad |= !(l < c3);\n");
     for (int l = 0; l < n_locals; ++l) {
         put_change(w, k, HALF, l, "mine");
     }
@@ -300,30 +275,10 @@ static void put_kind_by_halves(const saltus_writer *w, const saltus_kind *k, int
 static void put_any_kind(const saltus_writer *w, const saltus_kind *k, int number)
 {
     int step;
-    if (saltus_kind_halves(w->t, k, &step)) {
+    if (saltus_kind_halves(w, k, &step)) {
         put_kind_by_halves(w, k, number, step);
     } else {
         put_kind(w, k, number);
-    }
-}
-
-/* isg0, isg1 …: the first that holds is the group, else it is the last. */
-static void put_choose_group(const saltus_writer *w)
-{
-    const int last = saltus_n_groups(w->t) - 1;
-    fprintf(w->out,
-            "        int32_t upg = saltus_high_word(total);\n        int g = %d;\n"
-            "        double base = s->t%d;\n",
-            last, last - 1);
-    for (int g = last - 1; g >= 0; --g) {
-        fprintf(w->out,
-                "        const int isg%d = s->t%d > low;\n"
-                "        upg = isg%d ? saltus_high_word(s->t%d) : upg;\n        g -= isg%d;\n",
-                g, g, g, g, g);
-        fprintf(w->out,
-                g > 0 ? "        base = isg%d ? s->t%d : base;\n"
-                      : "        base = isg%d ? 0.0 : base;\n",
-                g, g - 1);
     }
 }
 
@@ -383,7 +338,7 @@ static void put_sum_functions(const saltus_writer *w, const saltus_kind *k, int 
 static void put_fire(const saltus_writer *w, const saltus_kind *kinds, int n)
 {
     fprintf(w->out, SALTUS_FIRE_HEAD "    int bad = 0;\n    for (int refined = 0;;) {\n");
-    put_choose_group(w);
+    saltus_put_choose_group(w);
     if (n == 1) {
         fprintf(w->out, "        {\n");
         put_any_kind(w, &kinds[0], 0);
@@ -413,11 +368,12 @@ void saltus_put_grouped_state(const saltus_writer *w)
     }
     fprintf(w->out,
             "} saltus_trajectory;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
+            "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"
             "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const "
             "saltus_launch *a)\n{\n    (void)a;\n"
             "    s->x = saltus_shared + SALTUS_THREAD_IN_BLOCK;\n"
             "    s->x[%d * SALTUS_BLOCK] = 0.0; /* nowhere */\n}\n",
-            w->t->n_species);
+            w->t->n_species + 1, w->t->n_species);
 }
 
 void saltus_put_grouped(const saltus_writer *w)

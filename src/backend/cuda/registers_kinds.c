@@ -123,9 +123,22 @@ bool saltus_kind_stride(const saltus_kind *k, int *stride)
     return true;
 }
 
-/* Whether the kind's groups have one rate for reaction i. */
-bool saltus_kind_same_rate(const saltus_tables *t, const saltus_kind *k, int i)
+bool saltus_kind_varies(const saltus_writer *w, const saltus_kind *k, int i)
 {
+    bool varies = false;
+    for (int m = 0; m < k->n_groups; ++m) {
+        varies |= i < saltus_group_reactions(w->t, k->groups[m]) &&
+                  saltus_varies(w, k->groups[m] * SALTUS_FANOUT + i);
+    }
+    return varies;
+}
+
+bool saltus_kind_same_rate(const saltus_writer *w, const saltus_kind *k, int i)
+{
+    const saltus_tables *t = w->t;
+    if (k->n_groups > 1 && saltus_kind_varies(w, k, i)) {
+        return false;
+    }
     for (int m = 1; m < k->n_groups; ++m) {
         const int g = k->groups[m];
         if (i >= saltus_group_reactions(t, g) ||
@@ -136,8 +149,9 @@ bool saltus_kind_same_rate(const saltus_tables *t, const saltus_kind *k, int i)
     return true;
 }
 
-bool saltus_kind_halves(const saltus_tables *t, const saltus_kind *k, int *step)
+bool saltus_kind_halves(const saltus_writer *w, const saltus_kind *k, int *step)
 {
+    const saltus_tables *t = w->t;
     const int first = k->groups[0] * SALTUS_FANOUT, half = SALTUS_FANOUT / 2;
     saltus_locals a = {0}, b = {0};
     int stride;
@@ -146,9 +160,9 @@ bool saltus_kind_halves(const saltus_tables *t, const saltus_kind *k, int *step)
         return false;
     }
     for (int i = 0; i < half; ++i) {
-        if (!alike(t, first + i, first + half + i, &a, &b) || !saltus_kind_same_rate(t, k, i) ||
-            !saltus_kind_same_rate(t, k, half + i) ||
-            t->rate[first + i] != t->rate[first + half + i]) {
+        if (!alike(t, first + i, first + half + i, &a, &b) || !saltus_kind_same_rate(w, k, i) ||
+            !saltus_kind_same_rate(w, k, half + i) || saltus_kind_varies(w, k, i) ||
+            saltus_kind_varies(w, k, half + i) || t->rate[first + i] != t->rate[first + half + i]) {
             return false;
         }
     }

@@ -31,10 +31,12 @@ int saltus_find_kinds(const saltus_tables *t, saltus_kind kinds[SALTUS_MAX_GROUP
 /** Whether local species are one stride apart from group to group, so that their places can be
  * computed. */
 bool saltus_kind_stride(const saltus_kind *k, int *stride);
+/** Whether the rate of reaction i varies in some of the kind's groups. */
+bool saltus_kind_varies(const saltus_writer *w, const saltus_kind *k, int i);
 /** Whether the kind's groups have one rate for their reaction i. */
-bool saltus_kind_same_rate(const saltus_tables *t, const saltus_kind *k, int i);
+bool saltus_kind_same_rate(const saltus_writer *w, const saltus_kind *k, int i);
 /** Whether the first four reactions of each group do what the last four do, to species that are
  * `step` before theirs. */
-bool saltus_kind_halves(const saltus_tables *t, const saltus_kind *k, int *step);
+bool saltus_kind_halves(const saltus_writer *w, const saltus_kind *k, int *step);
 
 #endif

@@ -25,8 +25,16 @@
 typedef struct saltus_writer {
     const saltus_tables *t;
     const saltus_columns *columns;
+    const uint8_t *varies; /**< saltus_needs */
     FILE *out;
 } saltus_writer;
+
+/** Whether number i of a point's row varies. */
+bool saltus_varies(const saltus_writer *w, int i);
+/** Which of the varying rates, constants and variables number i is: SALTUS_K(that) is its value. */
+int saltus_varying(const saltus_writer *w, int i);
+/** How many of them there are. */
+int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
 
 /** A double, exactly. */
 void saltus_put_number(FILE *out, double x);
@@ -44,11 +52,29 @@ bool saltus_is_unsafe(const saltus_tables *t, int s);
 /** Whether a firing of some reaction of group g changes a propensity of group h. */
 bool saltus_touches(const saltus_tables *t, int g, int h);
 
-/** Both kinds of kernel define what kernel/direct_thread.h needs, and SALTUS_X(i), count i of state
- * *s. The state is written before the laws (saltus_law0(s) …), the rest after them. */
+/** The three forms of kernel. */
+typedef enum saltus_form { SALTUS_FLAT, SALTUS_GROUPED, SALTUS_UNIFORM } saltus_form;
+saltus_form saltus_registers_form(const saltus_tables *t);
+
+/** They define what kernel/direct_thread.h needs, and SALTUS_X(i), count i of state *s. The state
+ * is written before the laws (saltus_law0(s) …), the rest after them. */
 void saltus_put_flat_state(const saltus_writer *w);
 void saltus_put_flat(const saltus_writer *w);
 void saltus_put_grouped_state(const saltus_writer *w);
 void saltus_put_grouped(const saltus_writer *w);
+void saltus_put_uniform_state(const saltus_writer *w);
+void saltus_put_uniform(const saltus_writer *w);
+
+/** Whether the uniform form's tables can describe a model; their bytes. */
+bool saltus_uniform_fits(const saltus_tables *t);
+int saltus_uniform_table_bytes(const saltus_tables *t);
+
+/** The group that holds `low`, by the running sums s->t0, s->t1 …: the first of isg0, isg1 … that
+ * holds, else the last; g is its number, base the sum before it. */
+void saltus_put_choose_group(const saltus_writer *w);
+/** The reaction that holds `l`, by n running sums c0, c1 …: the first of is0, is1 … that holds,
+ * else the last. Where a boundary may lie between low and high, `check` is run, and further bits
+ * are drawn. */
+void saltus_put_choose(const saltus_writer *w, int n, const char *check);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "kernel/direct_global.h"
+#include "model/point.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static saltus_status load_kernel(saltus_crew *c, saltus_gpus *gpus, const saltus
     (void)pthread_mutex_lock(&gpus->compiling);
     status = saltus_layout_compile(&c->layout, c->task->tables, c->task->columns, &gpu->limits,
                                    &image, &entry, err);
-    if (status == SALTUS_OK && c->task->reduction) {
+    if (status == SALTUS_OK && (c->task->reduction || c->task->derivation)) {
         status = saltus_reducer_load(c->cu, &gpu->limits, &c->reducer, err);
     }
     (void)pthread_mutex_unlock(&gpus->compiling);
@@ -50,7 +51,7 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
-    const saltus_needs needs = {task->generator->rng, task->tau != NULL};
+    const saltus_needs needs = {task->generator->rng, task->tau != NULL, task->varies};
     if (task->n_times > INT32_MAX) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld sample times: a GPU takes at most 2^31 - 1",
                     (long long)task->n_times);
@@ -72,6 +73,7 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
     c->launch.times = (void *)(uintptr_t)c->model.times;
     c->launch.jumps = (void *)(uintptr_t)c->model.jumps;
     c->launch.n_times = task->n_times;
+    c->launch.at = saltus_point_of(task->tables);
     c->launch.seed = task->seed;
     c->launch.tau = task->tau ? *task->tau : (saltus_tau){0};
     saltus_philox_keys(task->seed, c->launch.keys);
@@ -104,6 +106,68 @@ static void tear_down(saltus_crew *c)
     saltus_layout_free(&c->layout);
 }
 
+/* Find the stretches of jobs that are of one block. Without points all jobs are one stretch: what
+ * is reduced is of one block, and else blocks are of no account. */
+static void find_stretches(saltus_crew *c, int64_t n)
+{
+    c->n_stretches = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        if (j == 0 || (c->task->varies && c->jobs[j].block != c->jobs[j - 1].block)) {
+            c->stretches[c->n_stretches++] = j;
+        }
+    }
+    c->stretches[c->n_stretches] = n;
+}
+
+/* Copy n bytes, which are written into pinned memory from *at on, to the GPU. */
+static saltus_status send(const saltus_crew *c, const void *to, const char *from, size_t n,
+                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(upload((uintptr_t)to, from, n, c->stream), "copying what there is to do");
+done:
+    return status;
+}
+
+/* Tell the GPU which trajectories there are, of which points, with which numbers. The memory for
+ * results is pinned, and not in use yet. */
+static saltus_status send_orders(saltus_crew *c, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_launch *a = &c->launch;
+    const size_t row = (size_t)a->at.size, n_stretches = (size_t)c->n_stretches;
+    uint64_t *numbers = (uint64_t *)(void *)c->samples;
+    int64_t *first = (int64_t *)(void *)(numbers + n);
+    double *rows = (double *)(void *)(first + n_stretches + 1);
+    int32_t *point_of = (int32_t *)(void *)(rows + n_stretches * row);
+    for (int64_t i = 0; i < n; ++i) {
+        numbers[i] = (uint64_t)c->jobs[i].trajectory;
+    }
+    memcpy(first, c->stretches, (n_stretches + 1) * sizeof *first);
+    for (size_t s = 0; s < n_stretches; ++s) {
+        const double *point = c->jobs[first[s]].point;
+        if (point) {
+            memcpy(rows + s * row, point, row * sizeof *rows);
+        } else {
+            saltus_point_read(c->task->tables, rows + s * row);
+        }
+        for (int64_t j = first[s]; a->point_of && j < first[s + 1]; ++j) {
+            point_of[j] = (int32_t)s;
+        }
+    }
+    SALTUS_TRY(send(c, a->trajectories, (char *)numbers, (size_t)n * sizeof *numbers, err));
+    SALTUS_TRY(send(c, a->points, (char *)rows, n_stretches * row * sizeof *rows, err));
+    if (a->point_of) {
+        SALTUS_TRY(send(c, a->point_of, (char *)point_of, (size_t)n * sizeof *point_of, err));
+    }
+    if (c->task->reduction) {
+        SALTUS_TRY(send(c, c->reducer.launch.first, (char *)first,
+                        (n_stretches + 1) * sizeof *first, err));
+    }
+done:
+    return status;
+}
+
 /* Bring n jobs to the GPU. */
 static saltus_status start_batch(saltus_crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
 {
@@ -117,13 +181,10 @@ static saltus_status start_batch(saltus_crew *c, int64_t n, size_t *result_bytes
     a->n_jobs = n;
     c->n_running = n_threads;
     (void)saltus_crew_place_threads(a, c, c->threads_memory, n_threads);
-    (void)saltus_crew_place_jobs(a, &c->reducer, c, c->jobs_memory, n, result_bytes);
-    uint64_t *numbers = (uint64_t *)c->samples; /* not in use yet, and pinned */
-    for (int64_t i = 0; i < n; ++i) {
-        numbers[i] = (uint64_t)c->jobs[i].trajectory;
-    }
-    CU(upload((uintptr_t)a->trajectories, numbers, (size_t)n * sizeof *numbers, c->stream),
-       "copying trajectory numbers");
+    find_stretches(c, n);
+    (void)saltus_crew_place_jobs(a, &c->reducer, c, c->jobs_memory, n, c->n_stretches,
+                                 result_bytes);
+    SALTUS_TRY(send_orders(c, n, err));
     CU(fill(c->threads_memory, 0, c->threads_bytes, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->jobs, 0xff, (size_t)n_threads * sizeof *a->jobs, c->stream),
        "clearing GPU memory");
@@ -182,9 +243,7 @@ static saltus_status simulate(saltus_crew *c, int64_t n, saltus_error *err)
     CU(event_record(c->start, c->stream), "running a kernel");
     SALTUS_TRY(launch_all(c, err));
     SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
-    if (c->task->reduction) {
-        SALTUS_TRY(saltus_reducer_run(c->cu, &c->reducer, c->stream, err));
-    }
+    SALTUS_TRY(saltus_reducer_run(c->cu, &c->reducer, c->task, c->stream, err));
     CU(event_record(c->end, c->stream), "running a kernel");
     SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
     CU(download(c->samples, c->jobs_memory, result_bytes, c->stream), "copying samples");
@@ -212,6 +271,11 @@ static void copy_results(const saltus_crew *c, int64_t j, saltus_job *job)
     const saltus_reduction *reduction = c->task->reduction;
     const int64_t n_counts = c->task->columns->n_counts, n_times = c->task->n_times;
     job->events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
+    if (c->task->derivation) {
+        const size_t n_derived = (size_t)c->task->derivation->n;
+        const double *derived = on_host(c, c->reducer.derivation.derived);
+        memcpy(job->derived, derived + (size_t)j * n_derived, n_derived * sizeof *derived);
+    }
     if (!reduction) {
         const int64_t n = n_times * n_counts, m = n_times * c->task->columns->n_observables;
         const int64_t *counts = on_host(c, c->launch.counts);
@@ -222,6 +286,20 @@ static void copy_results(const saltus_crew *c, int64_t j, saltus_job *job)
         const int64_t *finals = on_host(c, c->reducer.launch.finals);
         memcpy(job->counts, finals + j * n_counts, (size_t)n_counts * sizeof *finals);
     }
+}
+
+/* Numbers q, q + 1 … of the results. */
+static saltus_partial partial_of(const saltus_crew *c, int64_t q)
+{
+    const saltus_reduce_launch *r = &c->reducer.launch;
+    saltus_partial p = {.sums = (saltus_sum *)on_host(c, r->sums) + q};
+    if (r->n_bins > 0) {
+        p.shifts = (uint8_t *)on_host(c, r->shifts) + q;
+        p.bins = (uint64_t *)on_host(c, r->bins) + q * r->n_bins;
+        p.below = (uint64_t *)on_host(c, r->below) + q;
+        p.above = (uint64_t *)on_host(c, r->above) + q;
+    }
+    return p;
 }
 
 /* Hand over what has ended on the GPU, all of it: a job that is reduced counts, also in a run that
@@ -244,12 +322,43 @@ static saltus_status hand_over(saltus_crew *c, const saltus_source *source, int6
             status = status == SALTUS_OK ? done : status;
         }
     }
-    if (c->task->reduction) {
-        const saltus_partial partial = {on_host(c, r->sums), on_host(c, r->shifts),
-                                        on_host(c, r->bins), on_host(c, r->below),
-                                        on_host(c, r->above)};
-        status = source->reduced(source->user, c->jobs, (int)n, &partial, err);
+    for (int64_t s = 0; c->task->reduction && s < c->n_stretches; ++s) {
+        const int64_t first = c->stretches[s], end = c->stretches[s + 1], q = s * r->width;
+        const saltus_partial partial = partial_of(c, q);
+        const saltus_status done =
+            source->reduced(source->user, c->jobs + first, (int)(end - first), &partial, err);
+        status = status == SALTUS_OK ? done : status;
     }
+    return status;
+}
+
+/* One trajectory here. */
+static saltus_status run_here(const saltus_crew *c, saltus_job *job, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *like = c->task->tables;
+    saltus_task task = *c->task;
+    saltus_tables tables;
+    saltus_walker *walker = NULL;
+    saltus_pair *pairs = NULL;
+    int64_t *counts = NULL;
+    if (!job->point) {
+        return saltus_walker_run_job(c->walker, c->task, job, err);
+    }
+    pairs = saltus_calloc((size_t)like->n_reactions, sizeof *pairs);
+    counts = saltus_calloc((size_t)like->n_species, sizeof *counts);
+    SALTUS_NEED(pairs && counts);
+    tables = saltus_point_apply(like, job->point, pairs, counts);
+    task.tables = &tables;
+    SALTUS_TRY(saltus_walker_create(&task, saltus_cpu_variant_find(NULL), &walker, err));
+    status = saltus_walker_run_job(walker, &task, job, err);
+    if (status != SALTUS_OK) {
+        __atomic_store_n(c->task->failed, job->point, __ATOMIC_RELAXED);
+    }
+done:
+    saltus_walker_destroy(walker, &task);
+    saltus_free(pairs);
+    saltus_free(counts);
     return status;
 }
 
@@ -267,8 +376,15 @@ static saltus_status run_rest(saltus_crew *c, const saltus_source *source, int64
         if (troubles[j] == SALTUS_FINE || troubles[j] == NOT_DONE) {
             continue;
         }
+        const double start = saltus_tracer_now(c->task->tracer);
         job->counts = reduction ? c->rest : counts;
-        SALTUS_TRY(saltus_walker_run_job(c->walker, c->task, job, err));
+        SALTUS_TRY(run_here(c, job, err));
+        for (int i = 0; c->task->derivation && i < c->task->derivation->n; ++i) {
+            job->derived[i] =
+                saltus_derive_one(c->task->derivation, i, job->counts, job->observables);
+        }
+        saltus_tracer_tell(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
+                           start, saltus_tracer_now(c->task->tracer));
         job->counts = counts;
         job->rest = c->rest;
         if (reduction && reduction->finals) {

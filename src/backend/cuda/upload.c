@@ -1,6 +1,7 @@
 #include "backend/cuda/upload.h"
 
 #include "core/memory.h"
+#include "kernel/derive.h"
 
 #include <string.h>
 
@@ -24,17 +25,16 @@ static void *add(blob *b, const void *array, size_t n, size_t size)
 
 #define ADD(member, n) t.member = add(b, tables->member, (size_t)(n), sizeof *tables->member)
 
+/* Numbers of points are not among them. */
 static void *add_tables(blob *b, const saltus_tables *tables)
 {
     saltus_tables t = *tables;
+    t.initial_counts = NULL;
+    t.initial_variables = t.constants = t.rate = NULL;
     const int n = t.n_reactions, n_nodes = t.level_first[t.n_levels];
-    ADD(initial_counts, t.n_species);
-    ADD(initial_variables, t.n_variables);
-    ADD(constants, t.n_constants);
     ADD(change_row, n + 1);
     ADD(change_species, tables->change_row[n]);
     ADD(change_amount, tables->change_row[n]);
-    ADD(rate, n);
     ADD(factor_row, n + 1);
     ADD(factor_species, tables->factor_row[n]);
     ADD(factor_offset, tables->factor_row[n]);
@@ -83,6 +83,10 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
     if (task->reduction && task->reduction->edges) {
         const size_t n = (size_t)task->reduction->n_bins + 1;
         u.edges = (cu_pointer)(uintptr_t)add(b, task->reduction->edges, n, sizeof(double));
+    }
+    if (task->derivation) {
+        const saltus_derivation *d = task->derivation;
+        u.wanted = (cu_pointer)(uintptr_t)add(b, d->wanted, (size_t)d->n, sizeof *d->wanted);
     }
     return u;
 }

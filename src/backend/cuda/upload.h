@@ -12,6 +12,7 @@ typedef struct saltus_uploaded {
     cu_pointer tables, times, packed, jumps;
     saltus_columns columns; /**< whose arrays are the device's */
     cu_pointer edges;       /**< of the task's reduction; 0: there are none */
+    cu_pointer wanted;      /**< of its derivation; likewise */
 } saltus_uploaded;
 
 /** Copy a task's tables, columns, times, edges and its generator's tables, and packed tables, of
