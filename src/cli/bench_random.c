@@ -3,6 +3,7 @@
 #include "cli/bench.h"
 
 #include "core/status.h"
+#include "measure/conserved.h"
 #include "measure/random_network.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 
 /* The networks of a row on one device. */
 typedef struct score {
-    int n_done, n_slow, n_failed, n_leaping, n_checked, n_wrong;
+    int n_done, n_slow, n_failed, n_leaping, n_checked, n_conserved, n_wrong;
     double sum, squares; /* of seconds */
 } score;
 
@@ -132,6 +133,13 @@ static saltus_status time_network(const saltus_bench *bench, const struct row *r
     const bool leaps = choice.method[0] == 't';
     SALTUS_TRY(run(bench, model, bench->cpu, choice.method, 0, n, &totals, &seconds, err));
     count(cores, seconds, leaps);
+    if (seconds > 0.0) {
+        int n_sums;
+        bool is_kept;
+        SALTUS_TRY(saltus_conserved_check(model, &totals, &n_sums, &is_kept, err));
+        cores->n_conserved += n_sums;
+        cores->n_wrong += !is_kept;
+    }
     if (seconds > 0.0 && number < N_CHECKED) {
         SALTUS_TRY(check(bench, model, &totals, leaps, cores, err));
     }
@@ -172,8 +180,8 @@ static void print_row(saltus_bench *bench, const struct row *row, const char *en
     if (!bench->quick && s->n_done > 1) {
         printf(", \"over_paper\": %.4g", row->mean / mean);
     }
-    printf(", \"checked\": %d, \"check\": \"%s\"}\n", s->n_checked,
-           s->n_wrong == 0 ? "ok" : "failed");
+    printf(", \"checked\": %d, \"conserved_sums\": %d, \"check\": \"%s\"}\n", s->n_checked,
+           s->n_conserved, s->n_wrong == 0 ? "ok" : "failed");
     (void)fflush(stdout);
     bench->has_failed |= s->n_wrong > 0;
 }

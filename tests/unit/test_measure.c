@@ -7,6 +7,7 @@
 
 #include "../support/moments.h"
 #include "measure/baseline.h"
+#include "measure/conserved.h"
 #include "measure/random_network.h"
 #include "measure/tables.h"
 #include "measure/totals.h"
@@ -129,6 +130,39 @@ static void tables_have_their_sizes(void **state)
     saltus_model_destroy(m);
 }
 
+static void conserved_sums_are_found(void **state)
+{
+    static const char *const equations[][2] = {{"A -> B", "B -> A"},         /* A + B */
+                                               {"A -> 2 B", "A + C -> A"},   /* 2 A + B */
+                                               {"A -> B + C", "B + C -> A"}, /* A + B, A + C */
+                                               {"A -> B + C", "B -> 0"}};    /* A + C */
+    static const int expected[] = {2, 1, 2, 1};
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        saltus_error err = {0};
+        saltus_model *m = NULL;
+        saltus_totals totals;
+        int n = -1;
+        bool is_kept = false;
+        OK(saltus_model_create("sums", &m, &err));
+        OK(saltus_model_add_species(m, "A", 100, &err));
+        OK(saltus_model_add_species(m, "B", 5, &err));
+        OK(saltus_model_add_species(m, "C", 20, &err));
+        OK(saltus_model_add_reaction(m, "r1", equations[i][0], "1", &err));
+        OK(saltus_model_add_reaction(m, "r2", equations[i][1], "0.1", &err));
+        OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+        run(m, 1, 1, 100, &totals);
+        OK(saltus_conserved_check(m, &totals, &n, &is_kept, &err));
+        assert_int_equal(n, expected[i]);
+        assert_true(is_kept);
+        totals.statistics.sum[(N_TIMES - 1) * 3] += 1; /* one A too many in one trajectory */
+        OK(saltus_conserved_check(m, &totals, &n, &is_kept, &err));
+        assert_false(is_kept);
+        saltus_totals_free(&totals);
+        saltus_model_destroy(m);
+    }
+}
+
 /* The network in tables, and the constant of every reaction. */
 static void tabulate(const saltus_random_kind *kind, uint64_t number, baseline_network *network,
                      double *constants)
@@ -217,6 +251,7 @@ int main(void)
         cmocka_unit_test(the_baseline_simulates_the_model),
         cmocka_unit_test(the_baseline_refuses_other_laws),
         cmocka_unit_test(tables_have_their_sizes),
+        cmocka_unit_test(conserved_sums_are_found),
         cmocka_unit_test(random_networks_are_as_told),
         cmocka_unit_test(random_networks_stay_the_same),
     };
