@@ -42,7 +42,7 @@ static bool sides_are_equal(const reaction *r)
 /* False when there are too few places, or two sides are equal. */
 static bool deal(source *s, const saltus_random_kind *kind, reaction *reactions)
 {
-    int cards[PLACES * SALTUS_RANDOM_MOST], n = 0, next = 0;
+    int cards[PLACES * SALTUS_RANDOM_MOST] = {0}, n = 0, next = 0;
     bool is_good = true;
     for (int r = 0; r < kind->n_reactions; ++r) {
         const int which = 1 + below(s, 8); /* of the nine pairs of numbers all but 0 and 0 */
