@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "model/model.h"
 #include "same_model.h"
+#include "write/results.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -135,11 +136,13 @@ SOMETIMES_UNUSED void fuzz_expr(const uint8_t *data, size_t size)
     saltus_free(text);
 }
 
-/* Print whatever can be printed of a result file. HDF5 wants it to have a name. */
+/* Print whatever can be printed of a result file, and read what is drawn. HDF5 wants it to have a
+ * name. */
 SOMETIMES_UNUSED void fuzz_results(const uint8_t *data, size_t size)
 {
     char path[] = "/tmp/saltus-fuzz-XXXXXX";
     saltus_results *r = NULL;
+    double *derived = NULL;
     const int fd = mkstemp(path);
     FILE *out = fopen("/dev/null", "w");
     if (fd < 0 || !out || write(fd, data, size) != (ssize_t)size) {
@@ -149,7 +152,9 @@ SOMETIMES_UNUSED void fuzz_results(const uint8_t *data, size_t size)
         (void)!saltus_results_print_stats(r, out, NULL);
         (void)!saltus_results_print_summary(r, out, NULL);
         (void)!saltus_results_print_csv(r, out, NULL);
+        (void)!saltus_results_derived(r, "mean:A", &derived, NULL);
     }
+    saltus_free(derived);
     saltus_results_close(r);
     (void)fclose(out);
     (void)close(fd);
