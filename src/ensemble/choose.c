@@ -8,8 +8,9 @@
 
 enum {
     PILOT_EVENTS = 1 << 14, /* that tell enough of a trajectory */
-    PILOT_PARTS = 20,       /* the first pilot takes 2^-20 of the time */
-    FEW = 256,              /* trajectories: too few to fill a GPU */
+    PILOT_LEAPS = 1 << 11,
+    PILOT_PARTS = 20, /* the first pilot takes 2^-20 of the time */
+    FEW = 256,        /* trajectories: too few to fill a GPU */
 };
 static const double worth_asking = 1.0; /* seconds: what takes the CPU less never needs a GPU */
 
@@ -20,8 +21,9 @@ static saltus_status forget(void *user, const saltus_block *block, void *prepare
     return SALTUS_OK;
 }
 
-/* Reactions of the first trajectory, from as long a part of it as is needed. Negative: it fails. */
-static double count_events(const saltus_plan *plan, const saltus_run_options *run)
+/* Steps of the first trajectory, reactions or leaps, from as long a part of it as is needed.
+ * Negative: it fails. */
+static double count_steps(const saltus_plan *plan, const saltus_run_options *run)
 {
     const saltus_sink sink = {.deliver = forget};
     saltus_run_options pilot = *run;
@@ -37,8 +39,9 @@ static double count_events(const saltus_plan *plan, const saltus_run_options *ru
         if (saltus_run(plan, &pilot, &sink, &report, NULL) != SALTUS_OK) {
             return -1.0;
         }
-        if (report.events >= PILOT_EVENTS || part >= 1.0) {
-            return (double)report.events / part;
+        const int64_t steps = plan->leaps ? report.leaps : report.events;
+        if (steps >= (plan->leaps ? PILOT_LEAPS : PILOT_EVENTS) || part >= 1.0) {
+            return (double)steps / part;
         }
     }
 }
@@ -144,17 +147,17 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
  * Backends
  */
 
-static double estimate(const saltus_plan *plan, double n_trajectories, double events_each)
+static double estimate(const saltus_plan *plan, double n_trajectories, double steps_each)
 {
     return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables, plan->layout,
-                                        plan->n_workers, n_trajectories, events_each);
+                                        plan->leaps, plan->n_workers, n_trajectories, steps_each);
 }
 
 /* Seconds that the run takes this backend; infinity when it cannot do it, for which err has the
- * reason. events_each: found out if it is negative. */
+ * reason. steps_each: found out if it is negative. */
 static double time_on(const saltus_backend *backend, const saltus_model *model,
                       const saltus_plan_options *options, const saltus_run_options *run,
-                      double *events_each, saltus_error *err)
+                      double *steps_each, saltus_error *err)
 {
     saltus_plan *plan = NULL;
     saltus_kernel_report kernel;
@@ -164,10 +167,10 @@ static double time_on(const saltus_backend *backend, const saltus_model *model,
         status = saltus_plan_compile(plan, &kernel, err);
     }
     if (status == SALTUS_OK) {
-        *events_each = *events_each < 0.0 ? count_events(plan, run) : *events_each;
+        *steps_each = *steps_each < 0.0 ? count_steps(plan, run) : *steps_each;
         /* a run that fails at once is the CPU's, which says why */
         seconds =
-            *events_each < 0.0 ? 0.0 : estimate(plan, (double)run->n_trajectories, *events_each);
+            *steps_each < 0.0 ? 0.0 : estimate(plan, (double)run->n_trajectories, *steps_each);
     }
     saltus_plan_destroy(plan);
     return seconds;
@@ -181,24 +184,21 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
     const saltus_plan_options o = options ? *options : saltus_plan_options_default();
     saltus_backend *cpu = NULL, *gpu = NULL;
     saltus_error no_cpu = {0}, no_gpu = {0};
-    double events = -1.0;
+    double steps = -1.0;
     SALTUS_TRY(saltus_backend_open("cpu", &cpu, err));
     const bool few = run->n_trajectories < FEW;
-    const bool leaps = strcmp(o.method, "tau") == 0; /* a GPU's are in global memory, slow */
-    const double on_cpu =
-        (few || leaps) && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
-            ? 0.0
-            : time_on(cpu, model, &o, run, &events, &no_cpu);
+    const double on_cpu = few && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
+                              ? 0.0
+                              : time_on(cpu, model, &o, run, &steps, &no_cpu);
     if (on_cpu < worth_asking) {
         (void)snprintf(cpu->why, sizeof cpu->why, "%s",
-                       leaps          ? "tau-leaping is faster on the CPU"
-                       : few          ? "too few trajectories for a GPU"
-                       : events < 0.0 ? "the first trajectory does not go far"
-                                      : "done within a second");
+                       few           ? "too few trajectories for a GPU"
+                       : steps < 0.0 ? "the first trajectory does not go far"
+                                     : "done within a second");
     } else if (saltus_backend_open("cuda", &gpu, &no_gpu) != SALTUS_OK) {
         (void)snprintf(cpu->why, sizeof cpu->why, "no GPU: %.140s", no_gpu.message);
     } else {
-        const double on_gpu = time_on(gpu, model, &o, run, &events, &no_gpu);
+        const double on_gpu = time_on(gpu, model, &o, run, &steps, &no_gpu);
         saltus_backend *chosen = on_gpu < on_cpu ? gpu : cpu;
         if (isinf(on_cpu) && isinf(on_gpu)) {
             if (err) {
@@ -212,11 +212,11 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
         } else if (isinf(on_gpu)) {
             (void)snprintf(cpu->why, sizeof cpu->why, "not the GPU: %.140s", no_gpu.message);
         } else {
-            (void)snprintf(chosen->why, sizeof chosen->why,
-                           "about %.2g s, %s about %.2g s; %.2g reactions expected",
-                           chosen == gpu ? on_gpu : on_cpu,
-                           chosen == gpu ? "on the CPU" : "on the GPU",
-                           chosen == gpu ? on_cpu : on_gpu, events * (double)run->n_trajectories);
+            (void)snprintf(
+                chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s; %.2g %s expected",
+                chosen == gpu ? on_gpu : on_cpu, chosen == gpu ? "on the CPU" : "on the GPU",
+                chosen == gpu ? on_cpu : on_gpu, steps * (double)run->n_trajectories,
+                strcmp(o.method, "tau") == 0 ? "leaps" : "reactions");
         }
         if (chosen == gpu) {
             *out = gpu;

@@ -39,13 +39,17 @@ typedef struct saltus_launch {
     uint64_t *events;             /**< [job] reactions that fired */
     int32_t *troubles;            /**< [job] a saltus_trouble */
     uint64_t *next;               /**< the job to hand out next */
-    uint64_t *progress;           /**< out: jobs that have ended; slots that go on */
+    uint64_t *progress;           /**< out: jobs that have ended; slots that go on; of them those
+                                       that are at exact steps between leaps */
 
     /* The threads that work, those with a trajectory that goes on, are packed anew for every
      * launch, so that warps are full while there is work for them. */
     int64_t n_slots;      /**< threads at work: the others leave at once */
     const int32_t *slots; /**< [thread at work] where its state is; NULL: thread i's is slot i */
-    int32_t *busy;        /**< out: slots that go on */
+    int32_t *busy;        /**< [n_room] out: slots that go on */
+    /* Trajectories that are at exact steps between leaps stand behind the others, from the end of
+     * the lists backwards, so that the threads of a warp are in one phase. */
+    int64_t n_exact, n_room;
 
     /* Memory of the threads, interleaved: [number][slot]. */
     saltus_path *paths; /**< [slot] what is left of a path between launches */
@@ -95,7 +99,11 @@ SALTUS_FN void saltus_samples_next(saltus_samples *to)
 /* The slot of a thread's state, or -1 when it has nothing to do. */
 SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 {
-    return thread >= a->n_slots ? -1 : a->slots ? a->slots[thread] : thread;
+    if (thread < a->n_slots) {
+        return a->slots ? a->slots[thread] : thread;
+    }
+    thread -= a->n_slots;
+    return thread < a->n_exact ? a->slots[a->n_room - 1 - thread] : -1;
 }
 
 /* A thread leaves: its slot goes on if it has a job or may get one. */
@@ -104,6 +112,12 @@ SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t j
     if (job >= 0 || *a->next < (uint64_t)a->n_jobs) {
         a->busy[SALTUS_TAKE_NUMBER(a->progress + 1)] = (int32_t)slot;
     }
+}
+
+/* Likewise, with a trajectory that is at exact steps between leaps. */
+SALTUS_FN void saltus_slot_leave_exact(const saltus_launch *a, int64_t slot)
+{
+    a->busy[a->n_room - 1 - (int64_t)SALTUS_TAKE_NUMBER(a->progress + 2)] = (int32_t)slot;
 }
 
 /* A job has ended, well or badly. */

@@ -270,7 +270,10 @@ SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
  * GPU, so that neighbouring threads read neighbouring numbers; SALTUS_STRIDE is then their number.
  */
 #if SALTUS_DEVICE
-#define SALTUS_AT(i) ((int64_t)(i)*SALTUS_STRIDE)
+#ifndef SALTUS_AT_STRIDE
+#define SALTUS_AT_STRIDE SALTUS_STRIDE
+#endif
+#define SALTUS_AT(i) ((int64_t)(i)*SALTUS_AT_STRIDE)
 #else
 #define SALTUS_AT(i) (i)
 #endif

@@ -297,13 +297,21 @@ SALTUS_FN double saltus_leap_target(const saltus_path *p, const double *times)
     return saltus_path_special_first(p, times[p->sample]) ? p->special : times[p->sample];
 }
 
+/* On a device it is there once for each phase that has a kernel. */
+#if SALTUS_DEVICE
+#define SALTUS_TAU_FN SALTUS_FN
+#else
+#define SALTUS_TAU_FN SALTUS_OUTLINE
+#endif
+
 /**
- * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words; see
- * saltus_direct_run.
+ * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words, or out
+ * of a phase; see saltus_direct_run.
  */
-SALTUS_OUTLINE saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, saltus_leap *l,
-                                             const double *times, int64_t n_times, const int *stop,
-                                             int64_t *counts, double *observables)
+SALTUS_TAU_FN saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                            saltus_phase phase, const double *times,
+                                            int64_t n_times, const int *stop, int64_t *counts,
+                                            double *observables)
 {
     const saltus_tables *n = p->n;
     const double *root = d->values + SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1]);
@@ -330,7 +338,9 @@ SALTUS_OUTLINE saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, s
             }
             continue;
         }
-        if (p->block >= p->limit || SALTUS_FLAG(stop)) {
+        const int in_phase =
+            phase == SALTUS_PHASE_ANY || (p->exact > 0) == (phase == SALTUS_PHASE_EXACT);
+        if (!in_phase || p->block >= p->limit || SALTUS_FLAG(stop)) {
             return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
         }
         const double total = *root + 0.0; /* -0 becomes 0 */

@@ -306,6 +306,8 @@ static void laws_events_and_leaps(void **state)
          false,
          NULL},
         {mixed, {"k=lin:1:30:3"}, "global", "tau", 12, SALTUS_RECORD_ALL, false, NULL},
+        {mixed, {"k=lin:1:30:3"}, "shared", "tau", 12, SALTUS_RECORD_STATS, false, NULL},
+        {mixed, {"k=lin:1:30:3"}, "phases", "tau", 3, SALTUS_RECORD_FINAL, false, NULL},
         {events,
          {"k=list:0.5,1", "when=list:0.25,0.5,2"},
          "global",

@@ -9,8 +9,9 @@ saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const s
                                                   saltus_job *job)
 {
     if (task->tau) {
-        return saltus_tau_run(&walker->path, &walker->direct, &walker->leap, task->times,
-                              task->n_times, task->stop, job->counts, job->observables);
+        return saltus_tau_run(&walker->path, &walker->direct, &walker->leap, SALTUS_PHASE_ANY,
+                              task->times, task->n_times, task->stop, job->counts,
+                              job->observables);
     }
     return saltus_direct_run(&walker->path, &walker->direct, task->times, task->n_times, task->stop,
                              job->counts, job->observables);

@@ -51,6 +51,9 @@ size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_
         break;
     }
     CUT(x, threads * (size_t)t->n_species);
+    if (c->layout.room_is_shared) {
+        return at;
+    }
     CUT(v, threads * (size_t)t->n_rows);
     CUT(values, threads * ((size_t)t->n_leaves + n_nodes));
     CUT(sums, threads * n_nodes * SALTUS_FANOUT);
@@ -91,7 +94,7 @@ size_t saltus_crew_place_jobs(saltus_launch *a, saltus_reducer *reducer, const s
     const saltus_columns *columns = c->task->columns;
     size_t at = 0;
     const size_t jobs = (size_t)n, samples = jobs * (size_t)c->task->n_times;
-    CUT(progress, 2);
+    CUT(progress, 3);
     CUT(troubles, jobs);
     CUT(events, jobs);
     saltus_reducer_place(reducer, c->task, &c->model, n, n_stretches, base, &at, result_bytes);

@@ -18,7 +18,7 @@ typedef struct saltus_crew {
     cu_stream stream;
     cu_event start, end; /* around the launches of a batch */
     cu_module module;
-    cu_function kernel;
+    cu_function kernel, exact; /* exact: where there is a kernel for each phase */
     saltus_uploaded model;
     saltus_launch launch;
     int64_t n_threads;               /* room for so many */

@@ -3,7 +3,7 @@
 #include "backend/cuda/packing.h"
 #include "backend/cuda/registers.h"
 #include "core/memory.h"
-#include "kernel/stream.h"
+#include "kernel/direct_global.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@ enum {
     FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
     RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
     SHARED_TABLES = 24 << 10, /* beside a room in global memory */
-    WARPS = 16, /* of a multiprocessor: with fewer, rooms are better in global memory */
+    LEAPERS = 96, /* threads of a multiprocessor: with fewer, leaps are better in global memory */
+    WARPS = 16,   /* of a multiprocessor: with fewer, rooms are better in global memory */
 };
 
 saltus_limits saltus_limits_of(int major, int minor)
@@ -142,14 +143,52 @@ done:
     return status;
 }
 
+/* State of tau-leaping in shared memory. */
+static saltus_status make_tree(saltus_layout *out, const saltus_tables *tables,
+                               const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t each = 8 * saltus_tree_room(tables, out->needs.rng);
+    out->room_is_shared = true;
+    out->block = block ? block : USUAL_BLOCK / 2;
+    while (block == 0 && out->block > 32 && out->block * each > limits->block_bytes) {
+        out->block /= 2; /* few sizes: kernels of all models are the same but for it */
+    }
+    SALTUS_TRY(check_block("shared", out->block, 0, each, limits, err));
+    out->shared_bytes = (size_t)(out->block * each);
+done:
+    return status;
+}
+
+/* Why tau-leaping cannot have a layout. */
+static const char *leaps_against(const char *name, const saltus_tables *t, saltus_needs needs,
+                                 const saltus_limits *limits)
+{
+    if (strcmp(name, "registers") == 0 || strcmp(name, "warp") == 0) {
+        return "tau-leaping has none such";
+    }
+    if (strcmp(name, "shared") == 0) {
+        return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
+                   ? "it has events or rates that switch in time"
+               : LEAPERS * 8 * saltus_tree_room(t, needs.rng) > limits->block_bytes
+                   ? "96 threads take more shared memory than there is"
+                   : NULL;
+    }
+    return NULL;
+}
+
 const char *saltus_layout_against(const char *name, const saltus_tables *tables, saltus_needs needs,
                                   const saltus_limits *limits)
 {
-    if (needs.leaps && strcmp(name, "global") != 0) {
-        return "tau-leaping keeps its state in global memory";
-    }
-    if (needs.rng == SALTUS_RNG_MT19937 && strcmp(name, "global") != 0) {
+    const bool is_global = strcmp(name, "global") == 0 || strcmp(name, "phases") == 0;
+    if (needs.rng == SALTUS_RNG_MT19937 && !is_global) {
         return "mt19937 keeps 624 words for every trajectory, in global memory";
+    }
+    if (needs.leaps) {
+        return leaps_against(name, tables, needs, limits);
+    }
+    if (strcmp(name, "phases") == 0) {
+        return "the direct method has no phases";
     }
     if (strcmp(name, "registers") == 0) {
         return saltus_registers_against(tables);
@@ -179,13 +218,17 @@ saltus_status saltus_layout_make(const char *name, const saltus_tables *tables, 
     if (against) {
         SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s", name, against);
     }
-    if (strcmp(name, "registers") == 0) {
+    if (needs.leaps && strcmp(name, "shared") == 0) {
+        SALTUS_TRY(make_tree(out, tables, limits, block, err));
+    } else if (needs.leaps) {
+        out->has_phases = strcmp(name, "phases") == 0;
+    } else if (strcmp(name, "registers") == 0) {
         SALTUS_TRY(make_registers(out, tables, limits, block, err));
     } else if (strcmp(name, "shared") == 0) {
         SALTUS_TRY(make_table(out, true, tables, limits, block, err));
     } else if (strcmp(name, "warp") == 0) {
         SALTUS_TRY(make_warp(out, tables, limits, block, err));
-    } else if (!needs.leaps && !saltus_packing_against(tables, false)) {
+    } else if (!saltus_packing_against(tables, false)) {
         SALTUS_TRY(make_table(out, false, tables, limits, block, err));
     }
 done:
@@ -293,11 +336,16 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         SALTUS_TRY(table_text(layout, &text, err));
         break;
     default:
-        *entry = "saltus_global";
-        text = strdup(layout->needs.leaps
-                          ? "#define SALTUS_LEAPS 1\n#include \"kernel/direct_global.h\"\n"
-                          : "#include \"kernel/direct_global.h\"\n");
-        SALTUS_NEED(text);
+        *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
+        if (asprintf(&text,
+                     "#define SALTUS_LEAPS %d\n#define SALTUS_PHASES %d\n"
+                     "#define SALTUS_ROOM_SHARED %d\n#define SALTUS_BLOCK %d\n"
+                     "#include \"kernel/direct_global.h\"\n",
+                     layout->needs.leaps, layout->has_phases, layout->room_is_shared,
+                     layout->room_is_shared ? layout->block : 1) < 0) {
+            text = NULL;
+            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+        }
     }
     SALTUS_TRY(compile(layout, wanted, columns, text, limits, out, err));
     /* state in registers: rather fewer threads than state that is not there */

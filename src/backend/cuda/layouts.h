@@ -41,6 +41,7 @@ typedef struct saltus_layout {
     int64_t room_doubles; /**< of a block's room; 0: it has none */
     bool room_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
+    bool has_phases;      /**< leaps and exact steps have kernels of their own */
     size_t shared_bytes;  /**< that a launch gives each block */
     saltus_packed packed; /**< bytes > 0: its tables are the host's */
 } saltus_layout;
@@ -73,8 +74,10 @@ void saltus_layout_free(saltus_layout *layout);
  * Compile the kernel of a layout for a model and its columns, or fetch it from the cache, as
  * saltus_kernel_compile does and with its errors.
  *
- * @param[out] entry name of the kernel in the image; constant
+ * @param[out] entry name of the kernel in the image, or of that for leaps, beside which
+ *                   SALTUS_EXACT_ENTRY does exact steps; constant
  */
+#define SALTUS_EXACT_ENTRY "saltus_exact_steps"
 SALTUS_MUST_CHECK saltus_status saltus_layout_compile(
     const saltus_layout *layout, const saltus_tables *tables, const saltus_columns *columns,
     const saltus_limits *limits, saltus_image *out, const char **entry, saltus_error *err);
