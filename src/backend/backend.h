@@ -105,10 +105,11 @@ typedef struct saltus_backend_ops {
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Seconds that a run takes with a layout, roughly, from constants that were measured: of
-     * n_trajectories with events_each reactions. Serves to choose between backends alone. */
+     * n_trajectories with so many steps each, reactions or, if it leaps, leaps. Serves to choose
+     * between backends alone. */
     double (*estimate)(const struct saltus_backend *backend, const saltus_tables *tables,
-                       const char *layout, int n_workers, double n_trajectories,
-                       double events_each);
+                       const char *layout, bool leaps, int n_workers, double n_trajectories,
+                       double steps_each);
     /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
     saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
                              const saltus_generator *generator, const saltus_columns *columns,

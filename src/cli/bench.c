@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_QUICK = 256, OPT_DEVICE, OPT_THREADS, OPT_EXAMPLES };
+enum { OPT_QUICK = 256, OPT_PART, OPT_DEVICE, OPT_THREADS, OPT_EXAMPLES };
 
 static const struct {
     const char *name;
@@ -28,10 +28,14 @@ static const struct {
      "dense against compressed tables: bytes, and reactions that fit in 64 KiB"},
     {"nobile-table1", saltus_bench_nobile_table1,
      "2^6 to 2^18 simulations of four models, by the method that auto chooses"},
+    {"nobile-table2", saltus_bench_nobile_table2,
+     "100 random networks a row, of eight kinds, by the method that auto chooses"},
     {"nobile-sweeps", saltus_bench_nobile_sweeps,
-     "Schlögl's network along one and three constants"},
+     "sweeps of Schlögl's network and of Ras, distributions over time, break-even of a GPU"},
     {"rng", saltus_bench_rng,
      "the random generators: words, events of every layout, distributions"},
+    {"tau-accuracy", saltus_bench_tau_accuracy,
+     "distributions by tau-leaping beside exact ones, for four values of epsilon"},
     {"unequal", saltus_bench_unequal,
      "one trajectory in a hundred runs a hundred times longer, beside equal ones"},
 };
@@ -40,11 +44,16 @@ enum { N_TABLES = sizeof tables / sizeof *tables };
 typedef struct arguments {
     const char *name, *device, *examples;
     int64_t threads;
+    double part;
     bool quick;
 } arguments;
 
 static const struct argp_option options[] = {
     {"quick", OPT_QUICK, NULL, 0, "a hundredth of the trajectories, each time once", 0},
+    {"part", OPT_PART, "P", 0,
+     "this part of the networks of nobile-table2, of the trajectories of nobile-sweeps and "
+     "tau-accuracy (1)",
+     0},
     {"device", OPT_DEVICE, "NAME", 0, "cuda, cuda:1 …, or cpu for no GPU (the GPU if there is one)",
      0},
     {"threads", OPT_THREADS, "N", 0, "threads of \"all cores\" (one per core)", 0},
@@ -58,6 +67,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case OPT_QUICK:
         a->quick = true;
+        return 0;
+    case OPT_PART:
+        if (!saltus_cli_double(text, &a->part) || !(a->part > 0.0 && a->part <= 1.0)) {
+            (void)saltus_cli_usage("--part '%s': a number above 0 and up to 1 is needed", text);
+            return EINVAL;
+        }
         return 0;
     case OPT_DEVICE:
         a->device = text;
@@ -174,7 +189,8 @@ static int measure(const arguments *a, int table)
 {
     char folder[1200];
     saltus_error err = {0};
-    saltus_bench b = {.name = a->name, .quick = a->quick, .threads = (int)a->threads};
+    saltus_bench b = {
+        .name = a->name, .quick = a->quick, .part = a->part, .threads = (int)a->threads};
     b.examples = a->examples ? a->examples : find_examples(folder, sizeof folder);
     if (!b.examples) {
         return saltus_cli_usage("the examples are not here: --examples FOLDER is needed");
@@ -239,7 +255,7 @@ int saltus_cli_bench(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    arguments a = {0};
+    arguments a = {.part = 1.0};
     const int code = saltus_cli_parse(&argp, argc, argv, &a);
     return code >= 0 ? code : choose(&a);
 }

@@ -1,7 +1,8 @@
 /** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), the
- * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c, bench_nobile.c) and
- * comparisons of our own (bench_rng.c, bench_unequal.c). It measures the library from inside, so
- * unlike other verbs it includes more of ours than the public header. */
+ * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c, bench_nobile.c,
+ * bench_random.c) and comparisons of our own (bench_accuracy.c, bench_rng.c, bench_unequal.c). It
+ * measures the library from inside, so unlike other verbs it includes more of ours than the public
+ * header. */
 #ifndef SALTUS_CLI_BENCH_H
 #define SALTUS_CLI_BENCH_H
 
@@ -13,6 +14,7 @@
 typedef struct saltus_bench {
     const char *name; /**< of the table */
     bool quick;       /**< a hundredth of the trajectories, each time once */
+    double part;      /**< of the size of what lasts longest, above 0, up to 1 */
     int threads;      /**< of "all cores"; 0: one per core */
     const char *examples;
     const char *rng;           /**< random generator; NULL: the usual one */
@@ -42,6 +44,13 @@ typedef struct saltus_bench_gpu {
     int block, streams;
 } saltus_bench_gpu;
 
+/** What lasts longer is stopped: a few times a second progress is looked at. */
+typedef struct saltus_bench_limit {
+    double seconds;
+    volatile int stop;
+} saltus_bench_limit;
+void saltus_bench_set_limit(saltus_bench_limit *limit, saltus_run_options *run);
+
 /** Read examples/FILE.yaml and time it to t_end by the baseline, one core and all cores, a line
  * each. Close the case whatever happens. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_open(saltus_bench *bench, const char *file,
@@ -69,10 +78,16 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_overlap(saltus_bench *, s
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_genes(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_sumiyoshi_tables(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_table1(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_table2(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_sweeps(saltus_bench *, saltus_error *);
+/** Parts of the sweeps: Schlögl's X over time (figure 9), and from how many runs on a GPU is faster
+ * than one core (figure 8). */
+SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_heat_map(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_break_even(saltus_bench *, saltus_error *);
 
 /** Comparisons of our own. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_rng(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_tau_accuracy(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_unequal(saltus_bench *, saltus_error *);
 
 #endif

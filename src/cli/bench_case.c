@@ -37,6 +37,21 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void look(void *user, const saltus_progress *progress)
+{
+    saltus_bench_limit *limit = user;
+    if (progress->seconds > limit->seconds) {
+        __atomic_store_n(&limit->stop, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void saltus_bench_set_limit(saltus_bench_limit *limit, saltus_run_options *run)
+{
+    run->progress = look;
+    run->progress_user = limit;
+    run->stop = &limit->stop;
+}
+
 static int n_turns(const saltus_bench_case *c)
 {
     return c->bench->quick ? 1 : N_TURNS;

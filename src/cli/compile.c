@@ -4,10 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_ARCH = 256, OPT_LAYOUT, OPT_BLOCK, OPT_RNG, OPT_SPECIES, OPT_SET, OPT_LAW, OPT_JSON };
+enum {
+    OPT_ARCH = 256,
+    OPT_METHOD,
+    OPT_LAYOUT,
+    OPT_BLOCK,
+    OPT_RNG,
+    OPT_SPECIES,
+    OPT_SET,
+    OPT_LAW,
+    OPT_JSON
+};
 
 typedef struct arguments {
-    const char *model, *arch, *layout, *rng, *species;
+    const char *model, *arch, *method, *layout, *rng, *species;
     int64_t block;
     saltus_law law;
     saltus_cli_settings settings;
@@ -16,6 +26,8 @@ typedef struct arguments {
 
 static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
+    {"method", OPT_METHOD, "NAME", 0,
+     "direct or tau (direct); what --epsilon and the like say does not change the kernel", 0},
     {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared, global or warp", 0},
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
@@ -35,6 +47,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
         if (strncmp(text, "sm_", 3) != 0) {
             (void)saltus_cli_usage("--arch '%s': a compute capability such as sm_90 is needed",
                                    text);
+            return EINVAL;
+        }
+        return 0;
+    case OPT_METHOD:
+        a->method = text;
+        if (strcmp(text, "direct") != 0 && strcmp(text, "tau") != 0) {
+            (void)saltus_cli_usage("--method '%s': direct or tau is needed", text);
             return EINVAL;
         }
         return 0;
@@ -72,16 +91,16 @@ static void print_report(const arguments *a, const saltus_plan *plan, const salt
     if (a->json) {
         printf("{\"model\": ");
         saltus_cli_print_text(saltus_model_name(saltus_plan_model(plan)));
-        printf(", \"arch\": \"%s\", \"layout\": \"%s\", \"registers\": %d, "
+        printf(", \"arch\": \"%s\", \"method\": \"%s\", \"layout\": \"%s\", \"registers\": %d, "
                "\"spill_bytes\": %d, \"shared_bytes\": %d, \"seconds\": %.3f, "
                "\"cached\": %s}\n",
-               a->arch, saltus_plan_layout(plan), r->registers, r->spill_bytes, r->shared_bytes,
-               r->seconds, r->cached ? "true" : "false");
+               a->arch, saltus_plan_method(plan), saltus_plan_layout(plan), r->registers,
+               r->spill_bytes, r->shared_bytes, r->seconds, r->cached ? "true" : "false");
         return;
     }
-    printf("%s, layout %s, %s: %d registers, %d bytes spilled, %d bytes shared, ",
-           saltus_model_name(saltus_plan_model(plan)), saltus_plan_layout(plan), a->arch,
-           r->registers, r->spill_bytes, r->shared_bytes);
+    printf("%s, %s, layout %s, %s: %d registers, %d bytes spilled, %d bytes shared, ",
+           saltus_model_name(saltus_plan_model(plan)), saltus_plan_method(plan),
+           saltus_plan_layout(plan), a->arch, r->registers, r->spill_bytes, r->shared_bytes);
     if (r->cached) {
         printf("from the cache\n");
     } else {
@@ -106,6 +125,7 @@ static int build(const arguments *a)
     saltus_model *model = saltus_cli_load(a->model, &a->settings, a->law, false, &err);
     saltus_status status = model ? SALTUS_OK : err.code;
     wanted.columns = a->species;
+    wanted.method = a->method ? a->method : wanted.method;
     wanted.block = (int)a->block;
     wanted.layout = a->layout ? a->layout : "auto";
     wanted.rng = a->rng ? a->rng : wanted.rng;

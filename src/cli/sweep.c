@@ -278,6 +278,10 @@ int saltus_cli_sweep(int argc, char **argv)
     if (code < 0 && !a.output) {
         code = saltus_cli_usage("-o FILE.h5 is needed: where the results go");
     }
+    if (code < 0 && a.burn_in > 0.0 && !a.derive) {
+        code = saltus_cli_usage("--burn-in is for --derive, which is not there: statistics are of "
+                                "every sample time");
+    }
     if (code < 0 && a.trace) {
         code = saltus_cli_usage("--trace is for saltus run");
     }

@@ -8,8 +8,9 @@
 
 enum {
     PILOT_EVENTS = 1 << 14, /* that tell enough of a trajectory */
-    PILOT_PARTS = 20,       /* the first pilot takes 2^-20 of the time */
-    FEW = 256,              /* trajectories: too few to fill a GPU */
+    PILOT_LEAPS = 1 << 11,
+    PILOT_PARTS = 20, /* the first pilot takes 2^-20 of the time */
+    FEW = 256,        /* trajectories: too few to fill a GPU */
 };
 static const double worth_asking = 1.0; /* seconds: what takes the CPU less never needs a GPU */
 
@@ -20,8 +21,9 @@ static saltus_status forget(void *user, const saltus_block *block, void *prepare
     return SALTUS_OK;
 }
 
-/* Reactions of the first trajectory, from as long a part of it as is needed. Negative: it fails. */
-static double count_events(const saltus_plan *plan, const saltus_run_options *run)
+/* Steps of the first trajectory, reactions or leaps, from as long a part of it as is needed.
+ * Negative: it fails. */
+static double count_steps(const saltus_plan *plan, const saltus_run_options *run)
 {
     const saltus_sink sink = {.deliver = forget};
     saltus_run_options pilot = *run;
@@ -37,8 +39,9 @@ static double count_events(const saltus_plan *plan, const saltus_run_options *ru
         if (saltus_run(plan, &pilot, &sink, &report, NULL) != SALTUS_OK) {
             return -1.0;
         }
-        if (report.events >= PILOT_EVENTS || part >= 1.0) {
-            return (double)report.events / part;
+        const int64_t steps = plan->leaps ? report.leaps : report.events;
+        if (steps >= (plan->leaps ? PILOT_LEAPS : PILOT_EVENTS) || part >= 1.0) {
+            return (double)steps / part;
         }
     }
 }
@@ -47,7 +50,7 @@ static double count_events(const saltus_plan *plan, const saltus_run_options *ru
  * Methods
  */
 
-enum { PILOT_RUNS = 2, PILOT_STEPS = 20000 };
+enum { PILOT_RUNS = 2, PILOT_STEPS = 50000 };
 /* A pilot begins with this time and doubles it, so that it ends soon whatever the rates are. */
 static const double first_pilot = 1e-12;
 /* Nanoseconds of a core, as bench/RESULTS.md has them for vector lanes; what counts is how they
@@ -66,26 +69,42 @@ static double single_ns(double n)
 }
 static const double much_faster = 2.0;
 
-/* Leap along the run, or as much of it as is needed. False when that fails. */
-static bool pilot_leaps(const saltus_plan *plan, const saltus_run_options *run,
-                        saltus_run_report *report)
+/* What the pilot's trajectories take, or would. */
+typedef struct pilot {
+    double events, leaps, exact_steps;
+} pilot;
+
+/* Leap along the run, or as much of it as is needed. The rest is taken to go on like the stretch
+ * between the last two pilots: a run often begins with a burst that tells little of what follows.
+ * False when that fails. */
+static bool pilot_leaps(const saltus_plan *plan, const saltus_run_options *run, pilot *all)
 {
     const saltus_sink sink = {.deliver = forget};
-    saltus_run_options pilot = saltus_run_options_default();
+    saltus_run_options options = saltus_run_options_default();
+    saltus_run_report report = {0};
     const double end = run->times[run->n_times - 1];
-    double until = end < first_pilot ? end : first_pilot;
-    pilot.n_trajectories = PILOT_RUNS;
-    pilot.times = &until;
-    pilot.n_times = 1;
-    pilot.stop = run->stop;
-    for (;; until = 2.0 * until < end ? 2.0 * until : end) {
-        if (saltus_run(plan, &pilot, &sink, report, NULL) != SALTUS_OK) {
+    double until = end < first_pilot ? end : first_pilot, before = 0.0;
+    pilot last = {0};
+    *all = last;
+    options.n_trajectories = PILOT_RUNS;
+    options.times = &until;
+    options.n_times = 1;
+    options.stop = run->stop;
+    for (;; before = until, until = 2.0 * until < end ? 2.0 * until : end) {
+        last = *all;
+        if (saltus_run(plan, &options, &sink, &report, NULL) != SALTUS_OK) {
             return false;
         }
-        if (report->leaps + report->exact_steps >= PILOT_STEPS || until >= end) {
-            return true;
+        *all = (pilot){(double)report.events, (double)report.leaps, (double)report.exact_steps};
+        if (report.leaps + report.exact_steps >= PILOT_STEPS || until >= end) {
+            break;
         }
     }
+    const double rest = until < end ? (end - until) / (until - before) : 0.0;
+    all->events += rest * fmax(all->events - last.events, 0.0);
+    all->leaps += rest * fmax(all->leaps - last.leaps, 0.0);
+    all->exact_steps += rest * fmax(all->exact_steps - last.exact_steps, 0.0);
+    return true;
 }
 
 saltus_method_choice saltus_method_choose(const saltus_model *model,
@@ -98,7 +117,7 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
     const double n = t->n_reactions;
     saltus_backend *cpu = NULL;
     saltus_plan *plan = NULL;
-    saltus_run_report report = {0};
+    pilot all;
     wanted.method = "tau";
     wanted.layout = "scalar";
     wanted.rng = "philox";
@@ -110,16 +129,14 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
     }
     if (saltus_backend_open("cpu", &cpu, NULL) == SALTUS_OK &&
         saltus_plan_create(model, cpu, &wanted, &plan, NULL) == SALTUS_OK &&
-        pilot_leaps(plan, run, &report)) {
-        const double exact = exact_ns(n) * (double)report.events;
-        const double tau =
-            leap_ns(n) * (double)report.leaps + single_ns(n) * (double)report.exact_steps;
+        pilot_leaps(plan, run, &all)) {
+        const double exact = exact_ns(n) * all.events;
+        const double tau = leap_ns(n) * all.leaps + single_ns(n) * all.exact_steps;
         choice.method = tau * much_faster < exact ? "tau" : "direct";
         (void)snprintf(choice.why, sizeof choice.why,
-                       "a pilot made %.3g reactions in %.3g leaps and %.3g exact steps, about "
-                       "%.2g of the exact method's cost",
-                       (double)report.events, (double)report.leaps, (double)report.exact_steps,
-                       exact > 0.0 ? tau / exact : 1.0);
+                       "by a pilot, two trajectories make %.3g reactions in %.3g leaps and %.3g "
+                       "exact steps, about %.2g of the exact method's cost",
+                       all.events, all.leaps, all.exact_steps, exact > 0.0 ? tau / exact : 1.0);
     }
     saltus_plan_destroy(plan);
     saltus_backend_close(cpu);
@@ -130,17 +147,17 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
  * Backends
  */
 
-static double estimate(const saltus_plan *plan, double n_trajectories, double events_each)
+static double estimate(const saltus_plan *plan, double n_trajectories, double steps_each)
 {
     return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables, plan->layout,
-                                        plan->n_workers, n_trajectories, events_each);
+                                        plan->leaps, plan->n_workers, n_trajectories, steps_each);
 }
 
 /* Seconds that the run takes this backend; infinity when it cannot do it, for which err has the
- * reason. events_each: found out if it is negative. */
+ * reason. steps_each: found out if it is negative. */
 static double time_on(const saltus_backend *backend, const saltus_model *model,
                       const saltus_plan_options *options, const saltus_run_options *run,
-                      double *events_each, saltus_error *err)
+                      double *steps_each, saltus_error *err)
 {
     saltus_plan *plan = NULL;
     saltus_kernel_report kernel;
@@ -150,10 +167,10 @@ static double time_on(const saltus_backend *backend, const saltus_model *model,
         status = saltus_plan_compile(plan, &kernel, err);
     }
     if (status == SALTUS_OK) {
-        *events_each = *events_each < 0.0 ? count_events(plan, run) : *events_each;
+        *steps_each = *steps_each < 0.0 ? count_steps(plan, run) : *steps_each;
         /* a run that fails at once is the CPU's, which says why */
         seconds =
-            *events_each < 0.0 ? 0.0 : estimate(plan, (double)run->n_trajectories, *events_each);
+            *steps_each < 0.0 ? 0.0 : estimate(plan, (double)run->n_trajectories, *steps_each);
     }
     saltus_plan_destroy(plan);
     return seconds;
@@ -167,24 +184,21 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
     const saltus_plan_options o = options ? *options : saltus_plan_options_default();
     saltus_backend *cpu = NULL, *gpu = NULL;
     saltus_error no_cpu = {0}, no_gpu = {0};
-    double events = -1.0;
+    double steps = -1.0;
     SALTUS_TRY(saltus_backend_open("cpu", &cpu, err));
     const bool few = run->n_trajectories < FEW;
-    const bool leaps = strcmp(o.method, "tau") == 0; /* a GPU's are in global memory, slow */
-    const double on_cpu =
-        (few || leaps) && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
-            ? 0.0
-            : time_on(cpu, model, &o, run, &events, &no_cpu);
+    const double on_cpu = few && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
+                              ? 0.0
+                              : time_on(cpu, model, &o, run, &steps, &no_cpu);
     if (on_cpu < worth_asking) {
         (void)snprintf(cpu->why, sizeof cpu->why, "%s",
-                       leaps          ? "tau-leaping is faster on the CPU"
-                       : few          ? "too few trajectories for a GPU"
-                       : events < 0.0 ? "the first trajectory does not go far"
-                                      : "done within a second");
+                       few           ? "too few trajectories for a GPU"
+                       : steps < 0.0 ? "the first trajectory does not go far"
+                                     : "done within a second");
     } else if (saltus_backend_open("cuda", &gpu, &no_gpu) != SALTUS_OK) {
         (void)snprintf(cpu->why, sizeof cpu->why, "no GPU: %.140s", no_gpu.message);
     } else {
-        const double on_gpu = time_on(gpu, model, &o, run, &events, &no_gpu);
+        const double on_gpu = time_on(gpu, model, &o, run, &steps, &no_gpu);
         saltus_backend *chosen = on_gpu < on_cpu ? gpu : cpu;
         if (isinf(on_cpu) && isinf(on_gpu)) {
             if (err) {
@@ -198,11 +212,11 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
         } else if (isinf(on_gpu)) {
             (void)snprintf(cpu->why, sizeof cpu->why, "not the GPU: %.140s", no_gpu.message);
         } else {
-            (void)snprintf(chosen->why, sizeof chosen->why,
-                           "about %.2g s, %s about %.2g s; %.2g reactions expected",
-                           chosen == gpu ? on_gpu : on_cpu,
-                           chosen == gpu ? "on the CPU" : "on the GPU",
-                           chosen == gpu ? on_cpu : on_gpu, events * (double)run->n_trajectories);
+            (void)snprintf(
+                chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s; %.2g %s expected",
+                chosen == gpu ? on_gpu : on_cpu, chosen == gpu ? "on the CPU" : "on the GPU",
+                chosen == gpu ? on_cpu : on_gpu, steps * (double)run->n_trajectories,
+                strcmp(o.method, "tau") == 0 ? "leaps" : "reactions");
         }
         if (chosen == gpu) {
             *out = gpu;

@@ -23,6 +23,7 @@ enum {
     SALTUS_PURPOSE_TIE = 3,    /**< block k: the k-th choice among model events of equal priority */
     SALTUS_PURPOSE_LEAP = 4,   /**< block k: the k-th of tau-leaping, whatever it is for */
     SALTUS_PURPOSE_DESIGN = 5, /**< not of a trajectory: a random design of a sweep */
+    SALTUS_PURPOSE_NETWORK = 6, /**< nor of one: a random network to measure with */
 };
 
 /**

@@ -104,7 +104,8 @@ bool saltus_totals_agree(const saltus_totals *totals, const saltus_totals *refer
     return agree;
 }
 
-bool saltus_totals_near(const saltus_totals *totals, const saltus_totals *reference)
+bool saltus_totals_near(const saltus_totals *totals, const saltus_totals *reference, double share,
+                        double molecules)
 {
     const saltus_statistics *a = &totals->statistics, *b = &reference->statistics;
     const size_t last = (size_t)(totals->n_points - 1) * (size_t)totals->n_counts;
@@ -112,7 +113,8 @@ bool saltus_totals_near(const saltus_totals *totals, const saltus_totals *refere
     for (int c = 0; near && c < totals->n_counts; ++c) {
         const double mean = saltus_statistics_mean(a, last + (size_t)c);
         const double exact = saltus_statistics_mean(b, last + (size_t)c);
-        near = fabs(mean - exact) <= 0.01 * fabs(exact) || is_near(reference, c, mean, a->n);
+        near = fabs(mean - exact) <= fmax(share * fabs(exact), molecules) ||
+               is_near(reference, c, mean, a->n);
     }
     return near;
 }

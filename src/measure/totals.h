@@ -22,10 +22,10 @@ void saltus_totals_free(saltus_totals *totals);
  * errors and two molecules. The variance is that of `reference`, and one that it may have missed.
  */
 bool saltus_totals_agree(const saltus_totals *totals, const saltus_totals *reference);
-/** The means at the last time alone, whatever the numbers of trajectories: of leaps, within 1 %
- * more.
- */
-bool saltus_totals_near(const saltus_totals *totals, const saltus_totals *reference);
+/** The means at the last time alone, whatever the numbers of trajectories: of leaps, also within a
+ * share of themselves or so many molecules. A leap may change a count by one, whatever it is. */
+bool saltus_totals_near(const saltus_totals *totals, const saltus_totals *reference, double share,
+                        double molecules);
 /** The same for the means of another program at the last time, [count] sums of n trajectories. */
 bool saltus_totals_agree_with(const saltus_totals *reference, const double *sums, int64_t n);
 

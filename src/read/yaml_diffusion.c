@@ -40,13 +40,11 @@ static const char *find_pair(const char *key, size_t *separator)
 }
 
 static saltus_status read_pair(saltus_lattice_reader *l, const saltus_yaml_entry *e,
-                               const char *what, double *d)
+                               const char *dash, size_t separator, const char *what, double *d)
 {
     saltus_status status = SALTUS_OK;
-    size_t separator = 0;
     double value = 0.0;
     const int n = l->space->n_types;
-    const char *dash = find_pair(e->key->text, &separator);
     const char *name[2] = {e->key->text, dash + separator};
     const size_t length[2] = {(size_t)(dash - name[0]), strlen(name[1])};
     int type[2] = {0, 0};
@@ -91,8 +89,9 @@ static saltus_status read_types(saltus_lattice_reader *l, const saltus_yaml_node
         d[i] = fmin(d[i / n * (n + 1)], d[i % n * (n + 1)]);
     }
     for (const saltus_yaml_entry *e = node->first; e; e = e->next) {
-        if (find_pair(e->key->text, &separator)) {
-            SALTUS_TRY(read_pair(l, e, what, d));
+        const char *dash = find_pair(e->key->text, &separator);
+        if (dash) {
+            SALTUS_TRY(read_pair(l, e, dash, separator, what, d));
         }
     }
 done:

@@ -145,26 +145,41 @@ static void label(FILE *out, const char *command, const char *text, const char *
     (void)fprintf(out, " %s\n", rest);
 }
 
+#define TIC_STYLE "nomirror out scale 0.6 tc rgb '#404040'"
+
 static void begin(FILE *out)
 {
     (void)fputs("set border 3 lc rgb '#707070' lw 1\n"
-                "set tics nomirror out scale 0.6 tc rgb '#404040'\nunset key\n"
+                "set tics " TIC_STYLE "\nunset key\n"
                 "set style fill solid noborder\n"
                 "set palette defined (0 '#08285c', 0.3 '#1763a6', 0.55 '#4f9bcb', 0.8 '#f2d694', "
                 "1 '#d55e00')\n",
                 out);
 }
 
+/* From one value that is written to the next, with most of them at most: in equal steps from the
+ * first to the last if there are such, shorter than all the way for more than three. */
+static int64_t tic_step(int64_t n, int most)
+{
+    const int64_t least = most < 2 ? n : (n - 1 + most - 2) / (most - 1);
+    for (int64_t step = least > 1 ? least : 1; step < n; ++step) {
+        if ((n - 1) % step == 0 && (step < n - 1 || most <= 3)) {
+            return step;
+        }
+    }
+    return least > 1 ? least : 1;
+}
+
 /* Values stand side by side, at 0, 1, 2 …, with some of them written below. */
 static void index_tics(FILE *out, char axis, const double *values, int64_t n, int most)
 {
-    const int64_t step = n <= most ? 1 : most < 2 ? n : (n - 1 + most - 2) / (most - 1);
+    const int64_t step = tic_step(n, most);
     (void)fprintf(out, "set %crange [-0.5:%lld.5]\n", axis, (long long)n - 1);
     if (most == 0) {
         (void)fprintf(out, "unset %ctics\n", axis);
         return;
     }
-    (void)fprintf(out, "set %ctics (", axis);
+    (void)fprintf(out, "set %ctics " TIC_STYLE " (", axis);
     for (int64_t i = 0; i < n; i += step) {
         (void)fprintf(out, "%s'%.3g' %lld", i > 0 ? ", " : "", values[i], (long long)i);
     }
@@ -284,6 +299,17 @@ static bool has_distributions(const quantity *q)
            (q->runs || (q->column < r->n_counts && saltus_has_distribution_at(r, q->sample)));
 }
 
+/* Whether values rise in equal ratios, as those of log: do. */
+static bool rise_in_ratios(const double *values, int64_t n)
+{
+    bool is_log = n >= 3 && values[0] > 0.0 && values[1] > values[0];
+    for (int64_t i = 2; is_log && i < n; ++i) {
+        const double ratio = values[1] / values[0];
+        is_log = fabs(values[i] - ratio * values[i - 1]) <= 1e-6 * values[i];
+    }
+    return is_log;
+}
+
 static saltus_status draw_line(FILE *out, const quantity *q, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -298,6 +324,10 @@ static saltus_status draw_line(FILE *out, const quantity *q, saltus_error *err)
                       q->sd[g]);
     }
     (void)fputs("EOD\n", out);
+    if (!violins && rise_in_ratios(r->axis_values[0], r->n_swept)) {
+        (void)fprintf(out, "set logscale x\nset xrange [%.9g:%.9g]\n", r->axis_values[0][0],
+                      r->axis_values[0][r->n_swept - 1]);
+    }
     if (!violins) {
         (void)fputs("plot $mean using 2:($3-$4):($3+$4) with filledcurves fc rgb '#a9cfe6', "
                     "$mean using 2:3 with linespoints lc rgb '#0072B2' lw 2 pt 7 ps 0.5\n",
@@ -363,7 +393,7 @@ static void find_colours(FILE *out, const quantity *q)
         high = low + 1.0;
     }
     (void)fprintf(out, "set cbrange [%.9g:%.9g]\n", low, high);
-    label(out, "set cblabel", q->name, "tc rgb '#404040'");
+    label(out, "set cblabel", q->name, "tc rgb '#404040' offset 1.5,0");
 }
 
 /* A map of the last two values for some of the first one's. */
@@ -377,7 +407,7 @@ static saltus_status draw_slices(FILE *out, const quantity *q, const char *title
     const int rows = (int)((shown + columns - 1) / columns);
     (void)fprintf(out,
                   "set colorbox user origin 0.925,0.12 size 0.012,0.78\n"
-                  "set multiplot layout %d,%d margins 0.15,0.9,0.13,0.88 spacing 0.03,%g\n",
+                  "set multiplot layout %d,%d margins 0.15,0.9,0.13,0.88 spacing 0.07,%g\n",
                   rows, columns, rows > 1 ? 0.1 : 0.0);
     (void)snprintf(head, sizeof head, "%.200s: %.80s", title, q->name);
     label(out, "set label 1", head, "at screen 0.5,0.975 center tc rgb '#404040'");
@@ -393,6 +423,7 @@ static saltus_status draw_slices(FILE *out, const quantity *q, const char *title
         label(out, "set title", slice, "tc rgb '#404040'");
         SALTUS_TRY(draw_map(out, q, 2, 1, first, i + columns >= shown ? SLICE_TICS : 0,
                             i % columns == 0 ? SLICE_TICS : 0, err));
+        (void)fputs("unset label 1\nunset colorbox\n", out); /* once is enough */
     }
     (void)fputs("unset multiplot\n", out);
 done:
@@ -447,7 +478,10 @@ saltus_status saltus_plot_sweep(saltus_gnuplot *gnuplot, const saltus_results *r
     label(out, "set title", title, "tc rgb '#404040'");
     if (r->n_axes == 1) {
         SALTUS_TRY(draw_line(out, &q, err));
-    } else if (is_grid && r->n_axes == 2) {
+        goto done;
+    }
+    (void)fputs("set rmargin at screen 0.82\n", out); /* room for the scale of colours */
+    if (is_grid && r->n_axes == 2) {
         SALTUS_TRY(draw_map(out, &q, 1, 0, 0, MOST_TICS, MOST_TICS, err));
     } else {
         draw_points(out, &q);

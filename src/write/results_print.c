@@ -12,13 +12,13 @@
 enum { SUMMARY_ROWS = 20, READ_VALUES = 1 << 20 };
 
 /* One field, in quotes where CSV needs them (RFC 4180). */
-static void put_field(FILE *out, const char *name, const char *suffix)
+static void put_field(FILE *out, const char *prefix, const char *name, const char *suffix)
 {
     if (!strpbrk(name, ",\"\r\n")) {
-        (void)fprintf(out, "%s%s", name, suffix);
+        (void)fprintf(out, "%s%s%s", prefix, name, suffix);
         return;
     }
-    (void)fputc('"', out);
+    (void)fprintf(out, "\"%s", prefix);
     for (const char *c = name; *c; ++c) {
         if (*c == '"') {
             (void)fputc('"', out);
@@ -31,7 +31,7 @@ static void put_field(FILE *out, const char *name, const char *suffix)
 static void put_name(FILE *out, const char *name, const char *suffix)
 {
     (void)fputc(',', out);
-    put_field(out, name, suffix);
+    put_field(out, "", name, suffix);
 }
 
 static void put_names(const saltus_results *r, FILE *out, const char *suffix)
@@ -44,11 +44,24 @@ static void put_names(const saltus_results *r, FILE *out, const char *suffix)
     }
 }
 
-/* "NAME," of every axis of a sweep. */
+static bool is_recorded(const saltus_results *r, const char *name)
+{
+    bool found = false;
+    for (int c = 0; c < r->n_counts; ++c) {
+        found = found || strcmp(r->count_names[c], name) == 0;
+    }
+    for (int o = 0; o < r->n_observables; ++o) {
+        found = found || strcmp(r->observable_names[o], name) == 0;
+    }
+    return found;
+}
+
+/* "NAME," of every axis of a sweep; "varied:NAME," when there is a column of that name as well. */
 static void put_axes(const saltus_results *r, FILE *out)
 {
     for (int a = 0; a < r->n_axes; ++a) {
-        put_field(out, r->axis_names[a], ",");
+        put_field(out, is_recorded(r, r->axis_names[a]) ? "varied:" : "", r->axis_names[a], "");
+        (void)fputc(',', out);
     }
 }
 

@@ -60,14 +60,16 @@ static void names_are_listed(void **state)
                                         "sumiyoshi-genes",
                                         "sumiyoshi-tables",
                                         "nobile-table1",
+                                        "nobile-table2",
                                         "nobile-sweeps",
                                         "rng",
+                                        "tau-accuracy",
                                         "unequal"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 11);
-    for (int i = 0; i < 11; ++i) {
+    assert_int_equal(count_lines(o.out), 13);
+    for (int i = 0; i < 13; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -82,6 +84,8 @@ static void wrong_usage_is_refused(void **state)
         {"klingbeil-models --device tpu", "--device 'tpu'"},
         {"klingbeil-models --device cuda:1000", "cuda:1000"},
         {"klingbeil-models --threads 0", "--threads '0'"},
+        {"nobile-table2 --part 0", "--part '0'"},
+        {"nobile-table2 --part 1.1", "--part '1.1'"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -119,6 +123,49 @@ static void the_cpu_is_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
     assert_int_equal(count(o.out, "\"engine\": \"cores\", \"events_per_second_equal\": "), 1);
     assert_int_equal(count(o.out, "\"unequal_over_equal\": "), 1);
+}
+
+/* Eight kinds of networks, those that take too long left out. */
+static void random_networks_are_measured_and_checked(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    const outcome o = saltus("bench nobile-table2 --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "nobile-table2");
+    assert_int_equal(count(o.out, "\"networks\": 2, \"done\": "), 8);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 8);
+}
+
+/* Two distributions, four sweeps; the break-even of four models and three generators needs a GPU.
+ */
+static void sweeps_are_measured_and_checked(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* a kernel for every point takes its time */
+    }
+    outcome o = saltus("bench nobile-sweeps --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "nobile-sweeps");
+    assert_int_equal(count(o.out, "\"figure\": 9, "), 2);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 + 4);
+    assert_int_equal(count(o.out, "\"points\": 27, \"runs\": 20, \"paper_points\": 4096, "), 1);
+    assert_int_equal(count(o.out, "\"figure\": 8, "), 12);
+    assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 12);
+}
+
+/* Four models, four epsilons, two of which are checked. */
+static void leaps_are_compared_with_exact_steps(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    const outcome o = saltus("bench tau-accuracy --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "tau-accuracy");
+    assert_int_equal(count(o.out, "\"self_distance\": "), 16);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 8);
 }
 
 /* Words of four, two models with Philox in lanes and all four one by one, six pairs. */
@@ -159,6 +206,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_listed, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(sweeps_are_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(leaps_are_compared_with_exact_steps, enter,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(generators_are_compared, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_gpu_is_measured_and_checked, enter, leave_directory),
     };

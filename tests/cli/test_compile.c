@@ -82,7 +82,21 @@ static void kernels_are_built_and_kept(void **state)
     }
     outcome o = saltus("compile decay.yaml --arch sm_90 --set k=2");
     assert_done(&o);
-    assert_non_null(strstr(o.out, "decay, layout registers, sm_90: "));
+    assert_non_null(strstr(o.out, "decay, direct, layout registers, sm_90: "));
+}
+
+static void kernels_of_leaps_are_built(void **state)
+{
+    (void)state;
+    need_nvrtc();
+    outcome o = saltus("compile decay.yaml --arch sm_90 --method tau --json");
+    assert_done(&o);
+    assert_is_json(o.out);
+    assert_non_null(strstr(o.out, "\"method\": \"tau\", \"layout\": \"shared\""));
+    o = saltus("compile decay.yaml --arch sm_90 --method tau --layout registers");
+    assert_refused(&o, 2, "registers");
+    o = saltus("compile decay.yaml --arch sm_90 --method auto");
+    assert_refused(&o, 2, "--method 'auto': direct or tau is needed");
 }
 
 /* What a launch adds counts as well. */
@@ -170,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(kernels_are_built_and_kept, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(kernels_of_leaps_are_built, enter, leave_directory),
         cmocka_unit_test_setup_teardown(shared_memory_grows_with_the_block, enter, leave_directory),
         cmocka_unit_test_setup_teardown(damaged_kernels_are_built_again, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_input_is_refused, enter, leave_directory),

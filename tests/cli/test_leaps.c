@@ -20,6 +20,10 @@ static int enter(void **state)
                              "reactions: {there: A -> B @ 1, pair: 2 B -> A @ 1e-5}\n");
     write_file("full.yaml", "species: {A: 0}\nreactions: {in: 0 -> A @ 500}\n"
                             "events: {full: {when: A > 400, set: {A: 0}}}\n");
+    write_file("burst.yaml", "species: {A: 1000000, B: 0, C: 2, D: 0}\n"
+                             "reactions: {there: A -> B @ 1, back: B -> A @ 1,\n"
+                             "  flip: \"C -> D @ piecewise(2e6, time < 0.002, 0)*C\",\n"
+                             "  flop: \"D -> C @ piecewise(2e6, time < 0.002, 0)*D\"}\n");
     return 0;
 }
 
@@ -48,6 +52,23 @@ static void wrong_options_are_one_line(void **state)
         const outcome o = saltus("run large.yaml --until 1 %s %s -o out.h5", method, cases[i][0]);
         assert_refused(&o, 2, cases[i][1]);
         assert_false(file_exists("out.h5"));
+    }
+}
+
+/* Also where the first 20,000 reactions are a burst of exact steps. */
+static void auto_leaps_where_that_is_faster(void **state)
+{
+    static const char *const cases[][2] = {{"large.yaml --until 2", "method    tau: leaps"},
+                                           {"burst.yaml --until 100", "method    tau: leaps"},
+                                           {"decay.yaml --until 1", "method    direct: exact"},
+                                           {"full.yaml --until 1", "no leaps: events watch"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("run %s --method auto --explain -o out.h5", cases[i][0]);
+        assert_int_equal(o.code, 0);
+        if (!strstr(o.err, cases[i][1])) {
+            fail_msg("%s: %s", cases[i][0], o.err);
+        }
     }
 }
 
@@ -134,8 +155,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(wrong_options_are_one_line),           TEST(layouts_leap_or_are_refused),
-        TEST(files_and_reports_name_the_method),    TEST(options_are_followed),
+        TEST(auto_leaps_where_that_is_faster),
+        TEST(wrong_options_are_one_line),
+        TEST(layouts_leap_or_are_refused),
+        TEST(files_and_reports_name_the_method),
+        TEST(options_are_followed),
         TEST(events_of_the_state_are_warned_about),
     };
     if (!getenv("SALTUS_COMMAND")) {

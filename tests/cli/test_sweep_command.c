@@ -38,14 +38,14 @@ static char *next_line(char **text)
 /* ---- the bits of single runs ---- */
 
 /* Every point of the sweep against a run with the same values and numbers: the lines of both, those
- * of the sweep with "k,A," in front. `verb` tells what is compared. */
+ * of the sweep with "k,varied:A," in front. `verb` tells what is compared. */
 static void compare_with_runs(const char *options, const char *verb, bool common)
 {
     const outcome o = saltus("sweep decay.yaml %s %s %s -q -o s.h5", grid,
                              common ? "--common-random-numbers" : "", options);
     assert_done(&o);
     char *const all = printed(verb, "s.h5"), *swept = all;
-    assert_int_equal(strncmp(next_line(&swept), "k,A,", 4), 0);
+    assert_int_equal(strncmp(next_line(&swept), "k,varied:A,", 11), 0);
     for (int g = 0; g < 6; ++g) {
         char front[40];
         const double k = g < 3 ? 0.5 : 1;
@@ -234,9 +234,9 @@ static void stats_and_export_tell_of_sweeps(void **state)
     o = saltus("stats s.h5 --csv");
     assert_done(&o);
     assert_int_equal(strncmp(o.out,
-                             "k,A,time,A-mean,B-mean,share-mean,A-sd,B-sd,share-sd\n"
+                             "k,varied:A,time,A-mean,B-mean,share-mean,A-sd,B-sd,share-sd\n"
                              "0.5,10,0,10,0,1,0,0,0\n",
-                             75),
+                             82),
                      0);
     assert_int_equal(count_lines(o.out), 1 + 6 * 3);
     o = saltus("export s.h5");
@@ -246,7 +246,7 @@ static void stats_and_export_tell_of_sweeps(void **state)
     assert_int_equal(strncmp(o.out, "6 points, 24 trajectories, ", 27), 0);
     o = saltus("export s.h5");
     assert_done(&o);
-    assert_int_equal(strncmp(o.out, "k,A,run,time,A,B,share\n0.5,10,0,0,10,0,1\n", 41), 0);
+    assert_int_equal(strncmp(o.out, "k,varied:A,run,time,A,B,share\n0.5,10,0,0,10,0,1\n", 48), 0);
     assert_int_equal(count_lines(o.out), 1 + 24 * 3);
 }
 
@@ -256,6 +256,7 @@ static void sweeps_are_drawn(void **state)
         "--vary k=lin:1:3:3 --record histogram --derive mean:A",
         "--vary k=lin:1:3:3 --record stats",
         "--vary k=list:1 --record all",
+        "--vary k=log:0.1:10:3 --record stats --derive mean:A",
         "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --derive mean:A",
         "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --vary B=list:0,5",
         "--vary k=lin:1:3 --vary A=log:10:1000 --design lhs:9 --derive mean:A",
@@ -316,6 +317,7 @@ static void wrong_sweeps_leave_nothing(void **state)
         {"--vary k=list:1 --derive passage:A", "a threshold is needed"},
         {"--vary k=list:1 --derive mean:A,mean:A", "'mean:A' is named twice"},
         {"--vary k=list:1 --derive mean:A --burn-in -1", "--burn-in '-1'"},
+        {"--vary k=list:1 --burn-in 0.5", "--burn-in is for --derive"},
         {"--vary k=list:1 --derive mean:A --burn-in 2", "the last sample is at time 1"},
         {"--vary k=list:1,2 --first 9223372036854775806", "2^63"},
         {"--vary k=list:1 --trace x.json", "--trace is for saltus run"},

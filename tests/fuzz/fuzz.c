@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "model/model.h"
 #include "same_model.h"
+#include "write/results.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -56,10 +57,22 @@ SOMETIMES_UNUSED void freeze(saltus_model *m)
     }
 }
 
+/* Lattices may be large, which takes long and finds nothing: no numbers of four digits in them. */
+SOMETIMES_UNUSED bool is_large(const uint8_t *data, size_t size)
+{
+    size_t n_digits = 0, most = 0;
+    for (size_t i = 0; i < size; ++i) {
+        n_digits = (data[i] >= '0' && data[i] <= '9') || data[i] == 'e' ? n_digits + 1 : 0;
+        most = n_digits > most ? n_digits : most;
+    }
+    return most >= 4 && memmem(data, size, "lattice", strlen("lattice"));
+}
+
 SOMETIMES_UNUSED void fuzz_yaml(const uint8_t *data, size_t size)
 {
     saltus_model *m = NULL;
-    if (saltus_model_parse_yaml((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
+    if (!is_large(data, size) &&
+        saltus_model_parse_yaml((const char *)data, size, "input", &m, NULL) == SALTUS_OK) {
         check_round_trip(m);
         freeze(m);
     }
@@ -138,11 +151,13 @@ SOMETIMES_UNUSED void fuzz_expr(const uint8_t *data, size_t size)
     saltus_free(text);
 }
 
-/* Print whatever can be printed of a result file. HDF5 wants it to have a name. */
+/* Print whatever can be printed of a result file, and read what is drawn. HDF5 wants it to have a
+ * name. */
 SOMETIMES_UNUSED void fuzz_results(const uint8_t *data, size_t size)
 {
     char path[] = "/tmp/saltus-fuzz-XXXXXX";
     saltus_results *r = NULL;
+    double *derived = NULL;
     const int fd = mkstemp(path);
     FILE *out = fopen("/dev/null", "w");
     if (fd < 0 || !out || write(fd, data, size) != (ssize_t)size) {
@@ -152,7 +167,9 @@ SOMETIMES_UNUSED void fuzz_results(const uint8_t *data, size_t size)
         (void)!saltus_results_print_stats(r, out, NULL);
         (void)!saltus_results_print_summary(r, out, NULL);
         (void)!saltus_results_print_csv(r, out, NULL);
+        (void)!saltus_results_derived(r, "mean:A", &derived, NULL);
     }
+    saltus_free(derived);
     saltus_results_close(r);
     (void)fclose(out);
     (void)close(fd);

@@ -7,9 +7,12 @@
 
 #include "../support/moments.h"
 #include "measure/baseline.h"
+#include "measure/conserved.h"
+#include "measure/random_network.h"
 #include "measure/tables.h"
 #include "measure/totals.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { N_TIMES = 3 };
@@ -127,6 +130,120 @@ static void tables_have_their_sizes(void **state)
     saltus_model_destroy(m);
 }
 
+static void conserved_sums_are_found(void **state)
+{
+    static const char *const equations[][2] = {{"A -> B", "B -> A"},         /* A + B */
+                                               {"A -> 2 B", "A + C -> A"},   /* 2 A + B */
+                                               {"A -> B + C", "B + C -> A"}, /* A + B, A + C */
+                                               {"A -> B + C", "B -> 0"}};    /* A + C */
+    static const int expected[] = {2, 1, 2, 1};
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        saltus_error err = {0};
+        saltus_model *m = NULL;
+        saltus_totals totals;
+        int n = -1;
+        bool is_kept = false;
+        OK(saltus_model_create("sums", &m, &err));
+        OK(saltus_model_add_species(m, "A", 100, &err));
+        OK(saltus_model_add_species(m, "B", 5, &err));
+        OK(saltus_model_add_species(m, "C", 20, &err));
+        OK(saltus_model_add_reaction(m, "r1", equations[i][0], "1", &err));
+        OK(saltus_model_add_reaction(m, "r2", equations[i][1], "0.1", &err));
+        OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+        run(m, 1, 1, 100, &totals);
+        OK(saltus_conserved_check(m, &totals, &n, &is_kept, &err));
+        assert_int_equal(n, expected[i]);
+        assert_true(is_kept);
+        totals.statistics.sum[(N_TIMES - 1) * 3] += 1; /* one A too many in one trajectory */
+        OK(saltus_conserved_check(m, &totals, &n, &is_kept, &err));
+        assert_false(is_kept);
+        saltus_totals_free(&totals);
+        saltus_model_destroy(m);
+    }
+}
+
+/* The network in tables, and the constant of every reaction. */
+static void tabulate(const saltus_random_kind *kind, uint64_t number, baseline_network *network,
+                     double *constants)
+{
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    OK(saltus_random_network(kind, number, &m, &err));
+    OK(baseline_from_model(m, network, &err));
+    assert_int_equal(network->n_species, kind->n_species);
+    assert_int_equal(network->n_reactions, kind->n_reactions);
+    for (int r = 0; r < network->n_reactions; ++r) {
+        constants[r] = network->rate[r] * (network->offset[r] > 0.0 ? 2.0 : 1.0);
+    }
+    saltus_model_destroy(m);
+}
+
+/* Every species is there, no reaction has two equal sides, which would change nothing; numbers of
+ * reactants and constants are distributed as told. */
+static void random_networks_are_as_told(void **state)
+{
+    static const saltus_random_kind kinds[] = {{33, 35, 1e3, false, 0.0, 1.0},
+                                               {80, 80, 1e4, true, 1e-6, 10.0}};
+    static baseline_network network;
+    enum { N = 200 };
+    double c[80];
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        int orders[3] = {0};
+        double sum = 0.0, n = 0.0;
+        for (uint64_t i = 0; i < N; ++i) {
+            bool is_there[80] = {false};
+            tabulate(&kinds[k], i, &network, c);
+            for (int r = 0; r < network.n_reactions; ++r) {
+                const int a = network.first[r], b = network.second[r];
+                const double u = k == 0 ? c[r] : log(c[r] / 1e-6) / log(1e7);
+                assert_true(u >= 0.0 && u <= 1.0);
+                sum += u;
+                n += 1.0;
+                ++orders[(a >= 0) + (b >= 0)];
+                is_there[a >= 0 ? a : 0] |= a >= 0;
+                is_there[b >= 0 ? b : 0] |= b >= 0;
+                assert_true(network.row[r + 1] > network.row[r]);
+                for (int j = network.row[r]; j < network.row[r + 1]; ++j) {
+                    is_there[network.species[j]] = true;
+                }
+            }
+            for (int s = 0; s < network.n_species; ++s) {
+                assert_true(is_there[s]);
+                assert_int_equal(network.start[s], (int64_t)kinds[k].amount);
+            }
+        }
+        assert_true(fabs(sum / n - 0.5) <= 5.0 / sqrt(12.0 * n));
+        /* nearly so: networks with A -> A are dealt anew */
+        assert_true(fabs(orders[0] / n - 0.25) <= 0.02);
+        assert_true(fabs(orders[1] / n - 0.375) <= 0.02);
+        assert_true(fabs(orders[2] / n - 0.375) <= 0.02);
+    }
+}
+
+static void random_networks_stay_the_same(void **state)
+{
+    static const saltus_random_kind kind = {33, 35, 1e3, false, 0.0, 1.0};
+    static const saltus_random_kind too_many = {141, 35, 1e3, false, 0.0, 1.0};
+    static baseline_network network;
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    double c[35];
+    (void)state;
+    tabulate(&kind, 0, &network, c);
+    assert_true(c[0] == 0.92877135574436365);
+    assert_int_equal(network.first[0], 9);
+    assert_int_equal(network.second[0], -1);
+    tabulate(&kind, 99, &network, c);
+    assert_true(c[34] == 0.87898434616078935);
+    assert_int_equal(network.first[34], 16);
+    assert_int_equal(network.second[34], 6);
+    assert_int_equal(saltus_random_network(&too_many, 0, &m, &err), SALTUS_E_INVALID);
+    assert_null(m);
+    assert_non_null(strstr(err.message, "141 species and 35 reactions"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +251,9 @@ int main(void)
         cmocka_unit_test(the_baseline_simulates_the_model),
         cmocka_unit_test(the_baseline_refuses_other_laws),
         cmocka_unit_test(tables_have_their_sizes),
+        cmocka_unit_test(conserved_sums_are_found),
+        cmocka_unit_test(random_networks_are_as_told),
+        cmocka_unit_test(random_networks_stay_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

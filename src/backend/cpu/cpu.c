@@ -148,15 +148,18 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
 /* Nanoseconds of a core per event; bench/RESULTS.md, "Cost per event against the number of
  * reactions" and "One trajectory of a large network". */
 static double estimate(const saltus_backend *backend, const saltus_tables *tables,
-                       const char *layout, int n_workers, double n_trajectories, double events_each)
+                       const char *layout, bool leaps, int n_workers, double n_trajectories,
+                       double steps_each)
 {
     const double reactions = tables->n_reactions;
-    const double ns = strcmp(layout, "lanes") == 0 ? 2.5 + 0.3 * reactions
-                      : reactions < 500            ? 35.0 + 0.1 * reactions
-                                                   : 170.0;
+    const bool lanes = strcmp(layout, "lanes") == 0;
+    const double ns = leaps               ? (lanes ? 20.0 + 15.0 * reactions : 60.0 * reactions)
+                      : lanes             ? 2.5 + 0.3 * reactions
+                      : reactions < 500.0 ? 35.0 + 0.1 * reactions
+                                          : 170.0;
     const double busy = n_trajectories < n_workers ? n_trajectories : n_workers;
     (void)backend;
-    return 1e-9 * ns * events_each * n_trajectories / (busy > 0.0 ? busy : 1.0);
+    return 1e-9 * ns * steps_each * n_trajectories / (busy > 0.0 ? busy : 1.0);
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,

@@ -172,11 +172,15 @@ static const struct {
     {"registers", "a thread per trajectory, state in registers", 0.015, 300.0},
     {"shared", "a thread per trajectory, state in shared memory", 0.04, 600.0},
     {"warp", "a warp per trajectory", 1.5, 2500.0},
+    {"global", "a thread per trajectory, state in global memory", 1.0, 6000.0},
+    /* slower than global: trajectories wait for each other */
     {"phases", "a thread per trajectory, leaps and exact steps in kernels of their own", 1.0,
      6000.0},
-    {"global", "a thread per trajectory, state in global memory", 1.0, 6000.0},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts, START_MS = 600 /* and to load a kernel */ };
+
+/* Of tau-leaping, wherever its state is, per leap and reaction. */
+static const double leap_gpu_ns = 0.1, leap_thread_ns = 3500.0;
 
 /* The number of a layout; N_LAYOUTS: there is none of that name. */
 static int find_layout(const char *name)
@@ -188,7 +192,7 @@ static int find_layout(const char *name)
     return i;
 }
 
-/* The first that fits: the last one always does. */
+/* The first that fits: global always does. */
 static int choose_auto(const saltus_tables *tables, saltus_needs needs, const saltus_limits *limits)
 {
     int i = 0;
@@ -234,13 +238,16 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
 }
 
 static double estimate(const saltus_backend *backend, const saltus_tables *tables,
-                       const char *layout, int n_workers, double n_trajectories, double events_each)
+                       const char *layout, bool leaps, int n_workers, double n_trajectories,
+                       double steps_each)
 {
     const saltus_gpus *gpus = backend->device;
     const int i = find_layout(layout); /* choose_layout has found it */
-    (void)tables, (void)n_workers;
-    const double all = layouts[i].gpu_ns * events_each * n_trajectories / gpus->n,
-                 one = layouts[i].thread_ns * events_each;
+    (void)n_workers;
+    const double n = tables->n_reactions; /* a leap computes all of them */
+    const double all = (leaps ? leap_gpu_ns * n : layouts[i].gpu_ns) * steps_each * n_trajectories /
+                       gpus->n,
+                 one = (leaps ? leap_thread_ns * n : layouts[i].thread_ns) * steps_each;
     return 1e-3 * START_MS + 1e-9 * (all > one ? all : one);
 }
 

@@ -15,7 +15,8 @@ enum {
     FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
     RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
     SHARED_TABLES = 24 << 10, /* beside a room in global memory */
-    WARPS = 16, /* of a multiprocessor: with fewer, rooms are better in global memory */
+    LEAPERS = 96, /* threads of a multiprocessor: with fewer, leaps are better in global memory */
+    WARPS = 16,   /* of a multiprocessor: with fewer, rooms are better in global memory */
 };
 
 saltus_limits saltus_limits_of(int major, int minor)
@@ -149,7 +150,10 @@ static saltus_status make_tree(saltus_layout *out, const saltus_tables *tables,
     saltus_status status = SALTUS_OK;
     const int64_t each = 8 * saltus_tree_room(tables, out->needs.rng);
     out->room_is_shared = true;
-    out->block = block ? block : best_block(limits, 0, each);
+    out->block = block ? block : USUAL_BLOCK / 2;
+    while (block == 0 && out->block > 32 && out->block * each > limits->block_bytes) {
+        out->block /= 2; /* few sizes: kernels of all models are the same but for it */
+    }
     SALTUS_TRY(check_block("shared", out->block, 0, each, limits, err));
     out->shared_bytes = (size_t)(out->block * each);
 done:
@@ -166,8 +170,8 @@ static const char *leaps_against(const char *name, const saltus_tables *t, saltu
     if (strcmp(name, "shared") == 0) {
         return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
                    ? "it has events or rates that switch in time"
-               : 32 * 8 * saltus_tree_room(t, needs.rng) > limits->block_bytes
-                   ? "32 threads take more shared memory than there is"
+               : LEAPERS * 8 * saltus_tree_room(t, needs.rng) > limits->block_bytes
+                   ? "96 threads take more shared memory than there is"
                    : NULL;
     }
     return NULL;
