@@ -18,7 +18,7 @@ ifdef BIONETGEN_NETWORKS
 export BIONETGEN_NETWORKS := $(abspath $(BIONETGEN_NETWORKS))
 endif
 
-features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled
+features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
 
 .PHONY: all build demo test bench install packages format format-check ci clean help configure
 
