@@ -211,6 +211,10 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     if (!model->network) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
+    if (model->network->lattice) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "model '%s' has a lattice: space is not simulated yet",
+                    model->name);
+    }
     SALTUS_TRY(choose_method(plan, &o, err));
     if (o.n_threads < 0 || o.n_threads > 4096) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",

@@ -161,7 +161,8 @@ done:
     return status;
 }
 
-/* Species that are counts get rows in their order. One that nothing changes is a constant too. */
+/* Species that are counts get rows in their order. One that nothing changes is a constant too,
+ * unless it differs from site to site. */
 static void bind_counts_and_variables(saltus_freezer *f)
 {
     saltus_tables *t = &f->net->tables;
@@ -172,7 +173,8 @@ static void bind_counts_and_variables(saltus_freezer *f)
         b->value = f->values[i];
         if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
             b->row = t->n_species++;
-            b->role = f->reacts[i] || f->is_assigned[i] ? SALTUS_ROLE_COUNT : SALTUS_ROLE_CONSTANT;
+            b->role = f->reacts[i] || f->is_assigned[i] || f->model->space ? SALTUS_ROLE_COUNT
+                                                                           : SALTUS_ROLE_CONSTANT;
         }
     }
     t->row_variables = t->n_species;
@@ -489,6 +491,9 @@ saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_er
     if (model->network) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is frozen already", model->name);
     }
+    if (model->space) {
+        SALTUS_TRY(saltus_check_space(model, err));
+    }
     model->n_read_warnings = model->n_warnings;
     SALTUS_TRY(allocate(&f, err));
     SALTUS_TRY(evaluate_all(&f, err));
@@ -506,6 +511,9 @@ saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_er
     saltus_place_rows(&f);
     SALTUS_TRY(settle_arrays(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, err));
+    if (model->space) {
+        SALTUS_TRY(saltus_freeze_lattice(&f, err));
+    }
     model->network = f.net;
     f.net = NULL;
 done:

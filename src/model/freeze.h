@@ -113,6 +113,12 @@ void saltus_visit_counts(saltus_freezer *f, const saltus_expr *e,
 /** Whether a count, directly or through rules, enters e. */
 bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e);
 
+/* freeze_lattice.c */
+/** Refuse what was set but cannot be, before anything is frozen. */
+SALTUS_MUST_CHECK saltus_status saltus_check_space(const saltus_model *model, saltus_error *err);
+/** The lattice of a model with space, once reactions and initial counts are known. */
+SALTUS_MUST_CHECK saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err);
+
 /* freeze_orders.c */
 /** How laws follow counts, for tau-leaping; the last, when all rows are final. */
 SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err);

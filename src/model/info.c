@@ -1,6 +1,7 @@
 /* What a frozen model holds, for people. */
 #include "core/file.h"
 #include "model/freeze.h"
+#include "model/info_lattice.h"
 
 #include <string.h>
 
@@ -34,8 +35,12 @@ static void print_reactions(const saltus_model *m, int most, FILE *out)
         print_side(m, q->reactants, q->n_reactants, out);
         fputs(q->n_reactants + q->n_products > 0 ? is_split ? " <-> " : " -> " : "", out);
         print_side(m, q->products, q->n_products, out);
-        fputs(" @ ", out);
-        saltus_expr_print(m, q->law, out);
+        if (q->law_is_lattices) {
+            fputs(" (constants of the lattice)", out);
+        } else {
+            fputs(" @ ", out);
+            saltus_expr_print(m, q->law, out);
+        }
         fprintf(out, "   [%s%s]\n", kind, is_split ? ", split into forward and backward" : "");
     }
     if (shown > most) {
@@ -145,6 +150,9 @@ saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, salt
     print_values(model, MOST, out);
     print_reactions(model, MOST, out);
     print_events(model, out);
+    if (model->network->lattice) {
+        SALTUS_TRY(saltus_print_lattice(model->network, MOST, out, err));
+    }
     status = saltus_check_written(out, err);
 done:
     return status;

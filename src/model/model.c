@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include "model/network.h"
+#include "model/space.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -26,6 +27,7 @@ void saltus_model_destroy(saltus_model *model)
         return;
     }
     saltus_network_destroy(model->network);
+    saltus_space_destroy(model->space);
     for (size_t i = 0; i < model->n_warnings; ++i) {
         saltus_free(model->warnings[i]);
     }

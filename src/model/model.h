@@ -50,6 +50,7 @@ typedef struct saltus_reaction {
     bool mass_action;       /**< the propensity is law times the number of ways to choose the
                                  reactants: k A (A-1)/2 for 2 A. Boundary species count too */
     bool reversible;        /**< the law may be a difference forward - backward, to be split */
+    bool law_is_lattices;   /**< there is no constant but those that the lattice gives per type */
     int line;
 } saltus_reaction;
 
@@ -82,6 +83,7 @@ struct saltus_model {
     size_t n_reactions, reactions_capacity;
     saltus_event *events;
     size_t n_events, events_capacity;
+    struct saltus_space *space; /**< its lattice; NULL: well mixed */
     char **warnings;
     size_t n_warnings, warnings_capacity;
     saltus_map names;               /**< id -> index into variables */

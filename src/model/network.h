@@ -3,6 +3,7 @@
 #define SALTUS_MODEL_NETWORK_H
 
 #include "kernel/tables.h"
+#include "model/lattice.h"
 #include "model/model.h"
 
 /** What a model's variable has become. */
@@ -29,7 +30,8 @@ typedef struct saltus_network {
     const char **law_kinds;      /**< [reaction] for people: "mass action, order 2", "expression" */
     saltus_binding *bindings;    /**< [variable of the model] */
     int *rule_variables;         /**< [rule] variable of the model */
-    saltus_arena arena;          /**< all of the above */
+    const saltus_lattice *lattice; /**< NULL: well mixed */
+    saltus_arena arena;            /**< all of the above */
 } saltus_network;
 
 void saltus_network_destroy(saltus_network *network);

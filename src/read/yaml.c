@@ -203,13 +203,13 @@ done:
     return status;
 }
 
-static saltus_status read_root(const saltus_yaml_reader *r, const saltus_yaml_node *root)
+static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *root)
 {
-    enum { MODEL, COMPARTMENTS, PARAMETERS, SPECIES, RULES, REACTIONS, EVENTS, N };
+    enum { MODEL, COMPARTMENTS, PARAMETERS, SPECIES, RULES, REACTIONS, EVENTS, LATTICE, N };
     saltus_status status = SALTUS_OK;
     saltus_yaml_field f[N] = {{.key = "model"},   {.key = "compartments"}, {.key = "parameters"},
                               {.key = "species"}, {.key = "rules"},        {.key = "reactions"},
-                              {.key = "events"}};
+                              {.key = "events"},  {.key = "lattice"}};
     const section *const sections[] = {&compartments, &parameters, &species};
     SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N));
     for (int i = 0; i < N; ++i) { /* "events:" with nothing behind it has nothing in it */
@@ -217,6 +217,7 @@ static saltus_status read_root(const saltus_yaml_reader *r, const saltus_yaml_no
             f[i].entry = NULL;
         }
     }
+    r->has_lattice = f[LATTICE].entry;
     if (f[MODEL].entry) {
         SALTUS_TRY(read_name(r, f[MODEL].entry->value));
     }
@@ -239,6 +240,9 @@ static saltus_status read_root(const saltus_yaml_reader *r, const saltus_yaml_no
     }
     if (f[EVENTS].entry) {
         SALTUS_TRY(saltus_yaml_events(r, f[EVENTS].entry->value));
+    }
+    if (f[LATTICE].entry) {
+        SALTUS_TRY(saltus_yaml_lattice(r, f[LATTICE].entry->value));
     }
 done:
     return status;

@@ -87,6 +87,10 @@ static saltus_status draft_of_text(const saltus_yaml_reader *r, const saltus_yam
     const char *text = NULL;
     SALTUS_TRY(saltus_yaml_text(r, node, d->what, &text));
     const char *at = find_at(text);
+    if (!at && r->has_lattice) {
+        SALTUS_TRY(cut(r, d, node, text, strlen(text), &d->equation, &d->equation_at));
+        goto done;
+    }
     if (!at) {
         status = saltus_yaml_fail(r, node, SALTUS_E_SYNTAX, "%s: the rate is missing", d->what);
         saltus_error_hint(r->err, "write 'A + B -> C @ rate'");
@@ -112,7 +116,7 @@ static saltus_status draft_of_mapping(const saltus_yaml_reader *r, const saltus_
                                    {.key = "reversible"}};
     SALTUS_TRY(saltus_yaml_fields(r, node, d->what, fields, N));
     const int n_given = !!fields[RATE].entry + !!fields[CONSTANT_RATE].entry + !!fields[LAW].entry;
-    if (!fields[EQUATION].entry || n_given != 1) {
+    if (!fields[EQUATION].entry || n_given > 1 || (n_given == 0 && !r->has_lattice)) {
         status = saltus_yaml_fail(r, node, SALTUS_E_SYNTAX, "%s: %s", d->what,
                                   !fields[EQUATION].entry ? "'equation' is missing"
                                   : n_given == 0
@@ -127,6 +131,9 @@ static saltus_status draft_of_mapping(const saltus_yaml_reader *r, const saltus_
     const saltus_yaml_node *equation = fields[EQUATION].entry->value;
     SALTUS_TRY(saltus_yaml_text(r, equation, d->what, &text));
     SALTUS_TRY(cut(r, d, equation, text, strlen(text), &d->equation, &d->equation_at));
+    if (n_given == 0) {
+        goto done;
+    }
     const saltus_yaml_node *rate = fields[RATE + (int)d->kind].entry->value;
     SALTUS_TRY(saltus_yaml_text(r, rate, d->what, &text));
     SALTUS_TRY(cut_rates(r, d, rate, text));
@@ -162,6 +169,13 @@ static saltus_status parse_law(const saltus_yaml_reader *r, const draft *d, int 
                                saltus_reaction *x)
 {
     saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    if (d->n_rates == 0) { /* the lattice gives constants */
+        x->law = saltus_expr_const(&r->model->arena, 0.0);
+        SALTUS_NEED(x->law);
+        x->mass_action = x->law_is_lattices = true;
+        goto done;
+    }
     SALTUS_TRY(saltus_expr_parse(&d->rate_at[i], d->rates[i], &x->law, r->err));
     x->mass_action = false;
     if (d->kind != LAW_WRITTEN) {
@@ -185,7 +199,7 @@ static saltus_status add_reaction(const saltus_yaml_reader *r, const draft *d)
     SALTUS_TRY(saltus_equation_parse(&d->equation_at, d->equation, &x, r->err));
     const bool two_way = x.reversible;
     SALTUS_TRY(parse_law(r, d, 0, &x));
-    if (d->n_rates == 1) {
+    if (d->n_rates < 2 && !(d->n_rates == 0 && two_way)) {
         x.reversible = two_way || d->reversible;
         if (x.reversible && x.mass_action) {
             status = saltus_yaml_fail(r, d->node, SALTUS_E_MODEL,

@@ -184,15 +184,22 @@ done:
 static saltus_status load_sequence(loader *l, saltus_yaml_node **out)
 {
     saltus_status status = SALTUS_OK;
-    saltus_yaml_node *item;
+    saltus_error *err = l->err;
+    saltus_yaml_node *node = NULL, *item = NULL;
     SALTUS_TRY(refuse_properties(l, l->event.data.sequence_start.anchor,
                                  l->event.data.sequence_start.tag));
-    SALTUS_TRY(new_node(l, SALTUS_YAML_SEQUENCE, out));
+    SALTUS_TRY(new_node(l, SALTUS_YAML_SEQUENCE, &node));
+    saltus_yaml_entry **next = &node->first;
     SALTUS_TRY(advance(l));
     while (l->event.type != YAML_SEQUENCE_END_EVENT) {
         SALTUS_TRY(load_node(l, &item));
+        *next = saltus_arena_alloc(l->arena, sizeof **next);
+        SALTUS_NEED(*next);
+        (*next)->value = item;
+        next = &(*next)->next;
         SALTUS_TRY(advance(l));
     }
+    *out = node;
 done:
     return status;
 }

@@ -8,7 +8,7 @@
 typedef enum saltus_yaml_kind {
     SALTUS_YAML_SCALAR,
     SALTUS_YAML_MAPPING,
-    SALTUS_YAML_SEQUENCE, /**< known to be one, its items are not kept */
+    SALTUS_YAML_SEQUENCE,
 } saltus_yaml_kind;
 
 typedef struct saltus_yaml_node {
@@ -18,11 +18,12 @@ typedef struct saltus_yaml_node {
     bool folded;                     /**< the text is not the one in the file, character by
                                           character: escapes, several lines */
     const char *text;                /**< of a scalar; holds no zero */
-    struct saltus_yaml_entry *first; /**< of a mapping, in the order of the file */
+    struct saltus_yaml_entry *first; /**< of a mapping or sequence, in the order of
+                                          the file */
 } saltus_yaml_node;
 
 typedef struct saltus_yaml_entry {
-    const saltus_yaml_node *key; /**< always a scalar that is not empty */
+    const saltus_yaml_node *key; /**< always a scalar that is not empty; NULL in a sequence */
     const saltus_yaml_node *value;
     struct saltus_yaml_entry *next;
 } saltus_yaml_entry;

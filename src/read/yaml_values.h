@@ -10,6 +10,7 @@ typedef struct saltus_yaml_reader {
     saltus_model *model;
     const char *name; /**< of the file */
     saltus_error *err;
+    bool has_lattice; /**< reactions may leave their rates to it */
 } saltus_yaml_reader;
 
 /** A key of a mapping and what was found under it. */
@@ -49,10 +50,13 @@ SALTUS_MUST_CHECK saltus_status saltus_yaml_expr(const saltus_yaml_reader *r,
 saltus_parse_context saltus_yaml_context(const saltus_yaml_reader *r, const saltus_yaml_node *node,
                                          size_t offset, const char *what);
 
-/** The sections of reactions and of events, once all names and rules are known. */
+/** The sections of reactions and of events, once all names and rules are known; then that of the
+ * lattice. */
 SALTUS_MUST_CHECK saltus_status saltus_yaml_reactions(const saltus_yaml_reader *r,
                                                       const saltus_yaml_node *node);
 SALTUS_MUST_CHECK saltus_status saltus_yaml_events(const saltus_yaml_reader *r,
                                                    const saltus_yaml_node *node);
+SALTUS_MUST_CHECK saltus_status saltus_yaml_lattice(const saltus_yaml_reader *r,
+                                                    const saltus_yaml_node *node);
 
 #endif

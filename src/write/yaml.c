@@ -333,6 +333,10 @@ saltus_status saltus_model_write_yaml(const saltus_model *model, FILE *out, salt
 {
     saltus_status status = SALTUS_OK;
     const writer w = {.model = model, .out = out, .err = err};
+    if (model->space) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "model '%s': a lattice cannot be written as YAML",
+                    model->name);
+    }
     (void)fputs("model: ", out);
     write_text(model->name, out);
     (void)fputc('\n', out);

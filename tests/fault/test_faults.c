@@ -126,6 +126,44 @@ static saltus_status build_from_yaml(saltus_error *err)
     return status;
 }
 
+static saltus_status build_lattice(saltus_error *err)
+{
+    static const char lattice[] =
+        "species: {A: 10, B: , C: 0}\n"
+        "reactions: {r: A + B -> C, s: 'A <-> C @ 1, 2', l: A -> 0 @ A/(1 + A)}\n"
+        "lattice:\n"
+        "  size: [6, 6, 6]\n"
+        "  spacing: 1e-8\n"
+        "  step: largest\n"
+        "  faces: {x: periodic, z+: {B: 0.1}}\n"
+        "  sites:\n"
+        "    out:\n"
+        "    cell: {union: [{box: {from: [1, 1, 1], to: [6, 6, 6]}}]}\n"
+        "    wall: {shell: {of: cell}}\n"
+        "    stone: {pack: {in: cell, box: {size: [1, 1, 1]}, fraction: 0.1, seed: 1}}\n"
+        "  diffusion: {A: 1e-12, B: {cell: 1e-12, cell-wall: 0}, C: 0}\n"
+        "  place: {A: cell, B: {wall: 3, sites: [[1, 2, 3, 4]]}}\n"
+#if SALTUS_WITH_UDUNITS
+        "  reactions: {r: {cell: 1e6 1/(M s)}, s: [cell, wall]}\n";
+#else
+        "  reactions: {r: {cell: 1e6}, s: [cell, wall]}\n";
+#endif
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    FILE *out = NULL;
+    TRY(saltus_model_parse_yaml(lattice, strlen(lattice), "space.yaml", &m, err));
+    TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
+    out = fopen("/dev/null", "w");
+    assert_non_null(out);
+    TRY(saltus_model_print_info(m, out, err));
+done:
+    if (out) {
+        (void)fclose(out);
+    }
+    saltus_model_destroy(m);
+    return status;
+}
+
 static saltus_status build_from_net(saltus_error *err)
 {
     static const char net[] = "begin parameters\n 1 k 0.5\n 2 m 2*k\nend parameters\n"
@@ -187,6 +225,7 @@ static void models_from_anywhere(void **state)
     (void)state;
     assert_true(fail_everywhere(build_by_calls) > 100);
     assert_true(fail_everywhere(build_from_yaml) > 100);
+    assert_true(fail_everywhere(build_lattice) > 100);
     assert_true(fail_everywhere(build_from_net) > 20);
     (void)fail_everywhere(build_from_sbml);
 }

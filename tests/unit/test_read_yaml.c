@@ -410,12 +410,14 @@ static void examples_of_the_documentation_are_models(void **state)
         char *end = strstr(start, "```\n");
         assert_non_null(end);
         *end = '\0';
-        saltus_model *m = parse(start);
-        assert_true(m->n_reactions > 0);
-        saltus_model_destroy(m);
+        if (SALTUS_WITH_UDUNITS || !strstr(start, "lattice:")) {
+            saltus_model *m = parse(start);
+            assert_true(m->n_reactions > 0);
+            saltus_model_destroy(m);
+        }
         start = end + 1;
     }
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
     saltus_free(text);
 }
 

@@ -1,0 +1,154 @@
+#include "read/image.h"
+
+#include "core/memory.h"
+
+#if SALTUS_WITH_TIFF
+
+#include <string.h>
+#include <tiffio.h>
+
+typedef struct stack {
+    TIFF *tiff;
+    const char *path;
+    const int32_t *size;
+    int32_t z; /* the page that is open */
+    uint32_t value;
+    uint8_t *mask;
+} stack;
+
+static uint32_t pixel(const uint8_t *row, int64_t x, uint16_t bits)
+{
+    uint16_t word;
+    uint32_t longer;
+    if (bits == 8) {
+        return row[x];
+    }
+    if (bits == 16) {
+        memcpy(&word, row + 2 * x, 2);
+        return word;
+    }
+    memcpy(&longer, row + 4 * x, 4);
+    return longer;
+}
+
+/* Compare n pixels with the value, from column x of a row on. */
+static void take_pixels(const stack *s, const uint8_t *pixels, uint16_t bits, int64_t x, int64_t y,
+                        int64_t n)
+{
+    uint8_t *out = s->mask + x + s->size[0] * (y + s->size[1] * (int64_t)s->z);
+    for (int64_t i = 0; i < n; ++i) {
+        out[i] = pixel(pixels, i, bits) == s->value;
+    }
+}
+
+static saltus_status read_rows(const stack *s, uint16_t bits, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint8_t *row = saltus_calloc((size_t)TIFFScanlineSize(s->tiff), 1);
+    SALTUS_NEED(row);
+    if (TIFFScanlineSize(s->tiff) < (int64_t)s->size[0] * bits / 8) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: page %d is damaged", s->path, s->z);
+    }
+    for (int32_t y = 0; y < s->size[1]; ++y) {
+        if (TIFFReadScanline(s->tiff, row, (uint32_t)y, 0) != 1) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: row %d of page %d cannot be read", s->path, y, s->z);
+        }
+        take_pixels(s, row, bits, 0, y, s->size[0]);
+    }
+done:
+    saltus_free(row);
+    return status;
+}
+
+static saltus_status read_tiles(const stack *s, uint16_t bits, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint32_t width = 0, height = 0;
+    const int64_t bytes = TIFFTileSize(s->tiff);
+    uint8_t *tile = saltus_calloc(bytes > 0 ? (size_t)bytes : 1, 1);
+    SALTUS_NEED(tile);
+    (void)TIFFGetField(s->tiff, TIFFTAG_TILEWIDTH, &width);
+    (void)TIFFGetField(s->tiff, TIFFTAG_TILELENGTH, &height);
+    if (width == 0 || height == 0 || bytes < (int64_t)width * height * bits / 8) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: page %d is damaged", s->path, s->z);
+    }
+    for (int64_t y = 0; y < s->size[1]; y += height) {
+        for (int64_t x = 0; x < s->size[0]; x += width) {
+            if (TIFFReadTile(s->tiff, tile, (uint32_t)x, (uint32_t)y, 0, 0) < 0) {
+                SALTUS_FAIL(SALTUS_E_IO, "%s: page %d cannot be read", s->path, s->z);
+            }
+            const int64_t n = s->size[0] - x < width ? s->size[0] - x : width;
+            for (int64_t i = 0; i < height && y + i < s->size[1]; ++i) {
+                take_pixels(s, tile + i * width * bits / 8, bits, x, y + i, n);
+            }
+        }
+    }
+done:
+    saltus_free(tile);
+    return status;
+}
+
+static saltus_status read_page(const stack *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint32_t width = 0, height = 0;
+    uint16_t bits = 1, samples = 1, format = SAMPLEFORMAT_UINT;
+    (void)TIFFGetField(s->tiff, TIFFTAG_IMAGEWIDTH, &width);
+    (void)TIFFGetField(s->tiff, TIFFTAG_IMAGELENGTH, &height);
+    (void)TIFFGetFieldDefaulted(s->tiff, TIFFTAG_BITSPERSAMPLE, &bits);
+    (void)TIFFGetFieldDefaulted(s->tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
+    (void)TIFFGetFieldDefaulted(s->tiff, TIFFTAG_SAMPLEFORMAT, &format);
+    if ((int64_t)width != s->size[0] || (int64_t)height != s->size[1]) {
+        SALTUS_FAIL(SALTUS_E_MODEL, "%s: page %d has %u x %u pixels, not the lattice's %d x %d",
+                    s->path, s->z, width, height, s->size[0], s->size[1]);
+    }
+    if (samples != 1 || (bits != 8 && bits != 16 && bits != 32) ||
+        (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_INT)) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "%s: page %d: a pixel must be one whole number of 8, 16 or 32 bits", s->path,
+                    s->z);
+    }
+    status = TIFFIsTiled(s->tiff) ? read_tiles(s, bits, err) : read_rows(s, bits, err);
+done:
+    return status;
+}
+
+saltus_status saltus_image_mask(const char *path, const int32_t size[3], uint32_t value,
+                                uint8_t *mask, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    stack s = {.path = path, .size = size, .value = value, .mask = mask};
+    (void)TIFFSetErrorHandler(NULL); /* it would print */
+    (void)TIFFSetWarningHandler(NULL);
+    s.tiff = TIFFOpen(path, "r");
+    if (!s.tiff) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s cannot be read as TIFF", path);
+    }
+    do {
+        if (s.z < size[2]) {
+            SALTUS_TRY(read_page(&s, err));
+        }
+        ++s.z;
+    } while (s.z < INT32_MAX && TIFFReadDirectory(s.tiff));
+    if (s.z != size[2]) {
+        SALTUS_FAIL(SALTUS_E_MODEL, "%s: the image has %d pages, not the lattice's %d", path, s.z,
+                    size[2]);
+    }
+done:
+    if (s.tiff) {
+        TIFFClose(s.tiff);
+    }
+    return status;
+}
+
+#else
+
+saltus_status saltus_image_mask(const char *path, const int32_t size[3], uint32_t value,
+                                uint8_t *mask, saltus_error *err)
+{
+    (void)size, (void)value, (void)mask;
+    return saltus_error_set(err, SALTUS_E_UNAVAILABLE,
+                            "%s: images cannot be read: built without libtiff", path);
+}
+
+#endif

@@ -1,0 +1,111 @@
+#include "read/units.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+#if SALTUS_WITH_UDUNITS
+
+#include <pthread.h>
+#include <string.h>
+#include <udunits2.h>
+
+/* UDUNITS keeps what it parses in variables of its own. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static saltus_status open_system(saltus_units *units, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    ut_unit *molar = NULL;
+    ut_system *system = NULL;
+    (void)ut_set_error_message_handler(ut_ignore);
+    system = ut_read_xml(NULL);
+    if (!system) {
+        status = saltus_error_set(err, SALTUS_E_UNAVAILABLE,
+                                  "the database of units of UDUNITS cannot be read");
+        saltus_error_hint(err, "UDUNITS2_XML_PATH names its file udunits2.xml");
+        goto done;
+    }
+    molar = ut_parse(system, "mol/L", UT_UTF8);
+    if (!molar || ut_map_symbol_to_unit("M", UT_UTF8, molar) != UT_SUCCESS) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    units->system = system;
+    system = NULL;
+done:
+    ut_free(molar);
+    ut_free_system(system);
+    return status;
+}
+
+/* UDUNITS would also convert a time to a frequency, so the quotient is looked at. */
+static saltus_unit_fit compare(ut_system *system, const char *unit, const char *si, double *factor)
+{
+    saltus_unit_fit fit = SALTUS_UNIT_UNKNOWN;
+    ut_unit *from = ut_parse(system, unit, UT_UTF8), *to = ut_parse(system, si, UT_UTF8);
+    ut_unit *quotient = from && to ? ut_divide(from, to) : NULL;
+    cv_converter *converter = NULL;
+    if (from) {
+        fit = SALTUS_UNIT_OTHER;
+    }
+    if (quotient && ut_is_dimensionless(quotient)) {
+        converter = ut_get_converter(from, to);
+    }
+    if (converter) {
+        *factor = cv_convert_double(converter, 1.0);
+        const double zero = cv_convert_double(converter, 0.0);
+        fit = zero == 0.0 && isfinite(*factor) && *factor > 0.0 ? SALTUS_UNIT_FITS : fit;
+    }
+    cv_free(converter);
+    ut_free(quotient);
+    ut_free(to);
+    ut_free(from);
+    return fit;
+}
+
+saltus_status saltus_units_factor(saltus_units *units, const char *unit, const char *si,
+                                  saltus_unit_fit *fit, double *factor, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    (void)pthread_mutex_lock(&one_at_a_time);
+    const size_t n = strlen(unit);
+    char *text = saltus_calloc(n + 2, 1);
+    SALTUS_NEED(text);
+    text[0] = '1';
+    memcpy(text + (unit[0] == '/'), unit, n);
+    if (!units->system) {
+        SALTUS_TRY(open_system(units, err));
+    }
+    *fit = compare(units->system, text, si, factor);
+done:
+    (void)pthread_mutex_unlock(&one_at_a_time);
+    saltus_free(text);
+    return status;
+}
+
+void saltus_units_free(saltus_units *units)
+{
+    (void)pthread_mutex_lock(&one_at_a_time);
+    ut_free_system(units->system);
+    units->system = NULL;
+    (void)pthread_mutex_unlock(&one_at_a_time);
+}
+
+#else
+
+saltus_status saltus_units_factor(saltus_units *units, const char *unit, const char *si,
+                                  saltus_unit_fit *fit, double *factor, saltus_error *err)
+{
+    (void)units, (void)si, (void)fit, (void)factor;
+    saltus_error_set(err, SALTUS_E_UNAVAILABLE,
+                     "the unit '%.40s' cannot be read: built without UDUNITS", unit);
+    saltus_error_hint(err, "numbers without a unit are m, s, m2/s, sites, or per molecule");
+    return SALTUS_E_UNAVAILABLE;
+}
+
+void saltus_units_free(saltus_units *units)
+{
+    (void)units;
+}
+
+#endif

@@ -1,0 +1,760 @@
+/* Lattices: geometry against exact volumes, units against numbers by hand, what is refused. */
+#include "frozen.h"
+#include "model/space.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#if SALTUS_WITH_TIFF
+#include <tiffio.h>
+#endif
+
+#define PI 3.14159265358979323846
+
+static const saltus_lattice *lattice_of(const saltus_model *m)
+{
+    assert_non_null(m->network->lattice);
+    return m->network->lattice;
+}
+
+/* A model of one species with these sites. */
+static saltus_model *with_sites(const char *size, const char *faces, const char *sites)
+{
+    char text[3000];
+    (void)snprintf(text, sizeof text,
+                   "species: {A: 10}\nlattice:\n  size: %s\n  spacing: 10 nm\n  step: largest\n"
+                   "  faces: %s\n  diffusion: {A: 1 um2/s}\n  sites:\n    all:\n%s",
+                   size, faces, sites);
+    return freeze_text(text, SALTUS_LAW_LITERAL);
+}
+
+static double relative(double a, double b)
+{
+    return fabs(a - b) / fabs(b);
+}
+
+/* ---- geometry ---- */
+
+/* Centres of sites in a body: its volume, within a layer of sites half as thick as a site, of
+ * random sign: much less than half the area. */
+static void check_volume(const char *shape, double volume, double area)
+{
+    char text[600];
+    (void)snprintf(text, sizeof text, "    body:\n      %s\n", shape);
+    saltus_model *m = with_sites("[64, 60, 100]", "reflecting", text);
+    const double n = (double)lattice_of(m)->sites_of[1];
+    if (fabs(n - volume) > 0.1 * area + 1.0) {
+        fail_msg("%s: %.0f sites, expected %.1f", shape, n, volume);
+    }
+    assert_int_equal(lattice_of(m)->sites_of[0] + lattice_of(m)->sites_of[1], 64 * 60 * 100);
+    saltus_model_destroy(m);
+}
+
+static void shapes_have_their_volumes(void **state)
+{
+    (void)state;
+    const double ball = 4.0 / 3.0 * PI * 20 * 20 * 20, sphere = 4.0 * PI * 20 * 20;
+    check_volume("box: {from: [1, 2, 3], to: [11, 22, 33]}", 10 * 20 * 30, 0.0);
+    check_volume("sphere: {centre: [32, 30, 50], radius: 20}", ball, sphere);
+    check_volume("sphere: {centre: [0.32 um, 300 nm, 5e-7 m], radius: 0.2 um}", ball, sphere);
+    check_volume("ellipsoid: {centre: [32, 30, 50], radii: [10, 20, 40]}", ball, sphere);
+    check_volume("capsule: {from: [32, 30, 30], to: [32, 30, 70], radius: 20}",
+                 ball + PI * 20 * 20 * 40, sphere + 2 * PI * 20 * 40);
+    check_volume("cylinder: {from: [32, 30, 30], to: [32, 30, 70], radius: 20}", PI * 20 * 20 * 40,
+                 2 * PI * 20 * 40);
+    check_volume("cylinder: {from: [20, 20, 40], to: [40, 40, 60], radius: 15}",
+                 PI * 15 * 15 * sqrt(1200.0), 2 * PI * 15 * (sqrt(1200.0) + 15));
+    check_volume("union: [{box: {from: [0, 0, 0], to: [10, 10, 10]}}, "
+                 "{box: {from: [5, 0, 0], to: [20, 10, 10]}}]",
+                 2000.0, 0.0);
+    check_volume("difference: [{box: {from: [0, 0, 0], to: [10, 10, 10]}}, "
+                 "{sphere: {centre: [0, 0, 0], radius: 5}}, {box: {from: [9, 0, 0], to: [99, 99, "
+                 "99]}}]",
+                 900.0 - PI * 125.0 / 6.0, 40.0);
+}
+
+static void boxes_are_cut_by_the_lattice(void **state)
+{
+    (void)state;
+    saltus_model *m = with_sites("[8, 9, 10]", "reflecting",
+                                 "    body:\n      box: {from: [-5, -5, 6], to: [2, 3, 99]}\n");
+    const saltus_lattice *l = lattice_of(m);
+    assert_int_equal(l->n_sites, 720);
+    assert_int_equal(l->sites_of[1], 2 * 3 * 4);
+    for (int64_t i = 0; i < l->n_sites; ++i) {
+        const int x = (int)(i % 8), y = (int)(i / 8 % 9), z = (int)(i / 72);
+        assert_int_equal(l->types[i], x < 2 && y < 3 && z >= 6);
+    }
+    saltus_model_destroy(m);
+}
+
+static void later_types_are_painted_over_earlier_ones(void **state)
+{
+    (void)state;
+    saltus_model *m = with_sites("[10, 10, 10]", "reflecting",
+                                 "    low:\n      box: {from: [0, 0, 0], to: [10, 10, 6]}\n"
+                                 "    middle:\n      box: {from: [0, 0, 4], to: [10, 10, 8]}\n");
+    const saltus_lattice *l = lattice_of(m);
+    assert_int_equal(l->n_types, 3);
+    assert_string_equal(l->type_names[2], "middle");
+    assert_int_equal(l->sites_of[0], 200);
+    assert_int_equal(l->sites_of[1], 400);
+    assert_int_equal(l->sites_of[2], 400);
+    saltus_model_destroy(m);
+}
+
+static void shells_have_their_layers(void **state)
+{
+    (void)state;
+    saltus_model *m = with_sites("[20, 20, 20]", "reflecting",
+                                 "    cell:\n      box: {from: [2, 2, 2], to: [16, 16, 16]}\n"
+                                 "    wall:\n      shell: {of: cell, layers: 2}\n"
+                                 "    rim:\n      shell: {of: all, layers: 1}\n");
+    const saltus_lattice *l = lattice_of(m);
+    assert_int_equal(l->sites_of[1], 10 * 10 * 10);
+    assert_int_equal(l->sites_of[2], 14 * 14 * 14 - 10 * 10 * 10);
+    /* the faces of the box, and the neighbours of the wall across its sides */
+    assert_int_equal(l->sites_of[3], 20 * 20 * 20 - 18 * 18 * 18 + 6 * 14 * 14);
+    saltus_model_destroy(m);
+    m = with_sites("[20, 20, 20]", "{x: periodic, y: periodic}",
+                   "    rim:\n      shell: {of: all, layers: 3}\n");
+    assert_int_equal(lattice_of(m)->sites_of[1], 20 * 20 * 6);
+    saltus_model_destroy(m);
+}
+
+static saltus_model *packed(const char *obstacle, double fraction, int seed, const char *overlap)
+{
+    char text[600];
+    (void)snprintf(text, sizeof text,
+                   "    cell:\n      sphere: {centre: [25, 25, 25], radius: 22}\n"
+                   "    stone:\n      pack: {in: cell, %s, fraction: %g, seed: %d, overlap: %s}\n",
+                   obstacle, fraction, seed, overlap);
+    return with_sites("[50, 50, 50]", "reflecting", text);
+}
+
+static void packing_takes_its_fraction(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *obstacle, *overlap;
+        double fraction, largest;
+    } cases[] = {
+        {"box: {size: [1, 1, 1]}", "false", 0.5, 1},
+        {"sphere: {radius: 2}", "false", 0.2, 45},
+        {"ellipsoid: {radii: [1, 2, 30 nm]}", "false", 0.2, 40},
+        {"sphere: {radius: 3}", "true", 0.4, 140},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_model *m = packed(cases[i].obstacle, cases[i].fraction, 1, cases[i].overlap);
+        saltus_model *same = packed(cases[i].obstacle, cases[i].fraction, 1, cases[i].overlap);
+        saltus_model *other = packed(cases[i].obstacle, cases[i].fraction, 2, cases[i].overlap);
+        const saltus_lattice *l = lattice_of(m);
+        const double n = (double)l->sites_of[2], all = n + (double)l->sites_of[1];
+        assert_true(n >= cases[i].fraction * all && n < cases[i].fraction * all + cases[i].largest);
+        assert_memory_equal(l->types, lattice_of(same)->types, (size_t)l->n_sites);
+        assert_memory_not_equal(l->types, lattice_of(other)->types, (size_t)l->n_sites);
+        for (int64_t k = 0; k < l->n_sites; ++k) { /* none outside the cell */
+            assert_true((l->types[k] == 0) == (lattice_of(other)->types[k] == 0));
+        }
+        saltus_model_destroy(m);
+        saltus_model_destroy(same);
+        saltus_model_destroy(other);
+    }
+}
+
+/* Obstacles that do not overlap and do not touch the ground: whole ones. */
+static void packed_obstacles_are_whole(void **state)
+{
+    (void)state;
+    saltus_model *m = with_sites("[40, 40, 40]", "reflecting",
+                                 "    stone:\n      pack: {in: all, box: {size: [4, 4, 4]}, "
+                                 "fraction: 0.25, seed: 3}\n");
+    assert_int_equal(lattice_of(m)->sites_of[1] % 64, 0);
+    assert_int_equal(lattice_of(m)->sites_of[1], 16000);
+    saltus_model_destroy(m);
+}
+
+/* ---- images ---- */
+
+#if SALTUS_WITH_TIFF
+enum { NX = 33, NY = 20, NZ = 5 };
+
+static int pixel_of(int x, int y, int z)
+{
+    return (x + 2 * y + 3 * z) % 3;
+}
+
+static void write_stack(const char *path, int bits, bool tiled)
+{
+    TIFF *t = TIFFOpen(path, "w");
+    assert_non_null(t);
+    for (int z = 0; z < NZ; ++z) {
+        uint8_t data[32 * 32 * 2] = {0};
+        TIFFSetField(t, TIFFTAG_IMAGEWIDTH, NX);
+        TIFFSetField(t, TIFFTAG_IMAGELENGTH, NY);
+        TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, bits);
+        TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, 1);
+        TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        TIFFSetField(t, TIFFTAG_COMPRESSION, COMPRESSION_LZW);
+        if (tiled) {
+            TIFFSetField(t, TIFFTAG_TILEWIDTH, 32);
+            TIFFSetField(t, TIFFTAG_TILELENGTH, 16);
+        }
+        for (int y = 0; y < NY && !tiled; ++y) {
+            for (int x = 0; x < NX; ++x) {
+                const uint16_t v = (uint16_t)(pixel_of(x, y, z) * (bits == 16 ? 1000 : 1));
+                memcpy(data + x * bits / 8, &v, (size_t)bits / 8);
+            }
+            assert_int_equal(TIFFWriteScanline(t, data, (uint32_t)y, 0), 1);
+        }
+        for (int y = 0; y < NY && tiled; y += 16) {
+            for (int x = 0; x < NX; x += 32) {
+                for (int i = 0; i < 16 * 32; ++i) {
+                    data[i] = (uint8_t)pixel_of(x + i % 32, y + i / 32, z);
+                }
+                assert_true(TIFFWriteTile(t, data, (uint32_t)x, (uint32_t)y, 0, 0) > 0);
+            }
+        }
+        assert_int_equal(TIFFWriteDirectory(t), 1);
+    }
+    TIFFClose(t);
+}
+
+static void images_are_types(void **state)
+{
+    (void)state;
+    static const struct {
+        int bits, value;
+        bool tiled;
+    } cases[] = {{8, 2, false}, {16, 2000, false}, {8, 2, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[200];
+        write_stack("cell.tif", cases[i].bits, cases[i].tiled);
+        (void)snprintf(text, sizeof text, "    cell:\n      image: {file: cell.tif, value: %d}\n",
+                       cases[i].value);
+        saltus_model *m = with_sites("[33, 20, 5]", "reflecting", text);
+        const saltus_lattice *l = lattice_of(m);
+        for (int64_t k = 0; k < l->n_sites; ++k) {
+            const int x = (int)(k % NX), y = (int)(k / NX % NY), z = (int)(k / (NX * NY));
+            assert_int_equal(l->types[k], pixel_of(x, y, z) == 2);
+        }
+        saltus_model_destroy(m);
+    }
+}
+#endif
+
+/* ---- diffusion ---- */
+
+static void pairs_of_types_have_constants(void **state)
+{
+    (void)state;
+    saltus_model *m =
+        freeze_text("species: {A: 0, B: 0, C: 0, D: 0}\n"
+                    "lattice:\n"
+                    "  size: [6, 6, 6]\n"
+                    "  spacing: 10 nm\n"
+                    "  step: 10 us\n"
+                    "  sites:\n"
+                    "    out:\n"
+                    "    in: {box: {from: [1, 1, 1], to: [5, 5, 5]}}\n"
+                    "    wall: {shell: {of: in}}\n"
+                    "  diffusion:\n"
+                    "    A: 4 um2/s\n"
+                    "    B: {in: 3 um2/s, wall: 1e-12}\n"
+                    "    C: {in: 3 um2/s, wall: 1 um2/s, wall->in: 0, in-out: 2 um2/s}\n"
+                    "    D: 0\n",
+                    SALTUS_LAW_LITERAL);
+    /* in um2/s, from out, in, wall to out, in, wall */
+    static const double expected[4][9] = {{4, 4, 4, 4, 4, 4, 4, 4, 4},
+                                          {0, 0, 0, 0, 3, 1, 0, 1, 1},
+                                          {0, 2, 0, 2, 3, 1, 0, 0, 1},
+                                          {0, 0, 0, 0, 0, 0, 0, 0, 0}};
+    const saltus_lattice *l = lattice_of(m);
+    assert_int_equal(l->n_species, 4);
+    for (int s = 0; s < 4; ++s) {
+        double largest = 0.0;
+        for (int k = 0; k < 9; ++k) {
+            const double d = expected[s][k] * 1e-12;
+            assert_true(fabs(l->diffusion[k * 4 + s] - d) <= 1e-15 * d);
+            assert_true(fabs(l->jump[k * 4 + s] - d * 1e-5 / 1e-16) <= 1e-12 * 0.5);
+            largest = fmax(largest, l->jump[k * 4 + s]);
+        }
+        assert_true(l->largest_jump[s] == largest);
+    }
+    saltus_model_destroy(m);
+}
+
+static void the_largest_step_has_q_one_half(void **state)
+{
+    (void)state;
+    saltus_model *m = freeze_text("species: {A: 0, B: 0}\n"
+                                  "lattice:\n"
+                                  "  size: [4, 4, 4]\n"
+                                  "  spacing: 16 nm\n"
+                                  "  step: largest\n"
+                                  "  diffusion: {A: 2.5e-8 cm2/s, B: 0.3 um2/s}\n",
+                                  SALTUS_LAW_LITERAL);
+    const saltus_lattice *l = lattice_of(m);
+    assert_true(relative(l->step, 16e-9 * 16e-9 / (2 * 2.5e-12)) < 1e-14);
+    assert_true(l->largest_jump[0] <= 0.5 && l->largest_jump[0] > 0.5 - 1e-15);
+    assert_true(relative(l->largest_jump[1], 0.06) < 1e-14);
+    assert_string_equal(l->type_names[0], "space");
+    saltus_model_destroy(m);
+}
+
+/* ---- units and constants ---- */
+
+static void constants_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *constant;
+        int reaction;    /* 0: 0 -> A; 1: A -> 0; 2: A + B -> C; 3: 2 A -> C; 4: 2 A + B -> C */
+        double expected; /* per tables' product, 1/s */
+    } cases[] = {
+        {"9e6 1/(M s)", 2, 9e6 / (6.02214076e23 * 16e-9 * 16e-9 * 16e-9 * 1000)},
+        {"9e6 /(M s)", 2, 9e6 / (6.02214076e23 * 16e-9 * 16e-9 * 16e-9 * 1000)},
+        {"9.0e6 M-1 s-1", 2, 3648.645411},
+        {"9e6 L/(mol s)", 2, 3648.645411},
+        {"46.2 1/(uM s)", 2, 46.2e6 / (6.02214076e23 * 16e-9 * 16e-9 * 16e-9 * 1000)},
+        {"0.5 um3/s", 2, 0.5e-18 / (16e-9 * 16e-9 * 16e-9)},
+        {"3.5", 2, 3.5},
+        {"9e6 1/(M s)", 3, 0.5 * 3648.645411},
+        {"3", 3, 1.5},
+        {"2e9 1/(M2 s)", 4, 0.5 * 2e9 / 2466.668855 / 2466.668855},
+        {"0.5 1/s", 1, 0.5},
+        {"30 1/min", 1, 0.5},
+        {"0.0125 um/s", 1, 0.78125},
+        {"0.78", 1, 0.78},
+        {"1 nM/s", 0, 1e-9 * 6.02214076e23 * 16e-9 * 16e-9 * 16e-9 * 1000},
+        {"5 um-3 s-1", 0, 5e18 * 16e-9 * 16e-9 * 16e-9},
+        {"2", 0, 2.0},
+    };
+    static const char *const equations[] = {"0 -> A", "A -> 0", "A + B -> C", "2 A -> C",
+                                            "2 A + B -> C"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[600];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 0, B: 0, C: 0}\n"
+                       "reactions: {r: %s, s: A -> B @ 7, t: 2 B -> C @ 7}\n"
+                       "lattice: {size: [4, 4, 4], spacing: 16 nm, step: 1 us, diffusion: {A: 0, "
+                       "B: 0, C: 0}, sites: {a: , b: {box: {from: [0, 0, 0], to: [1, 1, 1]}}}, "
+                       "reactions: {r: {b: %s}, s: a, t: {a: , b: 4}}}\n",
+                       equations[cases[i].reaction], cases[i].constant);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        const saltus_lattice *l = lattice_of(m);
+        const double *a = l->rate, *b = l->rate + 3;
+        if (relative(b[0], cases[i].expected) > 1e-6) {
+            fail_msg("%s: %.10g, expected %.10g", cases[i].constant, b[0], cases[i].expected);
+        }
+        assert_true(a[0] == 0.0 && a[1] == 7.0 && b[1] == 0.0 && a[2] == 3.5 && b[2] == 2.0);
+        saltus_model_destroy(m);
+    }
+}
+
+static void laws_happen_or_not(void **state)
+{
+    (void)state;
+    saltus_model *m = freeze_text(
+        "species: {A: 0, E: 5}\n"
+        "parameters: {k: 2}\n"
+        "reactions:\n"
+        "  mm: A -> 0 @ k*E*A/(3 + A)\n"
+        "  both: A <-> 0 @ k, 3\n"
+        "  open: A <-> E\n"
+        "lattice:\n"
+        "  size: [4, 4, 4]\n"
+        "  spacing: 1e-8\n"
+        "  step: 1e-6\n"
+        "  diffusion: {A: 1e-12, E: 0}\n"
+        "  sites: {a: , b: {box: {from: [0, 0, 0], to: [1, 1, 1]}}}\n"
+        "  reactions: {mm: b, both: [a, b], open.forward: 5, open.backward: {a: 6 1/s}}\n",
+        SALTUS_LAW_LITERAL);
+    const saltus_lattice *l = lattice_of(m);
+    static const double expected[2][5] = {{0, 2, 3, 5, 6}, {1, 2, 3, 5, 0}};
+    assert_int_equal(l->n_reactions, 5);
+    for (int i = 0; i < 10; ++i) {
+        assert_true(l->rate[i] == expected[i / 5][i % 5]);
+    }
+    /* E, which no reaction of the law changes, is read where it is */
+    assert_int_equal(m->network->tables.law_program[0] >= 0, 1);
+    saltus_model_destroy(m);
+    m = freeze_text("species: {A: 0, E: 5}\n"
+                    "reactions: {r: 'A -> 0 @ 2*E*A'}\n"
+                    "lattice: {size: [4, 4, 4], spacing: 1e-8, step: 1e-6, diffusion: {A: 0, E: "
+                    "0}}\n",
+                    SALTUS_LAW_LITERAL);
+    assert_int_equal(m->network->tables.factor_row[1], 2);
+    assert_true(lattice_of(m)->rate[0] == 2.0);
+    saltus_model_destroy(m);
+}
+
+/* ---- what is there at first ---- */
+
+static void particles_are_placed(void **state)
+{
+    (void)state;
+    saltus_error err = {0};
+    saltus_model *m = parse_text("species: {A: 100, B: , C: 7, D: 0}\n"
+                                 "lattice:\n"
+                                 "  size: [10, 10, 10]\n"
+                                 "  spacing: 100 nm\n"
+                                 "  step: 1 us\n"
+                                 "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5, 10, 10]}}}\n"
+                                 "  diffusion: {A: {b: 0}, B: 0, C: 0, D: 0}\n"
+                                 "  place:\n"
+                                 "    B: {a: 30, b: 2 uM, sites: [[1, 2, 3, 4], [9, 9, 9, 1], "
+                                 "[1, 2, 3, 2]]}\n"
+                                 "    C: [b, a]\n"
+                                 "    D: {sites: [[1, 2, 3, 5]]}\n");
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+    const saltus_lattice *l = lattice_of(m);
+    const int64_t n_b = (int64_t)nearbyint(2e-6 * 6.02214076e23 * 1e3 * 500e-21); /* 602 */
+    assert_int_equal(l->n_scatters, 4);
+    static const bool in[4][2] = {{true, false}, {false, true}, {true, true}, {false, true}};
+    const int species[4] = {1, 1, 2, 0};
+    const int64_t count[4] = {30, n_b, 7, 100};
+    for (int i = 0; i < 4; ++i) {
+        assert_int_equal(l->scatters[i].species, species[i]);
+        assert_int_equal(l->scatters[i].count, count[i]);
+        assert_memory_equal(l->scatters[i].in, in[i], sizeof in[i]);
+    }
+    assert_int_equal(l->n_deposits, 3);
+    assert_int_equal(l->deposits[0].site, 321);
+    assert_int_equal(l->deposits[0].species, 1);
+    assert_int_equal(l->deposits[0].n, 6);
+    assert_int_equal(l->deposits[1].species, 3);
+    assert_int_equal(l->deposits[2].site, 999);
+    assert_int_equal(m->network->tables.initial_counts[1], 30 + n_b + 7);
+    assert_int_equal(m->network->tables.initial_counts[3], 5);
+
+    saltus_model_thaw(m);
+    assert_int_equal(saltus_model_set(m, "A", 11, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+    assert_int_equal(lattice_of(m)->scatters[3].count, 11);
+    saltus_model_thaw(m);
+    assert_int_equal(saltus_model_set(m, "B", 11, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_E_INVALID);
+    assert_string_equal(err.message, "model.yaml:1: 'B' cannot be set: the lattice says how many "
+                                     "there are where");
+    saltus_model_destroy(m);
+}
+
+static void faces_are_read(void **state)
+{
+    (void)state;
+    saltus_model *m =
+        freeze_text("species: {A: 0, B: 0}\n"
+                    "lattice:\n"
+                    "  size: [4, 5, 6]\n"
+                    "  spacing: 100 nm\n"
+                    "  step: 1 us\n"
+                    "  diffusion: {A: 0, B: 0}\n"
+                    "  faces: {x: periodic, y-: absorbing, z+: {B: 1 uM}, z-: {A: 2}}\n",
+                    SALTUS_LAW_LITERAL);
+    const saltus_lattice *l = lattice_of(m);
+    static const saltus_face faces[] = {SALTUS_FACE_PERIODIC,  SALTUS_FACE_PERIODIC,
+                                        SALTUS_FACE_ABSORBING, SALTUS_FACE_REFLECTING,
+                                        SALTUS_FACE_CONSTANT,  SALTUS_FACE_CONSTANT};
+    assert_memory_equal(l->faces, faces, sizeof faces);
+    assert_int_equal(l->n_sites, 120);
+    for (int i = 0; i < 8; ++i) {
+        assert_true(l->face_mean[i] == 0.0);
+    }
+    assert_true(l->face_mean[8] == 2.0 && l->face_mean[9] == 0.0 && l->face_mean[10] == 0.0);
+    assert_true(relative(l->face_mean[11], 1e-3 * 6.02214076e23 * 1e-21) < 1e-12);
+    saltus_model_destroy(m);
+}
+
+/* ---- what is refused ---- */
+
+/* A whole model, of which a case replaces one line. */
+static const char *const whole[] = {
+    "species: {A: 10, B: 0, n: 2}",                                     /* 1 */
+    "rules: {sum: A + B}",                                              /* 2 */
+    "reactions: {r: A + B -> 0, s: A -> B @ 2, l: A -> 0 @ A/(1 + A)}", /* 3 */
+    "lattice:",                                                         /* 4 */
+    "  size: [8, 8, 8]",                                                /* 5 */
+    "  spacing: 10 nm",                                                 /* 6 */
+    "  step: 10 us",                                                    /* 7 */
+    "  faces: reflecting",                                              /* 8 */
+    "  sites: {a: , b: {box: {from: [0, 0, 0], to: [4, 4, 4]}}}",       /* 9 */
+    "  diffusion: {A: 1 um2/s, B: {a: 0}, n: 0}",                       /* 10 */
+    "  place: {A: a}",                                                  /* 11 */
+    "  reactions: {r: 1e6 1/(M s)}",                                    /* 12 */
+};
+enum { N_LINES = sizeof whole / sizeof *whole };
+
+typedef struct refusal {
+    int line;
+    const char *text, *message, *hint;
+} refusal;
+
+static const refusal refusals[] = {
+    {5, "  size: [8, 8]", "5:9: size: numbers of sites are wanted here: [x, y, z]", ""},
+    {5, "  size: [8, 8, 0]", "5:16: size: '0' is no whole number from 1 to 1073741824", ""},
+    {5, "  size: [1000000000, 1000000000, 9]", "5:9: size: there is no memory for 9e+18 sites", ""},
+    {5, "", "6:3: lattice: 'size' is missing", ""},
+    {6, "  spacing: 10 s", "6:12: spacing: '10 s' is no length: its unit does not fit",
+     "write it like '16 nm'"},
+    {6, "  spacing: 10 foo", "6:12: spacing: '10 foo' is no length: its unit is not known",
+     "write it like '16 nm'"},
+    {6, "  spacing: -1 nm", "6:12: spacing: '-1 nm' must be above 0", ""},
+    {7, "  step: soon", "7:9: step: 'soon' is no time: it does not start with a number",
+     "write it like '50 us' or 'largest'"},
+    {7, "  step: 10 Hz", "7:9: step: '10 Hz' is no time: its unit does not fit",
+     "write it like '50 us' or 'largest'"},
+    {7, "  step: 60 us", "10:18: diffusion of 'A': q = D step/spacing^2 = 0.6 is above 1/2",
+     "the step can be 5e-05 s at most, or 'largest'"},
+    {8, "  faces: open", "8:10: faces: 'open' is no kind of face",
+     "known are periodic, reflecting, absorbing, and {species: concentration}"},
+    {8, "  faces: {x-: periodic}", "8:10: faces: 'x-' and 'x+' must both be periodic, or neither",
+     ""},
+    {8, "  faces: {w: periodic}", "8:11: faces: 'w' is not known here", NULL},
+    {8, "  faces: {x-: {A: 1 um}}",
+     "8:19: face x-: '1 um' is no concentration: its unit does not fit", "write it like '12.3 nM'"},
+    {8, "  faces: {x-: {a: 1}}", "8:16: face x-: 'a' is not a species", NULL},
+    {9, "  sites: {a: , b: {box: {from: [9, 0, 0], to: [12, 4, 4]}}}",
+     "9:16: site type 'b' has no sites", NULL},
+    {9, "  sites: {a: , b: {box: {from: [0, 0, 0], to: [9, 9, 9]}}}",
+     "9:11: site type 'a' has no sites", NULL},
+    {9, "  sites: {a: , b: {shell: {of: c}}}",
+     "9:32: site type 'b': there are no sites of type 'c'", "known are a, b"},
+    {9, "  sites: {a: , b: {ball: {radius: 3}}}", "9:20: site type 'b': 'ball' is not known here",
+     "known are box, sphere, ellipsoid, capsule, cylinder, union, difference, shell, pack, image"},
+    {9, "  sites: {a: , b: {sphere: {radius: 3}}}", "9:28: site type 'b': 'centre' is missing", ""},
+    {9, "  sites: {a: , b: {sphere: {centre: [1, 1, 1], radius: 3 s}}}",
+     "9:56: site type 'b': '3 s' is no length: its unit does not fit", "write it like '0.5 um'"},
+    {9, "  sites: {a: {box: {}}}",
+     "9:14: site type 'a': the first type is all sites and has no shape", ""},
+    {9, "  sites: {a: , a-b: {box: {}}}",
+     "9:16: site type 'a-b': a name is letters, digits and '_', and does not start with a digit",
+     ""},
+    {9, "  sites: {a: , b: {pack: {in: a, fraction: 0.9, seed: 1, sphere: {radius: 2}}}}", NULL,
+     "make them smaller or let them overlap ('overlap: true')"},
+    {9, "  sites: {a: , b: {image: {file: none.tif, value: 1}}}",
+     "9:34: site type 'b': none.tif cannot be read as TIFF", ""},
+    {10, "  diffusion: {A: 1 um2/s, B: {a: 0}}", "10:14: species 'n' has no diffusion constant",
+     "write 'n: 0' if it never moves"},
+    {10, "  diffusion: {A: 1 um/s, B: 0, n: 0}",
+     "10:18: diffusion of 'A': '1 um/s' is no diffusion constant: its unit does not fit",
+     "write it like '2.5 um2/s'"},
+    {10, "  diffusion: {A: -1, B: 0, n: 0}", "10:18: diffusion of 'A': '-1' is negative", ""},
+    {10, "  diffusion: {A: {c: 1}, B: 0, n: 0}",
+     "10:19: diffusion of 'A': there are no sites of type 'c'", "known are a, b"},
+    {10, "  diffusion: {A: {a-c: 1}, B: 0, n: 0}",
+     "10:19: diffusion of 'A': there are no sites of type 'c'", "known are a, b"},
+    {10, "  diffusion: {A: {a-a: 1}, B: 0, n: 0}",
+     "10:19: diffusion of 'A': 'a-a' is no pair of different types", ""},
+    {10, "  diffusion: {C: 1, A: 0}", "10:15: diffusion: 'C' is not a species", NULL},
+    {10, "  diffusion: {sum: 1, A: 0}", "10:15: diffusion: 'sum' is not a species", NULL},
+    {11, "  place: {A: c}", "11:14: place of 'A': there are no sites of type 'c'",
+     "known are a, b"},
+    {11, "  place: {A: {a: 3}}", "11:11: place of 'A': its amount is given already, in line 1",
+     "name site types alone, as in 'A: a', or give no amount there ('A:')"},
+    {11, "  place: {B: {a: 1.5}}",
+     "11:18: place of 'B': '1.5' is no whole number from 0 to 9007199254740992", ""},
+    {11, "  place: {B: {b: 1e15}}",
+     "11:18: place of 'B': 1.562e+13 particles per site; there can be 2147483648", ""},
+    {11, "  place: {B: {b: 3 um}}",
+     "11:18: place of 'B': '3 um' is no concentration: its unit does not fit",
+     "write it like '12.3 nM'"},
+    {11, "  place: {B: {sites: [[8, 0, 0, 1]]}}",
+     "11:24: place of 'B': '8' is no whole number from 0 to 7", ""},
+    {12, "  reactions: {r: 1 1/s}",
+     "12:18: reaction 'r': '1 1/s' is no constant of order 2: its unit does not fit",
+     "write it like '9e6 1/(M s)'"},
+    {12, "  reactions: {r: 1, s: 1 1/(M s)}",
+     "12:24: reaction 's': '1 1/(M s)' is no constant of order 1: its unit does not fit",
+     "write it like '0.5 1/s'"},
+    {12, "  reactions: {r: 1, s: 1 s}",
+     "12:24: reaction 's': '1 s' is no constant of order 1: its unit does not fit",
+     "write it like '0.5 1/s'"},
+    {12, "  reactions: {r: {c: 1}}", "12:19: reaction 'r': there are no sites of type 'c'",
+     "known are a, b"},
+    {12, "  reactions: {r: -1}", "12:18: reaction 'r': there are no sites of type '-1'",
+     "known are a, b"},
+    {12, "  reactions: {r: {a: -1}}", "12:22: reaction 'r': '-1' is negative", ""},
+    {12, "  reactions: {r: {a: }}", "3: reaction 'r': the rate is missing",
+     "write 'A + B -> C @ rate', or give its constants in the lattice's 'reactions'"},
+    {12, "  reactions: {x: 1}", "12:15: there is no reaction 'x'", ""},
+    {12, "  reactions: {r: 1, l: 1}",
+     "12:24: reaction 'l': its rate is a law, which has no constant to be given here",
+     "name the site types alone: [a, b]"},
+    {12, "  nothing: 1", "12:3: lattice: 'nothing' is not known here", NULL},
+    {2, "events: {e: {at: 1, set: {A: 1}}}", "2: event 'e': there are no events on a lattice", ""},
+};
+
+static void write_case(const refusal *x, char text[4000])
+{
+    size_t n = 0;
+    for (int i = 1; i <= N_LINES; ++i) {
+        n += (size_t)snprintf(text + n, 4000 - n, "%s\n", i == x->line ? x->text : whole[i - 1]);
+    }
+}
+
+static void mistakes_are_refused_with_their_line(void **state)
+{
+    (void)state;
+    const refusal none = {0, NULL, NULL, NULL};
+    char text[4000], expected[400];
+    int n_wrong = 0;
+    write_case(&none, text);
+    saltus_model_destroy(freeze_text(text, SALTUS_LAW_LITERAL));
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; ++i) {
+        const refusal *x = &refusals[i];
+        saltus_error err = {0};
+        saltus_model *m = NULL;
+        write_case(x, text);
+        const saltus_status status =
+            saltus_model_parse_yaml(text, strlen(text), "model.yaml", &m, &err);
+        (void)snprintf(expected, sizeof expected, "model.yaml:%s", x->message ? x->message : "");
+        if (status == SALTUS_OK || status != err.code ||
+            (x->message && strcmp(err.message, expected) != 0) ||
+            (x->hint && strcmp(err.hint, x->hint) != 0)) {
+            print_error("%s\n status %d\n got      %s (%s)\n expected %s (%s)\n", x->text,
+                        (int)status, err.message, err.hint, expected, x->hint ? x->hint : "…");
+            ++n_wrong;
+        }
+        saltus_model_destroy(m);
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
+static void what_is_set_may_not_fit(void **state)
+{
+    (void)state;
+    check_not_frozen("species: {A: 1e16}\n"
+                     "lattice:\n"
+                     "  {size: [2, 2, 2], spacing: 1e-8, step: 1, diffusion: {A: 0}}\n",
+                     SALTUS_E_MODEL,
+                     "model.yaml:1: species 'A': 10000000000000000 particles do not fit into 8 "
+                     "sites (2147483648 each at most)");
+    check_not_frozen("species: {A: 1}\n"
+                     "reactions: {r: 'A -> 0 @ if(time > 3, 1, 2)'}\n"
+                     "lattice:\n"
+                     "  {size: [2, 2, 2], spacing: 1e-8, step: 1, diffusion: {A: 0}}\n",
+                     SALTUS_E_UNSUPPORTED,
+                     "model.yaml:4: rates and rules that depend on the time cannot be simulated on "
+                     "a lattice");
+}
+
+static void space_is_not_simulated_yet(void **state)
+{
+    (void)state;
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    saltus_model *m = with_sites("[4, 4, 4]", "reflecting", "");
+    assert_int_equal(saltus_backend_open("cpu", &backend, &err), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, backend, NULL, &plan, &err), SALTUS_E_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "space is not simulated yet"));
+    assert_int_equal(saltus_model_write_yaml(m, stdout, NULL), SALTUS_E_UNSUPPORTED);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+}
+
+/* ---- the examples and what is said of a lattice ---- */
+
+static saltus_model *read_example(const char *name)
+{
+    char path[1000];
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    const char *source = getenv("SALTUS_SOURCE");
+    (void)snprintf(path, sizeof path, "%s/examples/%s.yaml", source ? source : ".", name);
+    if (saltus_model_read(path, &m, &err) != SALTUS_OK ||
+        saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err) != SALTUS_OK) {
+        fail_msg("%s", err.message);
+    }
+    return m;
+}
+
+static void examples_are_what_they_say(void **state)
+{
+    (void)state;
+    saltus_model *m = read_example("min-system");
+    const saltus_lattice *l = lattice_of(m);
+    const double volume = (4.0 / 3.0 * PI * 125 + PI * 25 * 30) * 1000 / 4.096; /* in sites */
+    const double cell = (double)(l->sites_of[1] + l->sites_of[2]);
+    assert_int_equal(l->n_sites, 64 * 64 * 256);
+    assert_true(relative(cell, volume) < 2e-3);
+    assert_true(relative(l->largest_jump[0], 0.48828125) < 1e-12);
+    assert_true(relative(l->rate[2 * 5 + 1], 0.78125) < 1e-12);
+    assert_int_equal(l->n_scatters, 3);
+    saltus_model_destroy(m);
+    m = read_example("ab-equilibrium");
+    assert_int_equal(lattice_of(m)->n_sites, 32768);
+    saltus_model_destroy(m);
+    m = read_example("abc-lattice");
+    assert_true(relative(lattice_of(m)->rate[0], 1e6 / (6.02214076e23 * 4096e-27 * 1e3)) < 1e-12);
+    saltus_model_destroy(m);
+    m = read_example("barrier");
+    assert_int_equal(lattice_of(m)->scatters[0].count, 500000);
+    saltus_model_destroy(m);
+}
+
+static void info_tells_of_the_lattice(void **state)
+{
+    (void)state;
+    static const char *const said[] = {
+        "lattice of 10 x 10 x 10 sites of 1e-08 m, step 5e-05 s",
+        "x- reflecting, x+ reflecting",
+        "a                             500             20          0.779\n",
+        "b                             500           0.01      ",
+        "A                               0.5  a 10000\n",
+        "B                                 0  b 5\n",
+        "r                        a 1000\n",
+        "the step is long for 'r' in 'a': step times propensity (2e+04 1/s) is 1, above 0.1",
+    };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    saltus_model *m = freeze_text("species: {A: 10000, B: 5}\n"
+                                  "reactions: {r: A -> 0}\n"
+                                  "lattice:\n"
+                                  "  size: [10, 10, 10]\n"
+                                  "  spacing: 10 nm\n"
+                                  "  step: largest\n"
+                                  "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5, 10, 10]}}}\n"
+                                  "  diffusion: {A: 1 um2/s, B: 0}\n"
+                                  "  place: {A: a, B: b}\n"
+                                  "  reactions: {r: {a: 1000 1/s}}\n",
+                                  SALTUS_LAW_LITERAL);
+    assert_int_equal(saltus_model_print_info(m, out, NULL), SALTUS_OK);
+    (void)fclose(out);
+    for (size_t i = 0; i < sizeof said / sizeof *said; ++i) {
+        if (!strstr(text, said[i])) {
+            fail_msg("'%s' is not in\n%s", said[i], text);
+        }
+    }
+    free(text);
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_have_their_volumes),
+        cmocka_unit_test(boxes_are_cut_by_the_lattice),
+        cmocka_unit_test(later_types_are_painted_over_earlier_ones),
+        cmocka_unit_test(shells_have_their_layers),
+        cmocka_unit_test(packing_takes_its_fraction),
+        cmocka_unit_test(packed_obstacles_are_whole),
+#if SALTUS_WITH_TIFF
+        cmocka_unit_test(images_are_types),
+#endif
+        cmocka_unit_test(pairs_of_types_have_constants),
+        cmocka_unit_test(the_largest_step_has_q_one_half),
+        cmocka_unit_test(constants_have_units),
+        cmocka_unit_test(laws_happen_or_not),
+        cmocka_unit_test(particles_are_placed),
+        cmocka_unit_test(faces_are_read),
+        cmocka_unit_test(mistakes_are_refused_with_their_line),
+        cmocka_unit_test(what_is_set_may_not_fit),
+        cmocka_unit_test(space_is_not_simulated_yet),
+        cmocka_unit_test(examples_are_what_they_say),
+        cmocka_unit_test(info_tells_of_the_lattice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
