@@ -20,7 +20,8 @@ typedef struct run {
     saltus_blocks blocks;
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t room, done; /* for workers that wait for a block; for who waits for workers */
+    int n_waiting;             /* workers */
     bool is_delivering;
     int n_working;
     saltus_run_report report;
@@ -62,7 +63,8 @@ static void fail(run *r, saltus_status status, const saltus_error *error)
         r->error = *error;
     }
     __atomic_store_n(&r->stop, 1, __ATOMIC_RELAXED);
-    (void)pthread_cond_broadcast(&r->changed);
+    (void)pthread_cond_broadcast(&r->room);
+    (void)pthread_cond_broadcast(&r->done);
 }
 
 static int take(void *user, saltus_job *jobs, int max, bool wait)
@@ -80,7 +82,9 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
             if (!wait || n > 0) {
                 break;
             }
-            (void)pthread_cond_wait(&r->changed, &r->lock);
+            ++r->n_waiting;
+            (void)pthread_cond_wait(&r->room, &r->lock);
+            --r->n_waiting;
             continue;
         }
         if (saltus_blocks_need_one(b) && saltus_blocks_open(b, max - n, &err) != SALTUS_OK) {
@@ -134,7 +138,9 @@ static void deliver_ready(run *r)
         r->report.leaps += b->leaps;
         r->report.exact_steps += b->singles;
         saltus_blocks_close_oldest(&r->blocks);
-        (void)pthread_cond_broadcast(&r->changed);
+        if (r->n_waiting > 0) {
+            (void)pthread_cond_broadcast(&r->room);
+        }
     }
 }
 
@@ -228,7 +234,7 @@ static void *work(void *user)
         fail(r, status, &err);
     }
     --r->n_working;
-    (void)pthread_cond_broadcast(&r->changed);
+    (void)pthread_cond_broadcast(&r->done);
     (void)pthread_mutex_unlock(&r->lock);
     return NULL;
 }
@@ -263,7 +269,7 @@ static void watch(run *r)
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         const double seconds = seconds_since(&r->start);
-        while (r->n_working > 0 && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
+        while (r->n_working > 0 && pthread_cond_timedwait(&r->done, &r->lock, &until) == 0) {
         }
         if (r->options->stop && __atomic_load_n(r->options->stop, __ATOMIC_RELAXED)) {
             const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
@@ -462,7 +468,8 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     r.tracer = (saltus_tracer){.start = r.start};
     (void)pthread_mutex_init(&r.tracer.lock, NULL);
     (void)pthread_mutex_init(&r.lock, NULL);
-    (void)pthread_cond_init(&r.changed, NULL);
+    (void)pthread_cond_init(&r.room, NULL);
+    (void)pthread_cond_init(&r.done, NULL);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
     SALTUS_TRY(set_up(&r, err));
     warn_of_leaps(&r);
@@ -486,7 +493,8 @@ done:
     }
     saltus_blocks_free(&r.blocks);
     saltus_free(r.task.rounded);
-    (void)pthread_cond_destroy(&r.changed);
+    (void)pthread_cond_destroy(&r.room);
+    (void)pthread_cond_destroy(&r.done);
     (void)pthread_mutex_destroy(&r.lock);
     (void)pthread_mutex_destroy(&r.tracer.lock);
     return status;

@@ -79,6 +79,9 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
     w->direct.stream = (uint32_t *)(room - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
     room += (saltus_stream_words(SALTUS_RNG) + 1) / 2 * SALTUS_BLOCK;
     w->leap.critical = (uint8_t *)(room - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
+    for (int i = 0; i < n->n_leaves + n_nodes; ++i) {
+        w->direct.values[SALTUS_AT(i)] = 0.0; /* those that pad the tree stay so */
+    }
     for (int s = 0; s < n->n_species; ++s) {
         w->path.x[SALTUS_AT(s)] = a->x[slot + s * SALTUS_STRIDE];
     }

@@ -99,16 +99,17 @@ extern __shared__ double saltus_shared[]; /* memory that the threads of a block 
 #define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_BLOCK)
 static int64_t saltus_thread, saltus_stride;
 static double saltus_shared[1 << 15] __attribute__((unused));
-#define SALTUS_KERNEL(name, type, argument)                                   \
-    static void name##_body(const type argument);                             \
-    void name(void **arguments, int64_t n_threads);                           \
-    void name(void **arguments, int64_t n_threads)                            \
-    {                                                                         \
-        saltus_stride = n_threads;                                            \
-        for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) { \
-            name##_body(*(const type *)arguments[0]);                         \
-        }                                                                     \
-    }                                                                         \
+#define SALTUS_KERNEL(name, type, argument)                                     \
+    static void name##_body(const type argument);                               \
+    void name(void **arguments, int64_t n_threads);                             \
+    void name(void **arguments, int64_t n_threads)                              \
+    {                                                                           \
+        saltus_stride = n_threads;                                              \
+        memset(saltus_shared, 0xff, sizeof saltus_shared); /* as it is found */ \
+        for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) {   \
+            name##_body(*(const type *)arguments[0]);                           \
+        }                                                                       \
+    }                                                                           \
     static void name##_body(const type argument)
 #endif
 
