@@ -63,6 +63,7 @@ typedef struct saltus_task {
                                 jobs have no rows */
     const saltus_generator *generator;
     const saltus_tau *tau; /**< NULL: the direct method */
+    bool in_space;         /**< instead, the model's lattice is simulated */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
@@ -102,6 +103,7 @@ typedef struct saltus_backend_ops {
     /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of
      * many points. */
     bool reduces;
+    bool has_space; /**< it simulates lattices */
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Seconds that a run takes with a layout, roughly, from constants that were measured: of

@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
     {"seed", OPT_SEED, "S", 0, "seed (1)", 1},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox); changes the samples",
      1},
-    {"method", OPT_METHOD, "NAME", 0, "auto, direct (exact) or tau (leaps)", 1},
+    {"method", OPT_METHOD, "NAME", 0, "auto, direct (exact) or tau (leaps); of a lattice, mpd", 1},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount; may be repeated", 1},
     {"law", OPT_LAW, "MODE", 0,
      "literal (as written) or combinatorial (k*A^2 with two A consumed is k*A*(A-1))", 1},

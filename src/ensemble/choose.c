@@ -123,6 +123,10 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
     wanted.rng = "philox";
     wanted.n_threads = 1;
     wanted.block = wanted.n_streams = 0;
+    if (model->network->lattice) {
+        choice.method = "mpd";
+        return choice;
+    }
     if (t->watches_state) {
         (void)snprintf(choice.why, sizeof choice.why, "no leaps: events watch the state");
         return choice;

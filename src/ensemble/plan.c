@@ -2,6 +2,7 @@
 
 #include "core/list.h"
 #include "core/memory.h"
+#include "model/lattice.h"
 
 #include <string.h>
 
@@ -200,6 +201,35 @@ done:
     return status;
 }
 
+/* The method of a model with a lattice; of layouts and generators there is one. */
+static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
+                                  const saltus_backend *backend, saltus_plan_options *o,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &model->network->tables;
+    if (strcmp(o->method, "auto") != 0 && strcmp(o->method, "mpd") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': a model with a lattice has auto and mpd",
+                    o->method);
+    }
+    if (!backend->ops->has_space) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "device '%s' does not simulate lattices yet",
+                    backend->name);
+    }
+    if (strcmp(o->layout, "auto") != 0 || strcmp(o->rng, "philox") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has layout auto and philox alone");
+    }
+    if (t->n_triggers > 0 || t->n_flags > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "model '%s' has a lattice, and events or rates that switch in time",
+                    model->name);
+    }
+    plan->in_space = true;
+    plan->method = o->method = "mpd";
+done:
+    return status;
+}
+
 saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend *backend,
                                  const saltus_plan_options *options, saltus_plan **out,
                                  saltus_error *err)
@@ -212,10 +242,10 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
     if (model->network->lattice) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "model '%s' has a lattice: space is not simulated yet",
-                    model->name);
+        SALTUS_TRY(choose_space(plan, model, backend, &o, err));
+    } else {
+        SALTUS_TRY(choose_method(plan, &o, err));
     }
-    SALTUS_TRY(choose_method(plan, &o, err));
     if (o.n_threads < 0 || o.n_threads > 4096) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",
                     o.n_threads);
@@ -234,7 +264,14 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
     SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator, &o,
                                            &plan->layout, plan->why, err));
+    if (plan->in_space) {
+        plan->layout = "sites";
+        (void)snprintf(plan->why, sizeof plan->why, "particles in lists by site");
+    }
     SALTUS_TRY(choose_columns(plan, o.columns, err));
+    if (plan->in_space && plan->columns.n_observables > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "on a lattice numbers of particles are recorded alone");
+    }
     *out = plan;
     plan = NULL;
 done:
@@ -274,7 +311,10 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     const saltus_tables *t = &plan->model->network->tables;
     fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
             t->n_reactions);
-    if (plan->leaps) {
+    if (plan->in_space) {
+        fprintf(out, "method    mpd: particles move and sites react in steps of %g s\n",
+                plan->model->network->lattice->step);
+    } else if (plan->leaps) {
         fprintf(out, "method    tau: leaps, epsilon %g, n_c %d, %d exact steps%s%s\n",
                 plan->tau.epsilon, plan->tau.n_critical, plan->tau.n_exact,
                 plan->method_why[0] ? "; " : "", plan->method_why);

@@ -10,7 +10,8 @@ struct saltus_plan {
     const saltus_backend *backend;
     int n_workers;
     const char *method, *layout;
-    bool leaps; /**< the method is tau-leaping */
+    bool leaps;    /**< the method is tau-leaping */
+    bool in_space; /**< the model has a lattice, and the method is for one */
     saltus_tau tau;
     saltus_generator generator;
     int block;

@@ -390,6 +390,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .varies = r->points ? r->points->varies : NULL,
                       .generator = &plan->generator,
                       .tau = plan->leaps ? &plan->tau : NULL,
+                      .in_space = plan->in_space,
                       .seed = r->options->seed,
                       .times = r->options->times,
                       .n_times = r->options->n_times,

@@ -167,6 +167,9 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
 {
     const saltus_cpu_variant *v = backend->device;
     const bool many = task->share >= v->lanes / 4;
+    if (task->in_space) {
+        return saltus_work_mpd(task, source, err);
+    }
     if (strcmp(task->layout, "lanes") == 0 && many) {
         return task->tau ? v->leap(task, source, err) : v->work(task, source, err);
     }
@@ -181,6 +184,7 @@ const saltus_backend_ops saltus_backend_cpu = {
     .list = list,
     .choose_layout = choose_layout,
     .n_workers = n_workers,
+    .has_space = true,
     .estimate = estimate,
     .work = work,
 };

@@ -84,6 +84,10 @@ int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT 
 saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_task *task,
                                    saltus_error *err);
 
+/** Work off jobs of a model with a lattice, one at a time (mpd.c). */
+saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,
+                              saltus_error *err);
+
 /** Work off jobs one at a time. */
 saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus_task *task,
                                  const saltus_source *source, saltus_error *err);

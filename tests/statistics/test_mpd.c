@@ -1,0 +1,292 @@
+/* Space: particles move and react on lattices as exact calculations say, within 5 standard errors;
+ * nothing is lost; bits depend on no thread and no sample. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/moments.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static saltus_model *parse(const char *text)
+{
+    saltus_model *m = NULL;
+    saltus_error err = {0};
+    OK(saltus_model_parse_yaml(text, strlen(text), "m", &m, &err));
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    return m;
+}
+
+/* Run n trajectories until the sample times; column c at point p is sums.sum[p * n_counts + c]. */
+static moments run(saltus_model *m, int threads, const double *times, int n_times, int64_t n)
+{
+    saltus_error err = {0};
+    moments sums = {0};
+    saltus_run_options o = saltus_run_options_default();
+    o.seed = 5;
+    o.times = times;
+    o.n_times = n_times;
+    o.n_trajectories = n;
+    OK(run_model(m, "cpu", "auto", threads, &o, &sums, &err));
+    return sums;
+}
+
+static void check_mean(double sum, double n, double mean, double variance, const char *what)
+{
+    const double error = sqrt(variance / n) + 1e-12;
+    if (fabs(sum / n - mean) > 5.0 * error) {
+        fail_msg("%s: %g, not %g +- %g", what, sum / n, mean, error);
+    }
+}
+
+/* ---- diffusion ---- */
+
+enum { LENGTH = 9, STEPS = 12, PARTICLES = 1000 };
+
+/* The chance that a walk of LENGTH sites between two faces, from site `start`, ends a step where.
+ */
+static void walk(double q, int start, bool low_absorbs, bool high_absorbs, double p[LENGTH])
+{
+    memset(p, 0, LENGTH * sizeof *p);
+    p[start] = 1.0;
+    for (int k = 0; k < STEPS; ++k) {
+        double next[LENGTH] = {0};
+        for (int i = 0; i < LENGTH; ++i) {
+            double stays = 1.0;
+            if (i > 0 || low_absorbs) {
+                stays -= q;
+                if (i > 0) {
+                    next[i - 1] += q * p[i];
+                }
+            }
+            if (i + 1 < LENGTH || high_absorbs) {
+                stays -= q;
+                if (i + 1 < LENGTH) {
+                    next[i + 1] += q * p[i];
+                }
+            }
+            next[i] += stays * p[i];
+        }
+        memcpy(p, next, sizeof next);
+    }
+}
+
+/* Along every axis: those that are left between absorbing faces, and, as a site type of its own
+ * turns what reaches it into another species, the whole distribution between reflecting ones. */
+static void walks_are_those_of_the_master_equation(void **state)
+{
+    static const char *const sizes[] = {"9, 2, 1", "1, 9, 2", "2, 1, 9"};
+    static const char *const places[] = {"%d, 1, 0", "0, %d, 1", "1, 0, %d"};
+    static const char *const axes[] = {"x", "y", "z"};
+    static const double qs[] = {0.5, 0.3, 0.01};
+    const double times[] = {STEPS};
+    (void)state;
+    for (int axis = 0; axis < 3; ++axis) {
+        for (int k = 0; k < 3; ++k) {
+            for (int kind = 0; kind < 3; ++kind) { /* faces that absorb: none, low, both */
+                char text[600], place[40];
+                double p[LENGTH], left = 0.0;
+                (void)snprintf(place, sizeof place, places[axis], 3);
+                (void)snprintf(
+                    text, sizeof text,
+                    "species: {A: }\nlattice:\n  size: [%s]\n  spacing: 1 m\n  step: 1 s\n"
+                    "  faces: {%s-: %s, %s+: %s}\n"
+                    "  diffusion: {A: %g m2/s}\n  place: {A: {sites: [[%s, %d]]}}\n",
+                    sizes[axis], axes[axis], kind > 0 ? "absorbing" : "reflecting", axes[axis],
+                    kind > 1 ? "absorbing" : "reflecting", qs[k], place, PARTICLES);
+                saltus_model *m = parse(text);
+                moments sums = run(m, 1, times, 1, 25);
+                walk(qs[k], 3, kind > 0, kind > 1, p);
+                for (int i = 0; i < LENGTH; ++i) {
+                    left += p[i];
+                }
+                check_mean(sums.sum[0], 25.0, PARTICLES * left, PARTICLES * left * (1.0 - left),
+                           text);
+                moments_free(&sums);
+                saltus_model_destroy(m);
+            }
+        }
+    }
+}
+
+/* Where particles are shows by a reaction in one layer alone, so fast that it is certain. */
+static void distributions_are_those_of_the_master_equation(void **state)
+{
+    const double times[] = {STEPS, STEPS + 1};
+    double next;
+    (void)state;
+    for (int layer = 0; layer < LENGTH; layer += 2) {
+        char text[700];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: , B: 0}\nreactions: {r: A -> B}\nlattice:\n  size: [9, 3, 2]\n"
+                       "  spacing: 1 m\n  step: 1 s\n  faces: {x: periodic, y: periodic}\n"
+                       "  sites:\n    rest:\n    layer: {box: {from: [%d, 0, 0], to: [%d, 3, 2]}}\n"
+                       "  diffusion: {A: 0.2 m2/s, B: 0.2 m2/s}\n"
+                       "  place: {A: {sites: [[4, 1, 1, %d]]}}\n"
+                       "  reactions: {r: {layer: %s 1/s}}\n",
+                       layer, layer + 1, PARTICLES, "1e3");
+        saltus_model *m = parse(text);
+        moments sums = run(m, 1, times, 2, 25);
+        /* those that were in the layer at the end of some step */
+        double alive[LENGTH] = {0}, after[LENGTH];
+        alive[4] = 1.0;
+        for (int k = 0; k < STEPS; ++k) {
+            for (int i = 0; i < LENGTH; ++i) {
+                after[i] = 0.6 * alive[i] + 0.2 * alive[(i + 1) % LENGTH] +
+                           0.2 * alive[(i + LENGTH - 1) % LENGTH];
+            }
+            after[layer] = 0.0;
+            memcpy(alive, after, sizeof alive);
+        }
+        next = 0.0;
+        for (int i = 0; i < LENGTH; ++i) {
+            next += alive[i];
+        }
+        check_mean(sums.sum[0], 25.0, PARTICLES * next, PARTICLES * next * (1.0 - next), text);
+        assert_true(sums.sum[0] + sums.sum[1] == 25.0 * PARTICLES);
+        moments_free(&sums);
+        saltus_model_destroy(m);
+    }
+}
+
+/* ---- reactions ---- */
+
+/* On a single site space is well mixed, and a step is exact however long it is. */
+static void one_site_is_well_mixed(void **state)
+{
+    static const char reactions[] = "species: {A: 30, B: 20, C: 0}\nreactions:\n"
+                                    "  bind: A + B -> C @ 0.02\n  part: C -> A + B @ 0.5\n"
+                                    "  pair: 2 A -> B @ 0.01\n  back: B -> 2 A @ 0.1\n"
+                                    "  law: C -> A @ 0.3*C/(5 + C)\n";
+    static const char lattice[] =
+        "lattice: {size: [1, 1, 1], spacing: 1 m, step: 0.7 s, diffusion: "
+        "{A: 0.1 m2/s, B: 0, C: 0}}\n";
+    const double times[] = {0.7, 2.1};
+    char text[800];
+    const int64_t n = 8000;
+    (void)state;
+    (void)snprintf(text, sizeof text, "%s%s", reactions, lattice);
+    saltus_model *space = parse(text), *mixed = parse(reactions);
+    moments x = run(space, 2, times, 2, n), y = run(mixed, 2, times, 2, n);
+    for (int i = 0; i < 6; ++i) {
+        const double mean = y.sum[i] / (double)n, variance = y.squares[i] / (double)n - mean * mean;
+        check_mean(x.sum[i], (double)n, mean, 2.0 * variance, "a count");
+        const double mine =
+            x.squares[i] / (double)n - x.sum[i] / (double)n * (x.sum[i] / (double)n);
+        assert_true(fabs(mine / variance - 1.0) < 5.0 * sqrt(4.0 / (double)n) * 1.5);
+    }
+    moments_free(&x);
+    moments_free(&y);
+    saltus_model_destroy(space);
+    saltus_model_destroy(mixed);
+}
+
+/* A <-> B: each particle is B with half a chance. A + B <-> C: sums are kept, to the last particle.
+ * From nothing: Poisson numbers, in the types that are said. */
+static void equilibria_and_sums(void **state)
+{
+    static const char text[] =
+        "species: {A: 300, B: 0, P: 200, Q: 150, R: 0, S: 0}\nreactions:\n"
+        "  there: A -> B @ 3\n  back: B -> A @ 3\n  bind: P + Q -> R @ 2\n  part: R -> P + Q @ 1\n"
+        "  come: 0 -> S\n  go: S -> 0 @ 0.25\n"
+        "lattice:\n  size: [6, 5, 4]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
+        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3, 5, 4]}}\n"
+        "  diffusion: {A: 2 m2/s, B: 2 m2/s, P: 2 m2/s, Q: 3 m2/s, R: 1 m2/s, S: 1 m2/s}\n"
+        "  reactions: {come: {half: 0.4}}\n";
+    const double times[] = {1.0, 40.0};
+    const int64_t n = 400;
+    (void)state;
+    saltus_model *m = parse(text);
+    moments x = run(m, 2, times, 2, n);
+    check_mean(x.sum[6 + 1], (double)n, 150.0, 75.0, "B");
+    assert_true(x.sum[0] + x.sum[1] == 300.0 * (double)n);
+    for (int p = 0; p < 2; ++p) {
+        assert_true(x.sum[6 * p + 2] + x.sum[6 * p + 4] == 200.0 * (double)n);
+        assert_true(x.sum[6 * p + 3] + x.sum[6 * p + 4] == 150.0 * (double)n);
+    }
+    const double mean = 0.4 * 60.0 / 0.25; /* in 60 sites */
+    check_mean(x.sum[6 + 5], (double)n, mean, mean, "S");
+    moments_free(&x);
+    saltus_model_destroy(m);
+}
+
+/* ---- bits ---- */
+
+static void threads_and_samples_change_nothing(void **state)
+{
+    static const char text[] =
+        "species: {A: 200, B: 200, C: 0}\nreactions: {bind: A + B -> C @ 5, part: C -> A + B @ 1}\n"
+        "lattice:\n  size: [7, 6, 5]\n  spacing: 1 m\n  step: 0.1 s\n"
+        "  diffusion: {A: 5 m2/s, B: 2 m2/s, C: 1 m2/s}\n";
+    static const double many[] = {0.0, 0.1, 0.15, 0.2, 0.3, 0.95, 2.0}, two[] = {0.3, 2.0};
+    (void)state;
+    saltus_model *m = parse(text);
+    moments a = run(m, 1, many, 7, 30), b = run(m, 3, many, 7, 30), c = run(m, 2, two, 2, 30);
+    assert_true(a.hash == b.hash);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(a.sum[4 * 3 + i] == c.sum[i] && a.sum[6 * 3 + i] == c.sum[3 + i]);
+        assert_true(a.squares[6 * 3 + i] == c.squares[3 + i]);
+        assert_true(a.sum[3 + i] == a.sum[6 + i]); /* no step has ended between them */
+    }
+    moments_free(&a);
+    moments_free(&b);
+    moments_free(&c);
+    saltus_model_destroy(m);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    static const struct {
+        const char *more, *why;
+        saltus_status status;
+    } cases[] = {
+        {"  faces: {x+: {A: 3}}\n", "constant concentration", SALTUS_E_UNSUPPORTED},
+        {"  reactions: {}\n", NULL, SALTUS_OK},
+    };
+    static const double times[] = {1.0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[500];
+        saltus_error err = {0};
+        moments sums = {0};
+        saltus_run_options o = saltus_run_options_default();
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 9}\nreactions: {r: A -> 0 @ 1}\nlattice:\n  size: [3, 3, 3]\n"
+                       "  spacing: 1 m\n  step: 0.1 s\n  diffusion: {A: 1 m2/s}\n%s",
+                       cases[i].more);
+        saltus_model *m = parse(text);
+        o.times = times;
+        o.n_times = 1;
+        assert_int_equal(run_model(m, "cpu", "auto", 1, &o, &sums, &err), cases[i].status);
+        assert_true(!cases[i].why || strstr(err.message, cases[i].why));
+        moments_free(&sums);
+        saltus_model_destroy(m);
+    }
+    saltus_error err = {0};
+    moments sums = {0};
+    saltus_run_options o = saltus_run_options_default();
+    saltus_model *m = parse("species: {A: 9}\nreactions: {r: 0 -> A @ 1/(1 + A)}\nlattice: {size: "
+                            "[3, 3, 3], spacing: 1 m, step: 0.1 s, diffusion: {A: 1 m2/s}}\n");
+    o.times = times;
+    o.n_times = 1;
+    assert_int_equal(run_model(m, "cpu", "auto", 1, &o, &sums, &err), SALTUS_E_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "empty site"));
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walks_are_those_of_the_master_equation),
+        cmocka_unit_test(distributions_are_those_of_the_master_equation),
+        cmocka_unit_test(one_site_is_well_mixed),
+        cmocka_unit_test(equilibria_and_sums),
+        cmocka_unit_test(threads_and_samples_change_nothing),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
