@@ -639,7 +639,7 @@ static void what_is_set_may_not_fit(void **state)
                      "a lattice");
 }
 
-static void space_is_not_simulated_yet(void **state)
+static void well_mixed_methods_are_refused(void **state)
 {
     (void)state;
     saltus_error err = {0};
@@ -647,8 +647,10 @@ static void space_is_not_simulated_yet(void **state)
     saltus_plan *plan = NULL;
     saltus_model *m = with_sites("[4, 4, 4]", "reflecting", "");
     assert_int_equal(saltus_backend_open("cpu", &backend, &err), SALTUS_OK);
-    assert_int_equal(saltus_plan_create(m, backend, NULL, &plan, &err), SALTUS_E_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "space is not simulated yet"));
+    saltus_plan_options wanted = saltus_plan_options_default();
+    wanted.method = "tau";
+    assert_int_equal(saltus_plan_create(m, backend, &wanted, &plan, &err), SALTUS_E_INVALID);
+    assert_non_null(strstr(err.message, "a model with a lattice has auto and mpd"));
     assert_int_equal(saltus_model_write_yaml(m, stdout, NULL), SALTUS_E_UNSUPPORTED);
     saltus_backend_close(backend);
     saltus_model_destroy(m);
@@ -752,7 +754,7 @@ int main(void)
         cmocka_unit_test(faces_are_read),
         cmocka_unit_test(mistakes_are_refused_with_their_line),
         cmocka_unit_test(what_is_set_may_not_fit),
-        cmocka_unit_test(space_is_not_simulated_yet),
+        cmocka_unit_test(well_mixed_methods_are_refused),
         cmocka_unit_test(examples_are_what_they_say),
         cmocka_unit_test(info_tells_of_the_lattice),
     };
