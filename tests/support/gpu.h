@@ -20,10 +20,11 @@ static inline bool is_fake(void)
     return getenv("FAKE_CUDA") != NULL;
 }
 
-/* Steps through lists of cases: builds that take a part of the tests take every fourth. */
+/* Steps through lists of cases: threads that are played are slow, and builds that take a part of
+ * the tests take every fourth. */
 static inline size_t stride_of_cases(void)
 {
-    return getenv("SALTUS_TEST_DIVISOR") ? 4 : 1;
+    return getenv("SALTUS_TEST_DIVISOR") ? 4 : is_fake() ? 2 : 1;
 }
 
 /* Kernels go to a folder of this test. */
