@@ -393,7 +393,7 @@ static saltus_status run(mpd *s, saltus_job *job, saltus_error *err)
                 pass(s, true, !is_last, err)); /* and on to the next, unless a sample comes */
             has_moved = !is_last;
             ++s->step;
-            if ((s->step & 0x3f) == 0 && SALTUS_FLAG(task->stop)) {
+            if (SALTUS_FLAG(task->stop)) {
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
         }
@@ -467,6 +467,10 @@ static saltus_status set_up(mpd *s, saltus_error *err)
     const saltus_tables *t = s->tables;
     const saltus_lattice *l = s->lattice;
     const size_t types = (size_t)l->n_types, species = (size_t)l->n_species;
+    if (l->n_species > UINT16_MAX) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%d species: on a lattice there are at most 65535",
+                    l->n_species);
+    }
     s->jump = saltus_calloc(types * types * species, sizeof *s->jump);
     s->active = saltus_calloc(types * ((size_t)t->n_reactions + 1), sizeof *s->active);
     s->alone = saltus_calloc(types * species, sizeof *s->alone);
