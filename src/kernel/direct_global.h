@@ -46,6 +46,15 @@ SALTUS_FN int64_t saltus_tree_room(const saltus_tables *n, int rng)
 }
 
 #if SALTUS_DEVICE
+/* The rows that a trajectory's point gives. */
+SALTUS_FN void saltus_tree_constants(saltus_path *p, const saltus_launch *a)
+{
+    p->v[SALTUS_AT(a->tables->row_one)] = 1.0;
+    for (int i = 0; i < a->tables->n_constants; ++i) {
+        p->v[SALTUS_AT(a->tables->row_constants + i)] = p->point[a->at.constants + i];
+    }
+}
+
 /* A thread's trajectory. */
 typedef struct saltus_tree_thread {
     saltus_path path;
@@ -88,10 +97,7 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
     for (int i = 0; i < saltus_stream_words(SALTUS_RNG); ++i) {
         w->direct.stream[SALTUS_AT(i)] = a->stream[slot + i * SALTUS_STRIDE];
     }
-    w->path.v[SALTUS_AT(n->row_one)] = 1.0;
-    for (int i = 0; i < n->n_constants; ++i) {
-        w->path.v[SALTUS_AT(n->row_constants + i)] = w->path.point[a->at.constants + i];
-    }
+    saltus_tree_constants(&w->path, a);
 }
 
 SALTUS_FN void saltus_tree_keep(const saltus_tree_thread *w, const saltus_launch *a, int64_t slot)
@@ -156,10 +162,7 @@ SALTUS_FN void saltus_tree_begin(const saltus_launch *a, saltus_tree_thread *w, 
     saltus_path *p = &w->path;
     saltus_stream s;
     p->point = saltus_numbers_of(a, job);
-    p->v[SALTUS_AT(p->n->row_one)] = 1.0;
-    for (int i = 0; i < p->n->n_constants; ++i) {
-        p->v[SALTUS_AT(p->n->row_constants + i)] = p->point[p->at.constants + i];
-    }
+    saltus_tree_constants(p, a);
     (void)saltus_path_start(p, a->trajectories[job]);
     saltus_stream_start(&s, w->direct.stream, p->seed, p->trajectory, a->jumps);
 }

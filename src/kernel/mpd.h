@@ -33,7 +33,6 @@ typedef struct saltus_mpd {
     double step;           /**< s */
     const double *rate;    /**< [type][reaction] model/lattice.h */
     const int32_t *active; /**< [type][reaction] those that happen, with reactants; then -1 */
-    const double *alone;   /**< [type][species] sum of the propensities of one particle alone */
     uint32_t keys[SALTUS_PHILOX_KEYS]; /**< of a trajectory */
 } saltus_mpd;
 

@@ -34,7 +34,7 @@ typedef struct mpd {
     saltus_mpd m;
     uint32_t *jump;
     int32_t *active;
-    double *alone;
+    double *alone;   /* [type][species] sum of the propensities of one particle alone */
     int64_t **sites; /* [type] sites of it, for types that something comes from nothing in */
     content now, next;
     int32_t capacity; /* of particles */
@@ -491,8 +491,7 @@ static saltus_status set_up(mpd *s, saltus_error *err)
                         .jump = s->jump,
                         .step = l->step,
                         .rate = l->rate,
-                        .active = s->active,
-                        .alone = s->alone};
+                        .active = s->active};
     memcpy(s->m.size, l->size, sizeof s->m.size);
     for (int f = 0; f < SALTUS_N_FACES; ++f) {
         if (l->faces[f] == SALTUS_FACE_CONSTANT) {

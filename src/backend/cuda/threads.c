@@ -122,7 +122,7 @@ static void find_stretches(saltus_crew *c, int64_t n)
     c->stretches[c->n_stretches] = n;
 }
 
-/* Copy n bytes, which are written into pinned memory from *at on, to the GPU. */
+/* Copy n bytes of pinned memory to the GPU. */
 static saltus_status send(const saltus_crew *c, const void *to, const char *from, size_t n,
                           saltus_error *err)
 {
