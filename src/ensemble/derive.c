@@ -97,13 +97,13 @@ saltus_status saltus_derived_parse(const char *text, const saltus_plan *plan, sa
     while (saltus_list_next(&text, &item, &length)) {
         char *name = d.names[d.n] = saltus_calloc(length + 1, 1);
         SALTUS_NEED(name);
+        ++d.n;
         memcpy(name, item, length);
-        for (int i = 0; i < d.n; ++i) {
+        for (int i = 0; i < d.n - 1; ++i) {
             if (strcmp(d.names[i], name) == 0) {
                 SALTUS_FAIL(SALTUS_E_INVALID, "--derive: '%.100s' is named twice", name);
             }
         }
-        ++d.n;
         SALTUS_TRY(parse_one(name, plan, &d.wanted[d.n - 1], err));
     }
     *out = d;

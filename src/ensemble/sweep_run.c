@@ -256,7 +256,6 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
             }
             goto done;
         }
-        status = SALTUS_OK;
         r.next = r.delivered;
     }
     SALTUS_TRY(start_workers(&r, &start, err));

@@ -30,13 +30,14 @@ typedef struct saltus_derive {
     double threshold;
 } saltus_derive;
 
-/** The samples of one column that count: counts, or, where that is NULL, real values. */
+/** The samples of one column that count. */
 typedef struct saltus_series {
-    const int64_t *counts;
-    const double *reals;
-    int64_t stride;      /**< from sample to sample */
-    const double *times; /**< [n] */
-    int64_t n;           /**< at least 1 */
+    int32_t is_count;
+    const int64_t *counts; /**< where is_count */
+    const double *reals;   /**< elsewhere */
+    int64_t stride;        /**< from sample to sample */
+    const double *times;   /**< [n] */
+    int64_t n;             /**< at least 1 */
 } saltus_series;
 
 /* An extremum counts when it stands out by this share of the whole range. */
@@ -44,7 +45,7 @@ static const double saltus_prominence = 0.25;
 
 SALTUS_FN double saltus_series_at(const saltus_series *x, int64_t i)
 {
-    return x->counts ? (double)x->counts[i * x->stride] : x->reals[i * x->stride];
+    return x->is_count ? (double)x->counts[i * x->stride] : x->reals[i * x->stride];
 }
 
 /* Sample of the least value, or of the greatest. */
@@ -167,6 +168,7 @@ SALTUS_FN double saltus_derive_one(const saltus_derivation *d, int i, const int6
     const saltus_derive *w = &d->wanted[i];
     const int is_count = w->column >= 0;
     saltus_series x;
+    x.is_count = is_count;
     x.counts = is_count ? counts + d->first * d->n_counts + w->column : (const int64_t *)0;
     x.reals =
         is_count ? (const double *)0 : observables + d->first * d->n_observables - 1 - w->column;

@@ -75,8 +75,8 @@ static saltus_status open_point(void *user, int64_t point, const saltus_plan *pl
     kept *k = user;
     saltus_collector *c = NULL;
     (void)point;
-    k->what.n_counts = k->what.derivation.n_counts = saltus_plan_n_counts(plan);
-    k->what.n_observables = k->what.derivation.n_observables = saltus_plan_n_observables(plan);
+    assert_int_equal(saltus_plan_n_counts(plan), k->what.n_counts);
+    assert_int_equal(saltus_plan_n_observables(plan), k->what.n_observables);
     const saltus_status status = saltus_collector_create(&k->what, &c, err);
     *sink = c ? &c->sink : NULL;
     (void)__atomic_fetch_add(&k->n_open, 1, __ATOMIC_RELAXED);
@@ -157,6 +157,25 @@ static const saltus_derive wanted[] = {
     {SALTUS_DERIVE_AMPLITUDE, 0, 0.0}, {SALTUS_DERIVE_PASSAGE, 0, 45.0}};
 enum { N_WANTED = sizeof wanted / sizeof *wanted };
 
+/* Columns that every point has. */
+static void count_columns(const saltus_plan_options *options, const char *model,
+                          saltus_collection *what, saltus_error *err)
+{
+    saltus_model *m = load((void *)(uintptr_t)model, err);
+    saltus_backend *cpu = NULL;
+    saltus_plan *plan = NULL;
+    saltus_plan_options of_cpu = *options;
+    of_cpu.layout = "auto";
+    assert_non_null(m);
+    assert_int_equal(saltus_backend_open("cpu", &cpu, err), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, cpu, &of_cpu, &plan, err), SALTUS_OK);
+    what->n_counts = what->derivation.n_counts = saltus_plan_n_counts(plan);
+    what->n_observables = what->derivation.n_observables = saltus_plan_n_observables(plan);
+    saltus_plan_destroy(plan);
+    saltus_backend_close(cpu);
+    saltus_model_destroy(m);
+}
+
 static saltus_status run(const sweep_case *c, const char *device, kept *out,
                          saltus_run_report *report, saltus_error *err)
 {
@@ -185,6 +204,7 @@ static saltus_status run(const sweep_case *c, const char *device, kept *out,
     o.plan.layout = strcmp(device, "cpu") == 0 ? "auto" : c->layout;
     o.plan.method = c->method ? c->method : "direct";
     o.plan.columns = c->columns;
+    count_columns(&o.plan, c->model, &out->what, err);
     o.run.seed = 7;
     o.run.first_trajectory = 3;
     o.run.n_trajectories = c->n_runs;
