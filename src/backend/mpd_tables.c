@@ -260,13 +260,13 @@ done:
     return status;
 }
 
-saltus_status saltus_mpd_tables_create(const saltus_task *task, saltus_mpd_tables *out,
+saltus_status saltus_mpd_tables_create(const saltus_model *model, saltus_mpd_tables *out,
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = task->model->network->lattice;
+    const saltus_lattice *l = model->network->lattice;
     saltus_mpd_tables *s = out;
-    *s = (saltus_mpd_tables){.lattice = l, .of = task->tables};
+    *s = (saltus_mpd_tables){.lattice = l, .of = &model->network->tables};
     s->m = (saltus_mpd){.n_types = l->n_types,
                         .n_species = l->n_species + 1,
                         .types = l->types,
