@@ -64,9 +64,9 @@ static void list_reactions(saltus_mpd_tables *s)
 /* The word below which nothing happens where the propensities add up to a total. */
 static uint32_t quiet_below(const saltus_mpd *m, double total)
 {
-    uint32_t low = 0, high = 0xffffffffu; /* words below `low` are quiet, and `high` is not */
+    uint32_t low = 0, high = 0xfffffffeu; /* words below `low` are quiet, and `high` is not */
     if (!(total > 0.0)) {
-        return high;
+        return SALTUS_ALWAYS_QUIET;
     }
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;

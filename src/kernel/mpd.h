@@ -50,6 +50,9 @@ typedef struct saltus_mpd_origin {
 /** Nowhere: the site of a particle that is no more. */
 #define SALTUS_NOWHERE 0xffffffffu
 
+/** Of `quiet`: nothing ever happens. */
+#define SALTUS_ALWAYS_QUIET 0xffffffffu
+
 /** The lattice and its particles. The last of the species, number n_species - 1, is none of the
  * model's: one particle of it stands still in every site whose reactions may fire when the site is
  * empty, so that there is somebody to look after it. */
@@ -517,9 +520,9 @@ SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watch
 
 /* A word may let something happen in a site: let it react. Returns its list; *fires: another one
  * than before. */
-SALTUS_RARE_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_tables *n,
-                                              int64_t step, uint32_t site, int32_t first,
-                                              uint32_t word, saltus_mpd_scratch *s, int *fires)
+SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                         uint32_t site, int32_t first, uint32_t word,
+                                         saltus_mpd_scratch *s, int *fires)
 {
     const int type = saltus_mpd_type(m, site), watcher = SALTUS_MPD_N_SPECIES(m) - 1;
     const int32_t *segment = m->segment + (int64_t)type * (watcher + 3);
@@ -556,7 +559,8 @@ SALTUS_FN int saltus_mpd_may_react(const saltus_mpd *m, uint32_t site, int32_t f
 {
     const int type = saltus_mpd_type(m, site), n_species = SALTUS_MPD_N_SPECIES(m);
     const int32_t *segment = m->segment + (int64_t)type * (n_species + 2);
-    return m->next[first] < 0 ? word >= m->quiet[(int64_t)type * n_species + m->species[first]]
+    const uint32_t quiet = m->quiet[(int64_t)type * n_species + m->species[first]];
+    return m->next[first] < 0 ? quiet != SALTUS_ALWAYS_QUIET && word >= quiet
                               : segment[0] < segment[n_species + 1];
 }
 
@@ -564,11 +568,21 @@ SALTUS_FN int saltus_mpd_may_react(const saltus_mpd *m, uint32_t site, int32_t f
  * Phases
  */
 
+/** Move a particle of a site to where it ends in a step, or nowhere. */
+SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i, uint32_t to)
+{
+    if (to == SALTUS_NOWHERE) {
+        SALTUS_POKE(&m->site[i], to);
+    } else {
+        saltus_mpd_insert(m, set, i, to);
+    }
+}
+
 /** The site with the list from `first` on: its reactions end step - 1, its moves are those of
  * `step`. `set`: in which set of heads the list stands. */
-SALTUS_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                     int what, int set, uint32_t site, int32_t first,
-                                     saltus_mpd_scratch *s)
+SALTUS_RARE_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                          int what, int set, uint32_t site, int32_t first,
+                                          saltus_mpd_scratch *s)
 {
     uint32_t w[4] = {0, 0, 0, 0};
     int before = -1, has_words = 0;
@@ -599,22 +613,48 @@ SALTUS_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n
             to = saltus_mpd_move(m, site, species, w);
         }
         has_words = 0;
-        if (to == SALTUS_NOWHERE) {
-            SALTUS_POKE(&m->site[i], to);
-        } else {
-            saltus_mpd_insert(m, 1 - set, i, to);
-        }
+        saltus_mpd_send(m, 1 - set, i, to);
     }
+}
+
+/** The part of particle i in a phase, if it has none, or is alone in its site and does not react.
+ * Else returns 0: saltus_mpd_look_after its site. */
+SALTUS_FN int saltus_mpd_is_easy(const saltus_mpd *m, int64_t step, int what, int set, int32_t i)
+{
+    /* others may move it meanwhile, or empty the list: in no case is it then at the head */
+    const uint32_t site = SALTUS_PEEK(&m->site[i]);
+    if (site == SALTUS_NOWHERE || SALTUS_PEEK(&saltus_mpd_heads(m, set)[site]) != i) {
+        return 1;
+    }
+    const int species = m->species[i], type = saltus_mpd_type(m, site);
+    const uint32_t quiet = (what & SALTUS_MPD_REACTS)
+                               ? m->quiet[(int64_t)type * SALTUS_MPD_N_SPECIES(m) + species]
+                               : SALTUS_ALWAYS_QUIET;
+    const int moves = (what & SALTUS_MPD_MOVES) && m->moves[species];
+    uint32_t w[4] = {0, 0, 0, 0}, to = site;
+    if (m->next[i] >= 0) {
+        return 0;
+    }
+    if (moves || quiet != SALTUS_ALWAYS_QUIET) {
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, species, 0, w);
+    }
+    if (quiet != SALTUS_ALWAYS_QUIET && w[3] >= quiet) {
+        return 0;
+    }
+    SALTUS_POKE(&saltus_mpd_heads(m, set)[site], -1);
+    if (moves) {
+        to = saltus_mpd_move(m, site, species, w);
+    }
+    saltus_mpd_send(m, 1 - set, i, to);
+    return 1;
 }
 
 /** The part of particle i in a phase. */
 SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                    int what, int set, int32_t i, saltus_mpd_scratch *s)
 {
-    /* others may move it meanwhile, or empty the list: in no case is it then at the head */
-    const uint32_t site = SALTUS_PEEK(&m->site[i]);
-    if (site != SALTUS_NOWHERE && SALTUS_PEEK(&saltus_mpd_heads(m, set)[site]) == i) {
-        saltus_mpd_look_after(m, n, step, what, set, site, i, s);
+    if (!saltus_mpd_is_easy(m, step, what, set, i)) {
+        saltus_mpd_look_after(m, n, step, what, set, m->site[i], i, s);
     }
 }
 

@@ -33,6 +33,8 @@ typedef struct saltus_mpd_launch {
 #define SALTUS_MPD_REACTIONS 64
 #endif
 
+enum { SALTUS_MPD_ROUNDS = 4 };
+
 /* Numbers of particles, those of this phase and maybe some new ones, which have no list yet. */
 SALTUS_FN int64_t saltus_mpd_in_use(const saltus_mpd *m)
 {
@@ -40,12 +42,46 @@ SALTUS_FN int64_t saltus_mpd_in_use(const saltus_mpd *m)
     return used < m->capacity ? used : m->capacity;
 }
 
+/* The part of a block's threads in a phase, for ROUNDS of its particles. Sites where more is to be
+ * done than to move one particle are put on a list and looked after by full warps. */
+SALTUS_FN void saltus_mpd_rounds(const saltus_mpd *m, const saltus_mpd_launch *a, int64_t step,
+                                 int what, int set, int64_t first, int64_t n, saltus_mpd_scratch *s)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    __shared__ int32_t list[SALTUS_MPD_ROUNDS * SALTUS_LARGEST_BLOCK];
+    __shared__ int32_t n_listed;
+    if (threadIdx.x == 0) {
+        n_listed = 0;
+    }
+    __syncthreads();
+    for (int round = 0; round < SALTUS_MPD_ROUNDS; ++round) {
+        const int64_t i = first + threadIdx.x + round * SALTUS_STRIDE;
+        if (i < n && !saltus_mpd_is_easy(m, step, what, set, (int32_t)i)) {
+            list[atomicAdd(&n_listed, 1)] = (int32_t)i;
+        }
+    }
+    __syncthreads();
+    for (int k = (int)threadIdx.x; k < n_listed; k += (int)blockDim.x) {
+        saltus_mpd_look_after(m, a->tables, step, what, set, m->site[list[k]], list[k], s);
+    }
+    __syncthreads();
+#else
+    for (int round = 0; round < SALTUS_MPD_ROUNDS; ++round) {
+        const int64_t i = first + SALTUS_THREAD_IN_BLOCK + round * SALTUS_STRIDE;
+        if (i < n) {
+            saltus_mpd_particle(m, a->tables, step, what, set, (int32_t)i, s);
+        }
+    }
+#endif
+}
+
 SALTUS_FN void saltus_mpd_phase(const saltus_mpd *m, const saltus_mpd_launch *a, int64_t step,
                                 int what, int set, saltus_mpd_scratch *s)
 {
-    const int64_t n = saltus_mpd_in_use(m);
-    for (int64_t i = SALTUS_THREAD; i < n; i += SALTUS_STRIDE) {
-        saltus_mpd_particle(m, a->tables, step, what, set, (int32_t)i, s);
+    const int64_t n = saltus_block_same(saltus_mpd_in_use(m));
+    for (int64_t first = SALTUS_THREAD - SALTUS_THREAD_IN_BLOCK; first < n;
+         first += SALTUS_MPD_ROUNDS * SALTUS_STRIDE) {
+        saltus_mpd_rounds(m, a, step, what, set, first, n, s);
     }
     if (what & SALTUS_MPD_MOVES) {
         for (int64_t o = SALTUS_THREAD; o < m->n_origins; o += SALTUS_STRIDE) {

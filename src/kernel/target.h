@@ -179,6 +179,17 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int which)
         (void)SALTUS_TAKE_NUMBERS(&numbers[which], __popc(same));
     }
 }
+/* What the first thread of a block says. */
+SALTUS_FN int64_t saltus_block_same(int64_t x)
+{
+    __shared__ int64_t said;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        said = x;
+    }
+    __syncthreads();
+    return said;
+}
 /* All threads of all blocks, which must run at once, wait for each other for the n-th time. */
 SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 {
@@ -194,6 +205,10 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 }
 #else
 #define SALTUS_PEEK_NEW(p) (*(p))
+SALTUS_FN int64_t saltus_block_same(int64_t x)
+{
+    return x;
+}
 SALTUS_FN void saltus_count_one(uint64_t *numbers, int which)
 {
     ++numbers[which];

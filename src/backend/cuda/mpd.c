@@ -70,6 +70,7 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const sal
     (void)snprintf(text, sizeof text,
                    "#define SALTUS_LARGEST_BLOCK %d\n"
                    "#define SALTUS_LEAST_BLOCKS %d\n"
+                   "#define SALTUS_BLOCK %d\n"
                    "#define SALTUS_AT_STRIDE 1\n"
                    "#define SALTUS_MPD_ROWS %d\n"
                    "#define SALTUS_MPD_REACTIONS %d\n"
@@ -80,7 +81,7 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const sal
                    "#define SALTUS_MPD_ONLY_ONE %d\n"
                    "#define SALTUS_MPD_ORIGINS %d\n"
                    "#include \"kernel/mpd_phases.h\"\n",
-                   BLOCK, LEAST_BLOCKS, t->n_rows, t->n_reactions > 0 ? t->n_reactions : 1,
+                   BLOCK, LEAST_BLOCKS, BLOCK, t->n_rows, t->n_reactions > 0 ? t->n_reactions : 1,
                    m->size[0], m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2],
                    m->faces[3], m->faces[4], m->faces[5], m->n_types, m->n_species, m->only_one,
                    m->n_origins);
