@@ -32,6 +32,11 @@ static const struct {
      "100 random networks a row, of eight kinds, by the method that auto chooses"},
     {"nobile-sweeps", saltus_bench_nobile_sweeps,
      "sweeps of Schlögl's network and of Ras, distributions over time, break-even of a GPU"},
+    {"hallock-cells", saltus_bench_hallock_cells,
+     "time of a step of a lattice: the paper's four cells, at two spacings, two kinds of "
+     "reactions"},
+    {"lm-lattices", saltus_bench_lm_lattices,
+     "the same for the lattices on which Lattice Microbes was timed, and denser ones"},
     {"rng", saltus_bench_rng,
      "the random generators: words, events of every layout, distributions"},
     {"tau-accuracy", saltus_bench_tau_accuracy,

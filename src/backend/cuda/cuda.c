@@ -288,6 +288,46 @@ done:
     return status;
 }
 
+saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err)
+{
+    enum { TIMES = 20 };
+    saltus_status status = SALTUS_OK;
+    const saltus_gpus *gpus = backend->device;
+    const saltus_driver *cu = gpus->cu;
+    size_t available = 0, total = 0, bytes = (size_t)1 << 30;
+    cu_pointer memory = 0;
+    cu_event start = NULL, end = NULL;
+    float ms = 0.0F;
+#define CU(call) SALTUS_TRY(saltus_cuda_check(cu, cu->call, "timing copies", err))
+    CU(context_use(gpus->gpu[0].context));
+    CU(memory_info(&available, &total));
+    bytes = bytes > available / 4 ? available / 4 : bytes;
+    CU(memory_take(&memory, 2 * bytes));
+    CU(event_create(&start, 0));
+    CU(event_create(&end, 0));
+    CU(copy(memory, memory + bytes, bytes, NULL));
+    CU(event_record(start, NULL));
+    for (int i = 0; i < TIMES; ++i) {
+        CU(copy(memory, memory + bytes, bytes, NULL));
+    }
+    CU(event_record(end, NULL));
+    CU(event_wait(end));
+    CU(event_elapsed(&ms, start, end));
+#undef CU
+    *out = 2.0 * TIMES * (double)bytes / (1e-3 * (double)ms);
+done:
+    if (start) {
+        (void)cu->event_destroy(start);
+    }
+    if (end) {
+        (void)cu->event_destroy(end);
+    }
+    if (memory) {
+        (void)cu->memory_give(memory);
+    }
+    return status;
+}
+
 static saltus_status compile_space(const saltus_backend *backend, const saltus_model *model,
                                    saltus_kernel_report *out, saltus_error *err)
 {

@@ -45,6 +45,10 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
                                        const saltus_task *task, const saltus_source *source,
                                        saltus_error *err);
 
+/** Bytes per second, read and written together, that a backend's first GPU copies within its
+ * memory: what kernels that wait for memory are measured against. */
+saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err);
+
 /** Compile the kernels of a lattice, or fetch them from the cache. */
 saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const saltus_limits *limits,
                                       saltus_image *out, saltus_error *err);

@@ -1,0 +1,220 @@
+/* Lattices by multiparticle diffusion: the cells of Hallock, Stone, Roberts, Fry & Luthey-Schulten,
+ * Parallel Computing 40 (2014) 86, tables 1 and 2 (their times are of one GTX 680), and lattices on
+ * which Lattice Microbes 2.5 was timed (on one H200, differences of two run lengths). */
+#include "cli/bench.h"
+
+#include "backend/cuda/cuda.h"
+#include "core/status.h"
+#include "measure/conserved.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A lattice with particles that are spread evenly. */
+typedef struct cell {
+    const char *name, *reactions; /* "ab", "bcd" or "abc" */
+    int size[3];
+    double nm, step_us;
+    int64_t particles;
+    double peer_us, goal_us; /* 0: none is known */
+    const char *constant;    /* of second order, 1/(M s) */
+} cell;
+
+static const cell lattices[] = {
+    {"64x64x64", "abc", {64, 64, 64}, 16, 50, 2000, 46.5, 4, "1e6"},
+    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 40000, 83.5, 5, "1e6"},
+    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 200000, 0, 11, "1e6"},
+    {"64x64x256", "abc", {64, 64, 256}, 16, 50, 80000, 141, 7, "1e6"},
+    {"128x128x256", "abc", {128, 128, 256}, 16, 50, 40000, 456, 5.5, "1e6"},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 1280000, 2310, 100, "1e6"},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 16777216, 0, 0, "1e6"},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 67108864, 0, 0, "1e6"},
+    {"512x512x512", "abc", {512, 512, 512}, 16, 50, 10240000, 0, 900, "1e6"},
+    {"1024x1024x1024", "abc", {1024, 1024, 1024}, 16, 50, 81920000, 0, 8000, "1e6"},
+};
+
+/* The second order constant as it is printed, with which B and C hardly ever react, and one with
+ * which they do. */
+#define CELL(name, x, y, z, nm, us, n, peer)                   \
+    {name, "ab", {x, y, z}, nm, us, n, peer, 0, ""},           \
+        {name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e-11"}, \
+    {                                                          \
+        name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e7"      \
+    }
+static const cell cells[] = {
+    CELL("E. coli", 64, 64, 128, 16, 50, 40000, 1110),
+    CELL("E. coli", 128, 128, 256, 8, 12.5, 40000, 5820),
+    CELL("dividing E. coli", 64, 64, 256, 16, 50, 80000, 0),
+    CELL("dividing E. coli", 128, 128, 512, 8, 12.5, 80000, 0),
+    CELL("yeast", 256, 256, 256, 16, 50, 1280000, 0),
+    CELL("yeast", 512, 512, 512, 8, 12.5, 1280000, 0),
+    CELL("red blood cell", 512, 512, 512, 16, 50, 10240000, 0),
+    CELL("red blood cell", 1024, 1024, 1024, 8, 12.5, 10240000, 0),
+};
+
+enum {
+    STEPS = 10000,              /* that are timed, */
+    LEAST_STEPS = 128,          /* or fewer, where they take too long; */
+    LARGEST_ON_CORES = 20000000 /* sites or particles */
+};
+static const double budget = 20.0, quick_budget = 0.1; /* s */
+
+static saltus_status make_model(const cell *c, saltus_model **m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char text[1000];
+    const long long half = c->particles / 2;
+    const bool ab = strcmp(c->reactions, "ab") == 0, bcd = strcmp(c->reactions, "bcd") == 0;
+    const char *a = bcd ? "B" : "A", *b = bcd ? "C" : "B", *d = bcd ? "D" : "C";
+    int at = snprintf(text, sizeof text,
+                      "model: %s\nspecies: {%s: %lld, %s: %lld%s%s%s}\nreactions: ", c->name, a,
+                      half, b, half, ab ? "" : ", ", ab ? "" : d, ab ? "" : ": 0");
+    at += ab ? snprintf(text + at, sizeof text - (size_t)at,
+                        "{there: A -> B @ 1, back: B -> A @ 1}\n")
+             : snprintf(text + at, sizeof text - (size_t)at,
+                        "{bind: %s + %s -> %s, part: %s -> %s + %s @ 1}\n", a, b, d, d, a, b);
+    at += snprintf(text + at, sizeof text - (size_t)at,
+                   "lattice:\n  size: [%d, %d, %d]\n  spacing: %g nm\n  step: %g us\n"
+                   "  diffusion: {%s: 1 um2/s, %s: 1 um2/s%s%s%s}\n",
+                   c->size[0], c->size[1], c->size[2], c->nm, c->step_us, a, b, ab ? "" : ", ",
+                   ab ? "" : d, ab ? "" : ": 1 um2/s");
+    if (!ab) {
+        (void)snprintf(text + at, sizeof text - (size_t)at, "  reactions: {bind: %s 1/(M s)}\n",
+                       c->constant);
+    }
+    SALTUS_TRY(saltus_model_parse_yaml(text, strlen(text), c->name, m, err));
+    SALTUS_TRY(saltus_model_freeze(*m, SALTUS_LAW_LITERAL, err));
+done:
+    return status;
+}
+
+/* Simulate so many steps of a plan; *seconds without compiling. */
+static saltus_status run(const cell *c, const saltus_plan *plan, int64_t steps,
+                         saltus_totals *totals, double *seconds, int64_t *events, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_run_report report = {0};
+    saltus_run_options o = saltus_run_options_default();
+    const double times[] = {0.0, 1e-6 * c->step_us * (double)steps};
+    const saltus_sink sink = saltus_totals_sink(totals, false);
+    o.times = times;
+    o.n_times = 2;
+    SALTUS_TRY(saltus_run(plan, &o, &sink, &report, err));
+    *seconds = report.seconds;
+    *events = report.events;
+done:
+    return status;
+}
+
+/* What a step reads and writes, roughly: of every particle its site, species and place in a list;
+ * of both sets of heads the stretches of 32 bytes in which there is one. */
+static double bytes_of_step(const cell *c)
+{
+    const double n_sites = (double)c->size[0] * c->size[1] * c->size[2], n = (double)c->particles;
+    return 18.0 * n + 4.0 * 32.0 * n_sites / 8.0 * (1.0 - exp(-8.0 * n / n_sites));
+}
+
+/* The time of a step is the difference of two run lengths over that of their steps. */
+static saltus_status time_steps(const saltus_bench *b, const cell *c, const saltus_plan *plan,
+                                int64_t *steps, double *us, int64_t *events, bool *is_kept,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_totals brief = {0}, whole = {0};
+    double seconds[2];
+    int64_t few = LEAST_STEPS / 2, n_events;
+    int n_sums;
+    *steps = 2 * LEAST_STEPS;
+    SALTUS_TRY(run(c, plan, few, &brief, &seconds[0], &n_events, err));
+    saltus_totals_free(&brief);
+    SALTUS_TRY(run(c, plan, *steps, &brief, &seconds[1], &n_events, err));
+    saltus_totals_free(&brief);
+    const double each = (seconds[1] - seconds[0]) / (double)(*steps - few);
+    const double wanted =
+        (b->quick ? quick_budget : budget * b->part) / (each > 1e-7 ? each : 1e-7);
+    *steps = wanted > STEPS ? STEPS : wanted < 2 * LEAST_STEPS ? 2 * LEAST_STEPS : (int64_t)wanted;
+    few = *steps / 4;
+    SALTUS_TRY(run(c, plan, few, &brief, &seconds[0], &n_events, err));
+    SALTUS_TRY(run(c, plan, *steps, &whole, &seconds[1], events, err));
+    *us = 1e6 * (seconds[1] - seconds[0]) / (double)(*steps - few);
+    SALTUS_TRY(saltus_conserved_check(saltus_plan_model(plan), &whole, &n_sums, is_kept, err));
+done:
+    saltus_totals_free(&brief);
+    saltus_totals_free(&whole);
+    return status;
+}
+
+static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_backend *device,
+                               const char *engine, double copy_rate, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    saltus_plan *plan = NULL;
+    saltus_plan_options o = saltus_plan_options_default();
+    double us = 0.0;
+    int64_t steps = 0, events = 0;
+    bool is_kept = false;
+    const double n_sites = (double)c->size[0] * c->size[1] * c->size[2];
+    SALTUS_TRY(make_model(c, &m, err));
+    o.n_threads = device == b->cpu ? b->threads : 0;
+    SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
+    SALTUS_TRY(time_steps(b, c, plan, &steps, &us, &events, &is_kept, err));
+    printf("{\"bench\": \"%s\", \"cell\": \"%s\", \"reactions\": \"%s\", \"second_order\": \"%s\", "
+           "\"size\": [%d, %d, %d], \"particles\": %lld, \"per_site\": %.4g, \"engine\": \"%s\", "
+           "\"steps\": %lld, \"events\": %lld, \"us_per_step\": %.4g, \"moves_per_second\": %.4g, "
+           "\"bytes_per_step\": %.4g",
+           b->name, c->name, c->reactions, c->constant, c->size[0], c->size[1], c->size[2],
+           (long long)c->particles, (double)c->particles / n_sites, engine, (long long)steps,
+           (long long)events, us, 1e6 * (double)c->particles / us, bytes_of_step(c));
+    if (copy_rate > 0.0) {
+        printf(", \"of_copy_rate\": %.3g, \"copy_bytes_per_second\": %.4g",
+               1e6 * bytes_of_step(c) / us / copy_rate, copy_rate);
+    }
+    if (c->peer_us > 0.0) {
+        printf(", \"peer_us\": %g, \"over_peer\": %.4g", c->peer_us, c->peer_us / us);
+    }
+    if (c->goal_us > 0.0) {
+        printf(", \"goal_us\": %g", c->goal_us);
+    }
+    printf(", \"check\": \"%s\"}\n", is_kept ? "ok" : "failed");
+    (void)fflush(stdout);
+    b->has_failed |= !is_kept;
+done:
+    saltus_plan_destroy(plan);
+    saltus_model_destroy(m);
+    return status;
+}
+
+static saltus_status time_cells(saltus_bench *b, const cell *list, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    double copy_rate = 0.0;
+    if (b->gpu) {
+        SALTUS_TRY(saltus_cuda_copy_rate(b->gpu, &copy_rate, err));
+    }
+    for (int i = 0; i < n; ++i) {
+        const cell *c = &list[i];
+        const int64_t n_sites = (int64_t)c->size[0] * c->size[1] * c->size[2];
+        if (b->quick && n_sites + c->particles > LARGEST_ON_CORES / 20) {
+            continue;
+        }
+        if (n_sites + c->particles <= LARGEST_ON_CORES) {
+            SALTUS_TRY(time_cell(b, c, b->cpu, "cores", 0.0, err));
+        }
+        if (b->gpu) {
+            SALTUS_TRY(time_cell(b, c, b->gpu, "gpu", copy_rate, err));
+        }
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_bench_lm_lattices(saltus_bench *bench, saltus_error *err)
+{
+    return time_cells(bench, lattices, sizeof lattices / sizeof *lattices, err);
+}
+
+saltus_status saltus_bench_hallock_cells(saltus_bench *bench, saltus_error *err)
+{
+    return time_cells(bench, cells, sizeof cells / sizeof *cells, err);
+}
