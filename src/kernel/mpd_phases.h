@@ -25,6 +25,9 @@ typedef struct saltus_mpd_launch {
     uint64_t *totals;          /**< [species] */
 } saltus_mpd_launch;
 
+/** Particles that a thread of a GPU looks at, so that those that take longer fill warps. */
+enum { SALTUS_MPD_ROUNDS = 4 };
+
 #if SALTUS_DEVICE
 
 /* Room for the rows and propensities of a site, for any model that has not more. */
@@ -32,8 +35,6 @@ typedef struct saltus_mpd_launch {
 #define SALTUS_MPD_ROWS 64
 #define SALTUS_MPD_REACTIONS 64
 #endif
-
-enum { SALTUS_MPD_ROUNDS = 4 };
 
 /* Numbers of particles, those of this phase and maybe some new ones, which have no list yet. */
 SALTUS_FN int64_t saltus_mpd_in_use(const saltus_mpd *m)

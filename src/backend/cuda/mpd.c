@@ -38,7 +38,8 @@ typedef struct mpd {
     cu_function run, enlist, gather, link, count;
     saltus_stopwatch watch;
     int64_t n_sites, used; /* particles, as far as the host knows */
-    int most_blocks;       /* that run at once; 0: launches have one phase */
+    int64_t most_blocks;   /* that run at once */
+    bool is_cooperative;   /* and may wait for each other */
     cu_pointer heads, particles[2], next, answers, totals;
     int now; /* which particles */
 } mpd;
@@ -108,7 +109,8 @@ static saltus_status load_kernels(mpd *s, saltus_gpus *gpus, saltus_error *err)
     CU(device_attribute(&together, CU_ATTRIBUTE_COOPERATIVE_LAUNCH, s->gpu->device),
        "asking about a GPU");
     CU(occupancy(&blocks, s->run, BLOCK, 0), "asking about a kernel");
-    s->most_blocks = together ? blocks * s->gpu->n_multiprocessors : 0;
+    s->is_cooperative = together != 0;
+    s->most_blocks = (int64_t)blocks * s->gpu->n_multiprocessors;
 done:
     saltus_free(image.image);
     return status;
@@ -258,8 +260,10 @@ static saltus_status launch_phases(mpd *s, const saltus_mpd_phase *phases, int n
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    /* particles that do not keep all threads busy have one each */
     const int64_t n_blocks = (s->used + BLOCK - 1) / BLOCK;
-    const bool together = n > 1 && n_blocks <= s->most_blocks;
+    const bool is_small = n_blocks <= s->most_blocks,
+               together = is_small && s->is_cooperative && n > 1;
     saltus_mpd_launch *a = &s->a;
     *launched = together ? n : 1;
     a->step = phases[0].step;
@@ -273,7 +277,7 @@ static saltus_status launch_phases(mpd *s, const saltus_mpd_phase *phases, int n
                            s->stream, parameters),
            "starting a kernel");
     } else {
-        SALTUS_TRY(launch(s, s->run, s->used, err));
+        SALTUS_TRY(launch(s, s->run, is_small ? s->used : s->used / SALTUS_MPD_ROUNDS, err));
     }
     a->set = (a->set + *launched) & 1;
 done:
