@@ -367,6 +367,8 @@ typedef struct saltus_run_report {
     double kernel_seconds; /**< of kernels on GPUs, summed over streams; 0 on the CPU */
     int64_t leaps;         /**< of tau-leaping in them, as far as the CPU simulated; */
     int64_t exact_steps;   /**< and exact steps between leaps */
+    int64_t moves;         /**< of the next-subvolume method in them: jumps of particles between
+                                sites, into and out of the lattice */
 } saltus_run_report;
 
 /**

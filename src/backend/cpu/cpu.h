@@ -88,6 +88,10 @@ saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_tas
 saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,
                               saltus_error *err);
 
+/** The same by the next-subvolume method (nsm.c). */
+saltus_status saltus_work_nsm(const saltus_task *task, const saltus_source *source,
+                              saltus_error *err);
+
 /** Work off jobs one at a time. */
 saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus_task *task,
                                  const saltus_source *source, saltus_error *err);

@@ -1,0 +1,620 @@
+/* Space on the CPU, exactly: the next-subvolume method (J. Elf & M. Ehrenberg, Systems Biology 1
+ * (2004) 230, doi:10.1049/sb:20045021), a trajectory per thread. Every site that holds particles
+ * has a slot, and every slot the time at which something happens there next. What changes a site
+ * draws its time anew, which is exact, as exponential waits have no memory.
+ *
+ * The random words of event n belong to (seed, trajectory, n): one for the wait of the site where
+ * it happened, one for that of the site where a particle went, two to choose. Sums are made anew
+ * from counts each time. */
+#include "backend/cpu/nsm_queue.h"
+#include "backend/cpu/nsm_tables.h"
+
+#include "backend/cpu/cpu.h"
+#include "core/memory.h"
+#include "kernel/poisson.h"
+#include "model/network.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    SOURCES = 0, /* the slot of what comes from nothing */
+    EMPTY = -1,  /* the slot of a site without particles; the end of a list */
+    BATCH = 64,  /* events */
+};
+
+/* Particles of a species in a site. */
+typedef struct group {
+    int32_t count, next; /* the site's next group, or EMPTY */
+    uint16_t species;
+} group;
+
+/* A site that holds particles. Its first group stands in it, as most sites hold one particle. */
+typedef struct slot {
+    int64_t site;
+    group first;
+    uint16_t kind;
+} slot;
+
+/* What an event draws. */
+typedef struct draws {
+    double wait[BATCH];   /* of unit rate */
+    double unit[BATCH];   /* in [0, 1) */
+    uint32_t late[BATCH]; /* the word of the second wait */
+} draws;
+
+typedef struct nsm {
+    const saltus_task *task;
+    saltus_nsm_tables t;
+    saltus_nsm_queue queue;
+    int32_t *slot_of; /* [site] */
+    slot *slots;      /* [capacity of the queue] */
+    int32_t n_slots, free_slot;
+    group *groups; /* [groups_capacity] those that are not the first */
+    size_t groups_capacity;
+    int32_t n_groups, free_group;
+    int64_t *totals; /* [species] */
+    draws draws;
+    double time;
+    int64_t trajectory, event, fired, moves;
+} nsm;
+
+/* ------------------------------------------------------------------------------------------------
+ * Contents
+ */
+
+static saltus_status take_slot(nsm *s, int64_t site, int32_t *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int32_t number = s->free_slot;
+    if (number != EMPTY) {
+        s->free_slot = s->slots[number].first.next;
+    } else {
+        if (s->n_slots == s->queue.capacity) {
+            slot *grown = NULL;
+            if (s->n_slots > INT32_MAX / 2) {
+                SALTUS_FAIL(SALTUS_E_NO_MEMORY, "particles in more than 2^30 sites");
+            }
+            grown = saltus_realloc(s->slots, 2 * (size_t)s->queue.capacity, sizeof *grown);
+            SALTUS_NEED(grown);
+            s->slots = grown;
+            SALTUS_NEED(saltus_nsm_queue_grow(&s->queue));
+        }
+        number = s->n_slots++;
+    }
+    s->slots[number] = (slot){site, {0, EMPTY, 0}, s->t.kinds[site]};
+    s->slot_of[site] = number;
+    *out = number;
+done:
+    return status;
+}
+
+static void give_slot_back(nsm *s, int32_t number)
+{
+    s->slot_of[s->slots[number].site] = EMPTY;
+    s->slots[number].first = (group){0, s->free_slot, 0};
+    s->free_slot = number;
+    saltus_nsm_queue_set(&s->queue, number, INFINITY);
+}
+
+static bool is_lone(const slot *here)
+{
+    return here->first.count == 1 && here->first.next == EMPTY;
+}
+
+static const saltus_nsm_lone *lone_of(const saltus_nsm_tables *t, const slot *here)
+{
+    return &t->lone[(int64_t)here->kind * t->m.n_species + here->first.species];
+}
+
+static group *find(nsm *s, int32_t number, int species)
+{
+    group *g = &s->slots[number].first;
+    while (g->species != species && g->next != EMPTY) {
+        g = &s->groups[g->next];
+    }
+    return g->species == species ? g : NULL;
+}
+
+/* There is none of it yet, but particles of other species. */
+static saltus_status add_group(nsm *s, int32_t number, int species, int32_t count,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int32_t new = s->free_group;
+    if (new != EMPTY) {
+        s->free_group = s->groups[new].next;
+    } else {
+        group *grown =
+            saltus_grow(s->groups, (size_t)s->n_groups, &s->groups_capacity, sizeof *grown);
+        SALTUS_NEED(grown);
+        s->groups = grown;
+        new = s->n_groups++;
+    }
+    group *first = &s->slots[number].first;
+    s->groups[new] = (group){count, first->next, (uint16_t)species};
+    first->next = new;
+done:
+    return status;
+}
+
+static void remove_group(nsm *s, int32_t number, int species)
+{
+    group *first = &s->slots[number].first;
+    int32_t *link = &first->next;
+    if (first->next == EMPTY) {
+        return; /* the slot is empty */
+    }
+    if (first->species == species) { /* the next takes its place */
+        const int32_t next = first->next;
+        *first = s->groups[next];
+        s->groups[next].next = s->free_group;
+        s->free_group = next;
+        return;
+    }
+    while (s->groups[*link].species != species) {
+        link = &s->groups[*link].next;
+    }
+    const int32_t gone = *link;
+    *link = s->groups[gone].next;
+    s->groups[gone].next = s->free_group;
+    s->free_group = gone;
+}
+
+/* Add to, or take from, what is in a slot; also from one that is empty, or becomes so. */
+static saltus_status change(nsm *s, int32_t number, int species, int64_t amount, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    group *first = &s->slots[number].first;
+    if (first->count == 0) {
+        first->species = (uint16_t)species;
+    }
+    group *g = find(s, number, species);
+    const int64_t count = (g ? g->count : 0) + amount;
+    if (count < 0 || count > INT32_MAX) {
+        SALTUS_FAIL(SALTUS_E_NUMERIC, "trajectory %lld, t = %g: site %lld would hold %lld of '%s'",
+                    (long long)s->trajectory, s->time, (long long)s->slots[number].site,
+                    (long long)count, s->task->model->network->species_names[species]);
+    }
+    if (!g) {
+        SALTUS_TRY(add_group(s, number, species, (int32_t)count, err));
+    } else {
+        g->count = (int32_t)count;
+        if (count == 0) {
+            remove_group(s, number, species);
+        }
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Waits
+ */
+
+static uint32_t further_word(const nsm *s, int which)
+{
+    uint32_t w[4];
+    saltus_philox_keyed(s->t.m.keys, SALTUS_PURPOSE_LATE, (uint64_t)s->event, (uint64_t)which, w);
+    return w[0] | (w[0] == 0);
+}
+
+/* Of unit rate, from a word; further bits, where they are needed, are the event's and `which`'s. */
+static double wait_of(const nsm *s, uint32_t word, int which)
+{
+    return word != 0 ? saltus_exponential32(word)
+                     : 22.180709777918249 + /* 32 ln 2 */
+                           saltus_exponential32(further_word(s, which));
+}
+
+static void draw_batch(nsm *s)
+{
+    draws *d = &s->draws;
+    for (int i = 0; i < BATCH; ++i) {
+        uint32_t w[4];
+        saltus_philox_keyed(s->t.m.keys, SALTUS_PURPOSE_NEXT, (uint64_t)(s->event + i), 0, w);
+        d->wait[i] = saltus_exponential32(w[0]);
+        d->late[i] = w[1];
+        d->unit[i] = (double)(int64_t)(((uint64_t)w[2] << 32 | w[3]) >> 11) * 0x1p-53;
+        if (w[0] == 0) {
+            s->event += i;
+            d->wait[i] = wait_of(s, 0, 0);
+            s->event -= i;
+        }
+    }
+}
+
+/* The rates of a slot: of jumps, by the largest that its kind may meet, and, in s->t.a, of active
+ * reactions. */
+typedef struct rates {
+    double jumps, reactions;
+} rates;
+
+static saltus_status look(nsm *s, int32_t number, rates *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_nsm_tables *t = &s->t;
+    const slot *here = &s->slots[number];
+    const int type = here->kind / 2;
+    const int32_t *active = t->active + (int64_t)type * (t->tables->n_reactions + 1);
+    const double *leave = t->leave + (int64_t)here->kind * t->m.n_species;
+    *out = (rates){0.0, 0.0};
+    for (const group *g = &here->first;; g = &s->groups[g->next]) {
+        out->jumps += SALTUS_NSM_DIRECTIONS * leave[g->species] * g->count;
+        t->v[g->species] = g->count;
+        if (g->next == EMPTY) {
+            break;
+        }
+    }
+    saltus_mpd_rules(t->tables, t->v);
+    for (int i = 0; active[i] >= 0; ++i) {
+        const double a = saltus_mpd_propensity(&t->m, t->tables, type, active[i], t->v);
+        if (!(a >= 0.0)) {
+            SALTUS_FAIL(SALTUS_E_NUMERIC,
+                        "trajectory %lld, t = %g, site %lld: reaction '%s' has the propensity %g",
+                        (long long)s->trajectory, s->time, (long long)here->site,
+                        s->task->model->network->reaction_names[active[i]], a);
+        }
+        t->a[i] = a;
+        out->reactions += a;
+    }
+done:
+    for (const group *g = &here->first;; g = &s->groups[g->next]) {
+        t->v[g->species] = 0.0;
+        if (g->next == EMPTY) {
+            return status;
+        }
+    }
+}
+
+/* Draw a slot's time anew, from a wait of unit rate; or give back a slot that has become empty. */
+static saltus_status draw_time(nsm *s, int32_t number, double wait, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const slot *here = &s->slots[number];
+    rates r;
+    if (here->first.count == 0) {
+        give_slot_back(s, number);
+        return SALTUS_OK;
+    }
+    if (is_lone(here)) {
+        saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
+        return SALTUS_OK;
+    }
+    SALTUS_TRY(look(s, number, &r, err));
+    const double total = r.jumps + r.reactions;
+    saltus_nsm_queue_set(&s->queue, number, total > 0.0 ? s->time + wait / total : INFINITY);
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Events
+ */
+
+/* A particle comes into a site. */
+static saltus_status arrive(nsm *s, int64_t site, int species, double wait, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int32_t number = s->slot_of[site];
+    if (number == EMPTY) {
+        SALTUS_TRY(take_slot(s, site, &number, err));
+    }
+    SALTUS_TRY(change(s, number, species, 1, err));
+    SALTUS_TRY(draw_time(s, number, wait, err));
+done:
+    return status;
+}
+
+/* A particle jumps, or, by the rest of the draw, which is in [0, 1), stays. */
+static saltus_status jump(nsm *s, int32_t number, int species, int direction, double rest,
+                          double wait, double late, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_nsm_tables *t = &s->t;
+    const slot here = s->slots[number];
+    int64_t to = here.site + t->stride[direction];
+    if (here.kind % 2) {
+        to = saltus_nsm_neighbour(t, here.site, direction);
+        const int64_t type = here.kind / 2, there = to >= 0 ? t->m.types[to] : type;
+        const double rate = t->jump[(type * t->m.n_types + there) * t->m.n_species + species];
+        const double leave = t->leave[(int64_t)here.kind * t->m.n_species + species];
+        if (to == -2 || !(rest * leave < rate)) {
+            return draw_time(s, number, wait, err);
+        }
+    }
+    ++s->moves;
+    SALTUS_TRY(change(s, number, species, -1, err));
+    SALTUS_TRY(draw_time(s, number, wait, err));
+    if (to >= 0) {
+        SALTUS_TRY(arrive(s, to, species, late, err));
+    } else {
+        --s->totals[species];
+    }
+done:
+    return status;
+}
+
+static saltus_status fire(nsm *s, int32_t number, int reaction, double wait, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *n = s->t.tables;
+    ++s->fired;
+    for (int c = n->change_row[reaction]; c < n->change_row[reaction + 1]; ++c) {
+        SALTUS_TRY(change(s, number, n->change_species[c], n->change_amount[c], err));
+        s->totals[n->change_species[c]] += n->change_amount[c];
+    }
+    SALTUS_TRY(draw_time(s, number, wait, err));
+done:
+    return status;
+}
+
+/* Something comes from nothing. */
+static saltus_status come(nsm *s, double unit, double wait, double late, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_nsm_source *source = s->t.sources;
+    double goal = unit * s->t.source_rate;
+    for (int i = 0; i + 1 < s->t.n_sources && goal >= source->rate; ++i, ++source) {
+        goal -= source->rate;
+    }
+    const int64_t k = (int64_t)(goal / source->rate * (double)source->n_sites);
+    const int64_t site = source->sites[k < source->n_sites ? k : source->n_sites - 1];
+    int32_t number = s->slot_of[site];
+    saltus_nsm_queue_set(&s->queue, SOURCES, s->time + wait / s->t.source_rate);
+    if (source->only_empty && number != EMPTY) {
+        return SALTUS_OK;
+    }
+    if (source->reaction < 0) {
+        ++s->moves;
+        ++s->totals[source->species];
+        return arrive(s, site, source->species, late, err);
+    }
+    if (number == EMPTY) {
+        SALTUS_TRY(take_slot(s, site, &number, err));
+    }
+    SALTUS_TRY(fire(s, number, source->reaction, late, err));
+done:
+    return status;
+}
+
+/* Any event but those that `hop` takes. */
+static saltus_status happen(nsm *s, int32_t number, double unit, double wait, uint32_t late,
+                            saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_nsm_tables *t = &s->t;
+    const slot *here = &s->slots[number];
+    const int32_t *active = t->active + (int64_t)(here->kind / 2) * (t->tables->n_reactions + 1);
+    const double *leave = t->leave + (int64_t)here->kind * t->m.n_species;
+    rates r;
+    if (number == SOURCES) {
+        return come(s, unit, wait, wait_of(s, late, 1), err);
+    }
+    const double x = is_lone(here) ? unit * lone_of(t, here)->span : INFINITY;
+    if (x < SALTUS_NSM_DIRECTIONS) {
+        return jump(s, number, here->first.species, (int)x, x - (int)x, wait, wait_of(s, late, 1),
+                    err);
+    }
+    SALTUS_TRY(look(s, number, &r, err));
+    double goal = unit * (r.jumps + r.reactions);
+    for (const group *g = &here->first;; g = &s->groups[g->next]) {
+        const double each = leave[g->species] * g->count; /* in a direction */
+        if (goal < SALTUS_NSM_DIRECTIONS * each) {
+            const double way = goal / each;
+            const int direction =
+                way < SALTUS_NSM_DIRECTIONS ? (int)way : SALTUS_NSM_DIRECTIONS - 1;
+            return jump(s, number, g->species, direction, way - direction, wait,
+                        wait_of(s, late, 1), err);
+        }
+        goal -= SALTUS_NSM_DIRECTIONS * each;
+        if (g->next == EMPTY) {
+            break;
+        }
+    }
+    int reaction = -1;
+    for (int i = 0; active[i] >= 0 && !(reaction >= 0 && goal < 0.0); ++i) {
+        goal -= t->a[i];
+        reaction = t->a[i] > 0.0 ? active[i] : reaction;
+    }
+    if (reaction >= 0) {
+        return fire(s, number, reaction, wait, err);
+    }
+    status = draw_time(s, number, wait, err); /* rounding has left nothing to choose */
+done:
+    return status;
+}
+
+/* The usual event: a particle that is alone jumps within its type into an empty site. False: it is
+ * another one, and nothing has happened. */
+static bool hop(nsm *s, int32_t number, double unit, double wait)
+{
+    slot *here = &s->slots[number];
+    if (!is_lone(here) || here->kind % 2) {
+        return false;
+    }
+    const double x = unit * lone_of(&s->t, here)->span;
+    if (!(x < SALTUS_NSM_DIRECTIONS)) {
+        return false;
+    }
+    const int64_t to = here->site + s->t.stride[(int)x];
+    if (s->slot_of[to] != EMPTY) {
+        return false;
+    }
+    s->slot_of[here->site] = EMPTY;
+    s->slot_of[to] = number;
+    here->site = to;
+    here->kind = s->t.kinds[to];
+    ++s->moves;
+    saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
+    return true;
+}
+
+/* All events up to a time. */
+static saltus_status advance(nsm *s, double until, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    while (s->queue.nodes[1].time <= until) {
+        const int32_t number = (int32_t)s->queue.nodes[1].slot;
+        const int i = (int)(s->event % BATCH);
+        if (i == 0) {
+            draw_batch(s);
+            if (SALTUS_FLAG(s->task->stop)) {
+                SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+            }
+        }
+        s->time = s->queue.nodes[1].time;
+        if (!hop(s, number, s->draws.unit[i], s->draws.wait[i])) {
+            SALTUS_TRY(
+                happen(s, number, s->draws.unit[i], s->draws.wait[i], s->draws.late[i], err));
+        }
+        ++s->event;
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Trajectories
+ */
+
+static saltus_status put(nsm *s, int64_t site, int species, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int32_t number = s->slot_of[site];
+    if (number == EMPTY) {
+        SALTUS_TRY(take_slot(s, site, &number, err));
+    }
+    SALTUS_TRY(change(s, number, species, n, err));
+    s->totals[species] += n;
+done:
+    return status;
+}
+
+/* As method mpd places them. */
+static saltus_status place_at_random(nsm *s, int number, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->t.lattice;
+    const saltus_scatter *scatter = &l->scatters[number];
+    int64_t n = 0, *sites = NULL;
+    for (int type = 0; type < l->n_types; ++type) {
+        n += scatter->in[type] ? l->sites_of[type] : 0;
+    }
+    sites = saltus_calloc((size_t)n, sizeof *sites);
+    SALTUS_NEED(sites);
+    n = 0;
+    for (int64_t site = 0; site < l->n_sites; ++site) {
+        if (scatter->in[l->types[site]]) {
+            sites[n++] = site;
+        }
+    }
+    for (int64_t i = 0; i < scatter->count; ++i) {
+        uint32_t w[4];
+        saltus_mpd_words(&s->t.m, SALTUS_PURPOSE_PLACE, i, number, scatter->species, 0, w);
+        const int64_t site = sites[(int64_t)(saltus_unit53(w[0], w[1]) * (double)n)];
+        SALTUS_TRY(put(s, site, scatter->species, 1, err));
+    }
+done:
+    saltus_free(sites);
+    return status;
+}
+
+/* Everything to time 0; waits of the first slots are those of events 0, 1, … */
+static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->t.lattice;
+    for (int32_t i = 1; i < s->n_slots; ++i) { /* those given back name a site that was theirs */
+        s->slot_of[s->slots[i].site] = EMPTY;
+    }
+    s->slots[SOURCES] = (slot){0, {0, EMPTY, 0}, 0};
+    s->n_slots = 1;
+    s->n_groups = 0;
+    s->free_slot = s->free_group = EMPTY;
+    s->trajectory = trajectory;
+    s->event = s->fired = s->moves = 0;
+    s->time = 0.0;
+    memset(s->totals, 0, (size_t)l->n_species * sizeof *s->totals);
+    saltus_nsm_queue_clear(&s->queue);
+    saltus_mpd_start(&s->t.m, s->task->seed, (uint64_t)trajectory);
+    for (int i = 0; i < l->n_scatters; ++i) {
+        SALTUS_TRY(place_at_random(s, i, err));
+    }
+    for (int64_t i = 0; i < l->n_deposits; ++i) {
+        const saltus_deposit *d = &l->deposits[i];
+        SALTUS_TRY(put(s, d->site, d->species, d->n, err));
+    }
+    for (; s->event < s->n_slots; ++s->event) {
+        const int i = (int)(s->event % BATCH);
+        if (i == 0) {
+            draw_batch(s);
+        }
+        if (s->event != SOURCES) {
+            SALTUS_TRY(draw_time(s, (int32_t)s->event, s->draws.wait[i], err));
+        } else if (s->t.source_rate > 0.0) {
+            saltus_nsm_queue_set(&s->queue, SOURCES, s->draws.wait[i] / s->t.source_rate);
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status run(nsm *s, saltus_job *job, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = s->task;
+    const saltus_columns *columns = task->columns;
+    SALTUS_TRY(begin(s, job->trajectory, err));
+    for (int64_t sample = 0; sample < task->n_times; ++sample) {
+        SALTUS_TRY(advance(s, task->times[sample], err));
+        for (int c = 0; c < columns->n_counts; ++c) {
+            job->counts[sample * columns->n_counts + c] = s->totals[columns->count_species[c]];
+        }
+    }
+    job->events = s->fired;
+    job->moves = s->moves;
+done:
+    return status;
+}
+
+static saltus_status set_up(nsm *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_network *network = s->task->model->network;
+    const saltus_lattice *l = network->lattice;
+    if (l->n_species > UINT16_MAX) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%d species: on a lattice there are at most 65535",
+                    l->n_species);
+    }
+    SALTUS_TRY(saltus_nsm_tables_create(l, s->task->tables, network->reaction_names, &s->t, err));
+    s->slot_of = saltus_calloc((size_t)l->n_sites, sizeof *s->slot_of);
+    s->totals = saltus_calloc((size_t)l->n_species, sizeof *s->totals);
+    SALTUS_NEED(s->slot_of && s->totals && saltus_nsm_queue_grow(&s->queue));
+    s->slots = saltus_calloc((size_t)s->queue.capacity, sizeof *s->slots);
+    SALTUS_NEED(s->slots);
+    memset(s->slot_of, 0xff, (size_t)l->n_sites * sizeof *s->slot_of);
+done:
+    return status;
+}
+
+saltus_status saltus_work_nsm(const saltus_task *task, const saltus_source *source,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    nsm s = {.task = task};
+    saltus_job job;
+    SALTUS_TRY(set_up(&s, err));
+    while (source->take(source->user, &job, 1, true) == 1) {
+        SALTUS_TRY(run(&s, &job, err));
+        SALTUS_TRY(source->done(source->user, &job, err));
+    }
+done:
+    saltus_nsm_tables_free(&s.t);
+    saltus_free(s.queue.nodes);
+    saltus_free(s.slot_of);
+    saltus_free(s.slots);
+    saltus_free(s.groups);
+    saltus_free(s.totals);
+    return status;
+}
