@@ -454,7 +454,7 @@ static bool hop(nsm *s, int32_t number, double unit, double wait)
 static saltus_status advance(nsm *s, double until, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    while (s->queue.nodes[1].time <= until) {
+    for (double next; (next = saltus_nsm_queue_time(&s->queue)) <= until; ++s->event) {
         const int32_t number = (int32_t)s->queue.nodes[1].slot;
         const int i = (int)(s->event % BATCH);
         if (i == 0) {
@@ -463,12 +463,11 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
         }
-        s->time = s->queue.nodes[1].time;
+        s->time = next;
         if (!hop(s, number, s->draws.unit[i], s->draws.wait[i])) {
             SALTUS_TRY(
                 happen(s, number, s->draws.unit[i], s->draws.wait[i], s->draws.late[i], err));
         }
-        ++s->event;
     }
 done:
     return status;

@@ -13,8 +13,8 @@
 
 /** The earlier of two nodes. */
 typedef struct saltus_nsm_next {
-    double time; /**< INFINITY: never */
-    int64_t slot;
+    uint64_t time; /**< the bits of a double that is not negative: they are ordered as it is */
+    uint64_t slot;
 } saltus_nsm_next;
 
 /** Node 1 is the root, nodes 2 i and 2 i + 1 play for node i, slots begin at node `capacity`. */
@@ -23,24 +23,35 @@ typedef struct saltus_nsm_queue {
     int64_t capacity;       /* of slots, a power of 2 */
 } saltus_nsm_queue;
 
-/** Set the time of a slot below the capacity. */
+/** The time at which something happens next; INFINITY: never. */
+static inline double saltus_nsm_queue_time(const saltus_nsm_queue *q)
+{
+    double time;
+    memcpy(&time, &q->nodes[1].time, sizeof time);
+    return time;
+}
+
+/** Set the time of a slot below the capacity; INFINITY: nothing happens there. */
 static inline void saltus_nsm_queue_set(const saltus_nsm_queue *q, int64_t slot, double time)
 {
-    saltus_nsm_next next = {time, slot};
+    saltus_nsm_next *nodes = q->nodes, next = {0, (uint64_t)slot};
     uint64_t i = (uint64_t)(q->capacity + slot);
-    q->nodes[i] = next;
+    memcpy(&next.time, &time, sizeof time);
+    nodes[i] = next;
     for (; i > 1; i >>= 1) {
-        const saltus_nsm_next other = q->nodes[i ^ 1];
-        next = (saltus_nsm_next){other.time < next.time ? other.time : next.time,
-                                 other.time < next.time ? other.slot : next.slot};
-        q->nodes[i >> 1] = next;
+        const saltus_nsm_next other = nodes[i ^ 1];
+        const uint64_t is_earlier = -(uint64_t)(other.time < next.time); /* all bits or none */
+        next.time ^= (next.time ^ other.time) & is_earlier;
+        next.slot ^= (next.slot ^ other.slot) & is_earlier;
+        nodes[i >> 1] = next;
     }
 }
 
 static inline void saltus_nsm_queue_clear(const saltus_nsm_queue *q)
 {
+    const uint64_t never = 0x7ff0000000000000u; /* INFINITY */
     for (int64_t i = 0; i < 2 * q->capacity; ++i) {
-        q->nodes[i] = (saltus_nsm_next){__builtin_inf(), 0};
+        q->nodes[i] = (saltus_nsm_next){never, 0};
     }
 }
 
