@@ -168,7 +168,7 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     const saltus_cpu_variant *v = backend->device;
     const bool many = task->share >= v->lanes / 4;
     if (task->in_space) {
-        return task->next_subvolume ? saltus_work_nsm(task, source, err)
+        return task->next_subvolume ? v->next_subvolume(task, source, err)
                                     : saltus_work_mpd(task, source, err);
     }
     if (strcmp(task->layout, "lanes") == 0 && many) {

@@ -18,9 +18,10 @@
 #include <string.h>
 
 enum {
-    SOURCES = 0, /* the slot of what comes from nothing */
-    EMPTY = -1,  /* the slot of a site without particles; the end of a list */
-    BATCH = 64,  /* events */
+    SOURCES = 0,  /* the slot of what comes from nothing */
+    EMPTY = -1,   /* the slot of a site without particles; the end of a list */
+    BATCH = 64,   /* events */
+    OCCUPIED = 2, /* mark of a site */
 };
 
 /* Particles of a species in a site. */
@@ -47,7 +48,7 @@ typedef struct nsm {
     const saltus_task *task;
     saltus_nsm_tables t;
     saltus_nsm_queue queue;
-    int32_t *slot_of; /* [site] */
+    int32_t *slot_of; /* [site] of those that are marked as occupied */
     slot *slots;      /* [capacity of the queue] */
     int32_t n_slots, free_slot;
     group *groups; /* [groups_capacity] those that are not the first */
@@ -62,6 +63,16 @@ typedef struct nsm {
 /* ------------------------------------------------------------------------------------------------
  * Contents
  */
+
+static uint16_t kind_of(const nsm *s, int64_t site)
+{
+    return (uint16_t)(2 * s->t.m.types[site] + (s->t.marks[site] & SALTUS_NSM_EDGE));
+}
+
+static int32_t slot_at(const nsm *s, int64_t site)
+{
+    return s->t.marks[site] & OCCUPIED ? s->slot_of[site] : EMPTY;
+}
 
 static saltus_status take_slot(nsm *s, int64_t site, int32_t *out, saltus_error *err)
 {
@@ -82,8 +93,9 @@ static saltus_status take_slot(nsm *s, int64_t site, int32_t *out, saltus_error 
         }
         number = s->n_slots++;
     }
-    s->slots[number] = (slot){site, {0, EMPTY, 0}, s->t.kinds[site]};
+    s->slots[number] = (slot){site, {0, EMPTY, 0}, kind_of(s, site)};
     s->slot_of[site] = number;
+    s->t.marks[site] |= OCCUPIED;
     *out = number;
 done:
     return status;
@@ -91,7 +103,7 @@ done:
 
 static void give_slot_back(nsm *s, int32_t number)
 {
-    s->slot_of[s->slots[number].site] = EMPTY;
+    s->t.marks[s->slots[number].site] &= (uint8_t)~OCCUPIED;
     s->slots[number].first = (group){0, s->free_slot, 0};
     s->free_slot = number;
     saltus_nsm_queue_set(&s->queue, number, INFINITY);
@@ -207,21 +219,31 @@ static double wait_of(const nsm *s, uint32_t word, int which)
                            saltus_exponential32(further_word(s, which));
 }
 
+/* In loops of their own, which compilers turn into vectors. */
 static void draw_batch(nsm *s)
 {
     draws *d = &s->draws;
+    uint32_t w[4][BATCH];
+    const int64_t first = s->event;
     for (int i = 0; i < BATCH; ++i) {
-        uint32_t w[4];
-        saltus_philox_keyed(s->t.m.keys, SALTUS_PURPOSE_NEXT, (uint64_t)(s->event + i), 0, w);
-        d->wait[i] = saltus_exponential32(w[0]);
-        d->late[i] = w[1];
-        d->unit[i] = (double)(int64_t)(((uint64_t)w[2] << 32 | w[3]) >> 11) * 0x1p-53;
-        if (w[0] == 0) {
-            s->event += i;
-            d->wait[i] = wait_of(s, 0, 0);
-            s->event -= i;
+        uint32_t block[4];
+        saltus_philox_keyed(s->t.m.keys, SALTUS_PURPOSE_NEXT, (uint64_t)(first + i), 0, block);
+        for (int k = 0; k < 4; ++k) {
+            w[k][i] = block[k];
         }
     }
+    for (int i = 0; i < BATCH; ++i) {
+        d->wait[i] = saltus_exponential32(w[0][i]);
+        d->unit[i] = (double)(int64_t)(((uint64_t)w[2][i] << 32 | w[3][i]) >> 11) * 0x1p-53;
+    }
+    for (int i = 0; i < BATCH; ++i) {
+        d->late[i] = w[1][i];
+        if (w[0][i] == 0) {
+            s->event = first + i;
+            d->wait[i] = wait_of(s, 0, 0);
+        }
+    }
+    s->event = first;
 }
 
 /* The rates of a slot: of jumps, by the largest that its kind may meet, and, in s->t.a, of active
@@ -296,7 +318,7 @@ done:
 static saltus_status arrive(nsm *s, int64_t site, int species, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    int32_t number = s->slot_of[site];
+    int32_t number = slot_at(s, site);
     if (number == EMPTY) {
         SALTUS_TRY(take_slot(s, site, &number, err));
     }
@@ -360,7 +382,7 @@ static saltus_status come(nsm *s, double unit, double wait, double late, saltus_
     }
     const int64_t k = (int64_t)(goal / source->rate * (double)source->n_sites);
     const int64_t site = source->sites[k < source->n_sites ? k : source->n_sites - 1];
-    int32_t number = s->slot_of[site];
+    int32_t number = slot_at(s, site);
     saltus_nsm_queue_set(&s->queue, SOURCES, s->time + wait / s->t.source_rate);
     if (source->only_empty && number != EMPTY) {
         return SALTUS_OK;
@@ -438,13 +460,15 @@ static bool hop(nsm *s, int32_t number, double unit, double wait)
         return false;
     }
     const int64_t to = here->site + s->t.stride[(int)x];
-    if (s->slot_of[to] != EMPTY) {
+    const uint8_t mark = s->t.marks[to];
+    if (mark & OCCUPIED) {
         return false;
     }
-    s->slot_of[here->site] = EMPTY;
+    s->t.marks[here->site] = 0;
+    s->t.marks[to] = (uint8_t)(mark | OCCUPIED);
     s->slot_of[to] = number;
     here->site = to;
-    here->kind = s->t.kinds[to];
+    here->kind += mark; /* which is 1 at an edge; the type is the same */
     ++s->moves;
     saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
     return true;
@@ -455,7 +479,7 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     for (double next; (next = saltus_nsm_queue_time(&s->queue)) <= until; ++s->event) {
-        const int32_t number = (int32_t)s->queue.nodes[1].slot;
+        const int32_t number = (int32_t)s->queue.slots[1];
         const int i = (int)(s->event % BATCH);
         if (i == 0) {
             draw_batch(s);
@@ -480,7 +504,7 @@ done:
 static saltus_status put(nsm *s, int64_t site, int species, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    int32_t number = s->slot_of[site];
+    int32_t number = slot_at(s, site);
     if (number == EMPTY) {
         SALTUS_TRY(take_slot(s, site, &number, err));
     }
@@ -525,7 +549,7 @@ static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->t.lattice;
     for (int32_t i = 1; i < s->n_slots; ++i) { /* those given back name a site that was theirs */
-        s->slot_of[s->slots[i].site] = EMPTY;
+        s->t.marks[s->slots[i].site] &= (uint8_t)~OCCUPIED;
     }
     s->slots[SOURCES] = (slot){0, {0, EMPTY, 0}, 0};
     s->n_slots = 1;
@@ -592,13 +616,15 @@ static saltus_status set_up(nsm *s, saltus_error *err)
     SALTUS_NEED(s->slot_of && s->totals && saltus_nsm_queue_grow(&s->queue));
     s->slots = saltus_calloc((size_t)s->queue.capacity, sizeof *s->slots);
     SALTUS_NEED(s->slots);
-    memset(s->slot_of, 0xff, (size_t)l->n_sites * sizeof *s->slot_of);
 done:
     return status;
 }
 
-saltus_status saltus_work_nsm(const saltus_task *task, const saltus_source *source,
-                              saltus_error *err)
+saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const saltus_source *source,
+                                               saltus_error *err);
+
+saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const saltus_source *source,
+                                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     nsm s = {.task = task};
@@ -610,7 +636,7 @@ saltus_status saltus_work_nsm(const saltus_task *task, const saltus_source *sour
     }
 done:
     saltus_nsm_tables_free(&s.t);
-    saltus_free(s.queue.nodes);
+    saltus_nsm_queue_free(&s.queue);
     saltus_free(s.slot_of);
     saltus_free(s.slots);
     saltus_free(s.groups);

@@ -11,67 +11,79 @@
 #include <stdint.h>
 #include <string.h>
 
-/** The earlier of two nodes. */
-typedef struct saltus_nsm_next {
-    uint64_t time; /**< the bits of a double that is not negative: they are ordered as it is */
-    uint64_t slot;
-} saltus_nsm_next;
-
-/** Node 1 is the root, nodes 2 i and 2 i + 1 play for node i, slots begin at node `capacity`. */
+/** Node 1 is the root, nodes 2 i and 2 i + 1 play for node i, slots stand from node `capacity` on.
+ */
 typedef struct saltus_nsm_queue {
-    saltus_nsm_next *nodes; /* [2 capacity] */
-    int64_t capacity;       /* of slots, a power of 2 */
+    uint64_t *times;  /* [2 capacity] bits of doubles that are not negative: ordered as these are */
+    uint32_t *slots;  /* [capacity] whose time it is */
+    int64_t capacity; /* of slots, a power of 2 */
 } saltus_nsm_queue;
 
-/** The time at which something happens next; INFINITY: never. */
+/** The time at which something happens next, in slot slots[1]; INFINITY: never. */
 static inline double saltus_nsm_queue_time(const saltus_nsm_queue *q)
 {
     double time;
-    memcpy(&time, &q->nodes[1].time, sizeof time);
+    memcpy(&time, &q->times[1], sizeof time);
     return time;
 }
 
 /** Set the time of a slot below the capacity; INFINITY: nothing happens there. */
-static inline void saltus_nsm_queue_set(const saltus_nsm_queue *q, int64_t slot, double time)
+static inline void saltus_nsm_queue_set(const saltus_nsm_queue *q, int64_t slot, double when)
 {
-    saltus_nsm_next *nodes = q->nodes, next = {0, (uint64_t)slot};
-    uint64_t i = (uint64_t)(q->capacity + slot);
-    memcpy(&next.time, &time, sizeof time);
-    nodes[i] = next;
-    for (; i > 1; i >>= 1) {
-        const saltus_nsm_next other = nodes[i ^ 1];
-        const uint64_t is_earlier = -(uint64_t)(other.time < next.time); /* all bits or none */
-        next.time ^= (next.time ^ other.time) & is_earlier;
-        next.slot ^= (next.slot ^ other.slot) & is_earlier;
-        nodes[i >> 1] = next;
-    }
+    uint64_t *times = q->times, i = (uint64_t)(q->capacity + slot), time;
+    uint32_t *slots = q->slots, first = (uint32_t)slot, other = first ^ 1;
+    memcpy(&time, &when, sizeof time);
+    times[i] = time;
+    do {
+        const uint64_t rival = times[i ^ 1];
+        const uint64_t is_earlier = -(uint64_t)(rival < time); /* all bits or none */
+        time ^= (time ^ rival) & is_earlier;
+        first ^= (first ^ other) & (uint32_t)is_earlier;
+        i >>= 1;
+        times[i] = time;
+        slots[i] = first;
+        other = slots[i ^ 1];
+    } while (i > 1);
 }
 
 static inline void saltus_nsm_queue_clear(const saltus_nsm_queue *q)
 {
-    const uint64_t never = 0x7ff0000000000000u; /* INFINITY */
     for (int64_t i = 0; i < 2 * q->capacity; ++i) {
-        q->nodes[i] = (saltus_nsm_next){never, 0};
+        q->times[i] = 0x7ff0000000000000u; /* INFINITY */
     }
+    memset(q->slots, 0, (size_t)q->capacity * sizeof *q->slots);
+}
+
+static inline void saltus_nsm_queue_free(saltus_nsm_queue *q)
+{
+    saltus_free(q->times);
+    saltus_free(q->slots);
 }
 
 /** Twice the capacity; what there is becomes the left half of the tree as it stands, so that times
  * that are equal stay in the order in which they are. Returns whether there was memory. */
 static inline bool saltus_nsm_queue_grow(saltus_nsm_queue *q)
 {
-    saltus_nsm_queue more = {.capacity = q->capacity > 0 ? 2 * q->capacity : 64};
-    more.nodes = saltus_calloc(2 * (size_t)more.capacity, sizeof *more.nodes);
-    if (!more.nodes) {
+    const int64_t half = q->capacity;
+    saltus_nsm_queue more = {.capacity = half > 0 ? 2 * half : 64};
+    more.times = saltus_calloc(2 * (size_t)more.capacity, sizeof *more.times);
+    more.slots = saltus_calloc((size_t)more.capacity, sizeof *more.slots);
+    if (!more.times || !more.slots) {
+        saltus_nsm_queue_free(&more);
         return false;
     }
     saltus_nsm_queue_clear(&more);
-    for (int64_t level = 1; level <= q->capacity; level *= 2) {
-        memcpy(more.nodes + 2 * level, q->nodes + level, (size_t)level * sizeof *more.nodes);
+    for (int64_t level = 1; level <= half; level *= 2) {
+        memcpy(more.times + 2 * level, q->times + level, (size_t)level * sizeof *q->times);
+        if (level < half) {
+            memcpy(more.slots + 2 * level, q->slots + level, (size_t)level * sizeof *q->slots);
+        }
     }
-    if (q->capacity > 0) {
-        more.nodes[1] = q->nodes[1];
+    if (half > 0) {
+        more.times[1] = q->times[1];
+        more.slots[1] = q->slots[1];
     }
-    saltus_free(q->nodes);
+    saltus_nsm_queue_free(q);
     *q = more;
     return true;
 }

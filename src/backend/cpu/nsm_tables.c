@@ -54,7 +54,7 @@ static bool is_edge(const saltus_nsm_tables *t, int64_t site, bool is_inside, bo
     return differs;
 }
 
-static saltus_status fill_kinds(saltus_nsm_tables *t, saltus_error *err)
+static saltus_status fill_marks(saltus_nsm_tables *t, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = t->lattice;
@@ -66,7 +66,7 @@ static saltus_status fill_kinds(saltus_nsm_tables *t, saltus_error *err)
         const bool in_yz = y > 0 && y + 1 < l->size[1] && z > 0 && z + 1 < l->size[2];
         for (int32_t x = 0; x < l->size[0]; ++x, ++site) {
             const bool is_inside = in_yz && x > 0 && x + 1 < l->size[0];
-            t->kinds[site] = (uint16_t)(2 * l->types[site] + is_edge(t, site, is_inside, meets));
+            t->marks[site] = is_edge(t, site, is_inside, meets) ? SALTUS_NSM_EDGE : 0;
         }
     }
     for (int type = 0; type < l->n_types; ++type) {
@@ -235,7 +235,7 @@ saltus_status saltus_nsm_tables_create(const saltus_lattice *l, const saltus_tab
         .tables = n,
         .m = {
             .n_types = l->n_types, .n_species = l->n_species, .types = l->types, .rate = l->rate}};
-    t->kinds = saltus_calloc((size_t)l->n_sites, sizeof *t->kinds);
+    t->marks = saltus_calloc((size_t)l->n_sites, sizeof *t->marks);
     t->jump = saltus_calloc(types * types * species, sizeof *t->jump);
     t->leave = saltus_calloc(2 * types * species, sizeof *t->leave);
     t->lone = saltus_calloc(2 * types * species, sizeof *t->lone);
@@ -243,7 +243,7 @@ saltus_status saltus_nsm_tables_create(const saltus_lattice *l, const saltus_tab
     t->lists = saltus_calloc((SALTUS_N_FACES + 1) * types, sizeof *t->lists);
     t->v = saltus_calloc((size_t)n->n_rows, sizeof *t->v);
     t->a = saltus_calloc((size_t)n->n_reactions, sizeof *t->a);
-    SALTUS_NEED(t->kinds && t->jump && t->leave && t->lone && t->active && t->lists && t->v &&
+    SALTUS_NEED(t->marks && t->jump && t->leave && t->lone && t->active && t->lists && t->v &&
                 t->a);
     t->v[n->row_one] = 1.0;
     for (int i = 0; i < n->n_variables; ++i) {
@@ -253,7 +253,7 @@ saltus_status saltus_nsm_tables_create(const saltus_lattice *l, const saltus_tab
         t->v[n->row_constants + i] = n->constants[i];
     }
     fill_jumps(t);
-    SALTUS_TRY(fill_kinds(t, err));
+    SALTUS_TRY(fill_marks(t, err));
     SALTUS_TRY(fill_faces(t, err));
     for (int type = 0; type < l->n_types; ++type) {
         SALTUS_TRY(fill_reactions(t, type, names, err));
@@ -269,7 +269,7 @@ void saltus_nsm_tables_free(saltus_nsm_tables *t)
         saltus_free(t->lists[i]);
     }
     saltus_free(t->lists);
-    saltus_free(t->kinds);
+    saltus_free(t->marks);
     saltus_free(t->jump);
     saltus_free(t->leave);
     saltus_free(t->lone);

@@ -9,7 +9,10 @@
 #include "kernel/mpd.h"
 #include "model/lattice.h"
 
-enum { SALTUS_NSM_DIRECTIONS = 6 }; /* x-, x+, y-, y+, z-, z+: in the order of faces */
+enum {
+    SALTUS_NSM_DIRECTIONS = 6, /* x-, x+, y-, y+, z-, z+: in the order of faces */
+    SALTUS_NSM_EDGE = 1,
+};
 
 /** A particle that is alone in its site. */
 typedef struct saltus_nsm_lone {
@@ -33,9 +36,10 @@ typedef struct saltus_nsm_tables {
     const saltus_tables *tables;
     saltus_mpd m;                          /**< of it: types, rates of reactions, keys */
     int64_t stride[SALTUS_NSM_DIRECTIONS]; /**< to the next site */
-    /** [site] 2 type + 1 at an edge, where jumps in some direction are not those within the type.
-     * Elsewhere a particle jumps in all directions alike. */
-    uint16_t *kinds;
+    /** [site] SALTUS_NSM_EDGE: jumps in some direction are not those within the type; elsewhere a
+     * particle jumps in all directions alike. A site's kind is 2 type + SALTUS_NSM_EDGE if it is
+     * one. Other bits are free. */
+    uint8_t *marks;
     double *jump;  /**< [from type][to type][species] 1/s, in one direction */
     double *leave; /**< [kind][species] the largest of those that may be met; at an edge a jump that
                         was drawn by it happens with probability jump / leave */
