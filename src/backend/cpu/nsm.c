@@ -74,6 +74,17 @@ static int32_t slot_at(const nsm *s, int64_t site)
     return s->t.marks[site] & OCCUPIED ? s->slot_of[site] : EMPTY;
 }
 
+/* A slot is seldom in the cache: ask for it early. */
+static void fetch(const nsm *s, int32_t number)
+{
+    const int64_t leaf = s->queue.capacity + number;
+    __builtin_prefetch(&s->slots[number]);
+    __builtin_prefetch(&s->queue.times[leaf]);
+    __builtin_prefetch(&s->queue.times[leaf / 2]);
+    __builtin_prefetch(&s->queue.slots[leaf / 2]);
+    __builtin_prefetch(&s->queue.times[leaf / 4]);
+}
+
 static saltus_status take_slot(nsm *s, int64_t site, int32_t *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -346,6 +357,9 @@ static saltus_status jump(nsm *s, int32_t number, int species, int direction, do
         }
     }
     ++s->moves;
+    if (to >= 0 && slot_at(s, to) != EMPTY) {
+        fetch(s, slot_at(s, to));
+    }
     SALTUS_TRY(change(s, number, species, -1, err));
     SALTUS_TRY(draw_time(s, number, wait, err));
     if (to >= 0) {
@@ -487,6 +501,7 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
         }
+        fetch(s, number);
         s->time = next;
         if (!hop(s, number, s->draws.unit[i], s->draws.wait[i])) {
             SALTUS_TRY(
