@@ -1,8 +1,8 @@
 /** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), the
  * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c, bench_nobile.c,
- * bench_random.c) and comparisons of our own (bench_accuracy.c, bench_rng.c, bench_unequal.c). It
- * measures the library from inside, so unlike other verbs it includes more of ours than the public
- * header. */
+ * bench_random.c) and comparisons of our own (bench_accuracy.c, bench_lattice.c, bench_rng.c,
+ * bench_unequal.c). It measures the library from inside, so unlike other verbs it includes more of
+ * ours than the public header. */
 #ifndef SALTUS_CLI_BENCH_H
 #define SALTUS_CLI_BENCH_H
 
@@ -89,5 +89,6 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_break_even(saltus_bench *, s
 SALTUS_MUST_CHECK saltus_status saltus_bench_rng(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_tau_accuracy(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_unequal(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_lm_nsm(saltus_bench *, saltus_error *);
 
 #endif
