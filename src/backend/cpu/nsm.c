@@ -33,6 +33,8 @@ typedef struct group {
 /* A site that holds particles. Its first group stands in it, as most sites hold one particle. */
 typedef struct slot {
     int64_t site;
+    double
+        total; /* the sum of its rates, 1/s, unless it holds one particle: that is in the tables */
     group first;
     uint16_t kind;
 } slot;
@@ -104,7 +106,7 @@ static saltus_status take_slot(nsm *s, int64_t site, int32_t *out, saltus_error 
         }
         number = s->n_slots++;
     }
-    s->slots[number] = (slot){site, {0, EMPTY, 0}, kind_of(s, site)};
+    s->slots[number] = (slot){site, 0.0, {0, EMPTY, 0}, kind_of(s, site)};
     s->slot_of[site] = number;
     s->t.marks[site] |= OCCUPIED;
     *out = number;
@@ -257,13 +259,9 @@ static void draw_batch(nsm *s)
     s->event = first;
 }
 
-/* The rates of a slot: of jumps, by the largest that its kind may meet, and, in s->t.a, of active
- * reactions. */
-typedef struct rates {
-    double jumps, reactions;
-} rates;
-
-static saltus_status look(nsm *s, int32_t number, rates *out, saltus_error *err)
+/* The rates of a slot: their sum, of jumps by the largest that its kind may meet, and, in s->t.a,
+ * those of active reactions. */
+static saltus_status look(nsm *s, int32_t number, double *total, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_nsm_tables *t = &s->t;
@@ -271,9 +269,9 @@ static saltus_status look(nsm *s, int32_t number, rates *out, saltus_error *err)
     const int type = here->kind / 2;
     const int32_t *active = t->active + (int64_t)type * (t->tables->n_reactions + 1);
     const double *leave = t->leave + (int64_t)here->kind * t->m.n_species;
-    *out = (rates){0.0, 0.0};
+    double sum = 0.0;
     for (const group *g = &here->first;; g = &s->groups[g->next]) {
-        out->jumps += SALTUS_NSM_DIRECTIONS * leave[g->species] * g->count;
+        sum += SALTUS_NSM_DIRECTIONS * leave[g->species] * g->count;
         t->v[g->species] = g->count;
         if (g->next == EMPTY) {
             break;
@@ -289,8 +287,9 @@ static saltus_status look(nsm *s, int32_t number, rates *out, saltus_error *err)
                         s->task->model->network->reaction_names[active[i]], a);
         }
         t->a[i] = a;
-        out->reactions += a;
+        sum += a;
     }
+    *total = sum;
 done:
     for (const group *g = &here->first;; g = &s->groups[g->next]) {
         t->v[g->species] = 0.0;
@@ -304,8 +303,7 @@ done:
 static saltus_status draw_time(nsm *s, int32_t number, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const slot *here = &s->slots[number];
-    rates r;
+    slot *here = &s->slots[number];
     if (here->first.count == 0) {
         give_slot_back(s, number);
         return SALTUS_OK;
@@ -314,9 +312,9 @@ static saltus_status draw_time(nsm *s, int32_t number, double wait, saltus_error
         saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
         return SALTUS_OK;
     }
-    SALTUS_TRY(look(s, number, &r, err));
-    const double total = r.jumps + r.reactions;
-    saltus_nsm_queue_set(&s->queue, number, total > 0.0 ? s->time + wait / total : INFINITY);
+    SALTUS_TRY(look(s, number, &here->total, err));
+    saltus_nsm_queue_set(&s->queue, number,
+                         here->total > 0.0 ? s->time + wait / here->total : INFINITY);
 done:
     return status;
 }
@@ -423,17 +421,11 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
     const slot *here = &s->slots[number];
     const int32_t *active = t->active + (int64_t)(here->kind / 2) * (t->tables->n_reactions + 1);
     const double *leave = t->leave + (int64_t)here->kind * t->m.n_species;
-    rates r;
     if (number == SOURCES) {
         return come(s, unit, wait, wait_of(s, late, 1), err);
     }
-    const double x = is_lone(here) ? unit * lone_of(t, here)->span : INFINITY;
-    if (x < SALTUS_NSM_DIRECTIONS) {
-        return jump(s, number, here->first.species, (int)x, x - (int)x, wait, wait_of(s, late, 1),
-                    err);
-    }
-    SALTUS_TRY(look(s, number, &r, err));
-    double goal = unit * (r.jumps + r.reactions);
+    double total = is_lone(here) ? 1.0 / lone_of(t, here)->mean : here->total;
+    double goal = unit * total;
     for (const group *g = &here->first;; g = &s->groups[g->next]) {
         const double each = leave[g->species] * g->count; /* in a direction */
         if (goal < SALTUS_NSM_DIRECTIONS * each) {
@@ -449,6 +441,7 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
         }
     }
     int reaction = -1;
+    SALTUS_TRY(look(s, number, &total, err));
     for (int i = 0; active[i] >= 0 && !(reaction >= 0 && goal < 0.0); ++i) {
         goal -= t->a[i];
         reaction = t->a[i] > 0.0 ? active[i] : reaction;
@@ -566,7 +559,7 @@ static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
     for (int32_t i = 1; i < s->n_slots; ++i) { /* those given back name a site that was theirs */
         s->t.marks[s->slots[i].site] &= (uint8_t)~OCCUPIED;
     }
-    s->slots[SOURCES] = (slot){0, {0, EMPTY, 0}, 0};
+    s->slots[SOURCES] = (slot){0, 0.0, {0, EMPTY, 0}, 0};
     s->n_slots = 1;
     s->n_groups = 0;
     s->free_slot = s->free_group = EMPTY;
