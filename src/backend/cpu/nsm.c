@@ -494,7 +494,9 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
         }
-        fetch(s, number);
+        for (int k = 4; k < 8; ++k) { /* one of these comes next, mostly */
+            fetch(s, (int32_t)s->queue.slots[k]);
+        }
         s->time = next;
         if (!hop(s, number, s->draws.unit[i], s->draws.wait[i])) {
             SALTUS_TRY(
