@@ -18,10 +18,9 @@
 #include <string.h>
 
 enum {
-    SOURCES = 0,  /* the slot of what comes from nothing */
-    EMPTY = -1,   /* the slot of a site without particles; the end of a list */
-    BATCH = 64,   /* events */
-    OCCUPIED = 2, /* mark of a site */
+    SOURCES = 0, /* the slot of what comes from nothing */
+    EMPTY = -1,  /* the slot of a site without particles; the end of a list */
+    BATCH = 64,  /* events */
 };
 
 /* Particles of a species in a site. */
@@ -68,12 +67,12 @@ typedef struct nsm {
 
 static uint16_t kind_of(const nsm *s, int64_t site)
 {
-    return (uint16_t)(2 * s->t.m.types[site] + (s->t.marks[site] & SALTUS_NSM_EDGE));
+    return (uint16_t)(2 * s->t.m.types[site] + (saltus_nsm_mark(&s->t, site) & SALTUS_NSM_EDGE));
 }
 
 static int32_t slot_at(const nsm *s, int64_t site)
 {
-    return s->t.marks[site] & OCCUPIED ? s->slot_of[site] : EMPTY;
+    return saltus_nsm_mark(&s->t, site) & SALTUS_NSM_OCCUPIED ? s->slot_of[site] : EMPTY;
 }
 
 /* A slot is seldom in the cache: ask for it early. */
@@ -108,7 +107,7 @@ static saltus_status take_slot(nsm *s, int64_t site, int32_t *out, saltus_error 
     }
     s->slots[number] = (slot){site, 0.0, {0, EMPTY, 0}, kind_of(s, site)};
     s->slot_of[site] = number;
-    s->t.marks[site] |= OCCUPIED;
+    saltus_nsm_flip(&s->t, site, SALTUS_NSM_OCCUPIED);
     *out = number;
 done:
     return status;
@@ -116,7 +115,7 @@ done:
 
 static void give_slot_back(nsm *s, int32_t number)
 {
-    s->t.marks[s->slots[number].site] &= (uint8_t)~OCCUPIED;
+    saltus_nsm_flip(&s->t, s->slots[number].site, SALTUS_NSM_OCCUPIED);
     s->slots[number].first = (group){0, s->free_slot, 0};
     s->free_slot = number;
     saltus_nsm_queue_set(&s->queue, number, INFINITY);
@@ -467,15 +466,15 @@ static bool hop(nsm *s, int32_t number, double unit, double wait)
         return false;
     }
     const int64_t to = here->site + s->t.stride[(int)x];
-    const uint8_t mark = s->t.marks[to];
-    if (mark & OCCUPIED) {
+    const int mark = saltus_nsm_mark(&s->t, to);
+    if (mark & SALTUS_NSM_OCCUPIED) {
         return false;
     }
-    s->t.marks[here->site] = 0;
-    s->t.marks[to] = (uint8_t)(mark | OCCUPIED);
+    saltus_nsm_flip(&s->t, here->site, SALTUS_NSM_OCCUPIED);
+    saltus_nsm_flip(&s->t, to, SALTUS_NSM_OCCUPIED);
     s->slot_of[to] = number;
     here->site = to;
-    here->kind += mark; /* which is 1 at an edge; the type is the same */
+    here->kind = (uint16_t)(here->kind + mark); /* 1 at an edge; the type is the same */
     ++s->moves;
     saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
     return true;
@@ -558,8 +557,10 @@ static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->t.lattice;
-    for (int32_t i = 1; i < s->n_slots; ++i) { /* those given back name a site that was theirs */
-        s->t.marks[s->slots[i].site] &= (uint8_t)~OCCUPIED;
+    for (int32_t i = 1; i < s->n_slots; ++i) {
+        if (s->slots[i].first.count > 0) {
+            saltus_nsm_flip(&s->t, s->slots[i].site, SALTUS_NSM_OCCUPIED);
+        }
     }
     s->slots[SOURCES] = (slot){0, 0.0, {0, EMPTY, 0}, 0};
     s->n_slots = 1;

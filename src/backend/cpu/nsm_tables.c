@@ -66,7 +66,9 @@ static saltus_status fill_marks(saltus_nsm_tables *t, saltus_error *err)
         const bool in_yz = y > 0 && y + 1 < l->size[1] && z > 0 && z + 1 < l->size[2];
         for (int32_t x = 0; x < l->size[0]; ++x, ++site) {
             const bool is_inside = in_yz && x > 0 && x + 1 < l->size[0];
-            t->marks[site] = is_edge(t, site, is_inside, meets) ? SALTUS_NSM_EDGE : 0;
+            if (is_edge(t, site, is_inside, meets)) {
+                saltus_nsm_flip(t, site, SALTUS_NSM_EDGE);
+            }
         }
     }
     for (int type = 0; type < l->n_types; ++type) {
@@ -235,7 +237,7 @@ saltus_status saltus_nsm_tables_create(const saltus_lattice *l, const saltus_tab
         .tables = n,
         .m = {
             .n_types = l->n_types, .n_species = l->n_species, .types = l->types, .rate = l->rate}};
-    t->marks = saltus_calloc((size_t)l->n_sites, sizeof *t->marks);
+    t->marks = saltus_calloc((size_t)l->n_sites / 4 + 1, sizeof *t->marks);
     t->jump = saltus_calloc(types * types * species, sizeof *t->jump);
     t->leave = saltus_calloc(2 * types * species, sizeof *t->leave);
     t->lone = saltus_calloc(2 * types * species, sizeof *t->lone);

@@ -11,7 +11,13 @@
 
 enum {
     SALTUS_NSM_DIRECTIONS = 6, /* x-, x+, y-, y+, z-, z+: in the order of faces */
-    SALTUS_NSM_EDGE = 1,
+};
+
+/** Marks of a site. */
+enum {
+    SALTUS_NSM_EDGE = 1, /* jumps in some direction are not those within the type; elsewhere a
+                            particle jumps in all directions alike */
+    SALTUS_NSM_OCCUPIED = 2,
 };
 
 /** A particle that is alone in its site. */
@@ -36,11 +42,9 @@ typedef struct saltus_nsm_tables {
     const saltus_tables *tables;
     saltus_mpd m;                          /**< of it: types, rates of reactions, keys */
     int64_t stride[SALTUS_NSM_DIRECTIONS]; /**< to the next site */
-    /** [site] SALTUS_NSM_EDGE: jumps in some direction are not those within the type; elsewhere a
-     * particle jumps in all directions alike. A site's kind is 2 type + SALTUS_NSM_EDGE if it is
-     * one. Other bits are free. */
-    uint8_t *marks;
-    double *jump;  /**< [from type][to type][species] 1/s, in one direction */
+    uint8_t *marks; /**< [site / 4] of four sites, two bits each: a cache holds many. A site's kind
+                         is 2 type + SALTUS_NSM_EDGE if it is marked so */
+    double *jump;   /**< [from type][to type][species] 1/s, in one direction */
     double *leave; /**< [kind][species] the largest of those that may be met; at an edge a jump that
                         was drawn by it happens with probability jump / leave */
     saltus_nsm_lone *lone; /**< [kind][species] */
@@ -58,6 +62,17 @@ saltus_status saltus_nsm_tables_create(const saltus_lattice *lattice, const salt
                                        const char *const *names, saltus_nsm_tables *out,
                                        saltus_error *err);
 void saltus_nsm_tables_free(saltus_nsm_tables *t);
+
+static inline int saltus_nsm_mark(const saltus_nsm_tables *t, int64_t site)
+{
+    return t->marks[site >> 2] >> (site & 3) * 2 & 3;
+}
+
+/** Set a mark that is not there, or take it away. */
+static inline void saltus_nsm_flip(const saltus_nsm_tables *t, int64_t site, int mark)
+{
+    t->marks[site >> 2] = (uint8_t)(t->marks[site >> 2] ^ mark << (site & 3) * 2);
+}
 
 /** The site that a jump leads to; -1: out of the lattice; -2: nowhere, it does not happen. */
 static inline int64_t saltus_nsm_neighbour(const saltus_nsm_tables *t, int64_t site, int direction)
