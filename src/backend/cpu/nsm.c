@@ -55,7 +55,9 @@ typedef struct nsm {
     group *groups; /* [groups_capacity] those that are not the first */
     size_t groups_capacity;
     int32_t n_groups, free_group;
-    int64_t *totals; /* [species] */
+    int64_t *totals;         /* [species] */
+    uint32_t *start_sites;   /* of the particles at time 0, */
+    uint16_t *start_species; /* of each; a species that is none of the model's is mpd's own */
     draws draws;
     double time;
     int64_t trajectory, event, fired, moves;
@@ -67,7 +69,8 @@ typedef struct nsm {
 
 static uint16_t kind_of(const nsm *s, int64_t site)
 {
-    return (uint16_t)(2 * s->t.m.types[site] + (saltus_nsm_mark(&s->t, site) & SALTUS_NSM_EDGE));
+    return (uint16_t)(2 * s->t.lattice->types[site] +
+                      (saltus_nsm_mark(&s->t, site) & SALTUS_NSM_EDGE));
 }
 
 static int32_t slot_at(const nsm *s, int64_t site)
@@ -128,7 +131,7 @@ static bool is_lone(const slot *here)
 
 static const saltus_nsm_lone *lone_of(const saltus_nsm_tables *t, const slot *here)
 {
-    return &t->lone[(int64_t)here->kind * t->m.n_species + here->first.species];
+    return &t->lone[(int64_t)here->kind * t->lattice->n_species + here->first.species];
 }
 
 static group *find(nsm *s, int32_t number, int species)
@@ -219,7 +222,8 @@ done:
 static uint32_t further_word(const nsm *s, int which)
 {
     uint32_t w[4];
-    saltus_philox_keyed(s->t.m.keys, SALTUS_PURPOSE_LATE, (uint64_t)s->event, (uint64_t)which, w);
+    saltus_philox_keyed(s->t.mpd.m.keys, SALTUS_PURPOSE_LATE, (uint64_t)s->event, (uint64_t)which,
+                        w);
     return w[0] | (w[0] == 0);
 }
 
@@ -239,7 +243,7 @@ static void draw_batch(nsm *s)
     const int64_t first = s->event;
     for (int i = 0; i < BATCH; ++i) {
         uint32_t block[4];
-        saltus_philox_keyed(s->t.m.keys, SALTUS_PURPOSE_NEXT, (uint64_t)(first + i), 0, block);
+        saltus_philox_keyed(s->t.mpd.m.keys, SALTUS_PURPOSE_NEXT, (uint64_t)(first + i), 0, block);
         for (int k = 0; k < 4; ++k) {
             w[k][i] = block[k];
         }
@@ -258,44 +262,62 @@ static void draw_batch(nsm *s)
     s->event = first;
 }
 
-/* The rates of a slot: their sum, of jumps by the largest that its kind may meet, and, in s->t.a,
- * those of active reactions. */
-static saltus_status look(nsm *s, int32_t number, double *total, saltus_error *err)
+/* Put a slot's counts into the rows, or zeros. */
+static void show(nsm *s, const slot *here, bool counts)
+{
+    for (const group *g = &here->first;; g = &s->groups[g->next]) {
+        s->t.mpd.rows[g->species] = counts ? g->count : 0.0;
+        if (g->next == EMPTY) {
+            return;
+        }
+    }
+}
+
+/* The propensities of all reactions of a slot that is shown, in s->t.a, and their sum. */
+static saltus_status look_at_all(nsm *s, const slot *here, double *total, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_nsm_tables *t = &s->t;
-    const slot *here = &s->slots[number];
+    int bad = -1;
+    *total = saltus_mpd_total(&t->mpd.m, t->mpd.of, here->kind / 2, t->mpd.rows, t->a, &bad);
+    if (bad >= 0) {
+        SALTUS_FAIL(SALTUS_E_NUMERIC,
+                    "trajectory %lld, t = %g, site %lld: reaction '%s' has the propensity %g",
+                    (long long)s->trajectory, s->time, (long long)here->site,
+                    s->task->model->network->reaction_names[bad], t->a[bad]);
+    }
+done:
+    return status;
+}
+
+/* The sum of the rates of a slot, of jumps by the largest that its kind may meet. Reactions stand
+ * by first reactants; those that lack it are left out, unless there are laws other than products.
+ */
+static saltus_status look(nsm *s, slot *here, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_mpd *m = &s->t.mpd.m;
     const int type = here->kind / 2;
-    const int32_t *active = t->active + (int64_t)type * (t->tables->n_reactions + 1);
-    const double *leave = t->leave + (int64_t)here->kind * t->m.n_species;
-    double sum = 0.0;
+    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const double *leave = s->t.leave + (int64_t)here->kind * s->t.lattice->n_species;
+    double jumps = 0.0, reactions = 0.0;
+    show(s, here, true);
     for (const group *g = &here->first;; g = &s->groups[g->next]) {
-        sum += SALTUS_NSM_DIRECTIONS * leave[g->species] * g->count;
-        t->v[g->species] = g->count;
+        jumps += SALTUS_NSM_DIRECTIONS * leave[g->species] * g->count;
+        for (int i = segment[g->species + 1]; i < segment[g->species + 2]; ++i) {
+            reactions += saltus_mpd_propensity(m, s->t.mpd.of, type, m->active[i], s->t.mpd.rows);
+        }
         if (g->next == EMPTY) {
             break;
         }
     }
-    saltus_mpd_rules(t->tables, t->v);
-    for (int i = 0; active[i] >= 0; ++i) {
-        const double a = saltus_mpd_propensity(&t->m, t->tables, type, active[i], t->v);
-        if (!(a >= 0.0)) {
-            SALTUS_FAIL(SALTUS_E_NUMERIC,
-                        "trajectory %lld, t = %g, site %lld: reaction '%s' has the propensity %g",
-                        (long long)s->trajectory, s->time, (long long)here->site,
-                        s->task->model->network->reaction_names[active[i]], a);
-        }
-        t->a[i] = a;
-        sum += a;
+    if (segment[0] < segment[1]) {
+        SALTUS_TRY(look_at_all(s, here, &reactions, err));
     }
-    *total = sum;
+    here->total = jumps + reactions;
 done:
-    for (const group *g = &here->first;; g = &s->groups[g->next]) {
-        t->v[g->species] = 0.0;
-        if (g->next == EMPTY) {
-            return status;
-        }
-    }
+    show(s, here, false);
+    return status;
 }
 
 /* Draw a slot's time anew, from a wait of unit rate; or give back a slot that has become empty. */
@@ -311,7 +333,7 @@ static saltus_status draw_time(nsm *s, int32_t number, double wait, saltus_error
         saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
         return SALTUS_OK;
     }
-    SALTUS_TRY(look(s, number, &here->total, err));
+    SALTUS_TRY(look(s, here, err));
     saltus_nsm_queue_set(&s->queue, number,
                          here->total > 0.0 ? s->time + wait / here->total : INFINITY);
 done:
@@ -346,9 +368,10 @@ static saltus_status jump(nsm *s, int32_t number, int species, int direction, do
     int64_t to = here.site + t->stride[direction];
     if (here.kind % 2) {
         to = saltus_nsm_neighbour(t, here.site, direction);
-        const int64_t type = here.kind / 2, there = to >= 0 ? t->m.types[to] : type;
-        const double rate = t->jump[(type * t->m.n_types + there) * t->m.n_species + species];
-        const double leave = t->leave[(int64_t)here.kind * t->m.n_species + species];
+        const int64_t type = here.kind / 2, there = to >= 0 ? t->lattice->types[to] : type;
+        const double rate =
+            t->jump[(type * t->lattice->n_types + there) * t->lattice->n_species + species];
+        const double leave = t->leave[(int64_t)here.kind * t->lattice->n_species + species];
         if (to == -2 || !(rest * leave < rate)) {
             return draw_time(s, number, wait, err);
         }
@@ -371,7 +394,7 @@ done:
 static saltus_status fire(nsm *s, int32_t number, int reaction, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_tables *n = s->t.tables;
+    const saltus_tables *n = s->t.mpd.of;
     ++s->fired;
     for (int c = n->change_row[reaction]; c < n->change_row[reaction + 1]; ++c) {
         SALTUS_TRY(change(s, number, n->change_species[c], n->change_amount[c], err));
@@ -418,13 +441,11 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
     saltus_status status = SALTUS_OK;
     const saltus_nsm_tables *t = &s->t;
     const slot *here = &s->slots[number];
-    const int32_t *active = t->active + (int64_t)(here->kind / 2) * (t->tables->n_reactions + 1);
-    const double *leave = t->leave + (int64_t)here->kind * t->m.n_species;
+    const double *leave = t->leave + (int64_t)here->kind * t->lattice->n_species;
     if (number == SOURCES) {
         return come(s, unit, wait, wait_of(s, late, 1), err);
     }
-    double total = is_lone(here) ? 1.0 / lone_of(t, here)->mean : here->total;
-    double goal = unit * total;
+    double goal = unit * (is_lone(here) ? 1.0 / lone_of(t, here)->mean : here->total);
     for (const group *g = &here->first;; g = &s->groups[g->next]) {
         const double each = leave[g->species] * g->count; /* in a direction */
         if (goal < SALTUS_NSM_DIRECTIONS * each) {
@@ -439,16 +460,16 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
             break;
         }
     }
-    int reaction = -1;
-    SALTUS_TRY(look(s, number, &total, err));
-    for (int i = 0; active[i] >= 0 && !(reaction >= 0 && goal < 0.0); ++i) {
-        goal -= t->a[i];
-        reaction = t->a[i] > 0.0 ? active[i] : reaction;
+    double total = 0.0;
+    show(s, here, true);
+    status = look_at_all(s, here, &total, err);
+    show(s, here, false);
+    SALTUS_TRY(status);
+    if (!(total > 0.0)) { /* rounding has left nothing to choose */
+        return draw_time(s, number, wait, err);
     }
-    if (reaction >= 0) {
-        return fire(s, number, reaction, wait, err);
-    }
-    status = draw_time(s, number, wait, err); /* rounding has left nothing to choose */
+    SALTUS_TRY(
+        fire(s, number, saltus_mpd_choose(&t->mpd.m, here->kind / 2, t->a, goal), wait, err));
 done:
     return status;
 }
@@ -510,45 +531,17 @@ done:
  * Trajectories
  */
 
-static saltus_status put(nsm *s, int64_t site, int species, int64_t n, saltus_error *err)
+/* A particle is there at time 0. */
+static saltus_status put(nsm *s, int64_t site, int species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int32_t number = slot_at(s, site);
     if (number == EMPTY) {
         SALTUS_TRY(take_slot(s, site, &number, err));
     }
-    SALTUS_TRY(change(s, number, species, n, err));
-    s->totals[species] += n;
+    SALTUS_TRY(change(s, number, species, 1, err));
+    ++s->totals[species];
 done:
-    return status;
-}
-
-/* As method mpd places them. */
-static saltus_status place_at_random(nsm *s, int number, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->t.lattice;
-    const saltus_scatter *scatter = &l->scatters[number];
-    int64_t n = 0, *sites = NULL;
-    for (int type = 0; type < l->n_types; ++type) {
-        n += scatter->in[type] ? l->sites_of[type] : 0;
-    }
-    sites = saltus_calloc((size_t)n, sizeof *sites);
-    SALTUS_NEED(sites);
-    n = 0;
-    for (int64_t site = 0; site < l->n_sites; ++site) {
-        if (scatter->in[l->types[site]]) {
-            sites[n++] = site;
-        }
-    }
-    for (int64_t i = 0; i < scatter->count; ++i) {
-        uint32_t w[4];
-        saltus_mpd_words(&s->t.m, SALTUS_PURPOSE_PLACE, i, number, scatter->species, 0, w);
-        const int64_t site = sites[(int64_t)(saltus_unit53(w[0], w[1]) * (double)n)];
-        SALTUS_TRY(put(s, site, scatter->species, 1, err));
-    }
-done:
-    saltus_free(sites);
     return status;
 }
 
@@ -571,13 +564,12 @@ static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
     s->time = 0.0;
     memset(s->totals, 0, (size_t)l->n_species * sizeof *s->totals);
     saltus_nsm_queue_clear(&s->queue);
-    saltus_mpd_start(&s->t.m, s->task->seed, (uint64_t)trajectory);
-    for (int i = 0; i < l->n_scatters; ++i) {
-        SALTUS_TRY(place_at_random(s, i, err));
-    }
-    for (int64_t i = 0; i < l->n_deposits; ++i) {
-        const saltus_deposit *d = &l->deposits[i];
-        SALTUS_TRY(put(s, d->site, d->species, d->n, err));
+    SALTUS_TRY(saltus_mpd_place(&s->t.mpd, s->task->seed, trajectory, &s->t.mpd.m, s->start_sites,
+                                s->start_species, err));
+    for (int64_t i = 0; i < s->t.mpd.n_start; ++i) {
+        if (s->start_species[i] < l->n_species) { /* it is none of mpd's own */
+            SALTUS_TRY(put(s, s->start_sites[i], s->start_species[i], err));
+        }
     }
     for (; s->event < s->n_slots; ++s->event) {
         const int i = (int)(s->event % BATCH);
@@ -615,16 +607,14 @@ done:
 static saltus_status set_up(nsm *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_network *network = s->task->model->network;
-    const saltus_lattice *l = network->lattice;
-    if (l->n_species > UINT16_MAX) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%d species: on a lattice there are at most 65535",
-                    l->n_species);
-    }
-    SALTUS_TRY(saltus_nsm_tables_create(l, s->task->tables, network->reaction_names, &s->t, err));
+    const saltus_lattice *l = s->task->model->network->lattice;
+    SALTUS_TRY(saltus_nsm_tables_create(s->task, &s->t, err));
+    s->start_sites = saltus_calloc((size_t)s->t.mpd.n_start, sizeof *s->start_sites);
+    s->start_species = saltus_calloc((size_t)s->t.mpd.n_start, sizeof *s->start_species);
     s->slot_of = saltus_calloc((size_t)l->n_sites, sizeof *s->slot_of);
     s->totals = saltus_calloc((size_t)l->n_species, sizeof *s->totals);
-    SALTUS_NEED(s->slot_of && s->totals && saltus_nsm_queue_grow(&s->queue));
+    SALTUS_NEED(s->start_sites && s->start_species && s->slot_of && s->totals &&
+                saltus_nsm_queue_grow(&s->queue));
     s->slots = saltus_calloc((size_t)s->queue.capacity, sizeof *s->slots);
     SALTUS_NEED(s->slots);
 done:
@@ -648,6 +638,8 @@ saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const sa
 done:
     saltus_nsm_tables_free(&s.t);
     saltus_nsm_queue_free(&s.queue);
+    saltus_free(s.start_sites);
+    saltus_free(s.start_species);
     saltus_free(s.slot_of);
     saltus_free(s.slots);
     saltus_free(s.groups);

@@ -1,6 +1,8 @@
 #include "backend/cpu/nsm_tables.h"
 
 #include "core/memory.h"
+#include "model/model.h"
+#include "model/network.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 /* Of rows [type][type] and [kind][species]. */
 static double *jump_of(const saltus_nsm_tables *t, int from, int to)
 {
-    return t->jump + ((int64_t)from * t->m.n_types + to) * t->m.n_species;
+    return t->jump + ((int64_t)from * t->lattice->n_types + to) * t->lattice->n_species;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -33,8 +35,8 @@ static void fill_jumps(saltus_nsm_tables *t)
 static void raise_leave(const saltus_nsm_tables *t, int type, int there)
 {
     const double *jump = jump_of(t, type, there);
-    double *leave = t->leave + (int64_t)(2 * type + 1) * t->m.n_species;
-    for (int s = 0; s < t->m.n_species; ++s) {
+    double *leave = t->leave + (int64_t)(2 * type + 1) * t->lattice->n_species;
+    for (int s = 0; s < t->lattice->n_species; ++s) {
         leave[s] = fmax(leave[s], jump[s]);
     }
 }
@@ -101,123 +103,96 @@ done:
     return status;
 }
 
-/* Sites of a type that lie at a face, or, for SALTUS_N_FACES, anywhere. */
-static saltus_status list_sites(saltus_nsm_tables *t, int face, int type, saltus_nsm_source *source,
-                                saltus_error *err)
+/* Reactions without reactants, and particles that come through faces: mpd's, which draws numbers of
+ * them per step. */
+static saltus_status take_origins(saltus_nsm_tables *t, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = t->lattice;
-    int64_t **list = &t->lists[face * l->n_types + type], n = 0;
-    const bool is_new = !*list;
-    if (is_new) {
-        *list = saltus_calloc((size_t)l->sites_of[type] + 1, sizeof **list);
-        SALTUS_NEED(*list);
+    for (int i = 0; i < t->mpd.m.n_origins; ++i) {
+        const saltus_mpd_origin *o = &t->mpd.origins[i];
+        SALTUS_TRY(add_source(t,
+                              (saltus_nsm_source){.rate = o->mean / t->lattice->step,
+                                                  .sites = o->sites,
+                                                  .n_sites = o->n_sites,
+                                                  .reaction = o->reaction,
+                                                  .species = o->species},
+                              err));
     }
-    for (int64_t site = 0; is_new && site < l->n_sites; ++site) {
-        const int axis = face / 2;
-        if (l->types[site] == type &&
-            (face == SALTUS_N_FACES || site / t->stride[2 * axis + 1] % l->size[axis] ==
-                                           (face % 2 ? l->size[axis] - 1 : 0))) {
-            (*list)[++n] = site;
-        }
-    }
-    **list = is_new ? n : **list; /* their number stands before them */
-    source->sites = *list + 1;
-    source->n_sites = **list;
 done:
     return status;
 }
 
-/* Particles that come in through faces of constant concentration. */
-static saltus_status fill_faces(saltus_nsm_tables *t, saltus_error *err)
+static saltus_status list_sites(saltus_nsm_tables *t, int type, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = t->lattice;
-    for (int face = 0; face < SALTUS_N_FACES; ++face) {
-        for (int type = 0; type < l->n_types; ++type) {
-            for (int s = 0; s < l->n_species; ++s) {
-                const double mean = l->face_mean[(int64_t)face * l->n_species + s];
-                const double rate = mean * jump_of(t, type, type)[s];
-                saltus_nsm_source source = {.reaction = -1, .species = s};
-                if (l->faces[face] != SALTUS_FACE_CONSTANT || !(rate > 0.0)) {
-                    continue;
-                }
-                SALTUS_TRY(list_sites(t, face, type, &source, err));
-                source.rate = rate * (double)source.n_sites;
-                SALTUS_TRY(add_source(t, source, err));
-            }
+    int64_t n = 0;
+    t->sites[type] = saltus_calloc((size_t)l->sites_of[type], sizeof **t->sites);
+    SALTUS_NEED(t->sites[type]);
+    for (int64_t site = 0; site < l->n_sites; ++site) {
+        if (l->types[site] == type) {
+            t->sites[type][n++] = (uint32_t)site;
         }
+    }
+done:
+    return status;
+}
+
+/* Laws that are not 0 in an empty site of a type. */
+static saltus_status take_laws(saltus_nsm_tables *t, int type, const char *const *names,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_mpd *m = &t->mpd.m;
+    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    int bad = -1;
+    (void)saltus_mpd_total(m, t->mpd.of, type, t->mpd.rows, t->a, &bad);
+    if (bad >= 0) {
+        SALTUS_FAIL(SALTUS_E_NUMERIC, "reaction '%s' has the propensity %g in an empty site",
+                    names[bad], t->a[bad]);
+    }
+    for (int i = segment[0]; i < segment[1]; ++i) {
+        const int r = m->active[i];
+        const int64_t n = t->lattice->sites_of[type];
+        const double rate = t->a[r];
+        if (!(rate > 0.0)) {
+            continue;
+        }
+        if (!t->sites[type]) {
+            SALTUS_TRY(list_sites(t, type, err));
+        }
+        SALTUS_TRY(add_source(t,
+                              (saltus_nsm_source){.rate = rate * (double)n,
+                                                  .sites = t->sites[type],
+                                                  .n_sites = n,
+                                                  .reaction = r,
+                                                  .only_empty = true},
+                              err));
     }
 done:
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Reactions
+ * Particles that are alone
  */
-
-static double propensity(const saltus_nsm_tables *t, int type, int r)
-{
-    saltus_mpd_rules(t->tables, t->v);
-    return saltus_mpd_propensity(&t->m, t->tables, type, r, t->v);
-}
-
-/* Those of particles; the others, and what laws give in an empty site, are sources. */
-static saltus_status fill_reactions(saltus_nsm_tables *t, int type, const char *const *names,
-                                    saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_tables *n = t->tables;
-    int32_t *active = t->active + (int64_t)type * (n->n_reactions + 1);
-    for (int r = 0; r < n->n_reactions; ++r) {
-        const bool is_law = n->law_program[r] >= 0;
-        const bool has_factors = n->factor_row[r] < n->factor_row[r + 1];
-        if (t->m.rate[(int64_t)type * n->n_reactions + r] == 0.0) {
-            continue;
-        }
-        if (is_law || has_factors) {
-            *active++ = r;
-        }
-        if (is_law || !has_factors) {
-            saltus_nsm_source source = {.reaction = r, .only_empty = is_law};
-            const double rate = propensity(t, type, r);
-            if (!(rate >= 0.0) || isinf(rate)) {
-                SALTUS_FAIL(SALTUS_E_NUMERIC,
-                            "reaction '%s' has the propensity %g in an empty site", names[r], rate);
-            }
-            if (rate > 0.0) {
-                SALTUS_TRY(list_sites(t, SALTUS_N_FACES, type, &source, err));
-                source.rate = rate * (double)source.n_sites;
-                SALTUS_TRY(add_source(t, source, err));
-            }
-        }
-    }
-    *active = -1;
-done:
-    return status;
-}
 
 /* A propensity that is negative or no number makes the particle's time come at once, and then is
  * found. */
 static void fill_lone(saltus_nsm_tables *t, int type)
 {
-    const int32_t *active = t->active + (int64_t)type * (t->tables->n_reactions + 1);
-    for (int s = 0; s < t->m.n_species; ++s) {
-        double reactions = 0.0;
-        bool is_bad = false;
-        t->v[s] = 1.0;
-        for (int i = 0; active[i] >= 0; ++i) {
-            const double a = propensity(t, type, active[i]);
-            is_bad |= !(a >= 0.0);
-            reactions += a;
-        }
-        t->v[s] = 0.0;
+    for (int s = 0; s < t->lattice->n_species; ++s) {
+        int bad = -1;
+        t->mpd.rows[s] = 1.0;
+        const double reactions =
+            saltus_mpd_total(&t->mpd.m, t->mpd.of, type, t->mpd.rows, t->a, &bad);
+        t->mpd.rows[s] = 0.0;
         for (int kind = 2 * type; kind <= 2 * type + 1; ++kind) {
-            const int64_t i = (int64_t)kind * t->m.n_species + s;
+            const int64_t i = (int64_t)kind * t->lattice->n_species + s;
             const double leave = t->leave[i], total = SALTUS_NSM_DIRECTIONS * leave + reactions;
-            t->lone[i] = is_bad ? (saltus_nsm_lone){0.0, INFINITY}
-                                : (saltus_nsm_lone){total > 0.0 ? 1.0 / total : INFINITY,
-                                                    leave > 0.0 ? total / leave : INFINITY};
+            t->lone[i] = bad >= 0 ? (saltus_nsm_lone){0.0, INFINITY}
+                                  : (saltus_nsm_lone){total > 0.0 ? 1.0 / total : INFINITY,
+                                                      leave > 0.0 ? total / leave : INFINITY};
         }
     }
 }
@@ -226,39 +201,27 @@ static void fill_lone(saltus_nsm_tables *t, int type)
  * All together
  */
 
-saltus_status saltus_nsm_tables_create(const saltus_lattice *l, const saltus_tables *n,
-                                       const char *const *names, saltus_nsm_tables *t,
+saltus_status saltus_nsm_tables_create(const saltus_task *task, saltus_nsm_tables *t,
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const saltus_network *network = task->model->network;
+    const saltus_lattice *l = network->lattice;
     const size_t types = (size_t)l->n_types, species = (size_t)l->n_species;
-    *t = (saltus_nsm_tables){
-        .lattice = l,
-        .tables = n,
-        .m = {
-            .n_types = l->n_types, .n_species = l->n_species, .types = l->types, .rate = l->rate}};
+    *t = (saltus_nsm_tables){.lattice = l};
+    SALTUS_TRY(saltus_mpd_tables_create(task, &t->mpd, err));
     t->marks = saltus_calloc((size_t)l->n_sites / 4 + 1, sizeof *t->marks);
     t->jump = saltus_calloc(types * types * species, sizeof *t->jump);
     t->leave = saltus_calloc(2 * types * species, sizeof *t->leave);
     t->lone = saltus_calloc(2 * types * species, sizeof *t->lone);
-    t->active = saltus_calloc(types * ((size_t)n->n_reactions + 1), sizeof *t->active);
-    t->lists = saltus_calloc((SALTUS_N_FACES + 1) * types, sizeof *t->lists);
-    t->v = saltus_calloc((size_t)n->n_rows, sizeof *t->v);
-    t->a = saltus_calloc((size_t)n->n_reactions, sizeof *t->a);
-    SALTUS_NEED(t->marks && t->jump && t->leave && t->lone && t->active && t->lists && t->v &&
-                t->a);
-    t->v[n->row_one] = 1.0;
-    for (int i = 0; i < n->n_variables; ++i) {
-        t->v[n->row_variables + i] = n->initial_variables[i];
-    }
-    for (int i = 0; i < n->n_constants; ++i) {
-        t->v[n->row_constants + i] = n->constants[i];
-    }
+    t->sites = saltus_calloc(types, sizeof *t->sites);
+    t->a = saltus_calloc((size_t)l->n_reactions, sizeof *t->a);
+    SALTUS_NEED(t->marks && t->jump && t->leave && t->lone && t->sites && t->a);
     fill_jumps(t);
     SALTUS_TRY(fill_marks(t, err));
-    SALTUS_TRY(fill_faces(t, err));
+    SALTUS_TRY(take_origins(t, err));
     for (int type = 0; type < l->n_types; ++type) {
-        SALTUS_TRY(fill_reactions(t, type, names, err));
+        SALTUS_TRY(take_laws(t, type, network->reaction_names, err));
         fill_lone(t, type);
     }
 done:
@@ -267,16 +230,15 @@ done:
 
 void saltus_nsm_tables_free(saltus_nsm_tables *t)
 {
-    for (int i = 0; t->lists && i < (SALTUS_N_FACES + 1) * t->m.n_types; ++i) {
-        saltus_free(t->lists[i]);
+    for (int type = 0; t->sites && type < t->lattice->n_types; ++type) {
+        saltus_free(t->sites[type]);
     }
-    saltus_free(t->lists);
+    saltus_mpd_tables_free(&t->mpd);
+    saltus_free(t->sites);
     saltus_free(t->marks);
     saltus_free(t->jump);
     saltus_free(t->leave);
     saltus_free(t->lone);
-    saltus_free(t->active);
     saltus_free(t->sources);
-    saltus_free(t->v);
     saltus_free(t->a);
 }

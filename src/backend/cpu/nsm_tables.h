@@ -5,9 +5,7 @@
 #ifndef SALTUS_BACKEND_CPU_NSM_TABLES_H
 #define SALTUS_BACKEND_CPU_NSM_TABLES_H
 
-#include "backend/backend.h"
-#include "kernel/mpd.h"
-#include "model/lattice.h"
+#include "backend/mpd.h"
 
 enum {
     SALTUS_NSM_DIRECTIONS = 6, /* x-, x+, y-, y+, z-, z+: in the order of faces */
@@ -30,7 +28,7 @@ typedef struct saltus_nsm_lone {
 /** What comes from nothing into each of some sites. */
 typedef struct saltus_nsm_source {
     double rate; /**< of all these sites together, 1/s */
-    const int64_t *sites;
+    const uint32_t *sites;
     int64_t n_sites;
     int32_t reaction; /**< that fires; -1: a particle comes through a face, of this */
     int32_t species;
@@ -39,8 +37,9 @@ typedef struct saltus_nsm_source {
 
 typedef struct saltus_nsm_tables {
     const saltus_lattice *lattice;
-    const saltus_tables *tables;
-    saltus_mpd m;                          /**< of it: types, rates of reactions, keys */
+    /** Reactions, what comes from nothing, what is there at first: alike for both methods. Its rows
+     * are also where counts are put for a moment, its keys those of the trajectory. */
+    saltus_mpd_tables mpd;
     int64_t stride[SALTUS_NSM_DIRECTIONS]; /**< to the next site */
     uint8_t *marks; /**< [site / 4] of four sites, two bits each: a cache holds many. A site's kind
                          is 2 type + SALTUS_NSM_EDGE if it is marked so */
@@ -48,19 +47,17 @@ typedef struct saltus_nsm_tables {
     double *leave; /**< [kind][species] the largest of those that may be met; at an edge a jump that
                         was drawn by it happens with probability jump / leave */
     saltus_nsm_lone *lone; /**< [kind][species] */
-    int32_t *active;       /**< [type][reaction] those that particles of a site have; then -1 */
-    saltus_nsm_source *sources; /**< [n_sources] */
+    saltus_nsm_source *sources;
     int32_t n_sources;
     size_t sources_capacity;
     double source_rate; /**< of all sources together, 1/s */
-    int64_t **lists;    /**< [face or, as SALTUS_N_FACES, anywhere][type] sites, or NULL */
-    double *v, *a;      /**< rows as in kernel/tables.h, counts 0; [reaction] scratch */
+    uint32_t **sites;   /**< [type] all of it, if some law is not 0 in an empty one; else NULL */
+    double *a;          /**< [reaction] scratch */
 } saltus_nsm_tables;
 
-/** `names`: of reactions, for messages. On failure it is still to be freed. */
-saltus_status saltus_nsm_tables_create(const saltus_lattice *lattice, const saltus_tables *tables,
-                                       const char *const *names, saltus_nsm_tables *out,
-                                       saltus_error *err);
+/** On failure it is still to be freed. */
+SALTUS_MUST_CHECK saltus_status saltus_nsm_tables_create(const saltus_task *task,
+                                                         saltus_nsm_tables *out, saltus_error *err);
 void saltus_nsm_tables_free(saltus_nsm_tables *t);
 
 static inline int saltus_nsm_mark(const saltus_nsm_tables *t, int64_t site)
