@@ -5,13 +5,13 @@
  *
  * The random words of event n belong to (seed, trajectory, n): one for the wait of the site where
  * it happened, one for that of the site where a particle went, two to choose. Sums are made anew
- * from counts each time. */
-#include "backend/cpu/nsm_queue.h"
-#include "backend/cpu/nsm_tables.h"
+ * from counts each time.
+ *
+ * Compiled once per instruction set, as lanes.c is. */
+#include "backend/cpu/nsm_sites.h"
 
 #include "backend/cpu/cpu.h"
 #include "core/memory.h"
-#include "kernel/poisson.h"
 #include "model/network.h"
 
 #include <math.h>
@@ -19,24 +19,8 @@
 
 enum {
     SOURCES = 0, /* the slot of what comes from nothing */
-    EMPTY = -1,  /* the slot of a site without particles; the end of a list */
     BATCH = 64,  /* events */
 };
-
-/* Particles of a species in a site. */
-typedef struct group {
-    int32_t count, next; /* the site's next group, or EMPTY */
-    uint16_t species;
-} group;
-
-/* A site that holds particles. Its first group stands in it, as most sites hold one particle. */
-typedef struct slot {
-    int64_t site;
-    double
-        total; /* the sum of its rates, 1/s, unless it holds one particle: that is in the tables */
-    group first;
-    uint16_t kind;
-} slot;
 
 /* What an event draws. */
 typedef struct draws {
@@ -47,14 +31,7 @@ typedef struct draws {
 
 typedef struct nsm {
     const saltus_task *task;
-    saltus_nsm_tables t;
-    saltus_nsm_queue queue;
-    int32_t *slot_of; /* [site] of those that are marked as occupied */
-    slot *slots;      /* [capacity of the queue] */
-    int32_t n_slots, free_slot;
-    group *groups; /* [groups_capacity] those that are not the first */
-    size_t groups_capacity;
-    int32_t n_groups, free_group;
+    saltus_nsm_sites sites;
     int64_t *totals;         /* [species] */
     uint32_t *start_sites;   /* of the particles at time 0, */
     uint16_t *start_species; /* of each; a species that is none of the model's is mpd's own */
@@ -63,154 +40,17 @@ typedef struct nsm {
     int64_t trajectory, event, fired, moves;
 } nsm;
 
-/* ------------------------------------------------------------------------------------------------
- * Contents
- */
-
-static uint16_t kind_of(const nsm *s, int64_t site)
-{
-    return (uint16_t)(2 * s->t.lattice->types[site] +
-                      (saltus_nsm_mark(&s->t, site) & SALTUS_NSM_EDGE));
-}
-
-static int32_t slot_at(const nsm *s, int64_t site)
-{
-    return saltus_nsm_mark(&s->t, site) & SALTUS_NSM_OCCUPIED ? s->slot_of[site] : EMPTY;
-}
-
-/* A slot is seldom in the cache: ask for it early. */
-static void fetch(const nsm *s, int32_t number)
-{
-    const int64_t leaf = s->queue.capacity + number;
-    __builtin_prefetch(&s->slots[number]);
-    __builtin_prefetch(&s->queue.times[leaf]);
-    __builtin_prefetch(&s->queue.times[leaf / 2]);
-    __builtin_prefetch(&s->queue.slots[leaf / 2]);
-    __builtin_prefetch(&s->queue.times[leaf / 4]);
-}
-
-static saltus_status take_slot(nsm *s, int64_t site, int32_t *out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    int32_t number = s->free_slot;
-    if (number != EMPTY) {
-        s->free_slot = s->slots[number].first.next;
-    } else {
-        if (s->n_slots == s->queue.capacity) {
-            slot *grown = NULL;
-            if (s->n_slots > INT32_MAX / 2) {
-                SALTUS_FAIL(SALTUS_E_NO_MEMORY, "particles in more than 2^30 sites");
-            }
-            grown = saltus_realloc(s->slots, 2 * (size_t)s->queue.capacity, sizeof *grown);
-            SALTUS_NEED(grown);
-            s->slots = grown;
-            SALTUS_NEED(saltus_nsm_queue_grow(&s->queue));
-        }
-        number = s->n_slots++;
-    }
-    s->slots[number] = (slot){site, 0.0, {0, EMPTY, 0}, kind_of(s, site)};
-    s->slot_of[site] = number;
-    saltus_nsm_flip(&s->t, site, SALTUS_NSM_OCCUPIED);
-    *out = number;
-done:
-    return status;
-}
-
-static void give_slot_back(nsm *s, int32_t number)
-{
-    saltus_nsm_flip(&s->t, s->slots[number].site, SALTUS_NSM_OCCUPIED);
-    s->slots[number].first = (group){0, s->free_slot, 0};
-    s->free_slot = number;
-    saltus_nsm_queue_set(&s->queue, number, INFINITY);
-}
-
-static bool is_lone(const slot *here)
-{
-    return here->first.count == 1 && here->first.next == EMPTY;
-}
-
-static const saltus_nsm_lone *lone_of(const saltus_nsm_tables *t, const slot *here)
-{
-    return &t->lone[(int64_t)here->kind * t->lattice->n_species + here->first.species];
-}
-
-static group *find(nsm *s, int32_t number, int species)
-{
-    group *g = &s->slots[number].first;
-    while (g->species != species && g->next != EMPTY) {
-        g = &s->groups[g->next];
-    }
-    return g->species == species ? g : NULL;
-}
-
-/* There is none of it yet, but particles of other species. */
-static saltus_status add_group(nsm *s, int32_t number, int species, int32_t count,
-                               saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    int32_t new = s->free_group;
-    if (new != EMPTY) {
-        s->free_group = s->groups[new].next;
-    } else {
-        group *grown =
-            saltus_grow(s->groups, (size_t)s->n_groups, &s->groups_capacity, sizeof *grown);
-        SALTUS_NEED(grown);
-        s->groups = grown;
-        new = s->n_groups++;
-    }
-    group *first = &s->slots[number].first;
-    s->groups[new] = (group){count, first->next, (uint16_t)species};
-    first->next = new;
-done:
-    return status;
-}
-
-static void remove_group(nsm *s, int32_t number, int species)
-{
-    group *first = &s->slots[number].first;
-    int32_t *link = &first->next;
-    if (first->next == EMPTY) {
-        return; /* the slot is empty */
-    }
-    if (first->species == species) { /* the next takes its place */
-        const int32_t next = first->next;
-        *first = s->groups[next];
-        s->groups[next].next = s->free_group;
-        s->free_group = next;
-        return;
-    }
-    while (s->groups[*link].species != species) {
-        link = &s->groups[*link].next;
-    }
-    const int32_t gone = *link;
-    *link = s->groups[gone].next;
-    s->groups[gone].next = s->free_group;
-    s->free_group = gone;
-}
-
 /* Add to, or take from, what is in a slot; also from one that is empty, or becomes so. */
 static saltus_status change(nsm *s, int32_t number, int species, int64_t amount, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    group *first = &s->slots[number].first;
-    if (first->count == 0) {
-        first->species = (uint16_t)species;
-    }
-    group *g = find(s, number, species);
-    const int64_t count = (g ? g->count : 0) + amount;
+    const int64_t count = saltus_nsm_count(&s->sites, number, species) + amount;
     if (count < 0 || count > INT32_MAX) {
         SALTUS_FAIL(SALTUS_E_NUMERIC, "trajectory %lld, t = %g: site %lld would hold %lld of '%s'",
-                    (long long)s->trajectory, s->time, (long long)s->slots[number].site,
+                    (long long)s->trajectory, s->time, (long long)s->sites.slots[number].site,
                     (long long)count, s->task->model->network->species_names[species]);
     }
-    if (!g) {
-        SALTUS_TRY(add_group(s, number, species, (int32_t)count, err));
-    } else {
-        g->count = (int32_t)count;
-        if (count == 0) {
-            remove_group(s, number, species);
-        }
-    }
+    SALTUS_TRY(saltus_nsm_set_count(&s->sites, number, species, (int32_t)count, err));
 done:
     return status;
 }
@@ -222,8 +62,8 @@ done:
 static uint32_t further_word(const nsm *s, int which)
 {
     uint32_t w[4];
-    saltus_philox_keyed(s->t.mpd.m.keys, SALTUS_PURPOSE_LATE, (uint64_t)s->event, (uint64_t)which,
-                        w);
+    saltus_philox_keyed(s->sites.t.mpd.m.keys, SALTUS_PURPOSE_LATE, (uint64_t)s->event,
+                        (uint64_t)which, w);
     return w[0] | (w[0] == 0);
 }
 
@@ -243,7 +83,8 @@ static void draw_batch(nsm *s)
     const int64_t first = s->event;
     for (int i = 0; i < BATCH; ++i) {
         uint32_t block[4];
-        saltus_philox_keyed(s->t.mpd.m.keys, SALTUS_PURPOSE_NEXT, (uint64_t)(first + i), 0, block);
+        saltus_philox_keyed(s->sites.t.mpd.m.keys, SALTUS_PURPOSE_NEXT, (uint64_t)(first + i), 0,
+                            block);
         for (int k = 0; k < 4; ++k) {
             w[k][i] = block[k];
         }
@@ -263,21 +104,22 @@ static void draw_batch(nsm *s)
 }
 
 /* Put a slot's counts into the rows, or zeros. */
-static void show(nsm *s, const slot *here, bool counts)
+static void show(nsm *s, const saltus_nsm_slot *here, bool counts)
 {
-    for (const group *g = &here->first;; g = &s->groups[g->next]) {
-        s->t.mpd.rows[g->species] = counts ? g->count : 0.0;
-        if (g->next == EMPTY) {
+    for (const saltus_nsm_group *g = &here->first;; g = &s->sites.groups[g->next]) {
+        s->sites.t.mpd.rows[g->species] = counts ? g->count : 0.0;
+        if (g->next == SALTUS_NSM_EMPTY) {
             return;
         }
     }
 }
 
-/* The propensities of all reactions of a slot that is shown, in s->t.a, and their sum. */
-static saltus_status look_at_all(nsm *s, const slot *here, double *total, saltus_error *err)
+/* The propensities of all reactions of a slot that is shown, in s->sites.t.a, and their sum. */
+static saltus_status look_at_all(nsm *s, const saltus_nsm_slot *here, double *total,
+                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_nsm_tables *t = &s->t;
+    saltus_nsm_tables *t = &s->sites.t;
     int bad = -1;
     *total = saltus_mpd_total(&t->mpd.m, t->mpd.of, here->kind / 2, t->mpd.rows, t->a, &bad);
     if (bad >= 0) {
@@ -293,21 +135,22 @@ done:
 /* The sum of the rates of a slot, of jumps by the largest that its kind may meet. Reactions stand
  * by first reactants; those that lack it are left out, unless there are laws other than products.
  */
-static saltus_status look(nsm *s, slot *here, saltus_error *err)
+static saltus_status look(nsm *s, saltus_nsm_slot *here, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_mpd *m = &s->t.mpd.m;
+    const saltus_mpd *m = &s->sites.t.mpd.m;
     const int type = here->kind / 2;
     const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
-    const double *leave = s->t.leave + (int64_t)here->kind * s->t.lattice->n_species;
+    const double *leave = s->sites.t.leave + (int64_t)here->kind * s->sites.t.lattice->n_species;
     double jumps = 0.0, reactions = 0.0;
     show(s, here, true);
-    for (const group *g = &here->first;; g = &s->groups[g->next]) {
+    for (const saltus_nsm_group *g = &here->first;; g = &s->sites.groups[g->next]) {
         jumps += SALTUS_NSM_DIRECTIONS * leave[g->species] * g->count;
         for (int i = segment[g->species + 1]; i < segment[g->species + 2]; ++i) {
-            reactions += saltus_mpd_propensity(m, s->t.mpd.of, type, m->active[i], s->t.mpd.rows);
+            reactions += saltus_mpd_propensity(m, s->sites.t.mpd.of, type, m->active[i],
+                                               s->sites.t.mpd.rows);
         }
-        if (g->next == EMPTY) {
+        if (g->next == SALTUS_NSM_EMPTY) {
             break;
         }
     }
@@ -324,17 +167,18 @@ done:
 static saltus_status draw_time(nsm *s, int32_t number, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    slot *here = &s->slots[number];
+    saltus_nsm_slot *here = &s->sites.slots[number];
     if (here->first.count == 0) {
-        give_slot_back(s, number);
+        saltus_nsm_give_back(&s->sites, number);
         return SALTUS_OK;
     }
-    if (is_lone(here)) {
-        saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
+    if (saltus_nsm_is_lone(here)) {
+        saltus_nsm_queue_set(&s->sites.queue, number,
+                             s->time + wait * saltus_nsm_lone_of(&s->sites.t, here)->mean);
         return SALTUS_OK;
     }
     SALTUS_TRY(look(s, here, err));
-    saltus_nsm_queue_set(&s->queue, number,
+    saltus_nsm_queue_set(&s->sites.queue, number,
                          here->total > 0.0 ? s->time + wait / here->total : INFINITY);
 done:
     return status;
@@ -348,9 +192,9 @@ done:
 static saltus_status arrive(nsm *s, int64_t site, int species, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    int32_t number = slot_at(s, site);
-    if (number == EMPTY) {
-        SALTUS_TRY(take_slot(s, site, &number, err));
+    int32_t number = saltus_nsm_slot_at(&s->sites, site);
+    if (number == SALTUS_NSM_EMPTY) {
+        SALTUS_TRY(saltus_nsm_take_slot(&s->sites, site, &number, err));
     }
     SALTUS_TRY(change(s, number, species, 1, err));
     SALTUS_TRY(draw_time(s, number, wait, err));
@@ -363,8 +207,8 @@ static saltus_status jump(nsm *s, int32_t number, int species, int direction, do
                           double wait, double late, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_nsm_tables *t = &s->t;
-    const slot here = s->slots[number];
+    const saltus_nsm_tables *t = &s->sites.t;
+    const saltus_nsm_slot here = s->sites.slots[number];
     int64_t to = here.site + t->stride[direction];
     if (here.kind % 2) {
         to = saltus_nsm_neighbour(t, here.site, direction);
@@ -377,8 +221,8 @@ static saltus_status jump(nsm *s, int32_t number, int species, int direction, do
         }
     }
     ++s->moves;
-    if (to >= 0 && slot_at(s, to) != EMPTY) {
-        fetch(s, slot_at(s, to));
+    if (to >= 0 && saltus_nsm_slot_at(&s->sites, to) != SALTUS_NSM_EMPTY) {
+        saltus_nsm_fetch(&s->sites, saltus_nsm_slot_at(&s->sites, to));
     }
     SALTUS_TRY(change(s, number, species, -1, err));
     SALTUS_TRY(draw_time(s, number, wait, err));
@@ -394,7 +238,7 @@ done:
 static saltus_status fire(nsm *s, int32_t number, int reaction, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_tables *n = s->t.mpd.of;
+    const saltus_tables *n = s->sites.t.mpd.of;
     ++s->fired;
     for (int c = n->change_row[reaction]; c < n->change_row[reaction + 1]; ++c) {
         SALTUS_TRY(change(s, number, n->change_species[c], n->change_amount[c], err));
@@ -409,16 +253,16 @@ done:
 static saltus_status come(nsm *s, double unit, double wait, double late, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_nsm_source *source = s->t.sources;
-    double goal = unit * s->t.source_rate;
-    for (int i = 0; i + 1 < s->t.n_sources && goal >= source->rate; ++i, ++source) {
+    const saltus_nsm_source *source = s->sites.t.sources;
+    double goal = unit * s->sites.t.source_rate;
+    for (int i = 0; i + 1 < s->sites.t.n_sources && goal >= source->rate; ++i, ++source) {
         goal -= source->rate;
     }
     const int64_t k = (int64_t)(goal / source->rate * (double)source->n_sites);
     const int64_t site = source->sites[k < source->n_sites ? k : source->n_sites - 1];
-    int32_t number = slot_at(s, site);
-    saltus_nsm_queue_set(&s->queue, SOURCES, s->time + wait / s->t.source_rate);
-    if (source->only_empty && number != EMPTY) {
+    int32_t number = saltus_nsm_slot_at(&s->sites, site);
+    saltus_nsm_queue_set(&s->sites.queue, SOURCES, s->time + wait / s->sites.t.source_rate);
+    if (source->only_empty && number != SALTUS_NSM_EMPTY) {
         return SALTUS_OK;
     }
     if (source->reaction < 0) {
@@ -426,8 +270,8 @@ static saltus_status come(nsm *s, double unit, double wait, double late, saltus_
         ++s->totals[source->species];
         return arrive(s, site, source->species, late, err);
     }
-    if (number == EMPTY) {
-        SALTUS_TRY(take_slot(s, site, &number, err));
+    if (number == SALTUS_NSM_EMPTY) {
+        SALTUS_TRY(saltus_nsm_take_slot(&s->sites, site, &number, err));
     }
     SALTUS_TRY(fire(s, number, source->reaction, late, err));
 done:
@@ -439,14 +283,15 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_nsm_tables *t = &s->t;
-    const slot *here = &s->slots[number];
+    const saltus_nsm_tables *t = &s->sites.t;
+    const saltus_nsm_slot *here = &s->sites.slots[number];
     const double *leave = t->leave + (int64_t)here->kind * t->lattice->n_species;
     if (number == SOURCES) {
         return come(s, unit, wait, wait_of(s, late, 1), err);
     }
-    double goal = unit * (is_lone(here) ? 1.0 / lone_of(t, here)->mean : here->total);
-    for (const group *g = &here->first;; g = &s->groups[g->next]) {
+    double goal =
+        unit * (saltus_nsm_is_lone(here) ? 1.0 / saltus_nsm_lone_of(t, here)->mean : here->total);
+    for (const saltus_nsm_group *g = &here->first;; g = &s->sites.groups[g->next]) {
         const double each = leave[g->species] * g->count; /* in a direction */
         if (goal < SALTUS_NSM_DIRECTIONS * each) {
             const double way = goal / each;
@@ -456,7 +301,7 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
                         wait_of(s, late, 1), err);
         }
         goal -= SALTUS_NSM_DIRECTIONS * each;
-        if (g->next == EMPTY) {
+        if (g->next == SALTUS_NSM_EMPTY) {
             break;
         }
     }
@@ -478,26 +323,27 @@ done:
  * another one, and nothing has happened. */
 static bool hop(nsm *s, int32_t number, double unit, double wait)
 {
-    slot *here = &s->slots[number];
-    if (!is_lone(here) || here->kind % 2) {
+    saltus_nsm_slot *here = &s->sites.slots[number];
+    if (!saltus_nsm_is_lone(here) || here->kind % 2) {
         return false;
     }
-    const double x = unit * lone_of(&s->t, here)->span;
+    const double x = unit * saltus_nsm_lone_of(&s->sites.t, here)->span;
     if (!(x < SALTUS_NSM_DIRECTIONS)) {
         return false;
     }
-    const int64_t to = here->site + s->t.stride[(int)x];
-    const int mark = saltus_nsm_mark(&s->t, to);
+    const int64_t to = here->site + s->sites.t.stride[(int)x];
+    const int mark = saltus_nsm_mark(&s->sites.t, to);
     if (mark & SALTUS_NSM_OCCUPIED) {
         return false;
     }
-    saltus_nsm_flip(&s->t, here->site, SALTUS_NSM_OCCUPIED);
-    saltus_nsm_flip(&s->t, to, SALTUS_NSM_OCCUPIED);
-    s->slot_of[to] = number;
+    saltus_nsm_flip(&s->sites.t, here->site, SALTUS_NSM_OCCUPIED);
+    saltus_nsm_flip(&s->sites.t, to, SALTUS_NSM_OCCUPIED);
+    s->sites.slot_of[to] = number;
     here->site = to;
     here->kind = (uint16_t)(here->kind + mark); /* 1 at an edge; the type is the same */
     ++s->moves;
-    saltus_nsm_queue_set(&s->queue, number, s->time + wait * lone_of(&s->t, here)->mean);
+    saltus_nsm_queue_set(&s->sites.queue, number,
+                         s->time + wait * saltus_nsm_lone_of(&s->sites.t, here)->mean);
     return true;
 }
 
@@ -505,8 +351,8 @@ static bool hop(nsm *s, int32_t number, double unit, double wait)
 static saltus_status advance(nsm *s, double until, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (double next; (next = saltus_nsm_queue_time(&s->queue)) <= until; ++s->event) {
-        const int32_t number = (int32_t)s->queue.slots[1];
+    for (double next; (next = saltus_nsm_queue_time(&s->sites.queue)) <= until; ++s->event) {
+        const int32_t number = (int32_t)s->sites.queue.slots[1];
         const int i = (int)(s->event % BATCH);
         if (i == 0) {
             draw_batch(s);
@@ -515,7 +361,7 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
             }
         }
         for (int k = 4; k < 8; ++k) { /* one of these comes next, mostly */
-            fetch(s, (int32_t)s->queue.slots[k]);
+            saltus_nsm_fetch(&s->sites, (int32_t)s->sites.queue.slots[k]);
         }
         s->time = next;
         if (!hop(s, number, s->draws.unit[i], s->draws.wait[i])) {
@@ -535,9 +381,9 @@ done:
 static saltus_status put(nsm *s, int64_t site, int species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    int32_t number = slot_at(s, site);
-    if (number == EMPTY) {
-        SALTUS_TRY(take_slot(s, site, &number, err));
+    int32_t number = saltus_nsm_slot_at(&s->sites, site);
+    if (number == SALTUS_NSM_EMPTY) {
+        SALTUS_TRY(saltus_nsm_take_slot(&s->sites, site, &number, err));
     }
     SALTUS_TRY(change(s, number, species, 1, err));
     ++s->totals[species];
@@ -549,37 +395,29 @@ done:
 static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->t.lattice;
-    for (int32_t i = 1; i < s->n_slots; ++i) {
-        if (s->slots[i].first.count > 0) {
-            saltus_nsm_flip(&s->t, s->slots[i].site, SALTUS_NSM_OCCUPIED);
-        }
-    }
-    s->slots[SOURCES] = (slot){0, 0.0, {0, EMPTY, 0}, 0};
-    s->n_slots = 1;
-    s->n_groups = 0;
-    s->free_slot = s->free_group = EMPTY;
+    const saltus_lattice *l = s->sites.t.lattice;
+    saltus_nsm_sites_clear(&s->sites);
     s->trajectory = trajectory;
     s->event = s->fired = s->moves = 0;
     s->time = 0.0;
     memset(s->totals, 0, (size_t)l->n_species * sizeof *s->totals);
-    saltus_nsm_queue_clear(&s->queue);
-    SALTUS_TRY(saltus_mpd_place(&s->t.mpd, s->task->seed, trajectory, &s->t.mpd.m, s->start_sites,
-                                s->start_species, err));
-    for (int64_t i = 0; i < s->t.mpd.n_start; ++i) {
+    SALTUS_TRY(saltus_mpd_place(&s->sites.t.mpd, s->task->seed, trajectory, &s->sites.t.mpd.m,
+                                s->start_sites, s->start_species, err));
+    for (int64_t i = 0; i < s->sites.t.mpd.n_start; ++i) {
         if (s->start_species[i] < l->n_species) { /* it is none of mpd's own */
             SALTUS_TRY(put(s, s->start_sites[i], s->start_species[i], err));
         }
     }
-    for (; s->event < s->n_slots; ++s->event) {
+    for (; s->event < s->sites.n_slots; ++s->event) {
         const int i = (int)(s->event % BATCH);
         if (i == 0) {
             draw_batch(s);
         }
         if (s->event != SOURCES) {
             SALTUS_TRY(draw_time(s, (int32_t)s->event, s->draws.wait[i], err));
-        } else if (s->t.source_rate > 0.0) {
-            saltus_nsm_queue_set(&s->queue, SOURCES, s->draws.wait[i] / s->t.source_rate);
+        } else if (s->sites.t.source_rate > 0.0) {
+            saltus_nsm_queue_set(&s->sites.queue, SOURCES,
+                                 s->draws.wait[i] / s->sites.t.source_rate);
         }
     }
 done:
@@ -607,16 +445,12 @@ done:
 static saltus_status set_up(nsm *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->task->model->network->lattice;
-    SALTUS_TRY(saltus_nsm_tables_create(s->task, &s->t, err));
-    s->start_sites = saltus_calloc((size_t)s->t.mpd.n_start, sizeof *s->start_sites);
-    s->start_species = saltus_calloc((size_t)s->t.mpd.n_start, sizeof *s->start_species);
-    s->slot_of = saltus_calloc((size_t)l->n_sites, sizeof *s->slot_of);
-    s->totals = saltus_calloc((size_t)l->n_species, sizeof *s->totals);
-    SALTUS_NEED(s->start_sites && s->start_species && s->slot_of && s->totals &&
-                saltus_nsm_queue_grow(&s->queue));
-    s->slots = saltus_calloc((size_t)s->queue.capacity, sizeof *s->slots);
-    SALTUS_NEED(s->slots);
+    const saltus_nsm_tables *t = &s->sites.t;
+    SALTUS_TRY(saltus_nsm_sites_create(s->task, &s->sites, err));
+    s->start_sites = saltus_calloc((size_t)t->mpd.n_start, sizeof *s->start_sites);
+    s->start_species = saltus_calloc((size_t)t->mpd.n_start, sizeof *s->start_species);
+    s->totals = saltus_calloc((size_t)t->lattice->n_species, sizeof *s->totals);
+    SALTUS_NEED(s->start_sites && s->start_species && s->totals);
 done:
     return status;
 }
@@ -636,13 +470,9 @@ saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const sa
         SALTUS_TRY(source->done(source->user, &job, err));
     }
 done:
-    saltus_nsm_tables_free(&s.t);
-    saltus_nsm_queue_free(&s.queue);
+    saltus_nsm_sites_free(&s.sites);
     saltus_free(s.start_sites);
     saltus_free(s.start_species);
-    saltus_free(s.slot_of);
-    saltus_free(s.slots);
-    saltus_free(s.groups);
     saltus_free(s.totals);
     return status;
 }
