@@ -22,9 +22,9 @@ static saltus_model *parse(const char *text)
     return m;
 }
 
-static saltus_status try(const saltus_model *m, const char *method, int threads,
-                         const double *times, int n_times, int64_t n, moments *sums,
-                         saltus_error *err)
+static saltus_status try_on(const char *device, const saltus_model *m, const char *method,
+                            int threads, const double *times, int n_times, int64_t n, moments *sums,
+                            saltus_error *err)
 {
     saltus_run_options o = saltus_run_options_default();
     saltus_plan_options p = saltus_plan_options_default();
@@ -34,7 +34,14 @@ static saltus_status try(const saltus_model *m, const char *method, int threads,
     o.times = times;
     o.n_times = n_times;
     o.n_trajectories = n;
-    return run_plan((saltus_model *)m, "cpu", &p, &o, sums, err);
+    return run_plan((saltus_model *)m, device, &p, &o, sums, err);
+}
+
+static saltus_status try(const saltus_model *m, const char *method, int threads,
+                         const double *times, int n_times, int64_t n, moments *sums,
+                         saltus_error *err)
+{
+    return try_on("cpu", m, method, threads, times, n_times, n, sums, err);
 }
 
 /* Run n trajectories until the sample times; column c at point p is sums.sum[p * n_counts + c]. */
@@ -420,13 +427,14 @@ static void threads_and_samples_change_nothing(void **state)
         "  diffusion: {A: 5 m2/s, B: 2 m2/s, C: 1 m2/s}\n";
     static const double many[] = {0.0, 0.1, 0.15, 0.2, 0.3, 0.95, 2.0}, two[] = {0.3, 2.0};
     saltus_error err = {0};
-    moments a = {0}, b = {0}, c = {0};
+    moments a = {0}, b = {0}, c = {0}, d = {0};
     (void)state;
     saltus_model *m = parse(text);
     OK(try(m, "nsm", 1, many, 7, 30, &a, &err));
     OK(try(m, "nsm", 3, many, 7, 30, &b, &err));
     OK(try(m, "nsm", 2, two, 2, 30, &c, &err));
-    assert_true(a.hash == b.hash);
+    OK(try_on("cpu:generic", m, "nsm", 2, many, 7, 30, &d, &err));
+    assert_true(a.hash == b.hash && a.hash == d.hash);
     for (int i = 0; i < 3; ++i) {
         assert_true(a.sum[4 * 3 + i] == c.sum[i] && a.sum[6 * 3 + i] == c.sum[3 + i]);
         assert_true(a.squares[6 * 3 + i] == c.squares[3 + i]);
@@ -435,6 +443,7 @@ static void threads_and_samples_change_nothing(void **state)
     moments_free(&a);
     moments_free(&b);
     moments_free(&c);
+    moments_free(&d);
     saltus_model_destroy(m);
 }
 
