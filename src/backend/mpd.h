@@ -30,7 +30,7 @@ typedef struct saltus_mpd_tables {
  * @retval SALTUS_E_UNSUPPORTED what kernel/mpd.h cannot hold: 2^32 sites, 65,535 species, 2^31
  *                              particles
  */
-SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const saltus_task *task,
+SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const struct saltus_model *model,
                                                          saltus_mpd_tables *out, saltus_error *err);
 void saltus_mpd_tables_free(saltus_mpd_tables *tables);
 

@@ -217,10 +217,6 @@ static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
         SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': a model with a lattice has auto, mpd and nsm",
                     o->method);
     }
-    if (!backend->ops->has_space) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "device '%s' does not simulate lattices yet",
-                    backend->name);
-    }
     if (plan->next_subvolume && !backend->ops->has_next_subvolume) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "method 'nsm' is for the CPU, not for device '%s'",
                     backend->name);
@@ -271,13 +267,14 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     plan->block = o.block;
     plan->n_workers = backend->ops->n_workers(backend, &o);
     SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
-    SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator, &o,
-                                           &plan->layout, plan->why, err));
     if (plan->in_space) {
         plan->layout = "sites";
         (void)snprintf(plan->why, sizeof plan->why, "%s",
                        plan->next_subvolume ? "sites with particles, and when what happens next"
                                             : "particles in lists by site");
+    } else {
+        SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator,
+                                               &o, &plan->layout, plan->why, err));
     }
     SALTUS_TRY(choose_columns(plan, o.columns, err));
     if (plan->in_space && plan->columns.n_observables > 0) {
@@ -297,6 +294,9 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
     if (!b->ops->compile) {
         return saltus_error_set(err, SALTUS_E_INVALID, "device '%s' has no kernels to compile",
                                 b->name);
+    }
+    if (plan->in_space) {
+        return b->ops->compile_space(b, plan->model, out, err);
     }
     return b->ops->compile(b, &plan->model->network->tables, &plan->generator, &plan->columns,
                            plan->layout, plan->block, plan->leaps, out, err);

@@ -185,7 +185,6 @@ const saltus_backend_ops saltus_backend_cpu = {
     .list = list,
     .choose_layout = choose_layout,
     .n_workers = n_workers,
-    .has_space = true,
     .has_next_subvolume = true,
     .estimate = estimate,
     .work = work,

@@ -209,7 +209,7 @@ saltus_status saltus_nsm_tables_create(const saltus_task *task, saltus_nsm_table
     const saltus_lattice *l = network->lattice;
     const size_t types = (size_t)l->n_types, species = (size_t)l->n_species;
     *t = (saltus_nsm_tables){.lattice = l};
-    SALTUS_TRY(saltus_mpd_tables_create(task, &t->mpd, err));
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, &t->mpd, err));
     t->marks = saltus_calloc((size_t)l->n_sites / 4 + 1, sizeof *t->marks);
     t->jump = saltus_calloc(types * types * species, sizeof *t->jump);
     t->leave = saltus_calloc(2 * types * species, sizeof *t->leave);
