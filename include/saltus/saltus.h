@@ -204,8 +204,9 @@ SALTUS_API void saltus_backend_list(FILE *out);
 
 /** What a plan is made for. Start from saltus_plan_options_default(). */
 typedef struct saltus_plan_options {
-    const char *method; /**< "auto" (direct; see saltus_method_choose), "direct" or "tau"; changes
-                             the trajectories */
+    const char *method;     /**< "auto" (direct; see saltus_method_choose), "direct" or "tau"; of a
+                               model     with a lattice "auto" (mpd), "mpd" (steps) or "nsm" (exact, on
+                               the     CPU);     changes the trajectories */
     const char *method_why; /**< for saltus_plan_explain; NULL: there is nothing to say */
     const char *columns;    /**< NULL: every species and every rule target. Else names separated by
                                  commas: species, rule targets, parameters, "[S]" for a
@@ -367,6 +368,8 @@ typedef struct saltus_run_report {
     double kernel_seconds; /**< of kernels on GPUs, summed over streams; 0 on the CPU */
     int64_t leaps;         /**< of tau-leaping in them, as far as the CPU simulated; */
     int64_t exact_steps;   /**< and exact steps between leaps */
+    int64_t moves;         /**< of the next-subvolume method in them: jumps of particles between
+                                sites, into and out of the lattice */
 } saltus_run_report;
 
 /**
@@ -384,7 +387,8 @@ typedef struct saltus_run_report {
  *                            trajectories were delivered
  * @retval SALTUS_E_NO_MEMORY memory ran out
  *
- * Direct method: Gillespie, J. Phys. Chem. 81 (1977) 2340, doi:10.1021/j100540a008.
+ * Direct method: Gillespie, J. Phys. Chem. 81 (1977) 2340, doi:10.1021/j100540a008. On a lattice,
+ * by the next-subvolume method: Elf & Ehrenberg, Syst. Biol. 1 (2004) 230, doi:10.1049/sb:20045021.
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_run(const saltus_plan *plan,
                                                       const saltus_run_options *options,
@@ -393,7 +397,7 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_run(const saltus_plan *plan,
 
 /** What a choice of method goes by. */
 typedef struct saltus_method_choice {
-    const char *method; /**< "direct" or "tau" */
+    const char *method; /**< "direct" or "tau"; of a model with a lattice "mpd" */
     char why[200];
 } saltus_method_choice;
 

@@ -21,6 +21,7 @@ typedef struct saltus_job {
     int64_t events;      /**< out: reactions that fired */
     int64_t leaps;       /**< out, of tau-leaping on the CPU: leaps, */
     int64_t singles;     /**< and exact steps between them */
+    int64_t moves;       /**< out, of the next-subvolume method: jumps of particles */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
     void *block;         /**< the source's own */
@@ -63,7 +64,8 @@ typedef struct saltus_task {
                                 jobs have no rows */
     const saltus_generator *generator;
     const saltus_tau *tau; /**< NULL: the direct method */
-    bool in_space;         /**< instead, the model's lattice is simulated */
+    bool in_space;         /**< instead, the model's lattice is simulated, */
+    bool next_subvolume;   /**< and that by the next-subvolume method */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
@@ -104,6 +106,7 @@ typedef struct saltus_backend_ops {
     /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of
      * many points. */
     bool reduces;
+    bool has_next_subvolume; /**< it simulates lattices by that method too */
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Seconds that a run takes with a layout, roughly, from constants that were measured: of

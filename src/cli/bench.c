@@ -43,6 +43,8 @@ static const struct {
      "distributions by tau-leaping beside exact ones, for four values of epsilon"},
     {"unequal", saltus_bench_unequal,
      "one trajectory in a hundred runs a hundred times longer, beside equal ones"},
+    {"lm-nsm", saltus_bench_lm_nsm,
+     "space on one core: the next-subvolume method beside multiparticle diffusion"},
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 

@@ -1,8 +1,8 @@
 /** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), the
  * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c, bench_nobile.c,
- * bench_random.c, bench_space.c) and comparisons of our own (bench_accuracy.c, bench_rng.c,
- * bench_unequal.c). It measures the library from inside, so unlike other verbs it includes more of
- * ours than the public header. */
+ * bench_random.c, bench_space.c) and comparisons of our own (bench_accuracy.c, bench_nsm.c,
+ * bench_rng.c, bench_unequal.c). It measures the library from inside, so unlike other verbs it
+ * includes more of ours than the public header. */
 #ifndef SALTUS_CLI_BENCH_H
 #define SALTUS_CLI_BENCH_H
 
@@ -92,5 +92,6 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_lm_lattices(saltus_bench *, saltus_
 SALTUS_MUST_CHECK saltus_status saltus_bench_rng(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_tau_accuracy(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_unequal(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_lm_nsm(saltus_bench *, saltus_error *);
 
 #endif

@@ -38,6 +38,9 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
         printf(", \"leaps\": %lld, \"exact_steps\": %lld", (long long)report->leaps,
                (long long)report->exact_steps);
     }
+    if (report->moves > 0) {
+        printf(", \"moves\": %lld", (long long)report->moves);
+    }
     printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
            saltus_plan_layout(plan), saltus_plan_method(plan), saltus_plan_rng(plan),

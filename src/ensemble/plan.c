@@ -180,6 +180,10 @@ static saltus_status choose_method(saltus_plan *plan, saltus_plan_options *o, sa
 {
     saltus_status status = SALTUS_OK;
     plan->leaps = strcmp(o->method, "tau") == 0;
+    if (strcmp(o->method, "mpd") == 0 || strcmp(o->method, "nsm") == 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s' is for models with a lattice; this one has none",
+                    o->method);
+    }
     if (!plan->leaps && strcmp(o->method, "auto") != 0 && strcmp(o->method, "direct") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': this version has auto, direct and tau",
                     o->method);
@@ -203,13 +207,19 @@ done:
 
 /* The method of a model with a lattice; of layouts and generators there is one. */
 static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
-                                  saltus_plan_options *o, saltus_error *err)
+                                  const saltus_backend *backend, saltus_plan_options *o,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
-    if (strcmp(o->method, "auto") != 0 && strcmp(o->method, "mpd") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': a model with a lattice has auto and mpd",
+    plan->next_subvolume = strcmp(o->method, "nsm") == 0;
+    if (!plan->next_subvolume && strcmp(o->method, "auto") != 0 && strcmp(o->method, "mpd") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': a model with a lattice has auto, mpd and nsm",
                     o->method);
+    }
+    if (plan->next_subvolume && !backend->ops->has_next_subvolume) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "method 'nsm' is for the CPU, not for device '%s'",
+                    backend->name);
     }
     if (strcmp(o->layout, "auto") != 0 || strcmp(o->rng, "philox") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has layout auto and philox alone");
@@ -220,7 +230,7 @@ static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
                     model->name);
     }
     plan->in_space = true;
-    plan->method = o->method = "mpd";
+    plan->method = o->method = plan->next_subvolume ? "nsm" : "mpd";
 done:
     return status;
 }
@@ -237,7 +247,7 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
     if (model->network->lattice) {
-        SALTUS_TRY(choose_space(plan, model, &o, err));
+        SALTUS_TRY(choose_space(plan, model, backend, &o, err));
     } else {
         SALTUS_TRY(choose_method(plan, &o, err));
     }
@@ -259,7 +269,9 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
     if (plan->in_space) {
         plan->layout = "sites";
-        (void)snprintf(plan->why, sizeof plan->why, "particles in lists by site");
+        (void)snprintf(plan->why, sizeof plan->why, "%s",
+                       plan->next_subvolume ? "sites with particles, and when what happens next"
+                                            : "particles in lists by site");
     } else {
         SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator,
                                                &o, &plan->layout, plan->why, err));
@@ -310,7 +322,9 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     const saltus_tables *t = &plan->model->network->tables;
     fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
             t->n_reactions);
-    if (plan->in_space) {
+    if (plan->next_subvolume) {
+        fprintf(out, "method    nsm: exact, every jump of a particle is an event\n");
+    } else if (plan->in_space) {
         fprintf(out, "method    mpd: particles move and sites react in steps of %g s\n",
                 plan->model->network->lattice->step);
     } else if (plan->leaps) {

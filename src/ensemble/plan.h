@@ -10,8 +10,9 @@ struct saltus_plan {
     const saltus_backend *backend;
     int n_workers;
     const char *method, *layout;
-    bool leaps;    /**< the method is tau-leaping */
-    bool in_space; /**< the model has a lattice, and the method is for one */
+    bool leaps;          /**< the method is tau-leaping */
+    bool in_space;       /**< the model has a lattice, and the method is for one: */
+    bool next_subvolume; /**< that one; else mpd */
     saltus_tau tau;
     saltus_generator generator;
     int block;

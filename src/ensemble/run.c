@@ -137,6 +137,7 @@ static void deliver_ready(run *r)
         r->report.events += b->events;
         r->report.leaps += b->leaps;
         r->report.exact_steps += b->singles;
+        r->report.moves += b->moves;
         saltus_blocks_close_oldest(&r->blocks);
         if (r->n_waiting > 0) {
             (void)pthread_cond_broadcast(&r->room);
@@ -311,6 +312,7 @@ static void deliver_rest(run *r)
         r->report.events += b->events;
         r->report.leaps += b->leaps;
         r->report.exact_steps += b->singles;
+        r->report.moves += b->moves;
     }
 }
 
@@ -397,6 +399,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .generator = &plan->generator,
                       .tau = plan->leaps ? &plan->tau : NULL,
                       .in_space = plan->in_space,
+                      .next_subvolume = plan->next_subvolume,
                       .seed = r->options->seed,
                       .times = r->options->times,
                       .n_times = r->options->n_times,

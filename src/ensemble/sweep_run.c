@@ -108,6 +108,7 @@ static void deliver(sweep_run *r, int64_t point, saltus_sink *sink, const saltus
     r->report.kernel_seconds += report->kernel_seconds;
     r->report.leaps += report->leaps;
     r->report.exact_steps += report->exact_steps;
+    r->report.moves += report->moves;
     (void)pthread_cond_broadcast(&r->changed);
 }
 

@@ -160,6 +160,23 @@ static void print_warnings(const summary *u)
     }
 }
 
+/* What the two methods have to do: steps, and jumps of what is there at first. */
+static void print_methods(const summary *u)
+{
+    const saltus_lattice *l = u->l;
+    double jumps = 0.0;
+    for (int type = 0; type < l->n_types; ++type) {
+        for (int s = 0; s < l->n_species; ++s) {
+            jumps += 6.0 * *n_of(u, type, s) *
+                     l->diffusion[((int64_t)type * l->n_types + type) * l->n_species + s];
+        }
+    }
+    fprintf(u->out,
+            "\nfor a second of the model\n  mpd                      %.3g steps\n"
+            "  nsm (exact)              %.3g jumps at the start\n",
+            1.0 / l->step, jumps / (l->spacing * l->spacing));
+}
+
 saltus_status saltus_print_lattice(const saltus_network *net, int most, FILE *out,
                                    saltus_error *err)
 {
@@ -176,6 +193,7 @@ saltus_status saltus_print_lattice(const saltus_network *net, int most, FILE *ou
     print_types(&u);
     print_particles(&u);
     print_rates(&u);
+    print_methods(&u);
 done:
     saltus_free(u.n);
     return status;

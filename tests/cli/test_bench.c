@@ -64,12 +64,13 @@ static void names_are_listed(void **state)
                                         "nobile-sweeps",
                                         "rng",
                                         "tau-accuracy",
-                                        "unequal"};
+                                        "unequal",
+                                        "lm-nsm"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 13);
-    for (int i = 0; i < 13; ++i) {
+    assert_int_equal(count_lines(o.out), 14);
+    for (int i = 0; i < 14; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -123,6 +124,10 @@ static void the_cpu_is_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
     assert_int_equal(count(o.out, "\"engine\": \"cores\", \"events_per_second_equal\": "), 1);
     assert_int_equal(count(o.out, "\"unequal_over_equal\": "), 1);
+    o = saltus("bench lm-nsm --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "lm-nsm");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
+    assert_int_equal(count(o.out, "\"moves\": "), 3);
 }
 
 /* Eight kinds of networks, those that take too long left out. */

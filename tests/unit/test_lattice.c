@@ -650,7 +650,7 @@ static void well_mixed_methods_are_refused(void **state)
     saltus_plan_options wanted = saltus_plan_options_default();
     wanted.method = "tau";
     assert_int_equal(saltus_plan_create(m, backend, &wanted, &plan, &err), SALTUS_E_INVALID);
-    assert_non_null(strstr(err.message, "a model with a lattice has auto and mpd"));
+    assert_non_null(strstr(err.message, "a model with a lattice has auto, mpd and nsm"));
     assert_int_equal(saltus_model_write_yaml(m, stdout, NULL), SALTUS_E_UNSUPPORTED);
     saltus_backend_close(backend);
     saltus_model_destroy(m);

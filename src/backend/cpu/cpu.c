@@ -168,7 +168,8 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     const saltus_cpu_variant *v = backend->device;
     const bool many = task->share >= v->lanes / 4;
     if (task->in_space) {
-        return saltus_work_mpd(task, source, err);
+        return task->next_subvolume ? v->next_subvolume(task, source, err)
+                                    : saltus_work_mpd(task, source, err);
     }
     if (strcmp(task->layout, "lanes") == 0 && many) {
         return task->tau ? v->leap(task, source, err) : v->work(task, source, err);
@@ -184,6 +185,7 @@ const saltus_backend_ops saltus_backend_cpu = {
     .list = list,
     .choose_layout = choose_layout,
     .n_workers = n_workers,
+    .has_next_subvolume = true,
     .estimate = estimate,
     .work = work,
 };

@@ -21,7 +21,7 @@ typedef struct saltus_walker {
     const uint32_t *jumps;
 } saltus_walker;
 
-/** One way to compute: lanes.c, leaps.c and single.c, compiled for an instruction set. */
+/** One way to compute: lanes.c, leaps.c, single.c and nsm.c, compiled for an instruction set. */
 typedef struct saltus_cpu_variant {
     const char *name;
     int lanes, slots; /* trajectories at a time by the direct method, by tau-leaping */
@@ -36,6 +36,9 @@ typedef struct saltus_cpu_variant {
     saltus_status (*leap)(const saltus_task *task, const saltus_source *source, saltus_error *err);
     /** Take a walker from wherever it is to the end of its trajectory. */
     saltus_trouble (*run)(saltus_walker *walker, const saltus_task *task, saltus_job *job);
+    /** Work off jobs of a model with a lattice by the next-subvolume method, one at a time. */
+    saltus_status (*next_subvolume)(const saltus_task *task, const saltus_source *source,
+                                    saltus_error *err);
 } saltus_cpu_variant;
 
 /** A generator whose words come in order: stream.c, compiled for it. */

@@ -18,7 +18,7 @@ static bool always(void)
     return true;
 }
 
-/* What lanes.c, leaps.c and single.c, compiled for one instruction set, make together. */
+/* What lanes.c, leaps.c, single.c and nsm.c, compiled for one instruction set, make together. */
 #define VARIANT(set, lanes, test)                                                               \
     saltus_status saltus_lanes_work_##set(const saltus_task *, const saltus_source *,           \
                                           saltus_error *);                                      \
@@ -27,6 +27,8 @@ static bool always(void)
     void saltus_lanes_draw_##set(uint64_t, uint64_t, uint32_t *, saltus_draws *);               \
     void saltus_lanes_fill_##set(uint64_t, uint64_t, uint32_t *, saltus_words *);               \
     saltus_trouble saltus_single_run_##set(saltus_walker *, const saltus_task *, saltus_job *); \
+    saltus_status saltus_nsm_work_##set(const saltus_task *, const saltus_source *,             \
+                                        saltus_error *);                                        \
     const saltus_cpu_variant saltus_cpu_##set = {#set,                                          \
                                                  lanes,                                         \
                                                  8 * lanes,                                     \
@@ -35,7 +37,8 @@ static bool always(void)
                                                  saltus_lanes_fill_##set,                       \
                                                  saltus_lanes_work_##set,                       \
                                                  saltus_leaps_work_##set,                       \
-                                                 saltus_single_run_##set}
+                                                 saltus_single_run_##set,                       \
+                                                 saltus_nsm_work_##set}
 
 #ifdef SALTUS_HAVE_AVX512
 VARIANT(avx512, SALTUS_HAVE_AVX512, has_avx512);
