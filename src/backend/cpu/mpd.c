@@ -1,6 +1,7 @@
 /* Space on the CPU: kernel/mpd.h, a trajectory per thread. Particles stand in linked lists by site,
  * so a site holds any number of them, and empty space costs nothing. */
 #include "backend/cpu/cpu.h"
+#include "backend/record.h"
 #include "core/memory.h"
 #include "kernel/mpd.h"
 #include "kernel/poisson.h"
@@ -37,10 +38,11 @@ typedef struct mpd {
     double *alone;   /* [type][species] sum of the propensities of one particle alone */
     int64_t **sites; /* [type] sites of it, for types that something comes from nothing in */
     content now, next;
-    int32_t capacity; /* of particles */
-    uint16_t *here;   /* [capacity] the species in the present site, sorted */
-    int64_t *totals;  /* [species] */
-    double *v, *a;    /* rows, propensities */
+    saltus_contents contents; /* for what is recorded */
+    int32_t capacity;         /* of particles */
+    uint16_t *here;           /* [capacity] the species in the present site, sorted */
+    int64_t *totals;          /* [species] */
+    double *v, *a;            /* rows, propensities */
     int64_t step, fired;
     int64_t trajectory;
 } mpd;
@@ -374,15 +376,28 @@ static int64_t step_at(const mpd *s, double time)
     return (int64_t)floor(time / s->m.step * (1.0 + 1e-12) + 1e-9);
 }
 
+static saltus_status tell(mpd *s, saltus_contents *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_contents_clear(out);
+    for (int32_t i = 0; i < s->now.n_occupied; ++i) {
+        const int64_t site = s->now.occupied[i].site;
+        for (int32_t p = s->now.head[site]; p >= 0; p = s->now.all[p].next) {
+            SALTUS_TRY(saltus_contents_add(out, site, s->now.all[p].species, 1, err));
+        }
+    }
+done:
+    return status;
+}
+
 static saltus_status run(mpd *s, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = s->task;
-    const saltus_columns *columns = task->columns;
     bool has_moved = false; /* the present step has; it has still to react */
     SALTUS_TRY(begin(s, job->trajectory, err));
-    for (int64_t sample = 0; sample < task->n_times; ++sample) {
-        const int64_t end = step_at(s, task->times[sample]);
+    for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
+        const int64_t end = step_at(s, at.time);
         while (s->step < end) {
             const bool is_last = s->step + 1 == end;
             if (!has_moved) {
@@ -397,9 +412,10 @@ static saltus_status run(mpd *s, saltus_job *job, saltus_error *err)
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
         }
-        for (int c = 0; c < columns->n_counts; ++c) {
-            job->counts[sample * columns->n_counts + c] = s->totals[columns->count_species[c]];
+        if (at.needs_contents) {
+            SALTUS_TRY(tell(s, &s->contents, err));
         }
+        SALTUS_TRY(saltus_space_record(task, job, &at, s->totals, &s->contents, err));
     }
     job->events = s->fired;
 done:
@@ -542,6 +558,7 @@ done:
     saltus_free(s.v);
     saltus_free(s.a);
     saltus_free(s.here);
+    saltus_contents_free(&s.contents);
     free_content(&s.now);
     free_content(&s.next);
     return status;
