@@ -7,25 +7,52 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How many: 0 … T in equal steps, or in steps of --every with what is left at the end. */
-saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
-                                     saltus_error *err)
+/* 0 … T in steps of an option's value, with what is left at the end. */
+static saltus_status count_steps(const char *option, double step, double until, int64_t *n,
+                                 saltus_error *err)
 {
-    const double steps = a->until / a->every;
-    if (!(a->every > 0.0)) {
-        *n = a->points > 0 ? a->points : 101;
-        return SALTUS_OK;
-    }
+    const double steps = until / step;
     if (steps >= 1e12) {
         err->code = SALTUS_E_INVALID;
         (void)snprintf(err->message, sizeof err->message,
-                       "--every %g: up to time %g that makes too many sample times", a->every,
-                       a->until);
+                       "%s %g: up to time %g that makes too many times", option, step, until);
         return err->code;
     }
     const int64_t whole = (int64_t)floor(steps * (1.0 + 1e-12));
-    *n = whole + 1 + ((double)whole * a->every < a->until * (1.0 - 1e-12));
+    *n = whole + 1 + ((double)whole * step < until * (1.0 - 1e-12));
     return SALTUS_OK;
+}
+
+/* How many: 0 … T in equal steps, or in steps of --every. */
+saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
+                                     saltus_error *err)
+{
+    *n = a->points > 0 ? a->points : 101;
+    return a->every > 0.0 ? count_steps("--every", a->every, a->until, n, err) : SALTUS_OK;
+}
+
+static saltus_status no_memory(const char *what, int64_t n, saltus_error *err)
+{
+    err->code = SALTUS_E_NO_MEMORY;
+    (void)snprintf(err->message, sizeof err->message, "no memory for %lld %s", (long long)n, what);
+    return err->code;
+}
+
+saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double **times, int64_t *n,
+                                     saltus_error *err)
+{
+    saltus_cli_run_arguments frames = *a;
+    frames.every = a->frames;
+    *n = 0;
+    if (!(a->frames > 0.0)) {
+        return SALTUS_OK;
+    }
+    const saltus_status status = count_steps("--frames", a->frames, a->until, n, err);
+    if (status != SALTUS_OK) {
+        return status;
+    }
+    *times = saltus_cli_make_times(&frames, *n);
+    return *times ? SALTUS_OK : no_memory("frames", *n, err);
 }
 
 /* Each time is computed from its index so that none drifts. */
@@ -46,7 +73,7 @@ typedef struct session {
     saltus_backend *backend;
     saltus_plan *plan;
     saltus_hdf5_sink *sink;
-    double *times;
+    double *times, *frames;
     const volatile int *stop;
     char *scratch; /* NULL with -o */
     saltus_cli_trace *trace;
@@ -120,6 +147,8 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         return err->code;
     }
     saltus_plan_options plan = saltus_cli_plan_options(a);
+    plan.by_type = a->output != NULL;
+    plan.profile = a->profile;
     saltus_method_choice choice;
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;
@@ -145,11 +174,12 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     }
     run->times = s->times = saltus_cli_make_times(a, run->n_times);
     if (!s->times) {
-        err->code = SALTUS_E_NO_MEMORY;
-        (void)snprintf(err->message, sizeof err->message, "no memory for %lld sample times",
-                       (long long)run->n_times);
-        return err->code;
+        return no_memory("sample times", run->n_times, err);
     }
+    if ((status = saltus_cli_make_frames(a, &s->frames, &run->n_frames, err)) != SALTUS_OK) {
+        return status;
+    }
+    run->frame_times = s->frames;
     saltus_cli_keep_results();
     if (!a->output && (status = saltus_cli_make_scratch(&s->scratch, err)) != SALTUS_OK) {
         return status;
@@ -195,6 +225,7 @@ static void clean_up(session *s)
     saltus_backend_close(s->backend);
     saltus_model_destroy(s->model);
     free(s->times);
+    free(s->frames);
     saltus_cli_remove_scratch(s->scratch);
 }
 
