@@ -643,6 +643,20 @@ saltus_results_print_summary(const saltus_results *results, FILE *out, saltus_er
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_csv(const saltus_results *results,
                                                                     FILE *out, saltus_error *err);
 
+/** Of a lattice, print run,time,type,<name>… or run,time,plane,<name>…, a line per run, point and
+ * part. SALTUS_E_INVALID when the file does not hold these counts of every run. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_split(const saltus_results *results,
+                                                                      saltus_split split, FILE *out,
+                                                                      saltus_error *err);
+/** Print run,time,x,y,z,type,<name>… as CSV, a line for every site of a frame that holds particles.
+ * SALTUS_E_INVALID when the file holds no frames. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_frames(const saltus_results *results, FILE *out, saltus_error *err);
+/** Write FILE.xdmf beside FILE.h5, with which ParaView and VTK read its frames; lengths are in
+ * micrometres. SALTUS_E_INVALID when there are none. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_write_xdmf(const saltus_results *results,
+                                                                     saltus_error *err);
+
 /** What to draw. Start from saltus_plot_options_default(). */
 typedef struct saltus_plot_options {
     const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap" */

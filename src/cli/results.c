@@ -7,11 +7,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPT_CSV = 256, OPT_SPECIES, OPT_DERIVED, OPT_KIND, OPT_TIME, OPT_TRAJECTORIES, OPT_TITLE };
+enum {
+    OPT_CSV = 256,
+    OPT_TYPES,
+    OPT_PROFILE,
+    OPT_FRAMES,
+    OPT_XDMF,
+    OPT_SPECIES,
+    OPT_DERIVED,
+    OPT_KIND,
+    OPT_TIME,
+    OPT_TRAJECTORIES,
+    OPT_TITLE
+};
 
 typedef struct arguments {
     const char *file, *figure;
     bool csv;
+    int what; /* to export: one of the options, or 0 */
     saltus_plot_options plot;
 } arguments;
 
@@ -22,6 +35,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case OPT_CSV:
         a->csv = true;
+        return 0;
+    case OPT_TYPES:
+    case OPT_PROFILE:
+    case OPT_FRAMES:
+    case OPT_XDMF:
+        if (a->what && a->what != key) {
+            (void)saltus_cli_usage("one of --types, --profile, --frames and --xdmf at a time");
+            return EINVAL;
+        }
+        a->what = key;
         return 0;
     case 'o':
         if (!text[0]) {
@@ -101,10 +124,20 @@ static saltus_status print_stats(const saltus_results *results, const arguments 
                   : saltus_results_print_summary(results, stdout, err);
 }
 
-static saltus_status print_csv(const saltus_results *results, const arguments *a, saltus_error *err)
+static saltus_status export_it(const saltus_results *results, const arguments *a, saltus_error *err)
 {
-    (void)a;
-    return saltus_results_print_csv(results, stdout, err);
+    switch (a->what) {
+    case OPT_TYPES:
+        return saltus_results_print_split(results, SALTUS_BY_TYPE, stdout, err);
+    case OPT_PROFILE:
+        return saltus_results_print_split(results, SALTUS_BY_PLANE, stdout, err);
+    case OPT_FRAMES:
+        return saltus_results_print_frames(results, stdout, err);
+    case OPT_XDMF:
+        return saltus_results_write_xdmf(results, err);
+    default:
+        return saltus_results_print_csv(results, stdout, err);
+    }
 }
 
 /* Whether a file can be put under this name: asked before it is drawn, so that it is wrong usage.
@@ -151,7 +184,12 @@ static const struct argp_option stats_options[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 static const struct argp_option export_options[] = {
-    {"csv", OPT_CSV, NULL, 0, "as CSV (the only format, and so the default)", 0},
+    {"csv", OPT_CSV, NULL, 0, "as CSV (the default)", 0},
+    {"types", OPT_TYPES, NULL, 0, "of a lattice: counts by site type", 0},
+    {"profile", OPT_PROFILE, NULL, 0, "of a lattice: counts by plane", 0},
+    {"frames", OPT_FRAMES, NULL, 0, "of a lattice: the sites of every frame that hold particles",
+     0},
+    {"xdmf", OPT_XDMF, NULL, 0, "write FILE.xdmf beside it, for ParaView, and print nothing", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 static const struct argp_option plot_options[] = {
@@ -183,7 +221,7 @@ int saltus_cli_export(int argc, char **argv)
                                      NULL,
                                      NULL,
                                      NULL};
-    return with_results(&argp, argc, argv, print_csv);
+    return with_results(&argp, argc, argv, export_it);
 }
 
 int saltus_cli_plot(int argc, char **argv)

@@ -219,6 +219,18 @@ static saltus_status print_summary(const session *s, const saltus_cli_run_argume
     return status;
 }
 
+/* For ParaView, whatever has come. */
+static saltus_status write_xdmf(const saltus_cli_run_arguments *a, saltus_error *err)
+{
+    saltus_results *results = NULL;
+    saltus_status status = saltus_results_open(a->output, &results, err);
+    if (status == SALTUS_OK) {
+        status = saltus_results_write_xdmf(results, err);
+    }
+    saltus_results_close(results);
+    return status;
+}
+
 static void clean_up(session *s)
 {
     saltus_plan_destroy(s->plan);
@@ -258,6 +270,11 @@ static int simulate(saltus_cli_run_arguments *a)
     if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
         status = closed;
         err = close_err;
+    }
+    saltus_error xdmf_err = {0};
+    if (a->frames > 0.0 && write_xdmf(a, &xdmf_err) != SALTUS_OK && status == SALTUS_OK) {
+        status = xdmf_err.code;
+        err = xdmf_err;
     }
     const saltus_status traced = saltus_cli_close_trace(s.trace, true, &close_err);
     if (status == SALTUS_OK && traced != SALTUS_OK) {
