@@ -3,11 +3,7 @@ every attribute, as "NAME SUM". Exit code 77, which stands for a test that is sk
 import sys
 
 try:
-    try:
-        from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
-    except ImportError:  # ParaView's own VTK, which Debian and Ubuntu build with this module
-        from paraview.modules.vtkRemotingCore import vtkPVSession  # noqa: F401  finds the modules
-        from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
+    from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
 except ImportError as e:
     print("there is no VTK that reads XDMF:", e, file=sys.stderr)
     sys.exit(77)
