@@ -79,6 +79,7 @@ typedef struct saltus_task {
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
+    int n_threads;   /**< of the host that each worker may use */
     int64_t share;   /**< trajectories that a worker can expect; with a reduction, at a time */
     int64_t stretch; /**< of them in a block, at most */
     const saltus_reduction *reduction;          /**< NULL: every sample is wanted */

@@ -390,6 +390,12 @@ static int64_t share_of_ring(const run *r)
     return (n_blocks > 1 ? n_blocks : 1) * r->blocks.largest;
 }
 
+static int n_workers(const run *r)
+{
+    const int64_t n = r->options->n_trajectories;
+    return n < r->plan->n_workers ? (int)n : r->plan->n_workers;
+}
+
 static saltus_status set_up(run *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -414,6 +420,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .seed = r->options->seed,
                       .times = r->options->times,
                       .n_times = r->options->n_times,
+                      .n_threads = plan->n_workers / n_workers(r),
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
                       .reduction = r->blocks.reduction,
                       .derivation = r->blocks.derivation,
@@ -441,8 +448,7 @@ static saltus_status run_workers(run *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int n_started = 0;
-    int n = r->plan->n_workers;
-    n = r->options->n_trajectories < n ? (int)r->options->n_trajectories : n;
+    const int n = n_workers(r);
     worker *workers = saltus_calloc((size_t)n, sizeof *workers);
     SALTUS_NEED(workers);
     r->n_working = n;

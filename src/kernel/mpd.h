@@ -4,14 +4,22 @@
  * moves along x, then y, then z, and then every site is a well-mixed reactor, simulated exactly for
  * the length of the step.
  *
+ * The unit of work is the particle; empty space costs nothing. The particles of a site are a linked
+ * list, in which each stands at its own number: a particle that comes exchanges the list's head for
+ * itself, so many threads may add to a list at once, and a site holds any number of particles. A
+ * phase goes over all particles; who finds itself at the head of its site's list looks after the
+ * whole site: lets it react, which ends a step, and moves its particles, which begins the next,
+ * into the lists of the other of two sets of heads.
+ *
  * Particles of a species in a site cannot be told apart. The random words of a particle belong to
  * (seed, trajectory, step, site, species, its number among these), and those of a site's reactions
  * to (seed, trajectory, step, site). So results depend neither on the order in which particles
- * are kept, nor on who computes a site.
+ * arrive, nor on who computes a site.
  */
 #ifndef SALTUS_KERNEL_MPD_H
 #define SALTUS_KERNEL_MPD_H
 
+#include "kernel/poisson.h"
 #include "kernel/program.h"
 #include "kernel/rng.h"
 #include "kernel/tables.h"
@@ -23,18 +31,67 @@
 /** What is beyond a face of the lattice; in model/lattice.h's order. */
 enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
 
-/** A lattice as the step reads it. */
+/* Species whose lists are sorted by one of each, and particles that are put in order one by one. */
+enum { SALTUS_MPD_FEW = 32, SALTUS_MPD_SHORT = 5 };
+
+/** What a phase does with the sites. */
+enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
+
+/** Particles that come from nothing: by a reaction without reactants in the sites of a type, or
+ * over a face beyond which there is a constant concentration. */
+typedef struct saltus_mpd_origin {
+    double mean; /**< of the Poisson number that comes in a step */
+    const uint32_t *sites;
+    int64_t n_sites;  /**< one of which each comes to */
+    int32_t reaction; /**< or -1: */
+    int32_t species;  /**< one particle of it */
+} saltus_mpd_origin;
+
+/** Nowhere: the site of a particle that is no more. */
+#define SALTUS_NOWHERE 0xffffffffu
+
+/** The lattice and its particles. The last of the species, number n_species - 1, is none of the
+ * model's: one particle of it stands still in every site whose reactions may fire when the site is
+ * empty, so that there is somebody to look after it. */
 typedef struct saltus_mpd {
-    int32_t size[3];
+    uint32_t size[3];
     int32_t n_types, n_species;
-    int32_t faces[6];      /**< x-, x+, y-, y+, z-, z+ */
-    const uint8_t *types;  /**< [site] */
-    const uint32_t *jump;  /**< [from type][to type][species] words below which a particle jumps */
-    double step;           /**< s */
-    const double *rate;    /**< [type][reaction] model/lattice.h */
-    const int32_t *active; /**< [type][reaction] those that happen, with reactants; then -1 */
+    int32_t faces[6];     /**< x-, x+, y-, y+, z-, z+ */
+    const uint8_t *types; /**< [site] */
+    const uint32_t *jump; /**< [from type][to type][species] twice the probability, of 2^32 */
+    const uint8_t *moves; /**< [species] whether it ever jumps */
+    double step;          /**< s */
     uint32_t keys[SALTUS_PHILOX_KEYS]; /**< of a trajectory */
+
+    const double *rate;     /**< [type][reaction] model/lattice.h */
+    const int32_t *active;  /**< reactions that happen in sites of a type: those with a law that is
+                                 no product, then by first reactant */
+    const int32_t *segment; /**< [type][species + 2] where those of a first reactant begin in
+                                 `active`; number 0: those with another law */
+    const uint32_t *quiet;  /**< [type][species] a word below it lets nothing happen where one
+                                 particle is alone */
+    int32_t only_one;       /**< at most one reaction in a site and step */
+    const saltus_mpd_origin *origins;
+    int32_t n_origins;
+
+    uint32_t *site;    /**< [capacity], SALTUS_NOWHERE behind those in use */
+    uint16_t *species; /**< [capacity] */
+    int32_t *next;     /**< [capacity] in its site's list, or -1 */
+    int32_t *head[2];  /**< [site] -1: the list is empty; sets for even and odd numbers of phases */
+    int64_t *used;     /**< numbers in use, of those no more too; shared. Beyond the capacity: some
+                            particles have found no room, and all is to be done again */
+    int64_t capacity;
+    int32_t is_shared;  /**< several threads work on it */
+    int64_t first_step; /**< that was noted from */
+    uint64_t *trouble;  /**< shared: saltus_mpd_note's first; else ~0 */
 } saltus_mpd;
+
+/** A thread's own. */
+typedef struct saltus_mpd_scratch {
+    double *v;     /**< rows as in tables.h; [species] 0 between sites */
+    double *a;     /**< [reaction] */
+    int64_t fired; /**< reactions */
+} saltus_mpd_scratch;
 
 /* The keys of a trajectory. */
 SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajectory)
@@ -56,58 +113,185 @@ SALTUS_FN void saltus_mpd_words(const saltus_mpd *m, uint32_t purpose, int64_t s
                         (uint64_t)step << 16 | (uint64_t)(rank & 0xffff), w);
 }
 
-/** A site, and where it is along x, y, z. */
-typedef struct saltus_place {
-    int64_t site;
-    int32_t at[3];
-} saltus_place;
+/* ------------------------------------------------------------------------------------------------
+ * Lists
+ */
 
-/* Words below which a particle jumps over a face of the lattice, in direction `way`, -1 or 1. *to
- * becomes the site beyond, or -1 where the particle is lost. */
-SALTUS_FN uint32_t saltus_mpd_over_face(const saltus_mpd *m, int64_t site, int species, int axis,
-                                        int way, int64_t stride, int64_t *to)
+/** Put a particle into a list. */
+SALTUS_FN void saltus_mpd_insert(const saltus_mpd *m, int set, int32_t i, uint32_t site)
 {
-    const int type = m->types[site], face = m->faces[2 * axis + (way > 0)];
-    if (face == SALTUS_MPD_REFLECTING) {
-        return 0;
+    int32_t *const head = &m->head[set][site];
+    SALTUS_POKE(&m->site[i], site);
+    if (m->is_shared) {
+        m->next[i] = SALTUS_EXCHANGE(head, i);
+    } else {
+        m->next[i] = *head;
+        *head = i;
     }
-    *to = -1;
+}
+
+/** A new particle, in no list yet; -1: there is no room. */
+SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
+{
+    const int64_t i = (int64_t)SALTUS_TAKE_NUMBER(m->used);
+    if (i >= m->capacity) {
+        return -1;
+    }
+    m->species[i] = (uint16_t)species;
+    return (int32_t)i;
+}
+
+/* Two sorted lists as one; what is equal keeps no order, because nothing depends on it. */
+SALTUS_FN int32_t saltus_mpd_merge(const saltus_mpd *m, int32_t a, int32_t b)
+{
+    int32_t first = -1, last = -1;
+    while (a >= 0 && b >= 0) {
+        const int takes_a = m->species[a] <= m->species[b];
+        const int32_t least = takes_a ? a : b;
+        a = takes_a ? m->next[a] : a;
+        b = takes_a ? b : m->next[b];
+        first = first < 0 ? least : first;
+        if (last >= 0) {
+            m->next[last] = least;
+        }
+        last = least;
+    }
+    m->next[last] = a >= 0 ? a : b;
+    return first;
+}
+
+/* A long list sorted by species. */
+SALTUS_OUTLINE int32_t saltus_mpd_sort_long(const saltus_mpd *m, int32_t first)
+{
+    int32_t sorted[32]; /* lists of 2^k, or none */
+    int n = 0;
+    while (first >= 0) {
+        int32_t list = first;
+        int k = 0;
+        first = m->next[first];
+        m->next[list] = -1;
+        for (; k < n && sorted[k] >= 0; ++k) {
+            list = saltus_mpd_merge(m, sorted[k], list);
+            sorted[k] = -1;
+        }
+        sorted[k] = list;
+        n = k == n ? n + 1 : n;
+    }
+    for (int k = 0; k < n; ++k) {
+        if (sorted[k] >= 0) {
+            first = first < 0 ? sorted[k] : saltus_mpd_merge(m, first, sorted[k]);
+        }
+    }
+    return first;
+}
+
+/* The same for few species. */
+SALTUS_OUTLINE int32_t saltus_mpd_sort_few(const saltus_mpd *m, int32_t list)
+{
+    int32_t head[SALTUS_MPD_FEW], last[SALTUS_MPD_FEW], first = -1;
+    for (int x = 0; x < m->n_species; ++x) {
+        head[x] = -1;
+    }
+    while (list >= 0) {
+        const int32_t i = list;
+        const int x = m->species[i];
+        list = m->next[i];
+        last[x] = head[x] < 0 ? i : last[x];
+        m->next[i] = head[x];
+        head[x] = i;
+    }
+    for (int x = m->n_species - 1; x >= 0; --x) {
+        if (head[x] >= 0) {
+            m->next[last[x]] = first;
+            first = head[x];
+        }
+    }
+    return first;
+}
+
+/* A list sorted by species. */
+SALTUS_FN int32_t saltus_mpd_sort(const saltus_mpd *m, int32_t first)
+{
+    int32_t rest = m->next[first];
+    m->next[first] = -1;
+    for (int n = 1; rest >= 0 && n < SALTUS_MPD_SHORT; ++n) {
+        const int32_t i = rest;
+        const int species = m->species[i];
+        rest = m->next[i];
+        if (species <= m->species[first]) {
+            m->next[i] = first;
+            first = i;
+        } else {
+            int32_t before = first;
+            while (m->next[before] >= 0 && m->species[m->next[before]] < species) {
+                before = m->next[before];
+            }
+            m->next[i] = m->next[before];
+            m->next[before] = i;
+        }
+    }
+    if (rest >= 0) {
+        rest = m->n_species <= SALTUS_MPD_FEW ? saltus_mpd_sort_few(m, rest)
+                                              : saltus_mpd_sort_long(m, rest);
+        first = saltus_mpd_merge(m, first, rest);
+    }
+    return first;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Moves
+ */
+
+/* Where a particle in a site that is number `at` along an axis tries to go, `way` -1 or 1, and with
+ * twice which probability; SALTUS_NOWHERE: out of the lattice. */
+SALTUS_FN uint32_t saltus_mpd_jump(const saltus_mpd *m, uint32_t site, int species, int axis,
+                                   int way, uint32_t at, uint32_t stride, uint32_t *to)
+{
+    const uint32_t last = m->size[axis] - 1;
+    const int is_out = way < 0 ? at == 0 : at == last;
+    const int type = m->types[site];
     int there = type;
-    if (face == SALTUS_MPD_PERIODIC) {
-        *to = site - way * stride * (m->size[axis] - 1);
+    *to = way < 0 ? site - stride : site + stride;
+    if (is_out) {
+        const int face = m->faces[2 * axis + (way > 0)];
+        *to = face == SALTUS_MPD_PERIODIC ? (way < 0 ? site + stride * last : site - stride * last)
+                                          : SALTUS_NOWHERE;
+        if (face == SALTUS_MPD_REFLECTING) {
+            return 0;
+        }
+    }
+    if (*to != SALTUS_NOWHERE) {
         there = m->types[*to];
     }
     return m->jump[((int64_t)type * m->n_types + there) * m->n_species + species];
 }
 
-/** Move a particle through a step. Returns 0 when it is lost. */
-SALTUS_FN int saltus_mpd_move(const saltus_mpd *m, saltus_place *p, int species,
-                              const uint32_t w[4])
+/** Where the words of a step bring a particle; SALTUS_NOWHERE: it is lost. The first bit of a word
+ * says which way along its axis it tries to go, the others whether it does. */
+SALTUS_FN uint32_t saltus_mpd_move(const saltus_mpd *m, uint32_t site, int species,
+                                   const uint32_t w[4])
 {
-    const uint32_t *jump = m->jump + species;
-    int64_t stride = 1;
+    uint32_t at[3], stride = 1;
+    at[0] = site % m->size[0];
+    at[1] = site / m->size[0];
+    at[2] = at[1] / m->size[1];
+    at[1] = at[1] % m->size[1];
     for (int axis = 0; axis < 3; ++axis) {
-        const int32_t last = m->size[axis] - 1, at = p->at[axis];
-        const int row = m->types[p->site] * m->n_types;
-        int64_t low = p->site - stride, high = p->site + stride;
-        const uint32_t down =
-            at > 0 ? jump[(row + m->types[low]) * m->n_species]
-                   : saltus_mpd_over_face(m, p->site, species, axis, -1, stride, &low);
-        const uint32_t up = at < last
-                                ? jump[(row + m->types[high]) * m->n_species]
-                                : saltus_mpd_over_face(m, p->site, species, axis, 1, stride, &high);
-        const int goes_down = w[axis] < down, goes_up = !goes_down && w[axis] - down < up;
-        p->site = goes_down ? low : goes_up ? high : p->site;
-        p->at[axis] = goes_down ? (at > 0 ? at - 1 : last)
-                      : goes_up ? (at < last ? at + 1 : 0)
-                                : at;
-        if (p->site < 0) {
-            return 0;
+        uint32_t to;
+        const int way = (w[axis] >> 31) ? 1 : -1;
+        const uint32_t jump = saltus_mpd_jump(m, site, species, axis, way, at[axis], stride, &to);
+        site = w[axis] << 1 < jump ? to : site;
+        if (site == SALTUS_NOWHERE) {
+            break;
         }
         stride *= m->size[axis];
     }
-    return 1;
+    return site;
 }
+
+/* ------------------------------------------------------------------------------------------------
+ * Reactions
+ */
 
 /* A propensity of reaction r in a site of a type, of the counts in v. */
 SALTUS_FN double saltus_mpd_propensity(const saltus_mpd *m, const saltus_tables *n, int type, int r,
@@ -134,74 +318,319 @@ SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
     }
 }
 
-/** What became of a site's reactions. */
-typedef struct saltus_mpd_outcome {
-    int32_t n_fired;
-    int32_t bad; /**< a reaction whose propensity is negative or no number, or that takes what is
-                      not there; -1: all is well */
-} saltus_mpd_outcome;
+/** The sum of the propensities in a site of a type, a[reaction] being set to each; in the order of
+ * `active`. *bad becomes a reaction whose propensity is negative or no number. */
+SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, int type, double *v,
+                                  double *a, int *bad)
+{
+    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    double total = 0.0;
+    saltus_mpd_rules(n, v);
+    for (int i = segment[0]; i < segment[m->n_species + 1]; ++i) {
+        const int r = m->active[i];
+        a[r] = saltus_mpd_propensity(m, n, type, r, v);
+        if (!(a[r] >= 0.0)) {
+            *bad = r;
+        }
+        total += a[r];
+    }
+    return total;
+}
+
+/* The same sum for the sorted list of a site that holds v and where all laws are products: what has
+ * a factor that is not there adds nothing. */
+SALTUS_FN double saltus_mpd_list_total(const saltus_mpd *m, const saltus_tables *n, int type,
+                                       int32_t first, double *v)
+{
+    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    double total = 0.0;
+    int before = -1;
+    for (int32_t j = first; j >= 0; j = m->next[j]) {
+        const int species = m->species[j];
+        const int end = species != before ? segment[species + 2] : 0;
+        for (int i = segment[species + 1]; i < end; ++i) {
+            const int r = m->active[i];
+            double a = m->rate[(int64_t)type * n->n_reactions + r];
+            for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
+                a *= v[n->factor_species[f]] - n->factor_offset[f];
+            }
+            total += a;
+        }
+        before = species;
+    }
+    return total;
+}
+
+/** Whether a word lets nothing happen in a step: a wait is at least 1 - u times the mean one. */
+SALTUS_FN int saltus_mpd_is_quiet(const saltus_mpd *m, uint32_t word, double total)
+{
+    return !(total > 0.0) ||
+           (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= m->step * total;
+}
+
+/* The reaction that `goal`, below the total, comes to. */
+SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, double goal)
+{
+    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    double sum = 0.0;
+    int r = -1;
+    for (int i = segment[0]; i < segment[m->n_species + 1] && !(r >= 0 && sum > goal); ++i) {
+        const int candidate = m->active[i];
+        sum += a[candidate];
+        r = a[candidate] > 0.0 ? candidate : r;
+    }
+    return r;
+}
+
+/* A site where a reaction (below 2^22) cannot be simulated, in one of 1024 steps. */
+SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site, int reaction)
+{
+    SALTUS_LEAST(m->trouble, (uint64_t)(step - m->first_step) << 54 | (uint64_t)site << 22 |
+                                 (uint64_t)reaction);
+}
 
 /**
- * Let a site react for a step.
+ * Let the counts v[species] of a site react for a step.
  *
- * @param v    rows as in tables.h; [species] the site's counts, changed
- * @param a    [reaction] scratch
- * @param fire called with `user` for every reaction that fires; may be NULL
+ * @param word what the first wait is made of
+ * @return the number of reactions; s->a[0 …] are of no use afterwards. A site with a propensity
+ *         that is negative or no number, or a reaction that takes what is not there, is noted.
  */
-SALTUS_FN saltus_mpd_outcome saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n,
-                                              int64_t step, int64_t site, double *v, double *a,
-                                              void (*fire)(void *user, int reaction), void *user)
+SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                   uint32_t site, uint32_t word, saltus_mpd_scratch *s)
 {
     const int type = m->types[site];
-    const int32_t *active = m->active + (int64_t)type * (n->n_reactions + 1);
-    saltus_mpd_outcome out = {0, -1};
-    double left = m->step;
-    for (;; ++out.n_fired) {
-        uint32_t w[4];
-        double total = 0.0;
-        saltus_mpd_rules(n, v);
-        for (int i = 0; active[i] >= 0; ++i) {
-            a[i] = saltus_mpd_propensity(m, n, type, active[i], v);
-            if (!(a[i] >= 0.0)) {
-                out.bad = active[i];
-                return out;
-            }
-            total += a[i];
+    double left = m->step, *v = s->v;
+    int32_t n_fired = 0;
+    uint32_t w[4] = {word, 0, 0, 0};
+    for (;;) {
+        int bad = -1;
+        const double total = saltus_mpd_total(m, n, type, v, s->a, &bad);
+        if (bad >= 0) {
+            saltus_mpd_note(m, step, site, bad);
+            return n_fired;
         }
-        if (!(total > 0.0)) {
-            return out;
+        if (!(total > 0.0) ||
+            (double)(int64_t)(0xffffffffu - w[0]) * SALTUS_TWO_M32 >= left * total) {
+            return n_fired;
         }
-        saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, site, 0, out.n_fired, w);
-        /* a wait is at least 1 - u times the mean one */
-        if ((double)(int64_t)(0xffffffffu - w[0]) * SALTUS_TWO_M32 >= left * total) {
-            return out;
-        }
-        const double wait = w[0] != 0 ? saltus_exponential32(w[0])
-                                      : 22.180709777918249 + /* 32 ln 2 */
-                                            saltus_exponential32(w[1] | (w[1] == 0));
+        const uint32_t of_wait = w[0];
+        saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, site, 0, n_fired, w);
+        const double wait = of_wait != 0 ? saltus_exponential32(of_wait)
+                                         : 22.180709777918249 + /* 32 ln 2 */
+                                               saltus_exponential32(w[1] | (w[1] == 0));
         if (!(wait < left * total)) {
-            return out;
+            return n_fired;
         }
         left -= wait / total;
         const double goal =
             (double)(int64_t)(((uint64_t)w[2] << 32 | w[3]) >> 11) * 0x1p-53 * total;
-        double sum = 0.0;
-        int r = -1;
-        for (int i = 0; active[i] >= 0 && !(r >= 0 && sum > goal); ++i) {
-            sum += a[i];
-            r = a[i] > 0.0 ? active[i] : r;
-        }
+        const int r = saltus_mpd_choose(m, type, s->a, goal);
         for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
             v[n->change_species[c]] += (double)n->change_amount[c];
             if (v[n->change_species[c]] < 0.0) {
-                out.bad = r;
-                return out;
+                saltus_mpd_note(m, step, site, r);
+                return n_fired;
             }
         }
-        if (fire) {
-            fire(user, r);
+        ++n_fired;
+        if (m->only_one) {
+            return n_fired;
         }
     }
+}
+
+/* The list of a site that holds the counts v, made of the particles of its old one; v becomes 0. */
+SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watched, int32_t old)
+{
+    const int watcher = m->n_species - 1;
+    int32_t first = -1, last = -1;
+    for (int x = 0; x <= watcher; ++x) {
+        for (double k = x < watcher ? v[x] : (double)is_watched; k > 0.0; k -= 1.0) {
+            const int32_t i = old >= 0 ? old : saltus_mpd_create(m, x);
+            if (i < 0) {
+                break; /* no room: all is done again */
+            }
+            old = old >= 0 ? m->next[old] : -1;
+            m->species[i] = (uint16_t)x;
+            m->next[i] = -1;
+            first = first < 0 ? i : first;
+            if (last >= 0) {
+                m->next[last] = i;
+            }
+            last = i;
+        }
+        v[x] = x < watcher ? 0.0 : v[x];
+    }
+    while (old >= 0) {
+        SALTUS_POKE(&m->site[old], SALTUS_NOWHERE);
+        old = m->next[old];
+    }
+    return first;
+}
+
+/* Let a site react whose first particle's words are w, unless these say that nothing happens.
+ * Returns its list; *fires: another one than before. */
+SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                         uint32_t site, int32_t first, const uint32_t w[4],
+                                         saltus_mpd_scratch *s, int *fires)
+{
+    const int type = m->types[site], watcher = m->n_species - 1;
+    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const int is_single = m->next[first] < 0, has_laws = segment[0] < segment[1];
+    int is_watched = 0;
+    int32_t n_fired = 0;
+    if (segment[0] == segment[m->n_species + 1] ||
+        (is_single && w[3] < m->quiet[(int64_t)type * m->n_species + m->species[first]])) {
+        return first;
+    }
+    for (int32_t j = first; j >= 0; j = m->next[j]) {
+        is_watched = m->species[j] == watcher;
+        s->v[m->species[j]] += is_watched ? 0.0 : 1.0;
+    }
+    if (is_single || has_laws ||
+        !saltus_mpd_is_quiet(m, w[3], saltus_mpd_list_total(m, n, type, first, s->v))) {
+        n_fired = saltus_mpd_react(m, n, step, site, w[3], s);
+        s->fired += n_fired;
+    }
+    *fires = n_fired > 0;
+    if (n_fired > 0) {
+        return saltus_mpd_relist(m, s->v, is_watched, first);
+    }
+    for (int32_t j = first; j >= 0; j = m->next[j]) {
+        if (m->species[j] < watcher) {
+            s->v[m->species[j]] = 0.0;
+        }
+    }
+    return first;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Phases
+ */
+
+/** The site with the list from `first` on: its reactions end step - 1, its moves are those of
+ * `step`. `set`: in which set of heads the list stands. */
+SALTUS_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                     int what, int set, uint32_t site, int32_t first,
+                                     saltus_mpd_scratch *s)
+{
+    uint32_t w[4] = {0, 0, 0, 0};
+    int before = -1, has_words = 0;
+    int64_t rank = 0;
+    SALTUS_POKE(&m->head[set][site], -1);
+    if (m->next[first] >= 0) {
+        first = saltus_mpd_sort(m, first);
+    }
+    if (what & SALTUS_MPD_REACTS) {
+        int fires = 0;
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, m->species[first], 0, w);
+        first = saltus_mpd_site_reacts(m, n, step, site, first, w, s, &fires);
+        has_words = !fires;
+    }
+    while (first >= 0) {
+        const int32_t i = first;
+        const int species = m->species[i];
+        uint32_t to = site;
+        first = m->next[i];
+        rank = species == before ? rank + 1 : 0;
+        before = species;
+        if ((what & SALTUS_MPD_MOVES) && m->moves[species]) {
+            if (!has_words) {
+                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, species, rank, w);
+            }
+            to = saltus_mpd_move(m, site, species, w);
+        }
+        has_words = 0;
+        if (to == SALTUS_NOWHERE) {
+            SALTUS_POKE(&m->site[i], to);
+        } else {
+            saltus_mpd_insert(m, 1 - set, i, to);
+        }
+    }
+}
+
+/** The part of particle i in a phase. */
+SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                   int what, int set, int32_t i, saltus_mpd_scratch *s)
+{
+    /* others may move it meanwhile, or empty the list: in no case is it then at the head */
+    const uint32_t site = SALTUS_PEEK(&m->site[i]);
+    if (site != SALTUS_NOWHERE && SALTUS_PEEK(&m->head[set][site]) == i) {
+        saltus_mpd_look_after(m, n, step, what, set, site, i, s);
+    }
+}
+
+/** What comes from origin number o before the reactions of a step, into a set of heads. */
+SALTUS_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int64_t step, int set,
+                               int o, saltus_mpd_scratch *s)
+{
+    const saltus_mpd_origin origin = m->origins[o];
+    const saltus_poisson law = saltus_poisson_of(origin.mean < 10.0 ? 10.0 : origin.mean);
+    uint32_t w[4];
+    double k = 0.0;
+    int good = 0;
+    for (int64_t drawn = 0; !good; ++drawn) {
+        saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 0, drawn, w);
+        good = origin.mean < saltus_poisson_inversion;
+        if (good) {
+            k = saltus_poisson_invert(origin.mean, saltus_unit53(w[0], w[1]));
+        } else {
+            good = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]),
+                                          saltus_unit53(w[2], w[3]), &k) != 0;
+        }
+    }
+    for (int64_t i = 0; i < (int64_t)k; ++i) {
+        saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
+        const uint32_t site =
+            origin.sites[(int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.n_sites)];
+        const int r = origin.reaction;
+        const int first = r >= 0 ? n->change_row[r] : 0, end = r >= 0 ? n->change_row[r + 1] : 1;
+        for (int c = first; c < end; ++c) {
+            const int species = r >= 0 ? n->change_species[c] : origin.species;
+            for (int64_t p = r >= 0 ? n->change_amount[c] : 1; p > 0; --p) {
+                const int32_t created = saltus_mpd_create(m, species);
+                if (created >= 0) {
+                    saltus_mpd_insert(m, set, created, site);
+                }
+            }
+        }
+        s->fired += r >= 0;
+    }
+}
+
+/** Write the particles of sites first … end - 1, site by site, as numbers from *made on, which
+ * other threads raise as well; what is no more is left out. The lists' heads become the last of
+ * each site (as saltus_mpd_link wants it). */
+SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, uint32_t end,
+                                 uint32_t *site, uint16_t *species, uint64_t *made)
+{
+    uint64_t n = 0;
+    for (uint32_t s = first; s < end; ++s) {
+        for (int32_t i = m->head[set][s]; i >= 0; i = m->next[i]) {
+            ++n;
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    n = SALTUS_TAKE_NUMBERS(made, n);
+    for (uint32_t s = first; s < end; ++s) {
+        int32_t i = m->head[set][s];
+        if (i >= 0) {
+            for (; i >= 0; i = m->next[i]) {
+                site[n] = s;
+                species[n++] = m->species[i];
+            }
+            m->head[set][s] = (int32_t)(n - 1);
+        }
+    }
+}
+
+/** Make the list of a gathered particle: those of a site stand one behind the other. */
+SALTUS_FN void saltus_mpd_link(const saltus_mpd *m, int32_t i)
+{
+    m->next[i] = i > 0 && m->site[i - 1] == m->site[i] ? i - 1 : -1;
 }
 
 #endif

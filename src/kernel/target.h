@@ -136,12 +136,30 @@ SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
 }
 #endif
 
-/* Add 1 to a number that many threads share; returns what it was. */
+/* Memory that many threads share: add n to a number, or put another into its place, which return
+ * what it was; lower a number to n; read and write what
+ * others write and read meanwhile. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_TAKE_NUMBER(p) atomicAdd((unsigned long long *)(p), 1ull)
+#define SALTUS_TAKE_NUMBERS(p, n) atomicAdd((unsigned long long *)(p), (unsigned long long)(n))
+#define SALTUS_EXCHANGE(p, n) atomicExch((p), (n))
+#define SALTUS_LEAST(p, n) ((void)atomicMin((unsigned long long *)(p), (unsigned long long)(n)))
+#define SALTUS_PEEK(p) (*(p))
+#define SALTUS_POKE(p, n) ((void)(*(p) = (n)))
 #else
-#define SALTUS_TAKE_NUMBER(p) __atomic_fetch_add((p), 1, __ATOMIC_RELAXED)
+#define SALTUS_TAKE_NUMBERS(p, n) __atomic_fetch_add((p), (n), __ATOMIC_RELAXED)
+#define SALTUS_EXCHANGE(p, n) __atomic_exchange_n((p), (n), __ATOMIC_RELAXED)
+#define SALTUS_LEAST(p, n) saltus_least((p), (n))
+#define SALTUS_PEEK(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define SALTUS_POKE(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
+SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
+{
+    uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (n < old &&
+           !__atomic_compare_exchange_n(p, &old, n, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
 #endif
+#define SALTUS_TAKE_NUMBER(p) SALTUS_TAKE_NUMBERS((p), 1)
 
 /* A warp: threads that take every step together. A host plays one with a single thread, the first;
  * the others' steps are not taken. */

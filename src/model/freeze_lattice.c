@@ -198,6 +198,7 @@ saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
     l->n_sites = space->n_sites;
     l->spacing = space->spacing;
     l->step = space->step;
+    l->only_one = space->only_one;
     l->n_types = space->n_types;
     l->n_species = f->net->tables.n_species;
     l->n_reactions = f->net->tables.n_reactions;

@@ -61,6 +61,7 @@ typedef struct saltus_lattice {
     int64_t n_sites; /**< their product, at most 2^40 */
     double spacing;  /**< edge of a site, m */
     double step;     /**< duration of a step, s */
+    bool only_one;   /**< at most one reaction in a site and step, as Hallock et al. have it */
 
     saltus_face faces[SALTUS_N_FACES];
     const double *face_mean; /**< [face][species] particles per site beyond a constant face, on

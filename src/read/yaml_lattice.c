@@ -187,13 +187,29 @@ static saltus_status refuse_events(const saltus_lattice_reader *l)
                                                l->yaml->name, m->events[0].line, m->events[0].id);
 }
 
+/* "all", or "one" as in the paper of kernel/mpd.h. */
+static saltus_status read_reactions_per_step(saltus_lattice_reader *l, const saltus_yaml_node *node)
+{
+    saltus_status status = SALTUS_OK;
+    const char *text = NULL;
+    SALTUS_TRY(saltus_yaml_text(l->yaml, node, "reactions_per_step", &text));
+    l->space->only_one = strcmp(text, "one") == 0;
+    if (!l->space->only_one && strcmp(text, "all") != 0) {
+        status = saltus_yaml_fail(l->yaml, node, SALTUS_E_SYNTAX,
+                                  "reactions_per_step: 'all' or 'one' is needed");
+    }
+done:
+    return status;
+}
+
 static saltus_status read_fields(saltus_lattice_reader *l, const saltus_yaml_node *node)
 {
-    enum { SIZE, SPACING, STEP, DIFFUSION, FACES, SITES, PLACE, REACTIONS, N };
+    enum { SIZE, SPACING, STEP, DIFFUSION, FACES, SITES, PLACE, REACTIONS, PER_STEP, N };
     saltus_status status = SALTUS_OK;
-    saltus_yaml_field f[N] = {{.key = "size"},      {.key = "spacing"},  {.key = "step"},
-                              {.key = "diffusion"}, {.key = "faces"},    {.key = "sites"},
-                              {.key = "place"},     {.key = "reactions"}};
+    saltus_yaml_field f[N] = {
+        {.key = "size"},      {.key = "spacing"},   {.key = "step"},
+        {.key = "diffusion"}, {.key = "faces"},     {.key = "sites"},
+        {.key = "place"},     {.key = "reactions"}, {.key = "reactions_per_step"}};
     SALTUS_TRY(saltus_yaml_fields(l->yaml, node, "lattice", f, N));
     for (int i = SIZE; i <= DIFFUSION; ++i) {
         if (!f[i].entry) {
@@ -207,6 +223,9 @@ static saltus_status read_fields(saltus_lattice_reader *l, const saltus_yaml_nod
     SALTUS_TRY(saltus_read_step(l, f[STEP].entry->value));
     if (f[FACES].entry) {
         SALTUS_TRY(read_faces(l, f[FACES].entry->value));
+    }
+    if (f[PER_STEP].entry) {
+        SALTUS_TRY(read_reactions_per_step(l, f[PER_STEP].entry->value));
     }
     SALTUS_TRY(read_or_make_sites(l, &f[SITES]));
     SALTUS_TRY(saltus_read_diffusion(l, f[DIFFUSION].entry->value));

@@ -167,6 +167,7 @@ static void count_columns(const saltus_plan_options *options, const char *model,
     saltus_plan_options of_cpu = *options;
     of_cpu.layout = "auto";
     assert_non_null(m);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err), SALTUS_OK);
     assert_int_equal(saltus_backend_open("cpu", &cpu, err), SALTUS_OK);
     assert_int_equal(saltus_plan_create(m, cpu, &of_cpu, &plan, err), SALTUS_OK);
     what->n_counts = what->derivation.n_counts = saltus_plan_n_counts(plan);

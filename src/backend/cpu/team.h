@@ -1,0 +1,18 @@
+/** Threads that take short steps together: what one worker calls on when there are fewer
+ * trajectories than cores. */
+#ifndef SALTUS_BACKEND_CPU_TEAM_H
+#define SALTUS_BACKEND_CPU_TEAM_H
+
+#include "core/status.h"
+
+typedef struct saltus_team saltus_team;
+
+/** A team of n threads, the caller's among them. */
+SALTUS_MUST_CHECK saltus_status saltus_team_create(int n, saltus_team **out, saltus_error *err);
+void saltus_team_destroy(saltus_team *team);
+int saltus_team_size(const saltus_team *team);
+
+/** Call step(user, 0) … step(user, n - 1), each on a thread of its own, and wait for all. */
+void saltus_team_step(saltus_team *team, void (*step)(void *user, int member), void *user);
+
+#endif

@@ -1,0 +1,77 @@
+/**
+ * What every backend needs to simulate a lattice by kernel/mpd.h: the tables of the model, where
+ * particles start, and the course of a trajectory, phase by phase and batch by batch. A backend
+ * adds an engine, which keeps the particles and goes over them.
+ */
+#ifndef SALTUS_BACKEND_MPD_H
+#define SALTUS_BACKEND_MPD_H
+
+#include "backend/record.h"
+#include "kernel/mpd.h"
+#include "model/lattice.h"
+
+/** A model's lattice made ready; the same for all trajectories. */
+typedef struct saltus_mpd_tables {
+    const saltus_lattice *lattice;
+    const saltus_tables *of; /**< the well-mixed part */
+    saltus_mpd m;            /**< its tables, on the host; no particles */
+    double *rows;            /**< [n_rows] what a scratch's v starts from */
+    int64_t n_watched;       /**< sites that somebody must always look after, */
+    bool *watched;           /**< [type] all of these types */
+    int64_t n_start;         /**< particles at time 0, with those that watch */
+
+    uint32_t *jump, *quiet;
+    uint8_t *moves;
+    int32_t *active, *segment;
+    saltus_mpd_origin *origins;
+} saltus_mpd_tables;
+
+/**
+ * @retval SALTUS_E_UNSUPPORTED what kernel/mpd.h cannot hold: 2^32 sites, 65,535 species, 2^31
+ *                              particles
+ */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const saltus_task *task,
+                                                         saltus_mpd_tables *out, saltus_error *err);
+void saltus_mpd_tables_free(saltus_mpd_tables *tables);
+
+/** The keys of a trajectory go into m->keys, its particles at time 0 into site[n_start] and
+ * species[n_start]. */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_place(const saltus_mpd_tables *tables, uint64_t seed,
+                                                 int64_t trajectory, saltus_mpd *m, uint32_t *site,
+                                                 uint16_t *species, saltus_error *err);
+
+/** A phase: what becomes of the sites, in which step (kernel/mpd.h). */
+typedef struct saltus_mpd_phase {
+    int64_t step;
+    int what;
+} saltus_mpd_phase;
+
+/** Who keeps the particles of a trajectory. */
+typedef struct saltus_mpd_engine {
+    void *user;
+    /** Take the particles of time 0, with room for as many as `capacity`. */
+    saltus_status (*begin)(void *user, int64_t trajectory, int64_t capacity, saltus_error *err);
+    /** Put the particles into the order of their sites, and keep what is there now until it is
+     * called again. */
+    saltus_status (*gather)(void *user, saltus_error *err);
+    /** Go through phases[n]. */
+    saltus_status (*run)(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err);
+    /** Wait, and tell how many numbers of particles are in use, how many reactions have fired since
+     * gather, and the trouble. */
+    saltus_status (*look)(void *user, int64_t *used, int64_t *fired, uint64_t *trouble,
+                          saltus_error *err);
+    /** Back to where gather was called, with room for `capacity`. */
+    saltus_status (*restore)(void *user, int64_t capacity, saltus_error *err);
+    /** Particles of every species. */
+    saltus_status (*count)(void *user, int64_t *totals, saltus_error *err);
+    /** Add all particles to contents that are empty. */
+    saltus_status (*tell)(void *user, saltus_contents *contents, saltus_error *err);
+} saltus_mpd_engine;
+
+/** Simulate a job's trajectory. */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_simulate(const saltus_mpd_tables *tables,
+                                                    const saltus_task *task,
+                                                    const saltus_mpd_engine *engine,
+                                                    saltus_job *job, saltus_error *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* The course of a trajectory on a lattice. */
+#include "backend/mpd.h"
+
+#include "core/memory.h"
+#include "model/model.h"
+#include "model/network.h"
+
+#include <math.h>
+
+enum {
+    BATCH = 64,          /* phases between two looks at the particles */
+    BATCH_WORK = 1 << 26 /* of particles in them, at most, so that a run can be stopped */
+};
+
+/* A trajectory on its way. */
+typedef struct course {
+    const saltus_mpd_tables *tables;
+    const saltus_task *task;
+    const saltus_mpd_engine *engine;
+    int64_t trajectory, capacity, used, fired;
+} course;
+
+static saltus_status report(const course *c, uint64_t trouble, int64_t first_step,
+                            saltus_error *err)
+{
+    const int32_t *size = c->tables->lattice->size;
+    const int64_t site = (int64_t)(trouble >> 22 & 0xffffffffu),
+                  step = first_step + (int64_t)(trouble >> 54);
+    return saltus_error_set(
+        err, SALTUS_E_NUMERIC,
+        "trajectory %lld, time %g, site (%lld, %lld, %lld): reaction '%s' has a propensity that is "
+        "negative or no number, or takes what is not there",
+        (long long)c->trajectory, (double)(step - 1) * c->tables->m.step,
+        (long long)(site % size[0]), (long long)(site / size[0] % size[1]),
+        (long long)(site / size[0] / size[1]),
+        c->task->model->network->reaction_names[trouble & 0x3fffff]);
+}
+
+/* Go through some phases; again and with more room when new particles found none. */
+static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_mpd_engine *e = c->engine;
+    int64_t fired = 0;
+    uint64_t trouble = 0;
+    SALTUS_TRY(e->gather(e->user, err));
+    for (;;) {
+        SALTUS_TRY(e->run(e->user, phases, n, err));
+        SALTUS_TRY(e->look(e->user, &c->used, &fired, &trouble, err));
+        if (SALTUS_FLAG(c->task->stop)) {
+            SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+        }
+        if (c->used <= c->capacity) {
+            break;
+        }
+        c->capacity = 2 * c->used;
+        if (c->capacity > INT32_MAX) {
+            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "more than 2^30 particles on a lattice");
+        }
+        SALTUS_TRY(e->restore(e->user, c->capacity, err));
+    }
+    if (trouble != UINT64_MAX) {
+        SALTUS_TRY(report(c, trouble, phases[0].step, err));
+    }
+    c->fired += fired;
+done:
+    return status;
+}
+
+/* From the end of one step to the end of another. */
+static saltus_status advance(course *c, int64_t from, int64_t to, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_phase phases[BATCH];
+    for (int64_t first = from; first <= to && from < to;) {
+        const int64_t work = BATCH_WORK / (c->used + 1);
+        const int64_t most = work < 1 ? 1 : work < BATCH ? work : BATCH;
+        int n = 0;
+        for (; n < most && first <= to; ++n, ++first) {
+            phases[n] = (saltus_mpd_phase){first + 1, (first > from ? SALTUS_MPD_REACTS : 0) |
+                                                          (first < to ? SALTUS_MPD_MOVES : 0)};
+        }
+        SALTUS_TRY(run_batch(c, phases, n, err));
+    }
+done:
+    return status;
+}
+
+/* The first step that has not ended at a time; one that ends then has. */
+static int64_t step_at(const saltus_mpd_tables *s, double time)
+{
+    return (int64_t)floor(time / s->m.step * (1.0 + 1e-12) + 1e-9);
+}
+
+saltus_status saltus_mpd_simulate(const saltus_mpd_tables *tables, const saltus_task *task,
+                                  const saltus_mpd_engine *engine, saltus_job *job,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_contents contents = {0};
+    course c = {.tables = tables, .task = task, .engine = engine, .trajectory = job->trajectory};
+    int64_t step = 0;
+    int64_t *totals = saltus_calloc((size_t)tables->m.n_species, sizeof *totals);
+    SALTUS_NEED(totals);
+    c.used = tables->n_start;
+    c.capacity = c.used + c.used / 4 + (1 << 12);
+    SALTUS_TRY(engine->begin(engine->user, job->trajectory, c.capacity, err));
+    for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
+        const int64_t end = step_at(tables, at.time);
+        SALTUS_TRY(advance(&c, step, end, err));
+        step = end;
+        SALTUS_TRY(engine->count(engine->user, totals, err));
+        if (at.needs_contents) {
+            saltus_contents_clear(&contents);
+            SALTUS_TRY(engine->tell(engine->user, &contents, err));
+        }
+        SALTUS_TRY(saltus_space_record(task, job, &at, totals, &contents, err));
+    }
+    job->events = c.fired;
+done:
+    saltus_contents_free(&contents);
+    saltus_free(totals);
+    return status;
+}

@@ -1,0 +1,380 @@
+/* Tables for kernel/mpd.h, and particles at time 0. */
+#include "backend/mpd.h"
+
+#include "core/memory.h"
+#include "model/model.h"
+#include "model/network.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Reactions
+ */
+
+static bool is_product(const saltus_tables *t, int r)
+{
+    return t->law_program[r] < 0;
+}
+
+static bool is_from_nothing(const saltus_tables *t, int r)
+{
+    return is_product(t, r) && t->factor_row[r] == t->factor_row[r + 1];
+}
+
+/* Under which number of segment[] a reaction stands, or -1: it is never looked for in a site. */
+static int segment_of(const saltus_mpd_tables *s, int type, int r)
+{
+    const saltus_tables *t = s->of;
+    if (s->lattice->rate[(int64_t)type * t->n_reactions + r] == 0.0 || is_from_nothing(t, r)) {
+        return -1;
+    }
+    return is_product(t, r) ? 1 + t->factor_species[t->factor_row[r]] : 0;
+}
+
+/* The reactions of each type, by segment. */
+static void list_reactions(saltus_mpd_tables *s)
+{
+    const int n_reactions = s->of->n_reactions, n_species = s->m.n_species;
+    int32_t n = 0;
+    for (int type = 0; type < s->m.n_types; ++type) {
+        int32_t *segment = s->segment + (int64_t)type * (n_species + 2);
+        for (int r = 0; r < n_reactions; ++r) {
+            const int at = segment_of(s, type, r);
+            if (at >= 0) {
+                ++segment[at + 1];
+            }
+        }
+        segment[0] = n;
+        for (int at = 0; at <= n_species; ++at) {
+            segment[at + 1] += segment[at];
+        }
+        n = segment[n_species + 1];
+        for (int r = n_reactions - 1; r >= 0; --r) { /* from the end of its segment */
+            const int at = segment_of(s, type, r);
+            if (at >= 0) {
+                s->active[--segment[at + 1]] = r;
+            }
+        }
+        memmove(segment + 1, segment + 2, (size_t)n_species * sizeof *segment);
+        segment[n_species + 1] = n;
+    }
+}
+
+/* The word below which nothing happens where the propensities add up to a total. */
+static uint32_t quiet_below(const saltus_mpd *m, double total)
+{
+    uint32_t low = 0, high = 0xffffffffu; /* words below `low` are quiet, and `high` is not */
+    if (!(total > 0.0)) {
+        return high;
+    }
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (saltus_mpd_is_quiet(m, middle, total)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* What one particle alone does in a site of each type, and which types react when empty. */
+static saltus_status look_at_single_ones(saltus_mpd_tables *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = s->of;
+    const int watcher = s->m.n_species - 1;
+    double *a = saltus_calloc((size_t)t->n_reactions, sizeof *a);
+    SALTUS_NEED(a);
+    for (int type = 0; type < s->m.n_types; ++type) {
+        for (int x = 0; x <= watcher; ++x) {
+            int bad = -1;
+            double total;
+            if (x < watcher) {
+                s->rows[x] = 1.0;
+            }
+            total = saltus_mpd_total(&s->m, t, type, s->rows, a, &bad);
+            if (x < watcher) {
+                s->rows[x] = 0.0;
+            }
+            s->quiet[(int64_t)type * s->m.n_species + x] = bad >= 0 ? 0 : quiet_below(&s->m, total);
+            s->watched[type] = x == watcher && (bad >= 0 || total > 0.0);
+        }
+        s->n_watched += s->watched[type] ? s->lattice->sites_of[type] : 0;
+    }
+done:
+    saltus_free(a);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Origins
+ */
+
+/* How many sites of a type lie at a face, or in all of the lattice (face -1); they go to `out`
+ * unless it is NULL. */
+static int64_t sites_at(const saltus_lattice *l, int face, int type, uint32_t *out)
+{
+    int64_t n = 0, first[3] = {0, 0, 0}, end[3] = {l->size[0], l->size[1], l->size[2]};
+    if (face >= 0) {
+        first[face / 2] = face % 2 == 0 ? 0 : l->size[face / 2] - 1;
+        end[face / 2] = first[face / 2] + 1;
+    }
+    for (int64_t z = first[2]; z < end[2]; ++z) {
+        for (int64_t y = first[1]; y < end[1]; ++y) {
+            for (int64_t x = first[0]; x < end[0]; ++x) {
+                const int64_t site = x + l->size[0] * (y + l->size[1] * z);
+                if (l->types[site] == type) {
+                    if (out) {
+                        out[n] = (uint32_t)site;
+                    }
+                    ++n;
+                }
+            }
+        }
+    }
+    return n;
+}
+
+static saltus_status add_origin(saltus_mpd_tables *s, int face, int type, double mean_of_site,
+                                int reaction, int species, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t n = mean_of_site > 0.0 ? sites_at(s->lattice, face, type, NULL) : 0;
+    uint32_t *sites = NULL;
+    if (n > 0) {
+        saltus_mpd_origin *grown =
+            saltus_realloc(s->origins, (size_t)s->m.n_origins + 1, sizeof *grown);
+        SALTUS_NEED(grown);
+        s->m.origins = s->origins = grown;
+        sites = saltus_calloc((size_t)n, sizeof *sites);
+        SALTUS_NEED(sites);
+        (void)sites_at(s->lattice, face, type, sites);
+        s->origins[s->m.n_origins++] =
+            (saltus_mpd_origin){mean_of_site * (double)n, sites, n, reaction, species};
+    }
+done:
+    return status;
+}
+
+static saltus_status find_origins(saltus_mpd_tables *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->lattice;
+    const saltus_tables *t = s->of;
+    for (int type = 0; type < l->n_types; ++type) {
+        for (int r = 0; r < t->n_reactions; ++r) {
+            const double rate = l->rate[(int64_t)type * t->n_reactions + r];
+            if (is_from_nothing(t, r)) {
+                SALTUS_TRY(add_origin(s, -1, type, rate * l->step, r, -1, err));
+            }
+        }
+    }
+    for (int face = 0; face < SALTUS_N_FACES; ++face) {
+        for (int type = 0; type < l->n_types && l->faces[face] == SALTUS_FACE_CONSTANT; ++type) {
+            const double *jump = l->jump + ((int64_t)type * l->n_types + type) * l->n_species;
+            const double *mean = l->face_mean + (int64_t)face * l->n_species;
+            for (int x = 0; x < l->n_species; ++x) {
+                SALTUS_TRY(add_origin(s, face, type, mean[x] * jump[x], -1, x, err));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Tables
+ */
+
+static void fill_rows(saltus_mpd_tables *s)
+{
+    const saltus_tables *t = s->of;
+    s->rows[t->row_one] = 1.0;
+    for (int i = 0; i < t->n_variables; ++i) {
+        s->rows[t->row_variables + i] = t->initial_variables[i];
+    }
+    for (int i = 0; i < t->n_constants; ++i) {
+        s->rows[t->row_constants + i] = t->constants[i];
+    }
+}
+
+static void fill_jumps(saltus_mpd_tables *s)
+{
+    const saltus_lattice *l = s->lattice;
+    const int64_t n_pairs = (int64_t)l->n_types * l->n_types;
+    for (int x = 0; x < l->n_species; ++x) {
+        s->moves[x] = l->largest_jump[x] > 0.0;
+        for (int64_t pair = 0; pair < n_pairs; ++pair) {
+            const double twice = nearbyint(l->jump[pair * l->n_species + x] * 0x1p33);
+            s->jump[pair * s->m.n_species + x] =
+                twice < 0xffffffffu ? (uint32_t)twice : 0xffffffffu;
+        }
+    }
+}
+
+static saltus_status take_memory(saltus_mpd_tables *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t types = (size_t)s->m.n_types, species = (size_t)s->m.n_species;
+    s->rows = saltus_calloc((size_t)s->of->n_rows + 1, sizeof *s->rows);
+    s->watched = saltus_calloc(types, sizeof *s->watched);
+    s->jump = saltus_calloc(types * types * species, sizeof *s->jump);
+    s->quiet = saltus_calloc(types * species, sizeof *s->quiet);
+    s->moves = saltus_calloc(species, sizeof *s->moves);
+    s->active = saltus_calloc(types * (size_t)s->of->n_reactions + 1, sizeof *s->active);
+    s->segment = saltus_calloc(types * (species + 2), sizeof *s->segment);
+    SALTUS_NEED(s->rows && s->watched && s->jump && s->quiet && s->moves && s->active &&
+                s->segment);
+    s->m.jump = s->jump;
+    s->m.quiet = s->quiet;
+    s->m.moves = s->moves;
+    s->m.active = s->active;
+    s->m.segment = s->segment;
+done:
+    return status;
+}
+
+static saltus_status check_sizes(const saltus_lattice *l, const saltus_tables *t, int64_t n_start,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (l->n_sites >= SALTUS_NOWHERE) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%lld sites: a lattice has at most 2^32 - 2",
+                    (long long)l->n_sites);
+    }
+    if (l->n_species > UINT16_MAX) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%d species: on a lattice there are at most 65535",
+                    l->n_species);
+    }
+    if (t->n_reactions >= 1 << 22) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%d reactions: on a lattice there are at most 2^22 - 1",
+                    t->n_reactions);
+    }
+    if (n_start > INT32_MAX / 2) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%lld particles: on a lattice there are at most 2^30",
+                    (long long)n_start);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_mpd_tables_create(const saltus_task *task, saltus_mpd_tables *out,
+                                       saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = task->model->network->lattice;
+    saltus_mpd_tables *s = out;
+    *s = (saltus_mpd_tables){.lattice = l, .of = task->tables};
+    s->m = (saltus_mpd){.n_types = l->n_types,
+                        .n_species = l->n_species + 1,
+                        .types = l->types,
+                        .step = l->step,
+                        .rate = l->rate,
+                        .only_one = l->only_one};
+    SALTUS_TRY(check_sizes(l, s->of, 0, err));
+    for (int axis = 0; axis < 3; ++axis) {
+        s->m.size[axis] = (uint32_t)l->size[axis];
+    }
+    for (int face = 0; face < SALTUS_N_FACES;
+         ++face) { /* what leaves over a constant one is lost */
+        s->m.faces[face] =
+            l->faces[face] == SALTUS_FACE_CONSTANT ? SALTUS_MPD_ABSORBING : (int32_t)l->faces[face];
+    }
+    SALTUS_TRY(take_memory(s, err));
+    fill_rows(s);
+    fill_jumps(s);
+    list_reactions(s);
+    SALTUS_TRY(look_at_single_ones(s, err));
+    SALTUS_TRY(find_origins(s, err));
+    s->n_start = s->n_watched;
+    for (int i = 0; i < l->n_scatters; ++i) {
+        s->n_start += l->scatters[i].count;
+    }
+    for (int64_t i = 0; i < l->n_deposits; ++i) {
+        s->n_start += l->deposits[i].n;
+    }
+    SALTUS_TRY(check_sizes(l, s->of, s->n_start, err));
+done:
+    return status;
+}
+
+void saltus_mpd_tables_free(saltus_mpd_tables *s)
+{
+    for (int o = 0; o < s->m.n_origins; ++o) {
+        saltus_free((void *)(uintptr_t)s->origins[o].sites);
+    }
+    saltus_free(s->origins);
+    saltus_free(s->rows);
+    saltus_free(s->watched);
+    saltus_free(s->jump);
+    saltus_free(s->quiet);
+    saltus_free(s->moves);
+    saltus_free(s->active);
+    saltus_free(s->segment);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Particles at time 0
+ */
+
+/* Particles at random in the sites of some types, from number *n on. */
+static saltus_status scatter(const saltus_mpd_tables *s, const saltus_mpd *m, int number,
+                             int64_t *n, uint32_t *site, uint16_t *species, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->lattice;
+    const saltus_scatter *what = &l->scatters[number];
+    int64_t n_sites = 0;
+    uint32_t *sites = NULL;
+    for (int type = 0; type < l->n_types; ++type) {
+        n_sites += what->in[type] ? l->sites_of[type] : 0;
+    }
+    if (n_sites < l->n_sites) { /* else sites are their own list */
+        int64_t k = 0;
+        sites = saltus_calloc((size_t)n_sites, sizeof *sites);
+        SALTUS_NEED(sites);
+        for (int64_t i = 0; i < l->n_sites; ++i) {
+            if (what->in[l->types[i]]) {
+                sites[k++] = (uint32_t)i;
+            }
+        }
+    }
+    for (int64_t i = 0; i < what->count; ++i, ++*n) {
+        uint32_t w[4];
+        saltus_mpd_words(m, SALTUS_PURPOSE_PLACE, i, number, what->species, 0, w);
+        const int64_t k = (int64_t)(saltus_unit53(w[0], w[1]) * (double)n_sites);
+        site[*n] = sites ? sites[k] : (uint32_t)k;
+        species[*n] = (uint16_t)what->species;
+    }
+done:
+    saltus_free(sites);
+    return status;
+}
+
+saltus_status saltus_mpd_place(const saltus_mpd_tables *s, uint64_t seed, int64_t trajectory,
+                               saltus_mpd *m, uint32_t *site, uint16_t *species, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->lattice;
+    int64_t n = 0;
+    saltus_mpd_start(m, seed, (uint64_t)trajectory);
+    for (int i = 0; i < l->n_scatters; ++i) {
+        SALTUS_TRY(scatter(s, m, i, &n, site, species, err));
+    }
+    for (int64_t i = 0; i < l->n_deposits; ++i) {
+        for (int64_t k = 0; k < l->deposits[i].n; ++k, ++n) {
+            site[n] = (uint32_t)l->deposits[i].site;
+            species[n] = (uint16_t)l->deposits[i].species;
+        }
+    }
+    for (int64_t i = 0; i < l->n_sites && s->n_watched > 0; ++i) {
+        if (s->watched[l->types[i]]) {
+            site[n] = (uint32_t)i;
+            species[n++] = (uint16_t)(s->m.n_species - 1);
+        }
+    }
+done:
+    return status;
+}
