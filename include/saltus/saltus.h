@@ -659,9 +659,13 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_write_xdmf(const saltu
 
 /** What to draw. Start from saltus_plot_options_default(). */
 typedef struct saltus_plot_options {
-    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap" */
+    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap"; of a
+                              lattice, "kymograph" or "slice" */
     const char *species; /**< names separated by commas; NULL for those that fit */
-    double time;         /**< histogram: at the sample nearest this time; NaN: the last */
+    double time;         /**< histogram, slice: at the sample or frame nearest this time; NaN: the
+                              last */
+    const char *slice;   /**< "z" or "z=12", an axis and a plane of it; NULL, or without a plane:
+                              one in the middle */
     int n_trajectories;  /**< how many sample trajectories to draw */
     const char *title;   /**< NULL: the model's name */
     const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
@@ -674,6 +678,12 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_resu
                                                                const char *figure,
                                                                const saltus_plot_options *options,
                                                                saltus_error *err);
+
+/** Draw the site types of a frozen model with a lattice in planes through its middle.
+ * SALTUS_E_INVALID when it has none; else as saltus_results_plot. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_plot(const saltus_model *model,
+                                                             const char *figure, const char *title,
+                                                             saltus_error *err);
 
 #ifdef __cplusplus
 }

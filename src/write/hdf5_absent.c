@@ -131,3 +131,10 @@ saltus_status saltus_sweep_file_close(saltus_sweep_file *file, const saltus_run_
     (void)file, (void)report;
     return absent(err);
 }
+
+saltus_status saltus_model_plot(const saltus_model *model, const char *figure, const char *title,
+                                saltus_error *err)
+{
+    (void)model, (void)figure, (void)title;
+    return absent(err);
+}

@@ -257,9 +257,10 @@ static bool only_species(const saltus_plot *p)
     return true;
 }
 
-static saltus_status draw(saltus_plot *p, const char *kind, saltus_error *err)
+static saltus_status draw(saltus_plot *p, const saltus_plot_options *options, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const char *kind = options->kind ? options->kind : "auto";
     const bool automatic = strcmp(kind, "auto") == 0;
     p->lines = !automatic || p->r->runs < ENOUGH_RUNS || p->n > 1;
     if (strcmp(kind, "histogram") == 0) {
@@ -267,6 +268,12 @@ static saltus_status draw(saltus_plot *p, const char *kind, saltus_error *err)
     }
     if (strcmp(kind, "heatmap") == 0) {
         return draw_heatmap(p, err);
+    }
+    if (strcmp(kind, "kymograph") == 0) {
+        return saltus_plot_kymograph(p, err);
+    }
+    if (strcmp(kind, "slice") == 0) {
+        return saltus_plot_slice(p, options->slice, options->time, err);
     }
     if (strcmp(kind, "trajectories") == 0) {
         if (!p->runs || p->n_runs < 1) {
@@ -292,7 +299,8 @@ done:
 
 static saltus_status check_kind(const char *kind, saltus_error *err)
 {
-    static const char *const kinds[] = {"auto", "bands", "trajectories", "histogram", "heatmap"};
+    static const char *const kinds[] = {"auto",    "bands",     "trajectories", "histogram",
+                                        "heatmap", "kymograph", "slice"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
         if (strcmp(kind, kinds[i]) == 0) {
             return SALTUS_OK;
@@ -300,7 +308,7 @@ static saltus_status check_kind(const char *kind, saltus_error *err)
     }
     const saltus_status status =
         saltus_error_set(err, SALTUS_E_INVALID, "'%.100s' is no kind of figure", kind);
-    saltus_error_hint(err, "auto, bands, trajectories, histogram or heatmap");
+    saltus_error_hint(err, "auto, bands, trajectories, histogram, heatmap, kymograph or slice");
     return status;
 }
 
@@ -334,7 +342,7 @@ saltus_status saltus_results_plot(const saltus_results *results, const char *fig
     SALTUS_TRY(load(p, o, err));
     SALTUS_TRY(saltus_gnuplot_begin(&p->gnuplot, figure, err));
     saltus_plot_begin(p, o->title);
-    SALTUS_TRY(draw(p, o->kind ? o->kind : "auto", err));
+    SALTUS_TRY(draw(p, o, err));
     saltus_plot_end(p);
     SALTUS_TRY(saltus_gnuplot_run(&p->gnuplot, err));
 done:
