@@ -33,6 +33,7 @@ static const char model_text[] = "species: {A: 300, B: 0, C: }\n"
 
 static const double times[] = {0.0, 0.1, 0.25, 0.4};
 static const double frame_times[] = {0.0, 0.25, 0.33};
+static int n_frames = 3;
 
 static void run_file(const char *text, const char *path, const char *axis, int threads,
                      int64_t runs, const char *species, saltus_record record)
@@ -59,7 +60,7 @@ static void run_file(const char *text, const char *path, const char *axis, int t
     o.times = times;
     o.n_times = 4;
     o.frame_times = frame_times;
-    o.n_frames = 3;
+    o.n_frames = n_frames;
     results.record = record;
     OK(saltus_hdf5_sink_open(path, plan, &o, &results, &sink, &err));
     OK(saltus_run(plan, &o, saltus_hdf5_sink_get(sink), NULL, &err));
@@ -198,7 +199,7 @@ static void particles_are_where_they_were_put(void **state)
     free(planes);
 }
 
-static void bits_depend_on_no_thread(void **state)
+static void bits_depend_on_no_thread_and_no_frame(void **state)
 {
     static const struct {
         const char *name;
@@ -206,7 +207,16 @@ static void bits_depend_on_no_thread(void **state)
     } sets[] = {{"counts", 3},         {"space/type_counts", 4}, {"space/profile", 4},
                 {"space/frames/A", 5}, {"space/frames/B", 5},    {"space/frames/C", 5}};
     (void)state;
+    hsize_t with[3], without[3];
     run_file(model_text, "one.h5", "z", 1, 7, NULL, SALTUS_RECORD_ALL);
+    n_frames = 0;
+    run_file(model_text, "many.h5", NULL, 1, 7, NULL, SALTUS_RECORD_ALL);
+    n_frames = 3;
+    int64_t *counts = load("one.h5", "counts", H5T_NATIVE_INT64, 3, with);
+    int64_t *alone = load("many.h5", "counts", H5T_NATIVE_INT64, 3, without);
+    assert_memory_equal(counts, alone, with[0] * with[1] * with[2] * sizeof *counts);
+    free(counts);
+    free(alone);
     for (int threads = 2; threads <= 8; threads += 3) {
         run_file(model_text, "many.h5", "z", threads, 7, NULL, SALTUS_RECORD_ALL);
         for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
@@ -253,7 +263,7 @@ int main(void)
         cmocka_unit_test(parts_add_up_to_totals),
         cmocka_unit_test(frames_add_up_to_parts),
         cmocka_unit_test(particles_are_where_they_were_put),
-        cmocka_unit_test(bits_depend_on_no_thread),
+        cmocka_unit_test(bits_depend_on_no_thread_and_no_frame),
         cmocka_unit_test(statistics_are_those_of_the_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
