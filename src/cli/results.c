@@ -30,6 +30,15 @@ typedef struct arguments {
     saltus_plot_options plot;
 } arguments;
 
+static error_t take_time(const char *option, const char *text, arguments *a)
+{
+    if (!saltus_cli_double(text, &a->plot.time)) {
+        (void)saltus_cli_usage("%s '%s': a number is needed", option, text);
+        return EINVAL;
+    }
+    return 0;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     arguments *a = state->input;
@@ -73,17 +82,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_FRAME:
         a->plot.kind = "slice";
-        if (!saltus_cli_double(text, &a->plot.time)) {
-            (void)saltus_cli_usage("--frame '%s': a number is needed", text);
-            return EINVAL;
-        }
-        return 0;
+        return take_time("--frame", text, a);
     case OPT_TIME:
-        if (!saltus_cli_double(text, &a->plot.time)) {
-            (void)saltus_cli_usage("--time '%s': a number is needed", text);
-            return EINVAL;
-        }
-        return 0;
+        return take_time("--time", text, a);
     case OPT_TRAJECTORIES:
         if (!saltus_cli_int(text, 0, 10000, &n)) {
             (void)saltus_cli_usage("--trajectories '%s': 0 to 10000 are possible", text);

@@ -35,6 +35,7 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
     const double gib = 1024.0 * 1024.0 * 1024.0, needed = memory_needed(plan, run, options);
     const int columns = saltus_plan_n_counts(plan) + saltus_plan_n_observables(plan);
     const bool has_histogram = options->record == SALTUS_RECORD_HISTOGRAM;
+    const bool has_profile = plan->n_parts[SALTUS_BY_PLANE] > 0;
     bool is_limit;
     const double most = saltus_memory_most(&is_limit);
     if (needed <= most) {
@@ -44,8 +45,10 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
         err, SALTUS_E_INVALID,
         "%lld sample times of %d column%s%s take about %.3g GiB of memory; %s %.3g GiB",
         (long long)run->n_times, columns, columns == 1 ? "" : "s",
-        has_histogram ? ", with histograms," : "", needed / gib,
-        is_limit ? "this process is limited to" : "this machine has", most / gib);
+        has_histogram ? ", with histograms,"
+        : has_profile ? ", with profiles,"
+                      : "",
+        needed / gib, is_limit ? "this process is limited to" : "this machine has", most / gib);
     saltus_error_hint(err, "ask for fewer times (--points, --every)%s or fewer columns (--species)",
                       has_histogram ? ", fewer --bins" : "");
     return status;
