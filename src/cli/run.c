@@ -58,7 +58,7 @@ saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double *
 /* Each time is computed from its index so that none drifts. */
 double *saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n)
 {
-    double *times = calloc((size_t)n, sizeof *times);
+    double *times = calloc((size_t)n + 1, sizeof *times);
     for (int64_t i = 0; times && i + 1 < n; ++i) {
         times[i] = a->every > 0.0 ? (double)i * a->every : a->until * (double)i / (double)(n - 1);
     }

@@ -74,12 +74,12 @@ static saltus_status create_films(saltus_hdf5_sink *sink, saltus_h5_frames *f, s
         f->films[c].set = H5I_INVALID_HID;
     }
     for (int c = 0; c < l->n_counts; ++c) {
-        film *film = &f->films[c];
-        film->value_size = 1;
-        film->name = saltus_h5_frames_name(l->count_names[c]);
-        SALTUS_NEED(film->name);
-        film->set = create_film(sink->file, f, film->name, 1);
-        if (film->set < 0 || saltus_h5_set_text(film->set, "name", l->count_names[c]) < 0) {
+        film *of = &f->films[c];
+        of->value_size = 1;
+        of->name = saltus_h5_frames_name(l->count_names[c]);
+        SALTUS_NEED(of->name);
+        of->set = create_film(sink->file, f, of->name, 1);
+        if (of->set < 0 || saltus_h5_set_text(of->set, "name", l->count_names[c]) < 0) {
             SALTUS_TRY(saltus_h5_fail(sink, 0, err));
         }
     }
@@ -316,12 +316,12 @@ static saltus_status widen(saltus_hdf5_sink *sink, int column, int value_size, u
                            saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    film *film = &sink->frames->films[column];
+    film *of = &sink->frames->films[column];
     const char *species = sink->layout.count_names[column];
     hsize_t n = 0, at[5], bytes;
     unsigned skipped;
     haddr_t address;
-    hid_t old = film->set, wide = create_film(sink->file, sink->frames, NULL, value_size);
+    hid_t old = of->set, wide = create_film(sink->file, sink->frames, NULL, value_size);
     const hid_t all = H5Dget_space(old);
     if (wide < 0 || H5Dget_num_chunks(old, all, &n) < 0 ||
         saltus_h5_set_text(wide, "name", species) < 0) {
@@ -333,12 +333,12 @@ static saltus_status widen(saltus_hdf5_sink *sink, int column, int value_size, u
         }
         SALTUS_TRY(copy_chunk(sink, old, wide, at, value_size, values, err));
     }
-    if (saltus_h5_replace(sink, film->name, wide) < 0) {
+    if (saltus_h5_replace(sink, of->name, wide) < 0) {
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }
-    film->set = wide;
+    of->set = wide;
     wide = old;
-    atomic_store(&film->value_size, value_size);
+    atomic_store(&of->value_size, value_size);
     if (H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) { /* the old one's space is used again */
         SALTUS_TRY(saltus_h5_fail(sink, 0, err));
     }

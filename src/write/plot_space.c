@@ -125,9 +125,10 @@ static struct place place_of(const saltus_plot *p, int k, bool *lowest, bool *le
     static const double gap_x = 0.085, gap_y = 0.065;
     const int columns = p->n > 3 ? 2 : 1, rows = (p->n + columns - 1) / columns;
     const double width = (0.985 - 0.105) / columns, height = (0.87 - 0.12 + gap_y) / rows;
-    const double left = 0.105 + k / rows * width, top = 0.87 - k % rows * height;
-    *lowest = k % rows == rows - 1 || k == p->n - 1;
-    *leftmost = k < rows;
+    const int column = k / rows, row = k % rows;
+    const double left = 0.105 + column * width, top = 0.87 - row * height;
+    *lowest = row == rows - 1 || k == p->n - 1;
+    *leftmost = column == 0;
     return (struct place){left, left + width - gap_x, top - height + gap_y, top};
 }
 
@@ -319,12 +320,12 @@ static struct place panel_of(const slice *s, int n, int k, bool *lowest, bool *l
         columns = fits > best * 1.0001 ? c : columns;
         best = fmax(best, fits);
     }
-    const int rows = (n + columns - 1) / columns;
+    const int rows = (n + columns - 1) / columns, row = k / columns, column = k % columns;
     const double spare = page.top - page.bottom + gap_y - rows * (best * ratio + gap_y);
-    const double left = page.left + k % columns * (best + gap_x);
-    const double top = page.top - spare / 2 - k / columns * (best * ratio + gap_y);
+    const double left = page.left + column * (best + gap_x);
+    const double top = page.top - spare / 2 - row * (best * ratio + gap_y);
     *lowest = k + columns >= n;
-    *leftmost = k % columns == 0;
+    *leftmost = column == 0;
     return (struct place){left, left + best, top - best * ratio, top};
 }
 
@@ -349,8 +350,8 @@ static saltus_status draw_slice(saltus_plot *p, slice *s, const uint8_t *has, in
     }
     (void)fprintf(out, "$counts%d << SALTUS_END\n", k);
     for (int64_t i = 0; i < n; ++i) {
-        (void)fprintf(out, "%.9g %.9g ", ((double)(i % columns) + 0.5) * edge,
-                      ((double)(i / columns) + 0.5) * edge);
+        const int64_t column = i % columns, row = i / columns;
+        (void)fprintf(out, "%.9g %.9g ", ((double)column + 0.5) * edge, ((double)row + 0.5) * edge);
         (void)fprintf(out, s->counts[i] > 0.0 ? "%.5g\n" : "NaN\n", s->counts[i]);
     }
     (void)fputs("SALTUS_END\n", out);

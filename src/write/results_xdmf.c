@@ -121,7 +121,7 @@ static saltus_status put_frames(const xdmf *x, saltus_error *err)
         (void)fprintf(x->out,
                       "    <Grid Name=\"trajectory %lld\" GridType=\"Collection\" "
                       "CollectionType=\"Temporal\">\n",
-                      (long long)(x->r->first_trajectory + row));
+                      (long long)x->r->first_trajectory + row);
         for (int64_t frame = 0; frame < s->n_frames; ++frame) {
             if (there[frame] == 1) {
                 put_frame(x, row, frame);
