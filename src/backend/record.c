@@ -3,6 +3,7 @@
 #include "model/lattice.h"
 #include "model/network.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ saltus_status saltus_space_record(const saltus_task *task, saltus_job *job, cons
     }
     for (int i = 0; at->is_sample && i < SALTUS_N_SPLITS; ++i) {
         const int64_t size = (int64_t)space->n_parts[i] * columns->n_counts;
-        if (size > 0) {
+        if (size > 0 && contents) {
             int64_t *out = job->splits[i] + at->sample * size;
             memset(out, 0, (size_t)size * sizeof *out);
             split(task, contents, (saltus_split)i, out);
@@ -74,6 +75,7 @@ saltus_status saltus_space_record(const saltus_task *task, saltus_job *job, cons
     if (!at->is_frame) {
         return SALTUS_OK;
     }
+    assert(contents);
     const saltus_frame frame = {.trajectory = job->trajectory,
                                 .number = at->frame,
                                 .n = contents->n,

@@ -23,7 +23,8 @@ saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at);
  * Record what is due at a stop.
  *
  * @param totals   [species] particles on the lattice
- * @param contents all of them; looked at if the stop needs contents
+ * @param contents all of them; looked at if the stop needs contents. NULL for a stop without a
+ *                 frame: the method has itself filled the job's splits for this sample
  * @retval SALTUS_E_… the sink's, for a frame that it could not take
  */
 SALTUS_MUST_CHECK saltus_status saltus_space_record(const saltus_task *task, saltus_job *job,

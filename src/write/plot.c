@@ -102,6 +102,17 @@ done:
     return status;
 }
 
+/* Of a run that was interrupted before there were statistics. */
+static void choose_first(saltus_plot *p)
+{
+    const int n = p->r->n_counts;
+    while (p->n < n && p->n < MAX_SERIES) {
+        p->columns[p->n] = p->n;
+        ++p->n;
+    }
+    p->of = p->n < n ? n : 0;
+}
+
 /* One moment of the chosen columns, [point][chosen]. */
 static saltus_status load_moment(saltus_plot *p, saltus_moment moment, double **out,
                                  saltus_error *err)
@@ -136,8 +147,13 @@ static saltus_status load(saltus_plot *p, const saltus_plot_options *options, sa
     saltus_status status = SALTUS_OK;
     p->named = options->species != NULL;
     const bool heat = options->kind && strcmp(options->kind, "heatmap") == 0;
-    SALTUS_TRY(p->named ? choose_named(p, options->species, err)
-                        : choose_moving(p, heat ? MAX_HEAT : MAX_SERIES, err));
+    if (p->named) {
+        SALTUS_TRY(choose_named(p, options->species, err));
+    } else if (p->r->stats_runs < 1) {
+        choose_first(p);
+    } else {
+        SALTUS_TRY(choose_moving(p, heat ? MAX_HEAT : MAX_SERIES, err));
+    }
     if (heat && p->n > MAX_HEAT) {
         p->of = p->n;
         p->n = MAX_HEAT;
@@ -327,7 +343,8 @@ saltus_status saltus_results_plot(const saltus_results *results, const char *fig
     p->bands = true;
     SALTUS_TRY(saltus_gnuplot_check(figure, err));
     SALTUS_TRY(check_kind(o->kind ? o->kind : "auto", err));
-    if (results->stats_runs < 1 || results->n_counts + results->n_observables < 1) {
+    const bool has_slice = results->space.n_frames > 0 && o->kind && strcmp(o->kind, "slice") == 0;
+    if ((results->stats_runs < 1 && !has_slice) || results->n_counts + results->n_observables < 1) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%s: holds nothing to draw", results->path);
     }
     if (results->n_axes > 0) {

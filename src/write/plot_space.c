@@ -283,24 +283,40 @@ done:
     return status;
 }
 
-/* Runs that have the frame, and how many they are. */
-static saltus_status find_runs(const saltus_results *r, slice *s, uint8_t **has, saltus_error *err)
+/* The frame nearest to a time, or the last one, of those that some run has; which runs have it. */
+static saltus_status find_frame(const saltus_results *r, double time, slice *s, uint8_t **has,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    uint8_t *there = saltus_calloc((size_t)r->space.n_frames, 1);
+    const int64_t n = r->space.n_frames;
+    const double *times = r->space.frame_times, wanted = isnan(time) ? times[n - 1] : time;
+    uint8_t *there = saltus_calloc((size_t)n, 1), *anywhere = saltus_calloc((size_t)n, 1);
     *has = saltus_calloc((size_t)r->space.n_frame_runs, 1);
-    SALTUS_NEED(there && *has);
+    SALTUS_NEED(there && anywhere && *has);
+    s->frame = -1;
     for (int64_t row = 0; row < r->space.n_frame_runs; ++row) {
         SALTUS_TRY(saltus_results_frames_there(r, row, there, err));
-        (*has)[row] = there[s->frame] == 1;
-        s->n_runs += (*has)[row];
+        for (int64_t i = 0; i < n; ++i) {
+            anywhere[i] |= there[i];
+        }
     }
-    if (s->n_runs == 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%s: the frame at time %g is not there yet", r->path,
-                    r->space.frame_times[s->frame]);
+    for (int64_t i = 0; i < n; ++i) {
+        if (anywhere[i] &&
+            (s->frame < 0 || fabs(times[i] - wanted) < fabs(times[s->frame] - wanted))) {
+            s->frame = i;
+        }
+    }
+    if (s->frame < 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%s: no frame is there yet", r->path);
+    }
+    for (int64_t row = 0; row < r->space.n_frame_runs; ++row) {
+        SALTUS_TRY(saltus_results_frames_there(r, row, there, err));
+        (*has)[row] = there[s->frame] > 0;
+        s->n_runs += (*has)[row];
     }
 done:
     saltus_free(there);
+    saltus_free(anywhere);
     return status;
 }
 
@@ -402,19 +418,15 @@ saltus_status saltus_plot_slice(saltus_plot *p, const char *text, double time, s
 {
     saltus_status status = SALTUS_OK;
     const saltus_results *r = p->r;
-    slice s = {.frame = r->space.n_frames - 1};
+    slice s = {0};
     uint8_t *has = NULL;
     if (r->space.n_frames == 0) {
         SALTUS_TRY(saltus_results_no_frames(r, err));
     }
-    for (int64_t i = 0; !isnan(time) && i < r->space.n_frames; ++i) {
-        const double *times = r->space.frame_times;
-        s.frame = fabs(times[i] - time) < fabs(times[s.frame] - time) ? i : s.frame;
-    }
     SALTUS_TRY(check_species(p, err));
     SALTUS_TRY(choose_plane(r, text, &s, err));
     SALTUS_TRY(allocate(&s, err));
-    SALTUS_TRY(find_runs(r, &s, &has, err));
+    SALTUS_TRY(find_frame(r, time, &s, &has, err));
     SALTUS_TRY(load_types(r, &s, err));
     saltus_plane_types(p->gnuplot.script, "types", 0, &s.plane, s.types, true);
     (void)fputs("set border 15\nunset grid\nset palette defined (0 '#f7c873', 0.5 '#d9552b', "

@@ -200,6 +200,10 @@ static void an_interrupted_run_keeps_frames(void **state)
     o = saltus("export out.h5 --xdmf");
     assert_done(&o);
     assert_true(file_exists("out.xdmf"));
+    o = saltus("plot out.h5 --kind slice -o x.svg"); /* and they can be drawn */
+    if (!strstr(o.err, "gnuplot, which is not installed")) {
+        assert_done(&o);
+    }
 }
 
 static void figures_are_drawn(void **state)
