@@ -116,7 +116,6 @@ typedef struct saltus_backend_ops {
     /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of
      * many points. */
     bool reduces;
-    bool has_space; /**< it simulates lattices */
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Seconds that a run takes with a layout, roughly, from constants that were measured: of
@@ -130,6 +129,10 @@ typedef struct saltus_backend_ops {
                              const saltus_generator *generator, const saltus_columns *columns,
                              const char *layout, int block, bool leaps, saltus_kernel_report *out,
                              saltus_error *err);
+    /** The same for a model with a lattice. */
+    saltus_status (*compile_space)(const struct saltus_backend *backend,
+                                   const struct saltus_model *model, saltus_kernel_report *out,
+                                   saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err);

@@ -30,7 +30,7 @@ typedef struct saltus_mpd_tables {
  * @retval SALTUS_E_UNSUPPORTED what kernel/mpd.h cannot hold: 2^32 sites, 65,535 species, 2^31
  *                              particles
  */
-SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const saltus_task *task,
+SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const struct saltus_model *model,
                                                          saltus_mpd_tables *out, saltus_error *err);
 void saltus_mpd_tables_free(saltus_mpd_tables *tables);
 
@@ -39,6 +39,11 @@ void saltus_mpd_tables_free(saltus_mpd_tables *tables);
 SALTUS_MUST_CHECK saltus_status saltus_mpd_place(const saltus_mpd_tables *tables, uint64_t seed,
                                                  int64_t trajectory, saltus_mpd *m, uint32_t *site,
                                                  uint16_t *species, saltus_error *err);
+
+/** Add the particles site[n], species[n] to contents, but for those that only watch. */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_tell(const saltus_mpd *m, const uint32_t *site,
+                                                const uint16_t *species, int64_t n,
+                                                saltus_contents *contents, saltus_error *err);
 
 /** A phase: what becomes of the sites, in which step (kernel/mpd.h). */
 typedef struct saltus_mpd_phase {

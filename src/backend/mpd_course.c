@@ -12,6 +12,20 @@ enum {
     BATCH_WORK = 1 << 26 /* of particles in them, at most, so that a run can be stopped */
 };
 
+saltus_status saltus_mpd_tell(const saltus_mpd *m, const uint32_t *site, const uint16_t *species,
+                              int64_t n, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int watcher = m->n_species - 1;
+    for (int64_t i = 0; i < n; ++i) {
+        if (site[i] != SALTUS_NOWHERE && species[i] < watcher) {
+            SALTUS_TRY(saltus_contents_add(contents, site[i], species[i], 1, err));
+        }
+    }
+done:
+    return status;
+}
+
 /* A trajectory on its way. */
 typedef struct course {
     const saltus_mpd_tables *tables;

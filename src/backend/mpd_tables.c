@@ -64,9 +64,9 @@ static void list_reactions(saltus_mpd_tables *s)
 /* The word below which nothing happens where the propensities add up to a total. */
 static uint32_t quiet_below(const saltus_mpd *m, double total)
 {
-    uint32_t low = 0, high = 0xffffffffu; /* words below `low` are quiet, and `high` is not */
+    uint32_t low = 0, high = 0xfffffffeu; /* words below `low` are quiet, and `high` is not */
     if (!(total > 0.0)) {
-        return high;
+        return SALTUS_ALWAYS_QUIET;
     }
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
@@ -260,13 +260,13 @@ done:
     return status;
 }
 
-saltus_status saltus_mpd_tables_create(const saltus_task *task, saltus_mpd_tables *out,
+saltus_status saltus_mpd_tables_create(const saltus_model *model, saltus_mpd_tables *out,
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = task->model->network->lattice;
+    const saltus_lattice *l = model->network->lattice;
     saltus_mpd_tables *s = out;
-    *s = (saltus_mpd_tables){.lattice = l, .of = task->tables};
+    *s = (saltus_mpd_tables){.lattice = l, .of = &model->network->tables};
     s->m = (saltus_mpd){.n_types = l->n_types,
                         .n_species = l->n_species + 1,
                         .types = l->types,

@@ -203,18 +203,13 @@ done:
 
 /* The method of a model with a lattice; of layouts and generators there is one. */
 static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
-                                  const saltus_backend *backend, saltus_plan_options *o,
-                                  saltus_error *err)
+                                  saltus_plan_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
     if (strcmp(o->method, "auto") != 0 && strcmp(o->method, "mpd") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': a model with a lattice has auto and mpd",
                     o->method);
-    }
-    if (!backend->ops->has_space) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "device '%s' does not simulate lattices yet",
-                    backend->name);
     }
     if (strcmp(o->layout, "auto") != 0 || strcmp(o->rng, "philox") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has layout auto and philox alone");
@@ -272,7 +267,7 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
     if (model->network->lattice) {
-        SALTUS_TRY(choose_space(plan, model, backend, &o, err));
+        SALTUS_TRY(choose_space(plan, model, &o, err));
     } else {
         SALTUS_TRY(choose_method(plan, &o, err));
     }
@@ -292,11 +287,12 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     plan->block = o.block;
     plan->n_workers = backend->ops->n_workers(backend, &o);
     SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
-    SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator, &o,
-                                           &plan->layout, plan->why, err));
     if (plan->in_space) {
         plan->layout = "sites";
         (void)snprintf(plan->why, sizeof plan->why, "particles in lists by site");
+    } else {
+        SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator,
+                                               &o, &plan->layout, plan->why, err));
     }
     SALTUS_TRY(choose_columns(plan, o.columns, err));
     if (plan->in_space && plan->columns.n_observables > 0) {
@@ -317,6 +313,9 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
     if (!b->ops->compile) {
         return saltus_error_set(err, SALTUS_E_INVALID, "device '%s' has no kernels to compile",
                                 b->name);
+    }
+    if (plan->in_space) {
+        return b->ops->compile_space(b, plan->model, out, err);
     }
     return b->ops->compile(b, &plan->model->network->tables, &plan->generator, &plan->columns,
                            plan->layout, plan->block, plan->leaps, out, err);

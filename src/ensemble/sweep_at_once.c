@@ -298,6 +298,9 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     }
     SALTUS_TRY(saltus_sweep_freeze(o->sweep, 0, o->model, o->options->law, err));
     SALTUS_TRY(saltus_plan_create(o->model, backend, &o->options->plan, &o->plan, err));
+    if (o->plan->in_space) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "a lattice has numbers of its own at every point");
+    }
     const saltus_tables *t = &o->model->network->tables;
     o->size = saltus_point_of(t).size;
     o->row = saltus_calloc((size_t)o->size, sizeof *o->row);

@@ -50,6 +50,9 @@ typedef struct saltus_mpd_origin {
 /** Nowhere: the site of a particle that is no more. */
 #define SALTUS_NOWHERE 0xffffffffu
 
+/** Of `quiet`: nothing ever happens. */
+#define SALTUS_ALWAYS_QUIET 0xffffffffu
+
 /** The lattice and its particles. The last of the species, number n_species - 1, is none of the
  * model's: one particle of it stands still in every site whose reactions may fire when the site is
  * empty, so that there is somebody to look after it. */
@@ -88,10 +91,43 @@ typedef struct saltus_mpd {
 
 /** A thread's own. */
 typedef struct saltus_mpd_scratch {
-    double *v;     /**< rows as in tables.h; [species] 0 between sites */
-    double *a;     /**< [reaction] */
-    int64_t fired; /**< reactions */
+    double *v;          /**< rows as in tables.h; [species] 0 between sites */
+    double *a;          /**< [reaction] */
+    int64_t fired;      /**< reactions */
+    const double *rows; /**< [n_rows] what v is to start from; NULL: it has */
+    int32_t n_rows;
 } saltus_mpd_scratch;
+
+/* What a kernel that is compiled for a model knows of it: SALTUS_MPD_SIZE and so on. */
+SALTUS_FN uint32_t saltus_mpd_size(const saltus_mpd *m, int axis)
+{
+#ifdef SALTUS_MPD_SIZE
+    const uint32_t size[3] = {SALTUS_MPD_SIZE};
+    (void)m;
+    return size[axis];
+#else
+    return m->size[axis];
+#endif
+}
+SALTUS_FN int saltus_mpd_face(const saltus_mpd *m, int face)
+{
+#ifdef SALTUS_MPD_FACES
+    const int32_t faces[6] = {SALTUS_MPD_FACES};
+    (void)m;
+    return faces[face];
+#else
+    return m->faces[face];
+#endif
+}
+#ifdef SALTUS_MPD_TYPES
+#define SALTUS_MPD_N_TYPES(m) SALTUS_MPD_TYPES
+#define SALTUS_MPD_N_SPECIES(m) SALTUS_MPD_SPECIES
+#define SALTUS_MPD_IS_SHARED(m) 1
+#else
+#define SALTUS_MPD_N_TYPES(m) ((m)->n_types)
+#define SALTUS_MPD_N_SPECIES(m) ((m)->n_species)
+#define SALTUS_MPD_IS_SHARED(m) ((m)->is_shared)
+#endif
 
 /* The keys of a trajectory. */
 SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajectory)
@@ -117,12 +153,17 @@ SALTUS_FN void saltus_mpd_words(const saltus_mpd *m, uint32_t purpose, int64_t s
  * Lists
  */
 
+SALTUS_FN int32_t *saltus_mpd_heads(const saltus_mpd *m, int set)
+{
+    return set ? m->head[1] : m->head[0]; /* no index: m may be in registers */
+}
+
 /** Put a particle into a list. */
 SALTUS_FN void saltus_mpd_insert(const saltus_mpd *m, int set, int32_t i, uint32_t site)
 {
-    int32_t *const head = &m->head[set][site];
+    int32_t *const head = &saltus_mpd_heads(m, set)[site];
     SALTUS_POKE(&m->site[i], site);
-    if (m->is_shared) {
+    if (SALTUS_MPD_IS_SHARED(m)) {
         m->next[i] = SALTUS_EXCHANGE(head, i);
     } else {
         m->next[i] = *head;
@@ -189,7 +230,7 @@ SALTUS_OUTLINE int32_t saltus_mpd_sort_long(const saltus_mpd *m, int32_t first)
 SALTUS_OUTLINE int32_t saltus_mpd_sort_few(const saltus_mpd *m, int32_t list)
 {
     int32_t head[SALTUS_MPD_FEW], last[SALTUS_MPD_FEW], first = -1;
-    for (int x = 0; x < m->n_species; ++x) {
+    for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) {
         head[x] = -1;
     }
     while (list >= 0) {
@@ -200,7 +241,7 @@ SALTUS_OUTLINE int32_t saltus_mpd_sort_few(const saltus_mpd *m, int32_t list)
         m->next[i] = head[x];
         head[x] = i;
     }
-    for (int x = m->n_species - 1; x >= 0; --x) {
+    for (int x = SALTUS_MPD_N_SPECIES(m) - 1; x >= 0; --x) {
         if (head[x] >= 0) {
             m->next[last[x]] = first;
             first = head[x];
@@ -231,8 +272,8 @@ SALTUS_FN int32_t saltus_mpd_sort(const saltus_mpd *m, int32_t first)
         }
     }
     if (rest >= 0) {
-        rest = m->n_species <= SALTUS_MPD_FEW ? saltus_mpd_sort_few(m, rest)
-                                              : saltus_mpd_sort_long(m, rest);
+        rest = SALTUS_MPD_N_SPECIES(m) <= SALTUS_MPD_FEW ? saltus_mpd_sort_few(m, rest)
+                                                         : saltus_mpd_sort_long(m, rest);
         first = saltus_mpd_merge(m, first, rest);
     }
     return first;
@@ -242,18 +283,23 @@ SALTUS_FN int32_t saltus_mpd_sort(const saltus_mpd *m, int32_t first)
  * Moves
  */
 
+SALTUS_FN int saltus_mpd_type(const saltus_mpd *m, uint32_t site)
+{
+    return SALTUS_MPD_N_TYPES(m) > 1 ? m->types[site] : 0;
+}
+
 /* Where a particle in a site that is number `at` along an axis tries to go, `way` -1 or 1, and with
  * twice which probability; SALTUS_NOWHERE: out of the lattice. */
 SALTUS_FN uint32_t saltus_mpd_jump(const saltus_mpd *m, uint32_t site, int species, int axis,
                                    int way, uint32_t at, uint32_t stride, uint32_t *to)
 {
-    const uint32_t last = m->size[axis] - 1;
+    const uint32_t last = saltus_mpd_size(m, axis) - 1;
     const int is_out = way < 0 ? at == 0 : at == last;
-    const int type = m->types[site];
+    const int type = saltus_mpd_type(m, site);
     int there = type;
     *to = way < 0 ? site - stride : site + stride;
     if (is_out) {
-        const int face = m->faces[2 * axis + (way > 0)];
+        const int face = way < 0 ? saltus_mpd_face(m, 2 * axis) : saltus_mpd_face(m, 2 * axis + 1);
         *to = face == SALTUS_MPD_PERIODIC ? (way < 0 ? site + stride * last : site - stride * last)
                                           : SALTUS_NOWHERE;
         if (face == SALTUS_MPD_REFLECTING) {
@@ -261,9 +307,10 @@ SALTUS_FN uint32_t saltus_mpd_jump(const saltus_mpd *m, uint32_t site, int speci
         }
     }
     if (*to != SALTUS_NOWHERE) {
-        there = m->types[*to];
+        there = saltus_mpd_type(m, *to);
     }
-    return m->jump[((int64_t)type * m->n_types + there) * m->n_species + species];
+    return m
+        ->jump[((int64_t)type * SALTUS_MPD_N_TYPES(m) + there) * SALTUS_MPD_N_SPECIES(m) + species];
 }
 
 /** Where the words of a step bring a particle; SALTUS_NOWHERE: it is lost. The first bit of a word
@@ -272,10 +319,11 @@ SALTUS_FN uint32_t saltus_mpd_move(const saltus_mpd *m, uint32_t site, int speci
                                    const uint32_t w[4])
 {
     uint32_t at[3], stride = 1;
-    at[0] = site % m->size[0];
-    at[1] = site / m->size[0];
-    at[2] = at[1] / m->size[1];
-    at[1] = at[1] % m->size[1];
+    at[0] = site % saltus_mpd_size(m, 0);
+    at[1] = site / saltus_mpd_size(m, 0);
+    at[2] = at[1] / saltus_mpd_size(m, 1);
+    at[1] = at[1] % saltus_mpd_size(m, 1);
+    SALTUS_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         uint32_t to;
         const int way = (w[axis] >> 31) ? 1 : -1;
@@ -284,7 +332,7 @@ SALTUS_FN uint32_t saltus_mpd_move(const saltus_mpd *m, uint32_t site, int speci
         if (site == SALTUS_NOWHERE) {
             break;
         }
-        stride *= m->size[axis];
+        stride *= saltus_mpd_size(m, axis);
     }
     return site;
 }
@@ -323,10 +371,10 @@ SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
 SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, int type, double *v,
                                   double *a, int *bad)
 {
-    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     double total = 0.0;
     saltus_mpd_rules(n, v);
-    for (int i = segment[0]; i < segment[m->n_species + 1]; ++i) {
+    for (int i = segment[0]; i < segment[SALTUS_MPD_N_SPECIES(m) + 1]; ++i) {
         const int r = m->active[i];
         a[r] = saltus_mpd_propensity(m, n, type, r, v);
         if (!(a[r] >= 0.0)) {
@@ -342,7 +390,7 @@ SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, i
 SALTUS_FN double saltus_mpd_list_total(const saltus_mpd *m, const saltus_tables *n, int type,
                                        int32_t first, double *v)
 {
-    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     double total = 0.0;
     int before = -1;
     for (int32_t j = first; j >= 0; j = m->next[j]) {
@@ -371,10 +419,11 @@ SALTUS_FN int saltus_mpd_is_quiet(const saltus_mpd *m, uint32_t word, double tot
 /* The reaction that `goal`, below the total, comes to. */
 SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, double goal)
 {
-    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     double sum = 0.0;
     int r = -1;
-    for (int i = segment[0]; i < segment[m->n_species + 1] && !(r >= 0 && sum > goal); ++i) {
+    for (int i = segment[0]; i < segment[SALTUS_MPD_N_SPECIES(m) + 1] && !(r >= 0 && sum > goal);
+         ++i) {
         const int candidate = m->active[i];
         sum += a[candidate];
         r = a[candidate] > 0.0 ? candidate : r;
@@ -399,7 +448,7 @@ SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site,
 SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                    uint32_t site, uint32_t word, saltus_mpd_scratch *s)
 {
-    const int type = m->types[site];
+    const int type = saltus_mpd_type(m, site);
     double left = m->step, *v = s->v;
     int32_t n_fired = 0;
     uint32_t w[4] = {word, 0, 0, 0};
@@ -443,7 +492,7 @@ SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, 
 /* The list of a site that holds the counts v, made of the particles of its old one; v becomes 0. */
 SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watched, int32_t old)
 {
-    const int watcher = m->n_species - 1;
+    const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
     int32_t first = -1, last = -1;
     for (int x = 0; x <= watcher; ++x) {
         for (double k = x < watcher ? v[x] : (double)is_watched; k > 0.0; k -= 1.0) {
@@ -469,28 +518,28 @@ SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watch
     return first;
 }
 
-/* Let a site react whose first particle's words are w, unless these say that nothing happens.
- * Returns its list; *fires: another one than before. */
+/* A word may let something happen in a site: let it react. Returns its list; *fires: another one
+ * than before. */
 SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                         uint32_t site, int32_t first, const uint32_t w[4],
+                                         uint32_t site, int32_t first, uint32_t word,
                                          saltus_mpd_scratch *s, int *fires)
 {
-    const int type = m->types[site], watcher = m->n_species - 1;
-    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const int type = saltus_mpd_type(m, site), watcher = SALTUS_MPD_N_SPECIES(m) - 1;
+    const int32_t *segment = m->segment + (int64_t)type * (watcher + 3);
     const int is_single = m->next[first] < 0, has_laws = segment[0] < segment[1];
     int is_watched = 0;
     int32_t n_fired = 0;
-    if (segment[0] == segment[m->n_species + 1] ||
-        (is_single && w[3] < m->quiet[(int64_t)type * m->n_species + m->species[first]])) {
-        return first;
+    for (int i = 0; s->rows && i < s->n_rows; ++i) {
+        s->v[i] = s->rows[i];
     }
+    s->rows = (const double *)0;
     for (int32_t j = first; j >= 0; j = m->next[j]) {
         is_watched = m->species[j] == watcher;
         s->v[m->species[j]] += is_watched ? 0.0 : 1.0;
     }
     if (is_single || has_laws ||
-        !saltus_mpd_is_quiet(m, w[3], saltus_mpd_list_total(m, n, type, first, s->v))) {
-        n_fired = saltus_mpd_react(m, n, step, site, w[3], s);
+        !saltus_mpd_is_quiet(m, word, saltus_mpd_list_total(m, n, type, first, s->v))) {
+        n_fired = saltus_mpd_react(m, n, step, site, word, s);
         s->fired += n_fired;
     }
     *fires = n_fired > 0;
@@ -505,27 +554,49 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
     return first;
 }
 
+/* Whether a site whose first particle's fourth word is `word` must be looked at more closely. */
+SALTUS_FN int saltus_mpd_may_react(const saltus_mpd *m, uint32_t site, int32_t first, uint32_t word)
+{
+    const int type = saltus_mpd_type(m, site), n_species = SALTUS_MPD_N_SPECIES(m);
+    const int32_t *segment = m->segment + (int64_t)type * (n_species + 2);
+    const uint32_t quiet = m->quiet[(int64_t)type * n_species + m->species[first]];
+    return m->next[first] < 0 ? quiet != SALTUS_ALWAYS_QUIET && word >= quiet
+                              : segment[0] < segment[n_species + 1];
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Phases
  */
 
+/** Move a particle of a site to where it ends in a step, or nowhere. */
+SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i, uint32_t to)
+{
+    if (to == SALTUS_NOWHERE) {
+        SALTUS_POKE(&m->site[i], to);
+    } else {
+        saltus_mpd_insert(m, set, i, to);
+    }
+}
+
 /** The site with the list from `first` on: its reactions end step - 1, its moves are those of
  * `step`. `set`: in which set of heads the list stands. */
-SALTUS_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                     int what, int set, uint32_t site, int32_t first,
-                                     saltus_mpd_scratch *s)
+SALTUS_RARE_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                          int what, int set, uint32_t site, int32_t first,
+                                          saltus_mpd_scratch *s)
 {
     uint32_t w[4] = {0, 0, 0, 0};
     int before = -1, has_words = 0;
     int64_t rank = 0;
-    SALTUS_POKE(&m->head[set][site], -1);
+    SALTUS_POKE(&saltus_mpd_heads(m, set)[site], -1);
     if (m->next[first] >= 0) {
         first = saltus_mpd_sort(m, first);
     }
     if (what & SALTUS_MPD_REACTS) {
         int fires = 0;
         saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, m->species[first], 0, w);
-        first = saltus_mpd_site_reacts(m, n, step, site, first, w, s, &fires);
+        if (saltus_mpd_may_react(m, site, first, w[3])) {
+            first = saltus_mpd_site_reacts(m, n, step, site, first, w[3], s, &fires);
+        }
         has_words = !fires;
     }
     while (first >= 0) {
@@ -542,28 +613,54 @@ SALTUS_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n
             to = saltus_mpd_move(m, site, species, w);
         }
         has_words = 0;
-        if (to == SALTUS_NOWHERE) {
-            SALTUS_POKE(&m->site[i], to);
-        } else {
-            saltus_mpd_insert(m, 1 - set, i, to);
-        }
+        saltus_mpd_send(m, 1 - set, i, to);
     }
+}
+
+/** The part of particle i in a phase, if it has none, or is alone in its site and does not react.
+ * Else returns 0: saltus_mpd_look_after its site. */
+SALTUS_FN int saltus_mpd_is_easy(const saltus_mpd *m, int64_t step, int what, int set, int32_t i)
+{
+    /* others may move it meanwhile, or empty the list: in no case is it then at the head */
+    const uint32_t site = SALTUS_PEEK(&m->site[i]);
+    if (site == SALTUS_NOWHERE || SALTUS_PEEK(&saltus_mpd_heads(m, set)[site]) != i) {
+        return 1;
+    }
+    const int species = m->species[i], type = saltus_mpd_type(m, site);
+    const uint32_t quiet = (what & SALTUS_MPD_REACTS)
+                               ? m->quiet[(int64_t)type * SALTUS_MPD_N_SPECIES(m) + species]
+                               : SALTUS_ALWAYS_QUIET;
+    const int moves = (what & SALTUS_MPD_MOVES) && m->moves[species];
+    uint32_t w[4] = {0, 0, 0, 0}, to = site;
+    if (m->next[i] >= 0) {
+        return 0;
+    }
+    if (moves || quiet != SALTUS_ALWAYS_QUIET) {
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, species, 0, w);
+    }
+    if (quiet != SALTUS_ALWAYS_QUIET && w[3] >= quiet) {
+        return 0;
+    }
+    SALTUS_POKE(&saltus_mpd_heads(m, set)[site], -1);
+    if (moves) {
+        to = saltus_mpd_move(m, site, species, w);
+    }
+    saltus_mpd_send(m, 1 - set, i, to);
+    return 1;
 }
 
 /** The part of particle i in a phase. */
 SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                    int what, int set, int32_t i, saltus_mpd_scratch *s)
 {
-    /* others may move it meanwhile, or empty the list: in no case is it then at the head */
-    const uint32_t site = SALTUS_PEEK(&m->site[i]);
-    if (site != SALTUS_NOWHERE && SALTUS_PEEK(&m->head[set][site]) == i) {
-        saltus_mpd_look_after(m, n, step, what, set, site, i, s);
+    if (!saltus_mpd_is_easy(m, step, what, set, i)) {
+        saltus_mpd_look_after(m, n, step, what, set, m->site[i], i, s);
     }
 }
 
 /** What comes from origin number o before the reactions of a step, into a set of heads. */
-SALTUS_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int64_t step, int set,
-                               int o, saltus_mpd_scratch *s)
+SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                    int set, int o, saltus_mpd_scratch *s)
 {
     const saltus_mpd_origin origin = m->origins[o];
     const saltus_poisson law = saltus_poisson_of(origin.mean < 10.0 ? 10.0 : origin.mean);
@@ -605,9 +702,10 @@ SALTUS_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int6
 SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, uint32_t end,
                                  uint32_t *site, uint16_t *species, uint64_t *made)
 {
+    int32_t *const head = saltus_mpd_heads(m, set);
     uint64_t n = 0;
     for (uint32_t s = first; s < end; ++s) {
-        for (int32_t i = m->head[set][s]; i >= 0; i = m->next[i]) {
+        for (int32_t i = head[s]; i >= 0; i = m->next[i]) {
             ++n;
         }
     }
@@ -616,13 +714,13 @@ SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, u
     }
     n = SALTUS_TAKE_NUMBERS(made, n);
     for (uint32_t s = first; s < end; ++s) {
-        int32_t i = m->head[set][s];
+        int32_t i = head[s];
         if (i >= 0) {
             for (; i >= 0; i = m->next[i]) {
                 site[n] = s;
                 species[n++] = m->species[i];
             }
-            m->head[set][s] = (int32_t)(n - 1);
+            head[s] = (int32_t)(n - 1);
         }
     }
 }

@@ -120,6 +120,12 @@ static double saltus_shared[1 << 15] __attribute__((unused));
 #else
 #define SALTUS_LARGE_FN SALTUS_OUTLINE
 #endif
+/* Large functions that few threads call: on a GPU their registers would be every thread's. */
+#if SALTUS_DEVICE
+#define SALTUS_RARE_FN SALTUS_OUTLINE
+#else
+#define SALTUS_RARE_FN SALTUS_FN
+#endif
 
 #if SALTUS_DEVICE
 /* Copy n doubles to memory that the threads of a block share: every thread calls it. */
@@ -160,6 +166,59 @@ SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
 }
 #endif
 #define SALTUS_TAKE_NUMBER(p) SALTUS_TAKE_NUMBERS((p), 1)
+
+#if SALTUS_DEVICE
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+/* A number that other blocks have written since this kernel began. */
+#define SALTUS_PEEK_NEW(p) (*(const volatile int64_t *)(p))
+/* Add 1 to one of a few numbers: threads of a warp that mean the same one add together. */
+SALTUS_FN void saltus_count_one(uint64_t *numbers, int which)
+{
+    const uint32_t same = __match_any_sync(__activemask(), which);
+    if ((int)(threadIdx.x & 31) == __ffs((int)same) - 1) {
+        (void)SALTUS_TAKE_NUMBERS(&numbers[which], __popc(same));
+    }
+}
+/* What the first thread of a block says. */
+SALTUS_FN int64_t saltus_block_same(int64_t x)
+{
+    __shared__ int64_t said;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        said = x;
+    }
+    __syncthreads();
+    return said;
+}
+/* All threads of all blocks, which must run at once, wait for each other for the n-th time. */
+SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        (void)SALTUS_TAKE_NUMBER(arrived);
+        while (*(volatile uint64_t *)arrived < n * gridDim.x) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+#else
+#define SALTUS_PEEK_NEW(p) (*(p))
+SALTUS_FN int64_t saltus_block_same(int64_t x)
+{
+    return x;
+}
+SALTUS_FN void saltus_count_one(uint64_t *numbers, int which)
+{
+    ++numbers[which];
+}
+SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
+{
+    (void)arrived, (void)n; /* a host that plays a GPU cannot: it gets one phase at a time */
+}
+#endif
+#endif
 
 /* A warp: threads that take every step together. A host plays one with a single thread, the first;
  * the others' steps are not taken. */

@@ -97,6 +97,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
              : attribute == 16 ? 3
              : attribute == 38 ? 4 << 20
              : attribute == 81 ? 228 << 10
+             : attribute == 95 ? 0 /* threads run in turn */
              : attribute == 97 ? 227 << 10
                                : 1024;
     return 0;
@@ -219,6 +220,13 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *str
     memcpy(to, (void *)(uintptr_t)from, bytes);
     return 0;
 }
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    (void)stream;
+    DIE_OR
+    memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+    return 0;
+}
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
 {
     (void)stream;
@@ -262,6 +270,10 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     run(parameters, (int64_t)grid_x * block_x);
     (void)pthread_mutex_unlock(&lock);
     return 0;
+}
+EXPORT int cuLaunchCooperativeKernel(void)
+{
+    return 801; /* not supported */
 }
 EXPORT int cuEventCreate(void **event, unsigned flags)
 {

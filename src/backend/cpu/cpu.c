@@ -184,7 +184,6 @@ const saltus_backend_ops saltus_backend_cpu = {
     .list = list,
     .choose_layout = choose_layout,
     .n_workers = n_workers,
-    .has_space = true,
     .estimate = estimate,
     .work = work,
 };

@@ -9,7 +9,11 @@
 
 #include <string.h>
 
-enum { AHEAD = 16 /* particles */ };
+enum {
+    AHEAD = 16,           /* particles */
+    MANY_PARTICLES = 500, /* for a thread, in microseconds some tens; */
+    MANY_SITES = 1 << 14  /* likewise */
+};
 
 /* What a thread of the team has of its own. */
 typedef struct hand {
@@ -43,6 +47,19 @@ static void share(const mpd *s, int member, int64_t n, int64_t *first, int64_t *
     const int64_t size = saltus_team_size(s->team);
     *first = n * member / size;
     *end = n * (member + 1) / size;
+}
+
+/* Let the team take a step on n things, unless it is too short for that. */
+static void together(mpd *s, void (*step)(void *user, int member), int64_t n, int64_t grain)
+{
+    const int size = saltus_team_size(s->team);
+    if (n >= grain * size) {
+        saltus_team_step(s->team, step, s);
+    } else {
+        for (int member = 0; member < size; ++member) {
+            step(s, member);
+        }
+    }
 }
 
 /* What is around a particle is seldom in the cache: ask for it early. */
@@ -172,8 +189,8 @@ done:
 static void enlist(mpd *s)
 {
     s->set = 0;
-    saltus_team_step(s->team, clear_heads, s);
-    saltus_team_step(s->team, insert_all, s);
+    together(s, clear_heads, s->tables.lattice->n_sites, MANY_SITES);
+    together(s, insert_all, s->used, MANY_PARTICLES);
 }
 
 static saltus_status begin(void *user, int64_t trajectory, int64_t capacity, saltus_error *err)
@@ -206,11 +223,11 @@ static saltus_status gather(void *user, saltus_error *err)
     mpd *s = user;
     (void)err;
     s->made = 0;
-    saltus_team_step(s->team, gather_sites, s);
+    together(s, gather_sites, s->tables.lattice->n_sites, MANY_SITES);
     s->kept = s->used;
     s->used = (int64_t)s->made;
     choose(s, 1 - s->now);
-    saltus_team_step(s->team, link_all, s);
+    together(s, link_all, s->used, MANY_PARTICLES);
     forget(s);
     return SALTUS_OK;
 }
@@ -224,7 +241,7 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
         int64_t used = s->used;
         s->m.used = &used;
         s->phase = phases[i];
-        saltus_team_step(s->team, run_phase, s);
+        together(s, run_phase, s->used, MANY_PARTICLES);
         s->used = used;
         s->set = 1 - s->set;
     }
@@ -262,7 +279,7 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
 {
     mpd *s = user;
     (void)err;
-    saltus_team_step(s->team, count_species, s);
+    together(s, count_species, s->used, MANY_PARTICLES);
     for (int x = 0; x < s->m.n_species; ++x) {
         totals[x] = 0;
         for (int i = 0; i < saltus_team_size(s->team); ++i) {
@@ -274,16 +291,8 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
 
 static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
     const mpd *s = user;
-    const int watcher = s->m.n_species - 1;
-    for (int64_t i = 0; i < s->used; ++i) {
-        if (s->m.site[i] != SALTUS_NOWHERE && s->m.species[i] < watcher) {
-            SALTUS_TRY(saltus_contents_add(contents, s->m.site[i], s->m.species[i], 1, err));
-        }
-    }
-done:
-    return status;
+    return saltus_mpd_tell(&s->m, s->m.site, s->m.species, s->used, contents, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -295,7 +304,7 @@ static saltus_status set_up(mpd *s, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = s->task->tables;
     const size_t n_sites = (size_t)s->task->model->network->lattice->n_sites;
-    SALTUS_TRY(saltus_mpd_tables_create(s->task, &s->tables, err));
+    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, &s->tables, err));
     SALTUS_TRY(saltus_team_create(s->task->n_threads, &s->team, err));
     s->m = s->tables.m;
     s->m.is_shared = saltus_team_size(s->team) > 1;

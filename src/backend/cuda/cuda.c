@@ -256,6 +256,10 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
     const int number = __atomic_fetch_add(&gpus->next_worker, 1, __ATOMIC_RELAXED);
+    if (task->in_space) {
+        return saltus_cuda_work_mpd(gpus, &gpus->gpu[number % gpus->n], task->worker / gpus->n,
+                                    task, source, err);
+    }
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 
@@ -284,6 +288,23 @@ done:
     return status;
 }
 
+static saltus_status compile_space(const saltus_backend *backend, const saltus_model *model,
+                                   saltus_kernel_report *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
+    saltus_mpd_tables tables = {0};
+    saltus_image image = {0};
+    SALTUS_TRY(saltus_mpd_tables_create(model, &tables, err));
+    SALTUS_TRY(saltus_cuda_compile_mpd(&tables, limits, &image, err));
+    *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
+                                  image.usage.shared_bytes, image.seconds, image.is_cached};
+done:
+    saltus_mpd_tables_free(&tables);
+    saltus_free(image.image);
+    return status;
+}
+
 const saltus_backend_ops saltus_backend_cuda = {
     .name = "cuda",
     .claims = claims,
@@ -296,5 +317,6 @@ const saltus_backend_ops saltus_backend_cuda = {
     .n_workers = n_workers,
     .estimate = estimate,
     .compile = compile,
+    .compile_space = compile_space,
     .work = work,
 };

@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/driver.h"
 #include "backend/cuda/layouts.h"
+#include "backend/mpd.h"
 
 #include <pthread.h>
 
@@ -43,5 +44,14 @@ static inline uint64_t saltus_cut(uint64_t base, size_t *at, size_t n, size_t si
 saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
                                        const saltus_task *task, const saltus_source *source,
                                        saltus_error *err);
+
+/** Compile the kernels of a lattice, or fetch them from the cache. */
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const saltus_limits *limits,
+                                      saltus_image *out, saltus_error *err);
+
+/** Work off jobs of a model with a lattice on one GPU (mpd.c), as worker number `worker` there. */
+saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,
+                                   const saltus_task *task, const saltus_source *source,
+                                   saltus_error *err);
 
 #endif

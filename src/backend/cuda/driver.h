@@ -37,6 +37,7 @@ enum {
     CU_ATTRIBUTE_SHARED_MEMORY = 81, /* of a multiprocessor */
     CU_ATTRIBUTE_MAJOR = 75,
     CU_ATTRIBUTE_MINOR = 76,
+    CU_ATTRIBUTE_COOPERATIVE_LAUNCH = 95, /* of blocks that run all at once */
     CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 
     CU_FUNCTION_SHARED_BYTES = 1,
@@ -80,6 +81,8 @@ enum {
       (cu_pointer to, const void *from, size_t bytes, cu_stream stream))                           \
     X(download, "cuMemcpyDtoHAsync_v2",                                                            \
       (void *to, cu_pointer from, size_t bytes, cu_stream stream))                                 \
+    X(copy, "cuMemcpyDtoDAsync_v2",                                                                \
+      (cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream))                            \
     X(fill, "cuMemsetD8Async",                                                                     \
       (cu_pointer to, unsigned char value, size_t bytes, cu_stream stream))                        \
     X(stream_create, "cuStreamCreate", (cu_stream * stream, unsigned flags))                       \
@@ -90,6 +93,10 @@ enum {
       (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \
        unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream,                \
        void **parameters, void **extra))                                                           \
+    X(launch_together, "cuLaunchCooperativeKernel",                                                \
+      (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \
+       unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream,                \
+       void **parameters))                                                                         \
     X(event_create, "cuEventCreate", (cu_event * event, unsigned flags))                           \
     X(event_destroy, "cuEventDestroy_v2", (cu_event event))                                        \
     X(event_record, "cuEventRecord", (cu_event event, cu_stream stream))                           \

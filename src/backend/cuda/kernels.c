@@ -127,14 +127,19 @@ static void first_error(const char *log, char *line, size_t size)
     (void)snprintf(line, size, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-/* The number in front of a word of the log, such as "Used 38 registers"; 0 without one. */
+/* The greatest number in front of a word of the log, such as "Used 38 registers"; 0 without one. */
 static int number_before(const char *log, const char *word)
 {
-    const char *at = strstr(log, word);
-    while (at && at > log && at[-1] >= '0' && at[-1] <= '9') {
-        --at;
+    int most = 0;
+    for (const char *found = log; (found = strstr(found, word)) != NULL; ++found) {
+        const char *at = found;
+        while (at > log && at[-1] >= '0' && at[-1] <= '9') {
+            --at;
+        }
+        const int number = (int)strtol(at, NULL, 10);
+        most = number > most ? number : most;
     }
-    return at ? (int)strtol(at, NULL, 10) : 0;
+    return most;
 }
 
 static saltus_status compile(const saltus_nvrtc *rtc, const char *text, const char *const *options,

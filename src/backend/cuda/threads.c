@@ -67,7 +67,7 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
     SALTUS_TRY(saltus_layout_make(task->layout, task->tables, needs, &gpu->limits, task->block,
                                   &c->layout, err));
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
-    SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, &c->model, err));
+    SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, NULL, &c->model, err));
     c->launch.packed = c->layout.packed;
     c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
     c->launch.room_doubles = c->layout.room_doubles;

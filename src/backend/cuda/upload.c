@@ -69,8 +69,35 @@ static saltus_columns add_columns(blob *b, const saltus_columns *columns)
     return c;
 }
 
+#define ADD_SPACE(member, n) m.member = add(b, s->m.member, (size_t)(n), sizeof *s->m.member)
+
+static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s)
+{
+    saltus_mpd m = s->m;
+    const int64_t types = m.n_types, species = m.n_species, reactions = s->of->n_reactions;
+    saltus_mpd_origin *origins;
+    ADD_SPACE(types, s->lattice->n_sites);
+    ADD_SPACE(jump, types * types * species);
+    ADD_SPACE(moves, species);
+    ADD_SPACE(rate, types * reactions);
+    ADD_SPACE(active, types * reactions);
+    ADD_SPACE(segment, types * (species + 2));
+    ADD_SPACE(quiet, types * species);
+    ADD_SPACE(origins, m.n_origins);
+    origins = b->base != 0 ? (void *)(b->bytes + ((uintptr_t)m.origins - b->base)) : NULL;
+    for (int o = 0; o < m.n_origins; ++o) {
+        const saltus_mpd_origin *origin = &s->origins[o];
+        const uint32_t *sites = add(b, origin->sites, (size_t)origin->n_sites, sizeof *sites);
+        if (origins) {
+            origins[o].sites = sites;
+        }
+    }
+    return m;
+}
+
 /* All of it; returns where each part stands. */
-static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_packed *packed)
+static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_packed *packed,
+                               const saltus_mpd_tables *space)
 {
     const saltus_generator *g = task->generator;
     saltus_uploaded u = {.memory = b->base};
@@ -80,6 +107,11 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
         (cu_pointer)(uintptr_t)add(b, task->times, (size_t)task->n_times, sizeof *task->times);
     u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);
     u.jumps = (cu_pointer)(uintptr_t)add(b, g->jumps, g->n_jumps, sizeof *g->jumps);
+    if (space) {
+        u.space = add_space(b, space);
+        u.rows = (cu_pointer)(uintptr_t)add(b, space->rows, (size_t)space->of->n_rows,
+                                            sizeof *space->rows);
+    }
     if (task->reduction && task->reduction->edges) {
         const size_t n = (size_t)task->reduction->n_bins + 1;
         u.edges = (cu_pointer)(uintptr_t)add(b, task->reduction->edges, n, sizeof(double));
@@ -92,19 +124,20 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
 }
 
 saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
-                            const saltus_packed *packed, saltus_uploaded *out, saltus_error *err)
+                            const saltus_packed *packed, const saltus_mpd_tables *space,
+                            saltus_uploaded *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     blob b = {0};
     *out = (saltus_uploaded){0};
-    (void)add_all(&b, task, packed);
+    (void)add_all(&b, task, packed, space);
     b.bytes = saltus_calloc(b.size, 1);
     SALTUS_NEED(b.bytes);
     SALTUS_TRY(saltus_cuda_check(cu, cu->memory_take(&out->memory, b.size),
                                  "taking GPU memory for the model", err));
     b.base = out->memory;
     b.size = 0;
-    *out = add_all(&b, task, packed);
+    *out = add_all(&b, task, packed, space);
     SALTUS_TRY(saltus_cuda_check(cu, cu->upload(out->memory, b.bytes, b.size, NULL),
                                  "copying the model to the GPU", err));
     SALTUS_TRY(saltus_cuda_check(cu, cu->stream_wait(NULL), "copying the model to the GPU", err));

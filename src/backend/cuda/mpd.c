@@ -1,0 +1,451 @@
+/* Space on a GPU: kernel/mpd_phases.h, a trajectory per stream. */
+#include "backend/mpd.h"
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/stopwatch.h"
+#include "backend/cuda/upload.h"
+#include "core/memory.h"
+#include "kernel/mpd_phases.h"
+#include "model/model.h"
+#include "model/network.h"
+
+#include <string.h>
+
+enum {
+    BLOCK = 128,
+    LEAST_BLOCKS = 12, /* of a multiprocessor: a particle waits for memory most of the time */
+    MOST_ROWS = 1024,  /* of a site's counts and laws in a thread's memory */
+    LEAST_STRETCH = 8,
+    MOST_STRETCH = 256, /* sites that a thread gathers */
+    GATHERERS = 1 << 17 /* threads that keep a GPU busy with gathering */
+};
+
+/* What the host asks for after a batch; one stretch of the GPU's memory. */
+typedef struct answers {
+    int64_t used;
+    uint64_t fired, trouble, made, arrived;
+} answers;
+
+typedef struct mpd {
+    const saltus_driver *cu;
+    const saltus_gpu *gpu;
+    const saltus_task *task;
+    saltus_mpd_tables tables;
+    saltus_uploaded model;
+    saltus_mpd_launch a;
+    cu_stream stream;
+    cu_module module;
+    cu_function run, enlist, gather, link, count;
+    saltus_stopwatch watch;
+    int64_t n_sites, used; /* particles, as far as the host knows */
+    int most_blocks;       /* that run at once; 0: launches have one phase */
+    cu_pointer heads, particles[2], next, answers, totals;
+    int now; /* which particles */
+} mpd;
+
+#define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->cu, s->cu->call, what, err))
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernels
+ */
+
+static saltus_status check_size(const saltus_tables *t, saltus_error *err)
+{
+    return t->n_rows <= MOST_ROWS && t->n_reactions <= MOST_ROWS
+               ? SALTUS_OK
+               : saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                                  "%d species and values and %d reactions: on a lattice a GPU "
+                                  "takes %d of either; use --device cpu",
+                                  t->n_rows, t->n_reactions, MOST_ROWS);
+}
+
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const saltus_limits *limits,
+                                      saltus_image *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_mpd *m = &tables->m;
+    const saltus_tables *t = tables->of;
+    char text[1000];
+    SALTUS_TRY(check_size(t, err));
+    (void)snprintf(text, sizeof text,
+                   "#define SALTUS_LARGEST_BLOCK %d\n"
+                   "#define SALTUS_LEAST_BLOCKS %d\n"
+                   "#define SALTUS_BLOCK %d\n"
+                   "#define SALTUS_AT_STRIDE 1\n"
+                   "#define SALTUS_MPD_ROWS %d\n"
+                   "#define SALTUS_MPD_REACTIONS %d\n"
+                   "#define SALTUS_MPD_SIZE %u, %u, %u\n"
+                   "#define SALTUS_MPD_FACES %d, %d, %d, %d, %d, %d\n"
+                   "#define SALTUS_MPD_TYPES %d\n"
+                   "#define SALTUS_MPD_SPECIES %d\n"
+                   "#define SALTUS_MPD_ONLY_ONE %d\n"
+                   "#define SALTUS_MPD_ORIGINS %d\n"
+                   "#include \"kernel/mpd_phases.h\"\n",
+                   BLOCK, LEAST_BLOCKS, BLOCK, t->n_rows, t->n_reactions > 0 ? t->n_reactions : 1,
+                   m->size[0], m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2],
+                   m->faces[3], m->faces[4], m->faces[5], m->n_types, m->n_species, m->only_one,
+                   m->n_origins);
+    SALTUS_TRY(saltus_kernel_compile(text, limits->major, limits->minor, out, err));
+done:
+    return status;
+}
+
+static saltus_status load_kernels(mpd *s, saltus_gpus *gpus, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_image image = {0};
+    int together = 0, blocks = 0;
+    (void)pthread_mutex_lock(&gpus->compiling); /* one compiles, the others find it in the cache */
+    status = saltus_cuda_compile_mpd(&s->tables, &s->gpu->limits, &image, err);
+    (void)pthread_mutex_unlock(&gpus->compiling);
+    SALTUS_TRY(status);
+    CU(module_load(&s->module, image.image), "loading a kernel");
+    CU(module_function(&s->run, s->module, "saltus_mpd_run"), "loading a kernel");
+    CU(module_function(&s->enlist, s->module, "saltus_mpd_enlist"), "loading a kernel");
+    CU(module_function(&s->gather, s->module, "saltus_mpd_gather_all"), "loading a kernel");
+    CU(module_function(&s->link, s->module, "saltus_mpd_link_all"), "loading a kernel");
+    CU(module_function(&s->count, s->module, "saltus_mpd_count"), "loading a kernel");
+    CU(device_attribute(&together, CU_ATTRIBUTE_COOPERATIVE_LAUNCH, s->gpu->device),
+       "asking about a GPU");
+    CU(occupancy(&blocks, s->run, BLOCK, 0), "asking about a kernel");
+    s->most_blocks = together ? blocks * s->gpu->n_multiprocessors : 0;
+done:
+    saltus_free(image.image);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Memory
+ */
+
+static size_t bytes_each(void)
+{
+    return sizeof(uint32_t) + sizeof(uint16_t);
+}
+
+/* Particle memory i holds sites, then species. */
+static void choose(mpd *s, int now)
+{
+    const int64_t capacity = s->a.m.capacity;
+    s->now = now;
+    s->a.m.site = (void *)(uintptr_t)s->particles[now];
+    s->a.m.species = (void *)(uintptr_t)(s->particles[now] + (size_t)capacity * sizeof(uint32_t));
+    s->a.new_site = (void *)(uintptr_t)s->particles[1 - now];
+    s->a.new_species =
+        (void *)(uintptr_t)(s->particles[1 - now] + (size_t)capacity * sizeof(uint32_t));
+}
+
+static void give(mpd *s, cu_pointer *memory)
+{
+    if (*memory) {
+        (void)s->cu->memory_give(*memory);
+    }
+    *memory = 0;
+}
+
+/* Room for more particles; those that are there stay in memory `now`. */
+static saltus_status grow(mpd *s, int64_t capacity, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t had = (size_t)s->a.m.capacity, wants = (size_t)capacity;
+    cu_pointer old = s->particles[s->now];
+    s->particles[s->now] = 0;
+    CU(stream_wait(s->stream), "running a kernel");
+    give(s, &s->particles[1 - s->now]);
+    give(s, &s->next);
+    CU(memory_take(&s->next, wants * sizeof(int32_t)), "taking GPU memory for particles");
+    for (int i = 0; i < 2; ++i) {
+        CU(memory_take(&s->particles[i], wants * bytes_each()), "taking GPU memory for particles");
+    }
+    CU(fill(s->particles[s->now], 0xff, wants * bytes_each(), s->stream), "clearing GPU memory");
+    if (old) {
+        CU(copy(s->particles[s->now], old, had * sizeof(uint32_t), s->stream), "copying particles");
+        CU(copy(s->particles[s->now] + wants * sizeof(uint32_t), old + had * sizeof(uint32_t),
+                had * sizeof(uint16_t), s->stream),
+           "copying particles");
+        CU(stream_wait(s->stream), "copying particles");
+    }
+    s->a.m.capacity = capacity;
+    s->a.m.next = (void *)(uintptr_t)s->next;
+    choose(s, s->now);
+done:
+    give(s, &old);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ */
+
+static saltus_status launch(mpd *s, cu_function kernel, int64_t n_threads, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t n_blocks = (n_threads + BLOCK - 1) / BLOCK;
+    saltus_mpd_launch a = s->a;
+    void *parameters[] = {&a};
+    CU(launch(kernel, (unsigned)(n_blocks > 0 ? n_blocks : 1), 1, 1, BLOCK, 1, 1, 0, s->stream,
+              parameters, NULL),
+       "starting a kernel");
+done:
+    return status;
+}
+
+/* Lists of particles that stand in none. */
+static saltus_status enlist(mpd *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    s->a.set = 0;
+    CU(fill(s->heads, 0xff, 2 * (size_t)s->n_sites * sizeof(int32_t), s->stream),
+       "clearing GPU memory");
+    SALTUS_TRY(launch(s, s->enlist, s->a.m.capacity, err));
+done:
+    return status;
+}
+
+static saltus_status begin(void *user, int64_t trajectory, int64_t capacity, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    const size_t n = (size_t)s->tables.n_start;
+    uint32_t *site = saltus_calloc(n, sizeof *site);
+    uint16_t *species = saltus_calloc(n, sizeof *species);
+    SALTUS_NEED(site && species);
+    if (capacity > s->a.m.capacity) {
+        s->now = 0;
+        give(s, &s->particles[0]);
+        SALTUS_TRY(grow(s, capacity, err));
+    }
+    choose(s, 0);
+    SALTUS_TRY(
+        saltus_mpd_place(&s->tables, s->task->seed, trajectory, &s->a.m, site, species, err));
+    CU(fill(s->particles[0], 0xff, (size_t)s->a.m.capacity * sizeof *site, s->stream),
+       "clearing GPU memory");
+    CU(upload((uintptr_t)s->a.m.site, site, n * sizeof *site, s->stream), "copying particles");
+    CU(upload((uintptr_t)s->a.m.species, species, n * sizeof *species, s->stream),
+       "copying particles");
+    s->used = s->tables.n_start;
+    CU(upload((uintptr_t)s->a.m.used, &s->used, sizeof s->used, s->stream), "copying particles");
+    CU(stream_wait(s->stream), "copying particles");
+    SALTUS_TRY(enlist(s, err));
+done:
+    saltus_free(site);
+    saltus_free(species);
+    return status;
+}
+
+static saltus_status gather(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    const int64_t share = s->n_sites / GATHERERS;
+    s->a.stretch = (uint32_t)(share < LEAST_STRETCH  ? LEAST_STRETCH
+                              : share > MOST_STRETCH ? MOST_STRETCH
+                                                     : share);
+    CU(fill(s->answers, 0, sizeof(answers), s->stream), "clearing GPU memory");
+    CU(fill(s->answers + offsetof(answers, trouble), 0xff, sizeof(uint64_t), s->stream),
+       "clearing GPU memory");
+    CU(fill((uintptr_t)s->a.new_site, 0xff, (size_t)s->a.m.capacity * sizeof(uint32_t), s->stream),
+       "clearing GPU memory");
+    SALTUS_TRY(launch(s, s->gather, (s->n_sites + s->a.stretch - 1) / s->a.stretch, err));
+    choose(s, 1 - s->now);
+    SALTUS_TRY(launch(s, s->link, s->used, err));
+done:
+    return status;
+}
+
+/* As many phases as one launch takes, at least one. */
+static saltus_status launch_phases(mpd *s, const saltus_mpd_phase *phases, int n, int *launched,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t n_blocks = (s->used + BLOCK - 1) / BLOCK;
+    const bool together = n > 1 && n_blocks <= s->most_blocks;
+    saltus_mpd_launch *a = &s->a;
+    *launched = together ? n : 1;
+    a->step = phases[0].step;
+    a->n_phases = *launched;
+    a->first_what = phases[0].what;
+    a->last_what = phases[*launched - 1].what;
+    if (together) {
+        void *parameters[] = {a};
+        CU(fill((uintptr_t)a->arrived, 0, sizeof *a->arrived, s->stream), "clearing GPU memory");
+        CU(launch_together(s->run, (unsigned)(n_blocks > 0 ? n_blocks : 1), 1, 1, BLOCK, 1, 1, 0,
+                           s->stream, parameters),
+           "starting a kernel");
+    } else {
+        SALTUS_TRY(launch(s, s->run, s->used, err));
+    }
+    a->set = (a->set + *launched) & 1;
+done:
+    return status;
+}
+
+static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    s->a.m.first_step = phases[0].step;
+    SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 0, err));
+    for (int i = 0, launched; i < n; i += launched) {
+        SALTUS_TRY(launch_phases(s, phases + i, n - i, &launched, err));
+    }
+    SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 1, err));
+done:
+    return status;
+}
+
+static saltus_status look(void *user, int64_t *used, int64_t *fired, uint64_t *trouble,
+                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    answers answers = {0};
+    CU(download(&answers, s->answers, sizeof answers, s->stream), "running a kernel");
+    CU(stream_wait(s->stream), "running a kernel");
+    SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
+    *used = s->used = answers.used;
+    *fired = (int64_t)answers.fired;
+    *trouble = answers.trouble;
+done:
+    return status;
+}
+
+static saltus_status restore(void *user, int64_t capacity, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    choose(s, 1 - s->now);
+    SALTUS_TRY(grow(s, capacity, err));
+    s->used = capacity;
+    SALTUS_TRY(enlist(s, err));
+    SALTUS_TRY(gather(s, err));
+done:
+    return status;
+}
+
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    const size_t bytes = (size_t)s->a.m.n_species * sizeof *totals;
+    CU(fill(s->totals, 0, bytes, s->stream), "clearing GPU memory");
+    SALTUS_TRY(launch(s, s->count, s->used, err));
+    CU(download(totals, s->totals, bytes, s->stream), "counting particles");
+    CU(stream_wait(s->stream), "counting particles");
+done:
+    return status;
+}
+
+static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    const size_t n = (size_t)s->used;
+    uint32_t *site = saltus_calloc(n, sizeof *site);
+    uint16_t *species = saltus_calloc(n, sizeof *species);
+    SALTUS_NEED(site && species);
+    CU(download(site, (uintptr_t)s->a.m.site, n * sizeof *site, s->stream), "copying particles");
+    CU(download(species, (uintptr_t)s->a.m.species, n * sizeof *species, s->stream),
+       "copying particles");
+    CU(stream_wait(s->stream), "copying particles");
+    SALTUS_TRY(saltus_mpd_tell(&s->a.m, site, species, s->used, contents, err));
+done:
+    saltus_free(site);
+    saltus_free(species);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Work
+ */
+
+static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_packed none = {0};
+    saltus_mpd_launch *a = &s->a;
+    CU(context_use(s->gpu->context), "using a GPU");
+    CU(stream_create(&s->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+    SALTUS_TRY(saltus_stopwatch_start(s->cu, s->task, s->stream, &s->watch, err));
+    SALTUS_TRY(load_kernels(s, gpus, err));
+    SALTUS_TRY(saltus_upload(s->cu, s->task, &none, &s->tables, &s->model, err));
+    CU(memory_take(&s->heads, 2 * (size_t)s->n_sites * sizeof(int32_t)),
+       "taking GPU memory for the lattice");
+    CU(memory_take(&s->answers, sizeof(answers)), "taking GPU memory");
+    CU(memory_take(&s->totals, (size_t)s->tables.m.n_species * sizeof(uint64_t)),
+       "taking GPU memory");
+    a->m = s->model.space;
+    a->tables = (void *)(uintptr_t)s->model.tables;
+    a->rows = (void *)(uintptr_t)s->model.rows;
+    a->n_sites = (uint32_t)s->n_sites;
+    a->m.head[0] = (void *)(uintptr_t)s->heads;
+    a->m.head[1] = a->m.head[0] + s->n_sites;
+    a->m.used = (void *)(uintptr_t)(s->answers + offsetof(answers, used));
+    a->m.trouble = (void *)(uintptr_t)(s->answers + offsetof(answers, trouble));
+    a->m.is_shared = 1;
+    a->fired = (void *)(uintptr_t)(s->answers + offsetof(answers, fired));
+    a->made = (void *)(uintptr_t)(s->answers + offsetof(answers, made));
+    a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
+    a->totals = (void *)(uintptr_t)s->totals;
+done:
+    return status;
+}
+
+static void tear_down(mpd *s)
+{
+    if (s->stream) {
+        (void)s->cu->stream_wait(s->stream);
+        (void)s->cu->stream_destroy(s->stream);
+    }
+    saltus_stopwatch_free(&s->watch);
+    give(s, &s->heads);
+    give(s, &s->particles[0]);
+    give(s, &s->particles[1]);
+    give(s, &s->next);
+    give(s, &s->answers);
+    give(s, &s->totals);
+    saltus_upload_free(s->cu, &s->model);
+    if (s->module) {
+        (void)s->cu->module_unload(s->module);
+    }
+    saltus_mpd_tables_free(&s->tables);
+}
+
+/* Workers of a GPU whose trajectories fit into its memory together, at least one. */
+static saltus_status count_places(const mpd *s, int *places, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t total = 0;
+    const int64_t bytes = 9 * s->n_sites + 32 * s->tables.n_start;
+    CU(device_memory(&total, s->gpu->device), "asking for the memory of a GPU");
+    *places = (int64_t)total / 10 * 9 / bytes < 1 ? 1 : (int)((int64_t)total / 10 * 9 / bytes);
+done:
+    return status;
+}
+
+saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,
+                                   const saltus_task *task, const saltus_source *source,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd s = {.cu = gpus->cu,
+             .gpu = gpu,
+             .task = task,
+             .n_sites = task->model->network->lattice->n_sites};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, tell};
+    saltus_job job;
+    int places = 0;
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, &s.tables, err));
+    SALTUS_TRY(count_places(&s, &places, err));
+    if (worker >= places) {
+        goto done; /* the others do all of it */
+    }
+    SALTUS_TRY(set_up(&s, gpus, err));
+    while (source->take(source->user, &job, 1, true) == 1) {
+        SALTUS_TRY(saltus_mpd_simulate(&s.tables, task, &engine, &job, err));
+        SALTUS_TRY(source->done(source->user, &job, err));
+    }
+done:
+    tear_down(&s);
+    return status;
+}

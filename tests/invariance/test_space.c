@@ -1,0 +1,176 @@
+/* Lattices: the same bits on the CPU, with one thread and with several, and on a GPU, or on a
+ * driver that plays one; whether samples are many or few. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/gpu.h"
+#include "../support/moments.h"
+
+#include <stdio.h>
+
+typedef struct space_case {
+    const char *name, *text; /* NULL: an example */
+    double step;             /* s */
+    int n_steps;             /* on a GPU; a played one takes fewer */
+} space_case;
+
+static const space_case cases[] = {
+    {"faces",
+     "species: {A: 300, B: 200, C: 0}\nreactions: {bind: A + B -> C @ 5, part: C -> A + B @ 1}\n"
+     "lattice:\n  size: [7, 1, 5]\n  spacing: 1 m\n  step: 0.1 s\n"
+     "  faces: {x: periodic, y: periodic, z-: absorbing, z+: {A: 3, C: 0.5}}\n"
+     "  diffusion: {A: 5 m2/s, B: 2 m2/s, C: 1 m2/s}\n",
+     0.1, 3000},
+    {"types, pairs of types, species that stand still",
+     "species: {A: 200, M: 50, B: 0}\nreactions:\n  stick: A -> M\n  off: M -> A @ 0.5\n"
+     "  meet: A + M -> B + M\n  back: B -> A @ 1\n  pair: 2 B -> A + B @ 0.3\n"
+     "lattice:\n  size: [9, 8, 10]\n  spacing: 1 m\n  step: 0.2 s\n  sites:\n    rest:\n"
+     "    core: {sphere: {centre: [4.5, 4, 5], radius: 3.5}}\n"
+     "    skin: {shell: {of: core, layers: 1}}\n"
+     "  diffusion: {A: {rest: 1 m2/s, core: 2.5 m2/s, skin: 1 m2/s}, M: {skin: 0}, "
+     "B: {core: 1 m2/s, skin: 1 m2/s, core->skin: 0}}\n  place: {A: rest, M: skin}\n"
+     "  reactions: {stick: {skin: 3}, meet: {skin: 2}}\n",
+     0.2, 3000},
+    {"laws, also where nothing is; sources, small and large",
+     "species: {X: 0, Y: 10, Z: 0}\nreactions:\n  make: 0 -> X @ 2/(1 + X + Y)\n"
+     "  turn: X -> Y @ X*X/(3 + X*X)\n  gone: Y -> 0 @ 1\n  come: 0 -> Z\n  go: Z -> 0 @ 3\n"
+     "lattice:\n  size: [5, 4, 3]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
+     "  sites: {rest: , gene: {box: {from: [1, 1, 1], to: [3, 2, 2]}}}\n"
+     "  diffusion: {X: 2 m2/s, Y: 1 m2/s, Z: 3 m2/s}\n"
+     "  reactions: {make: gene, come: {rest: 9, gene: 0.1}}\n",
+     0.05, 2000},
+    {"many more particles than there were",
+     "species: {A: 2000, B: 0, C: 0}\nreactions: {split: A -> 20 B @ 9, join: 2 B -> C @ 0.01}\n"
+     "lattice: {size: [10, 10, 10], spacing: 1 m, step: 0.1 s, diffusion: "
+     "{A: 1 m2/s, B: 1 m2/s, C: 0.1 m2/s}}\n",
+     0.1, 200},
+    {"one reaction in a step; one site",
+     "species: {A: 300, B: 40}\nreactions: {r: A -> B @ 0.1, s: A + B -> 2 A @ 0.01}\n"
+     "lattice: {size: [1, 1, 1], spacing: 1 m, step: 1 s, diffusion: {A: 0.1 m2/s, B: 0}, "
+     "reactions_per_step: one}\n",
+     1.0, 500},
+    {"abc-lattice", NULL, 50e-6, 5000},
+    {"ab-equilibrium", NULL, 50e-6, 2000},
+    {"barrier", NULL, 50e-6, 2000},
+    {"min-system", NULL, 50e-6, 5000},
+};
+
+static saltus_model *read_case(const space_case *c)
+{
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    if (c->text) {
+        OK(saltus_model_parse_yaml(c->text, strlen(c->text), "m", &m, &err));
+    } else {
+        char path[1000];
+        const char *examples = getenv("SALTUS_EXAMPLES");
+        (void)snprintf(path, sizeof path, "%s/%s.yaml", examples ? examples : "examples", c->name);
+        OK(saltus_model_read(path, &m, &err));
+    }
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    return m;
+}
+
+/* Samples at these steps, or, of many, at the last alone. */
+static moments run(const saltus_model *model, const char *device, int threads, double step,
+                   const int *steps, int n, int64_t n_trajectories)
+{
+    saltus_error err = {0};
+    double times[8];
+    moments m = {.keep_last = true};
+    saltus_run_options o = saltus_run_options_default();
+    for (int i = 0; i < n; ++i) {
+        times[i] = step * steps[i];
+    }
+    o.seed = 11;
+    o.times = times;
+    o.n_times = n;
+    o.n_trajectories = n_trajectories;
+    OK(run_model((saltus_model *)(uintptr_t)model, device, "auto", threads, &o, &m, &err));
+    return m;
+}
+
+static void check_case(const space_case *c, const char *device)
+{
+    const int last = is_fake() || strcmp(device, "cpu") == 0 ? 70 : c->n_steps;
+    const int steps[] = {0, 1, 2, 17, 66, last};
+    saltus_model *m = read_case(c);
+    moments one = run(m, "cpu", 1, c->step, steps, 6, 2);
+    moments some = run(m, device, 3, c->step, steps, 6, 2);
+    moments end = run(m, device, 3, c->step, &last, 1, 1);
+    bool changes = false;
+    if (one.hash != some.hash) {
+        fail_msg("%s: other samples", c->name);
+    }
+    assert_memory_equal(one.last, end.last, (size_t)one.n_counts * sizeof *one.last);
+    for (int64_t i = 0; i < one.n_counts; ++i) {
+        changes |= one.sum[i] != one.sum[5 * one.n_counts + i];
+    }
+    assert_true(changes || strcmp(c->name, "barrier") == 0); /* where nothing reacts */
+    moments_free(&one);
+    moments_free(&some);
+    moments_free(&end);
+    saltus_model_destroy(m);
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    if (is_fake()) {
+        skip(); /* no GPU takes part */
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        check_case(&cases[i], "cpu");
+    }
+}
+
+static void a_gpu_gives_the_same(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        if (cases[i].text || !is_fake() || i % stride_of_cases() == 1) {
+            check_case(&cases[i], "cuda");
+        }
+    }
+}
+
+/* Every call of the driver fails once: an error, no crash, nothing lost. */
+static void a_failing_gpu_is_reported(void **state)
+{
+    (void)state;
+    if (!is_fake()) {
+        skip();
+    }
+    saltus_model *m = read_case(&cases[3]);
+    int good = 0;
+    for (int call = 1; good == 0 && call < 1000; ++call) {
+        char text[40];
+        saltus_error err = {0};
+        moments sums = {0};
+        saltus_run_options o = saltus_run_options_default();
+        const double times[] = {0.4};
+        o.times = times;
+        o.n_times = 1;
+        (void)snprintf(text, sizeof text, "%d:700", call);
+        assert_int_equal(setenv("FAKE_CUDA_FAIL", text, 1), 0);
+        const saltus_status status = run_model(m, "cuda", "auto", 1, &o, &sums, &err);
+        good += status == SALTUS_OK;
+        assert_true(status == SALTUS_OK ? sums.n == 1 : sums.n == 0 && err.message[0]);
+        moments_free(&sums);
+    }
+    assert_int_equal(unsetenv("FAKE_CUDA_FAIL"), 0);
+    assert_int_equal(good, 1);
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_nothing),
+                                       cmocka_unit_test(a_gpu_gives_the_same),
+                                       cmocka_unit_test(a_failing_gpu_is_reported)};
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
