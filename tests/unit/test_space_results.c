@@ -34,6 +34,7 @@ static const char model_text[] = "species: {A: 300, B: 0, C: }\n"
 static const double times[] = {0.0, 0.1, 0.25, 0.4};
 static const double frame_times[] = {0.0, 0.25, 0.33};
 static int n_frames = 3;
+static const char *device = "cpu";
 
 static void run_file(const char *text, const char *path, const char *axis, int threads,
                      int64_t runs, const char *species, saltus_record record)
@@ -48,7 +49,7 @@ static void run_file(const char *text, const char *path, const char *axis, int t
     saltus_hdf5_options results = saltus_hdf5_options_default();
     OK(saltus_model_parse_yaml(text, strlen(text), "m", &m, &err));
     OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
-    OK(saltus_backend_open("cpu", &backend, &err));
+    OK(saltus_backend_open(device, &backend, &err));
     p.n_threads = threads;
     p.by_type = true;
     p.profile = axis;
@@ -199,6 +200,7 @@ static void particles_are_where_they_were_put(void **state)
     free(planes);
 }
 
+/* Nor on the device: SPACE_DEVICE names another. */
 static void bits_depend_on_no_thread_and_no_frame(void **state)
 {
     static const struct {
@@ -217,6 +219,7 @@ static void bits_depend_on_no_thread_and_no_frame(void **state)
     assert_memory_equal(counts, alone, with[0] * with[1] * with[2] * sizeof *counts);
     free(counts);
     free(alone);
+    device = getenv("SPACE_DEVICE") ? getenv("SPACE_DEVICE") : device;
     for (int threads = 2; threads <= 8; threads += 3) {
         run_file(model_text, "many.h5", "z", threads, 7, NULL, SALTUS_RECORD_ALL);
         for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
@@ -229,6 +232,7 @@ static void bits_depend_on_no_thread_and_no_frame(void **state)
             free(y);
         }
     }
+    device = "cpu";
 }
 
 /* Mean and variance of parts are those of the runs. */
