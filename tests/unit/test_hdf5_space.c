@@ -199,11 +199,12 @@ static void statistics_of_parts(void **state)
     (void)H5Fclose(file);
 }
 
+/* Not without a look at the disk: a flush, which comes by the clock, might then be what fails. */
 static void a_full_disk_keeps_frames(void **state)
 {
     (void)state;
     (void)mkdir("small", 0700);
-    for (int mode = SALTUS_RESERVE_AHEAD; mode <= SALTUS_RESERVE_BLIND; ++mode) {
+    for (int mode = SALTUS_RESERVE_AHEAD; mode <= SALTUS_RESERVE_BALLAST; ++mode) {
         if (mount("tmpfs", "small", "tmpfs", 0, "size=6m") != 0) {
             print_message("no file system can be mounted here: %s\n", strerror(errno));
             skip();
@@ -211,7 +212,7 @@ static void a_full_disk_keeps_frames(void **state)
         saltus_hdf5_layout l = space_layout_of(3, 8, 100000);
         l.reserve = (saltus_reserve_mode)mode;
         noisy_samples = true;
-        saltus_error err = {0};
+        saltus_error err = {0}, close_err = {0};
         saltus_status status = SALTUS_OK;
         saltus_hdf5_sink *sink = create_sink("small/t.h5", &l);
         for (int64_t row = 0; status == SALTUS_OK; ++row) {
@@ -219,7 +220,9 @@ static void a_full_disk_keeps_frames(void **state)
         }
         assert_int_equal(status, SALTUS_E_IO);
         assert_non_null(strstr(err.message, "No space left on device"));
-        assert_int_equal(saltus_hdf5_sink_close(sink, NULL, NULL), SALTUS_OK);
+        if (saltus_hdf5_sink_close(sink, NULL, &close_err) != SALTUS_OK) {
+            fail_msg("mode %d: %s", mode, close_err.message);
+        }
         const hid_t file = open_file("small/t.h5");
         assert_true(check_frames(file, &l) > 100);
         (void)H5Fclose(file);
