@@ -288,6 +288,47 @@ static void runs(void **state)
     saltus_model_destroy(model);
 }
 
+/* By the next-subvolume method: with sources, laws of empty sites, room that grows. */
+static saltus_status run_in_space(saltus_error *err)
+{
+    static const char text[] =
+        "species: {A: 60, B: 40, C: 0}\n"
+        "reactions: {r: A + B -> C @ 1, s: 0 -> A @ 1, l: 0 -> B @ 1/(1 + B)}\nlattice:\n"
+        "  size: [5, 5, 5]\n  spacing: 1\n  step: 0.1\n  faces: {x+: {A: 1}}\n"
+        "  diffusion: {A: 1, B: 1, C: 1}\n";
+    static const double times[] = {1.0};
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    moments sums = {0};
+    const saltus_sink sink = moments_sink(&sums);
+    saltus_plan_options options = saltus_plan_options_default();
+    saltus_run_options run = saltus_run_options_default();
+    options.method = "nsm";
+    options.n_threads = 1;
+    run.times = times;
+    run.n_times = 1;
+    run.n_trajectories = 2;
+    TRY(saltus_model_parse_yaml(text, strlen(text), "space.yaml", &m, err));
+    TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
+    TRY(saltus_backend_open("cpu", &backend, err));
+    TRY(saltus_plan_create(m, backend, &options, &plan, err));
+    TRY(saltus_run(plan, &run, &sink, NULL, err));
+done:
+    moments_free(&sums);
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+    return status;
+}
+
+static void runs_in_space(void **state)
+{
+    (void)state;
+    assert_true(fail_everywhere(run_in_space) > 100);
+}
+
 /* ---- result files ---- */
 
 static const char *const file = "faults.h5";
@@ -524,8 +565,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_from_anywhere), cmocka_unit_test(runs),
-        cmocka_unit_test(result_files),         cmocka_unit_test(files_of_lattices),
-        cmocka_unit_test(sweep_files),
+        cmocka_unit_test(runs_in_space),        cmocka_unit_test(result_files),
+        cmocka_unit_test(files_of_lattices),    cmocka_unit_test(sweep_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
