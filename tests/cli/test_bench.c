@@ -229,6 +229,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_listed, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(steps_of_lattices_are_timed_and_checked, enter,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(sweeps_are_measured_and_checked, enter, leave_directory),
