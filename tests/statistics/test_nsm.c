@@ -266,7 +266,7 @@ static void one_site_is_well_mixed(void **state)
         "{A: 0.4 m2/s, B: 0, C: 0}}\n"; /* to jump out of the site leads into it */
     const double times[] = {0.7, 2.1};
     char text[800];
-    const int64_t n = 8000;
+    const int64_t n = scaled(8000);
     (void)state;
     (void)snprintf(text, sizeof text, "%s%s", reactions, lattice);
     saltus_model *space = parse(text), *mixed = parse(reactions);
@@ -299,7 +299,7 @@ static void equilibria_and_sums(void **state)
         "m2/s}\n"
         "  reactions: {come: {half: 0.4}, there: {half: 3}, back: {half: 1}}\n";
     const double times[] = {1.0, 15.0};
-    const int64_t n = 100;
+    const int64_t n = scaled(100);
     (void)state;
     saltus_model *m = parse(text);
     moments x = run(m, "nsm", times, 2, n);
@@ -323,7 +323,7 @@ static void pairs_meet_by_detailed_balance(void **state)
         "lattice:\n  size: [4, 4, 2]\n  spacing: 1 m\n  step: 0.01 s\n"
         "  diffusion: {P: 3 m2/s, Q: 1 m2/s, R: 2 m2/s}\n";
     const double times[] = {40.0};
-    const int64_t n = 4000;
+    const int64_t n = scaled(4000);
     const double bound = 20.0 / (20.0 + 32.0);
     (void)state;
     saltus_model *m = parse(text);
