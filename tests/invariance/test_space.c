@@ -132,7 +132,8 @@ static void a_gpu_gives_the_same(void **state)
     (void)state;
     need_gpu("cuda");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        if (cases[i].text || !is_fake() || i % stride_of_cases() == 1) {
+        const bool is_small = cases[i].text || strcmp(cases[i].name, "abc-lattice") == 0;
+        if (is_small || !is_fake()) {
             check_case(&cases[i], "cuda");
         }
     }
