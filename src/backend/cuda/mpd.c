@@ -303,13 +303,13 @@ static saltus_status look(void *user, int64_t *used, int64_t *fired, uint64_t *t
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
-    answers answers = {0};
-    CU(download(&answers, s->answers, sizeof answers, s->stream), "running a kernel");
+    answers a = {0};
+    CU(download(&a, s->answers, sizeof a, s->stream), "running a kernel");
     CU(stream_wait(s->stream), "running a kernel");
     SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
-    *used = s->used = answers.used;
-    *fired = (int64_t)answers.fired;
-    *trouble = answers.trouble;
+    *used = s->used = a.used;
+    *fired = (int64_t)a.fired;
+    *trouble = a.trouble;
 done:
     return status;
 }
