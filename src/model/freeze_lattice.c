@@ -88,6 +88,27 @@ static double divide_by_ways(const saltus_reaction *r, double constant)
     return constant;
 }
 
+static bool reads_size(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_VARIABLE && (f->reads[node->variable] & SALTUS_READS_SIZES);
+}
+
+/* A law of a whole compartment that does not name its size is not known to hold in a site, unless
+ * it is of order 1. */
+static void look_at_size(saltus_freezer *f, const saltus_step *step)
+{
+    char place[160];
+    const saltus_reaction *r = step->reaction;
+    if (f->model->space->site_sizes && !(step->is_product && step->product.n == 1) &&
+        !saltus_expr_any(r->law, reads_size, f)) {
+        saltus_model_warn(f->model,
+                          "%sreaction '%s': its rate law does not use the size of a compartment; "
+                          "it is taken as the rate in one site",
+                          saltus_place(f->model, r->line, place), step->id);
+    }
+}
+
 static saltus_status fill_rates(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -99,6 +120,7 @@ static saltus_status fill_rates(saltus_freezer *f, saltus_lattice *l, saltus_err
         const saltus_step *step = &f->steps[i];
         const saltus_site_rate *rates = space->rates[step->reaction - f->model->reactions];
         const double own = step->is_product ? step->product.rate : 1.0;
+        look_at_size(f, step);
         for (int type = 0; type < l->n_types; ++type) {
             const bool happens = !rates || rates[type].happens;
             const bool is_given = rates && rates[type].is_given;
@@ -135,8 +157,9 @@ static saltus_status fill_scatters(saltus_freezer *f, saltus_lattice *l, saltus_
             SALTUS_FAIL(SALTUS_E_MODEL,
                         "%sspecies '%s': %lld particles do not fit into %.0f sites (%.0f each at "
                         "most)",
-                        saltus_place(f->model, p->line, place), v->id, (long long)count, n_sites,
-                        SALTUS_MOST_PER_SITE);
+                        p->line > 0 ? saltus_place_in(space->path, p->line, place)
+                                    : saltus_place(f->model, v->line, place),
+                        v->id, (long long)count, n_sites, SALTUS_MOST_PER_SITE);
         }
         if (count > 0) {
             out[l->n_scatters++] = (saltus_scatter){row, count, p->in};
@@ -190,7 +213,7 @@ saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
     if (f->n_clocks > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "%srates and rules that depend on the time cannot be simulated on a lattice",
-                    saltus_place(f->model, space->line, place));
+                    saltus_place_in(space->path, space->line, place));
     }
     for (int i = 0; i < 3; ++i) {
         l->size[i] = space->size[i];
