@@ -1,8 +1,6 @@
 /* From a model as it was read to flat tables: what each variable becomes, rules in order, clock
  * conditions, reactions, events. */
 #include "model/freeze.h"
-#include <math.h>
-#include <string.h>
 
 const char *saltus_place_in(const char *path, int line, char buffer[160])
 {

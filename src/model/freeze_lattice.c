@@ -109,26 +109,72 @@ static void look_at_size(saltus_freezer *f, const saltus_step *step)
     }
 }
 
+/* Whether the factors of a law are the ways to choose its reactants. */
+static bool is_mass_action(const saltus_freezer *f, const saltus_step *step)
+{
+    const saltus_reaction *r = step->reaction;
+    const saltus_product *p = &step->product;
+    int64_t n = 0;
+    bool fits = step->is_product && step->id == r->id; /* else one of two ways */
+    for (int i = 0; i < r->n_reactants; ++i) {
+        n += r->reactants[i].n;
+    }
+    for (int i = 0; fits && i < p->n; ++i) { /* each is another molecule of the reactants */
+        double most = 0.0;
+        for (int k = 0; k < r->n_reactants; ++k) {
+            const bool same = f->net->bindings[r->reactants[k].variable].row == p->species[i];
+            most += same ? (double)r->reactants[k].n : 0.0;
+        }
+        fits = p->offset[i] < most;
+        for (int k = 0; k < i; ++k) {
+            fits &= p->species[k] != p->species[i] || p->offset[k] != p->offset[i];
+        }
+    }
+    return r->mass_action || (fits && n == p->n);
+}
+
+/* What a step has in the sites of all types: rate[type * n_reactions + i]. */
+static saltus_status fill_rate(saltus_freezer *f, const saltus_lattice *l, size_t i, double *rate,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    const saltus_step *step = &f->steps[i];
+    const saltus_reaction *r = step->reaction;
+    const saltus_site_rate *rates = f->model->space->rates[r - f->model->reactions];
+    const double own = step->is_product ? step->product.rate : 1.0;
+    bool uses_own = false, is_given = false;
+    for (int type = 0; type < l->n_types; ++type) {
+        const bool happens = !rates || rates[type].happens;
+        const bool given = rates && rates[type].is_given;
+        rate[(size_t)type * (size_t)l->n_reactions + i] =
+            !happens ? 0.0
+            : given  ? divide_by_ways(r, rates[type].constant)
+                     : own;
+        is_given |= given;
+        uses_own |= happens && !given;
+    }
+    if (is_given && !is_mass_action(f, step)) {
+        SALTUS_FAIL(SALTUS_E_MODEL,
+                    "%sreaction '%s': its rate law is not mass action of its reactants, so the "
+                    "lattice can give it no constant",
+                    saltus_place(f->model, r->line, place), r->id);
+    }
+    if (uses_own) {
+        look_at_size(f, step);
+    }
+done:
+    return status;
+}
+
 static saltus_status fill_rates(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_space *space = f->model->space;
     const size_t n = (size_t)l->n_reactions;
     double *rate = saltus_arena_alloc(f->arena, ((size_t)l->n_types * n + 1) * sizeof *rate);
     SALTUS_NEED(rate);
     for (size_t i = 0; i < n; ++i) {
-        const saltus_step *step = &f->steps[i];
-        const saltus_site_rate *rates = space->rates[step->reaction - f->model->reactions];
-        const double own = step->is_product ? step->product.rate : 1.0;
-        look_at_size(f, step);
-        for (int type = 0; type < l->n_types; ++type) {
-            const bool happens = !rates || rates[type].happens;
-            const bool is_given = rates && rates[type].is_given;
-            rate[(size_t)type * n + i] = !happens ? 0.0
-                                         : is_given
-                                             ? divide_by_ways(step->reaction, rates[type].constant)
-                                             : own;
-        }
+        SALTUS_TRY(fill_rate(f, l, i, rate, err));
     }
     l->rate = rate;
 done:

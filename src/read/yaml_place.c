@@ -238,7 +238,7 @@ static saltus_status read_constant(saltus_lattice_reader *l, const saltus_yaml_n
     if (saltus_yaml_is_nothing(node)) {
         goto done;
     }
-    if (!r->mass_action) {
+    if (!r->mass_action && !l->yaml->has_sbml) { /* freezing knows what SBML's laws are */
         status =
             saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL,
                              "%s: its rate is a law, which has no constant to be given here", what);

@@ -233,9 +233,12 @@ static void reactions_happen_where_compartments_meet(void **state)
                     "  compartments: {cytosol: [cytoplasm, membrane], mem: membrane}\n"
                     "  diffusion: {A: 1 um2/s, R: 0, AR: 0, E: 0}\n"
                     "  place: {A: cytoplasm, R: {membrane: 12, sites: [[1, 1, 1, 3]]}}\n"
-                    "  reactions: {decay: membrane}\n");
+                    "  reactions: {decay: {cytoplasm: 3 1/s, membrane: }, on: {out: 7 um3/s}}\n");
     const saltus_lattice *l = m->network->lattice;
-    assert_true(l->rate[4] == 0.0 && near(l->rate[7], 4.0));
+    static const double expected[9] = {7e6, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 4.0, 3e6};
+    for (int i = 0; i < 9; ++i) {
+        assert_true(near(l->rate[i], expected[i]));
+    }
     assert_int_equal(m->network->tables.initial_counts[1], 15);
     assert_int_equal(l->scatters[0].species, 0);
     assert_true(l->scatters[0].in[1] && !l->scatters[0].in[2]);
@@ -387,8 +390,8 @@ static const refusal refusals[] = {
      "model.yaml:12:14: reaction 'cut': the compartments of its species have no site type in "
      "common",
      "say in the lattice's 'reactions' where it happens: 'cut: membrane'"},
-    {FINE, HEAD BOTH "  reactions: {on: 3 um3/s}\n",
-     "model.yaml:12:19: reaction 'on': its rate is a law, which has no constant to be given here",
+    {FINE, HEAD BOTH "  reactions: {on: 3 um3}\n",
+     "model.yaml:12:19: reaction 'on': '3 um3' is no constant of order 2: its unit does not fit",
      NULL},
     {CHANGING("<listOfRules><assignmentRule variable=\"c\">" MATH(
          CI("k")) "</assignmentRule></listOfRules>\n"),
@@ -432,6 +435,25 @@ static void mistakes_are_refused_with_their_line(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
+/* A constant is of mass action. */
+static void constants_are_of_mass_action(void **state)
+{
+    (void)state;
+    write_sbml(FINE);
+    check_not_frozen(HEAD BOTH "  reactions: {on: membrane, cut: 2 1/s}\n", SALTUS_E_MODEL,
+                     FILE_NAME ":24: reaction 'cut': its rate law is not mass action of its "
+                               "reactants, so the lattice can give it no constant");
+    write_sbml(SBML("", CELL));
+    check_not_frozen("sbml: " FILE_NAME "\n" ONE_LATTICE "  reactions: {mm: 2 1/s}\n",
+                     SALTUS_E_MODEL,
+                     FILE_NAME ":29: reaction 'mm': its rate law is not mass action of its "
+                               "reactants, so the lattice can give it no constant");
+    saltus_model *m = freeze_with(SBML("", CELL), "sbml: " FILE_NAME "\n" ONE_LATTICE
+                                                  "  reactions: {r22: 3, r0: 5}\n");
+    assert_true(m->network->lattice->rate[3] == 1.5 && m->network->lattice->rate[0] == 5.0);
+    saltus_model_destroy(m);
+}
+
 /* A total concentration at time 0 has no meaning in a site; a sum of amounts is what it is. */
 static void initial_values_are_of_the_whole_or_of_a_site(void **state)
 {
@@ -471,6 +493,7 @@ int main(void)
         cmocka_unit_test(sizes_and_times_have_units),
         cmocka_unit_test(laws_without_sizes_are_told),
         cmocka_unit_test(mistakes_are_refused_with_their_line),
+        cmocka_unit_test(constants_are_of_mass_action),
         cmocka_unit_test(initial_values_are_of_the_whole_or_of_a_site),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
