@@ -477,6 +477,29 @@ static void initial_values_are_of_the_whole_or_of_a_site(void **state)
     saltus_model_destroy(m);
 }
 
+/* The Min proteins from SBML and by hand: volumes, areas and a membrane one site thick. */
+static void the_example_is_that_without_sbml(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"min-proteins", "min-system"};
+    const char *source = getenv("SALTUS_SOURCE");
+    saltus_model *m[2] = {NULL, NULL};
+    for (int i = 0; i < 2; ++i) {
+        char path[1000];
+        saltus_error err = {0};
+        (void)snprintf(path, sizeof path, "%s/examples/%s.yaml", source ? source : ".", names[i]);
+        if (saltus_model_read(path, &m[i], &err) != SALTUS_OK ||
+            saltus_model_freeze(m[i], SALTUS_LAW_LITERAL, &err) != SALTUS_OK) {
+            fail_msg("%s", err.message);
+        }
+    }
+    check_same(m[0], m[1]);
+    assert_int_equal(m[0]->n_warnings, 0);
+    assert_string_not_equal(m[0]->sha256, m[1]->sha256);
+    saltus_model_destroy(m[0]);
+    saltus_model_destroy(m[1]);
+}
+
 static int remove_file(void **state)
 {
     (void)state;
@@ -495,6 +518,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_refused_with_their_line),
         cmocka_unit_test(constants_are_of_mass_action),
         cmocka_unit_test(initial_values_are_of_the_whole_or_of_a_site),
+        cmocka_unit_test(the_example_is_that_without_sbml),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }
