@@ -122,7 +122,7 @@ static saltus_status find_compartment(saltus_lattice_reader *l, const saltus_yam
     char what[200];
     const int type = has_sites ? saltus_find_type(space, id, strlen(id)) : 0;
     if (type < 0) {
-        (void)snprintf(what, sizeof what, "compartments: '%.120s' is not given, and", id);
+        (void)snprintf(what, sizeof what, "compartment '%.120s'", id);
         status = saltus_no_type(l, node, what, id, (int)strlen(id));
         goto done;
     }

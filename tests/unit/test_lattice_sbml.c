@@ -187,7 +187,7 @@ static void one_compartment_is_the_whole_box(void **state)
          UNITS("um3", UNIT("metre", "3", "-6")) UNITS("um2", UNIT("metre", "2", "-6")) \
              UNITS("ms", UNIT("second", "1", "-3")))
 #define TWO_ATTRIBUTES "volumeUnits=\"um3\" areaUnits=\"um2\" timeUnits=\"ms\""
-#define TWO(more)                                                                          \
+#define TWO                                                                                \
     TWO_UNITS LIST("Compartments", COMPARTMENT("cytosol", "3", "size=\"0.5\"")             \
                                        COMPARTMENT("mem", "2", "size=\"3\""))              \
         LIST("Species", SPECIES("A", "cytosol", "false", "initialConcentration=\"200\"")   \
@@ -201,7 +201,9 @@ static void one_compartment_is_the_whole_box(void **state)
                          REACTION("decay", LEFT(OF("1", "A")), "",                         \
                                   AP("times", CI("kd") CI("A") CI("cytosol")))             \
                              REACTION("cut", LEFT(OF("1", "A")), "",                       \
-                                      AP("times", CI("kon") CI("A") CI("E"))) more)
+                                      AP("times", CI("kon") CI("A") CI("E"))))
+
+#define FINE SBML(TWO_ATTRIBUTES, TWO)
 
 #define TWO_LATTICE                                                           \
     "lattice:\n  size: [8, 8, 8]\n  spacing: 10 nm\n  step: 1 us\n  sites:\n" \
@@ -211,11 +213,10 @@ static void one_compartment_is_the_whole_box(void **state)
 static void reactions_happen_where_compartments_meet(void **state)
 {
     (void)state;
-    saltus_model *m =
-        freeze_with(SBML(TWO_ATTRIBUTES, TWO("")),
-                    "model: receptors\nsbml: ./" FILE_NAME "\n" TWO_LATTICE
-                    "  compartments: {cytosol: [cytoplasm, membrane], mem: membrane}\n"
-                    "  diffusion: {A: 1 um2/s, R: 0.1 um2/s, AR: {membrane: 0.2 um2/s}, E: 0}\n");
+    saltus_model *m = freeze_with(
+        FINE, "model: receptors\nsbml: ./" FILE_NAME "\n" TWO_LATTICE
+              "  compartments: {cytosol: [cytoplasm, membrane], mem: membrane}\n"
+              "  diffusion: {A: 1 um2/s, R: 0.1 um2/s, AR: {membrane: 0.2 um2/s}, E: 0}\n");
     saltus_model *hand = freeze_text(
         "species: {A: 100, R: 60, AR: 5, E: 7}\n"
         "reactions: {on: A + R -> AR, decay: A -> 0, cut: A + E -> E}\n" TWO_LATTICE
@@ -228,7 +229,7 @@ static void reactions_happen_where_compartments_meet(void **state)
     assert_string_equal(m->name, "receptors");
     saltus_model_destroy(m);
     /* places and types may be said; amounts too, in place of the file's */
-    m = freeze_with(SBML(TWO_ATTRIBUTES, TWO("")),
+    m = freeze_with(FINE,
                     "sbml: " FILE_NAME "\n" TWO_LATTICE
                     "  compartments: {cytosol: [cytoplasm, membrane], mem: membrane}\n"
                     "  diffusion: {A: 1 um2/s, R: 0, AR: 0, E: 0}\n"
@@ -246,6 +247,40 @@ static void reactions_happen_where_compartments_meet(void **state)
     saltus_model_destroy(hand);
 }
 
+/* The law of a reaction in c reads a species of d, through a rule. */
+static void what_a_law_reads_must_be_there(void **state)
+{
+    (void)state;
+    saltus_model *m = freeze_with(
+        SBML("", LIST("Compartments",
+                      COMPARTMENT("c", "3", "size=\"1\"") COMPARTMENT("d", "3", "size=\"1\""))
+                     LIST("Species", SPECIES("A", "c", "true", "initialAmount=\"9\"")
+                                         SPECIES("E", "d", "false", "initialAmount=\"9\""))
+                         LIST("Parameters", "<parameter id=\"p\" constant=\"false\"/>\n")
+                             LIST("Rules", "<assignmentRule variable=\"p\">" MATH(
+                                               CI("E")) "</assignmentRule>\n")
+                                 LIST("Reactions", REACTION("r", LEFT(OF("1", "A")), "",
+                                                            AP("times", CI("p") CI("A"))))),
+        "sbml: " FILE_NAME "\nlattice: {size: [4, 4, 4], spacing: 10 nm, step: 1, "
+        "sites: {c: , d: {box: {from: [0, 0, 0], to: [2, 2, 2]}}}, compartments: {c: [c, d]}, "
+        "diffusion: {A: 0, E: 0}}\n");
+    assert_true(m->network->lattice->rate[0] == 0.0 && m->network->lattice->rate[1] == 1.0);
+    assert_int_equal(m->n_warnings, 0); /* E is a concentration */
+    saltus_model_destroy(m);
+}
+
+/* Without a lattice the model is that of the file. */
+static void a_file_alone_is_its_model(void **state)
+{
+    (void)state;
+    saltus_model *m = freeze_with(FINE, "sbml: " FILE_NAME "\nmodel: other\n");
+    assert_null(m->network->lattice);
+    assert_string_equal(m->name, "other");
+    assert_int_equal(m->network->tables.initial_counts[0], 100);
+    assert_true(near(m->network->tables.rate[1], 4e-3));
+    saltus_model_destroy(m);
+}
+
 static void info_tells_of_compartments(void **state)
 {
     (void)state;
@@ -253,10 +288,9 @@ static void info_tells_of_compartments(void **state)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     saltus_model *m =
-        freeze_with(SBML(TWO_ATTRIBUTES, TWO("")),
-                    "sbml: " FILE_NAME "\n" TWO_LATTICE
-                    "  compartments: {cytosol: [cytoplasm, membrane], mem: membrane}\n"
-                    "  diffusion: {A: 1 um2/s, R: 0, AR: 0, E: 0}\n");
+        freeze_with(FINE, "sbml: " FILE_NAME "\n" TWO_LATTICE
+                          "  compartments: {cytosol: [cytoplasm, membrane], mem: membrane}\n"
+                          "  diffusion: {A: 1 um2/s, R: 0, AR: 0, E: 0}\n");
     assert_int_equal(saltus_model_print_info(m, out, NULL), SALTUS_OK);
     (void)fclose(out);
     assert_non_null(strstr(text, "  cytosol                         1e-06  cytoplasm, membrane\n"));
@@ -347,7 +381,6 @@ typedef struct refusal {
     const char *sbml, *yaml, *message, *hint;
 } refusal;
 
-#define FINE SBML(TWO_ATTRIBUTES, TWO(""))
 #define HEAD "sbml: " FILE_NAME "\n" TWO_LATTICE "  diffusion: {A: 0, R: 0, AR: 0, E: 0}\n"
 #define BOTH "  compartments: {cytosol: cytoplasm, mem: membrane}\n"
 /* A compartment c, which a rule or an event changes. */
@@ -367,12 +400,10 @@ static const refusal refusals[] = {
     {FINE, "species: {A: 1}\n" HEAD BOTH,
      "model.yaml:1:1: 'species' cannot stand beside 'sbml': the SBML file says it", ""},
     {"<sbml", HEAD BOTH, FILE_NAME, NULL},
-    {FINE, HEAD,
-     "model.yaml:3:3: compartments: 'cytosol' is not given, and: there are no sites of type "
-     "'cytosol'",
+    {FINE, HEAD, "model.yaml:3:3: compartment 'cytosol': there are no sites of type 'cytosol'",
      "known are out, cytoplasm, membrane"},
     {FINE, HEAD "  compartments: {cytosol: cytoplasm}\n",
-     "model.yaml:11:17: compartments: 'mem' is not given, and: there are no sites of type 'mem'",
+     "model.yaml:11:17: compartment 'mem': there are no sites of type 'mem'",
      "known are out, cytoplasm, membrane"},
     {FINE, HEAD "  compartments: {cytosl: cytoplasm}\n",
      "model.yaml:11:18: compartments: 'cytosl' is not a compartment", "did you mean 'cytosol'?"},
@@ -512,6 +543,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_compartment_is_the_whole_box),
         cmocka_unit_test(reactions_happen_where_compartments_meet),
+        cmocka_unit_test(what_a_law_reads_must_be_there),
+        cmocka_unit_test(a_file_alone_is_its_model),
         cmocka_unit_test(info_tells_of_compartments),
         cmocka_unit_test(sizes_and_times_have_units),
         cmocka_unit_test(laws_without_sizes_are_told),
