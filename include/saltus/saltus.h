@@ -211,15 +211,18 @@ typedef struct saltus_plan_options {
     const char *columns;    /**< NULL: every species and every rule target. Else names separated by
                                  commas: species, rule targets, parameters, "[S]" for a
                                  concentration */
-    int n_threads;          /**< 0: one per core */
-    const char *layout;     /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
-                                 "global" on a GPU; never changes a bit */
-    int block;              /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
-    int n_streams;          /**< of each GPU: 0 for the usual 4 */
-    const char *rng;        /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
-                                 the seed, it changes every trajectory */
-    double epsilon;         /**< of tau-leaping: by how much of itself a propensity may change in a
-                                 leap, in (0, 1); 0.03 */
+    bool by_type;        /**< on a lattice of several site types, count species in each as well */
+    const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the
+                              planes along this axis as well */
+    int n_threads;       /**< 0: one per core */
+    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
+                              "global" on a GPU; never changes a bit */
+    int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
+    int n_streams;       /**< of each GPU: 0 for the usual 4 */
+    const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
+                              the seed, it changes every trajectory */
+    double epsilon;      /**< of tau-leaping: by how much of itself a propensity may change in a
+                              leap, in (0, 1); 0.03 */
     int n_critical; /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
     int n_exact;    /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
 } saltus_plan_options;
@@ -272,6 +275,25 @@ SALTUS_API const char *saltus_plan_observable_name(const saltus_plan *plan, int 
  * Runs
  */
 
+/** How the recorded species of a lattice are counted beside their totals. */
+typedef enum saltus_split {
+    SALTUS_BY_TYPE,  /**< in each type of sites */
+    SALTUS_BY_PLANE, /**< in each plane of the profile's axis */
+    SALTUS_N_SPLITS
+} saltus_split;
+
+/** What the sites of a lattice hold at one time of one trajectory: entries in any order; a pair of
+ * site and species may stand in several, whose counts add up. Valid until the sink returns. */
+typedef struct saltus_frame {
+    int64_t trajectory;
+    int64_t number; /**< of saltus_run_options.frame_times */
+    int64_t n;
+    const int64_t *site;      /**< [n] x + size_x (y + size_y z) */
+    const uint16_t *species;  /**< [n] */
+    const int32_t *count;     /**< [n] */
+    const int32_t *column_of; /**< [species] its column of counts; -1: it is not recorded */
+} saltus_frame;
+
 /** A read-only view of the samples of some trajectories, valid until the sink returns. */
 typedef struct saltus_block {
     const int64_t *trajectories; /**< [n_trajectories] their numbers, rising; consecutive except
@@ -287,6 +309,9 @@ typedef struct saltus_block {
     const double *derived;                /**< NULL, or for sinks with a derivation, what a device
                                                has made: [trajectory][quantity] */
     int64_t first;                        /**< how many trajectories of the run come before */
+    /** On a lattice, as the plan's options ask: [trajectory][point][part][count] */
+    const int64_t *splits[SALTUS_N_SPLITS];
+    int n_parts[SALTUS_N_SPLITS]; /**< types, planes; 0: not recorded, and the pointer is NULL */
 } saltus_block;
 
 /**
@@ -296,6 +321,11 @@ typedef struct saltus_block {
  * time, with what prepare left; it owns that and must free it, also when it fails. If a run ends
  * early, discard (may be NULL when prepare is) frees what was prepared and never delivered.
  * A status other than SALTUS_OK from either stops the run, which returns it.
+ *
+ * frame may be NULL: then no frames of a lattice are made. It is called on the thread that
+ * simulates for every frame as soon as it is there, many at once, also beside prepare and deliver;
+ * frames of a trajectory rise, and come before its block. A status other than SALTUS_OK stops the
+ * run.
  *
  * A sink may wish for blocks of a certain size: then every block but the last has exactly
  * block_trajectories of them, so that block b starts at first_trajectory + b * block_trajectories.
@@ -311,6 +341,7 @@ typedef struct saltus_sink {
     saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,
                              saltus_error *err);
     void (*discard)(void *user, void *prepared);
+    saltus_status (*frame)(void *user, const saltus_frame *frame, saltus_error *err);
 } saltus_sink;
 
 /** How far a run is; passed to the progress callback. */
@@ -346,6 +377,9 @@ typedef struct saltus_run_options {
     int64_t n_trajectories; /**< at least 1 */
     const double *times;    /**< [n_times] sample times, rising, >= 0; every run starts at 0 */
     int64_t n_times;        /**< at least 1; the run ends at the last */
+    const double *frame_times; /**< [n_frames] of a lattice: when to hand frames to the sink,
+                                  rising, between 0 and the last sample's time */
+    int64_t n_frames;
     const volatile int *stop; /**< NULL, or set to non-zero (from a signal handler, say) to stop */
     void (*progress)(void *user, const saltus_progress *progress); /**< NULL, or called a few times
                                                                         a second, from one thread */
@@ -613,11 +647,29 @@ saltus_results_print_summary(const saltus_results *results, FILE *out, saltus_er
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_csv(const saltus_results *results,
                                                                     FILE *out, saltus_error *err);
 
+/** Of a lattice, print run,time,type,<name>… or run,time,plane,<name>…, a line per run, point and
+ * part. SALTUS_E_INVALID when the file does not hold these counts of every run. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_split(const saltus_results *results,
+                                                                      saltus_split split, FILE *out,
+                                                                      saltus_error *err);
+/** Print run,time,x,y,z,type,<name>… as CSV, a line for every site of a frame that holds particles.
+ * SALTUS_E_INVALID when the file holds no frames. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_frames(const saltus_results *results, FILE *out, saltus_error *err);
+/** Write FILE.xdmf beside FILE.h5, with which ParaView and VTK read its frames; lengths are in
+ * micrometres. SALTUS_E_INVALID when there are none. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_write_xdmf(const saltus_results *results,
+                                                                     saltus_error *err);
+
 /** What to draw. Start from saltus_plot_options_default(). */
 typedef struct saltus_plot_options {
-    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap" */
+    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap"; of a
+                              lattice, "kymograph" or "slice" */
     const char *species; /**< names separated by commas; NULL for those that fit */
-    double time;         /**< histogram: at the sample nearest this time; NaN: the last */
+    double time;         /**< histogram, slice: at the sample or frame nearest this time; NaN: the
+                              last */
+    const char *slice;   /**< "z" or "z=12", an axis and a plane of it; NULL, or without a plane:
+                              one in the middle */
     int n_trajectories;  /**< how many sample trajectories to draw */
     const char *title;   /**< NULL: the model's name */
     const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
@@ -630,6 +682,12 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_resu
                                                                const char *figure,
                                                                const saltus_plot_options *options,
                                                                saltus_error *err);
+
+/** Draw the site types of a frozen model with a lattice in planes through its middle.
+ * SALTUS_E_INVALID when it has none; else as saltus_results_plot. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_plot(const saltus_model *model,
+                                                             const char *figure, const char *title,
+                                                             saltus_error *err);
 
 #ifdef __cplusplus
 }

@@ -17,11 +17,12 @@ typedef struct saltus_job {
     const double *point; /**< its row of numbers, model/point.h; NULL: those of the task's tables */
     int64_t *counts;     /**< [point][count]; reduced: [count] at the last point, or nothing */
     double *observables; /**< [point][observable]; reduced: there are none */
-    double *derived;     /**< [quantity] of the task's derivation, or NULL */
-    int64_t events;      /**< out: reactions that fired */
-    int64_t leaps;       /**< out, of tau-leaping on the CPU: leaps, */
-    int64_t singles;     /**< and exact steps between them */
-    int64_t moves;       /**< out, of the next-subvolume method: jumps of particles */
+    int64_t *splits[SALTUS_N_SPLITS]; /**< [point][part][count], if the task's space wants them */
+    double *derived;                  /**< [quantity] of the task's derivation, or NULL */
+    int64_t events;                   /**< out: reactions that fired */
+    int64_t leaps;                    /**< out, of tau-leaping on the CPU: leaps, */
+    int64_t singles;                  /**< and exact steps between them */
+    int64_t moves;                    /**< out, of the next-subvolume method: jumps of particles */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
     void *block;         /**< the source's own */
@@ -55,6 +56,16 @@ typedef struct saltus_source {
                              const saltus_partial *partial, saltus_error *err);
 } saltus_source;
 
+/** What a run on a lattice records beside totals; backend/record.h serves it. */
+typedef struct saltus_recording {
+    const int32_t *column_of;     /**< [species] its column of counts, or -1 */
+    int n_parts[SALTUS_N_SPLITS]; /**< 0: not wanted */
+    int axis;                     /**< of the planes */
+    const double *frame_times;    /**< [n_frames] */
+    int64_t n_frames;             /**< 0: none are wanted */
+    const saltus_sink *sink;      /**< of frames */
+} saltus_recording;
+
 /** One run, the same for all its workers. */
 typedef struct saltus_task {
     const struct saltus_model *model; /**< for names in messages */
@@ -63,9 +74,10 @@ typedef struct saltus_task {
     const uint8_t *varies; /**< [number of a row] whether it is not the same at all points; NULL:
                                 jobs have no rows */
     const saltus_generator *generator;
-    const saltus_tau *tau; /**< NULL: the direct method */
-    bool in_space;         /**< instead, the model's lattice is simulated, */
-    bool next_subvolume;   /**< and that by the next-subvolume method */
+    const saltus_tau *tau;  /**< NULL: the direct method */
+    bool in_space;          /**< instead, the model's lattice is simulated, */
+    bool next_subvolume;    /**< by the next-subvolume method, */
+    saltus_recording space; /**< and this is recorded of it */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;

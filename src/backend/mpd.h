@@ -6,7 +6,7 @@
 #ifndef SALTUS_BACKEND_MPD_H
 #define SALTUS_BACKEND_MPD_H
 
-#include "backend/backend.h"
+#include "backend/record.h"
 #include "kernel/mpd.h"
 #include "model/lattice.h"
 
@@ -40,6 +40,11 @@ SALTUS_MUST_CHECK saltus_status saltus_mpd_place(const saltus_mpd_tables *tables
                                                  int64_t trajectory, saltus_mpd *m, uint32_t *site,
                                                  uint16_t *species, saltus_error *err);
 
+/** Add the particles site[n], species[n] to contents, but for those that only watch. */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_tell(const saltus_mpd *m, const uint32_t *site,
+                                                const uint16_t *species, int64_t n,
+                                                saltus_contents *contents, saltus_error *err);
+
 /** A phase: what becomes of the sites, in which step (kernel/mpd.h). */
 typedef struct saltus_mpd_phase {
     int64_t step;
@@ -64,6 +69,8 @@ typedef struct saltus_mpd_engine {
     saltus_status (*restore)(void *user, int64_t capacity, saltus_error *err);
     /** Particles of every species. */
     saltus_status (*count)(void *user, int64_t *totals, saltus_error *err);
+    /** Add all particles to contents that are empty. */
+    saltus_status (*tell)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;
 
 /** Simulate a job's trajectory. */

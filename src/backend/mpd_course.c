@@ -12,6 +12,20 @@ enum {
     BATCH_WORK = 1 << 26 /* of particles in them, at most, so that a run can be stopped */
 };
 
+saltus_status saltus_mpd_tell(const saltus_mpd *m, const uint32_t *site, const uint16_t *species,
+                              int64_t n, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int watcher = m->n_species - 1;
+    for (int64_t i = 0; i < n; ++i) {
+        if (site[i] != SALTUS_NOWHERE && species[i] < watcher) {
+            SALTUS_TRY(saltus_contents_add(contents, site[i], species[i], 1, err));
+        }
+    }
+done:
+    return status;
+}
+
 /* A trajectory on its way. */
 typedef struct course {
     const saltus_mpd_tables *tables;
@@ -97,7 +111,7 @@ saltus_status saltus_mpd_simulate(const saltus_mpd_tables *tables, const saltus_
                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_columns *columns = task->columns;
+    saltus_contents contents = {0};
     course c = {.tables = tables, .task = task, .engine = engine, .trajectory = job->trajectory};
     int64_t step = 0;
     int64_t *totals = saltus_calloc((size_t)tables->m.n_species, sizeof *totals);
@@ -105,17 +119,20 @@ saltus_status saltus_mpd_simulate(const saltus_mpd_tables *tables, const saltus_
     c.used = tables->n_start;
     c.capacity = c.used + c.used / 4 + (1 << 12);
     SALTUS_TRY(engine->begin(engine->user, job->trajectory, c.capacity, err));
-    for (int64_t sample = 0; sample < task->n_times; ++sample) {
-        const int64_t end = step_at(tables, task->times[sample]);
+    for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
+        const int64_t end = step_at(tables, at.time);
         SALTUS_TRY(advance(&c, step, end, err));
         step = end;
         SALTUS_TRY(engine->count(engine->user, totals, err));
-        for (int i = 0; i < columns->n_counts; ++i) {
-            job->counts[sample * columns->n_counts + i] = totals[columns->count_species[i]];
+        if (at.needs_contents) {
+            saltus_contents_clear(&contents);
+            SALTUS_TRY(engine->tell(engine->user, &contents, err));
         }
+        SALTUS_TRY(saltus_space_record(task, job, &at, totals, &contents, err));
     }
     job->events = c.fired;
 done:
+    saltus_contents_free(&contents);
     saltus_free(totals);
     return status;
 }

@@ -53,7 +53,8 @@ static const cell cells[] = {
 };
 
 enum {
-    STEPS = 10000,              /* that are timed, */
+    STEPS = 10000, /* that are timed, */
+    QUICK_STEPS = 16,
     LEAST_STEPS = 128,          /* or fewer, where they take too long; */
     LARGEST_ON_CORES = 20000000 /* sites or particles */
 };
@@ -122,9 +123,10 @@ static saltus_status time_steps(const saltus_bench *b, const cell *c, const salt
     saltus_status status = SALTUS_OK;
     saltus_totals brief = {0}, whole = {0};
     double seconds[2];
-    int64_t few = LEAST_STEPS / 2, n_events;
+    const int64_t least = b->quick ? QUICK_STEPS : LEAST_STEPS;
+    int64_t few = least / 2, n_events;
     int n_sums;
-    *steps = 2 * LEAST_STEPS;
+    *steps = 2 * least;
     SALTUS_TRY(run(c, plan, few, &brief, &seconds[0], &n_events, err));
     saltus_totals_free(&brief);
     SALTUS_TRY(run(c, plan, *steps, &brief, &seconds[1], &n_events, err));
@@ -132,7 +134,7 @@ static saltus_status time_steps(const saltus_bench *b, const cell *c, const salt
     const double each = (seconds[1] - seconds[0]) / (double)(*steps - few);
     const double wanted =
         (b->quick ? quick_budget : budget * b->part) / (each > 1e-7 ? each : 1e-7);
-    *steps = wanted > STEPS ? STEPS : wanted < 2 * LEAST_STEPS ? 2 * LEAST_STEPS : (int64_t)wanted;
+    *steps = wanted > STEPS ? STEPS : wanted < 2.0 * (double)least ? 2 * least : (int64_t)wanted;
     few = *steps / 4;
     SALTUS_TRY(run(c, plan, few, &brief, &seconds[0], &n_events, err));
     SALTUS_TRY(run(c, plan, *steps, &whole, &seconds[1], events, err));
@@ -160,7 +162,7 @@ static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_back
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
     SALTUS_TRY(time_steps(b, c, plan, &steps, &us, &events, &is_kept, err));
     printf("{\"bench\": \"%s\", \"cell\": \"%s\", \"reactions\": \"%s\", \"second_order\": \"%s\", "
-           "\"size\": [%d, %d, %d], \"particles\": %lld, \"per_site\": %.4g, \"engine\": \"%s\", "
+           "\"size\": \"%dx%dx%d\", \"particles\": %lld, \"per_site\": %.4g, \"engine\": \"%s\", "
            "\"steps\": %lld, \"events\": %lld, \"us_per_step\": %.4g, \"moves_per_second\": %.4g, "
            "\"bytes_per_step\": %.4g",
            b->name, c->name, c->reactions, c->constant, c->size[0], c->size[1], c->size[2],

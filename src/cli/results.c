@@ -7,13 +7,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPT_CSV = 256, OPT_SPECIES, OPT_DERIVED, OPT_KIND, OPT_TIME, OPT_TRAJECTORIES, OPT_TITLE };
+enum {
+    OPT_CSV = 256,
+    OPT_TYPES,
+    OPT_PROFILE,
+    OPT_FRAMES,
+    OPT_XDMF,
+    OPT_SPECIES,
+    OPT_DERIVED,
+    OPT_KIND,
+    OPT_TIME,
+    OPT_TRAJECTORIES,
+    OPT_TITLE,
+    OPT_FRAME,
+    OPT_SLICE
+};
 
 typedef struct arguments {
     const char *file, *figure;
     bool csv;
+    int what; /* to export: one of the options, or 0 */
     saltus_plot_options plot;
 } arguments;
+
+static error_t take_time(const char *option, const char *text, arguments *a)
+{
+    if (!saltus_cli_double(text, &a->plot.time)) {
+        (void)saltus_cli_usage("%s '%s': a number is needed", option, text);
+        return EINVAL;
+    }
+    return 0;
+}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -22,6 +46,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case OPT_CSV:
         a->csv = true;
+        return 0;
+    case OPT_TYPES:
+    case OPT_PROFILE:
+    case OPT_FRAMES:
+    case OPT_XDMF:
+        if (a->what && a->what != key) {
+            (void)saltus_cli_usage("one of --types, --profile, --frames and --xdmf at a time");
+            return EINVAL;
+        }
+        a->what = key;
         return 0;
     case 'o':
         if (!text[0]) {
@@ -42,12 +76,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_TITLE:
         a->plot.title = text;
         return 0;
-    case OPT_TIME:
-        if (!saltus_cli_double(text, &a->plot.time)) {
-            (void)saltus_cli_usage("--time '%s': a number is needed", text);
-            return EINVAL;
-        }
+    case OPT_SLICE:
+        a->plot.kind = "slice";
+        a->plot.slice = text;
         return 0;
+    case OPT_FRAME:
+        a->plot.kind = "slice";
+        return take_time("--frame", text, a);
+    case OPT_TIME:
+        return take_time("--time", text, a);
     case OPT_TRAJECTORIES:
         if (!saltus_cli_int(text, 0, 10000, &n)) {
             (void)saltus_cli_usage("--trajectories '%s': 0 to 10000 are possible", text);
@@ -62,25 +99,26 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
-/* Parse, open the file, hand it to `print`. */
-static int with_results(const struct argp *argp, int argc, char **argv,
-                        saltus_status (*print)(const saltus_results *results, const arguments *a,
-                                               saltus_error *err))
+typedef saltus_status printer(const saltus_results *results, const arguments *a, saltus_error *err);
+
+/* -1 to go on, else the exit code. */
+static int parse_line(const struct argp *argp, int argc, char **argv, arguments *a)
 {
-    arguments a = {.plot = saltus_plot_options_default()};
+    *a = (arguments){.plot = saltus_plot_options_default()};
+    const int code = saltus_cli_parse(argp, argc, argv, a);
+    return code < 0 && !a->file ? saltus_cli_usage("a result file is needed: %s FILE.h5", argv[0])
+                                : code;
+}
+
+/* Open the file, hand it to `print`. */
+static int show(const arguments *a, printer *print)
+{
     saltus_error err = {0};
     saltus_results *results = NULL;
-    const int code = saltus_cli_parse(argp, argc, argv, &a);
-    if (code >= 0) {
-        return code;
-    }
-    if (!a.file) {
-        return saltus_cli_usage("a result file is needed: %s FILE.h5", argv[0]);
-    }
-    saltus_status status = saltus_results_open(a.file, &results, &err);
+    saltus_status status = saltus_results_open(a->file, &results, &err);
     const bool opened = status == SALTUS_OK;
     if (opened) {
-        status = print(results, &a, &err);
+        status = print(results, a, &err);
     }
     if (status == SALTUS_OK && !saltus_cli_flush(&err)) {
         status = SALTUS_E_IO;
@@ -94,6 +132,13 @@ static int with_results(const struct argp *argp, int argc, char **argv,
                                                                                     : EXIT_USAGE;
 }
 
+static int with_results(const struct argp *argp, int argc, char **argv, printer *print)
+{
+    arguments a;
+    const int code = parse_line(argp, argc, argv, &a);
+    return code >= 0 ? code : show(&a, print);
+}
+
 static saltus_status print_stats(const saltus_results *results, const arguments *a,
                                  saltus_error *err)
 {
@@ -101,10 +146,20 @@ static saltus_status print_stats(const saltus_results *results, const arguments 
                   : saltus_results_print_summary(results, stdout, err);
 }
 
-static saltus_status print_csv(const saltus_results *results, const arguments *a, saltus_error *err)
+static saltus_status export_it(const saltus_results *results, const arguments *a, saltus_error *err)
 {
-    (void)a;
-    return saltus_results_print_csv(results, stdout, err);
+    switch (a->what) {
+    case OPT_TYPES:
+        return saltus_results_print_split(results, SALTUS_BY_TYPE, stdout, err);
+    case OPT_PROFILE:
+        return saltus_results_print_split(results, SALTUS_BY_PLANE, stdout, err);
+    case OPT_FRAMES:
+        return saltus_results_print_frames(results, stdout, err);
+    case OPT_XDMF:
+        return saltus_results_write_xdmf(results, err);
+    default:
+        return saltus_results_print_csv(results, stdout, err);
+    }
 }
 
 /* Whether a file can be put under this name: asked before it is drawn, so that it is wrong usage.
@@ -146,21 +201,57 @@ static saltus_status draw(const saltus_results *results, const arguments *a, sal
     return saltus_results_plot(results, a->figure, &a->plot, err);
 }
 
+/* Whether it is a model that is to be drawn. */
+static bool is_model(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+/* The geometry of a model. */
+static int draw_model(const arguments *a)
+{
+    saltus_error err = {0};
+    saltus_status status = SALTUS_E_INVALID;
+    saltus_model *model = NULL;
+    if (!a->figure) {
+        return saltus_cli_usage("a figure is needed: -o FIGURE.svg, .png or .pdf");
+    }
+    if (is_writable(a->figure, &err)) {
+        model = saltus_cli_load(a->file, NULL, SALTUS_LAW_LITERAL, true, &err);
+        status = model ? saltus_model_plot(model, a->figure, a->plot.title, &err) : err.code;
+    }
+    if (status != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+    }
+    saltus_model_destroy(model);
+    return status == SALTUS_OK ? EXIT_DONE : status == SALTUS_E_IO ? EXIT_FAILED : EXIT_USAGE;
+}
+
 static const struct argp_option stats_options[] = {
     {"csv", OPT_CSV, NULL, 0, "all times, as CSV: time, all means, all standard deviations", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 static const struct argp_option export_options[] = {
-    {"csv", OPT_CSV, NULL, 0, "as CSV (the only format, and so the default)", 0},
+    {"csv", OPT_CSV, NULL, 0, "as CSV (the default)", 0},
+    {"types", OPT_TYPES, NULL, 0, "of a lattice: counts by site type", 0},
+    {"profile", OPT_PROFILE, NULL, 0, "of a lattice: counts by plane", 0},
+    {"frames", OPT_FRAMES, NULL, 0, "of a lattice: the sites of every frame that hold particles",
+     0},
+    {"xdmf", OPT_XDMF, NULL, 0, "write FILE.xdmf beside it, for ParaView, and print nothing", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 static const struct argp_option plot_options[] = {
     {"output", 'o', "FIGURE", 0, "picture to write: .svg, .png or .pdf (needed)", 0},
-    {"kind", OPT_KIND, "KIND", 0, "auto, bands, trajectories, histogram or heatmap", 0},
+    {"kind", OPT_KIND, "KIND", 0,
+     "auto, bands, trajectories, histogram or heatmap; of a lattice, kymograph or slice", 0},
     {"species", OPT_SPECIES, "A,B", 0, "draw these", 0},
     {"time", OPT_TIME, "T", 0, "histogram at the sample nearest to T (the last)", 0},
     {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw", 0},
     {"derived", OPT_DERIVED, "NAME", 0, "of a sweep, this quantity, such as period:X", 0},
+    {"frame", OPT_FRAME, "T", 0, "a slice of the frame nearest to T (the last)", 0},
+    {"slice", OPT_SLICE, "z=N", 0,
+     "a slice along this plane, or with x, y or z alone the one in the middle", 0},
     {"title", OPT_TITLE, "TEXT", 0, "title (the model's name)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -183,12 +274,15 @@ int saltus_cli_export(int argc, char **argv)
                                      NULL,
                                      NULL,
                                      NULL};
-    return with_results(&argp, argc, argv, print_csv);
+    return with_results(&argp, argc, argv, export_it);
 }
 
 int saltus_cli_plot(int argc, char **argv)
 {
     static const struct argp argp = {
-        plot_options, parse, "FILE.h5", "Draw a result file with gnuplot.", NULL, NULL, NULL};
-    return with_results(&argp, argc, argv, draw);
+        plot_options, parse, "FILE", "Draw a result file, or the lattice of a model, with gnuplot.",
+        NULL,         NULL,  NULL};
+    arguments a;
+    const int code = parse_line(&argp, argc, argv, &a);
+    return code >= 0 ? code : is_model(a.file) ? draw_model(&a) : show(&a, draw);
 }

@@ -7,31 +7,58 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How many: 0 … T in equal steps, or in steps of --every with what is left at the end. */
-saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
-                                     saltus_error *err)
+/* 0 … T in steps of an option's value, with what is left at the end. */
+static saltus_status count_steps(const char *option, double step, double until, int64_t *n,
+                                 saltus_error *err)
 {
-    const double steps = a->until / a->every;
-    if (!(a->every > 0.0)) {
-        *n = a->points > 0 ? a->points : 101;
-        return SALTUS_OK;
-    }
+    const double steps = until / step;
     if (steps >= 1e12) {
         err->code = SALTUS_E_INVALID;
         (void)snprintf(err->message, sizeof err->message,
-                       "--every %g: up to time %g that makes too many sample times", a->every,
-                       a->until);
+                       "%s %g: up to time %g that makes too many times", option, step, until);
         return err->code;
     }
     const int64_t whole = (int64_t)floor(steps * (1.0 + 1e-12));
-    *n = whole + 1 + ((double)whole * a->every < a->until * (1.0 - 1e-12));
+    *n = whole + 1 + ((double)whole * step < until * (1.0 - 1e-12));
     return SALTUS_OK;
+}
+
+/* How many: 0 … T in equal steps, or in steps of --every. */
+saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
+                                     saltus_error *err)
+{
+    *n = a->points > 0 ? a->points : 101;
+    return a->every > 0.0 ? count_steps("--every", a->every, a->until, n, err) : SALTUS_OK;
+}
+
+static saltus_status no_memory(const char *what, int64_t n, saltus_error *err)
+{
+    err->code = SALTUS_E_NO_MEMORY;
+    (void)snprintf(err->message, sizeof err->message, "no memory for %lld %s", (long long)n, what);
+    return err->code;
+}
+
+saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double **times, int64_t *n,
+                                     saltus_error *err)
+{
+    saltus_cli_run_arguments frames = *a;
+    frames.every = a->frames;
+    *n = 0;
+    if (!(a->frames > 0.0)) {
+        return SALTUS_OK;
+    }
+    const saltus_status status = count_steps("--frames", a->frames, a->until, n, err);
+    if (status != SALTUS_OK) {
+        return status;
+    }
+    *times = saltus_cli_make_times(&frames, *n);
+    return *times ? SALTUS_OK : no_memory("frames", *n, err);
 }
 
 /* Each time is computed from its index so that none drifts. */
 double *saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n)
 {
-    double *times = calloc((size_t)n, sizeof *times);
+    double *times = calloc((size_t)n + 1, sizeof *times);
     for (int64_t i = 0; times && i + 1 < n; ++i) {
         times[i] = a->every > 0.0 ? (double)i * a->every : a->until * (double)i / (double)(n - 1);
     }
@@ -46,7 +73,7 @@ typedef struct session {
     saltus_backend *backend;
     saltus_plan *plan;
     saltus_hdf5_sink *sink;
-    double *times;
+    double *times, *frames;
     const volatile int *stop;
     char *scratch; /* NULL with -o */
     saltus_cli_trace *trace;
@@ -120,6 +147,8 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         return err->code;
     }
     saltus_plan_options plan = saltus_cli_plan_options(a);
+    plan.by_type = a->output != NULL;
+    plan.profile = a->profile;
     saltus_method_choice choice;
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;
@@ -145,11 +174,12 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     }
     run->times = s->times = saltus_cli_make_times(a, run->n_times);
     if (!s->times) {
-        err->code = SALTUS_E_NO_MEMORY;
-        (void)snprintf(err->message, sizeof err->message, "no memory for %lld sample times",
-                       (long long)run->n_times);
-        return err->code;
+        return no_memory("sample times", run->n_times, err);
     }
+    if ((status = saltus_cli_make_frames(a, &s->frames, &run->n_frames, err)) != SALTUS_OK) {
+        return status;
+    }
+    run->frame_times = s->frames;
     saltus_cli_keep_results();
     if (!a->output && (status = saltus_cli_make_scratch(&s->scratch, err)) != SALTUS_OK) {
         return status;
@@ -189,12 +219,25 @@ static saltus_status print_summary(const session *s, const saltus_cli_run_argume
     return status;
 }
 
+/* For ParaView, whatever has come. */
+static saltus_status write_xdmf(const saltus_cli_run_arguments *a, saltus_error *err)
+{
+    saltus_results *results = NULL;
+    saltus_status status = saltus_results_open(a->output, &results, err);
+    if (status == SALTUS_OK) {
+        status = saltus_results_write_xdmf(results, err);
+    }
+    saltus_results_close(results);
+    return status;
+}
+
 static void clean_up(session *s)
 {
     saltus_plan_destroy(s->plan);
     saltus_backend_close(s->backend);
     saltus_model_destroy(s->model);
     free(s->times);
+    free(s->frames);
     saltus_cli_remove_scratch(s->scratch);
 }
 
@@ -227,6 +270,11 @@ static int simulate(saltus_cli_run_arguments *a)
     if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
         status = closed;
         err = close_err;
+    }
+    saltus_error xdmf_err = {0};
+    if (a->frames > 0.0 && write_xdmf(a, &xdmf_err) != SALTUS_OK && status == SALTUS_OK) {
+        status = xdmf_err.code;
+        err = xdmf_err;
     }
     const saltus_status traced = saltus_cli_close_trace(s.trace, true, &close_err);
     if (status == SALTUS_OK && traced != SALTUS_OK) {

@@ -9,7 +9,8 @@
 /** What the command line says. */
 typedef struct saltus_cli_run_arguments {
     const char *model, *output, *trace, *method, *device, *layout, *rng, *species;
-    double until, every;
+    const char *profile;
+    double until, every, frames;
     int64_t points, runs, first, threads, block, streams, bins, n_critical, n_exact;
     uint64_t seed;
     saltus_law law;
@@ -42,6 +43,9 @@ saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a)
 saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
                                      saltus_error *err);
 double *saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n);
+/** The same of frames; there are none without --frames. */
+saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double **times, int64_t *n,
+                                     saltus_error *err);
 /** What fails before the first trajectory is the input's fault, unless it is the machine's. */
 int saltus_cli_code_before(saltus_status status);
 int saltus_cli_code_after(saltus_status status);

@@ -33,6 +33,8 @@ enum {
     OPT_EPSILON,
     OPT_NC,
     OPT_EXACT_STEPS,
+    OPT_FRAMES,
+    OPT_PROFILE,
 };
 
 static const struct argp_option options[] = {
@@ -65,6 +67,8 @@ static const struct argp_option options[] = {
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
     {"range", OPT_RANGE, "LO:HI", 0, "range of a histogram", 3},
     {"compress", OPT_COMPRESS, "HOW", 0, "none, fast or small (fast)", 3},
+    {"frames", OPT_FRAMES, "DT", 0, "of a lattice: what every site holds, at 0, DT, 2 DT … T", 3},
+    {"profile", OPT_PROFILE, "AXIS", 0, "of a lattice: counts in every plane along x, y or z", 3},
     {NULL, 0, NULL, 0, "Leaps of --method tau:", 5},
     {"epsilon", OPT_EPSILON, "E", 0, "a propensity may change by this share in a leap (0.03)", 5},
     {"nc", OPT_NC, "N", 0, "reactions that fewer than N firings exhaust fire one by one (10)", 5},
@@ -148,6 +152,10 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
         return saltus_cli_double(text, &a->every) && a->every > 0.0
                    ? 0
                    : wrong("--every", text, "a time above 0");
+    case OPT_FRAMES:
+        return saltus_cli_double(text, &a->frames) && a->frames > 0.0
+                   ? 0
+                   : wrong("--frames", text, "a time above 0");
     case OPT_RUNS:
         return saltus_cli_int(text, 1, INT64_MAX, &a->runs)
                    ? 0
@@ -225,6 +233,11 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         return parse_compress(text, &a->compress)
                    ? 0
                    : wrong("--compress", text, "none, fast or small");
+    case OPT_PROFILE:
+        a->profile = text;
+        return text[0] >= 'x' && text[0] <= 'z' && text[1] == '\0'
+                   ? 0
+                   : wrong("--profile", text, "x, y or z");
     case OPT_TRACE:
         a->trace = text;
         return text[0] ? 0 : wrong("--trace", text, "the name of a file");
@@ -319,6 +332,9 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
     }
     if (a->points > 0 && a->every > 0.0) {
         return saltus_cli_usage("--points and --every exclude each other");
+    }
+    if ((a->frames > 0.0 || a->profile) && !a->output) {
+        return saltus_cli_usage("--frames and --profile need a result file, -o FILE.h5");
     }
     if (a->first > INT64_MAX - a->runs) {
         return saltus_cli_usage("--first and --runs go beyond trajectory 2^63 - 1");

@@ -282,8 +282,8 @@ int saltus_cli_sweep(int argc, char **argv)
         code = saltus_cli_usage("--burn-in is for --derive, which is not there: statistics are of "
                                 "every sample time");
     }
-    if (code < 0 && a.trace) {
-        code = saltus_cli_usage("--trace is for saltus run");
+    if (code < 0 && (a.trace || a.frames > 0.0 || a.profile)) {
+        code = saltus_cli_usage("--trace, --frames and --profile are for saltus run");
     }
     const int result = code >= 0 ? code : simulate(&a);
     saltus_cli_run_free(&a);

@@ -47,9 +47,20 @@ static int64_t ring_length(const saltus_plan *plan, int64_t block_bytes, int64_t
     return ring > 2 ? ring : 2;
 }
 
+/* How often each species is counted at a point. */
+static int64_t n_parts(const saltus_plan *plan)
+{
+    int64_t n = 1;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        n += plan->n_parts[i];
+    }
+    return n;
+}
+
 double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_trajectories)
 {
-    const double columns = (double)plan->columns.n_counts + plan->columns.n_observables;
+    const double columns =
+        (double)plan->columns.n_counts * (double)n_parts(plan) + plan->columns.n_observables;
     const double bytes = 8.0 * (double)n_times * columns + 16.0;
     const double all = bytes * (double)n_trajectories;
     const double largest = bytes > LARGE_BLOCK ? bytes : LARGE_BLOCK;
@@ -97,7 +108,7 @@ static void choose_reduced_blocks(saltus_blocks *b)
 static void choose_blocks(saltus_blocks *b, int64_t wish)
 {
     const int64_t n = b->options->n_trajectories, n_workers = b->plan->n_workers;
-    const int64_t bytes = 8 * (b->counts_size + b->observables_size) + 16;
+    const int64_t bytes = 8 * (b->counts_size * n_parts(b->plan) + b->observables_size) + 16;
     const int64_t fair = (n + 4 * n_workers - 1) / (4 * n_workers);
     int64_t size = BLOCK_BYTES / bytes;
     size = size < MAX_BLOCK ? size : MAX_BLOCK;
@@ -119,6 +130,9 @@ static void free_buffer(saltus_buffer *m)
         saltus_free(m->trajectories);
         saltus_free(m->is_finished);
         saltus_free(m->counts);
+        for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+            saltus_free(m->splits[i]);
+        }
         saltus_free(m->observables);
         saltus_free(m->derived);
         saltus_free(m);
@@ -154,6 +168,10 @@ static saltus_status take_buffer(saltus_blocks *b, int64_t n, saltus_buffer **ou
     SALTUS_NEED(m->derived);
     m->counts = saltus_calloc(size * (size_t)b->counts_size, sizeof *m->counts);
     SALTUS_NEED(m->counts);
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        m->splits[i] = saltus_calloc(size * (size_t)b->splits_size[i], sizeof(int64_t));
+        SALTUS_NEED(m->splits[i]);
+    }
     *out = m;
     m = NULL;
 done:
@@ -172,6 +190,9 @@ saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
     b->counts_points = !b->reduction ? options->n_times : b->reduction->finals ? 1 : 0;
     b->counts_size = b->counts_points * plan->columns.n_counts;
     b->observables_size = options->n_times * plan->columns.n_observables;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        b->splits_size[i] = b->counts_size * plan->n_parts[i];
+    }
     if (b->reduction) {
         choose_reduced_blocks(b);
     } else {
@@ -258,13 +279,17 @@ int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max)
     int n = 0;
     while (n < max && b->next < f->first + f->n) {
         const int64_t i = b->next++ - f->first;
-        jobs[n++] =
+        jobs[n] =
             (saltus_job){.trajectory = f->memory->trajectories[i],
                          .point = row_of(b, f->first),
                          .counts = f->memory->counts + i * b->counts_size,
                          .observables = f->memory->observables + i * b->observables_size,
                          .derived = b->derivation ? f->memory->derived + i * n_derived(b) : NULL,
                          .block = f};
+        for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+            jobs[n].splits[k] = f->memory->splits[k] + i * b->splits_size[k];
+        }
+        ++n;
     }
     return n;
 }
@@ -301,6 +326,13 @@ bool saltus_filling_mark(const saltus_job *job)
     return --f->n_left == 0;
 }
 
+/* values[trajectory][size]: the i-th takes the place of the n-th. */
+static void keep(void *values, int64_t size, int64_t n, int64_t i)
+{
+    char *bytes = values;
+    memmove(bytes + 8 * n * size, bytes + 8 * i * size, 8 * (size_t)size);
+}
+
 int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f)
 {
     saltus_buffer *m = f->memory;
@@ -308,13 +340,12 @@ int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f)
     for (int64_t i = 0; f->is_open && i < f->n; ++i) {
         if (m->is_finished[i]) {
             m->trajectories[n] = m->trajectories[i];
-            memmove(m->counts + n * b->counts_size, m->counts + i * b->counts_size,
-                    (size_t)b->counts_size * sizeof *m->counts);
-            memmove(m->observables + n * b->observables_size,
-                    m->observables + i * b->observables_size,
-                    (size_t)b->observables_size * sizeof *m->observables);
-            memmove(m->derived + n * n_derived(b), m->derived + i * n_derived(b),
-                    (size_t)n_derived(b) * sizeof *m->derived);
+            keep(m->counts, b->counts_size, n, i);
+            keep(m->observables, b->observables_size, n, i);
+            keep(m->derived, n_derived(b), n, i);
+            for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+                keep(m->splits[k], b->splits_size[k], n, i);
+            }
             ++n;
         }
     }
@@ -324,14 +355,19 @@ int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f)
 
 saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f)
 {
-    return (saltus_block){.trajectories = f->memory->trajectories,
-                          .n_trajectories = f->n,
-                          .n_points = b->counts_points,
-                          .n_counts = b->plan->columns.n_counts,
-                          .n_observables = b->plan->columns.n_observables,
-                          .counts = f->memory->counts,
-                          .observables = f->memory->observables,
-                          .reduced = f->reduced,
-                          .derived = b->derivation ? f->memory->derived : NULL,
-                          .first = f->first};
+    saltus_block view = {.trajectories = f->memory->trajectories,
+                         .n_trajectories = f->n,
+                         .n_points = b->counts_points,
+                         .n_counts = b->plan->columns.n_counts,
+                         .n_observables = b->plan->columns.n_observables,
+                         .counts = f->memory->counts,
+                         .observables = f->memory->observables,
+                         .reduced = f->reduced,
+                         .derived = b->derivation ? f->memory->derived : NULL,
+                         .first = f->first};
+    for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+        view.n_parts[k] = b->plan->n_parts[k];
+        view.splits[k] = view.n_parts[k] > 0 ? f->memory->splits[k] : NULL;
+    }
+    return view;
 }

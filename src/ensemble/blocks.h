@@ -31,6 +31,7 @@ SALTUS_MUST_CHECK saltus_status saltus_run_at_points(const saltus_plan *plan,
  */
 typedef struct saltus_buffer {
     int64_t *trajectories, *counts;
+    int64_t *splits[SALTUS_N_SPLITS];
     double *observables, *derived;
     bool *is_finished; /**< [trajectory] */
     struct saltus_buffer *next_free;
@@ -58,6 +59,7 @@ typedef struct saltus_blocks {
     int64_t n_ring;
     int64_t counts_points;                 /**< of counts in a block */
     int64_t counts_size, observables_size; /**< numbers per trajectory */
+    int64_t splits_size[SALTUS_N_SPLITS];
     saltus_filling *ring;
     saltus_buffer *free_buffers;
     int64_t next;                /**< trajectory to hand out next */

@@ -235,6 +235,36 @@ done:
     return status;
 }
 
+/* How a lattice's species are counted beside their totals, once columns are known. */
+static saltus_status choose_splits(saltus_plan *plan, const saltus_plan_options *o,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = plan->model->network->lattice;
+    const char *axis = o->profile;
+    if (axis && (axis[0] < 'x' || axis[0] > 'z' || axis[1] != '\0')) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "profile '%s': along x, y or z", axis);
+    }
+    if (axis && !l) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no profiles",
+                    plan->model->name);
+    }
+    if (!l) {
+        goto done;
+    }
+    plan->axis = axis ? axis[0] - 'x' : 0;
+    plan->n_parts[SALTUS_BY_PLANE] = axis ? l->size[plan->axis] : 0;
+    plan->n_parts[SALTUS_BY_TYPE] = o->by_type && l->n_types > 1 ? l->n_types : 0;
+    plan->column_of = saltus_calloc((size_t)l->n_species, sizeof *plan->column_of);
+    SALTUS_NEED(plan->column_of);
+    memset(plan->column_of, 0xff, (size_t)l->n_species * sizeof *plan->column_of);
+    for (int c = 0; c < plan->columns.n_counts; ++c) {
+        plan->column_of[plan->count_species[c]] = c;
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend *backend,
                                  const saltus_plan_options *options, saltus_plan **out,
                                  saltus_error *err)
@@ -280,6 +310,7 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     if (plan->in_space && plan->columns.n_observables > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "on a lattice numbers of particles are recorded alone");
     }
+    SALTUS_TRY(choose_splits(plan, &o, err));
     *out = plan;
     plan = NULL;
 done:
@@ -312,6 +343,7 @@ void saltus_plan_destroy(saltus_plan *plan)
         saltus_free(plan->observable_variables);
         saltus_free(plan->observables);
         saltus_free(plan->count_species);
+        saltus_free(plan->column_of);
         saltus_generator_free(&plan->generator);
         saltus_free(plan);
     }

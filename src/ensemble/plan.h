@@ -19,6 +19,9 @@ struct saltus_plan {
     char why[200], method_why[200];
     saltus_columns columns;
     int32_t *count_species;
+    int32_t *column_of;           /**< on a lattice: [species] its column of counts, or -1 */
+    int n_parts[SALTUS_N_SPLITS]; /**< of a lattice's counts; 0: not recorded */
+    int axis;                     /**< of the planes */
     saltus_observable *observables;
     char **observable_names;
     int *observable_variables; /**< of the model */

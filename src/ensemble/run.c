@@ -367,6 +367,20 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
                         (long long)i, o->times[i]);
         }
     }
+    if (o->n_frames > 0 && !plan->in_space) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",
+                    plan->model->name);
+    }
+    for (int64_t i = 0; i < o->n_frames; ++i) {
+        const double before = i > 0 ? o->frame_times[i - 1] : -1.0;
+        if (!(o->frame_times[i] >= 0.0 && o->frame_times[i] > before &&
+              o->frame_times[i] <= o->times[o->n_times - 1])) {
+            SALTUS_FAIL(
+                SALTUS_E_INVALID,
+                "frame %lld is at time %g: they must rise from 0 to the last sample at most",
+                (long long)i, o->frame_times[i]);
+        }
+    }
 done:
     return status;
 }
@@ -400,6 +414,12 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .tau = plan->leaps ? &plan->tau : NULL,
                       .in_space = plan->in_space,
                       .next_subvolume = plan->next_subvolume,
+                      .space = {.column_of = plan->column_of,
+                                .n_parts = {plan->n_parts[0], plan->n_parts[1]},
+                                .axis = plan->axis,
+                                .frame_times = r->options->frame_times,
+                                .n_frames = r->sink->frame ? r->options->n_frames : 0,
+                                .sink = r->sink},
                       .seed = r->options->seed,
                       .times = r->options->times,
                       .n_times = r->options->n_times,

@@ -1,6 +1,7 @@
 #include "model/geometry.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void saltus_space_destroy(saltus_space *space)
 {
@@ -153,47 +154,57 @@ void saltus_paint_mask(saltus_space *space, const uint8_t *mask, int type)
 
 /* ---- shells ---- */
 
-/* Whether a neighbour of site (at[0], at[1], at[2]), of type `of`, is of another type. */
-static bool is_outermost(const saltus_space *space, const int32_t at[3], int of)
+/* Whether the site `way` from another is of another type than `of`, or beyond a face. */
+static bool is_other(const saltus_space *space, const int32_t at[3], const int way[3], int of)
 {
-    for (int face = 0; face < SALTUS_N_FACES; ++face) {
-        const int axis = face / 2;
-        int32_t to[3] = {at[0], at[1], at[2]};
-        to[axis] += face % 2 ? 1 : -1;
+    int32_t to[3];
+    for (int axis = 0; axis < 3; ++axis) {
+        to[axis] = at[axis] + way[axis];
         if (to[axis] < 0 || to[axis] == space->size[axis]) {
-            if (space->faces[face] != SALTUS_FACE_PERIODIC) {
+            if (space->faces[2 * axis + (way[axis] > 0)] != SALTUS_FACE_PERIODIC) {
                 return true;
             }
             to[axis] = to[axis] < 0 ? space->size[axis] - 1 : 0;
         }
-        if (space->types[site_at(space, to[0], to[1], to[2])] != of) {
+    }
+    return space->types[site_at(space, to[0], to[1], to[2])] != of;
+}
+
+/* Whether a neighbour of site (at[0], at[1], at[2]), of type `of`, is of another type: one of six,
+ * or of 26. */
+static bool is_outermost(const saltus_space *space, const int32_t at[3], int of, bool of_26)
+{
+    for (int k = 0; k < 27; ++k) {
+        const int way[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+        const int distance = abs(way[0]) + abs(way[1]) + abs(way[2]);
+        if (distance > 0 && (distance == 1 || of_26) && is_other(space, at, way, of)) {
             return true;
         }
     }
     return false;
 }
 
-static void mark_layer(const saltus_space *space, int of, uint8_t *marked)
+static void mark_layer(const saltus_space *space, int of, bool of_26, uint8_t *marked)
 {
     int64_t site = 0;
     for (int32_t z = 0; z < space->size[2]; ++z) {
         for (int32_t y = 0; y < space->size[1]; ++y) {
             for (int32_t x = 0; x < space->size[0]; ++x, ++site) {
                 const int32_t at[3] = {x, y, z};
-                marked[site] = space->types[site] == of && is_outermost(space, at, of);
+                marked[site] = space->types[site] == of && is_outermost(space, at, of, of_26);
             }
         }
     }
 }
 
-saltus_status saltus_paint_shell(saltus_space *space, int of, int layers, int type,
-                                 saltus_error *err)
+saltus_status saltus_paint_shell(saltus_space *space, int of, int layers, bool is_connected,
+                                 int type, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     uint8_t *marked = saltus_calloc((size_t)space->n_sites, 1);
     SALTUS_NEED(marked);
     for (int i = 0; i < layers; ++i) {
-        mark_layer(space, of, marked);
+        mark_layer(space, of, is_connected, marked);
         saltus_paint_mask(space, marked, type);
     }
 done:

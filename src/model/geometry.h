@@ -31,9 +31,10 @@ void saltus_paint_mask(saltus_space *space, const uint8_t *mask, int type);
 
 /** The outermost `layers` layers of type `of` become of a type: a site is in the first when one of
  * its six neighbours is of another type or beyond a face that is not periodic, in the next when a
- * neighbour is in the one before. */
+ * neighbour is in the one before. With is_connected those count too that meet it at an edge or a
+ * corner: on a curved surface the layer then hangs together by faces. */
 SALTUS_MUST_CHECK saltus_status saltus_paint_shell(saltus_space *space, int of, int layers,
-                                                   int type, saltus_error *err);
+                                                   bool is_connected, int type, saltus_error *err);
 
 /** Obstacles of one shape at random places. */
 typedef struct saltus_packing {

@@ -206,8 +206,9 @@ static saltus_status paint_shell(saltus_lattice_reader *l, const saltus_yaml_nod
     saltus_status status = SALTUS_OK;
     int of = 0;
     double layers = 1.0;
-    saltus_yaml_field f[] = {{.key = "of"}, {.key = "layers"}};
-    SALTUS_TRY(saltus_yaml_fields(l->yaml, node, what, f, 2));
+    bool is_connected = false;
+    saltus_yaml_field f[] = {{.key = "of"}, {.key = "layers"}, {.key = "connected"}};
+    SALTUS_TRY(saltus_yaml_fields(l->yaml, node, what, f, 3));
     if (!f[0].entry) {
         status = missing(l, node, what, "of");
         goto done;
@@ -216,7 +217,8 @@ static saltus_status paint_shell(saltus_lattice_reader *l, const saltus_yaml_nod
     if (f[1].entry) {
         SALTUS_TRY(saltus_read_whole(l, f[1].entry->value, what, 1.0, 1000.0, &layers));
     }
-    SALTUS_TRY(saltus_paint_shell(l->space, of, (int)layers, type, l->yaml->err));
+    SALTUS_TRY(saltus_yaml_bool(l->yaml, &f[2], what, &is_connected));
+    SALTUS_TRY(saltus_paint_shell(l->space, of, (int)layers, is_connected, type, l->yaml->err));
 done:
     return status;
 }

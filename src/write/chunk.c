@@ -25,16 +25,11 @@ static void shuffle(unsigned char *planes, size_t n_full, int value_size, const 
     }
 }
 
-static void store_plain(void *out, int value_size, const uint64_t *values, size_t n)
+static void store_plain(unsigned char *out, int value_size, const uint64_t *values, size_t n)
 {
-    uint32_t *narrow = out;
-    uint64_t *wide = out;
     for (size_t i = 0; i < n; ++i) {
-        if (value_size == 4) {
-            narrow[i] = htole32((uint32_t)values[i]);
-        } else {
-            wide[i] = htole64(values[i]);
-        }
+        const uint64_t value = htole64(values[i]);
+        memcpy(out + i * (size_t)value_size, &value, (size_t)value_size);
     }
 }
 

@@ -16,7 +16,7 @@ typedef struct saltus_chunk {
  *
  * @param values     [n] int64_t or double, in host order; any alignment
  * @param n_full     values in a full chunk; those from n on are zeros
- * @param value_size 8, or 4 for integers that fit
+ * @param value_size 8, or 1, 2 or 4 for integers that fit
  * @param level      deflate's, after HDF5's shuffle; 0 stores plainly
  * @param[out] out   data to be freed with saltus_free
  */

@@ -81,6 +81,26 @@ saltus_status saltus_results_print_csv(const saltus_results *results, FILE *out,
     return absent(err);
 }
 
+saltus_status saltus_results_print_split(const saltus_results *results, saltus_split split,
+                                         FILE *out, saltus_error *err)
+{
+    (void)results, (void)split, (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_print_frames(const saltus_results *results, FILE *out,
+                                          saltus_error *err)
+{
+    (void)results, (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_write_xdmf(const saltus_results *results, saltus_error *err)
+{
+    (void)results;
+    return absent(err);
+}
+
 saltus_status saltus_results_plot(const saltus_results *results, const char *figure,
                                   const saltus_plot_options *options, saltus_error *err)
 {
@@ -109,5 +129,12 @@ saltus_status saltus_sweep_file_close(saltus_sweep_file *file, const saltus_run_
                                       saltus_error *err)
 {
     (void)file, (void)report;
+    return absent(err);
+}
+
+saltus_status saltus_model_plot(const saltus_model *model, const char *figure, const char *title,
+                                saltus_error *err)
+{
+    (void)model, (void)figure, (void)title;
     return absent(err);
 }

@@ -11,20 +11,25 @@ static herr_t put_doubles(hid_t set, const double *values)
     return H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
 }
 
+static herr_t write_mean_and_variance(const saltus_statistics *s, const saltus_h5_moments *sets,
+                                      double *v)
+{
+    for (size_t q = 0; q < s->width; ++q) {
+        v[q] = saltus_statistics_mean(s, q);
+    }
+    const herr_t rc = put_doubles(sets->mean, v);
+    for (size_t q = 0; q < s->width; ++q) {
+        v[q] = saltus_statistics_variance(s, q);
+    }
+    return rc | put_doubles(sets->variance, v);
+}
+
 static herr_t write_count_moments(const saltus_hdf5_sink *sink)
 {
     const saltus_statistics *s = &sink->statistics;
     const saltus_h5_moments *sets = &sink->count_moments;
     double *v = sink->scratch;
-    herr_t rc = 0;
-    for (size_t q = 0; q < s->width; ++q) {
-        v[q] = saltus_statistics_mean(s, q);
-    }
-    rc |= put_doubles(sets->mean, v);
-    for (size_t q = 0; q < s->width; ++q) {
-        v[q] = saltus_statistics_variance(s, q);
-    }
-    rc |= put_doubles(sets->variance, v);
+    herr_t rc = write_mean_and_variance(s, sets, v);
     for (size_t q = 0; q < s->width; ++q) {
         v[q] = s->n ? (double)s->min[q] : (double)NAN;
     }
@@ -61,6 +66,12 @@ herr_t saltus_h5_write_stats(saltus_hdf5_sink *sink)
     }
     if (sink->layout.n_observables > 0) {
         rc |= write_real_moments(sink);
+    }
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        if (sink->split_moments[i].mean >= 0) {
+            rc |= write_mean_and_variance(&sink->split_statistics[i], &sink->split_moments[i],
+                                          sink->scratch);
+        }
     }
     return rc;
 }
@@ -158,9 +169,9 @@ done:
 /* HDF5 1.10 remembers the chunk whose writing failed as if it were there, and shrinking the data
  * set would then take its neighbour out of the index; a data set opened anew knows nothing of it.
  */
-static void cut_set(saltus_hdf5_sink *sink, hid_t *set, const char *name, hsize_t a, hsize_t b)
+static void cut_set(saltus_hdf5_sink *sink, hid_t *set, const char *name, hsize_t a)
 {
-    const hsize_t shape[3] = {(hsize_t)sink->rows, a, b};
+    const hsize_t shape[2] = {(hsize_t)sink->rows, a};
     if (*set >= 0) {
         saltus_h5_close_dataset(set);
         *set = H5Dopen2(sink->file, name, H5P_DEFAULT);
@@ -168,17 +179,27 @@ static void cut_set(saltus_hdf5_sink *sink, hid_t *set, const char *name, hsize_
     }
 }
 
+static void cut_samples(saltus_hdf5_sink *sink, saltus_h5_samples *s)
+{
+    if (s->set >= 0) {
+        saltus_h5_close_dataset(&s->set);
+        s->set = H5Dopen2(sink->file, s->name, H5P_DEFAULT);
+        (void)saltus_h5_resize(s, (hsize_t)sink->rows);
+    }
+}
+
 /* After a failed write: every axis of runs ends behind the last block that came whole. */
 static void cut(saltus_hdf5_sink *sink)
 {
-    const hsize_t points = (hsize_t)sink->layout.n_points;
-    const hsize_t n_counts = (hsize_t)sink->layout.n_counts;
-    const hsize_t n_observables = (hsize_t)sink->layout.n_observables;
-    cut_set(sink, &sink->counts.set, "counts", points, n_counts);
-    cut_set(sink, &sink->observables.set, "observables", points, n_observables);
-    cut_set(sink, &sink->final, "final", n_counts, 0);
-    cut_set(sink, &sink->final_observables, "final_observables", n_observables, 0);
-    cut_set(sink, &sink->trajectories, "trajectories", 0, 0);
+    cut_samples(sink, &sink->counts);
+    cut_samples(sink, &sink->observables);
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        cut_samples(sink, &sink->splits[i]);
+    }
+    cut_set(sink, &sink->final, "final", (hsize_t)sink->layout.n_counts);
+    cut_set(sink, &sink->final_observables, "final_observables",
+            (hsize_t)sink->layout.n_observables);
+    cut_set(sink, &sink->trajectories, "trajectories", 0);
 }
 
 static herr_t write_report(saltus_hdf5_sink *sink, const saltus_run_report *report)
@@ -194,8 +215,14 @@ static herr_t write_report(saltus_hdf5_sink *sink, const saltus_run_report *repo
 
 static void close_sets(saltus_hdf5_sink *sink)
 {
-    saltus_h5_moments *moments[2] = {&sink->count_moments, &sink->observable_moments};
-    for (int i = 0; i < 2; ++i) {
+    saltus_h5_moments *moments[2 + SALTUS_N_SPLITS] = {&sink->count_moments,
+                                                       &sink->observable_moments};
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        moments[2 + i] = &sink->split_moments[i];
+        saltus_h5_close_dataset(&sink->splits[i].set);
+    }
+    saltus_h5_close_frames(sink->frames);
+    for (int i = 0; i < 2 + SALTUS_N_SPLITS; ++i) {
         saltus_h5_close_dataset(&moments[i]->mean);
         saltus_h5_close_dataset(&moments[i]->variance);
         saltus_h5_close_dataset(&moments[i]->min);
@@ -244,6 +271,11 @@ void saltus_h5_free(saltus_hdf5_sink *sink)
     saltus_statistics_free(&sink->statistics);
     saltus_real_statistics_free(&sink->real_statistics);
     saltus_histogram_free(&sink->histogram);
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        saltus_statistics_free(&sink->split_statistics[i]);
+    }
+    saltus_h5_free_frames(sink->frames);
+    (void)pthread_mutex_destroy(&sink->lock);
     free_names(sink->layout.count_names, sink->layout.n_counts);
     free_names(sink->layout.observable_names, sink->layout.n_observables);
     saltus_free((void *)sink->layout.times);

@@ -197,3 +197,18 @@ char *saltus_h5_escape(const char *name)
     }
     return escaped;
 }
+
+char *saltus_h5_frames_name(const char *species)
+{
+    static const char folder[] = "space/frames/";
+    char *escaped = saltus_h5_escape(species);
+    const size_t size = escaped ? strlen(escaped) + sizeof folder + 2 : 0;
+    char *path = escaped ? saltus_calloc(size, 1) : NULL;
+    if (path && (strcmp(escaped, "time") == 0 || strcmp(escaped, "there") == 0)) {
+        (void)snprintf(path, size, "%s%%74%s", folder, escaped + 1);
+    } else if (path) {
+        (void)snprintf(path, size, "%s%s", folder, escaped);
+    }
+    saltus_free(escaped);
+    return path;
+}

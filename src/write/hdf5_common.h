@@ -52,5 +52,8 @@ hid_t saltus_h5_write_array(hid_t parent, const char *name, hid_t file_type, hid
 /** The group of a species under /histogram: '%' and '/' and a leading '.' stand as %25, %2F, %2E.
  * To be freed with saltus_free; NULL when memory ran out. */
 char *saltus_h5_escape(const char *name);
+/** The path of a species' frames, likewise; where it would meet another data set its first letter
+ * is escaped too. */
+char *saltus_h5_frames_name(const char *species);
 
 #endif

@@ -13,17 +13,18 @@ enum {
     SPLIT_BYTES = 4 * 1024 * 1024 /* a run above this is cut into several chunks */
 };
 
-static int deflate_level(saltus_compress compress)
+int saltus_h5_level(const saltus_hdf5_layout *l)
 {
+    const saltus_compress compress = l->options.compress;
     return compress == SALTUS_COMPRESS_NONE ? 0 : compress == SALTUS_COMPRESS_SMALL ? 9 : 1;
 }
 
-/* A data set that grows along its first axis. HDF5 keeps no more than one chunk of it in memory:
- * more would need space on the disk that nobody has asked for. */
-static hid_t create_growing(hid_t file, const char *name, hid_t type, int rank,
-                            const hsize_t *shape, const hsize_t *chunk, int level)
+/* HDF5 keeps no more than one chunk of it in memory: more would need space on the disk that nobody
+ * has asked for. */
+hid_t saltus_h5_create_growing(hid_t file, const char *name, hid_t type, int rank,
+                               const hsize_t *shape, const hsize_t *chunk, int level)
 {
-    hsize_t most[3] = {H5S_UNLIMITED};
+    hsize_t most[5] = {H5S_UNLIMITED};
     size_t chunk_bytes = 8 * chunk[0];
     for (int i = 1; i < rank; ++i) {
         most[i] = shape[i];
@@ -46,26 +47,43 @@ static hid_t create_growing(hid_t file, const char *name, hid_t type, int rank,
     return set;
 }
 
-int saltus_h5_create_samples(hid_t file, saltus_h5_samples *s, const char *name)
+int saltus_h5_shape(const saltus_h5_samples *s, hsize_t n_runs, hsize_t shape[4])
 {
-    const hsize_t columns = (hsize_t)s->n_columns;
-    const hsize_t shape[3] = {0, s->n_points, columns};
-    const hsize_t chunk[3] = {s->chunk_runs, s->chunk_points, columns};
+    const hsize_t parts = s->n_parts > 0 ? (hsize_t)s->n_parts : 1;
+    shape[0] = n_runs;
+    shape[1] = s->n_points;
+    shape[s->n_parts > 0 ? 2 : 3] = parts;
+    shape[s->n_parts > 0 ? 3 : 2] = (hsize_t)s->n_columns / parts;
+    return s->n_parts > 0 ? 4 : 3;
+}
+
+int saltus_h5_create_samples(hid_t file, saltus_h5_samples *s, bool nameless)
+{
+    hsize_t shape[4], chunk[4];
+    const int rank = saltus_h5_shape(s, 0, shape);
+    memcpy(chunk, shape, sizeof chunk);
+    chunk[0] = s->chunk_runs;
+    chunk[1] = s->chunk_points;
     const hid_t type = s->memory_type == H5T_NATIVE_DOUBLE ? H5T_IEEE_F64LE
                        : s->value_size == 4                ? H5T_STD_I32LE
                                                            : H5T_STD_I64LE;
-    s->set = create_growing(file, name, type, 3, shape, chunk, s->level);
+    s->set = saltus_h5_create_growing(file, nameless ? NULL : s->name, type, rank, shape, chunk,
+                                      s->level);
     return s->set < 0 ? -1 : 0;
 }
 
-/* Runs per chunk, of counts and observables alike: as many as make a chunk of good size, but not so
+/* Runs per chunk, of all samples alike: as many as make a chunk of good size, but not so
  * many that a small ensemble would end up on few threads, because a block of runs is a chunk. Some
  * power of two or a multiple of 16, so that vector lanes come out even. */
 static hsize_t runs_per_chunk(const saltus_hdf5_layout *l)
 {
     const int64_t target = l->chunk_bytes ? l->chunk_bytes : CHUNK_BYTES;
-    const int64_t width = l->n_counts * INT64_C(4) > l->n_observables * INT64_C(8)
-                              ? l->n_counts * INT64_C(4)
+    int64_t parts = 1;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        parts = l->n_parts[i] > parts ? l->n_parts[i] : parts;
+    }
+    const int64_t width = l->n_counts * parts * 4 > l->n_observables * INT64_C(8)
+                              ? l->n_counts * parts * 4
                               : l->n_observables * INT64_C(8);
     const int64_t run_bytes = width > 0 ? width * l->n_points : 1;
     int64_t n = target / run_bytes;
@@ -76,20 +94,21 @@ static hsize_t runs_per_chunk(const saltus_hdf5_layout *l)
     return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
 }
 
-static saltus_h5_samples samples_of(const saltus_hdf5_layout *l, int n_columns, int value_size,
-                                    hid_t memory_type)
+static saltus_h5_samples samples_of(const saltus_hdf5_layout *l, const char *name, int n_columns,
+                                    int value_size, hid_t memory_type)
 {
     const int64_t row_bytes = (int64_t)n_columns * value_size;
     const int64_t target = l->chunk_bytes ? l->chunk_bytes : 2 * (int64_t)CHUNK_BYTES;
     const int64_t split = l->chunk_bytes ? 4 * l->chunk_bytes : SPLIT_BYTES;
     saltus_h5_samples s = {.set = H5I_INVALID_HID,
+                           .name = name,
                            .n_columns = n_columns,
                            .value_size = value_size,
                            .memory_type = memory_type,
                            .n_points = (hsize_t)l->n_points,
                            .chunk_runs = runs_per_chunk(l),
                            .chunk_points = (hsize_t)l->n_points,
-                           .level = deflate_level(l->options.compress)};
+                           .level = saltus_h5_level(l)};
     if (row_bytes * l->n_points > split) { /* then chunk_runs is 1 */
         s.chunk_points = (hsize_t)(row_bytes < target ? target / row_bytes : 1);
     }
@@ -116,8 +135,8 @@ static hid_t create_final(const saltus_hdf5_sink *sink, const char *name, hid_t 
     const hsize_t shape[2] = {0, (hsize_t)columns};
     const int64_t rows = FINAL_BYTES / (8 * (int64_t)columns);
     const hsize_t chunk[2] = {rows > 1 ? (hsize_t)rows : 1, (hsize_t)columns};
-    return create_growing(sink->file, name, type, 2, shape, chunk,
-                          deflate_level(sink->layout.options.compress));
+    return saltus_h5_create_growing(sink->file, name, type, 2, shape, chunk,
+                                    saltus_h5_level(&sink->layout));
 }
 
 static int create_sets(saltus_hdf5_sink *sink)
@@ -131,8 +150,8 @@ static int create_sets(saltus_hdf5_sink *sink)
                                        points, l->times);
     rc |= time < 0 ? -1 : 0;
     saltus_h5_close_dataset(&time);
-    sink->trajectories = create_growing(sink->file, "trajectories", H5T_STD_I64LE, 1, none, chunk,
-                                        deflate_level(l->options.compress));
+    sink->trajectories = saltus_h5_create_growing(sink->file, "trajectories", H5T_STD_I64LE, 1,
+                                                  none, chunk, saltus_h5_level(l));
     sink->stats = H5Gcreate2(sink->file, "stats", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     rc |= sink->trajectories < 0 || sink->stats < 0 ? -1 : 0;
     rc |= saltus_h5_set_int64(sink->stats, "trajectories", 0);
@@ -164,17 +183,48 @@ done:
     return status;
 }
 
+/* Counts by site type and by plane: all of them, or their mean and variance. */
+static int create_splits(saltus_hdf5_sink *sink)
+{
+    const saltus_hdf5_layout *l = &sink->layout;
+    int rc = 0;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        const int parts = l->n_parts[i];
+        const hsize_t shape[3] = {(hsize_t)l->n_points, (hsize_t)parts, (hsize_t)l->n_counts};
+        saltus_h5_moments *m = &sink->split_moments[i];
+        if (parts == 0 || l->n_counts == 0) {
+            continue;
+        }
+        if (l->options.record == SALTUS_RECORD_ALL) {
+            sink->splits[i] =
+                samples_of(l, saltus_h5_split_names[i], parts * l->n_counts, 4, H5T_NATIVE_INT64);
+            sink->splits[i].n_parts = parts;
+            rc |= saltus_h5_create_samples(sink->file, &sink->splits[i], false);
+            continue;
+        }
+        hid_t group =
+            H5Gcreate2(sink->file, saltus_h5_split_stats[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        m->mean =
+            saltus_h5_write_array(group, "mean", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, shape, NULL);
+        m->variance = saltus_h5_write_array(group, "variance", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3,
+                                            shape, NULL);
+        saltus_h5_close_group(&group);
+        rc |= m->mean < 0 || m->variance < 0 ? -1 : 0;
+    }
+    return rc | saltus_h5_describe_profile(sink);
+}
+
 static int create_recorded(saltus_hdf5_sink *sink)
 {
     const saltus_hdf5_layout *l = &sink->layout;
     int rc = 0;
     if (l->options.record == SALTUS_RECORD_ALL && l->n_counts > 0) {
-        sink->counts = samples_of(l, l->n_counts, 4, H5T_NATIVE_INT64);
-        rc |= saltus_h5_create_samples(sink->file, &sink->counts, "counts");
+        sink->counts = samples_of(l, "counts", l->n_counts, 4, H5T_NATIVE_INT64);
+        rc |= saltus_h5_create_samples(sink->file, &sink->counts, false);
     }
     if (l->options.record == SALTUS_RECORD_ALL && l->n_observables > 0) {
-        sink->observables = samples_of(l, l->n_observables, 8, H5T_NATIVE_DOUBLE);
-        rc |= saltus_h5_create_samples(sink->file, &sink->observables, "observables");
+        sink->observables = samples_of(l, "observables", l->n_observables, 8, H5T_NATIVE_DOUBLE);
+        rc |= saltus_h5_create_samples(sink->file, &sink->observables, false);
     }
     if (l->options.record == SALTUS_RECORD_FINAL && l->n_counts > 0) {
         sink->final = create_final(sink, "final", H5T_STD_I64LE, l->n_counts);
@@ -201,6 +251,10 @@ static void sizes(const saltus_hdf5_sink *sink, int64_t *now, int64_t *closing)
     *now += (int64_t)(n_counts * saltus_h5_longest(l->count_names, n_counts));
     *now += (int64_t)(n_observables * saltus_h5_longest(l->observable_names, n_observables));
     *now += l->options.command ? (int64_t)strlen(l->options.command) : 0;
+    for (int i = 0; i < SALTUS_N_SPLITS && l->options.record != SALTUS_RECORD_ALL; ++i) {
+        *now += 2 * 8 * l->n_points * l->n_parts[i] * l->n_counts;
+    }
+    *now += l->n_frames * 8 + l->n_counts * (l->n_frames > 0 ? 4096 : 0);
     *closing = CLOSING_BYTES + columns * 8 +
                h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
 }
@@ -213,7 +267,13 @@ saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
     sizes(sink, &now, &closing);
     SALTUS_TRY(saltus_h5_start(sink->path, now, closing, sink->layout.reserve, &sink->reserve,
                                &sink->file, &created, err));
-    if (create_sets(sink) < 0 || create_recorded(sink) < 0 ||
+    if (create_sets(sink) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
+    }
+    if (sink->layout.lattice) {
+        SALTUS_TRY(saltus_h5_create_space(sink, err));
+    }
+    if (create_recorded(sink) < 0 || create_splits(sink) < 0 ||
         saltus_h5_describe(sink->file, &sink->layout, sink->started) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
     }

@@ -11,12 +11,16 @@
 #include "write/hdf5_common.h"
 #include "write/hdf5_sink.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
-/** A data set [run][point][column] of 8-byte values in memory. */
+/** A data set [run][point][column] of 8-byte values in memory; of a lattice's parts
+ * [run][point][part][count], whose columns are counts of all parts. */
 typedef struct saltus_h5_samples {
     hid_t set;
+    const char *name;
     int n_columns;
+    int n_parts;       /**< 0: there is no such axis */
     int value_size;    /**< in the file */
     hid_t memory_type; /**< H5T_NATIVE_INT64 or H5T_NATIVE_DOUBLE */
     hsize_t n_points;
@@ -39,15 +43,20 @@ struct saltus_hdf5_sink {
     char started[32]; /**< time of the start, ISO 8601 */
     hid_t file;
     saltus_h5_samples counts, observables; /**< set is invalid when not recorded */
+    saltus_h5_samples splits[SALTUS_N_SPLITS];
     hid_t final, final_observables, trajectories;
     hid_t stats;
     saltus_h5_moments count_moments, observable_moments;
-    _Atomic bool wide; /**< counts are 64 bits in the file */
-    bool broken;       /**< a write has failed: only closing is left */
+    saltus_h5_moments split_moments[SALTUS_N_SPLITS]; /**< unless they are recorded; no min, max */
+    struct saltus_h5_frames *frames;                  /**< NULL: there are none */
+    pthread_mutex_t lock; /**< HDF5 is no library for threads: held wherever it is used in a run */
+    _Atomic bool wide;    /**< counts are 64 bits in the file */
+    bool broken;          /**< a write has failed: only closing is left */
     bool closing;
     int64_t rows; /**< runs in the file */
     saltus_statistics statistics;
     saltus_real_statistics real_statistics;
+    saltus_statistics split_statistics[SALTUS_N_SPLITS];
     saltus_histogram histogram;    /**< n_bins is 0 when not recorded */
     double *scratch;               /**< [point][column] for writing statistics */
     double last_flush, flush_cost; /**< seconds */
@@ -72,8 +81,15 @@ herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *layout, char sta
 /** Create file and data sets; the sink's layout is filled in. On failure nothing is left. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err);
 
-/** Create samples->set by that name, or nameless for NULL. Returns a negative value on failure. */
-int saltus_h5_create_samples(hid_t file, saltus_h5_samples *samples, const char *name);
+/** A data set that grows along its first axis, nameless for NULL; level is deflate's. */
+hid_t saltus_h5_create_growing(hid_t parent, const char *name, hid_t type, int rank,
+                               const hsize_t *shape, const hsize_t *chunk, int level);
+/** Deflate's level. */
+int saltus_h5_level(const saltus_hdf5_layout *layout);
+/** Create samples->set by its name, or nameless. Returns a negative value on failure. */
+int saltus_h5_create_samples(hid_t file, saltus_h5_samples *samples, bool nameless);
+/** Lengths of all axes for n runs; returns their number. */
+int saltus_h5_shape(const saltus_h5_samples *samples, hsize_t n_runs, hsize_t shape[4]);
 
 /** Chunks that hold n runs. */
 hsize_t saltus_h5_chunks(const saltus_h5_samples *samples, hsize_t n_runs);
@@ -89,8 +105,11 @@ herr_t saltus_h5_put(const saltus_h5_samples *samples, hsize_t row, hsize_t c,
 /** Set the number of runs. */
 herr_t saltus_h5_resize(const saltus_h5_samples *samples, hsize_t n_runs);
 
-/** Rewrite /counts with 64 bits. Readable as it was until the new one is whole. */
-SALTUS_MUST_CHECK saltus_status saltus_h5_widen(saltus_hdf5_sink *sink, saltus_error *err);
+/** Rewrite counts with 64 bits. Readable as it was until the new one is whole. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_widen(saltus_hdf5_sink *sink, saltus_h5_samples *counts,
+                                                saltus_error *err);
+/** Let `set` take the place of what stands under the name in the file. */
+herr_t saltus_h5_replace(const saltus_hdf5_sink *sink, const char *name, hid_t set);
 
 /** Write statistics and the number of runs as they stand. */
 herr_t saltus_h5_write_stats(saltus_hdf5_sink *sink);
@@ -100,5 +119,38 @@ void saltus_h5_free(saltus_hdf5_sink *sink);
 /** See that the file can grow by so many bytes. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_reserve(saltus_hdf5_sink *sink, int64_t bytes,
                                                   saltus_error *err);
+
+/** Now and then bring the file on the disk up to date, for readers and in case of a kill. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_flush_sometimes(saltus_hdf5_sink *sink,
+                                                          saltus_error *err);
+
+/* ---- a lattice: hdf5_space.c, hdf5_frames.c ---- */
+
+/** Names of the data sets of parts, and of the groups of their statistics. */
+extern const char *const saltus_h5_split_names[SALTUS_N_SPLITS];
+extern const char *const saltus_h5_split_stats[SALTUS_N_SPLITS];
+
+/** Create the group of the layout's lattice: site types, frames. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_create_space(saltus_hdf5_sink *sink, saltus_error *err);
+/** Say along which axis profiles are. */
+herr_t saltus_h5_describe_profile(const saltus_hdf5_sink *sink);
+
+/** A lattice [z][y][x] cut into chunks. */
+typedef struct saltus_h5_tiling {
+    hsize_t size[3], chunk[3], n_chunks[3];
+    hsize_t n; /**< chunks */
+} saltus_h5_tiling;
+saltus_h5_tiling saltus_h5_tile(const int32_t size[3]);
+/** Where chunk c begins. */
+void saltus_h5_tile_start(const saltus_h5_tiling *tiling, hsize_t c, hsize_t start[3]);
+/** Sites of a chunk, those beyond the lattice included. */
+size_t saltus_h5_tile_sites(const saltus_h5_tiling *tiling);
+
+SALTUS_MUST_CHECK saltus_status saltus_h5_create_frames(saltus_hdf5_sink *sink, hid_t space,
+                                                        saltus_error *err);
+/** A sink's function. */
+saltus_status saltus_h5_write_frame(void *user, const saltus_frame *frame, saltus_error *err);
+void saltus_h5_close_frames(struct saltus_h5_frames *frames);
+void saltus_h5_free_frames(struct saltus_h5_frames *frames);
 
 #endif

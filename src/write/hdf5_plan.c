@@ -19,6 +19,9 @@ static double memory_needed(const saltus_plan *plan, const saltus_run_options *r
     bytes += points * (2.0 * sizeof(double) + most_columns * sizeof(double));
     bytes += points * n_counts * SALTUS_STATISTICS_BYTES;
     bytes += points * n_observables * SALTUS_REAL_STATISTICS_BYTES;
+    for (int i = 0; i < SALTUS_N_SPLITS && options->record != SALTUS_RECORD_ALL; ++i) {
+        bytes += points * n_counts * plan->n_parts[i] * (SALTUS_STATISTICS_BYTES + sizeof(double));
+    }
     if (options->record == SALTUS_RECORD_HISTOGRAM) {
         bytes += points * n_counts * (bins + 3.0) * sizeof(uint64_t);
         bytes += points * bins * sizeof(uint64_t); /* one species' on its way to the file */
@@ -32,6 +35,7 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
     const double gib = 1024.0 * 1024.0 * 1024.0, needed = memory_needed(plan, run, options);
     const int columns = saltus_plan_n_counts(plan) + saltus_plan_n_observables(plan);
     const bool has_histogram = options->record == SALTUS_RECORD_HISTOGRAM;
+    const bool has_profile = plan->n_parts[SALTUS_BY_PLANE] > 0;
     bool is_limit;
     const double most = saltus_memory_most(&is_limit);
     if (needed <= most) {
@@ -41,8 +45,10 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
         err, SALTUS_E_INVALID,
         "%lld sample times of %d column%s%s take about %.3g GiB of memory; %s %.3g GiB",
         (long long)run->n_times, columns, columns == 1 ? "" : "s",
-        has_histogram ? ", with histograms," : "", needed / gib,
-        is_limit ? "this process is limited to" : "this machine has", most / gib);
+        has_histogram ? ", with histograms,"
+        : has_profile ? ", with profiles,"
+                      : "",
+        needed / gib, is_limit ? "this process is limited to" : "this machine has", most / gib);
     saltus_error_hint(err, "ask for fewer times (--points, --every)%s or fewer columns (--species)",
                       has_histogram ? ", fewer --bins" : "");
     return status;
@@ -98,6 +104,11 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
         .n_observables = n_observables,
         .count_names = names,
         .observable_names = names + n_counts,
+        .lattice = plan->in_space ? plan->model->network->lattice : NULL,
+        .n_parts = {plan->n_parts[0], plan->n_parts[1]},
+        .axis = plan->axis,
+        .frame_times = run->frame_times,
+        .n_frames = run->n_frames,
         .options = options ? *options : saltus_hdf5_options_default(),
     };
     SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));

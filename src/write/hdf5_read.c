@@ -7,7 +7,7 @@
 enum {
     MOST_PACKED = 1032,   /* deflate makes data smaller by this factor at most */
     MOST_NAMES = 1 << 26, /* as the writer has it */
-    MOST_AXES = 4
+    MOST_AXES = 5
 };
 
 saltus_status saltus_h5_damaged(const saltus_results *r, const char *name, const char *why,
@@ -115,11 +115,11 @@ static const char *compare_sizes(const saltus_results *r, hid_t set, size_t size
                                                                     : NULL;
 }
 
-saltus_status saltus_h5_check(const saltus_results *r, const char *name, H5T_class_t class,
-                              int rank, hsize_t *shape, hsize_t *chunk, saltus_error *err)
+static saltus_status check(const saltus_results *r, const char *name, H5T_class_t class, int rank,
+                           hsize_t *shape, hsize_t *chunk, bool sparse, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t whole[MOST_AXES] = {0}, whole_chunk[MOST_AXES] = {1, 1, 1, 1};
+    hsize_t whole[MOST_AXES] = {0}, whole_chunk[MOST_AXES] = {1, 1, 1, 1, 1};
     bool chunked = false;
     const bool has = saltus_h5_has(r, name);
     const int skip = is_swept(r, name);
@@ -133,7 +133,8 @@ saltus_status saltus_h5_check(const saltus_results *r, const char *name, H5T_cla
         !get_chunk(set, rank + skip, whole, whole_chunk, &chunked)) {
         SALTUS_TRY(saltus_h5_damaged(r, name, "it is of another kind", err));
     }
-    const char *problem = compare_sizes(r, set, size, rank + skip, whole, whole_chunk, chunked);
+    const char *problem =
+        sparse ? NULL : compare_sizes(r, set, size, rank + skip, whole, whole_chunk, chunked);
     if (problem || (skip && whole[0] < (hsize_t)r->n_swept)) {
         SALTUS_TRY(saltus_h5_damaged(r, name, problem ? problem : "points are missing", err));
     }
@@ -146,11 +147,23 @@ done:
     return status;
 }
 
+saltus_status saltus_h5_check(const saltus_results *r, const char *name, H5T_class_t class,
+                              int rank, hsize_t *shape, hsize_t *chunk, saltus_error *err)
+{
+    return check(r, name, class, rank, shape, chunk, false, err);
+}
+
+saltus_status saltus_h5_check_sparse(const saltus_results *r, const char *name, H5T_class_t class,
+                                     int rank, hsize_t *shape, saltus_error *err)
+{
+    return check(r, name, class, rank, shape, NULL, true, err);
+}
+
 saltus_status saltus_h5_expect(const saltus_results *r, const char *name, H5T_class_t class,
                                int rank, const hsize_t *shape, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    hsize_t found[3] = {0};
+    hsize_t found[MOST_AXES] = {0};
     char why[100];
     SALTUS_TRY(saltus_h5_check(r, name, class, rank, found, NULL, err));
     for (int i = 0; i < rank; ++i) {

@@ -25,6 +25,12 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_check(const saltus_results *r, const c
                                                 H5T_class_t class, int rank, hsize_t *shape,
                                                 hsize_t *chunk, saltus_error *err);
 
+/** The same for a data set whose chunks need not all be there: nothing is known of its size, and so
+ * the lengths of its axes are to be compared with others. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_check_sparse(const saltus_results *r, const char *name,
+                                                       H5T_class_t class, int rank, hsize_t *shape,
+                                                       saltus_error *err);
+
 /** The same, and the shape is to be this one. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_expect(const saltus_results *r, const char *name,
                                                  H5T_class_t class, int rank, const hsize_t *shape,

@@ -247,6 +247,9 @@ static saltus_status read_layout(saltus_results *r, saltus_error *err)
     SALTUS_TRY(find_samples(r, "counts", H5T_INTEGER, 3, r->n_counts, &r->has_counts, err));
     SALTUS_TRY(find_samples(r, "final", H5T_INTEGER, 2, r->n_counts, &r->has_final, err));
     r->has_histogram = saltus_h5_has(r, "histogram");
+    if (r->n_axes == 0) {
+        SALTUS_TRY(saltus_results_find_space(r, err));
+    }
 done:
     return status;
 }
@@ -287,6 +290,7 @@ void saltus_results_close(saltus_results *r)
         saltus_free(r->axis_names ? r->axis_names[a] : NULL);
         saltus_free(r->axis_values ? r->axis_values[a] : NULL);
     }
+    saltus_results_free_space(&r->space);
     saltus_free(r->axis_names);
     saltus_free(r->axis_values);
     saltus_free(r->axis_lengths);

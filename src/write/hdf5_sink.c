@@ -20,8 +20,8 @@ struct prepared {
     uint64_t bits;                /* of all counts, in that case */
     saltus_histogram histogram;   /* n_bins is 0 when deliver does it */
     int value_size;               /* of the chunks of counts */
-    hsize_t n_counts, n_observables;
-    saltus_chunk *counts, *observables;
+    hsize_t n_counts, n_observables, n_splits[SALTUS_N_SPLITS];
+    saltus_chunk *counts, *observables, *splits[SALTUS_N_SPLITS];
 };
 
 static double now(void)
@@ -43,6 +43,16 @@ static void free_chunks(saltus_chunk *chunks, hsize_t n)
     saltus_free(chunks);
 }
 
+static void free_counts(struct prepared *p)
+{
+    free_chunks(p->counts, p->n_counts);
+    p->counts = NULL;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        free_chunks(p->splits[i], p->n_splits[i]);
+        p->splits[i] = NULL;
+    }
+}
+
 static void discard(void *user, void *prepared)
 {
     struct prepared *p = prepared;
@@ -50,7 +60,7 @@ static void discard(void *user, void *prepared)
     if (p) {
         saltus_statistics_free(&p->statistics);
         saltus_histogram_free(&p->histogram);
-        free_chunks(p->counts, p->n_counts);
+        free_counts(p);
         free_chunks(p->observables, p->n_observables);
         saltus_free(p);
     }
@@ -87,6 +97,24 @@ static saltus_status encode_all(const saltus_h5_samples *s, const void *values, 
     SALTUS_NEED(*out);
     for (hsize_t c = 0; c < *n; ++c) {
         SALTUS_TRY(saltus_h5_encode(s, values, n_runs, c, value_size, &(*out)[c], err));
+    }
+done:
+    return status;
+}
+
+/* Encode counts, and those of parts, with p->value_size: none of these is above a total. */
+static saltus_status encode_counts(const saltus_hdf5_sink *sink, const saltus_block *b,
+                                   struct prepared *p, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t n = (hsize_t)b->n_trajectories;
+    SALTUS_TRY(
+        encode_all(&sink->counts, b->counts, n, p->value_size, &p->counts, &p->n_counts, err));
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        if (sink->splits[i].n_columns > 0) {
+            SALTUS_TRY(encode_all(&sink->splits[i], b->splits[i], n, p->value_size, &p->splits[i],
+                                  &p->n_splits[i], err));
+        }
     }
 done:
     return status;
@@ -135,8 +163,7 @@ static saltus_status prepare(void *user, const saltus_block *block, void **prepa
     if (sink->counts.n_columns > 0) { /* set and value_size change while others prepare */
         const bool wide = atomic_load_explicit(&sink->wide, memory_order_relaxed);
         p->value_size = wide || !fits_32_bits(p) ? 8 : 4;
-        SALTUS_TRY(encode_all(&sink->counts, block->counts, n, p->value_size, &p->counts,
-                              &p->n_counts, err));
+        SALTUS_TRY(encode_counts(sink, block, p, err));
     }
     if (sink->observables.n_columns > 0) {
         SALTUS_TRY(encode_all(&sink->observables, block->observables, n, 8, &p->observables,
@@ -182,22 +209,23 @@ saltus_status saltus_h5_reserve(saltus_hdf5_sink *sink, int64_t bytes, saltus_er
 herr_t saltus_h5_put(const saltus_h5_samples *s, hsize_t row, hsize_t c, const saltus_chunk *chunk)
 {
     const hsize_t parts = (s->n_points + s->chunk_points - 1) / s->chunk_points;
-    const hsize_t at[3] = {row + c / parts * s->chunk_runs, c % parts * s->chunk_points, 0};
+    const hsize_t at[4] = {row + c / parts * s->chunk_runs, c % parts * s->chunk_points, 0, 0};
     return H5Dwrite_chunk(s->set, H5P_DEFAULT, chunk->skipped, at, chunk->size, chunk->data);
 }
 
 herr_t saltus_h5_resize(const saltus_h5_samples *s, hsize_t n_runs)
 {
-    const hsize_t shape[3] = {n_runs, s->n_points, (hsize_t)s->n_columns};
+    hsize_t shape[4];
+    (void)saltus_h5_shape(s, n_runs, shape);
     return H5Dset_extent(s->set, shape);
 }
 
 /* Write memory[n][run_values], less the first `skip` values of every run, as the runs from row on
- * of a set [run][a][b] that has been resized; it may have fewer axes. */
-static herr_t write_rows(hid_t set, hid_t memory_type, hsize_t a, hsize_t b, hsize_t row, hsize_t n,
+ * of a set that has been resized; count are the lengths of its axes, the first being n. */
+static herr_t write_rows(hid_t set, hid_t memory_type, const hsize_t *count, hsize_t row,
                          hsize_t run_values, hsize_t skip, const void *memory)
 {
-    const hsize_t start[3] = {row, 0, 0}, count[3] = {n, a, b};
+    const hsize_t start[4] = {row, 0, 0, 0}, n = count[0];
     const hsize_t in_shape[2] = {n, run_values}, in_start[2] = {0, skip};
     const hsize_t in_count[2] = {n, run_values - skip};
     const hid_t in = H5Screate_simple(2, in_shape, NULL);
@@ -221,9 +249,10 @@ static herr_t append_samples(const saltus_hdf5_sink *sink, const saltus_h5_sampl
         return -1;
     }
     if (row % s->chunk_runs != 0) {
-        const hsize_t columns = (hsize_t)s->n_columns;
-        const herr_t rc = write_rows(s->set, s->memory_type, s->n_points, columns, row, n,
-                                     s->n_points * columns, 0, values);
+        hsize_t count[4];
+        (void)saltus_h5_shape(s, n, count);
+        const herr_t rc = write_rows(s->set, s->memory_type, count, row,
+                                     s->n_points * (hsize_t)s->n_columns, 0, values);
         return rc < 0 ? rc : H5Dflush(s->set); /* what it keeps in memory has no disk space yet */
     }
     for (hsize_t c = 0; c < n_chunks; ++c) {
@@ -237,12 +266,12 @@ static herr_t append_samples(const saltus_hdf5_sink *sink, const saltus_h5_sampl
 static herr_t append_final(const saltus_hdf5_sink *sink, hid_t set, hid_t type, int n_columns,
                            hsize_t points, const void *values, hsize_t n)
 {
-    const hsize_t columns = (hsize_t)n_columns;
+    const hsize_t columns = (hsize_t)n_columns, count[2] = {n, columns};
     const hsize_t shape[2] = {(hsize_t)sink->rows + n, columns};
     if (H5Dset_extent(set, shape) < 0) {
         return -1;
     }
-    return write_rows(set, type, columns, 1, (hsize_t)sink->rows, n, points * columns,
+    return write_rows(set, type, count, (hsize_t)sink->rows, points * columns,
                       (points - 1) * columns, values);
 }
 
@@ -258,6 +287,12 @@ static herr_t append(const saltus_hdf5_sink *sink, const saltus_block *b, const 
                                                      p->observables, p->n_observables) < 0) {
         return -1;
     }
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        if (sink->splits[i].set >= 0 && append_samples(sink, &sink->splits[i], b->splits[i], n,
+                                                       p->splits[i], p->n_splits[i]) < 0) {
+            return -1;
+        }
+    }
     if (sink->final >= 0 &&
         append_final(sink, sink->final, H5T_NATIVE_INT64, b->n_counts, points, b->counts, n) < 0) {
         return -1;
@@ -270,21 +305,30 @@ static herr_t append(const saltus_hdf5_sink *sink, const saltus_block *b, const 
     if (H5Dset_extent(sink->trajectories, shape) < 0) {
         return -1;
     }
-    return write_rows(sink->trajectories, H5T_NATIVE_INT64, 1, 1, (hsize_t)sink->rows, n, 1, 0,
+    return write_rows(sink->trajectories, H5T_NATIVE_INT64, &n, (hsize_t)sink->rows, 1, 0,
                       b->trajectories);
+}
+
+static int64_t bytes_of_chunks(const saltus_chunk *chunks, hsize_t n)
+{
+    int64_t bytes = 0;
+    for (hsize_t c = 0; c < n; ++c) {
+        bytes += (int64_t)chunks[c].size + INDEX_BYTES;
+    }
+    return bytes;
 }
 
 /* The most that appending the block can take. */
 static int64_t bytes_of(const saltus_hdf5_sink *sink, const saltus_block *b,
                         const struct prepared *p)
 {
-    const int64_t columns = (int64_t)b->n_counts + b->n_observables;
+    int64_t columns = (int64_t)b->n_counts + b->n_observables;
     int64_t bytes = BLOCK_BYTES + b->n_trajectories * 8;
-    for (hsize_t c = 0; c < p->n_counts; ++c) {
-        bytes += (int64_t)p->counts[c].size + INDEX_BYTES;
-    }
-    for (hsize_t c = 0; c < p->n_observables; ++c) {
-        bytes += (int64_t)p->observables[c].size + INDEX_BYTES;
+    bytes += bytes_of_chunks(p->counts, p->n_counts);
+    bytes += bytes_of_chunks(p->observables, p->n_observables);
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        bytes += bytes_of_chunks(p->splits[i], p->n_splits[i]);
+        columns += (int64_t)b->n_parts[i] * b->n_counts;
     }
     if (sink->final >= 0 || sink->final_observables >= 0) {
         bytes += b->n_trajectories * columns * 8 + 2 * 64 * 1024;
@@ -305,14 +349,18 @@ static saltus_status match_width(saltus_hdf5_sink *sink, const saltus_block *b, 
         return SALTUS_OK;
     }
     if (p->value_size == 8) {
-        SALTUS_TRY(saltus_h5_widen(sink, err));
+        for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+            if (sink->splits[i].set >= 0) {
+                SALTUS_TRY(saltus_h5_widen(sink, &sink->splits[i], err));
+            }
+        }
+        SALTUS_TRY(saltus_h5_widen(sink, &sink->counts, err));
         atomic_store_explicit(&sink->wide, true, memory_order_relaxed);
         goto done;
     }
-    free_chunks(p->counts, p->n_counts);
-    p->counts = NULL;
-    SALTUS_TRY(encode_all(&sink->counts, b->counts, (hsize_t)b->n_trajectories, 8, &p->counts,
-                          &p->n_counts, err));
+    free_counts(p);
+    p->value_size = 8;
+    SALTUS_TRY(encode_counts(sink, b, p, err));
 done:
     return status;
 }
@@ -354,6 +402,11 @@ static saltus_status add_statistics(saltus_hdf5_sink *sink, const saltus_block *
     if (b->n_observables > 0) {
         saltus_real_statistics_add(&sink->real_statistics, b->observables, n);
     }
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        if (sink->split_statistics[i].width > 0) {
+            SALTUS_TRY(saltus_statistics_add(&sink->split_statistics[i], b->splits[i], n, err));
+        }
+    }
     if (sink->histogram.n_bins == 0) {
         goto done;
     }
@@ -368,8 +421,7 @@ done:
     return status;
 }
 
-/* Now and then bring the file on the disk up to date, for readers and in case of a kill. */
-static saltus_status flush_sometimes(saltus_hdf5_sink *sink, saltus_error *err)
+saltus_status saltus_h5_flush_sometimes(saltus_hdf5_sink *sink, saltus_error *err)
 {
     const double start = now();
     const double pause = FLUSH_SHARE * sink->flush_cost;
@@ -391,6 +443,7 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;
 
+    (void)pthread_mutex_lock(&sink->lock);
     saltus_h5_quiet_begin(&quiet);
     if (sink->broken) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", sink->path);
@@ -407,10 +460,11 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
     }
     sink->rows += block->n_trajectories;
     SALTUS_TRY(add_statistics(sink, block, p, err));
-    status = flush_sometimes(sink, err);
+    status = saltus_h5_flush_sometimes(sink, err);
 done:
     discard(user, prepared);
     saltus_h5_quiet_end(&quiet);
+    (void)pthread_mutex_unlock(&sink->lock);
     return status;
 }
 
@@ -471,12 +525,17 @@ static saltus_status prepare_memory(saltus_hdf5_sink *sink, const saltus_hdf5_la
 {
     saltus_status status = SALTUS_OK;
     const size_t points = (size_t)l->n_points;
-    const int columns = l->n_counts > l->n_observables ? l->n_counts : l->n_observables;
+    size_t columns = (size_t)(l->n_counts > l->n_observables ? l->n_counts : l->n_observables);
     SALTUS_TRY(copy_layout(sink, l, err));
     SALTUS_TRY(saltus_statistics_init(&sink->statistics, points * (size_t)l->n_counts, err));
     SALTUS_TRY(saltus_real_statistics_init(&sink->real_statistics,
                                            points * (size_t)l->n_observables, err));
-    sink->scratch = saltus_calloc(points, (size_t)columns * sizeof *sink->scratch);
+    for (int i = 0; i < SALTUS_N_SPLITS && l->options.record != SALTUS_RECORD_ALL; ++i) {
+        const size_t width = (size_t)l->n_parts[i] * (size_t)l->n_counts;
+        SALTUS_TRY(saltus_statistics_init(&sink->split_statistics[i], points * width, err));
+        columns = columns > width ? columns : width;
+    }
+    sink->scratch = saltus_calloc(points, columns * sizeof *sink->scratch);
     SALTUS_NEED(sink->scratch);
     if (l->options.record == SALTUS_RECORD_HISTOGRAM) {
         SALTUS_TRY(saltus_histogram_init(&sink->histogram, l->n_points, l->n_counts,
@@ -501,6 +560,11 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
         (saltus_sink){.user = sink, .prepare = prepare, .deliver = deliver, .discard = discard};
     sink->file = sink->stats = sink->final = sink->final_observables = sink->trajectories = -1;
     sink->counts.set = sink->observables.set = -1;
+    (void)pthread_mutex_init(&sink->lock, NULL);
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        sink->splits[i].set = -1;
+        sink->split_moments[i] = no_sets;
+    }
     sink->count_moments = sink->observable_moments = no_sets;
     sink->reserve.fd = sink->reserve.ballast = -1;
     SALTUS_TRY(check_layout(layout, err));
@@ -512,6 +576,9 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
                                          .edges = sink->histogram.edges};
     if (layout->options.record != SALTUS_RECORD_ALL) {
         sink->sink.reduction = &sink->reduction;
+    }
+    if (layout->n_frames > 0) {
+        sink->sink.frame = saltus_h5_write_frame;
     }
     SALTUS_TRY(saltus_h5_create(sink, err));
     sink->last_flush = now();

@@ -3,6 +3,7 @@
 #define SALTUS_WRITE_HDF5_SINK_H
 
 #include "core/status.h"
+#include "model/lattice.h"
 #include "write/reserve.h"
 
 /** All that a result file says about a run. Strings and arrays are copied by the sink. */
@@ -16,6 +17,12 @@ typedef struct saltus_hdf5_layout {
     int n_counts, n_observables;
     const char *const *count_names;
     const char *const *observable_names;
+    const saltus_lattice *lattice; /**< NULL, or where the species are: size, spacing, faces, types
+                                        and their names are looked at while the file is created */
+    int n_parts[SALTUS_N_SPLITS];  /**< as in blocks */
+    int axis;                      /**< of planes */
+    const double *frame_times;     /**< [n_frames] likewise */
+    int64_t n_frames;
     saltus_hdf5_options options;
     saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
     int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */

@@ -102,6 +102,17 @@ done:
     return status;
 }
 
+/* Of a run that was interrupted before there were statistics. */
+static void choose_first(saltus_plot *p)
+{
+    const int n = p->r->n_counts;
+    while (p->n < n && p->n < MAX_SERIES) {
+        p->columns[p->n] = p->n;
+        ++p->n;
+    }
+    p->of = p->n < n ? n : 0;
+}
+
 /* One moment of the chosen columns, [point][chosen]. */
 static saltus_status load_moment(saltus_plot *p, saltus_moment moment, double **out,
                                  saltus_error *err)
@@ -136,8 +147,13 @@ static saltus_status load(saltus_plot *p, const saltus_plot_options *options, sa
     saltus_status status = SALTUS_OK;
     p->named = options->species != NULL;
     const bool heat = options->kind && strcmp(options->kind, "heatmap") == 0;
-    SALTUS_TRY(p->named ? choose_named(p, options->species, err)
-                        : choose_moving(p, heat ? MAX_HEAT : MAX_SERIES, err));
+    if (p->named) {
+        SALTUS_TRY(choose_named(p, options->species, err));
+    } else if (p->r->stats_runs < 1) {
+        choose_first(p);
+    } else {
+        SALTUS_TRY(choose_moving(p, heat ? MAX_HEAT : MAX_SERIES, err));
+    }
     if (heat && p->n > MAX_HEAT) {
         p->of = p->n;
         p->n = MAX_HEAT;
@@ -257,9 +273,10 @@ static bool only_species(const saltus_plot *p)
     return true;
 }
 
-static saltus_status draw(saltus_plot *p, const char *kind, saltus_error *err)
+static saltus_status draw(saltus_plot *p, const saltus_plot_options *options, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const char *kind = options->kind ? options->kind : "auto";
     const bool automatic = strcmp(kind, "auto") == 0;
     p->lines = !automatic || p->r->runs < ENOUGH_RUNS || p->n > 1;
     if (strcmp(kind, "histogram") == 0) {
@@ -267,6 +284,12 @@ static saltus_status draw(saltus_plot *p, const char *kind, saltus_error *err)
     }
     if (strcmp(kind, "heatmap") == 0) {
         return draw_heatmap(p, err);
+    }
+    if (strcmp(kind, "kymograph") == 0) {
+        return saltus_plot_kymograph(p, err);
+    }
+    if (strcmp(kind, "slice") == 0) {
+        return saltus_plot_slice(p, options->slice, options->time, err);
     }
     if (strcmp(kind, "trajectories") == 0) {
         if (!p->runs || p->n_runs < 1) {
@@ -292,7 +315,8 @@ done:
 
 static saltus_status check_kind(const char *kind, saltus_error *err)
 {
-    static const char *const kinds[] = {"auto", "bands", "trajectories", "histogram", "heatmap"};
+    static const char *const kinds[] = {"auto",    "bands",     "trajectories", "histogram",
+                                        "heatmap", "kymograph", "slice"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
         if (strcmp(kind, kinds[i]) == 0) {
             return SALTUS_OK;
@@ -300,7 +324,7 @@ static saltus_status check_kind(const char *kind, saltus_error *err)
     }
     const saltus_status status =
         saltus_error_set(err, SALTUS_E_INVALID, "'%.100s' is no kind of figure", kind);
-    saltus_error_hint(err, "auto, bands, trajectories, histogram or heatmap");
+    saltus_error_hint(err, "auto, bands, trajectories, histogram, heatmap, kymograph or slice");
     return status;
 }
 
@@ -319,7 +343,8 @@ saltus_status saltus_results_plot(const saltus_results *results, const char *fig
     p->bands = true;
     SALTUS_TRY(saltus_gnuplot_check(figure, err));
     SALTUS_TRY(check_kind(o->kind ? o->kind : "auto", err));
-    if (results->stats_runs < 1 || results->n_counts + results->n_observables < 1) {
+    const bool has_slice = results->space.n_frames > 0 && o->kind && strcmp(o->kind, "slice") == 0;
+    if ((results->stats_runs < 1 && !has_slice) || results->n_counts + results->n_observables < 1) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%s: holds nothing to draw", results->path);
     }
     if (results->n_axes > 0) {
@@ -334,7 +359,7 @@ saltus_status saltus_results_plot(const saltus_results *results, const char *fig
     SALTUS_TRY(load(p, o, err));
     SALTUS_TRY(saltus_gnuplot_begin(&p->gnuplot, figure, err));
     saltus_plot_begin(p, o->title);
-    SALTUS_TRY(draw(p, o->kind ? o->kind : "auto", err));
+    SALTUS_TRY(draw(p, o, err));
     saltus_plot_end(p);
     SALTUS_TRY(saltus_gnuplot_run(&p->gnuplot, err));
 done:

@@ -38,6 +38,16 @@ struct place {
     double left, right, bottom, top;
 };
 
+/** What all figures look like; a panel's margins; a text, with what stands behind it in the
+ * command. */
+void saltus_plot_style(FILE *out);
+void saltus_plot_place(FILE *out, struct place at);
+void saltus_plot_label(FILE *out, const char *command, const char *text, const char *rest);
+/** A caption below ("x") or beside ("y") a panel, at the same place whatever the numbers' width. */
+void saltus_plot_caption(FILE *out, const char *axis, const char *text, struct place at);
+/** The next panel starts without the texts of the last. */
+void saltus_plot_clear(FILE *out);
+
 const char *saltus_column_name(const saltus_results *r, int column);
 
 /** Begin and end the page. */
@@ -47,6 +57,14 @@ void saltus_plot_end(saltus_plot *p);
 /** Set the axis of values by the bands and lines to be shown, and widen it to a distribution. */
 void saltus_plot_find_range(saltus_plot *p);
 void saltus_plot_include(saltus_plot *p, const saltus_distribution *d);
+
+/** Of a lattice: profiles over time, and a plane of a frame (plot_space.c). SALTUS_E_INVALID when
+ * the file does not hold them. */
+SALTUS_MUST_CHECK saltus_status saltus_plot_kymograph(saltus_plot *p, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_plot_slice(saltus_plot *p, const char *slice, double time,
+                                                  saltus_error *err);
+/** The axis of time of a panel; without numbers unless `shown`. */
+void saltus_plot_time_axis(const saltus_plot *p, struct place at, bool shown);
 
 /** Points for a heat map's columns, at equal distances in time; returns how many. */
 int64_t saltus_heat_points(const saltus_plot *p, int64_t points[SALTUS_HEAT_COLUMNS]);

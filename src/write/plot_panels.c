@@ -58,7 +58,7 @@ void saltus_plot_find_range(saltus_plot *p)
     p->low = low >= 0 && p->low < 0 ? 0 : p->low;
 }
 
-static void style(FILE *out)
+void saltus_plot_style(FILE *out)
 {
     (void)fputs("set border 3 lc rgb '#707070' lw 1\n"
                 "set tics nomirror out scale 0.6 tc rgb '#404040'\n"
@@ -70,7 +70,7 @@ static void style(FILE *out)
                 out);
 }
 
-static void place(FILE *out, struct place at)
+void saltus_plot_place(FILE *out, struct place at)
 {
     (void)fprintf(out,
                   "set lmargin at screen %g\nset rmargin at screen %g\n"
@@ -78,33 +78,31 @@ static void place(FILE *out, struct place at)
                   at.left, at.right, at.bottom, at.top);
 }
 
-static void label(FILE *out, const char *command, const char *text, const char *rest)
+void saltus_plot_label(FILE *out, const char *command, const char *text, const char *rest)
 {
     (void)fprintf(out, "%s ", command);
     saltus_gnuplot_quote(out, text);
     (void)fprintf(out, " %s\n", rest);
 }
 
-/* A caption below or beside a panel, at the same place whatever the numbers' width. */
-static void caption(FILE *out, const char *axis, const char *text, struct place at)
+void saltus_plot_caption(FILE *out, const char *axis, const char *text, struct place at)
 {
     char where[120];
     if (axis[0] == 'x') {
         (void)snprintf(where, sizeof where, "at screen %g,0.028 center tc rgb '#404040'",
                        (at.left + at.right) / 2);
-        label(out, "set label 103", text, where);
+        saltus_plot_label(out, "set label 103", text, where);
     } else {
         (void)snprintf(where, sizeof where,
                        "at screen 0.017,%g center rotate by 90 tc rgb '#404040'",
                        (at.bottom + at.top) / 2);
-        label(out, "set label 104", text, where);
+        saltus_plot_label(out, "set label 104", text, where);
     }
 }
 
-/* The next panel starts without the texts of the last. */
-static void clear_texts(FILE *out)
+void saltus_plot_clear(FILE *out)
 {
-    for (int i = 101; i <= 106; ++i) {
+    for (int i = 101; i <= 119; ++i) {
         (void)fprintf(out, "unset label %d\n", i);
     }
     (void)fputs("unset key\n", out);
@@ -119,25 +117,25 @@ static void head(saltus_plot *p, const char *title, struct place at)
                    p->r->complete ? "" : " (incomplete)");
     (void)snprintf(where, sizeof where, "at screen %g,0.955 left font ',%d' tc rgb '#202020'",
                    at.left, p->gnuplot.font + p->gnuplot.font / 4);
-    label(p->gnuplot.script, "set label 101", title ? title : p->r->model, where);
+    saltus_plot_label(p->gnuplot.script, "set label 101", title ? title : p->r->model, where);
     (void)snprintf(where, sizeof where, "at screen %g,0.955 right tc rgb '#707070'", at.right);
-    label(p->gnuplot.script, "set label 102", text, where);
+    saltus_plot_label(p->gnuplot.script, "set label 102", text, where);
     if (p->of > 0) {
         (void)snprintf(text, sizeof text, "%d of %d species%s", p->n, p->of,
                        p->named ? " named" : "; --species chooses");
-        label(p->gnuplot.script, "set label 106", text,
-              "at screen 0.012,0.028 left tc rgb '#707070'");
+        saltus_plot_label(p->gnuplot.script, "set label 106", text,
+                          "at screen 0.012,0.028 left tc rgb '#707070'");
     }
 }
 
-static void time_axis(const saltus_plot *p, struct place at, bool shown)
+void saltus_plot_time_axis(const saltus_plot *p, struct place at, bool shown)
 {
     FILE *out = p->gnuplot.script;
     const double first = p->r->times[0], last = p->r->times[p->r->n_points - 1];
     (void)fprintf(out, "set xrange [%.17g:%.17g]\n", first, last > first ? last : first + 1);
     (void)fputs(shown ? "set format x\n" : "set format x ''\n", out);
     if (shown) {
-        caption(out, "x", "time", at);
+        saltus_plot_caption(out, "x", "time", at);
     }
 }
 
@@ -172,7 +170,7 @@ static void value_axis(const saltus_plot *p, int k, const char *axis, struct pla
         (void)snprintf(text, sizeof text, "%.200s%s", saltus_column_name(p->r, p->columns[k]),
                        species ? " (molecules)" : "");
     }
-    caption(p->gnuplot.script, axis, text, at);
+    saltus_plot_caption(p->gnuplot.script, axis, text, at);
 }
 
 /* A key in one row above the panel, outside it. */
@@ -252,8 +250,8 @@ void saltus_plot_series(saltus_plot *p, struct place at)
             run_data(p, k, p->n_runs);
         }
     }
-    place(out, at);
-    time_axis(p, at, true);
+    saltus_plot_place(out, at);
+    saltus_plot_time_axis(p, at, true);
     value_axis(p, 0, "y", at, p->n == 1);
     key(p, at);
     count_tics(p, "y", p->high - p->low);
@@ -352,7 +350,7 @@ static void caption_scale(FILE *out, struct place at)
     char where[120];
     (void)snprintf(where, sizeof where, "at screen 0.985,%g center rotate by 90 tc rgb '#404040'",
                    (at.bottom + at.top) / 2);
-    label(out, "set label 105", "share of runs", where);
+    saltus_plot_label(out, "set label 105", "share of runs", where);
 }
 
 /* A few runs over a heat map show how they move within it. */
@@ -375,13 +373,13 @@ void saltus_plot_heat(saltus_plot *p, int k, const saltus_distribution *d, struc
     FILE *out = p->gnuplot.script;
     const double top = scale_top(d);
     heat_data(p, k, d);
-    place(out, at);
+    saltus_plot_place(out, at);
     if (k > 0) {
-        clear_texts(out);
+        saltus_plot_clear(out);
     }
-    time_axis(p, at, time);
+    saltus_plot_time_axis(p, at, time);
     if (p->n > 1) { /* short panels: the name alone, and few numbers */
-        caption(out, "y", saltus_column_name(p->r, p->columns[k]), at);
+        saltus_plot_caption(out, "y", saltus_column_name(p->r, p->columns[k]), at);
         p->low = p->high = 0;
     } else {
         value_axis(p, k, "y", at, true);
@@ -468,11 +466,11 @@ void saltus_plot_upright(saltus_plot *p, const saltus_distribution *d, struct pl
         }
     }
     low = low < 0.6 * high ? fmin(low, 0) : low;
-    place(out, at);
+    saltus_plot_place(out, at);
     key(p, at);
     (void)snprintf(text, sizeof text, "probability per molecule at time %.6g",
                    p->r->times[p->point]);
-    caption(out, "y", text, at);
+    saltus_plot_caption(out, "y", text, at);
     value_axis(p, 0, "x", at, p->n == 1);
     count_tics(p, "x", high - low);
     (void)fprintf(out, "set xrange [%.9g:%.9g]\nset yrange [0:%.9g]\n", low,
@@ -488,10 +486,10 @@ void saltus_plot_sideways(saltus_plot *p, const saltus_distribution *d, struct p
     for (int k = 0; k < p->n; ++k) {
         (void)outline(p, k, &d[k], true);
     }
-    place(out, at);
+    saltus_plot_place(out, at);
     (void)snprintf(text, sizeof text, "distribution at time %.6g", p->r->times[p->point]);
-    clear_texts(out);
-    caption(out, "x", text, at);
+    saltus_plot_clear(out);
+    saltus_plot_caption(out, "x", text, at);
     (void)fprintf(out,
                   "set format x ''\nset format y ''\nset border 2\nunset xtics\n"
                   "set ytics scale 0\nset xrange [0:1.06]\nset yrange [%.9g:%.9g]\n",
@@ -507,7 +505,7 @@ void saltus_plot_sideways(saltus_plot *p, const saltus_distribution *d, struct p
 void saltus_plot_begin(saltus_plot *p, const char *title)
 {
     const struct place page = {0.105, 0.97, 0, 1};
-    style(p->gnuplot.script);
+    saltus_plot_style(p->gnuplot.script);
     (void)fputs("set multiplot\n", p->gnuplot.script);
     head(p, title, page);
 }

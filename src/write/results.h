@@ -4,6 +4,20 @@
 
 #include "core/status.h"
 
+/** What a file holds of a lattice. */
+typedef struct saltus_results_space {
+    int n_types; /**< 0: the model had no lattice */
+    char **type_names;
+    int64_t size[3];                  /**< sites along x, y, z */
+    double spacing;                   /**< m */
+    int64_t n_parts[SALTUS_N_SPLITS]; /**< types, planes; 0: these counts were not recorded */
+    bool has_runs[SALTUS_N_SPLITS];   /**< of every run; else their mean and variance */
+    int axis;                         /**< of the planes */
+    int64_t n_frames;
+    double *frame_times;
+    int64_t n_frame_runs; /**< rows of frames, from first_trajectory on */
+} saltus_results_space;
+
 struct saltus_results {
     char *path;
     int64_t file; /**< HDF5's identifier */
@@ -27,12 +41,13 @@ struct saltus_results {
      * another reads that one. */
     int n_axes; /**< 0: no sweep */
     char **axis_names;
-    int64_t *axis_lengths; /**< [axis] values of a grid; 0 for a design */
-    double **axis_values;  /**< [axis][point] */
-    int64_t n_swept;       /**< points in the file */
-    int64_t at;            /**< the point that is read */
-    int64_t first_trajectory;
+    int64_t *axis_lengths;    /**< [axis] values of a grid; 0 for a design */
+    double **axis_values;     /**< [axis][point] */
+    int64_t n_swept;          /**< points in the file */
+    int64_t at;               /**< the point that is read */
+    int64_t first_trajectory; /**< of the run or sweep */
     bool common_random_numbers;
+    saltus_results_space space;
     int64_t held[4]; /**< statistics, open so that chunks stay unpacked from point to point */
 };
 
@@ -75,5 +90,46 @@ SALTUS_MUST_CHECK saltus_status saltus_results_moment(const saltus_results *r, b
 SALTUS_MUST_CHECK saltus_status saltus_results_histogram(const saltus_results *r, int species,
                                                          int64_t *n_bins, double **edges,
                                                          uint64_t **counts, saltus_error *err);
+
+/** One field of CSV with something before and behind a name; ",NAME" of every column. */
+void saltus_results_put_name(FILE *out, const char *prefix, const char *name, const char *suffix);
+void saltus_results_put_names(const saltus_results *r, FILE *out, const char *suffix);
+
+/* ---- a lattice: hdf5_results_space.c ---- */
+
+/** Look for what a file holds of a lattice, and check it. */
+SALTUS_MUST_CHECK saltus_status saltus_results_find_space(saltus_results *r, saltus_error *err);
+void saltus_results_free_space(saltus_results_space *space);
+
+/** A box of sites, along x, y, z. */
+typedef struct saltus_site_box {
+    int64_t start[3], count[3];
+} saltus_site_box;
+saltus_site_box saltus_whole_lattice(const saltus_results *r);
+
+/** Types of sites as out[z][y][x]. */
+SALTUS_MUST_CHECK saltus_status saltus_results_types(const saltus_results *r, saltus_site_box box,
+                                                     uint8_t *out, saltus_error *err);
+/** Samples of parts as out[run][point][part][species]; only if has_runs. */
+SALTUS_MUST_CHECK saltus_status saltus_results_split(const saltus_results *r, saltus_split split,
+                                                     saltus_box box, int64_t *out,
+                                                     saltus_error *err);
+/** Their mean over runs as out[point][part][species], if n_parts is not 0. */
+SALTUS_MUST_CHECK saltus_status saltus_results_split_mean(const saltus_results *r,
+                                                          saltus_split split, double *out,
+                                                          saltus_error *err);
+/** Which frames of a row are there, out[frame]. */
+SALTUS_MUST_CHECK saltus_status saltus_results_frames_there(const saltus_results *r, int64_t row,
+                                                            uint8_t *out, saltus_error *err);
+/** Particles of a species in a frame as out[z][y][x]; zeros for a frame that is not there. */
+SALTUS_MUST_CHECK saltus_status saltus_results_frame(const saltus_results *r, int64_t row,
+                                                     int64_t frame, int species,
+                                                     saltus_site_box box, uint32_t *out,
+                                                     saltus_error *err);
+/** "FILE: holds no frames", with a hint. SALTUS_E_INVALID. */
+saltus_status saltus_results_no_frames(const saltus_results *r, saltus_error *err);
+/** Bytes of a value of a species' frames in the file: 1, 2 or 4. */
+SALTUS_MUST_CHECK saltus_status saltus_results_frame_bytes(const saltus_results *r, int species,
+                                                           int *out, saltus_error *err);
 
 #endif

@@ -11,8 +11,8 @@
 
 enum { SUMMARY_ROWS = 20, READ_VALUES = 1 << 20 };
 
-/* One field, in quotes where CSV needs them (RFC 4180). */
-static void put_field(FILE *out, const char *prefix, const char *name, const char *suffix)
+/* In quotes where CSV needs them (RFC 4180). */
+void saltus_results_put_name(FILE *out, const char *prefix, const char *name, const char *suffix)
 {
     if (!strpbrk(name, ",\"\r\n")) {
         (void)fprintf(out, "%s%s%s", prefix, name, suffix);
@@ -31,10 +31,10 @@ static void put_field(FILE *out, const char *prefix, const char *name, const cha
 static void put_name(FILE *out, const char *name, const char *suffix)
 {
     (void)fputc(',', out);
-    put_field(out, "", name, suffix);
+    saltus_results_put_name(out, "", name, suffix);
 }
 
-static void put_names(const saltus_results *r, FILE *out, const char *suffix)
+void saltus_results_put_names(const saltus_results *r, FILE *out, const char *suffix)
 {
     for (int c = 0; c < r->n_counts; ++c) {
         put_name(out, r->count_names[c], suffix);
@@ -60,7 +60,8 @@ static bool is_recorded(const saltus_results *r, const char *name)
 static void put_axes(const saltus_results *r, FILE *out)
 {
     for (int a = 0; a < r->n_axes; ++a) {
-        put_field(out, is_recorded(r, r->axis_names[a]) ? "varied:" : "", r->axis_names[a], "");
+        saltus_results_put_name(out, is_recorded(r, r->axis_names[a]) ? "varied:" : "",
+                                r->axis_names[a], "");
         (void)fputc(',', out);
     }
 }
@@ -164,8 +165,8 @@ saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, sal
     SALTUS_TRY(check_stats(r, err));
     put_axes(r, out);
     (void)fputs("time", out);
-    put_names(r, out, "-mean");
-    put_names(r, out, "-sd");
+    saltus_results_put_names(r, out, "-mean");
+    saltus_results_put_names(r, out, "-sd");
     for (; view.at < n_points_of_sweep(r) && !ferror(out); ++view.at) {
         SALTUS_TRY(print_point_stats(&view, out, err));
     }
@@ -479,7 +480,7 @@ saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltu
     SALTUS_TRY(allocate_piece(r, &piece, size, err));
     put_axes(r, out);
     (void)fputs("run,time", out);
-    put_names(r, out, "");
+    saltus_results_put_names(r, out, "");
     (void)fputc('\n', out);
     buffer->out = out;
     for (; view.at < n_points_of_sweep(r); ++view.at) {

@@ -62,6 +62,8 @@ static void names_are_listed(void **state)
                                         "nobile-table1",
                                         "nobile-table2",
                                         "nobile-sweeps",
+                                        "hallock-cells",
+                                        "lm-lattices",
                                         "rng",
                                         "tau-accuracy",
                                         "unequal",
@@ -69,8 +71,8 @@ static void names_are_listed(void **state)
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 14);
-    for (int i = 0; i < 14; ++i) {
+    assert_int_equal(count_lines(o.out), 16);
+    for (int i = 0; i < 16; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -128,6 +130,22 @@ static void the_cpu_is_measured_and_checked(void **state)
     assert_lines(&o, "lm-nsm");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
     assert_int_equal(count(o.out, "\"moves\": "), 3);
+}
+
+/* Two lattices, one with two numbers of particles; one cell with three kinds of reactions. */
+static void steps_of_lattices_are_timed_and_checked(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    outcome o = saltus("bench lm-lattices --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "lm-lattices");
+    assert_int_equal(count(o.out, "\"engine\": \"cores\""), 3);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
+    o = saltus("bench hallock-cells --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "hallock-cells");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
 }
 
 /* Eight kinds of networks, those that take too long left out. */
@@ -211,6 +229,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_listed, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(steps_of_lattices_are_timed_and_checked, enter,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(sweeps_are_measured_and_checked, enter, leave_directory),

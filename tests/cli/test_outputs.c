@@ -31,7 +31,9 @@ static void outputs_that_cannot_be_written(void **state)
     assert_refused(&o, 2, "--bins");
     assert_false(file_exists("out.h5"));
     o = saltus("plot decay.yaml -o x.svg");
-    assert_refused(&o, 2, "is no HDF5 file");
+    assert_refused(&o, 2, "has no lattice to draw");
+    o = saltus("plot command.c -o x.svg");
+    assert_refused(&o, 2, "cannot be read");
     assert_false(file_exists("x.svg"));
     if (geteuid() != 0) {
         (void)mkdir("locked", 0500);

@@ -320,7 +320,7 @@ static void wrong_sweeps_leave_nothing(void **state)
         {"--vary k=list:1 --burn-in 0.5", "--burn-in is for --derive"},
         {"--vary k=list:1 --derive mean:A --burn-in 2", "the last sample is at time 1"},
         {"--vary k=list:1,2 --first 9223372036854775806", "2^63"},
-        {"--vary k=list:1 --trace x.json", "--trace is for saltus run"},
+        {"--vary k=list:1 --trace x.json", "--trace, --frames and --profile are for saltus run"},
         {"--vary k=list:1 --record histogram --species share", "histograms are of counts"},
         {"--vary k=list:1 --device cpu:other", "cpu:other"},
         {"--vary k=list:1 --method other", "method 'other'"},

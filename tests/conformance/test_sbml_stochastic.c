@@ -206,13 +206,6 @@ static const char *folder_or_skip(void)
     return folder;
 }
 
-/* Sanitizer builds say what they can bear. */
-static int64_t scaled(int64_t n)
-{
-    const char *divisor = getenv("SALTUS_TEST_DIVISOR");
-    return divisor ? n / atoll(divisor) : n;
-}
-
 static void all_cases_hold_at_10_000(void **state)
 {
     (void)state;

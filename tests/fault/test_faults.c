@@ -332,10 +332,52 @@ static void runs(void **state)
     saltus_model_destroy(model);
 }
 
+/* By the next-subvolume method: with sources, laws of empty sites, room that grows. */
+static saltus_status run_in_space(saltus_error *err)
+{
+    static const char text[] =
+        "species: {A: 60, B: 40, C: 0}\n"
+        "reactions: {r: A + B -> C @ 1, s: 0 -> A @ 1, l: 0 -> B @ 1/(1 + B)}\nlattice:\n"
+        "  size: [5, 5, 5]\n  spacing: 1\n  step: 0.1\n  faces: {x+: {A: 1}}\n"
+        "  diffusion: {A: 1, B: 1, C: 1}\n";
+    static const double times[] = {1.0};
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    moments sums = {0};
+    const saltus_sink sink = moments_sink(&sums);
+    saltus_plan_options options = saltus_plan_options_default();
+    saltus_run_options run = saltus_run_options_default();
+    options.method = "nsm";
+    options.n_threads = 1;
+    run.times = times;
+    run.n_times = 1;
+    run.n_trajectories = 2;
+    TRY(saltus_model_parse_yaml(text, strlen(text), "space.yaml", &m, err));
+    TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
+    TRY(saltus_backend_open("cpu", &backend, err));
+    TRY(saltus_plan_create(m, backend, &options, &plan, err));
+    TRY(saltus_run(plan, &run, &sink, NULL, err));
+done:
+    moments_free(&sums);
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+    return status;
+}
+
+static void runs_in_space(void **state)
+{
+    (void)state;
+    assert_true(fail_everywhere(run_in_space) > 100);
+}
+
 /* ---- result files ---- */
 
 static const char *const file = "faults.h5";
 static saltus_record record;
+static bool in_space; /* the model is on a lattice */
 
 /* What there is of the file is readable; a sweep's may have no point yet. */
 static void check_file(saltus_status status)
@@ -365,9 +407,13 @@ static saltus_status run_into_file(saltus_error *err)
     saltus_run_options run = saltus_run_options_default();
     saltus_run_report report = {0};
     how.record = record;
-    options.layout = "scalar";
+    options.layout = in_space ? "auto" : "scalar";
+    options.by_type = in_space;
+    options.profile = in_space ? "y" : NULL;
     options.n_threads = 1;
     run.n_trajectories = 6;
+    run.frame_times = times;
+    run.n_frames = in_space ? 2 : 0;
     run.times = times;
     run.n_times = 2;
     (void)unlink(file);
@@ -455,6 +501,12 @@ static saltus_status read_file(saltus_error *err)
     TRY(saltus_results_print_stats(results, out, err));
     TRY(saltus_results_print_summary(results, out, err));
     TRY(saltus_results_print_csv(results, out, err));
+    if (in_space) {
+        TRY(saltus_results_print_split(results, SALTUS_BY_TYPE, out, err));
+        TRY(saltus_results_print_split(results, SALTUS_BY_PLANE, out, err));
+        TRY(saltus_results_print_frames(results, out, err));
+        TRY(saltus_results_write_xdmf(results, err));
+    }
 done:
     saltus_results_close(results);
     (void)fclose(out);
@@ -499,6 +551,41 @@ static void result_files(void **state)
     saltus_model_destroy(model);
 }
 
+/* Frames whose sites hold more and more, so that values become wider. */
+static void files_of_lattices(void **state)
+{
+    static const char lattice[] = "species: {A: , B: 0}\n"
+                                  "reactions: {r: A -> 2 B @ 3}\n"
+                                  "lattice:\n"
+                                  "  size: [4, 3, 2]\n"
+                                  "  spacing: 1\n"
+                                  "  step: 0.5\n"
+                                  "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2, 3, 2]}}}\n"
+                                  "  diffusion: {A: 0, B: 0}\n"
+                                  "  place: {A: {sites: [[1, 1, 1, 200]]}}\n";
+    saltus_model *model = NULL;
+    saltus_error err = {0};
+    (void)state;
+    assert_int_equal(saltus_model_parse_yaml(lattice, strlen(lattice), "space.yaml", &model, &err),
+                     SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(model, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+    frozen = model;
+    in_space = true;
+    record = SALTUS_RECORD_STATS;
+    const saltus_status status = run_into_file(&err);
+    if (status != SALTUS_E_UNAVAILABLE) {
+        assert_int_equal(status, SALTUS_OK);
+        assert_true(fail_everywhere(run_into_file) > 100);
+        record = SALTUS_RECORD_ALL;
+        assert_true(fail_everywhere(run_into_file) > 100);
+        assert_true(fail_everywhere(read_file) > 10);
+    }
+    in_space = false;
+    (void)unlink(file);
+    (void)unlink("faults.xdmf");
+    saltus_model_destroy(model);
+}
+
 static void sweep_files(void **state)
 {
     static const saltus_record records[] = {SALTUS_RECORD_HISTOGRAM, SALTUS_RECORD_ALL};
@@ -521,10 +608,9 @@ static void sweep_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_from_anywhere),
-        cmocka_unit_test(runs),
-        cmocka_unit_test(result_files),
-        cmocka_unit_test(sweep_files),
+        cmocka_unit_test(models_from_anywhere), cmocka_unit_test(runs),
+        cmocka_unit_test(runs_in_space),        cmocka_unit_test(result_files),
+        cmocka_unit_test(files_of_lattices),    cmocka_unit_test(sweep_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

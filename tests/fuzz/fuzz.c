@@ -167,6 +167,9 @@ SOMETIMES_UNUSED void fuzz_results(const uint8_t *data, size_t size)
         (void)!saltus_results_print_stats(r, out, NULL);
         (void)!saltus_results_print_summary(r, out, NULL);
         (void)!saltus_results_print_csv(r, out, NULL);
+        (void)!saltus_results_print_split(r, SALTUS_BY_TYPE, out, NULL);
+        (void)!saltus_results_print_split(r, SALTUS_BY_PLANE, out, NULL);
+        (void)!saltus_results_print_frames(r, out, NULL);
         (void)!saltus_results_derived(r, "mean:A", &derived, NULL);
     }
     saltus_free(derived);

@@ -17,12 +17,6 @@ enum { N_LAYOUTS = 2 };
 static const char *const generators[] = {"philox", "xorwow", "mrg32k3a", "mt19937"};
 enum { N_GENERATORS = 4 };
 
-static int64_t scaled(int64_t n)
-{
-    const char *divisor = getenv("SALTUS_TEST_DIVISOR");
-    return divisor ? n / atoll(divisor) : n;
-}
-
 /* The counts of n trajectories at time t, [trajectory][species]. */
 static int64_t *final_counts_rng(saltus_model *model, const char *rng, const char *layout, double t,
                                  int64_t n)

@@ -168,7 +168,7 @@ static void one_site_is_well_mixed(void **state)
         "{A: 0.1 m2/s, B: 0, C: 0}}\n";
     const double times[] = {0.7, 2.1};
     char text[800];
-    const int64_t n = 8000;
+    const int64_t n = scaled(8000);
     (void)state;
     (void)snprintf(text, sizeof text, "%s%s", reactions, lattice);
     saltus_model *space = parse(text), *mixed = parse(reactions);
@@ -193,7 +193,7 @@ static void one_reaction_in_a_step(void **state)
         "species: {A: 5}\nreactions: {r: A -> 0 @ 0.3}\nlattice: {size: [1, 1, 1], spacing: 1 m, "
         "step: 1 s, diffusion: {A: 0}, reactions_per_step: one}\n";
     const double times[] = {1.0};
-    const int64_t n = 20000;
+    const int64_t n = scaled(20000);
     const double p = 1.0 - exp(-1.5);
     (void)state;
     saltus_model *m = parse(text);
@@ -218,7 +218,7 @@ static void equilibria_and_sums(void **state)
         "  diffusion: {A: 2 m2/s, B: 2 m2/s, P: 2 m2/s, Q: 3 m2/s, R: 1 m2/s, S: 1 m2/s}\n"
         "  reactions: {come: {half: 0.4}}\n";
     const double times[] = {1.0, 40.0};
-    const int64_t n = 100;
+    const int64_t n = scaled(100);
     (void)state;
     saltus_model *m = parse(text);
     moments x = run(m, 2, times, 2, n);
@@ -243,7 +243,7 @@ static void constant_faces_hold_a_concentration(void **state)
         "  faces: {%s-: {A: 50, B: 20}, %s+: {B: 70}, %s: reflecting, z: reflecting}\n"
         "  diffusion: {A: 0.4 m2/s, B: 0.3 m2/s}\n";
     const double times[] = {150.0}; /* slowest mode: a factor of 0.91 a step */
-    const int64_t n = 100;
+    const int64_t n = scaled(100);
     (void)state;
     for (int axis = 0; axis < 2; ++axis) {
         const char *along = axis == 0 ? "x" : "y", *across = axis == 0 ? "y" : "x";

@@ -266,7 +266,7 @@ static void one_site_is_well_mixed(void **state)
         "{A: 0.4 m2/s, B: 0, C: 0}}\n"; /* to jump out of the site leads into it */
     const double times[] = {0.7, 2.1};
     char text[800];
-    const int64_t n = 8000;
+    const int64_t n = scaled(8000);
     (void)state;
     (void)snprintf(text, sizeof text, "%s%s", reactions, lattice);
     saltus_model *space = parse(text), *mixed = parse(reactions);
@@ -299,7 +299,7 @@ static void equilibria_and_sums(void **state)
         "m2/s}\n"
         "  reactions: {come: {half: 0.4}, there: {half: 3}, back: {half: 1}}\n";
     const double times[] = {1.0, 15.0};
-    const int64_t n = 100;
+    const int64_t n = scaled(100);
     (void)state;
     saltus_model *m = parse(text);
     moments x = run(m, "nsm", times, 2, n);
@@ -323,7 +323,7 @@ static void pairs_meet_by_detailed_balance(void **state)
         "lattice:\n  size: [4, 4, 2]\n  spacing: 1 m\n  step: 0.01 s\n"
         "  diffusion: {P: 3 m2/s, Q: 1 m2/s, R: 2 m2/s}\n";
     const double times[] = {40.0};
-    const int64_t n = 4000;
+    const int64_t n = scaled(4000);
     const double bound = 20.0 / (20.0 + 32.0);
     (void)state;
     saltus_model *m = parse(text);
@@ -415,6 +415,77 @@ static void short_steps_come_to_the_same(void **state)
     assert_true(off[2] < 5.0 * error);
 }
 
+/* Contents at time 0, in whatever order, and how many there are later. */
+typedef struct look {
+    uint64_t hash;
+    int64_t later[3], samples[3];
+} look;
+
+static saltus_status see_frame(void *user, const saltus_frame *f, saltus_error *err)
+{
+    look *l = user;
+    (void)err;
+    for (int64_t i = 0; i < f->n; ++i) {
+        const uint64_t what = (uint64_t)(f->trajectory << 40 | f->site[i] << 8 | f->species[i]);
+        if (f->number == 0) {
+            l->hash += (what + 1) * 0x9E3779B97F4A7C15u * (uint64_t)f->count[i];
+        } else {
+            l->later[f->species[i]] += f->count[i];
+        }
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status see_block(void *user, const saltus_block *b, void *prepared, saltus_error *err)
+{
+    look *l = user;
+    (void)prepared;
+    (void)err;
+    for (int64_t i = 0; i < b->n_trajectories * b->n_points * b->n_counts; ++i) {
+        l->samples[i % b->n_counts] += b->counts[i];
+    }
+    return SALTUS_OK;
+}
+
+/* Frames of both methods: the same at time 0, later as many particles as samples tell. */
+static void frames_begin_alike_and_are_complete(void **state)
+{
+    static const char text[] =
+        "species: {A: 300, B: 200, C: 0}\n"
+        "reactions: {r: A + B -> C @ 3, come: 0 -> A @ 1/(1 + A)}\nlattice:\n"
+        "  size: [7, 6, 5]\n  spacing: 1 m\n  step: 0.1 s\n  faces: {x+: absorbing}\n"
+        "  diffusion: {A: 1 m2/s, B: 2 m2/s, C: 0}\n"
+        "  place: {A: space}\n";
+    static const double frames[] = {0.0, 0.5}, times[] = {0.5};
+    static const char *const methods[] = {"mpd", "nsm"};
+    look l[2] = {0};
+    (void)state;
+    saltus_model *m = parse(text);
+    for (int i = 0; i < 2; ++i) {
+        saltus_error err = {0};
+        saltus_backend *cpu = NULL;
+        saltus_plan *plan = NULL;
+        saltus_plan_options p = saltus_plan_options_default();
+        saltus_run_options o = saltus_run_options_default();
+        const saltus_sink sink = {.user = &l[i], .deliver = see_block, .frame = see_frame};
+        p.method = methods[i];
+        p.n_threads = 1;
+        o.times = times;
+        o.n_times = 1;
+        o.frame_times = frames;
+        o.n_frames = 2;
+        o.n_trajectories = 20;
+        OK(saltus_backend_open("cpu", &cpu, &err));
+        OK(saltus_plan_create(m, cpu, &p, &plan, &err));
+        OK(saltus_run(plan, &o, &sink, NULL, &err));
+        assert_memory_equal(l[i].later, l[i].samples, sizeof l[i].later);
+        saltus_plan_destroy(plan);
+        saltus_backend_close(cpu);
+    }
+    assert_true(l[0].hash == l[1].hash && l[0].hash != 0 && l[1].later[2] > 0);
+    saltus_model_destroy(m);
+}
+
 /* ---- bits ---- */
 
 static void threads_and_samples_change_nothing(void **state)
@@ -497,6 +568,7 @@ int main(void)
         cmocka_unit_test(laws_work_in_empty_sites),
         cmocka_unit_test(both_methods_begin_alike),
         cmocka_unit_test(short_steps_come_to_the_same),
+        cmocka_unit_test(frames_begin_alike_and_are_complete),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

@@ -13,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t scaled(int64_t n)
-{
-    const char *divisor = getenv("SALTUS_TEST_DIVISOR");
-    return divisor ? n / atoll(divisor) + 20 : n;
-}
-
 /* ---- ensembles ---- */
 
 /* A sink that looks at every sample, before it is added to the moments. */

@@ -59,9 +59,127 @@ saltus_hdf5_layout layout_of(int64_t n_points, int n_counts, int n_observables, 
     return l;
 }
 
+/* ---- a lattice ---- */
+
+enum { SIZE_X = 9, SIZE_Y = 5, SIZE_Z = 4, SITES = SIZE_X * SIZE_Y * SIZE_Z };
+
+saltus_hdf5_layout space_layout_of(int64_t n_points, int n_counts, int64_t n)
+{
+    static const double frame_times[] = {0.0, 0.1, 0.25};
+    static const char *type_names[] = {"outside", "in/side", "membrane"};
+    static uint8_t types[SITES];
+    static const saltus_lattice lattice = {.size = {SIZE_X, SIZE_Y, SIZE_Z},
+                                           .n_sites = SITES,
+                                           .spacing = 1e-8,
+                                           .n_types = 3,
+                                           .type_names = type_names,
+                                           .types = types};
+    saltus_hdf5_layout l = layout_of(n_points, n_counts, 0, n);
+    for (int i = 0; i < SITES; ++i) {
+        types[i] = (uint8_t)(i * i % 3);
+    }
+    l.lattice = &lattice;
+    l.n_parts[SALTUS_BY_TYPE] = 3;
+    l.n_parts[SALTUS_BY_PLANE] = SIZE_Y;
+    l.axis = 1;
+    l.frame_times = frame_times;
+    l.n_frames = 3;
+    return l;
+}
+
+int part_of(const saltus_hdf5_layout *l, int split, int64_t i, int64_t p, int c)
+{
+    return (int)((i + p + c) % l->n_parts[split]);
+}
+
+uint32_t particles_of(int64_t i, int64_t frame, int c, int64_t site)
+{
+    const int64_t x = count_of(i, 7 * frame + site, c);
+    return (uint32_t)(x < (noisy_samples ? 1500000000 : 90) ? 0 : x);
+}
+
+saltus_status feed_frames(saltus_hdf5_sink *s, const saltus_hdf5_layout *l, int64_t row,
+                          int64_t first, saltus_error *err)
+{
+    const saltus_sink *sink = saltus_hdf5_sink_get(s);
+    int64_t site[SITES * HDF5_RUNS_NAMES];
+    uint16_t species[SITES * HDF5_RUNS_NAMES];
+    int32_t count[SITES * HDF5_RUNS_NAMES], column_of[HDF5_RUNS_NAMES + 1];
+    saltus_frame f = {.trajectory = l->first_trajectory + row,
+                      .site = site,
+                      .species = species,
+                      .count = count,
+                      .column_of = column_of};
+    saltus_status status = SALTUS_OK;
+    for (int c = 0; c <= l->n_counts; ++c) { /* species 0 is not recorded, others from behind */
+        column_of[c] = c == 0 ? -1 : l->n_counts - c;
+    }
+    for (f.number = first; f.number < l->n_frames && status == SALTUS_OK; ++f.number) {
+        f.n = 0;
+        for (int i = 0; i < SITES * l->n_counts; ++i) {
+            const int c = i % l->n_counts;
+            site[f.n] = SITES - 1 - i / l->n_counts;
+            species[f.n] = (uint16_t)(l->n_counts - c);
+            count[f.n] = (int32_t)particles_of(f.trajectory, f.number, c, site[f.n]);
+            f.n += count[f.n] > 0;
+        }
+        if (f.n > 1) { /* one entry in two parts, and one of no account */
+            site[f.n] = site[0];
+            species[f.n] = species[0];
+            count[f.n++] = 1;
+            --count[0];
+            site[f.n] = 0;
+            species[f.n] = 0;
+            count[f.n++] = 12345;
+        }
+        status = sink->frame(sink->user, &f, err);
+    }
+    return status;
+}
+
+static void check_frame(hid_t file, const saltus_hdf5_layout *l, hsize_t row, hsize_t frame, int c)
+{
+    char name[64];
+    hsize_t shape[5], start[5] = {row, frame}, count[5] = {1, 1, SIZE_Z, SIZE_Y, SIZE_X};
+    uint32_t found[SITES];
+    static const char *const escaped[HDF5_RUNS_NAMES] = {"A",       "a%2Fb",       "%2E",  "100%25",
+                                                         "x,\"y\"", "\xc3\xa9tat", "%2E.", "G.1"};
+    (void)snprintf(name, sizeof name, "space/frames/%s", escaped[c]);
+    const hid_t set = open_set(file, name, 5, shape);
+    const hid_t from = H5Dget_space(set), to = H5Screate_simple(5, count, NULL);
+    (void)H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL);
+    assert_true(H5Dread(set, H5T_NATIVE_UINT32, to, from, H5P_DEFAULT, found) >= 0);
+    for (int i = 0; i < SITES; ++i) {
+        const int64_t number = l->first_trajectory + (int64_t)row;
+        if (found[i] != particles_of(number, (int64_t)frame, c, i)) {
+            fail_msg("row %d, frame %d, species %d, site %d: %u", (int)row, (int)frame, c, i,
+                     found[i]);
+        }
+    }
+    (void)H5Sclose(from);
+    (void)H5Sclose(to);
+    (void)H5Dclose(set);
+}
+
+int64_t check_frames(hid_t file, const saltus_hdf5_layout *l)
+{
+    hsize_t shape[2];
+    int64_t n = 0;
+    uint8_t *there = read_set(file, "space/frames/there", H5T_NATIVE_UINT8, 2, shape);
+    assert_int_equal(shape[1], l->n_frames);
+    for (hsize_t i = 0; i < shape[0] * shape[1]; ++i) {
+        for (int c = 0; there[i] && c < l->n_counts; ++c) {
+            check_frame(file, l, i / shape[1], i % shape[1], c);
+        }
+        n += there[i];
+    }
+    free(there);
+    return n;
+}
+
 struct work {
     saltus_block block;
-    int64_t *numbers, *counts;
+    int64_t *numbers, *counts, *splits[SALTUS_N_SPLITS];
     double *observables;
     void *prepared;
     const saltus_sink *sink;
@@ -95,6 +213,19 @@ static void make_block(struct work *w, const saltus_hdf5_layout *l, int64_t row,
                               .n_observables = l->n_observables,
                               .counts = w->counts,
                               .observables = l->n_observables ? w->observables : NULL};
+    for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+        const int64_t parts = l->n_parts[k];
+        const int64_t *from = w->counts;
+        w->splits[k] = calloc((size_t)(n * l->n_points * parts * l->n_counts) + 1, sizeof *from);
+        w->block.splits[k] = w->splits[k];
+        w->block.n_parts[k] = (int)parts;
+        for (int64_t i = 0; parts > 0 && i < n * l->n_points * l->n_counts; ++i) {
+            const int64_t q = i / l->n_counts;
+            const int c = (int)(i % l->n_counts);
+            const int part = part_of(l, k, w->numbers[q / l->n_points], q % l->n_points, c);
+            w->splits[k][(q * parts + part) * l->n_counts + c] = from[i];
+        }
+    }
 }
 
 static void free_block(struct work *w)
@@ -102,6 +233,9 @@ static void free_block(struct work *w)
     free(w->numbers);
     free(w->counts);
     free(w->observables);
+    for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+        free(w->splits[k]);
+    }
 }
 
 static void *prepare_one(void *user)

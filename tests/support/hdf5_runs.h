@@ -20,6 +20,18 @@ double real_of(int64_t i, int64_t p, int o);
  */
 saltus_hdf5_layout layout_of(int64_t n_points, int n_counts, int n_observables, int64_t n);
 
+/** The same on a lattice of 9 x 5 x 4 sites of 3 types, with profiles along y and 3 frames. */
+saltus_hdf5_layout space_layout_of(int64_t n_points, int n_counts, int64_t n);
+/** Which part of a split trajectory i's count is in, all of it. */
+int part_of(const saltus_hdf5_layout *l, int split, int64_t i, int64_t p, int c);
+/** Particles in a site of a frame; mostly none. */
+uint32_t particles_of(int64_t i, int64_t frame, int c, int64_t site);
+/** Hand frames of the trajectory of that row to the sink, from some number on. */
+saltus_status feed_frames(saltus_hdf5_sink *s, const saltus_hdf5_layout *l, int64_t row,
+                          int64_t first, saltus_error *err);
+/** All frames that are marked in the file are right; returns how many these are. */
+int64_t check_frames(hid_t file, const saltus_hdf5_layout *l);
+
 saltus_hdf5_sink *create_sink(const char *path, const saltus_hdf5_layout *l);
 /** Deliver rows from .. to in blocks of the given size; stops at the first failure. */
 saltus_status feed_sink(saltus_hdf5_sink *s, const saltus_hdf5_layout *l, int64_t from, int64_t to,

@@ -49,6 +49,12 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
     return SALTUS_OK;
 }
 
+int64_t scaled(int64_t n)
+{
+    const char *divisor = getenv("SALTUS_TEST_DIVISOR");
+    return divisor ? n / atoll(divisor) + 20 : n;
+}
+
 saltus_sink moments_sink(moments *m)
 {
     return (saltus_sink){.user = m, .deliver = deliver};

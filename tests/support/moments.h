@@ -4,6 +4,9 @@
 
 #include "saltus/saltus.h"
 
+/** n trajectories, or a part of them where SALTUS_TEST_DIVISOR says so, and a few. */
+int64_t scaled(int64_t n);
+
 /** Fail with the message in `err`. */
 #define OK(call)                         \
     do {                                 \

@@ -67,6 +67,13 @@ static bool read_all(const char *path)
             return false;
         }
     }
+    for (int i = 0; out && i < SALTUS_N_SPLITS; ++i) {
+        (void)!saltus_results_print_split(r, (saltus_split)i, out, NULL);
+    }
+    if (out) {
+        (void)!saltus_results_print_frames(r, out, NULL);
+    }
+    (void)!saltus_results_write_xdmf(r, NULL);
     saltus_results_close(r);
     return out && fclose(out) == 0;
 }
@@ -87,11 +94,11 @@ static int read_in_child(const char *path)
     return status;
 }
 
-static void damaged_bytes_crash_nothing(saltus_hdf5_layout l)
+/* In t.h5. */
+static void damaged_bytes_crash_nothing(void)
 {
     enum { ROUNDS = 250 };
     uint64_t state = 1;
-    run_and_check(l, 0);
     const struct bytes good = load("t.h5");
     assert_int_equal(read_in_child("t.h5"), 0);
     struct bytes bad = {malloc(good.size), good.size};
@@ -115,7 +122,8 @@ static void damaged_bytes_crash_nothing(saltus_hdf5_layout l)
 static void damaged_samples(void **state)
 {
     (void)state;
-    damaged_bytes_crash_nothing(layout_of(11, 3, 2, 40));
+    run_and_check(layout_of(11, 3, 2, 40), 0);
+    damaged_bytes_crash_nothing();
 }
 
 static void damaged_final_states(void **state)
@@ -123,7 +131,8 @@ static void damaged_final_states(void **state)
     saltus_hdf5_layout l = layout_of(3, 3, 1, 40);
     (void)state;
     l.options.record = SALTUS_RECORD_FINAL;
-    damaged_bytes_crash_nothing(l);
+    run_and_check(l, 0);
+    damaged_bytes_crash_nothing();
 }
 
 static void damaged_plain_samples(void **state)
@@ -131,7 +140,21 @@ static void damaged_plain_samples(void **state)
     saltus_hdf5_layout l = layout_of(5, 2, 1, 20);
     (void)state;
     l.options.compress = SALTUS_COMPRESS_NONE;
-    damaged_bytes_crash_nothing(l);
+    run_and_check(l, 0);
+    damaged_bytes_crash_nothing();
+}
+
+static void damaged_lattices(void **state)
+{
+    const saltus_hdf5_layout l = space_layout_of(5, 2, 6);
+    (void)state;
+    saltus_hdf5_sink *sink = create_sink("t.h5", &l);
+    for (int64_t row = 0; row < l.n_trajectories; ++row) {
+        assert_int_equal(feed_frames(sink, &l, row, 0, NULL), SALTUS_OK);
+    }
+    assert_int_equal(feed_sink(sink, &l, 0, l.n_trajectories, 2, NULL), SALTUS_OK);
+    finish_sink(sink);
+    damaged_bytes_crash_nothing();
 }
 
 static void a_file_cut_anywhere_is_refused(void **state)
@@ -295,6 +318,7 @@ int main(void)
         cmocka_unit_test(damaged_samples),
         cmocka_unit_test(damaged_final_states),
         cmocka_unit_test(damaged_plain_samples),
+        cmocka_unit_test(damaged_lattices),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(sizes_are_compared),
         cmocka_unit_test(things_that_are_missing_are_named),

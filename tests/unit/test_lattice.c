@@ -122,6 +122,49 @@ static void shells_have_their_layers(void **state)
     saltus_model_destroy(m);
 }
 
+/* How many sites of type 2 can be reached from the first of them through faces. */
+static int64_t reach(const saltus_lattice *l)
+{
+    static const int64_t ways[] = {1, -1, 20, -20, 400, -400};
+    static int64_t waiting[20 * 20 * 20];
+    static bool seen[20 * 20 * 20];
+    int64_t n = 0;
+    memset(seen, 0, sizeof seen);
+    for (waiting[0] = 0; l->types[waiting[0]] != 2; ++waiting[0]) {
+    }
+    seen[waiting[n++]] = true;
+    for (int64_t done = 0; done < n; ++done) {
+        for (int k = 0; k < 6; ++k) {
+            const int64_t to = waiting[done] + ways[k]; /* the ball touches no face */
+            if (l->types[to] == 2 && !seen[to]) {
+                seen[to] = true;
+                waiting[n++] = to;
+            }
+        }
+    }
+    return n;
+}
+
+static void shells_may_hang_together(void **state)
+{
+    (void)state;
+    saltus_model *loose =
+        with_sites("[20, 20, 20]", "reflecting",
+                   "    ball:\n      sphere: {centre: [10, 10, 10], radius: 8.5}\n"
+                   "    skin:\n      shell: {of: ball}\n");
+    saltus_model *whole =
+        with_sites("[20, 20, 20]", "reflecting",
+                   "    ball:\n      sphere: {centre: [10, 10, 10], radius: 8.5}\n"
+                   "    skin:\n      shell: {of: ball, connected: true}\n");
+    assert_true(reach(lattice_of(loose)) < lattice_of(loose)->sites_of[2]);
+    assert_int_equal(reach(lattice_of(whole)), lattice_of(whole)->sites_of[2]);
+    for (int64_t i = 0; i < 8000; ++i) {
+        assert_true(lattice_of(loose)->types[i] != 2 || lattice_of(whole)->types[i] == 2);
+    }
+    saltus_model_destroy(loose);
+    saltus_model_destroy(whole);
+}
+
 static saltus_model *packed(const char *obstacle, double fraction, int seed, const char *overlap)
 {
     char text[600];
@@ -741,6 +784,7 @@ int main(void)
         cmocka_unit_test(boxes_are_cut_by_the_lattice),
         cmocka_unit_test(later_types_are_painted_over_earlier_ones),
         cmocka_unit_test(shells_have_their_layers),
+        cmocka_unit_test(shells_may_hang_together),
         cmocka_unit_test(packing_takes_its_fraction),
         cmocka_unit_test(packed_obstacles_are_whole),
 #if SALTUS_WITH_TIFF

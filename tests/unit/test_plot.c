@@ -47,8 +47,13 @@ static void write_reals(const char *path, saltus_record record, const char *cons
                             .options = saltus_hdf5_options_default()};
     l.options.record = record;
     assert_int_equal(saltus_hdf5_sink_create(path, &l, &sink, NULL), SALTUS_OK);
-    const saltus_block block = {numbers,         RUNS, POINTS, 3, 1, &counts[0][0][0],
-                                &reals[0][0][0], NULL, NULL,   0};
+    const saltus_block block = {.trajectories = numbers,
+                                .n_trajectories = RUNS,
+                                .n_points = POINTS,
+                                .n_counts = 3,
+                                .n_observables = 1,
+                                .counts = &counts[0][0][0],
+                                .observables = &reals[0][0][0]};
     const saltus_sink *s = saltus_hdf5_sink_get(sink);
     assert_int_equal(s->prepare(s->user, &block, &prepared, NULL), SALTUS_OK);
     assert_int_equal(s->deliver(s->user, &block, prepared, NULL), SALTUS_OK);
@@ -242,8 +247,11 @@ static void write_many(const char *path)
                                   .count_names = names,
                                   .options = saltus_hdf5_options_default()};
     assert_int_equal(saltus_hdf5_sink_create(path, &l, &sink, NULL), SALTUS_OK);
-    const saltus_block block = {numbers,          RUNS, POINTS, MANY, 0,
-                                &counts[0][0][0], NULL, NULL,   NULL, 0};
+    const saltus_block block = {.trajectories = numbers,
+                                .n_trajectories = RUNS,
+                                .n_points = POINTS,
+                                .n_counts = MANY,
+                                .counts = &counts[0][0][0]};
     const saltus_sink *s = saltus_hdf5_sink_get(sink);
     assert_int_equal(s->prepare(s->user, &block, &prepared, NULL), SALTUS_OK);
     assert_int_equal(s->deliver(s->user, &block, prepared, NULL), SALTUS_OK);

@@ -289,6 +289,12 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     return SALTUS_OK;
 }
 
+static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+{
+    const mpd *s = user;
+    return saltus_mpd_tell(&s->m, s->m.site, s->m.species, s->used, contents, err);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Work
  */
@@ -344,7 +350,7 @@ saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *sour
 {
     saltus_status status = SALTUS_OK;
     mpd s = {.task = task};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, tell};
     saltus_job job;
     SALTUS_TRY(set_up(&s, err));
     while (source->take(source->user, &job, 1, true) == 1) {

@@ -11,6 +11,7 @@
 #include "backend/cpu/nsm_sites.h"
 
 #include "backend/cpu/cpu.h"
+#include "backend/record.h"
 #include "core/memory.h"
 #include "model/network.h"
 
@@ -32,9 +33,10 @@ typedef struct draws {
 typedef struct nsm {
     const saltus_task *task;
     saltus_nsm_sites sites;
-    int64_t *totals;         /* [species] */
-    uint32_t *start_sites;   /* of the particles at time 0, */
-    uint16_t *start_species; /* of each; a species that is none of the model's is mpd's own */
+    int64_t *totals;          /* [species] */
+    uint32_t *start_sites;    /* of the particles at time 0, */
+    uint16_t *start_species;  /* of each; a species that is none of the model's is mpd's own */
+    saltus_contents contents; /* for what is recorded */
     draws draws;
     double time;
     int64_t trajectory, event, fired, moves;
@@ -424,17 +426,34 @@ done:
     return status;
 }
 
+/* All that sites hold, to s->contents. */
+static saltus_status tell(nsm *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_contents_clear(&s->contents);
+    for (int32_t i = SOURCES + 1; i < s->sites.n_slots; ++i) {
+        const saltus_nsm_slot *here = &s->sites.slots[i];
+        const saltus_nsm_group *g = here->first.count > 0 ? &here->first : NULL;
+        while (g) {
+            SALTUS_TRY(saltus_contents_add(&s->contents, here->site, g->species, g->count, err));
+            g = g->next != SALTUS_NSM_EMPTY ? &s->sites.groups[g->next] : NULL;
+        }
+    }
+done:
+    return status;
+}
+
 static saltus_status run(nsm *s, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = s->task;
-    const saltus_columns *columns = task->columns;
     SALTUS_TRY(begin(s, job->trajectory, err));
-    for (int64_t sample = 0; sample < task->n_times; ++sample) {
-        SALTUS_TRY(advance(s, task->times[sample], err));
-        for (int c = 0; c < columns->n_counts; ++c) {
-            job->counts[sample * columns->n_counts + c] = s->totals[columns->count_species[c]];
+    for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
+        SALTUS_TRY(advance(s, at.time, err));
+        if (at.needs_contents) {
+            SALTUS_TRY(tell(s, err));
         }
+        SALTUS_TRY(saltus_space_record(task, job, &at, s->totals, &s->contents, err));
     }
     job->events = s->fired;
     job->moves = s->moves;
@@ -471,6 +490,7 @@ saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const sa
     }
 done:
     saltus_nsm_sites_free(&s.sites);
+    saltus_contents_free(&s.contents);
     saltus_free(s.start_sites);
     saltus_free(s.start_species);
     saltus_free(s.totals);

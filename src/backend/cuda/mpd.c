@@ -340,6 +340,25 @@ done:
     return status;
 }
 
+static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    const size_t n = (size_t)s->used;
+    uint32_t *site = saltus_calloc(n, sizeof *site);
+    uint16_t *species = saltus_calloc(n, sizeof *species);
+    SALTUS_NEED(site && species);
+    CU(download(site, (uintptr_t)s->a.m.site, n * sizeof *site, s->stream), "copying particles");
+    CU(download(species, (uintptr_t)s->a.m.species, n * sizeof *species, s->stream),
+       "copying particles");
+    CU(stream_wait(s->stream), "copying particles");
+    SALTUS_TRY(saltus_mpd_tell(&s->a.m, site, species, s->used, contents, err));
+done:
+    saltus_free(site);
+    saltus_free(species);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Work
  */
@@ -417,7 +436,7 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
              .gpu = gpu,
              .task = task,
              .n_sites = task->model->network->lattice->n_sites};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, tell};
     saltus_job job;
     int places = 0;
     SALTUS_TRY(saltus_mpd_tables_create(task->model, &s.tables, err));

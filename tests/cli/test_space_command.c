@@ -1,0 +1,249 @@
+/* The command with models on a lattice: frames, profiles, what ParaView reads, figures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIZE_X = 6, SIZE_Y = 5, SIZE_Z = 9, RUNS = 3, FRAMES = 4 };
+
+static const char cell_model[] = "species: {A: 200, B: 0, \"C<&>\": }\n"
+                                 "reactions:\n"
+                                 "  change: A -> B @ 2\n"
+                                 "lattice:\n"
+                                 "  size: [6, 5, 9]\n"
+                                 "  spacing: 10 nm\n"
+                                 "  step: 0.01\n"
+                                 "  sites:\n"
+                                 "    outside:\n"
+                                 "    inside: {box: {from: [1, 1, 1], to: [5, 4, 8]}}\n"
+                                 "  diffusion: {A: 1e-15 m2/s, B: 1e-15 m2/s, \"C<&>\": 0}\n"
+                                 "  place:\n"
+                                 "    A: inside\n"
+                                 "    \"C<&>\": {sites: [[5, 4, 8, 300], [0, 1, 0, 70000]]}\n";
+
+static int enter_with_cell(void **state)
+{
+    const int status = enter_with_models(state);
+    write_file("cell.yaml", cell_model);
+    return status;
+}
+
+static void run_cell(void)
+{
+    const outcome o = saltus("run cell.yaml --until 0.3 --points 4 --frames 0.1 --profile z "
+                             "--runs %d --first 5 -q -o out.h5",
+                             RUNS);
+    assert_done(&o);
+}
+
+static void exports_have_what_was_recorded(void **state)
+{
+    (void)state;
+    run_cell();
+    outcome o = saltus("export out.h5");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 1 + RUNS * 4);
+    o = saltus("export out.h5 --types");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 1 + RUNS * 4 * 2);
+    assert_non_null(
+        strstr(o.out, "run,time,type,A,B,C<&>\n5,0,outside,0,0,70300\n5,0,inside,200,"));
+    o = saltus("export out.h5 --profile");
+    assert_done(&o);
+    assert_int_equal(count_lines(o.out), 1 + RUNS * 4 * SIZE_Z);
+    assert_non_null(strstr(o.out, "run,time,plane,A,B,C<&>\n5,0,0,0,0,70000\n"));
+    o = saltus("export out.h5 --frames");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "run,time,x,y,z,type,A,B,C<&>\n5,0,0,1,0,outside,0,0,70000\n"));
+    assert_non_null(strstr(o.out, "\n7,0.3,5,4,8,outside,0,0,300\n"));
+    o = saltus("export out.h5 --frames --types");
+    assert_refused(&o, 2, "at a time");
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    outcome o = saltus("run decay.yaml --until 1 --frames 0.5 -o a.h5");
+    assert_refused(&o, 2, "has no lattice, and so no frames");
+    o = saltus("run decay.yaml --until 1 --profile x -o a.h5");
+    assert_refused(&o, 2, "has no lattice, and so no profiles");
+    assert_false(file_exists("a.h5"));
+    o = saltus("run cell.yaml --until 1 --profile w -o a.h5");
+    assert_refused(&o, 2, "--profile 'w': x, y or z is needed");
+    o = saltus("run cell.yaml --until 1 --frames 0 -o a.h5");
+    assert_refused(&o, 2, "--frames '0'");
+    o = saltus("run cell.yaml --until 1 --frames 0.5");
+    assert_refused(&o, 2, "need a result file");
+    o = saltus("sweep decay.yaml --vary k=list:1,2 --until 1 --frames 1 -o a.h5");
+    assert_refused(&o, 2, "are for saltus run");
+    o = saltus("run cell.yaml --until 0.1 --points 2 -q -o out.h5");
+    assert_done(&o);
+    o = saltus("export out.h5 --xdmf");
+    assert_refused(&o, 2, "holds no frames");
+    o = saltus("export out.h5 --profile");
+    assert_refused(&o, 2, "holds no profiles");
+    o = saltus("plot out.h5 --kind kymograph -o x.svg");
+    assert_refused(&o, 2, "holds no profiles");
+    o = saltus("plot out.h5 --slice z=1 -o x.svg");
+    assert_refused(&o, 2, "holds no frames");
+    o = saltus("plot decay.yaml -o x.svg");
+    assert_refused(&o, 2, "has no lattice to draw");
+}
+
+/* Sums over the sites of a frame, and sums that tell sites apart. */
+struct sums {
+    long long total[3], weighted[3];
+};
+
+static void sum_frames(struct sums sums[RUNS][FRAMES])
+{
+    const outcome o = saltus("export out.h5 --frames");
+    assert_done(&o);
+    for (const char *line = strchr(o.out, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+        int run, x, y, z;
+        double time;
+        long long n[3];
+        char type[20];
+        assert_int_equal(sscanf(line, "%d,%lf,%d,%d,%d,%19[a-z],%lld,%lld,%lld", &run, &time, &x,
+                                &y, &z, type, &n[0], &n[1], &n[2]),
+                         9);
+        struct sums *s = &sums[run - 5][(int)(10 * time + 0.5)];
+        for (int c = 0; c < 3; ++c) {
+            s->total[c] += n[c];
+            s->weighted[c] += n[c] * ((x + SIZE_X * (y + SIZE_Y * z)) % 1009);
+        }
+    }
+}
+
+/* What read_xdmf.py prints; NULL without a VTK that has the reader. */
+static char *read_by_vtk(const char *path)
+{
+    static const char *const pythons[] = {"python3", "/usr/bin/python3"};
+    for (int i = 0; i < 2; ++i) {
+        char line[1000];
+        (void)snprintf(line, sizeof line, "%s '%s/tests/support/read_xdmf.py' %s >vtk 2>vtk-err",
+                       pythons[i], getenv("SALTUS_SOURCE"), path);
+        const int status = system(line);
+        if (WEXITSTATUS(status) == 0) {
+            return read_file("vtk");
+        }
+        if (WEXITSTATUS(status) != 77 && WEXITSTATUS(status) != 127) {
+            fail_msg("%s: %s", pythons[i], read_file("vtk-err"));
+        }
+    }
+    return NULL;
+}
+
+static void vtk_reads_frames(void **state)
+{
+    struct sums sums[RUNS][FRAMES] = {{{{0}, {0}}}};
+    (void)state;
+    run_cell();
+    sum_frames(sums);
+    char *text = read_by_vtk("out.xdmf");
+    if (!text) {
+        print_message("skipped: no python3 here has VTK with its reader of XDMF\n");
+        skip();
+    }
+    int n = 0, run = -1, frame = -1;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        double time, bounds[6];
+        long long total, weighted;
+        int cells;
+        char name[40];
+        if (sscanf(line, "run %d time %lf cells %d bounds %lf %lf %lf %lf %lf %lf", &run, &time,
+                   &cells, bounds, bounds + 1, bounds + 2, bounds + 3, bounds + 4,
+                   bounds + 5) == 9) {
+            frame = (int)(10 * time + 0.5);
+            assert_int_equal(cells, SIZE_X * SIZE_Y * SIZE_Z);
+            assert_true(bounds[5] > 0.0899 && bounds[5] < 0.0901); /* um */
+            continue;
+        }
+        assert_int_equal(sscanf(line, "%39s %lld %lld", name, &total, &weighted), 3);
+        if (strcmp(name, "site_type") == 0) {
+            assert_int_equal(total, 4 * 3 * 7);
+            continue;
+        }
+        const int c = name[0] - 'A';
+        assert_int_equal(total, sums[run][frame].total[c]);
+        assert_int_equal(weighted, sums[run][frame].weighted[c]);
+        ++n;
+    }
+    assert_int_equal(n, RUNS * FRAMES * 3);
+    free(text);
+}
+
+/* Ctrl-C: frames so far are there, for ParaView too. */
+static void an_interrupted_run_keeps_frames(void **state)
+{
+    (void)state;
+    const pid_t child = start_saltus("run cell.yaml --until 1e5 --points 2 --frames 0.1 -o out.h5");
+    (void)usleep(700000);
+    assert_int_equal(kill(child, SIGINT), 0);
+    outcome o = finish_saltus(child);
+    assert_refused(&o, 130, "interrupted after 0 of 1");
+    char *xdmf = read_file("out.xdmf");
+    assert_non_null(xdmf);
+    assert_non_null(strstr(xdmf, "<Time Value=\"0\"/>"));
+    free(xdmf);
+    (void)remove("out.xdmf");
+    o = saltus("export out.h5 --xdmf");
+    assert_done(&o);
+    assert_true(file_exists("out.xdmf"));
+    o = saltus("plot out.h5 --kind slice -o x.svg"); /* and they can be drawn */
+    if (!strstr(o.err, "gnuplot, which is not installed")) {
+        assert_done(&o);
+    }
+}
+
+static void figures_are_drawn(void **state)
+{
+    static const char *const figures[] = {"plot out.h5 -o a.svg",
+                                          "plot out.h5 --kind kymograph -o a.svg",
+                                          "plot out.h5 --kind kymograph --species B -o a.png",
+                                          "plot out.h5 --kind slice -o a.svg",
+                                          "plot out.h5 --frame 0.1 --slice x=3 -o a.pdf",
+                                          "plot out.h5 --slice y -o a.svg",
+                                          "plot cell.yaml -o a.svg"};
+    (void)state;
+    run_cell();
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; ++i) {
+        const outcome o = saltus("%s", figures[i]);
+        if (strstr(o.err, "gnuplot, which is not installed")) {
+            skip();
+        }
+        assert_done(&o);
+    }
+    outcome o = saltus("plot out.h5 --slice z=9 -o b.svg");
+    assert_refused(&o, 2, "planes are numbered from 0 to 8");
+    o = saltus("plot out.h5 --slice w -o b.svg");
+    assert_refused(&o, 2, "an axis is needed");
+    assert_false(file_exists("b.svg"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_cell, leave_directory)
+    const struct CMUnitTest tests[] = {
+        TEST(exports_have_what_was_recorded),
+        TEST(what_makes_no_sense_is_refused),
+        TEST(vtk_reads_frames),
+        TEST(an_interrupted_run_keeps_frames),
+        TEST(figures_are_drawn),
+    };
+    if (!getenv("SALTUS_COMMAND")) {
+        (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
