@@ -66,6 +66,17 @@ const char *saltus_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+char *saltus_path_beside(const char *file, const char *path)
+{
+    const size_t n = path[0] == '/' ? 0 : (size_t)(saltus_base_name(file) - file);
+    char *out = saltus_calloc(n + strlen(path) + 1, 1);
+    if (out) {
+        memcpy(out, file, n);
+        memcpy(out + n, path, strlen(path));
+    }
+    return out;
+}
+
 /* The constants are the fractional parts of the cube roots of the first 64 primes (FIPS 180-4). */
 static const uint32_t sha_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

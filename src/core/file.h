@@ -18,4 +18,8 @@ void saltus_sha256_hex(const void *data, size_t size, char hex[65]);
 /** The part of a path behind the last slash. */
 const char *saltus_base_name(const char *path);
 
+/** A path that stands in a file, which is seen from the file's folder. Freed with saltus_free; NULL
+ * when memory ran out. */
+char *saltus_path_beside(const char *file, const char *path);
+
 #endif

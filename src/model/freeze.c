@@ -1,123 +1,30 @@
-/* From a model as it was read to flat tables: values at time 0, what each variable becomes, rules
- * in order, clock conditions, reactions, events. */
+/* From a model as it was read to flat tables: what each variable becomes, rules in order, clock
+ * conditions, reactions, events. */
 #include "model/freeze.h"
 
-#include <math.h>
-#include <string.h>
-
-const char *saltus_place(const saltus_model *model, int line, char buffer[160])
+const char *saltus_place_in(const char *path, int line, char buffer[160])
 {
-    if (!model->path) {
+    if (!path) {
         return "";
     }
     if (line > 0) {
-        (void)snprintf(buffer, 160, "%.120s:%d: ", model->path, line);
+        (void)snprintf(buffer, 160, "%.120s:%d: ", path, line);
     } else {
-        (void)snprintf(buffer, 160, "%.120s: ", model->path);
+        (void)snprintf(buffer, 160, "%.120s: ", path);
     }
     return buffer;
 }
 
-/* ---- values at time 0 ---- */
-
-enum { UNVISITED, IN_PROGRESS, DONE };
-
-typedef struct evaluation {
-    saltus_freezer *f;
-    char *state; /* [variable] */
-    saltus_error *err;
-    saltus_status status;
-    int depth;
-} evaluation;
-
-static void evaluate_variable(evaluation *v, int i);
-
-static bool evaluate_reference(const saltus_expr *node, void *user)
+const char *saltus_place(const saltus_model *model, int line, char buffer[160])
 {
-    evaluation *v = user;
-    if (node->op == SALTUS_OP_VARIABLE) {
-        evaluate_variable(v, node->variable);
-    }
-    return v->status != SALTUS_OK;
+    return saltus_place_in(model->path, line, buffer);
 }
 
-static const char *kind_text(const saltus_variable *v)
+const char *saltus_kind_text(const saltus_variable *v)
 {
     return v->kind == SALTUS_KIND_SPECIES       ? "species"
            : v->kind == SALTUS_KIND_COMPARTMENT ? "compartment"
                                                 : "parameter";
-}
-
-/* A species without a rule starts with a whole number of molecules. */
-static double start_count(evaluation *v, const saltus_variable *var, double value)
-{
-    char place[160];
-    saltus_model *m = v->f->model;
-    const double whole = nearbyint(value) + 0.0; /* -0 becomes 0 */
-    if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
-        v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s': initial amount %g %s",
-                                     saltus_place(m, var->line, place), var->id, value,
-                                     value < 0.0 ? "is negative" : "is no number of molecules");
-        return 0.0;
-    }
-    if (fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
-        saltus_model_warn(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
-                          saltus_place(m, var->line, place), var->id, value, whole);
-    }
-    return whole;
-}
-
-static void evaluate_variable(evaluation *v, int i)
-{
-    char place[160];
-    saltus_model *m = v->f->model;
-    const saltus_variable *var = &m->variables[i];
-    const saltus_expr *e = var->rule ? var->rule : var->initial;
-    if (v->status != SALTUS_OK || v->state[i] == DONE) {
-        return;
-    }
-    if (v->state[i] == IN_PROGRESS || v->depth > 5000) {
-        v->status =
-            saltus_error_set(v->err, SALTUS_E_MODEL, "%s%s '%s': its value depends on itself",
-                             saltus_place(m, var->line, place), kind_text(var), var->id);
-        return;
-    }
-    if (!e && var->kind == SALTUS_KIND_SPECIES) {
-        v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s' has no initial amount",
-                                     saltus_place(m, var->line, place), var->id);
-        return;
-    }
-    v->state[i] = IN_PROGRESS;
-    ++v->depth;
-    if (e) {
-        (void)saltus_expr_any(e, evaluate_reference, v);
-    }
-    --v->depth;
-    if (v->status != SALTUS_OK) {
-        return;
-    }
-    v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
-    if (var->kind == SALTUS_KIND_SPECIES && !var->rule) {
-        v->f->values[i] = start_count(v, var, v->f->values[i]);
-    }
-    if (var->rule) {
-        v->f->rule_order[v->f->n_rule_order++] = i;
-    }
-    v->state[i] = DONE;
-}
-
-static saltus_status evaluate_all(saltus_freezer *f, saltus_error *err)
-{
-    evaluation v = {.f = f, .err = err};
-    v.state = saltus_calloc(f->model->n_variables, 1);
-    if (!v.state) {
-        return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
-    }
-    for (size_t i = 0; i < f->model->n_variables; ++i) {
-        evaluate_variable(&v, (int)i);
-    }
-    saltus_free(v.state);
-    return v.status;
 }
 
 /* ---- roles and rows ---- */
@@ -135,7 +42,7 @@ static saltus_status note_changes(saltus_freezer *f, saltus_error *err)
             const saltus_variable *v = &m->variables[q->variable];
             if (v->kind != SALTUS_KIND_SPECIES) {
                 SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': '%s' is a %s, not a species",
-                            saltus_place(m, r->line, place), r->id, v->id, kind_text(v));
+                            saltus_place(m, r->line, place), r->id, v->id, saltus_kind_text(v));
             }
             if (v->rule && !v->boundary) {
                 SALTUS_FAIL(SALTUS_E_MODEL,
@@ -321,7 +228,8 @@ static saltus_status require(const saltus_freezer *f, const saltus_expr *e, cons
     if (e && saltus_expr_any(e, is_unknown, &u)) {
         const saltus_variable *v = &f->model->variables[u.variable];
         return saltus_error_set(err, SALTUS_E_MODEL, "%s%s '%s' needs %s '%s', which has no value",
-                                saltus_place(f->model, line, place), kind, id, kind_text(v), v->id);
+                                saltus_place(f->model, line, place), kind, id, saltus_kind_text(v),
+                                v->id);
     }
     return SALTUS_OK;
 }
@@ -361,13 +269,14 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     SALTUS_NEED(f->net);
     f->arena = &f->net->arena;
     f->values = saltus_calloc(n, sizeof *f->values);
+    f->reads = saltus_calloc(n, sizeof *f->reads);
     f->reacts = saltus_calloc(n, sizeof *f->reacts);
     f->is_assigned = saltus_calloc(n, sizeof *f->is_assigned);
     f->rules = saltus_calloc(n, sizeof *f->rules);
     f->has_time = saltus_calloc(n, sizeof *f->has_time);
     f->rule_order = saltus_calloc(n, sizeof *f->rule_order);
     f->seen = saltus_calloc(n, sizeof *f->seen);
-    SALTUS_NEED(f->values && f->reacts && f->is_assigned && f->rules && f->has_time &&
+    SALTUS_NEED(f->values && f->reads && f->reacts && f->is_assigned && f->rules && f->has_time &&
                 f->rule_order && f->seen);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
@@ -468,6 +377,7 @@ static void free_freezer(saltus_freezer *f)
 {
     saltus_network_destroy(f->net);
     saltus_free(f->values);
+    saltus_free(f->reads);
     saltus_free(f->reacts);
     saltus_free(f->is_assigned);
     saltus_free(f->rules);
@@ -496,7 +406,7 @@ saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_er
     }
     model->n_read_warnings = model->n_warnings;
     SALTUS_TRY(allocate(&f, err));
-    SALTUS_TRY(evaluate_all(&f, err));
+    SALTUS_TRY(saltus_evaluate(&f, err));
     SALTUS_TRY(note_changes(&f, err));
     SALTUS_TRY(require_values(&f, err));
     bind_counts_and_variables(&f);

@@ -30,12 +30,19 @@ typedef struct saltus_constant {
     double value;
 } saltus_constant;
 
+/** What a value comes from, directly or through other values. */
+enum saltus_reads {
+    SALTUS_READS_SIZES = 1,   /**< of compartments */
+    SALTUS_READS_AMOUNTS = 2, /**< initial ones */
+};
+
 typedef struct saltus_freezer {
     saltus_model *model;
     saltus_network *net;
     saltus_arena *arena; /**< the network's: its tables */
     saltus_law law_mode;
-    double *values;            /**< [variable] at time 0 */
+    double *values;            /**< [variable] at time 0; on a lattice those of a site */
+    unsigned char *reads;      /**< [variable] what its value comes from: saltus_reads */
     bool *reacts;              /**< [variable] reactions change it */
     bool *is_assigned;         /**< [variable] events change it */
     const saltus_expr **rules; /**< [variable] rule with clock conditions as flags, or NULL */
@@ -70,11 +77,20 @@ typedef struct saltus_freezer {
 
 /** "model.xml:31: " for messages, or "". The text is in `buffer`. */
 const char *saltus_place(const saltus_model *model, int line, char buffer[160]);
+/** The same for a line of another file than the model's. */
+const char *saltus_place_in(const char *path, int line, char buffer[160]);
+
+/** "species", "compartment" or "parameter". */
+const char *saltus_kind_text(const saltus_variable *v);
 
 /** True when e's value never changes: no counts that change, variables, flags, changing rules or
  * time. */
 bool saltus_is_constant(const saltus_freezer *f, const saltus_expr *e);
 double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e);
+
+/* freeze_values.c */
+/** Values at time 0, what they come from, and the order of rules; counts are whole. */
+SALTUS_MUST_CHECK saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err);
 
 /* freeze_time.c */
 /** Replace comparisons with time by flags. With `must`, anything else that reads the time fails. */

@@ -88,25 +88,93 @@ static double divide_by_ways(const saltus_reaction *r, double constant)
     return constant;
 }
 
+static bool reads_size(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_VARIABLE && (f->reads[node->variable] & SALTUS_READS_SIZES);
+}
+
+/* A law of a whole compartment that does not name its size is not known to hold in a site, unless
+ * it is of order 1. */
+static void look_at_size(saltus_freezer *f, const saltus_step *step)
+{
+    char place[160];
+    const saltus_reaction *r = step->reaction;
+    if (f->model->space->site_sizes && !(step->is_product && step->product.n == 1) &&
+        !saltus_expr_any(r->law, reads_size, f)) {
+        saltus_model_warn(f->model,
+                          "%sreaction '%s': its rate law does not use the size of a compartment; "
+                          "it is taken as the rate in one site",
+                          saltus_place(f->model, r->line, place), step->id);
+    }
+}
+
+/* Whether the factors of a law are the ways to choose its reactants. */
+static bool is_mass_action(const saltus_freezer *f, const saltus_step *step)
+{
+    const saltus_reaction *r = step->reaction;
+    const saltus_product *p = &step->product;
+    int64_t n = 0;
+    bool fits = step->is_product && step->id == r->id; /* else one of two ways */
+    for (int i = 0; i < r->n_reactants; ++i) {
+        n += r->reactants[i].n;
+    }
+    for (int i = 0; fits && i < p->n; ++i) { /* each is another molecule of the reactants */
+        double most = 0.0;
+        for (int k = 0; k < r->n_reactants; ++k) {
+            const bool same = f->net->bindings[r->reactants[k].variable].row == p->species[i];
+            most += same ? (double)r->reactants[k].n : 0.0;
+        }
+        fits = p->offset[i] < most;
+        for (int k = 0; k < i; ++k) {
+            fits &= p->species[k] != p->species[i] || p->offset[k] != p->offset[i];
+        }
+    }
+    return r->mass_action || (fits && n == p->n);
+}
+
+/* What a step has in the sites of all types: rate[type * n_reactions + i]. */
+static saltus_status fill_rate(saltus_freezer *f, const saltus_lattice *l, size_t i, double *rate,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    const saltus_step *step = &f->steps[i];
+    const saltus_reaction *r = step->reaction;
+    const saltus_site_rate *rates = f->model->space->rates[r - f->model->reactions];
+    const double own = step->is_product ? step->product.rate : 1.0;
+    bool uses_own = false, is_given = false;
+    for (int type = 0; type < l->n_types; ++type) {
+        const bool happens = !rates || rates[type].happens;
+        const bool given = rates && rates[type].is_given;
+        rate[(size_t)type * (size_t)l->n_reactions + i] =
+            !happens ? 0.0
+            : given  ? divide_by_ways(r, rates[type].constant)
+                     : own;
+        is_given |= given;
+        uses_own |= happens && !given;
+    }
+    if (is_given && !is_mass_action(f, step)) {
+        SALTUS_FAIL(SALTUS_E_MODEL,
+                    "%sreaction '%s': its rate law is not mass action of its reactants, so the "
+                    "lattice can give it no constant",
+                    saltus_place(f->model, r->line, place), r->id);
+    }
+    if (uses_own) {
+        look_at_size(f, step);
+    }
+done:
+    return status;
+}
+
 static saltus_status fill_rates(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_space *space = f->model->space;
     const size_t n = (size_t)l->n_reactions;
     double *rate = saltus_arena_alloc(f->arena, ((size_t)l->n_types * n + 1) * sizeof *rate);
     SALTUS_NEED(rate);
     for (size_t i = 0; i < n; ++i) {
-        const saltus_step *step = &f->steps[i];
-        const saltus_site_rate *rates = space->rates[step->reaction - f->model->reactions];
-        const double own = step->is_product ? step->product.rate : 1.0;
-        for (int type = 0; type < l->n_types; ++type) {
-            const bool happens = !rates || rates[type].happens;
-            const bool is_given = rates && rates[type].is_given;
-            rate[(size_t)type * n + i] = !happens ? 0.0
-                                         : is_given
-                                             ? divide_by_ways(step->reaction, rates[type].constant)
-                                             : own;
-        }
+        SALTUS_TRY(fill_rate(f, l, i, rate, err));
     }
     l->rate = rate;
 done:
@@ -135,8 +203,9 @@ static saltus_status fill_scatters(saltus_freezer *f, saltus_lattice *l, saltus_
             SALTUS_FAIL(SALTUS_E_MODEL,
                         "%sspecies '%s': %lld particles do not fit into %.0f sites (%.0f each at "
                         "most)",
-                        saltus_place(f->model, p->line, place), v->id, (long long)count, n_sites,
-                        SALTUS_MOST_PER_SITE);
+                        p->line > 0 ? saltus_place_in(space->path, p->line, place)
+                                    : saltus_place(f->model, v->line, place),
+                        v->id, (long long)count, n_sites, SALTUS_MOST_PER_SITE);
         }
         if (count > 0) {
             out[l->n_scatters++] = (saltus_scatter){row, count, p->in};
@@ -190,7 +259,7 @@ saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
     if (f->n_clocks > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "%srates and rules that depend on the time cannot be simulated on a lattice",
-                    saltus_place(f->model, space->line, place));
+                    saltus_place_in(space->path, space->line, place));
     }
     for (int i = 0; i < 3; ++i) {
         l->size[i] = space->size[i];

@@ -151,7 +151,7 @@ saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, salt
     print_reactions(model, MOST, out);
     print_events(model, out);
     if (model->network->lattice) {
-        SALTUS_TRY(saltus_print_lattice(model->network, MOST, out, err));
+        SALTUS_TRY(saltus_print_lattice(model, MOST, out, err));
     }
     status = saltus_check_written(out, err);
 done:

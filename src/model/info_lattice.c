@@ -1,6 +1,8 @@
 /* What a lattice holds, for people. */
 #include "model/info_lattice.h"
 
+#include "model/space.h"
+
 #include <math.h>
 
 typedef struct summary {
@@ -65,6 +67,30 @@ static void print_faces(const summary *u)
             fprintf(u->out, "  beyond %s: %s, %.4g per site\n", keys[i / l->n_species],
                     u->net->species_names[i % l->n_species], l->face_mean[i]);
         }
+    }
+}
+
+/* Where the compartments of an SBML file are. */
+static void print_compartments(const summary *u, const saltus_model *m)
+{
+    const saltus_space *space = m->space;
+    int shown = 0;
+    for (size_t i = 0; space->compartments && i < m->n_variables && shown < u->most; ++i) {
+        const char *separator = "";
+        if (!space->compartments[i]) {
+            continue;
+        }
+        if (shown++ == 0) {
+            fprintf(u->out, "\ncompartments: size of a site in their unit, site types\n");
+        }
+        fprintf(u->out, "  %-24s %12.6g  ", m->variables[i].id, space->site_sizes[i]);
+        for (int type = 0; type < space->n_types; ++type) {
+            if (space->compartments[i][type]) {
+                fprintf(u->out, "%s%s", separator, space->type_names[type]);
+                separator = ", ";
+            }
+        }
+        fputc('\n', u->out);
     }
 }
 
@@ -177,10 +203,11 @@ static void print_methods(const summary *u)
             1.0 / l->step, jumps / (l->spacing * l->spacing));
 }
 
-saltus_status saltus_print_lattice(const saltus_network *net, int most, FILE *out,
+saltus_status saltus_print_lattice(const saltus_model *model, int most, FILE *out,
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const saltus_network *net = model->network;
     const saltus_lattice *l = net->lattice;
     summary u = {.net = net, .l = l, .most = most, .out = out};
     u.n = saltus_calloc((size_t)l->n_types * (size_t)l->n_species, sizeof *u.n);
@@ -190,6 +217,7 @@ saltus_status saltus_print_lattice(const saltus_network *net, int most, FILE *ou
             l->size[2], l->spacing, l->step);
     print_faces(&u);
     print_warnings(&u);
+    print_compartments(&u, model);
     print_types(&u);
     print_particles(&u);
     print_rates(&u);

@@ -4,9 +4,9 @@
 
 #include "model/network.h"
 
-/** Print size, step, faces, site types, particles, reactions and warnings; at most `most` species
- * and reactions. */
-SALTUS_MUST_CHECK saltus_status saltus_print_lattice(const saltus_network *network, int most,
-                                                     FILE *out, saltus_error *err);
+/** Print size, step, faces, compartments, site types, particles, reactions and warnings of a frozen
+ * model; at most `most` compartments, species and reactions. */
+SALTUS_MUST_CHECK saltus_status saltus_print_lattice(const saltus_model *model, int most, FILE *out,
+                                                     saltus_error *err);
 
 #endif

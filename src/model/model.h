@@ -28,6 +28,10 @@ typedef struct saltus_variable {
     const saltus_expr *rule;    /**< assignment rule: the value at all times; a species with a rule
                                      is an observable, not a count. NULL: none */
     int compartment;            /**< species: the variable that is its compartment, or -1 */
+    int dimensions;             /**< compartment: of its size, 1 to 3; 0: it has none, or no file
+                                     says */
+    double size_unit;           /**< compartment with dimensions: the unit of its size in
+                                     m^dimensions; 0: it is none of such a size */
     bool boundary;              /**< species: reactions do not change it */
     bool constant;              /**< nothing may change it */
     bool is_spent;              /**< stoichiometries were computed with its value */
@@ -83,6 +87,7 @@ struct saltus_model {
     size_t n_reactions, reactions_capacity;
     saltus_event *events;
     size_t n_events, events_capacity;
+    double time_unit;           /**< of rates, in s; 0: no file says, or it is no unit of time */
     struct saltus_space *space; /**< its lattice; NULL: well mixed */
     char **warnings;
     size_t n_warnings, warnings_capacity;

@@ -23,7 +23,7 @@ typedef struct saltus_placement {
     int variable;
     int64_t count;  /**< -1: the species' initial amount */
     const bool *in; /**< [type] */
-    int line;
+    int line;       /**< 0: `place` does not name the species */
 } saltus_placement;
 
 typedef struct saltus_space {
@@ -47,6 +47,15 @@ typedef struct saltus_space {
     size_t n_placements, placements_capacity; /**< allocated */
     saltus_deposit *deposits;                 /**< species: the variable; as they were read */
     size_t n_deposits, deposits_capacity;     /**< allocated */
+
+    /** Of a model whose reactions come from an SBML file; else NULL. */
+    const bool **compartments; /**< [variable][type] where a compartment is; NULL: it is none, or it
+                                    holds no particles */
+    const double *site_sizes;  /**< [variable] the size of a site that stands for that of the
+                                    compartment once initial amounts are known, in the
+                                    compartment's unit; 0: none */
+
+    const char *path; /**< the file of this line and of placements' lines */
     int line;
 } saltus_space;
 

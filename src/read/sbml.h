@@ -146,4 +146,10 @@ SALTUS_MUST_CHECK saltus_status sbml_species_unit(sbml_reader *r, Species_t *spe
 SALTUS_MUST_CHECK saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *reaction,
                                                  double *firings);
 
+/** sbml_units.c: the unit of a compartment's size in m^dimensions (1 to 3), that of litres, m2 and
+ * m where the document does not say; 0 when it is no unit of such a size. */
+double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, int dimensions);
+/** sbml_units.c: the unit of time in s, 1 where the document does not say; 0 when it is none. */
+double sbml_time_unit(const sbml_reader *r);
+
 #endif

@@ -97,6 +97,8 @@ static saltus_status read_compartment(sbml_reader *r, Compartment_t *compartment
     r->info[i].size_assumed = !is_size_set;
     saltus_variable *v = &r->model->variables[i];
     v->constant = Compartment_getConstant(compartment);
+    v->dimensions = (int)dimensions;
+    v->size_unit = sbml_size_unit(r, compartment, v->dimensions);
     v->initial =
         saltus_expr_const(&r->model->arena, is_size_set ? Compartment_getSize(compartment) : 1.0);
     SALTUS_NEED(v->initial);
@@ -375,6 +377,7 @@ static void warn(sbml_reader *r)
 saltus_status sbml_read_model(sbml_reader *r)
 {
     saltus_status status = SALTUS_OK;
+    r->model->time_unit = sbml_time_unit(r);
     SALTUS_TRY(read_variables(r));
     SALTUS_TRY(sbml_declare_reactions(r));
     for (unsigned i = 0; i < Model_getNumRules(r->sbml); ++i) {

@@ -121,3 +121,79 @@ saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *reaction, double *fir
     (void)snprintf(what, sizeof what, "reaction '%.150s'", Reaction_getId(reaction));
     return unit_counts(r, unit, what, sbml_line(reaction), firings);
 }
+
+/* ---- sizes and times ---- */
+
+/* A unit in powers of metre or of second; 0 when it measures something else. */
+static double kind_in(UnitKind_t kind, UnitKind_t base, double *power)
+{
+    const bool is_litre = kind == UNIT_KIND_LITRE || kind == UNIT_KIND_LITER;
+    *power = 0.0;
+    if (kind == UNIT_KIND_DIMENSIONLESS) {
+        return 1.0;
+    }
+    if (base == UNIT_KIND_METRE && is_litre) {
+        *power = 3.0;
+        return 1e-3;
+    }
+    if (kind == base || (base == UNIT_KIND_METRE && kind == UNIT_KIND_METER)) {
+        *power = 1.0;
+        return 1.0;
+    }
+    return 0.0;
+}
+
+static double definition_in(UnitDefinition_t *definition, UnitKind_t base, double *power)
+{
+    double value = 1.0;
+    *power = 0.0;
+    for (unsigned i = 0; i < UnitDefinition_getNumUnits(definition); ++i) {
+        const Unit_t *unit = UnitDefinition_getUnit(definition, i);
+        const double exponent = Unit_getExponentAsDouble(unit);
+        double own = 0.0;
+        const double one = kind_in(Unit_getKind(unit), base, &own);
+        value *= pow(scaled(Unit_getMultiplier(unit) * one, Unit_getScale(unit)), exponent);
+        *power += own * exponent;
+    }
+    return value;
+}
+
+/* A unit in base^power. Level 2 has names for units that a document need not define, which then are
+ * the usual ones; so is a unit that is not named. 0: it is no such unit. */
+static double unit_in(const sbml_reader *r, const char *id, const char *name, double usual,
+                      UnitKind_t base, double power)
+{
+    double own = 0.0;
+    id = id && *id ? id : r->level == 2 ? name : NULL;
+    UnitDefinition_t *definition = id ? Model_getUnitDefinitionById(r->sbml, id) : NULL;
+    if (!id || (!definition && r->level == 2 && strcmp(id, name) == 0)) {
+        return usual;
+    }
+    const double value = definition ? definition_in(definition, base, &own)
+                                    : kind_in(UnitKind_forName(id), base, &own);
+    return own == power && value > 0.0 && isfinite(value) ? value : 0.0;
+}
+
+double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, int dimensions)
+{
+    static const char *const names[] = {"", "length", "area", "volume"};
+    static const double usual[] = {0.0, 1.0, 1.0, 1e-3};
+    const char *id = NULL;
+    if (dimensions == 0) {
+        return 0.0;
+    }
+    if (Compartment_isSetUnits(compartment)) {
+        id = Compartment_getUnits(compartment);
+    } else if (r->level > 2) {
+        id = dimensions == 3   ? Model_getVolumeUnits(r->sbml)
+             : dimensions == 2 ? Model_getAreaUnits(r->sbml)
+                               : Model_getLengthUnits(r->sbml);
+    }
+    return unit_in(r, id, names[dimensions], usual[dimensions], UNIT_KIND_METRE, dimensions);
+}
+
+double sbml_time_unit(const sbml_reader *r)
+{
+    const char *id = r->level > 2 ? Model_getTimeUnits(r->sbml) : NULL;
+    return unit_in(r, id, "time", 1.0, UNIT_KIND_SECOND, 1.0);
+}

@@ -203,24 +203,30 @@ done:
     return status;
 }
 
-static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *root)
+enum { MODEL, SBML, COMPARTMENTS, PARAMETERS, SPECIES, RULES, REACTIONS, EVENTS, LATTICE, N_KEYS };
+
+/* All that an SBML file says may not be said again here. */
+static saltus_status read_sbml(saltus_yaml_reader *r, const saltus_yaml_field f[N_KEYS])
 {
-    enum { MODEL, COMPARTMENTS, PARAMETERS, SPECIES, RULES, REACTIONS, EVENTS, LATTICE, N };
     saltus_status status = SALTUS_OK;
-    saltus_yaml_field f[N] = {{.key = "model"},   {.key = "compartments"}, {.key = "parameters"},
-                              {.key = "species"}, {.key = "rules"},        {.key = "reactions"},
-                              {.key = "events"},  {.key = "lattice"}};
-    const section *const sections[] = {&compartments, &parameters, &species};
-    SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N));
-    for (int i = 0; i < N; ++i) { /* "events:" with nothing behind it has nothing in it */
-        if (f[i].entry && saltus_yaml_is_nothing(f[i].entry->value)) {
-            f[i].entry = NULL;
+    for (int i = COMPARTMENTS; i <= EVENTS; ++i) {
+        if (f[i].entry) {
+            status = saltus_yaml_fail(r, f[i].entry->key, SALTUS_E_UNSUPPORTED,
+                                      "'%s' cannot stand beside 'sbml': the SBML file says it",
+                                      f[i].key);
+            goto done;
         }
     }
-    r->has_lattice = f[LATTICE].entry;
-    if (f[MODEL].entry) {
-        SALTUS_TRY(read_name(r, f[MODEL].entry->value));
-    }
+    SALTUS_TRY(saltus_yaml_sbml(r, f[SBML].entry->value));
+done:
+    return status;
+}
+
+/* What there is and what happens: all but the name and the lattice. */
+static saltus_status read_network(const saltus_yaml_reader *r, const saltus_yaml_field f[N_KEYS])
+{
+    saltus_status status = SALTUS_OK;
+    const section *const sections[] = {&compartments, &parameters, &species};
     for (int i = 0; i < 3; ++i) {
         if (f[COMPARTMENTS + i].entry) {
             SALTUS_TRY(declare_section(r, sections[i], f[COMPARTMENTS + i].entry->value));
@@ -240,6 +246,33 @@ static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *ro
     }
     if (f[EVENTS].entry) {
         SALTUS_TRY(saltus_yaml_events(r, f[EVENTS].entry->value));
+    }
+done:
+    return status;
+}
+
+static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *root)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_yaml_field f[N_KEYS] = {
+        {.key = "model"},      {.key = "sbml"},    {.key = "compartments"},
+        {.key = "parameters"}, {.key = "species"}, {.key = "rules"},
+        {.key = "reactions"},  {.key = "events"},  {.key = "lattice"}};
+    SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N_KEYS));
+    for (int i = 0; i < N_KEYS; ++i) { /* "events:" with nothing behind it has nothing in it */
+        if (f[i].entry && saltus_yaml_is_nothing(f[i].entry->value)) {
+            f[i].entry = NULL;
+        }
+    }
+    r->has_lattice = f[LATTICE].entry;
+    r->has_sbml = f[SBML].entry;
+    if (r->has_sbml) {
+        SALTUS_TRY(read_sbml(r, f));
+    } else {
+        SALTUS_TRY(read_network(r, f));
+    }
+    if (f[MODEL].entry) {
+        SALTUS_TRY(read_name(r, f[MODEL].entry->value));
     }
     if (f[LATTICE].entry) {
         SALTUS_TRY(saltus_yaml_lattice(r, f[LATTICE].entry->value));

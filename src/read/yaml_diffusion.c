@@ -120,10 +120,12 @@ static saltus_status read_species(saltus_lattice_reader *l, const saltus_yaml_en
     if (e->value->kind == SALTUS_YAML_MAPPING) {
         SALTUS_TRY(read_types(l, e->value, what, d, given));
     } else {
-        SALTUS_TRY(read_constant(l, e->value, what, &d[0]));
+        const bool *in = saltus_types_of_species(l, v); /* NULL: everywhere */
+        double constant = 0.0;
+        SALTUS_TRY(read_constant(l, e->value, what, &constant));
         for (size_t i = 0; i < n * n; ++i) {
-            d[i] = d[0];
-            given[i % n] = true;
+            given[i % n] = !in || in[i % n];
+            d[i] = !in || (in[i / n] && in[i % n]) ? constant : 0.0;
         }
     }
     space->diffusion[v] = d;

@@ -184,7 +184,7 @@ static saltus_status refuse_events(const saltus_lattice_reader *l)
                             : saltus_error_set(l->yaml->err, SALTUS_E_UNSUPPORTED,
                                                "%.180s:%d: event '%.120s': there are no events on "
                                                "a lattice",
-                                               l->yaml->name, m->events[0].line, m->events[0].id);
+                                               m->path, m->events[0].line, m->events[0].id);
 }
 
 /* "all", or "one" as in the paper of kernel/mpd.h. */
@@ -204,12 +204,25 @@ done:
 
 static saltus_status read_fields(saltus_lattice_reader *l, const saltus_yaml_node *node)
 {
-    enum { SIZE, SPACING, STEP, DIFFUSION, FACES, SITES, PLACE, REACTIONS, PER_STEP, N };
+    enum {
+        SIZE,
+        SPACING,
+        STEP,
+        DIFFUSION,
+        FACES,
+        SITES,
+        COMPARTMENTS,
+        PLACE,
+        REACTIONS,
+        PER_STEP,
+        N
+    };
     saltus_status status = SALTUS_OK;
-    saltus_yaml_field f[N] = {
-        {.key = "size"},      {.key = "spacing"},   {.key = "step"},
-        {.key = "diffusion"}, {.key = "faces"},     {.key = "sites"},
-        {.key = "place"},     {.key = "reactions"}, {.key = "reactions_per_step"}};
+    saltus_yaml_field f[N] = {{.key = "size"},         {.key = "spacing"},
+                              {.key = "step"},         {.key = "diffusion"},
+                              {.key = "faces"},        {.key = "sites"},
+                              {.key = "compartments"}, {.key = "place"},
+                              {.key = "reactions"},    {.key = "reactions_per_step"}};
     SALTUS_TRY(saltus_yaml_fields(l->yaml, node, "lattice", f, N));
     for (int i = SIZE; i <= DIFFUSION; ++i) {
         if (!f[i].entry) {
@@ -228,12 +241,15 @@ static saltus_status read_fields(saltus_lattice_reader *l, const saltus_yaml_nod
         SALTUS_TRY(read_reactions_per_step(l, f[PER_STEP].entry->value));
     }
     SALTUS_TRY(read_or_make_sites(l, &f[SITES]));
+    SALTUS_TRY(saltus_read_compartments(
+        l, f[COMPARTMENTS].entry ? f[COMPARTMENTS].entry->value : NULL, node, f[SITES].entry));
     SALTUS_TRY(saltus_read_diffusion(l, f[DIFFUSION].entry->value));
     if (l->space->step == 0.0) {
         SALTUS_TRY(saltus_largest_step(l, f[STEP].entry->value));
     }
     SALTUS_TRY(saltus_read_place(l, f[PLACE].entry ? f[PLACE].entry->value : NULL));
     SALTUS_TRY(saltus_read_rates(l, f[REACTIONS].entry ? f[REACTIONS].entry->value : NULL));
+    SALTUS_TRY(saltus_place_reactions(l, f[REACTIONS].entry ? f[REACTIONS].entry->value : node));
 done:
     return status;
 }
@@ -247,6 +263,8 @@ saltus_status saltus_yaml_lattice(const saltus_yaml_reader *r, const saltus_yaml
     SALTUS_NEED(l.space);
     r->model->space = l.space;
     l.space->line = node->line;
+    l.space->path = saltus_arena_strndup(&r->model->arena, r->name, strlen(r->name));
+    SALTUS_NEED(l.space->path);
     SALTUS_TRY(make_arrays(&l));
     SALTUS_TRY(refuse_events(&l));
     SALTUS_TRY(read_fields(&l, node));

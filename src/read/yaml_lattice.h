@@ -74,6 +74,17 @@ SALTUS_MUST_CHECK saltus_status saltus_read_species(const saltus_lattice_reader 
 /* yaml_sites.c: `sites`, painted at once. */
 SALTUS_MUST_CHECK saltus_status saltus_read_sites(saltus_lattice_reader *l,
                                                   const saltus_yaml_node *node);
+/* yaml_sbml.c: where compartments of an SBML file are, once sites are known. The node may be NULL:
+ * not given; has_sites: so is `sites`. */
+SALTUS_MUST_CHECK saltus_status saltus_read_compartments(saltus_lattice_reader *l,
+                                                         const saltus_yaml_node *node,
+                                                         const saltus_yaml_node *lattice,
+                                                         bool has_sites);
+/** [type] where the compartment of a species is; NULL: the model has no such compartments. */
+const bool *saltus_types_of_species(const saltus_lattice_reader *l, int variable);
+/** Reactions that `reactions` did not name happen where the compartments of their species meet. */
+SALTUS_MUST_CHECK saltus_status saltus_place_reactions(saltus_lattice_reader *l,
+                                                       const saltus_yaml_node *lattice);
 /* yaml_diffusion.c: `step`, which stays 0 when it is to be the largest; `diffusion`, once sites are
  * known; then the largest step. */
 SALTUS_MUST_CHECK saltus_status saltus_read_step(saltus_lattice_reader *l,

@@ -125,7 +125,8 @@ static saltus_status place_amounts(saltus_lattice_reader *l, const saltus_yaml_e
     saltus_model *m = l->yaml->model;
     saltus_variable *v = &m->variables[variable];
     double sum = 0.0;
-    if (v->initial && !(v->initial->op == SALTUS_OP_CONST && v->initial->value == 0.0)) {
+    if (v->initial && !(v->initial->op == SALTUS_OP_CONST && v->initial->value == 0.0) &&
+        !l->yaml->has_sbml) {
         status = saltus_yaml_fail(l->yaml, species->key, SALTUS_E_MODEL,
                                   "%s: its amount is given already, in line %d", what, v->line);
         saltus_error_hint(err,
@@ -175,8 +176,8 @@ done:
     return status;
 }
 
-/* Where a species with an amount starts that `place` does not name: where it has a constant of
- * diffusion. */
+/* Where a species with an amount starts that `place` does not name: in its compartment, or where it
+ * has a constant of diffusion. */
 static saltus_status place_the_rest(saltus_lattice_reader *l, const bool *placed)
 {
     saltus_status status = SALTUS_OK;
@@ -187,8 +188,9 @@ static saltus_status place_the_rest(saltus_lattice_reader *l, const bool *placed
         if (!given || placed[v]) {
             continue;
         }
-        SALTUS_TRY(add_placement(l, (int)v, -1, m->variables[v].line, &in));
-        memcpy(in, given, (size_t)l->space->n_types * sizeof *in);
+        const bool *compartment = saltus_types_of_species(l, (int)v);
+        SALTUS_TRY(add_placement(l, (int)v, -1, 0, &in));
+        memcpy(in, compartment ? compartment : given, (size_t)l->space->n_types * sizeof *in);
     }
 done:
     return status;
@@ -236,7 +238,7 @@ static saltus_status read_constant(saltus_lattice_reader *l, const saltus_yaml_n
     if (saltus_yaml_is_nothing(node)) {
         goto done;
     }
-    if (!r->mass_action) {
+    if (!r->mass_action && !l->yaml->has_sbml) { /* freezing knows what SBML's laws are */
         status =
             saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL,
                              "%s: its rate is a law, which has no constant to be given here", what);

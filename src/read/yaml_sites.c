@@ -1,4 +1,5 @@
 /* `sites` of a lattice: types of sites, painted one over the other. */
+#include "core/file.h"
 #include "model/geometry.h"
 #include "read/image.h"
 #include "read/yaml_lattice.h"
@@ -306,19 +307,6 @@ done:
     return status;
 }
 
-/* A path in a model is seen from the model's folder. */
-static char *path_beside(const char *model, const char *path)
-{
-    const char *slash = strrchr(model, '/');
-    const size_t n = path[0] == '/' || !slash ? 0 : (size_t)(slash - model) + 1;
-    char *out = saltus_calloc(n + strlen(path) + 1, 1);
-    if (out) {
-        memcpy(out, model, n);
-        memcpy(out + n, path, strlen(path));
-    }
-    return out;
-}
-
 static saltus_status paint_image(saltus_lattice_reader *l, const saltus_yaml_node *node,
                                  const char *what, int type)
 {
@@ -332,7 +320,7 @@ static saltus_status paint_image(saltus_lattice_reader *l, const saltus_yaml_nod
     SALTUS_TRY(read_fields(l, node, what, f, 2));
     SALTUS_TRY(saltus_yaml_text(l->yaml, f[0].entry->value, what, &file));
     SALTUS_TRY(saltus_read_whole(l, f[1].entry->value, what, 0.0, 4294967295.0, &value));
-    path = path_beside(l->yaml->name, file);
+    path = saltus_path_beside(l->yaml->name, file);
     SALTUS_NEED(path);
     mask = saltus_calloc((size_t)l->space->n_sites, 1);
     SALTUS_NEED(mask);

@@ -11,6 +11,7 @@ typedef struct saltus_yaml_reader {
     const char *name; /**< of the file */
     saltus_error *err;
     bool has_lattice; /**< reactions may leave their rates to it */
+    bool has_sbml;    /**< the model is that of an SBML file */
 } saltus_yaml_reader;
 
 /** A key of a mapping and what was found under it. */
@@ -50,6 +51,9 @@ SALTUS_MUST_CHECK saltus_status saltus_yaml_expr(const saltus_yaml_reader *r,
 saltus_parse_context saltus_yaml_context(const saltus_yaml_reader *r, const saltus_yaml_node *node,
                                          size_t offset, const char *what);
 
+/** `sbml`: the model is replaced by that of the file. */
+SALTUS_MUST_CHECK saltus_status saltus_yaml_sbml(saltus_yaml_reader *r,
+                                                 const saltus_yaml_node *node);
 /** The sections of reactions and of events, once all names and rules are known; then that of the
  * lattice. */
 SALTUS_MUST_CHECK saltus_status saltus_yaml_reactions(const saltus_yaml_reader *r,

@@ -220,6 +220,47 @@ static saltus_status build_from_sbml(saltus_error *err)
     return status;
 }
 
+#if SALTUS_WITH_SBML
+/* A lattice around a file: a rule, a unit of time, compartments that are named and that are not. */
+static saltus_status build_sbml_lattice(saltus_error *err)
+{
+    static const char sbml[] =
+        "<sbml xmlns='http://www.sbml.org/sbml/level3/version1/core' level='3' version='1'>\n"
+        "<model id='m' timeUnits='ms'><listOfUnitDefinitions><unitDefinition id='ms'><listOfUnits>"
+        "<unit kind='second' exponent='1' scale='-3' multiplier='1'/></listOfUnits>"
+        "</unitDefinition></listOfUnitDefinitions><listOfCompartments>"
+        "<compartment id='c' size='2' constant='true' spatialDimensions='3'/>"
+        "<compartment id='d' size='2' constant='true' spatialDimensions='2'/></listOfCompartments>"
+        "<listOfSpecies><species id='X' compartment='c' initialAmount='10' "
+        "hasOnlySubstanceUnits='true' boundaryCondition='false' constant='false'/>"
+        "<species id='Y' compartment='d' initialConcentration='5' hasOnlySubstanceUnits='false'"
+        " boundaryCondition='false' constant='false'/></listOfSpecies>"
+        "<listOfParameters><parameter id='r' constant='false'/></listOfParameters>"
+        "<listOfRules><assignmentRule variable='r'><math"
+        " xmlns='http://www.w3.org/1998/Math/MathML'><ci>Y</ci></math></assignmentRule>"
+        "</listOfRules><listOfReactions><reaction id='R' reversible='false' fast='false'>"
+        "<listOfReactants><speciesReference species='X' stoichiometry='1' constant='true'/>"
+        "</listOfReactants><kineticLaw><math xmlns='http://www.w3.org/1998/Math/MathML'><apply>"
+        "<times/><ci>X</ci><ci>r</ci></apply></math></kineticLaw></reaction></listOfReactions>"
+        "</model></sbml>\n";
+    static const char lattice[] =
+        "sbml: faults.xml\n"
+        "lattice: {size: [6, 6, 6], spacing: 1e-8, step: largest, sites: {c: , d: {shell: {of: "
+        "c}}}, compartments: {c: [c, d]}, diffusion: {X: 1e-12, Y: 0}}\n";
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    FILE *out = fopen("faults.xml", "w");
+    assert_non_null(out);
+    assert_true(fputs(sbml, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+    TRY(saltus_model_parse_yaml(lattice, strlen(lattice), "space.yaml", &m, err));
+    TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
+done:
+    saltus_model_destroy(m);
+    return status;
+}
+#endif
+
 static void models_from_anywhere(void **state)
 {
     (void)state;
@@ -228,6 +269,9 @@ static void models_from_anywhere(void **state)
     assert_true(fail_everywhere(build_lattice) > 100);
     assert_true(fail_everywhere(build_from_net) > 20);
     (void)fail_everywhere(build_from_sbml);
+#if SALTUS_WITH_SBML
+    assert_true(fail_everywhere(build_sbml_lattice) > 20);
+#endif
 }
 
 /* ---- runs ---- */

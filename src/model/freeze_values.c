@@ -1,0 +1,138 @@
+/* Values at time 0, and rules in an order of evaluation. */
+#include "model/freeze.h"
+#include "model/space.h"
+
+#include <math.h>
+
+enum { UNVISITED, IN_PROGRESS, DONE };
+
+typedef struct evaluation {
+    saltus_freezer *f;
+    char *state; /* [variable] */
+    saltus_error *err;
+    saltus_status status;
+    int depth;
+    unsigned reads; /* by the expression that is looked at: saltus_reads */
+} evaluation;
+
+static void evaluate_variable(evaluation *v, int i);
+
+static bool evaluate_reference(const saltus_expr *node, void *user)
+{
+    evaluation *v = user;
+    if (node->op == SALTUS_OP_VARIABLE) {
+        evaluate_variable(v, node->variable);
+        v->reads |= v->f->reads[node->variable];
+    }
+    return v->status != SALTUS_OK;
+}
+
+/* A species without a rule starts with a whole number of molecules. */
+static double start_count(evaluation *v, const saltus_variable *var, double value)
+{
+    char place[160];
+    saltus_model *m = v->f->model;
+    const double whole = nearbyint(value) + 0.0; /* -0 becomes 0 */
+    if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
+        v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s': initial amount %g %s",
+                                     saltus_place(m, var->line, place), var->id, value,
+                                     value < 0.0 ? "is negative" : "is no number of molecules");
+        return 0.0;
+    }
+    if (fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
+        saltus_model_warn(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
+                          saltus_place(m, var->line, place), var->id, value, whole);
+    }
+    return whole;
+}
+
+static void evaluate_variable(evaluation *v, int i)
+{
+    char place[160];
+    saltus_model *m = v->f->model;
+    const saltus_variable *var = &m->variables[i];
+    const saltus_expr *e = var->rule ? var->rule : var->initial;
+    if (v->status != SALTUS_OK || v->state[i] == DONE) {
+        return;
+    }
+    if (v->state[i] == IN_PROGRESS || v->depth > 5000) {
+        v->status =
+            saltus_error_set(v->err, SALTUS_E_MODEL, "%s%s '%s': its value depends on itself",
+                             saltus_place(m, var->line, place), saltus_kind_text(var), var->id);
+        return;
+    }
+    if (!e && var->kind == SALTUS_KIND_SPECIES) {
+        v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s' has no initial amount",
+                                     saltus_place(m, var->line, place), var->id);
+        return;
+    }
+    const unsigned outer = v->reads;
+    v->state[i] = IN_PROGRESS;
+    v->reads = 0;
+    ++v->depth;
+    if (e) {
+        (void)saltus_expr_any(e, evaluate_reference, v);
+    }
+    --v->depth;
+    v->f->reads[i] =
+        (unsigned char)(var->kind == SALTUS_KIND_COMPARTMENT             ? SALTUS_READS_SIZES
+                        : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
+                                                                         : v->reads);
+    v->reads = outer;
+    if (v->status != SALTUS_OK) {
+        return;
+    }
+    v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
+    if (var->kind == SALTUS_KIND_SPECIES && !var->rule) {
+        v->f->values[i] = start_count(v, var, v->f->values[i]);
+    }
+    if (var->rule) {
+        v->f->rule_order[v->f->n_rule_order++] = i;
+    }
+    v->state[i] = DONE;
+}
+
+/* Amounts are those of whole compartments; everything else is what it is when a site is all that
+ * there is of a compartment. */
+static void evaluate_in_site(evaluation *v)
+{
+    char place[160];
+    const saltus_model *m = v->f->model;
+    const double *sizes = m->space->site_sizes;
+    v->f->n_rule_order = 0;
+    for (size_t i = 0; i < m->n_variables && v->status == SALTUS_OK; ++i) {
+        const saltus_variable *var = &m->variables[i];
+        if (var->kind == SALTUS_KIND_COMPARTMENT) {
+            v->f->values[i] = sizes[i] > 0.0 ? sizes[i] : v->f->values[i];
+        } else if (var->kind == SALTUS_KIND_PARAMETER || var->rule) {
+            v->state[i] = UNVISITED;
+        }
+        if (!var->rule && v->f->reads[i] == (SALTUS_READS_SIZES | SALTUS_READS_AMOUNTS)) {
+            v->status = saltus_error_set(
+                v->err, SALTUS_E_UNSUPPORTED,
+                "%s%s '%s': its initial value comes from amounts and from sizes of compartments, "
+                "which on a lattice are those of a site",
+                saltus_place(m, var->line, place), saltus_kind_text(var), var->id);
+        }
+    }
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        evaluate_variable(v, (int)i);
+    }
+}
+
+saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
+{
+    evaluation v = {.f = f, .err = err};
+    v.state = saltus_calloc(f->model->n_variables, 1);
+    if (!v.state) {
+        return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        evaluate_variable(&v, (int)i);
+    }
+    if (v.status == SALTUS_OK && f->model->space && f->model->space->site_sizes) {
+        evaluate_in_site(&v);
+    }
+    saltus_free(v.state);
+    return v.status;
+}
