@@ -335,7 +335,7 @@ static void runs(void **state)
 /* By the next-subvolume method: with sources, laws of empty sites, room that grows. */
 static saltus_status run_in_space(saltus_error *err)
 {
-    static const char text[] =
+    static const char lattice[] =
         "species: {A: 60, B: 40, C: 0}\n"
         "reactions: {r: A + B -> C @ 1, s: 0 -> A @ 1, l: 0 -> B @ 1/(1 + B)}\nlattice:\n"
         "  size: [5, 5, 5]\n  spacing: 1\n  step: 0.1\n  faces: {x+: {A: 1}}\n"
@@ -354,7 +354,7 @@ static saltus_status run_in_space(saltus_error *err)
     run.times = times;
     run.n_times = 1;
     run.n_trajectories = 2;
-    TRY(saltus_model_parse_yaml(text, strlen(text), "space.yaml", &m, err));
+    TRY(saltus_model_parse_yaml(lattice, strlen(lattice), "space.yaml", &m, err));
     TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
     TRY(saltus_backend_open("cpu", &backend, err));
     TRY(saltus_plan_create(m, backend, &options, &plan, err));
