@@ -1,12 +1,14 @@
 #include "backend/cpu/cpu.h"
 
-#if defined(__x86_64__)
+#ifdef SALTUS_HAVE_AVX512
 static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
+#endif
 
+#ifdef SALTUS_HAVE_AVX2
 static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
