@@ -35,7 +35,8 @@ static saltus_status open_cpu(const char *specification, saltus_backend *backend
     const char *set = specification[3] == ':' ? specification + 4 : NULL;
     const saltus_cpu_variant *v = saltus_cpu_variant_find(set);
     if (!v) {
-        const bool is_known = strcmp(set, "avx2") == 0 || strcmp(set, "avx512") == 0;
+        const bool is_known =
+            strcmp(specification, "cpu:avx2") == 0 || strcmp(specification, "cpu:avx512") == 0;
         status = saltus_error_set(err, is_known ? SALTUS_E_UNAVAILABLE : SALTUS_E_INVALID,
                                   "device '%s': no such instruction set was built", specification);
         saltus_error_hint(err, "saltus devices lists what there is");
