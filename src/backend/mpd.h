@@ -73,10 +73,10 @@ typedef struct saltus_mpd_engine {
     saltus_status (*tell)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;
 
-/** Simulate a job's trajectory. */
-SALTUS_MUST_CHECK saltus_status saltus_mpd_simulate(const saltus_mpd_tables *tables,
-                                                    const saltus_task *task,
-                                                    const saltus_mpd_engine *engine,
-                                                    saltus_job *job, saltus_error *err);
+/** Work off jobs with an engine, one at a time. */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_work(const saltus_mpd_tables *tables,
+                                                const saltus_task *task,
+                                                const saltus_mpd_engine *engine,
+                                                const saltus_source *source, saltus_error *err);
 
 #endif

@@ -106,9 +106,8 @@ static int64_t step_at(const saltus_mpd_tables *s, double time)
     return (int64_t)floor(time / s->m.step * (1.0 + 1e-12) + 1e-9);
 }
 
-saltus_status saltus_mpd_simulate(const saltus_mpd_tables *tables, const saltus_task *task,
-                                  const saltus_mpd_engine *engine, saltus_job *job,
-                                  saltus_error *err)
+static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task *task,
+                              const saltus_mpd_engine *engine, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_contents contents = {0};
@@ -134,5 +133,19 @@ saltus_status saltus_mpd_simulate(const saltus_mpd_tables *tables, const saltus_
 done:
     saltus_contents_free(&contents);
     saltus_free(totals);
+    return status;
+}
+
+saltus_status saltus_mpd_work(const saltus_mpd_tables *tables, const saltus_task *task,
+                              const saltus_mpd_engine *engine, const saltus_source *source,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_job job;
+    while (source->take(source->user, &job, 1, true) == 1) {
+        SALTUS_TRY(simulate(tables, task, engine, &job, err));
+        SALTUS_TRY(source->done(source->user, &job, err));
+    }
+done:
     return status;
 }

@@ -554,14 +554,11 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
     return first;
 }
 
-/* Whether a site whose first particle's fourth word is `word` must be looked at more closely. */
-SALTUS_FN int saltus_mpd_may_react(const saltus_mpd *m, uint32_t site, int32_t first, uint32_t word)
+/* Whether anything happens in sites of a type, but what comes from nothing. */
+SALTUS_FN int saltus_mpd_is_reactive(const saltus_mpd *m, int type)
 {
-    const int type = saltus_mpd_type(m, site), n_species = SALTUS_MPD_N_SPECIES(m);
-    const int32_t *segment = m->segment + (int64_t)type * (n_species + 2);
-    const uint32_t quiet = m->quiet[(int64_t)type * n_species + m->species[first]];
-    return m->next[first] < 0 ? quiet != SALTUS_ALWAYS_QUIET && word >= quiet
-                              : segment[0] < segment[n_species + 1];
+    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    return segment[0] < segment[SALTUS_MPD_N_SPECIES(m) + 1];
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -578,8 +575,8 @@ SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i, uint32_t
     }
 }
 
-/** The site with the list from `first` on: its reactions end step - 1, its moves are those of
- * `step`. `set`: in which set of heads the list stands. */
+/** A site that is not easy (below), with the list from `first` on: its reactions end step - 1, its
+ * moves are those of `step`. `set`: in which set of heads the list stands. */
 SALTUS_RARE_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                           int what, int set, uint32_t site, int32_t first,
                                           saltus_mpd_scratch *s)
@@ -594,7 +591,7 @@ SALTUS_RARE_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tabl
     if (what & SALTUS_MPD_REACTS) {
         int fires = 0;
         saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, m->species[first], 0, w);
-        if (saltus_mpd_may_react(m, site, first, w[3])) {
+        if (saltus_mpd_is_reactive(m, saltus_mpd_type(m, site))) {
             first = saltus_mpd_site_reacts(m, n, step, site, first, w[3], s, &fires);
         }
         has_words = !fires;

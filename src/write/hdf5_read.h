@@ -41,6 +41,12 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_read(const saltus_results *r, const ch
                                                hid_t memory_type, int rank, const hsize_t *start,
                                                const hsize_t *count, void *out, saltus_error *err);
 
+/** The same, without HDF5's own messages. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_read_quietly(const saltus_results *r, const char *name,
+                                                       hid_t type, int rank, const hsize_t *start,
+                                                       const hsize_t *count, void *out,
+                                                       saltus_error *err);
+
 /** Read a data set of texts, to be freed with saltus_free like each of them; none when there is no
  * such data set. *n counts what is in *names also after a failure. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_read_names(const saltus_results *r, const char *name,

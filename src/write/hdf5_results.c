@@ -318,9 +318,9 @@ void saltus_results_close(saltus_results *r)
  * Reading
  */
 
-static saltus_status read_slab(const saltus_results *r, const char *name, hid_t type, int rank,
-                               const hsize_t *start, const hsize_t *count, void *out,
-                               saltus_error *err)
+saltus_status saltus_h5_read_quietly(const saltus_results *r, const char *name, hid_t type,
+                                     int rank, const hsize_t *start, const hsize_t *count,
+                                     void *out, saltus_error *err)
 {
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
@@ -340,7 +340,7 @@ saltus_status saltus_results_numbers(const saltus_results *r, int64_t run, int64
         }
         return SALTUS_OK;
     }
-    return read_slab(r, "trajectories", H5T_NATIVE_INT64, 1, start, count, out, err);
+    return saltus_h5_read_quietly(r, "trajectories", H5T_NATIVE_INT64, 1, start, count, out, err);
 }
 
 static saltus_status read_samples(const saltus_results *r, const char *name, hid_t type,
@@ -348,7 +348,7 @@ static saltus_status read_samples(const saltus_results *r, const char *name, hid
 {
     const hsize_t start[3] = {(hsize_t)box.run, (hsize_t)box.point, 0};
     const hsize_t count[3] = {(hsize_t)box.n_runs, (hsize_t)box.n_points, (hsize_t)n_columns};
-    return read_slab(r, name, type, 3, start, count, out, err);
+    return saltus_h5_read_quietly(r, name, type, 3, start, count, out, err);
 }
 
 saltus_status saltus_results_counts(const saltus_results *r, saltus_box box, int64_t *out,
@@ -368,7 +368,7 @@ saltus_status saltus_results_final(const saltus_results *r, int64_t run, int64_t
 {
     const hsize_t start[2] = {(hsize_t)run, 0};
     const hsize_t count[2] = {(hsize_t)n, (hsize_t)r->n_counts};
-    return read_slab(r, "final", H5T_NATIVE_INT64, 2, start, count, out, err);
+    return saltus_h5_read_quietly(r, "final", H5T_NATIVE_INT64, 2, start, count, out, err);
 }
 
 saltus_status saltus_results_moment(const saltus_results *r, bool observables, saltus_moment moment,
@@ -379,8 +379,8 @@ saltus_status saltus_results_moment(const saltus_results *r, bool observables, s
     if (n == 0) {
         return SALTUS_OK;
     }
-    return read_slab(r, moment_names[observables][moment], H5T_NATIVE_DOUBLE, 2, start, count, out,
-                     err);
+    return saltus_h5_read_quietly(r, moment_names[observables][moment], H5T_NATIVE_DOUBLE, 2, start,
+                                  count, out, err);
 }
 
 saltus_status saltus_results_histogram(const saltus_results *r, int species, int64_t *n_bins,

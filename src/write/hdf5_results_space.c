@@ -154,17 +154,6 @@ saltus_status saltus_results_no_frames(const saltus_results *r, saltus_error *er
     return status;
 }
 
-static saltus_status read_quietly(const saltus_results *r, const char *name, hid_t type, int rank,
-                                  const hsize_t *start, const hsize_t *count, void *out,
-                                  saltus_error *err)
-{
-    saltus_h5_quiet quiet;
-    saltus_h5_quiet_begin(&quiet);
-    const saltus_status status = saltus_h5_read(r, name, type, rank, start, count, out, err);
-    saltus_h5_quiet_end(&quiet);
-    return status;
-}
-
 saltus_status saltus_results_types(const saltus_results *r, saltus_site_box box, uint8_t *out,
                                    saltus_error *err)
 {
@@ -173,7 +162,7 @@ saltus_status saltus_results_types(const saltus_results *r, saltus_site_box box,
         start[i] = (hsize_t)box.start[2 - i];
         count[i] = (hsize_t)box.count[2 - i];
     }
-    return read_quietly(r, "space/types", H5T_NATIVE_UINT8, 3, start, count, out, err);
+    return saltus_h5_read_quietly(r, "space/types", H5T_NATIVE_UINT8, 3, start, count, out, err);
 }
 
 saltus_status saltus_results_split(const saltus_results *r, saltus_split split, saltus_box box,
@@ -182,8 +171,8 @@ saltus_status saltus_results_split(const saltus_results *r, saltus_split split, 
     const hsize_t start[4] = {(hsize_t)box.run, (hsize_t)box.point, 0, 0};
     const hsize_t count[4] = {(hsize_t)box.n_runs, (hsize_t)box.n_points,
                               (hsize_t)r->space.n_parts[split], (hsize_t)r->n_counts};
-    return read_quietly(r, saltus_h5_split_names[split], H5T_NATIVE_INT64, 4, start, count, out,
-                        err);
+    return saltus_h5_read_quietly(r, saltus_h5_split_names[split], H5T_NATIVE_INT64, 4, start,
+                                  count, out, err);
 }
 
 static saltus_status average_runs(const saltus_results *r, saltus_split split, double *out,
@@ -217,14 +206,15 @@ saltus_status saltus_results_split_mean(const saltus_results *r, saltus_split sp
         return average_runs(r, split, out, err);
     }
     (void)snprintf(name, sizeof name, "%s/mean", saltus_h5_split_stats[split]);
-    return read_quietly(r, name, H5T_NATIVE_DOUBLE, 3, start, count, out, err);
+    return saltus_h5_read_quietly(r, name, H5T_NATIVE_DOUBLE, 3, start, count, out, err);
 }
 
 saltus_status saltus_results_frames_there(const saltus_results *r, int64_t row, uint8_t *out,
                                           saltus_error *err)
 {
     const hsize_t start[2] = {(hsize_t)row, 0}, count[2] = {1, (hsize_t)r->space.n_frames};
-    return read_quietly(r, "space/frames/there", H5T_NATIVE_UINT8, 2, start, count, out, err);
+    return saltus_h5_read_quietly(r, "space/frames/there", H5T_NATIVE_UINT8, 2, start, count, out,
+                                  err);
 }
 
 /* A species' data set, whose shape is compared with what is known. */

@@ -351,12 +351,8 @@ saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *sour
     saltus_status status = SALTUS_OK;
     mpd s = {.task = task};
     const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, tell};
-    saltus_job job;
     SALTUS_TRY(set_up(&s, err));
-    while (source->take(source->user, &job, 1, true) == 1) {
-        SALTUS_TRY(saltus_mpd_simulate(&s.tables, task, &engine, &job, err));
-        SALTUS_TRY(source->done(source->user, &job, err));
-    }
+    SALTUS_TRY(saltus_mpd_work(&s.tables, task, &engine, source, err));
 done:
     tear_down(&s);
     return status;

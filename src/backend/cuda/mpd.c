@@ -437,7 +437,6 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
              .task = task,
              .n_sites = task->model->network->lattice->n_sites};
     const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, tell};
-    saltus_job job;
     int places = 0;
     SALTUS_TRY(saltus_mpd_tables_create(task->model, &s.tables, err));
     SALTUS_TRY(count_places(&s, &places, err));
@@ -445,10 +444,7 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
         goto done; /* the others do all of it */
     }
     SALTUS_TRY(set_up(&s, gpus, err));
-    while (source->take(source->user, &job, 1, true) == 1) {
-        SALTUS_TRY(saltus_mpd_simulate(&s.tables, task, &engine, &job, err));
-        SALTUS_TRY(source->done(source->user, &job, err));
-    }
+    SALTUS_TRY(saltus_mpd_work(&s.tables, task, &engine, source, err));
 done:
     tear_down(&s);
     return status;
