@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../support/moments.h"
+#include "../support/check.h"
 
 #include <math.h>
 #include <stdio.h>

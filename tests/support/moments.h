@@ -30,13 +30,6 @@ typedef struct moments {
 saltus_sink moments_sink(moments *m);
 void moments_free(moments *m);
 
-/** The frozen model of a YAML text. */
-saltus_model *parse_frozen(const char *text);
-/** Fail unless the mean of n numbers that add up to `sum` is within 5 standard errors. */
-void check_mean(double sum, double n, double mean, double variance, const char *what);
-/** Fail unless the first n_columns of two ensembles of one size have the same mean and variance. */
-void check_alike(const moments *x, const moments *y, int n_columns, const char *what);
-
 /** Plan and run in one go on `device`. */
 saltus_status run_plan(saltus_model *model, const char *device, const saltus_plan_options *plan,
                        const saltus_run_options *options, moments *m, saltus_error *err);
