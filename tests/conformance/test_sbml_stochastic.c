@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../support/gpu.h"
 #include "../support/moments.h"
 
 #include <math.h>
@@ -127,7 +128,8 @@ static void keep_warning(void *user, const char *text)
 
 /* Returns the number of means beyond 3 standard errors; of leaps, with events that watch the state,
  * -1: they are not judged. */
-static int run_case(const char *folder, int number, const char *method, int64_t n)
+static int run_case(const char *folder, int number, const char *method, const char *device,
+                    int64_t n)
 {
     const bool leaps = strcmp(method, "tau") == 0;
     saltus_plan_options options = saltus_plan_options_default();
@@ -150,7 +152,7 @@ static int run_case(const char *folder, int number, const char *method, int64_t 
     (void)snprintf(path, sizeof path, "%s/%05d/%05d-sbml-l3v2.xml", folder, number, number);
     if (saltus_model_read(path, &model, &err) != SALTUS_OK ||
         saltus_model_freeze(model, SALTUS_LAW_LITERAL, &err) != SALTUS_OK ||
-        saltus_backend_open("auto", &backend, &err) != SALTUS_OK ||
+        saltus_backend_open(device, &backend, &err) != SALTUS_OK ||
         saltus_plan_create(model, backend, &options, &plan, &err) != SALTUS_OK) {
         fail_msg("case %05d: %s", number, err.message);
     }
@@ -212,7 +214,7 @@ static void all_cases_hold_at_10_000(void **state)
     const char *folder = folder_or_skip();
     int n_far = 0;
     for (int number = 1; number <= N_CASES; ++number) {
-        const int far = run_case(folder, number, "direct", scaled(10000));
+        const int far = run_case(folder, number, "direct", "auto", scaled(10000));
         if (far > 3) {
             fail_msg("case %05d: %d means are beyond 3 standard errors", number, far);
         }
@@ -227,23 +229,35 @@ static void cheapest_cases_hold_at_1_000_000(void **state)
     (void)state;
     const char *folder = folder_or_skip();
     for (size_t i = 0; i < sizeof cheapest / sizeof *cheapest; ++i) {
-        const int far = run_case(folder, cheapest[i], "direct", scaled(1000000));
+        const int far = run_case(folder, cheapest[i], "direct", "auto", scaled(1000000));
         if (far > 3) {
             fail_msg("case %05d: %d means are beyond 3 standard errors", cheapest[i], far);
         }
     }
 }
 
-static void cases_hold_by_leaps(void **state)
+static void check_leaps(const char *device, int64_t n)
 {
-    (void)state;
     const char *folder = folder_or_skip();
     int n_judged = 0;
     for (int number = 1; number <= N_CASES; ++number) {
-        n_judged += run_case(folder, number, "tau", scaled(10000)) == 0;
+        n_judged += run_case(folder, number, "tau", device, n) == 0;
     }
     /* one has an event that watches the state */
     assert_int_equal(n_judged, N_CASES - 1);
+}
+
+static void cases_hold_by_leaps(void **state)
+{
+    (void)state;
+    check_leaps("cpu", scaled(10000));
+}
+
+static void cases_hold_by_leaps_on_a_gpu(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    check_leaps("cuda", scaled(1000000));
 }
 
 int main(void)
@@ -252,6 +266,7 @@ int main(void)
         cmocka_unit_test(all_cases_hold_at_10_000),
         cmocka_unit_test(cheapest_cases_hold_at_1_000_000),
         cmocka_unit_test(cases_hold_by_leaps),
+        cmocka_unit_test(cases_hold_by_leaps_on_a_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
