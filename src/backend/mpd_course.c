@@ -8,8 +8,9 @@
 #include <math.h>
 
 enum {
-    BATCH = 64,          /* phases between two looks at the particles */
-    BATCH_WORK = 1 << 26 /* of particles in them, at most, so that a run can be stopped */
+    BATCH = 256,          /* phases between two looks at the particles, at most, */
+    LEAST_BATCH = 8,      /* and at least; */
+    BATCH_WORK = 1 << 27, /* of particles in them, so that a run can be stopped */
 };
 
 saltus_status saltus_mpd_tell(const saltus_mpd *m, const uint32_t *site, const uint16_t *species,
@@ -88,7 +89,7 @@ static saltus_status advance(course *c, int64_t from, int64_t to, saltus_error *
     saltus_mpd_phase phases[BATCH];
     for (int64_t first = from; first <= to && from < to;) {
         const int64_t work = BATCH_WORK / (c->used + 1);
-        const int64_t most = work < 1 ? 1 : work < BATCH ? work : BATCH;
+        const int64_t most = work < LEAST_BATCH ? LEAST_BATCH : work < BATCH ? work : BATCH;
         int n = 0;
         for (; n < most && first <= to; ++n, ++first) {
             phases[n] = (saltus_mpd_phase){first + 1, (first > from ? SALTUS_MPD_REACTS : 0) |

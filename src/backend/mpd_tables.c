@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_PAIRS = 1 << 15 }; /* of species, in all types, that are looked at beforehand */
+
 /* ------------------------------------------------------------------------------------------------
  * Reactions
  */
@@ -79,28 +81,43 @@ static uint32_t quiet_below(const saltus_mpd *m, double total)
     return low;
 }
 
-/* What one particle alone does in a site of each type, and which types react when empty. */
-static saltus_status look_at_single_ones(saltus_mpd_tables *s, saltus_error *err)
+/* The word below which nothing happens in a site of a type with two particles, or with one (second
+ * is -1), or with none but who watches. */
+static uint32_t quiet_with(saltus_mpd_tables *s, int type, int first, int second, double *a)
+{
+    const int watcher = s->m.n_species - 1;
+    int bad = -1;
+    const int both[] = {first, second};
+    for (int i = 0; i < 2; ++i) {
+        if (both[i] >= 0 && both[i] < watcher) {
+            s->rows[both[i]] += 1.0;
+        }
+    }
+    const double total = saltus_mpd_total(&s->m, s->of, type, s->rows, a, &bad);
+    for (int i = 0; i < 2; ++i) {
+        if (both[i] >= 0 && both[i] < watcher) {
+            s->rows[both[i]] = 0.0;
+        }
+    }
+    return bad >= 0 ? 0 : quiet_below(&s->m, total);
+}
+
+/* What one particle alone and two do in a site of each type, and which types react when empty. */
+static saltus_status look_at_few(saltus_mpd_tables *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_tables *t = s->of;
-    const int watcher = s->m.n_species - 1;
-    double *a = saltus_calloc((size_t)t->n_reactions, sizeof *a);
+    const int n = s->m.n_species, watcher = n - 1;
+    double *a = saltus_calloc((size_t)s->of->n_reactions, sizeof *a);
     SALTUS_NEED(a);
     for (int type = 0; type < s->m.n_types; ++type) {
-        for (int x = 0; x <= watcher; ++x) {
-            int bad = -1;
-            double total;
-            if (x < watcher) {
-                s->rows[x] = 1.0;
+        for (int x = 0; x < n; ++x) {
+            const int64_t of_x = (int64_t)type * n + x;
+            s->quiet[of_x] = quiet_with(s, type, x, -1, a);
+            for (int y = x; y < n && s->quiet_two; ++y) {
+                s->quiet_two[of_x * n + y] = quiet_with(s, type, x, y, a);
             }
-            total = saltus_mpd_total(&s->m, t, type, s->rows, a, &bad);
-            if (x < watcher) {
-                s->rows[x] = 0.0;
-            }
-            s->quiet[(int64_t)type * s->m.n_species + x] = bad >= 0 ? 0 : quiet_below(&s->m, total);
-            s->watched[type] = x == watcher && (bad >= 0 || total > 0.0);
         }
+        s->watched[type] = s->quiet[(int64_t)type * n + watcher] != SALTUS_ALWAYS_QUIET;
         s->n_watched += s->watched[type] ? s->lattice->sites_of[type] : 0;
     }
 done:
@@ -225,10 +242,15 @@ static saltus_status take_memory(saltus_mpd_tables *s, saltus_error *err)
     s->moves = saltus_calloc(species, sizeof *s->moves);
     s->active = saltus_calloc(types * (size_t)s->of->n_reactions + 1, sizeof *s->active);
     s->segment = saltus_calloc(types * (species + 2), sizeof *s->segment);
+    if (types * species * species <= MOST_PAIRS) {
+        s->quiet_two = saltus_calloc(types * species * species, sizeof *s->quiet_two);
+        SALTUS_NEED(s->quiet_two);
+    }
     SALTUS_NEED(s->rows && s->watched && s->jump && s->quiet && s->moves && s->active &&
                 s->segment);
     s->m.jump = s->jump;
     s->m.quiet = s->quiet;
+    s->m.quiet_two = s->quiet_two;
     s->m.moves = s->moves;
     s->m.active = s->active;
     s->m.segment = s->segment;
@@ -286,7 +308,7 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, saltus_mpd_tab
     fill_rows(s);
     fill_jumps(s);
     list_reactions(s);
-    SALTUS_TRY(look_at_single_ones(s, err));
+    SALTUS_TRY(look_at_few(s, err));
     SALTUS_TRY(find_origins(s, err));
     s->n_start = s->n_watched;
     for (int i = 0; i < l->n_scatters; ++i) {
@@ -310,6 +332,7 @@ void saltus_mpd_tables_free(saltus_mpd_tables *s)
     saltus_free(s->watched);
     saltus_free(s->jump);
     saltus_free(s->quiet);
+    saltus_free(s->quiet_two);
     saltus_free(s->moves);
     saltus_free(s->active);
     saltus_free(s->segment);

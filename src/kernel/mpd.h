@@ -4,12 +4,9 @@
  * moves along x, then y, then z, and then every site is a well-mixed reactor, simulated exactly for
  * the length of the step.
  *
- * The unit of work is the particle; empty space costs nothing. The particles of a site are a linked
- * list, in which each stands at its own number: a particle that comes exchanges the list's head for
- * itself, so many threads may add to a list at once, and a site holds any number of particles. A
- * phase goes over all particles; who finds itself at the head of its site's list looks after the
- * whole site: lets it react, which ends a step, and moves its particles, which begins the next,
- * into the lists of the other of two sets of heads.
+ * The unit of work is the particle; empty space costs nothing. A phase goes over all particles; who
+ * keeps a site (kernel/mpd_lists.h) looks after the whole of it: lets it react, which ends a step,
+ * and moves its particles, which begins the next, into the other of two sets.
  *
  * Particles of a species in a site cannot be told apart. The random words of a particle belong to
  * (seed, trajectory, step, site, species, its number among these), and those of a site's reactions
@@ -19,9 +16,9 @@
 #ifndef SALTUS_KERNEL_MPD_H
 #define SALTUS_KERNEL_MPD_H
 
+#include "kernel/mpd_lists.h"
 #include "kernel/poisson.h"
 #include "kernel/program.h"
-#include "kernel/rng.h"
 #include "kernel/tables.h"
 
 #if SALTUS_LANES != 1
@@ -31,63 +28,14 @@
 /** What is beyond a face of the lattice; in model/lattice.h's order. */
 enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
 
-/* Species whose lists are sorted by one of each, and particles that are put in order one by one. */
-enum { SALTUS_MPD_FEW = 32, SALTUS_MPD_SHORT = 5 };
-
 /** What a phase does with the sites. */
 enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
 
-/** Particles that come from nothing: by a reaction without reactants in the sites of a type, or
- * over a face beyond which there is a constant concentration. */
-typedef struct saltus_mpd_origin {
-    double mean; /**< of the Poisson number that comes in a step */
-    const uint32_t *sites;
-    int64_t n_sites;  /**< one of which each comes to */
-    int32_t reaction; /**< or -1: */
-    int32_t species;  /**< one particle of it */
-} saltus_mpd_origin;
-
-/** Nowhere: the site of a particle that is no more. */
-#define SALTUS_NOWHERE 0xffffffffu
+/* Particles of a site that are held in registers, and what more than all species are. */
+enum { SALTUS_MPD_MOST_FEW = 4, SALTUS_MPD_NO_SPECIES = 1 << 16 };
 
 /** Of `quiet`: nothing ever happens. */
 #define SALTUS_ALWAYS_QUIET 0xffffffffu
-
-/** The lattice and its particles. The last of the species, number n_species - 1, is none of the
- * model's: one particle of it stands still in every site whose reactions may fire when the site is
- * empty, so that there is somebody to look after it. */
-typedef struct saltus_mpd {
-    uint32_t size[3];
-    int32_t n_types, n_species;
-    int32_t faces[6];     /**< x-, x+, y-, y+, z-, z+ */
-    const uint8_t *types; /**< [site] */
-    const uint32_t *jump; /**< [from type][to type][species] twice the probability, of 2^32 */
-    const uint8_t *moves; /**< [species] whether it ever jumps */
-    double step;          /**< s */
-    uint32_t keys[SALTUS_PHILOX_KEYS]; /**< of a trajectory */
-
-    const double *rate;     /**< [type][reaction] model/lattice.h */
-    const int32_t *active;  /**< reactions that happen in sites of a type: those with a law that is
-                                 no product, then by first reactant */
-    const int32_t *segment; /**< [type][species + 2] where those of a first reactant begin in
-                                 `active`; number 0: those with another law */
-    const uint32_t *quiet;  /**< [type][species] a word below it lets nothing happen where one
-                                 particle is alone */
-    int32_t only_one;       /**< at most one reaction in a site and step */
-    const saltus_mpd_origin *origins;
-    int32_t n_origins;
-
-    uint32_t *site;    /**< [capacity], SALTUS_NOWHERE behind those in use */
-    uint16_t *species; /**< [capacity] */
-    int32_t *next;     /**< [capacity] in its site's list, or -1 */
-    int32_t *head[2];  /**< [site] -1: the list is empty; sets for even and odd numbers of phases */
-    int64_t *used;     /**< numbers in use, of those no more too; shared. Beyond the capacity: some
-                            particles have found no room, and all is to be done again */
-    int64_t capacity;
-    int32_t is_shared;  /**< several threads work on it */
-    int64_t first_step; /**< that was noted from */
-    uint64_t *trouble;  /**< shared: saltus_mpd_note's first; else ~0 */
-} saltus_mpd;
 
 /** A thread's own. */
 typedef struct saltus_mpd_scratch {
@@ -97,37 +45,6 @@ typedef struct saltus_mpd_scratch {
     const double *rows; /**< [n_rows] what v is to start from; NULL: it has */
     int32_t n_rows;
 } saltus_mpd_scratch;
-
-/* What a kernel that is compiled for a model knows of it: SALTUS_MPD_SIZE and so on. */
-SALTUS_FN uint32_t saltus_mpd_size(const saltus_mpd *m, int axis)
-{
-#ifdef SALTUS_MPD_SIZE
-    const uint32_t size[3] = {SALTUS_MPD_SIZE};
-    (void)m;
-    return size[axis];
-#else
-    return m->size[axis];
-#endif
-}
-SALTUS_FN int saltus_mpd_face(const saltus_mpd *m, int face)
-{
-#ifdef SALTUS_MPD_FACES
-    const int32_t faces[6] = {SALTUS_MPD_FACES};
-    (void)m;
-    return faces[face];
-#else
-    return m->faces[face];
-#endif
-}
-#ifdef SALTUS_MPD_TYPES
-#define SALTUS_MPD_N_TYPES(m) SALTUS_MPD_TYPES
-#define SALTUS_MPD_N_SPECIES(m) SALTUS_MPD_SPECIES
-#define SALTUS_MPD_IS_SHARED(m) 1
-#else
-#define SALTUS_MPD_N_TYPES(m) ((m)->n_types)
-#define SALTUS_MPD_N_SPECIES(m) ((m)->n_species)
-#define SALTUS_MPD_IS_SHARED(m) ((m)->is_shared)
-#endif
 
 /* The keys of a trajectory. */
 SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajectory)
@@ -150,136 +67,6 @@ SALTUS_FN void saltus_mpd_words(const saltus_mpd *m, uint32_t purpose, int64_t s
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Lists
- */
-
-SALTUS_FN int32_t *saltus_mpd_heads(const saltus_mpd *m, int set)
-{
-    return set ? m->head[1] : m->head[0]; /* no index: m may be in registers */
-}
-
-/** Put a particle into a list. */
-SALTUS_FN void saltus_mpd_insert(const saltus_mpd *m, int set, int32_t i, uint32_t site)
-{
-    int32_t *const head = &saltus_mpd_heads(m, set)[site];
-    SALTUS_POKE(&m->site[i], site);
-    if (SALTUS_MPD_IS_SHARED(m)) {
-        m->next[i] = SALTUS_EXCHANGE(head, i);
-    } else {
-        m->next[i] = *head;
-        *head = i;
-    }
-}
-
-/** A new particle, in no list yet; -1: there is no room. */
-SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
-{
-    const int64_t i = (int64_t)SALTUS_TAKE_NUMBER(m->used);
-    if (i >= m->capacity) {
-        return -1;
-    }
-    m->species[i] = (uint16_t)species;
-    return (int32_t)i;
-}
-
-/* Two sorted lists as one; what is equal keeps no order, because nothing depends on it. */
-SALTUS_FN int32_t saltus_mpd_merge(const saltus_mpd *m, int32_t a, int32_t b)
-{
-    int32_t first = -1, last = -1;
-    while (a >= 0 && b >= 0) {
-        const int takes_a = m->species[a] <= m->species[b];
-        const int32_t least = takes_a ? a : b;
-        a = takes_a ? m->next[a] : a;
-        b = takes_a ? b : m->next[b];
-        first = first < 0 ? least : first;
-        if (last >= 0) {
-            m->next[last] = least;
-        }
-        last = least;
-    }
-    m->next[last] = a >= 0 ? a : b;
-    return first;
-}
-
-/* A long list sorted by species. */
-SALTUS_OUTLINE int32_t saltus_mpd_sort_long(const saltus_mpd *m, int32_t first)
-{
-    int32_t sorted[32]; /* lists of 2^k, or none */
-    int n = 0;
-    while (first >= 0) {
-        int32_t list = first;
-        int k = 0;
-        first = m->next[first];
-        m->next[list] = -1;
-        for (; k < n && sorted[k] >= 0; ++k) {
-            list = saltus_mpd_merge(m, sorted[k], list);
-            sorted[k] = -1;
-        }
-        sorted[k] = list;
-        n = k == n ? n + 1 : n;
-    }
-    for (int k = 0; k < n; ++k) {
-        if (sorted[k] >= 0) {
-            first = first < 0 ? sorted[k] : saltus_mpd_merge(m, first, sorted[k]);
-        }
-    }
-    return first;
-}
-
-/* The same for few species. */
-SALTUS_OUTLINE int32_t saltus_mpd_sort_few(const saltus_mpd *m, int32_t list)
-{
-    int32_t head[SALTUS_MPD_FEW], last[SALTUS_MPD_FEW], first = -1;
-    for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) {
-        head[x] = -1;
-    }
-    while (list >= 0) {
-        const int32_t i = list;
-        const int x = m->species[i];
-        list = m->next[i];
-        last[x] = head[x] < 0 ? i : last[x];
-        m->next[i] = head[x];
-        head[x] = i;
-    }
-    for (int x = SALTUS_MPD_N_SPECIES(m) - 1; x >= 0; --x) {
-        if (head[x] >= 0) {
-            m->next[last[x]] = first;
-            first = head[x];
-        }
-    }
-    return first;
-}
-
-/* A list sorted by species. */
-SALTUS_FN int32_t saltus_mpd_sort(const saltus_mpd *m, int32_t first)
-{
-    int32_t rest = m->next[first];
-    m->next[first] = -1;
-    for (int n = 1; rest >= 0 && n < SALTUS_MPD_SHORT; ++n) {
-        const int32_t i = rest;
-        const int species = m->species[i];
-        rest = m->next[i];
-        if (species <= m->species[first]) {
-            m->next[i] = first;
-            first = i;
-        } else {
-            int32_t before = first;
-            while (m->next[before] >= 0 && m->species[m->next[before]] < species) {
-                before = m->next[before];
-            }
-            m->next[i] = m->next[before];
-            m->next[before] = i;
-        }
-    }
-    if (rest >= 0) {
-        rest = SALTUS_MPD_N_SPECIES(m) <= SALTUS_MPD_FEW ? saltus_mpd_sort_few(m, rest)
-                                                         : saltus_mpd_sort_long(m, rest);
-        first = saltus_mpd_merge(m, first, rest);
-    }
-    return first;
-}
-
-/* ------------------------------------------------------------------------------------------------
  * Moves
  */
 
@@ -288,53 +75,45 @@ SALTUS_FN int saltus_mpd_type(const saltus_mpd *m, uint32_t site)
     return SALTUS_MPD_N_TYPES(m) > 1 ? m->types[site] : 0;
 }
 
-/* Where a particle in a site that is number `at` along an axis tries to go, `way` -1 or 1, and with
- * twice which probability; SALTUS_NOWHERE: out of the lattice. */
-SALTUS_FN uint32_t saltus_mpd_jump(const saltus_mpd *m, uint32_t site, int species, int axis,
-                                   int way, uint32_t at, uint32_t stride, uint32_t *to)
+/* Maybe a jump along an axis: the first bit of a word says which way, the others whether. Nothing
+ * of that can be guessed, so there is no branch but at the faces. */
+SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_spot *p, int species, int axis,
+                               uint32_t stride, uint32_t word)
 {
-    const uint32_t last = saltus_mpd_size(m, axis) - 1;
-    const int is_out = way < 0 ? at == 0 : at == last;
-    const int type = saltus_mpd_type(m, site);
-    int there = type;
-    *to = way < 0 ? site - stride : site + stride;
-    if (is_out) {
-        const int face = way < 0 ? saltus_mpd_face(m, 2 * axis) : saltus_mpd_face(m, 2 * axis + 1);
-        *to = face == SALTUS_MPD_PERIODIC ? (way < 0 ? site + stride * last : site - stride * last)
-                                          : SALTUS_NOWHERE;
-        if (face == SALTUS_MPD_REFLECTING) {
-            return 0;
-        }
+    const uint32_t last = saltus_mpd_size(m, axis) - 1, at = p->at[axis], is_up = word >> 31;
+    const int type = saltus_mpd_type(m, p->site);
+    uint32_t next = at + 2 * is_up - 1;
+    int there = type, is_lost = 0;
+    if (at == (is_up ? last : 0)) {
+        const int face = is_up ? saltus_mpd_face(m, 2 * axis + 1) : saltus_mpd_face(m, 2 * axis);
+        next = face == SALTUS_MPD_PERIODIC ? last - at : at;
+        is_lost = face == SALTUS_MPD_ABSORBING;
     }
-    if (*to != SALTUS_NOWHERE) {
-        there = saltus_mpd_type(m, *to);
+    const uint32_t to = p->site + (next - at) * stride;
+    if (SALTUS_MPD_N_TYPES(m) > 1) {
+        there = m->types[to];
     }
-    return m
-        ->jump[((int64_t)type * SALTUS_MPD_N_TYPES(m) + there) * SALTUS_MPD_N_SPECIES(m) + species];
+    const uint32_t twice = SALTUS_MPD_OF(
+        m,
+        jump)[((int64_t)type * SALTUS_MPD_N_TYPES(m) + there) * SALTUS_MPD_N_SPECIES(m) + species];
+    const int goes = word << 1 < twice;
+    p->at[axis] = goes ? next : at;
+    p->site = goes ? (is_lost ? SALTUS_NOWHERE : to) : p->site;
 }
 
-/** Where the words of a step bring a particle; SALTUS_NOWHERE: it is lost. The first bit of a word
- * says which way along its axis it tries to go, the others whether it does. */
-SALTUS_FN uint32_t saltus_mpd_move(const saltus_mpd *m, uint32_t site, int species,
-                                   const uint32_t w[4])
+/** Where the words of a step bring a particle; site SALTUS_NOWHERE: it is lost. */
+SALTUS_FN saltus_mpd_spot saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_spot *from,
+                                          int species, const uint32_t w[4])
 {
-    uint32_t at[3], stride = 1;
-    at[0] = site % saltus_mpd_size(m, 0);
-    at[1] = site / saltus_mpd_size(m, 0);
-    at[2] = at[1] / saltus_mpd_size(m, 1);
-    at[1] = at[1] % saltus_mpd_size(m, 1);
+    saltus_mpd_spot p = *from;
+    uint32_t stride = 1;
     SALTUS_UNROLL
-    for (int axis = 0; axis < 3; ++axis) {
-        uint32_t to;
-        const int way = (w[axis] >> 31) ? 1 : -1;
-        const uint32_t jump = saltus_mpd_jump(m, site, species, axis, way, at[axis], stride, &to);
-        site = w[axis] << 1 < jump ? to : site;
-        if (site == SALTUS_NOWHERE) {
-            break;
-        }
+    for (int axis = 0; axis < 3 && p.site != SALTUS_NOWHERE; ++axis) {
+        saltus_mpd_jump(m, &p, species, axis, stride, w[axis]);
         stride *= saltus_mpd_size(m, axis);
     }
-    return site;
+    saltus_mpd_find_brick(m, &p);
+    return p;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -345,14 +124,14 @@ SALTUS_FN uint32_t saltus_mpd_move(const saltus_mpd *m, uint32_t site, int speci
 SALTUS_FN double saltus_mpd_propensity(const saltus_mpd *m, const saltus_tables *n, int type, int r,
                                        double *v)
 {
-    double a = m->rate[(int64_t)type * n->n_reactions + r];
-    if (n->law_program[r] >= 0) {
-        const saltus_program law = n->laws[n->law_program[r]];
+    double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
+    if (SALTUS_MPD_HAS_LAWS(n) && SALTUS_MPD_OF(n, law_program)[r] >= 0) {
+        const saltus_program law = n->laws[SALTUS_MPD_OF(n, law_program)[r]];
         saltus_program_run(n->code, law, v);
         return v[law.result];
     }
-    for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
-        a *= v[n->factor_species[f]] - n->factor_offset[f];
+    for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1]; ++f) {
+        a *= v[SALTUS_MPD_OF(n, factor_species)[f]] - SALTUS_MPD_OF(n, factor_offset)[f];
     }
     return a;
 }
@@ -360,7 +139,7 @@ SALTUS_FN double saltus_mpd_propensity(const saltus_mpd *m, const saltus_tables 
 /* The rows that rules have. */
 SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
 {
-    for (int r = 0; r < n->n_rules; ++r) {
+    for (int r = 0; r < SALTUS_MPD_N_RULES(n); ++r) {
         saltus_program_run(n->code, n->rules[r], v);
         v[n->row_rules + r] = v[n->rules[r].result];
     }
@@ -371,11 +150,12 @@ SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
 SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, int type, double *v,
                                   double *a, int *bad)
 {
-    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment =
+        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     double total = 0.0;
     saltus_mpd_rules(n, v);
     for (int i = segment[0]; i < segment[SALTUS_MPD_N_SPECIES(m) + 1]; ++i) {
-        const int r = m->active[i];
+        const int r = SALTUS_MPD_OF(m, active)[i];
         a[r] = saltus_mpd_propensity(m, n, type, r, v);
         if (!(a[r] >= 0.0)) {
             *bad = r;
@@ -390,17 +170,19 @@ SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, i
 SALTUS_FN double saltus_mpd_list_total(const saltus_mpd *m, const saltus_tables *n, int type,
                                        int32_t first, double *v)
 {
-    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment =
+        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     double total = 0.0;
     int before = -1;
     for (int32_t j = first; j >= 0; j = m->next[j]) {
         const int species = m->species[j];
         const int end = species != before ? segment[species + 2] : 0;
         for (int i = segment[species + 1]; i < end; ++i) {
-            const int r = m->active[i];
-            double a = m->rate[(int64_t)type * n->n_reactions + r];
-            for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
-                a *= v[n->factor_species[f]] - n->factor_offset[f];
+            const int r = SALTUS_MPD_OF(m, active)[i];
+            double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
+            for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1];
+                 ++f) {
+                a *= v[SALTUS_MPD_OF(n, factor_species)[f]] - SALTUS_MPD_OF(n, factor_offset)[f];
             }
             total += a;
         }
@@ -419,12 +201,13 @@ SALTUS_FN int saltus_mpd_is_quiet(const saltus_mpd *m, uint32_t word, double tot
 /* The reaction that `goal`, below the total, comes to. */
 SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, double goal)
 {
-    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment =
+        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     double sum = 0.0;
     int r = -1;
     for (int i = segment[0]; i < segment[SALTUS_MPD_N_SPECIES(m) + 1] && !(r >= 0 && sum > goal);
          ++i) {
-        const int candidate = m->active[i];
+        const int candidate = SALTUS_MPD_OF(m, active)[i];
         sum += a[candidate];
         r = a[candidate] > 0.0 ? candidate : r;
     }
@@ -475,15 +258,16 @@ SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, 
         const double goal =
             (double)(int64_t)(((uint64_t)w[2] << 32 | w[3]) >> 11) * 0x1p-53 * total;
         const int r = saltus_mpd_choose(m, type, s->a, goal);
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            v[n->change_species[c]] += (double)n->change_amount[c];
-            if (v[n->change_species[c]] < 0.0) {
+        for (int c = SALTUS_MPD_OF(n, change_row)[r]; c < SALTUS_MPD_OF(n, change_row)[r + 1];
+             ++c) {
+            v[SALTUS_MPD_OF(n, change_species)[c]] += (double)SALTUS_MPD_OF(n, change_amount)[c];
+            if (v[SALTUS_MPD_OF(n, change_species)[c]] < 0.0) {
                 saltus_mpd_note(m, step, site, r);
                 return n_fired;
             }
         }
         ++n_fired;
-        if (m->only_one) {
+        if (SALTUS_MPD_IS_ONLY_ONE(m)) {
             return n_fired;
         }
     }
@@ -501,19 +285,20 @@ SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watch
                 break; /* no room: all is done again */
             }
             old = old >= 0 ? m->next[old] : -1;
-            m->species[i] = (uint16_t)x;
-            m->next[i] = -1;
+            SALTUS_POKE(&m->species[i], (uint16_t)x);
+            SALTUS_POKE(&m->next[i], SALTUS_MPD_END);
             first = first < 0 ? i : first;
             if (last >= 0) {
-                m->next[last] = i;
+                SALTUS_POKE(&m->next[last], i);
             }
             last = i;
         }
         v[x] = x < watcher ? 0.0 : v[x];
     }
     while (old >= 0) {
-        SALTUS_POKE(&m->site[old], SALTUS_NOWHERE);
+        const int32_t gone = old;
         old = m->next[old];
+        saltus_mpd_remove(m, gone);
     }
     return first;
 }
@@ -525,7 +310,7 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
                                          saltus_mpd_scratch *s, int *fires)
 {
     const int type = saltus_mpd_type(m, site), watcher = SALTUS_MPD_N_SPECIES(m) - 1;
-    const int32_t *segment = m->segment + (int64_t)type * (watcher + 3);
+    const int32_t *segment = SALTUS_MPD_OF(m, segment) + (int64_t)type * (watcher + 3);
     const int is_single = m->next[first] < 0, has_laws = segment[0] < segment[1];
     int is_watched = 0;
     int32_t n_fired = 0;
@@ -557,7 +342,8 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
 /* Whether anything happens in sites of a type, but what comes from nothing. */
 SALTUS_FN int saltus_mpd_is_reactive(const saltus_mpd *m, int type)
 {
-    const int32_t *segment = m->segment + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment =
+        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     return segment[0] < segment[SALTUS_MPD_N_SPECIES(m) + 1];
 }
 
@@ -565,93 +351,282 @@ SALTUS_FN int saltus_mpd_is_reactive(const saltus_mpd *m, int type)
  * Phases
  */
 
-/** Move a particle of a site to where it ends in a step, or nowhere. */
-SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i, uint32_t to)
+/** Put a particle into a site, or nowhere. */
+SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i, const saltus_mpd_spot *to)
 {
-    if (to == SALTUS_NOWHERE) {
-        SALTUS_POKE(&m->site[i], to);
+    if (to->site == SALTUS_NOWHERE) {
+        saltus_mpd_remove(m, i);
     } else {
         saltus_mpd_insert(m, set, i, to);
     }
 }
 
-/** A site that is not easy (below), with the list from `first` on: its reactions end step - 1, its
- * moves are those of `step`. `set`: in which set of heads the list stands. */
-SALTUS_RARE_FN void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                          int what, int set, uint32_t site, int32_t first,
-                                          saltus_mpd_scratch *s)
+/* The particles of a site, sorted by species, where they are few enough to be held in registers;
+ * beyond n, numbers are -1. */
+typedef struct saltus_mpd_few {
+    int32_t i[SALTUS_MPD_MOST_FEW];
+    int species[SALTUS_MPD_MOST_FEW], n;
+} saltus_mpd_few;
+
+/* Returns 0: there are too many. */
+SALTUS_FN int saltus_mpd_hold(const saltus_mpd *m, int set, const saltus_mpd_spot *here,
+                              int32_t keeper, saltus_mpd_few *out)
 {
+    int32_t next = *saltus_mpd_head(m, set, here);
+    out->i[0] = keeper;
+    out->species[0] = m->species[keeper];
+    out->n = 1;
+    SALTUS_UNROLL
+    for (int k = 1; k < SALTUS_MPD_MOST_FEW; ++k) {
+        const int32_t i = next;
+        out->i[k] = i;
+        out->species[k] = i >= 0 ? m->species[i] : SALTUS_MPD_NO_SPECIES;
+        next = i >= 0 ? m->next[i] : SALTUS_MPD_END;
+        out->n += i >= 0;
+    }
+    SALTUS_UNROLL
+    for (int last = SALTUS_MPD_MOST_FEW - 1; last > 0; --last) {
+        SALTUS_UNROLL
+        for (int k = 0; k < last; ++k) {
+            const int swaps = out->species[k] > out->species[k + 1];
+            const int32_t i = out->i[k];
+            const int species = out->species[k];
+            out->i[k] = swaps ? out->i[k + 1] : i;
+            out->species[k] = swaps ? out->species[k + 1] : species;
+            out->i[k + 1] = swaps ? i : out->i[k + 1];
+            out->species[k + 1] = swaps ? species : out->species[k + 1];
+        }
+    }
+    return next < 0;
+}
+
+/* How many are of a species. */
+SALTUS_FN double saltus_mpd_number_of(const saltus_mpd_few *f, int species)
+{
+    int n = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        n += f->species[k] == species;
+    }
+    return (double)n;
+}
+
+/* saltus_mpd_list_total of a few. */
+SALTUS_FN double saltus_mpd_few_total(const saltus_mpd *m, const saltus_tables *n, int type,
+                                      const saltus_mpd_few *f)
+{
+    const int32_t *segment =
+        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    double total = 0.0;
+    int before = -1;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        const int species = f->species[k];
+        const int is_new = k < f->n && species != before;
+        const int end = is_new ? segment[species + 2] : 0;
+        for (int i = is_new ? segment[species + 1] : 0; i < end; ++i) {
+            const int r = SALTUS_MPD_OF(m, active)[i];
+            double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
+            for (int g = SALTUS_MPD_OF(n, factor_row)[r]; g < SALTUS_MPD_OF(n, factor_row)[r + 1];
+                 ++g) {
+                a *= saltus_mpd_number_of(f, SALTUS_MPD_OF(n, factor_species)[g]) -
+                     SALTUS_MPD_OF(n, factor_offset)[g];
+            }
+            total += a;
+        }
+        before = species;
+    }
+    return total;
+}
+
+/* Whether a word surely lets nothing happen where a few are. */
+SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, const saltus_tables *n, int type,
+                                       const saltus_mpd_few *f, uint32_t word)
+{
+    const int64_t species = SALTUS_MPD_N_SPECIES(m);
+    const int32_t *segment = SALTUS_MPD_OF(m, segment) + (int64_t)type * (species + 2);
+    if (!saltus_mpd_is_reactive(m, type)) {
+        return 1;
+    }
+    if (f->n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
+        const uint32_t quiet = SALTUS_MPD_OF(
+            m, quiet_two)[((int64_t)type * species + f->species[0]) * species + f->species[1]];
+        return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+    }
+    if (f->n == 1 || segment[0] < segment[1]) {
+        return 0; /* alone it would not be here; and there are laws that are no products */
+    }
+    return saltus_mpd_is_quiet(m, word, saltus_mpd_few_total(m, n, type, f));
+}
+
+/* A site with a few particles where nothing happens: move them. Returns 0: it is not one. */
+SALTUS_FN int saltus_mpd_move_few(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                  int what, int set, const saltus_mpd_spot *here, int32_t keeper)
+{
+    saltus_mpd_few f;
+    saltus_mpd_spot to[SALTUS_MPD_MOST_FEW];
+    int is_first[SALTUS_MPD_MOST_FEW], before = -1;
+    int64_t rank = 0;
+    uint32_t w[4];
+    if (!saltus_mpd_hold(m, set, here, keeper, &f)) {
+        return 0;
+    }
+    saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here->site, f.species[0], 0, w);
+    if ((what & SALTUS_MPD_REACTS) &&
+        !saltus_mpd_are_few_quiet(m, n, saltus_mpd_type(m, here->site), &f, w[3])) {
+        return 0;
+    }
+    saltus_mpd_clear(m, set, here);
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        const int species = f.species[k];
+        rank = species == before ? rank + 1 : 0;
+        before = species;
+        to[k] = *here;
+        if (k < f.n && (what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species]) {
+            if (k > 0) {
+                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here->site, species, rank, w);
+            }
+            to[k] = saltus_mpd_move(m, here, species, w);
+        }
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        is_first[k] =
+            k < f.n && to[k].site != SALTUS_NOWHERE && saltus_mpd_arrive(m, 1 - set, &to[k]);
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        if (k < f.n && to[k].site == SALTUS_NOWHERE) {
+            saltus_mpd_remove(m, f.i[k]);
+        } else if (k < f.n) {
+            saltus_mpd_settle(m, 1 - set, f.i[k], &to[k], is_first[k]);
+        }
+    }
+    return 1;
+}
+
+/** A site where more is to be done than to move one particle: its reactions end step - 1, its moves
+ * are those of `step`.
+ *
+ * @param set where its particles are
+ */
+SALTUS_OUTLINE void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                          int what, int set, int32_t keeper, saltus_mpd_scratch *s)
+{
+    const saltus_mpd_spot here = saltus_mpd_spot_of(m, m->site[keeper]);
     uint32_t w[4] = {0, 0, 0, 0};
+    int32_t first = keeper;
     int before = -1, has_words = 0;
     int64_t rank = 0;
-    SALTUS_POKE(&saltus_mpd_heads(m, set)[site], -1);
+    if (saltus_mpd_move_few(m, n, step, what, set, &here, keeper)) {
+        return;
+    }
+    saltus_mpd_take(m, set, &here, keeper);
     if (m->next[first] >= 0) {
         first = saltus_mpd_sort(m, first);
     }
     if (what & SALTUS_MPD_REACTS) {
         int fires = 0;
-        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, m->species[first], 0, w);
-        if (saltus_mpd_is_reactive(m, saltus_mpd_type(m, site))) {
-            first = saltus_mpd_site_reacts(m, n, step, site, first, w[3], s, &fires);
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here.site, m->species[first], 0, w);
+        if (saltus_mpd_is_reactive(m, saltus_mpd_type(m, here.site))) {
+            first = saltus_mpd_site_reacts(m, n, step, here.site, first, w[3], s, &fires);
         }
         has_words = !fires;
     }
     while (first >= 0) {
         const int32_t i = first;
         const int species = m->species[i];
-        uint32_t to = site;
+        saltus_mpd_spot to = here;
         first = m->next[i];
         rank = species == before ? rank + 1 : 0;
         before = species;
-        if ((what & SALTUS_MPD_MOVES) && m->moves[species]) {
+        if ((what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species]) {
             if (!has_words) {
-                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, species, rank, w);
+                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here.site, species, rank, w);
             }
-            to = saltus_mpd_move(m, site, species, w);
+            to = saltus_mpd_move(m, &here, species, w);
         }
         has_words = 0;
-        saltus_mpd_send(m, 1 - set, i, to);
+        saltus_mpd_send(m, 1 - set, i, &to);
     }
 }
 
-/** The part of particle i in a phase, if it has none, or is alone in its site and does not react.
- * Else returns 0: saltus_mpd_look_after its site. */
-SALTUS_FN int saltus_mpd_is_easy(const saltus_mpd *m, int64_t step, int what, int set, int32_t i)
+/** What becomes of a particle in a phase: nothing, because it keeps no site, or is lost; it goes to
+ * another site, or stays where it is; or its site is to be looked after. */
+enum { SALTUS_MPD_NOTHING, SALTUS_MPD_GOES, SALTUS_MPD_CARES };
+
+/** What is known of a particle, step by step: of many particles at a time, because each step waits
+ * for memory. */
+typedef struct saltus_mpd_seen {
+    uint32_t site;
+    int32_t next;
+    int species;
+    int is_keeper, is_crowded; /**< once its site has been seen */
+    int fate, is_first;        /**< once it has been decided, and has arrived */
+    saltus_mpd_spot to;        /**< where it is, then where it goes */
+} saltus_mpd_seen;
+
+/** A particle; its keeper may move it meanwhile. */
+SALTUS_FN void saltus_mpd_see(const saltus_mpd *m, int32_t i, saltus_mpd_seen *out)
 {
-    /* others may move it meanwhile, or empty the list: in no case is it then at the head */
-    const uint32_t site = SALTUS_PEEK(&m->site[i]);
-    if (site == SALTUS_NOWHERE || SALTUS_PEEK(&saltus_mpd_heads(m, set)[site]) != i) {
-        return 1;
+    out->next = SALTUS_PEEK(&m->next[i]);
+    out->site = SALTUS_PEEK(&m->site[i]);
+    out->species = SALTUS_PEEK(&m->species[i]);
+}
+
+/** The site that it keeps; if it does not, any. */
+SALTUS_FN void saltus_mpd_see_site(const saltus_mpd *m, int set, saltus_mpd_seen *p)
+{
+    p->is_keeper = p->next == SALTUS_MPD_KEEPER(set);
+    p->to = saltus_mpd_spot_of(m, p->is_keeper ? p->site : 0);
+    p->is_crowded = (int)(SALTUS_PEEK(&saltus_mpd_crowded(m, set)[p->to.brick]) >> p->to.bit & 1);
+}
+
+/** Its fate; if it goes, it has left. */
+SALTUS_FN void saltus_mpd_decide(const saltus_mpd *m, int64_t step, int what, int set, int32_t i,
+                                 saltus_mpd_seen *p)
+{
+    const int species = p->species;
+    uint32_t w[4] = {0, 0, 0, 0}, quiet = SALTUS_ALWAYS_QUIET;
+    p->fate = p->is_keeper ? SALTUS_MPD_CARES : SALTUS_MPD_NOTHING;
+    if (!p->is_keeper || p->is_crowded) {
+        return;
     }
-    const int species = m->species[i], type = saltus_mpd_type(m, site);
-    const uint32_t quiet = (what & SALTUS_MPD_REACTS)
-                               ? m->quiet[(int64_t)type * SALTUS_MPD_N_SPECIES(m) + species]
-                               : SALTUS_ALWAYS_QUIET;
-    const int moves = (what & SALTUS_MPD_MOVES) && m->moves[species];
-    uint32_t w[4] = {0, 0, 0, 0}, to = site;
-    if (m->next[i] >= 0) {
-        return 0;
+    const int moves = (what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species];
+    if (what & SALTUS_MPD_REACTS) {
+        const int64_t type = saltus_mpd_type(m, p->site);
+        quiet = SALTUS_MPD_OF(m, quiet)[type * SALTUS_MPD_N_SPECIES(m) + species];
     }
     if (moves || quiet != SALTUS_ALWAYS_QUIET) {
-        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, site, species, 0, w);
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, p->site, species, 0, w);
     }
     if (quiet != SALTUS_ALWAYS_QUIET && w[3] >= quiet) {
-        return 0;
+        return;
     }
-    SALTUS_POKE(&saltus_mpd_heads(m, set)[site], -1);
+    saltus_mpd_leave(m, set, &p->to);
+    p->fate = SALTUS_MPD_GOES;
     if (moves) {
-        to = saltus_mpd_move(m, site, species, w);
+        p->to = saltus_mpd_move(m, &p->to, species, w);
+        if (p->to.site == SALTUS_NOWHERE) {
+            saltus_mpd_remove(m, i);
+            p->fate = SALTUS_MPD_NOTHING;
+        }
     }
-    saltus_mpd_send(m, 1 - set, i, to);
-    return 1;
 }
 
 /** The part of particle i in a phase. */
 SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                    int what, int set, int32_t i, saltus_mpd_scratch *s)
 {
-    if (!saltus_mpd_is_easy(m, step, what, set, i)) {
-        saltus_mpd_look_after(m, n, step, what, set, m->site[i], i, s);
+    saltus_mpd_seen p;
+    saltus_mpd_see(m, i, &p);
+    saltus_mpd_see_site(m, set, &p);
+    saltus_mpd_decide(m, step, what, set, i, &p);
+    if (p.fate == SALTUS_MPD_GOES) {
+        saltus_mpd_insert(m, 1 - set, i, &p.to);
+    } else if (p.fate == SALTUS_MPD_CARES) {
+        saltus_mpd_look_after(m, n, step, what, set, i, s);
     }
 }
 
@@ -676,56 +651,22 @@ SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n,
     }
     for (int64_t i = 0; i < (int64_t)k; ++i) {
         saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
-        const uint32_t site =
-            origin.sites[(int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.n_sites)];
+        const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.n_sites);
+        const saltus_mpd_spot to = saltus_mpd_spot_of(m, origin.sites[which]);
         const int r = origin.reaction;
-        const int first = r >= 0 ? n->change_row[r] : 0, end = r >= 0 ? n->change_row[r + 1] : 1;
+        const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,
+                  end = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r + 1] : 1;
         for (int c = first; c < end; ++c) {
-            const int species = r >= 0 ? n->change_species[c] : origin.species;
-            for (int64_t p = r >= 0 ? n->change_amount[c] : 1; p > 0; --p) {
+            const int species = r >= 0 ? SALTUS_MPD_OF(n, change_species)[c] : origin.species;
+            for (int64_t p = r >= 0 ? SALTUS_MPD_OF(n, change_amount)[c] : 1; p > 0; --p) {
                 const int32_t created = saltus_mpd_create(m, species);
                 if (created >= 0) {
-                    saltus_mpd_insert(m, set, created, site);
+                    saltus_mpd_insert(m, set, created, &to);
                 }
             }
         }
         s->fired += r >= 0;
     }
-}
-
-/** Write the particles of sites first … end - 1, site by site, as numbers from *made on, which
- * other threads raise as well; what is no more is left out. The lists' heads become the last of
- * each site (as saltus_mpd_link wants it). */
-SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, uint32_t end,
-                                 uint32_t *site, uint16_t *species, uint64_t *made)
-{
-    int32_t *const head = saltus_mpd_heads(m, set);
-    uint64_t n = 0;
-    for (uint32_t s = first; s < end; ++s) {
-        for (int32_t i = head[s]; i >= 0; i = m->next[i]) {
-            ++n;
-        }
-    }
-    if (n == 0) {
-        return;
-    }
-    n = SALTUS_TAKE_NUMBERS(made, n);
-    for (uint32_t s = first; s < end; ++s) {
-        int32_t i = head[s];
-        if (i >= 0) {
-            for (; i >= 0; i = m->next[i]) {
-                site[n] = s;
-                species[n++] = m->species[i];
-            }
-            head[s] = (int32_t)(n - 1);
-        }
-    }
-}
-
-/** Make the list of a gathered particle: those of a site stand one behind the other. */
-SALTUS_FN void saltus_mpd_link(const saltus_mpd *m, int32_t i)
-{
-    m->next[i] = i > 0 && m->site[i - 1] == m->site[i] ? i - 1 : -1;
 }
 
 #endif

@@ -13,20 +13,22 @@ typedef struct saltus_mpd_launch {
     const saltus_tables *tables;
     const double *rows;            /**< what a scratch's v starts from */
     int64_t step;                  /**< of the first phase */
+    int64_t n_known;               /**< numbers of particles in use at the launch */
     int32_t n_phases;              /**< of this launch; more than 1: all blocks run at once */
     int32_t first_what, last_what; /**< of these phases; those between react and move */
     int32_t set;                   /**< of heads, for the first phase; or in which lists are */
     uint32_t *new_site;            /**< where particles are gathered */
     uint16_t *new_species;
-    uint32_t n_sites, stretch; /**< sites that a thread gathers */
+    int64_t n_bricks, stretch; /**< bricks that a thread gathers */
     uint64_t *made;            /**< particles gathered */
     uint64_t *fired;           /**< reactions, of all since */
     uint64_t *arrived;         /**< blocks at the end of a phase; 0 at the launch */
     uint64_t *totals;          /**< [species] */
 } saltus_mpd_launch;
 
-/** Particles that a thread of a GPU looks at, so that those that take longer fill warps. */
-enum { SALTUS_MPD_ROUNDS = 4 };
+/** Particles that a thread looks at together, where there are many; threads of a block then, and
+ * where there is a thread for each: larger blocks wait less for each other. */
+enum { SALTUS_MPD_EACH = 4, SALTUS_MPD_MANY_BLOCK = 128, SALTUS_MPD_FEW_BLOCK = 512 };
 
 #if SALTUS_DEVICE
 
@@ -34,6 +36,7 @@ enum { SALTUS_MPD_ROUNDS = 4 };
 #ifndef SALTUS_MPD_ROWS
 #define SALTUS_MPD_ROWS 64
 #define SALTUS_MPD_REACTIONS 64
+#define SALTUS_MPD_ORIGINS 1
 #endif
 
 /* Numbers of particles, those of this phase and maybe some new ones, which have no list yet. */
@@ -43,32 +46,61 @@ SALTUS_FN int64_t saltus_mpd_in_use(const saltus_mpd *m)
     return used < m->capacity ? used : m->capacity;
 }
 
-/* The part of a block's threads in a phase, for ROUNDS of its particles. Sites where more is to be
- * done than to move one particle are put on a list and looked after by full warps. */
-SALTUS_FN void saltus_mpd_rounds(const saltus_mpd *m, const saltus_mpd_launch *a, int64_t step,
-                                 int what, int set, int64_t first, int64_t n, saltus_mpd_scratch *s)
+/* The part of a block in a phase: particles first … n - 1, but at most `each` (SALTUS_MPD_EACH or
+ * 1) for a thread. They are looked at together, because a thread waits for memory most of the time;
+ * and sites where more is to be done than to move one particle are put on a list and shared among
+ * the warps. */
+SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a, int64_t step,
+                                int what, int set, int64_t first, int64_t n, const int each,
+                                saltus_mpd_scratch *s)
 {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-    __shared__ int32_t list[SALTUS_MPD_ROUNDS * SALTUS_LARGEST_BLOCK];
+    __shared__ int32_t list[SALTUS_MPD_FEW_BLOCK];
     __shared__ int32_t n_listed;
+    const int32_t mine = (int32_t)(first + threadIdx.x), size = (int32_t)blockDim.x,
+                  n_warps = size / 32;
+    saltus_mpd_seen p[SALTUS_MPD_EACH];
     if (threadIdx.x == 0) {
         n_listed = 0;
     }
     __syncthreads();
-    for (int round = 0; round < SALTUS_MPD_ROUNDS; ++round) {
-        const int64_t i = first + threadIdx.x + round * SALTUS_STRIDE;
-        if (i < n && !saltus_mpd_is_easy(m, step, what, set, (int32_t)i)) {
-            list[atomicAdd(&n_listed, 1)] = (int32_t)i;
+    SALTUS_UNROLL
+    for (int k = 0; k < each; ++k) {
+        p[k].next = SALTUS_MPD_END;
+        if (first + threadIdx.x + k * size < n) {
+            saltus_mpd_see(m, mine + k * size, &p[k]);
+        }
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < each; ++k) {
+        saltus_mpd_see_site(m, set, &p[k]);
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < each; ++k) {
+        saltus_mpd_decide(m, step, what, set, mine + k * size, &p[k]);
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < each; ++k) {
+        if (p[k].fate == SALTUS_MPD_GOES) {
+            p[k].is_first = saltus_mpd_arrive(m, 1 - set, &p[k].to);
+        } else if (p[k].fate == SALTUS_MPD_CARES) {
+            list[atomicAdd(&n_listed, 1)] = mine + k * size;
+        }
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < each; ++k) {
+        if (p[k].fate == SALTUS_MPD_GOES) {
+            saltus_mpd_settle(m, 1 - set, mine + k * size, &p[k].to, p[k].is_first);
         }
     }
     __syncthreads();
-    for (int k = (int)threadIdx.x; k < n_listed; k += (int)blockDim.x) {
-        saltus_mpd_look_after(m, a->tables, step, what, set, m->site[list[k]], list[k], s);
+    for (int k = (int)(threadIdx.x % 32 * n_warps + threadIdx.x / 32); k < n_listed; k += size) {
+        saltus_mpd_look_after(m, a->tables, step, what, set, list[k], s);
     }
     __syncthreads();
 #else
-    for (int round = 0; round < SALTUS_MPD_ROUNDS; ++round) {
-        const int64_t i = first + SALTUS_THREAD_IN_BLOCK + round * SALTUS_STRIDE;
+    for (int k = 0; k < each; ++k) {
+        const int64_t i = first + SALTUS_THREAD_IN_BLOCK + k * SALTUS_BLOCK;
         if (i < n) {
             saltus_mpd_particle(m, a->tables, step, what, set, (int32_t)i, s);
         }
@@ -76,31 +108,49 @@ SALTUS_FN void saltus_mpd_rounds(const saltus_mpd *m, const saltus_mpd_launch *a
 #endif
 }
 
+/* New particles of this phase may or may not be among those in use: nothing is done with them. */
 SALTUS_FN void saltus_mpd_phase(const saltus_mpd *m, const saltus_mpd_launch *a, int64_t step,
-                                int what, int set, saltus_mpd_scratch *s)
+                                int what, int set, const int each, saltus_mpd_scratch *s)
 {
-    const int64_t n = saltus_block_same(saltus_mpd_in_use(m));
-    for (int64_t first = SALTUS_THREAD - SALTUS_THREAD_IN_BLOCK; first < n;
-         first += SALTUS_MPD_ROUNDS * SALTUS_STRIDE) {
-        saltus_mpd_rounds(m, a, step, what, set, first, n, s);
+    const int64_t used = saltus_mpd_in_use(m); /* it comes while those that are known are at work */
+    int64_t first = 0, n = a->n_known;
+    SALTUS_ONE_BY_ONE
+    for (int part = 0; part < 2; ++part) {
+        for (int64_t i = first + each * (SALTUS_THREAD - SALTUS_THREAD_IN_BLOCK); i < n;
+             i += each * SALTUS_STRIDE) {
+            saltus_mpd_block(m, a, step, what, set, i, n, each, s);
+        }
+        first = n;
+        n = saltus_block_same(used);
     }
     if (what & SALTUS_MPD_MOVES) {
-        for (int64_t o = SALTUS_THREAD; o < m->n_origins; o += SALTUS_STRIDE) {
+        for (int64_t o = SALTUS_THREAD; o < SALTUS_MPD_ORIGINS; o += SALTUS_STRIDE) {
             saltus_mpd_come(m, a->tables, step, 1 - set, (int)o, s);
         }
     }
 }
 
-/** Some phases. */
-SALTUS_KERNEL(saltus_mpd_run, saltus_mpd_launch, a)
+/** A phase of many particles. */
+SALTUS_KERNEL(saltus_mpd_run_many, saltus_mpd_launch, a)
 {
-    double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS];
+    double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
+    saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
+    saltus_mpd_phase(&a.m, &a, a.step, a.first_what, a.set, SALTUS_MPD_EACH, &s);
+    if (s.fired > 0) {
+        (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
+    }
+}
+
+/** Some phases, where there is a thread for each particle. */
+SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, 2, saltus_mpd_run_few, saltus_mpd_launch, a)
+{
+    double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
     for (int p = 0; p < a.n_phases; ++p) {
         const int what = p == 0                ? a.first_what
                          : p + 1 == a.n_phases ? a.last_what
                                                : SALTUS_MPD_REACTS | SALTUS_MPD_MOVES;
-        saltus_mpd_phase(&a.m, &a, a.step + p, what, (a.set + p) & 1, &s);
+        saltus_mpd_phase(&a.m, &a, a.step + p, what, (a.set + p) & 1, 1, &s);
         if (p + 1 < a.n_phases) {
             saltus_all_blocks_wait(a.arrived, (uint64_t)(p + 1));
         }
@@ -110,32 +160,41 @@ SALTUS_KERNEL(saltus_mpd_run, saltus_mpd_launch, a)
     }
 }
 
-/** Put particles that are in no list into one. */
+/** Put all particles into their sites. */
 SALTUS_KERNEL(saltus_mpd_enlist, saltus_mpd_launch, a)
 {
     for (int64_t i = SALTUS_THREAD; i < a.m.capacity; i += SALTUS_STRIDE) {
-        if (a.m.site[i] != SALTUS_NOWHERE) {
-            saltus_mpd_insert(&a.m, a.set, (int32_t)i, a.m.site[i]);
-        }
+        const saltus_mpd_spot to = saltus_mpd_spot_of(&a.m, a.m.site[i]);
+        saltus_mpd_send(&a.m, a.set, (int32_t)i, &to);
     }
 }
 
+/** The first pass of gathering, a thread to a stretch of bricks. */
 SALTUS_KERNEL(saltus_mpd_gather_all, saltus_mpd_launch, a)
 {
-    for (int64_t first = SALTUS_THREAD * a.stretch; first < a.n_sites;
+    for (int64_t first = SALTUS_THREAD * a.stretch; first < a.n_bricks;
          first += SALTUS_STRIDE * a.stretch) {
         const int64_t end = first + a.stretch;
-        saltus_mpd_gather(&a.m, a.set, (uint32_t)first, end < a.n_sites ? (uint32_t)end : a.n_sites,
-                          a.new_site, a.new_species, a.made);
+        saltus_mpd_gather(&a.m, a.set, (uint32_t)first,
+                          (uint32_t)(end < a.n_bricks ? end : a.n_bricks), a.new_site,
+                          a.new_species, a.made);
     }
 }
 
-/** After saltus_mpd_gather_all; m has the gathered particles. */
+/** The second. */
+SALTUS_KERNEL(saltus_mpd_gather_keepers, saltus_mpd_launch, a)
+{
+    for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
+        saltus_mpd_gather_keeper(&a.m, a.set, (int32_t)i, a.new_site, a.new_species);
+    }
+}
+
+/** The third; m has the gathered particles. */
 SALTUS_KERNEL(saltus_mpd_link_all, saltus_mpd_launch, a)
 {
     const int64_t n = (int64_t)*a.made;
-    for (int64_t i = SALTUS_THREAD; i < n; i += SALTUS_STRIDE) {
-        saltus_mpd_link(&a.m, (int32_t)i);
+    for (int64_t i = SALTUS_THREAD; i < a.m.capacity; i += SALTUS_STRIDE) {
+        saltus_mpd_link(&a.m, a.set, (int32_t)i, n);
     }
     if (SALTUS_THREAD == 0) {
         *a.m.used = n;

@@ -91,6 +91,10 @@ typedef unsigned long long uint64_t;
 #endif
 #define SALTUS_KERNEL(name, type, argument) \
     extern "C" __global__ void SALTUS_BOUNDS name(const __grid_constant__ type argument)
+/* The same with bounds of its own. */
+#define SALTUS_KERNEL_OF(largest, least, name, type, argument) \
+    extern "C" __global__ void __launch_bounds__(largest)      \
+        name(const __grid_constant__ type argument)
 extern __shared__ double saltus_shared[]; /* memory that the threads of a block share */
 #elif SALTUS_DEVICE
 #define SALTUS_THREAD saltus_thread
@@ -111,6 +115,14 @@ static double saltus_shared[1 << 15] __attribute__((unused));
         }                                                                       \
     }                                                                           \
     static void name##_body(const type argument)
+#define SALTUS_KERNEL_OF(largest, least, name, type, argument) SALTUS_KERNEL(name, type, argument)
+#endif
+
+/* Tables that a kernel's text holds. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_CONSTANT static __constant__ const
+#else
+#define SALTUS_CONSTANT static const __attribute__((unused))
 #endif
 
 /* Large functions that are called from several places: on a CPU they stand once, on a GPU, where a
@@ -142,18 +154,22 @@ SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
 }
 #endif
 
-/* Memory that many threads share: add n to a number, or put another into its place, which return
- * what it was; lower a number to n; read and write what
- * others write and read meanwhile. */
+/* Memory that many threads share: add n to a number, put another into its place, or set or keep
+ * bits of it, which return what it was; lower a number to n; read and write what others write and
+ * read meanwhile. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_TAKE_NUMBERS(p, n) atomicAdd((unsigned long long *)(p), (unsigned long long)(n))
 #define SALTUS_EXCHANGE(p, n) atomicExch((p), (n))
+#define SALTUS_FETCH_OR(p, n) atomicOr((p), (n))
+#define SALTUS_FETCH_AND(p, n) atomicAnd((p), (n))
 #define SALTUS_LEAST(p, n) ((void)atomicMin((unsigned long long *)(p), (unsigned long long)(n)))
 #define SALTUS_PEEK(p) (*(p))
 #define SALTUS_POKE(p, n) ((void)(*(p) = (n)))
 #else
 #define SALTUS_TAKE_NUMBERS(p, n) __atomic_fetch_add((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_EXCHANGE(p, n) __atomic_exchange_n((p), (n), __ATOMIC_RELAXED)
+#define SALTUS_FETCH_OR(p, n) __atomic_fetch_or((p), (n), __ATOMIC_RELAXED)
+#define SALTUS_FETCH_AND(p, n) __atomic_fetch_and((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_LEAST(p, n) saltus_least((p), (n))
 #define SALTUS_PEEK(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define SALTUS_POKE(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
@@ -166,6 +182,15 @@ SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
 }
 #endif
 #define SALTUS_TAKE_NUMBER(p) SALTUS_TAKE_NUMBERS((p), 1)
+
+/* Bits of a uint32_t that are set, and the number of the lowest (of one that is not 0). */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_POPCOUNT(x) __popc(x)
+#define SALTUS_LOWEST(x) (__ffs((int)(x)) - 1)
+#else
+#define SALTUS_POPCOUNT(x) __builtin_popcount(x)
+#define SALTUS_LOWEST(x) __builtin_ctz(x)
+#endif
 
 #if SALTUS_DEVICE
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)

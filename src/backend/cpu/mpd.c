@@ -12,7 +12,7 @@
 enum {
     AHEAD = 16,           /* particles */
     MANY_PARTICLES = 500, /* for a thread, in microseconds some tens; */
-    MANY_SITES = 1 << 14  /* likewise */
+    MANY_BRICKS = 1 << 12 /* likewise */
 };
 
 /* What a thread of the team has of its own. */
@@ -31,7 +31,8 @@ typedef struct mpd {
     uint32_t *site[2]; /* [capacity] of the particles that are now, and when they were gathered */
     uint16_t *species[2];
     int now;            /* which of these m has */
-    int set;            /* of heads, in which the lists are */
+    int set;            /* in which they are */
+    int64_t n_bricks;   /* of sites */
     int64_t used, kept; /* particles now, and then */
     uint64_t trouble, made;
     saltus_mpd_phase phase; /* that the team is at */
@@ -63,15 +64,11 @@ static void together(mpd *s, void (*step)(void *user, int member), int64_t n, in
 }
 
 /* What is around a particle is seldom in the cache: ask for it early. */
-static void fetch(const saltus_mpd *m, int set, uint32_t site)
+static void fetch(const saltus_mpd *m, uint32_t site)
 {
     const uint32_t plane = m->size[0] * m->size[1], n = plane * m->size[2];
     const uint32_t up = site + plane < n ? site + plane : site,
                    down = site >= plane ? site - plane : site;
-    __builtin_prefetch(&m->head[set][site]);
-    __builtin_prefetch(&m->head[1 - set][site]);
-    __builtin_prefetch(&m->head[1 - set][up]);
-    __builtin_prefetch(&m->head[1 - set][down]);
     __builtin_prefetch(&m->types[site]);
     __builtin_prefetch(&m->types[up]);
     __builtin_prefetch(&m->types[down]);
@@ -88,7 +85,7 @@ static void run_phase(void *user, int member)
         if (i + AHEAD < end) {
             const uint32_t site = SALTUS_PEEK(&m.site[i + AHEAD]);
             if (site != SALTUS_NOWHERE) {
-                fetch(&m, s->set, site);
+                fetch(&m, site);
             }
         }
         saltus_mpd_particle(&m, s->tables.of, s->phase.step, s->phase.what, s->set, (int32_t)i,
@@ -100,36 +97,48 @@ static void run_phase(void *user, int member)
     }
 }
 
-static void clear_heads(void *user, int member)
+static void clear_sites(void *user, int member)
 {
     mpd *s = user;
     int64_t first, end;
-    share(s, member, s->tables.lattice->n_sites, &first, &end);
+    share(s, member, s->n_bricks, &first, &end);
     for (int set = 0; set < 2; ++set) {
-        memset(s->m.head[set] + first, 0xff, (size_t)(end - first) * sizeof(int32_t));
+        memset(s->m.head[set] + 32 * first, 0xff, 32 * (size_t)(end - first) * sizeof(int32_t));
+        memset(s->m.held[set] + first, 0, (size_t)(end - first) * sizeof(uint32_t));
+        memset(s->m.crowded[set] + first, 0, (size_t)(end - first) * sizeof(uint32_t));
     }
 }
 
-/* Particles that stand in no list yet. */
+/* Particles that are in no site yet. */
 static void insert_all(void *user, int member)
 {
     mpd *s = user;
     int64_t first, end;
     share(s, member, s->used, &first, &end);
     for (int64_t i = first; i < end; ++i) {
-        if (s->m.site[i] != SALTUS_NOWHERE) {
-            saltus_mpd_insert(&s->m, s->set, (int32_t)i, s->m.site[i]);
-        }
+        const saltus_mpd_spot to = saltus_mpd_spot_of(&s->m, s->m.site[i]);
+        saltus_mpd_send(&s->m, s->set, (int32_t)i, &to);
     }
 }
 
-static void gather_sites(void *user, int member)
+static void gather_bricks(void *user, int member)
 {
     mpd *s = user;
     int64_t first, end;
-    share(s, member, s->tables.lattice->n_sites, &first, &end);
+    share(s, member, s->n_bricks, &first, &end);
     saltus_mpd_gather(&s->m, s->set, (uint32_t)first, (uint32_t)end, s->site[1 - s->now],
                       s->species[1 - s->now], &s->made);
+}
+
+static void gather_keepers(void *user, int member)
+{
+    mpd *s = user;
+    int64_t first, end;
+    share(s, member, s->used, &first, &end);
+    for (int64_t i = first; i < end; ++i) {
+        saltus_mpd_gather_keeper(&s->m, s->set, (int32_t)i, s->site[1 - s->now],
+                                 s->species[1 - s->now]);
+    }
 }
 
 static void link_all(void *user, int member)
@@ -138,7 +147,7 @@ static void link_all(void *user, int member)
     int64_t first, end;
     share(s, member, s->used, &first, &end);
     for (int64_t i = first; i < end; ++i) {
-        saltus_mpd_link(&s->m, (int32_t)i);
+        saltus_mpd_link(&s->m, s->set, (int32_t)i, s->used);
     }
 }
 
@@ -189,7 +198,7 @@ done:
 static void enlist(mpd *s)
 {
     s->set = 0;
-    together(s, clear_heads, s->tables.lattice->n_sites, MANY_SITES);
+    together(s, clear_sites, s->n_bricks, MANY_BRICKS);
     together(s, insert_all, s->used, MANY_PARTICLES);
 }
 
@@ -223,7 +232,8 @@ static saltus_status gather(void *user, saltus_error *err)
     mpd *s = user;
     (void)err;
     s->made = 0;
-    together(s, gather_sites, s->tables.lattice->n_sites, MANY_SITES);
+    together(s, gather_bricks, s->n_bricks, MANY_BRICKS);
+    together(s, gather_keepers, s->used, MANY_PARTICLES);
     s->kept = s->used;
     s->used = (int64_t)s->made;
     choose(s, 1 - s->now);
@@ -303,16 +313,20 @@ static saltus_status set_up(mpd *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = s->task->tables;
-    const size_t n_sites = (size_t)s->task->model->network->lattice->n_sites;
     SALTUS_TRY(saltus_mpd_tables_create(s->task->model, &s->tables, err));
     SALTUS_TRY(saltus_team_create(s->task->n_threads, &s->team, err));
     s->m = s->tables.m;
     s->m.is_shared = saltus_team_size(s->team) > 1;
     s->m.trouble = &s->trouble;
+    s->n_bricks = saltus_mpd_n_bricks(&s->m);
     for (int set = 0; set < 2; ++set) {
-        s->m.head[set] = saltus_calloc(n_sites, sizeof(int32_t));
-        SALTUS_NEED(s->m.head[set]);
+        s->m.head[set] = saltus_calloc(32 * (size_t)s->n_bricks, sizeof(int32_t));
+        s->m.held[set] = saltus_calloc((size_t)s->n_bricks, sizeof(uint32_t));
+        s->m.crowded[set] = saltus_calloc((size_t)s->n_bricks, sizeof(uint32_t));
+        SALTUS_NEED(s->m.head[set] && s->m.held[set] && s->m.crowded[set]);
     }
+    s->m.gathered = saltus_calloc((size_t)s->n_bricks, sizeof(uint32_t));
+    SALTUS_NEED(s->m.gathered);
     s->hands = saltus_calloc((size_t)saltus_team_size(s->team), sizeof *s->hands);
     SALTUS_NEED(s->hands);
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
@@ -339,8 +353,11 @@ static void tear_down(mpd *s)
         saltus_free(s->site[i]);
         saltus_free(s->species[i]);
         saltus_free(s->m.head[i]);
+        saltus_free(s->m.held[i]);
+        saltus_free(s->m.crowded[i]);
     }
     saltus_free(s->m.next);
+    saltus_free(s->m.gathered);
     saltus_team_destroy(s->team);
     saltus_mpd_tables_free(&s->tables);
 }

@@ -49,7 +49,7 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
  * memory: what kernels that wait for memory are measured against. */
 saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err);
 
-/** Compile the kernels of a lattice, or fetch them from the cache. */
+/** Compile the kernels of a lattice (mpd_text.c), or fetch them from the cache. */
 saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const saltus_limits *limits,
                                       saltus_image *out, saltus_error *err);
 

@@ -5,6 +5,8 @@
 #include "core/memory.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,21 @@ enum { N_OPTIONS = 6, PATH_SIZE = 1000, NVRTC_INVALID_OPTION = 5 };
 /* One rounding per operation, here as on the CPU; and the log tells what a kernel takes. */
 static const char *const fixed_options[N_OPTIONS - 1] = {
     "--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--ptxas-options=-v"};
+
+void saltus_put_number(FILE *out, double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isfinite(x)) {
+        /* whole numbers times powers of two: no locale has a say in them */
+        int exponent;
+        const double mantissa = ldexp(frexp(fabs(x), &exponent), 53);
+        fprintf(out, "(%s0x%" PRIx64 "p%d)", signbit(x) ? "-" : "", (uint64_t)mantissa,
+                exponent - 53);
+    } else {
+        fprintf(out, "SALTUS_AS_F64((int64_t)0x%" PRIx64 ")", (uint64_t)bits);
+    }
+}
 
 static double seconds_now(void)
 {

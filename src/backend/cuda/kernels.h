@@ -5,10 +5,14 @@
 #include "core/status.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 extern const char *const saltus_kernel_names[];
 extern const char *const saltus_kernel_texts[];
 extern const int saltus_n_kernel_texts;
+
+/** Write a double into a text, exactly. */
+void saltus_put_number(FILE *out, double x);
 
 /** What a kernel takes, as its compiler tells. */
 typedef struct saltus_usage {

@@ -12,11 +12,8 @@
 #include <string.h>
 
 enum {
-    BLOCK = 128,
-    LEAST_BLOCKS = 12, /* of a multiprocessor: a particle waits for memory most of the time */
-    MOST_ROWS = 1024,  /* of a site's counts and laws in a thread's memory */
-    LEAST_STRETCH = 8,
-    MOST_STRETCH = 256, /* sites that a thread gathers */
+    LEAST_STRETCH = 2,
+    MOST_STRETCH = 64,  /* bricks that a thread gathers */
     GATHERERS = 1 << 17 /* threads that keep a GPU busy with gathering */
 };
 
@@ -35,12 +32,12 @@ typedef struct mpd {
     saltus_mpd_launch a;
     cu_stream stream;
     cu_module module;
-    cu_function run, enlist, gather, link, count;
+    cu_function run_many, run_few, enlist, gather, gather_keepers, link, count;
     saltus_stopwatch watch;
     int64_t n_sites, used; /* particles, as far as the host knows */
-    int64_t most_blocks;   /* that run at once */
+    int64_t most_few;      /* threads of run_few that run at once */
     bool is_cooperative;   /* and may wait for each other */
-    cu_pointer heads, particles[2], next, answers, totals;
+    cu_pointer heads, bits, particles[2], next, answers, totals;
     int now; /* which particles */
 } mpd;
 
@@ -49,47 +46,6 @@ typedef struct mpd {
 /* ------------------------------------------------------------------------------------------------
  * Kernels
  */
-
-static saltus_status check_size(const saltus_tables *t, saltus_error *err)
-{
-    return t->n_rows <= MOST_ROWS && t->n_reactions <= MOST_ROWS
-               ? SALTUS_OK
-               : saltus_error_set(err, SALTUS_E_UNSUPPORTED,
-                                  "%d species and values and %d reactions: on a lattice a GPU "
-                                  "takes %d of either; use --device cpu",
-                                  t->n_rows, t->n_reactions, MOST_ROWS);
-}
-
-saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const saltus_limits *limits,
-                                      saltus_image *out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_mpd *m = &tables->m;
-    const saltus_tables *t = tables->of;
-    char text[1000];
-    SALTUS_TRY(check_size(t, err));
-    (void)snprintf(text, sizeof text,
-                   "#define SALTUS_LARGEST_BLOCK %d\n"
-                   "#define SALTUS_LEAST_BLOCKS %d\n"
-                   "#define SALTUS_BLOCK %d\n"
-                   "#define SALTUS_AT_STRIDE 1\n"
-                   "#define SALTUS_MPD_ROWS %d\n"
-                   "#define SALTUS_MPD_REACTIONS %d\n"
-                   "#define SALTUS_MPD_SIZE %u, %u, %u\n"
-                   "#define SALTUS_MPD_FACES %d, %d, %d, %d, %d, %d\n"
-                   "#define SALTUS_MPD_TYPES %d\n"
-                   "#define SALTUS_MPD_SPECIES %d\n"
-                   "#define SALTUS_MPD_ONLY_ONE %d\n"
-                   "#define SALTUS_MPD_ORIGINS %d\n"
-                   "#include \"kernel/mpd_phases.h\"\n",
-                   BLOCK, LEAST_BLOCKS, BLOCK, t->n_rows, t->n_reactions > 0 ? t->n_reactions : 1,
-                   m->size[0], m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2],
-                   m->faces[3], m->faces[4], m->faces[5], m->n_types, m->n_species, m->only_one,
-                   m->n_origins);
-    SALTUS_TRY(saltus_kernel_compile(text, limits->major, limits->minor, out, err));
-done:
-    return status;
-}
 
 static saltus_status load_kernels(mpd *s, saltus_gpus *gpus, saltus_error *err)
 {
@@ -101,16 +57,19 @@ static saltus_status load_kernels(mpd *s, saltus_gpus *gpus, saltus_error *err)
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);
     CU(module_load(&s->module, image.image), "loading a kernel");
-    CU(module_function(&s->run, s->module, "saltus_mpd_run"), "loading a kernel");
+    CU(module_function(&s->run_many, s->module, "saltus_mpd_run_many"), "loading a kernel");
+    CU(module_function(&s->run_few, s->module, "saltus_mpd_run_few"), "loading a kernel");
     CU(module_function(&s->enlist, s->module, "saltus_mpd_enlist"), "loading a kernel");
     CU(module_function(&s->gather, s->module, "saltus_mpd_gather_all"), "loading a kernel");
+    CU(module_function(&s->gather_keepers, s->module, "saltus_mpd_gather_keepers"),
+       "loading a kernel");
     CU(module_function(&s->link, s->module, "saltus_mpd_link_all"), "loading a kernel");
     CU(module_function(&s->count, s->module, "saltus_mpd_count"), "loading a kernel");
     CU(device_attribute(&together, CU_ATTRIBUTE_COOPERATIVE_LAUNCH, s->gpu->device),
        "asking about a GPU");
-    CU(occupancy(&blocks, s->run, BLOCK, 0), "asking about a kernel");
+    CU(occupancy(&blocks, s->run_few, SALTUS_MPD_FEW_BLOCK, 0), "asking about a kernel");
     s->is_cooperative = together != 0;
-    s->most_blocks = (int64_t)blocks * s->gpu->n_multiprocessors;
+    s->most_few = (int64_t)blocks * SALTUS_MPD_FEW_BLOCK * s->gpu->n_multiprocessors;
 done:
     saltus_free(image.image);
     return status;
@@ -179,14 +138,19 @@ done:
  * The engine
  */
 
+static unsigned n_blocks(int64_t n_threads, int block)
+{
+    return n_threads > 0 ? (unsigned)((n_threads + block - 1) / block) : 1;
+}
+
 static saltus_status launch(mpd *s, cu_function kernel, int64_t n_threads, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t n_blocks = (n_threads + BLOCK - 1) / BLOCK;
+    const int block = SALTUS_MPD_MANY_BLOCK;
     saltus_mpd_launch a = s->a;
     void *parameters[] = {&a};
-    CU(launch(kernel, (unsigned)(n_blocks > 0 ? n_blocks : 1), 1, 1, BLOCK, 1, 1, 0, s->stream,
-              parameters, NULL),
+    CU(launch(kernel, n_blocks(n_threads, block), 1, 1, block, 1, 1, 0, s->stream, parameters,
+              NULL),
        "starting a kernel");
 done:
     return status;
@@ -197,7 +161,9 @@ static saltus_status enlist(mpd *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     s->a.set = 0;
-    CU(fill(s->heads, 0xff, 2 * (size_t)s->n_sites * sizeof(int32_t), s->stream),
+    CU(fill(s->heads, 0xff, 64 * (size_t)s->a.n_bricks * sizeof(int32_t), s->stream),
+       "clearing GPU memory");
+    CU(fill(s->bits, 0, 4 * (size_t)s->a.n_bricks * sizeof(uint32_t), s->stream),
        "clearing GPU memory");
     SALTUS_TRY(launch(s, s->enlist, s->a.m.capacity, err));
 done:
@@ -239,18 +205,20 @@ static saltus_status gather(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
-    const int64_t share = s->n_sites / GATHERERS;
-    s->a.stretch = (uint32_t)(share < LEAST_STRETCH  ? LEAST_STRETCH
-                              : share > MOST_STRETCH ? MOST_STRETCH
-                                                     : share);
+    const int64_t share = s->a.n_bricks / GATHERERS;
+    s->a.n_known = s->used;
+    s->a.stretch = share < LEAST_STRETCH  ? LEAST_STRETCH
+                   : share > MOST_STRETCH ? MOST_STRETCH
+                                          : share;
     CU(fill(s->answers, 0, sizeof(answers), s->stream), "clearing GPU memory");
     CU(fill(s->answers + offsetof(answers, trouble), 0xff, sizeof(uint64_t), s->stream),
        "clearing GPU memory");
     CU(fill((uintptr_t)s->a.new_site, 0xff, (size_t)s->a.m.capacity * sizeof(uint32_t), s->stream),
        "clearing GPU memory");
-    SALTUS_TRY(launch(s, s->gather, (s->n_sites + s->a.stretch - 1) / s->a.stretch, err));
+    SALTUS_TRY(launch(s, s->gather, (s->a.n_bricks + s->a.stretch - 1) / s->a.stretch, err));
+    SALTUS_TRY(launch(s, s->gather_keepers, s->used, err));
     choose(s, 1 - s->now);
-    SALTUS_TRY(launch(s, s->link, s->used, err));
+    SALTUS_TRY(launch(s, s->link, s->a.m.capacity, err));
 done:
     return status;
 }
@@ -260,24 +228,23 @@ static saltus_status launch_phases(mpd *s, const saltus_mpd_phase *phases, int n
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    /* particles that do not keep all threads busy have one each */
-    const int64_t n_blocks = (s->used + BLOCK - 1) / BLOCK;
-    const bool is_small = n_blocks <= s->most_blocks,
-               together = is_small && s->is_cooperative && n > 1;
+    const int block = SALTUS_MPD_FEW_BLOCK;
+    const bool is_small = s->used <= s->most_few && s->is_cooperative;
     saltus_mpd_launch *a = &s->a;
-    *launched = together ? n : 1;
+    void *parameters[] = {a};
+    *launched = is_small ? n : 1;
     a->step = phases[0].step;
     a->n_phases = *launched;
+    a->n_known = s->used;
     a->first_what = phases[0].what;
     a->last_what = phases[*launched - 1].what;
-    if (together) {
-        void *parameters[] = {a};
+    if (is_small) {
         CU(fill((uintptr_t)a->arrived, 0, sizeof *a->arrived, s->stream), "clearing GPU memory");
-        CU(launch_together(s->run, (unsigned)(n_blocks > 0 ? n_blocks : 1), 1, 1, BLOCK, 1, 1, 0,
-                           s->stream, parameters),
+        CU(launch_together(s->run_few, n_blocks(s->used, block), 1, 1, block, 1, 1, 0, s->stream,
+                           parameters),
            "starting a kernel");
     } else {
-        SALTUS_TRY(launch(s, s->run, is_small ? s->used : s->used / SALTUS_MPD_ROUNDS, err));
+        SALTUS_TRY(launch(s, s->run_many, s->used / SALTUS_MPD_EACH, err));
     }
     a->set = (a->set + *launched) & 1;
 done:
@@ -373,7 +340,10 @@ static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
     SALTUS_TRY(saltus_stopwatch_start(s->cu, s->task, s->stream, &s->watch, err));
     SALTUS_TRY(load_kernels(s, gpus, err));
     SALTUS_TRY(saltus_upload(s->cu, s->task, &none, &s->tables, &s->model, err));
-    CU(memory_take(&s->heads, 2 * (size_t)s->n_sites * sizeof(int32_t)),
+    a->n_bricks = saltus_mpd_n_bricks(&s->tables.m);
+    CU(memory_take(&s->heads, 64 * (size_t)a->n_bricks * sizeof(int32_t)),
+       "taking GPU memory for the lattice");
+    CU(memory_take(&s->bits, 5 * (size_t)a->n_bricks * sizeof(uint32_t)),
        "taking GPU memory for the lattice");
     CU(memory_take(&s->answers, sizeof(answers)), "taking GPU memory");
     CU(memory_take(&s->totals, (size_t)s->tables.m.n_species * sizeof(uint64_t)),
@@ -381,9 +351,12 @@ static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
     a->m = s->model.space;
     a->tables = (void *)(uintptr_t)s->model.tables;
     a->rows = (void *)(uintptr_t)s->model.rows;
-    a->n_sites = (uint32_t)s->n_sites;
-    a->m.head[0] = (void *)(uintptr_t)s->heads;
-    a->m.head[1] = a->m.head[0] + s->n_sites;
+    for (int set = 0; set < 2; ++set) {
+        a->m.head[set] = (int32_t *)(uintptr_t)s->heads + set * 32 * a->n_bricks;
+        a->m.held[set] = (uint32_t *)(uintptr_t)s->bits + set * a->n_bricks;
+        a->m.crowded[set] = (uint32_t *)(uintptr_t)s->bits + (2 + set) * a->n_bricks;
+    }
+    a->m.gathered = (uint32_t *)(uintptr_t)s->bits + 4 * a->n_bricks;
     a->m.used = (void *)(uintptr_t)(s->answers + offsetof(answers, used));
     a->m.trouble = (void *)(uintptr_t)(s->answers + offsetof(answers, trouble));
     a->m.is_shared = 1;
@@ -403,6 +376,7 @@ static void tear_down(mpd *s)
     }
     saltus_stopwatch_free(&s->watch);
     give(s, &s->heads);
+    give(s, &s->bits);
     give(s, &s->particles[0]);
     give(s, &s->particles[1]);
     give(s, &s->next);
@@ -420,7 +394,7 @@ static saltus_status count_places(const mpd *s, int *places, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t total = 0;
-    const int64_t bytes = 9 * s->n_sites + 32 * s->tables.n_start;
+    const int64_t bytes = 320 * saltus_mpd_n_bricks(&s->tables.m) + 32 * s->tables.n_start;
     CU(device_memory(&total, s->gpu->device), "asking for the memory of a GPU");
     *places = (int64_t)total / 10 * 9 / bytes < 1 ? 1 : (int)((int64_t)total / 10 * 9 / bytes);
 done:

@@ -43,21 +43,6 @@ const char *saltus_registers_against(const saltus_tables *t)
     return NULL;
 }
 
-void saltus_put_number(FILE *out, double x)
-{
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if (isfinite(x)) {
-        /* whole numbers times powers of two: no locale has a say in them */
-        int exponent;
-        const double mantissa = ldexp(frexp(fabs(x), &exponent), 53);
-        fprintf(out, "(%s0x%" PRIx64 "p%d)", signbit(x) ? "-" : "", (uint64_t)mantissa,
-                exponent - 53);
-    } else {
-        fprintf(out, "SALTUS_AS_F64((int64_t)0x%" PRIx64 ")", (uint64_t)bits);
-    }
-}
-
 bool saltus_varies(const saltus_writer *w, int i)
 {
     return w->varies && w->varies[i];

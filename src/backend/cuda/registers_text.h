@@ -2,6 +2,7 @@
 #ifndef SALTUS_BACKEND_CUDA_REGISTERS_TEXT_H
 #define SALTUS_BACKEND_CUDA_REGISTERS_TEXT_H
 
+#include "backend/cuda/kernels.h"
 #include "backend/cuda/registers.h"
 
 #include <stdio.h>
@@ -36,8 +37,6 @@ int saltus_varying(const saltus_writer *w, int i);
 /** How many of them there are. */
 int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
 
-/** A double, exactly. */
-void saltus_put_number(FILE *out, double x);
 /** The rate of product law r. */
 void saltus_put_rate(const saltus_writer *w, int r);
 

@@ -76,13 +76,16 @@ static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s)
     saltus_mpd m = s->m;
     const int64_t types = m.n_types, species = m.n_species, reactions = s->of->n_reactions;
     saltus_mpd_origin *origins;
-    ADD_SPACE(types, s->lattice->n_sites);
+    ADD_SPACE(types, types > 1 ? s->lattice->n_sites : 0);
     ADD_SPACE(jump, types * types * species);
     ADD_SPACE(moves, species);
     ADD_SPACE(rate, types * reactions);
     ADD_SPACE(active, types * reactions);
     ADD_SPACE(segment, types * (species + 2));
     ADD_SPACE(quiet, types * species);
+    if (m.quiet_two) {
+        ADD_SPACE(quiet_two, types * species * species);
+    }
     ADD_SPACE(origins, m.n_origins);
     origins = b->base != 0 ? (void *)(b->bytes + ((uintptr_t)m.origins - b->base)) : NULL;
     for (int o = 0; o < m.n_origins; ++o) {
