@@ -42,7 +42,7 @@ SALTUS_FN int64_t saltus_tree_room(const saltus_tables *n, int rng)
 {
     const int64_t n_nodes = n->level_first[n->n_levels];
     return n->n_rows + n->n_leaves + n_nodes * (1 + SALTUS_FANOUT) + 4 * (int64_t)n->n_species +
-           (saltus_stream_words(rng) + 1) / 2 + (n->n_reactions + 7) / 8;
+           n->n_reactions + (saltus_stream_words(rng) + 1) / 2 + (n->n_reactions + 7) / 8;
 }
 
 #if SALTUS_DEVICE
@@ -84,6 +84,7 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
     w->leap.drift = saltus_room_cut(&room, n->n_species);
     w->leap.spread = saltus_room_cut(&room, n->n_species);
     w->leap.change = (int64_t *)saltus_room_cut(&room, n->n_species);
+    w->leap.number = saltus_room_cut(&room, n->n_reactions);
     w->path.x = (int64_t *)saltus_room_cut(&room, n->n_species);
     w->direct.stream = (uint32_t *)(room - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
     room += (saltus_stream_words(SALTUS_RNG) + 1) / 2 * SALTUS_BLOCK;
@@ -125,6 +126,7 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
     w->leap.drift = a->drift + slot;
     w->leap.spread = a->spread + slot;
     w->leap.change = a->change + slot;
+    w->leap.number = a->number + slot;
     w->leap.critical = a->critical + slot;
 }
 

@@ -63,6 +63,7 @@ typedef struct saltus_launch {
     saltus_tau tau; /**< for tau-leaping alone, like these */
     double *drift, *spread;
     int64_t *change;
+    double *number;
     uint8_t *critical;
 
     /* Layouts that run from packed tables. */

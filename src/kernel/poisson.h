@@ -38,6 +38,12 @@ SALTUS_FN saltus_f64 saltus_unit53(saltus_u64 high, saltus_u64 low)
 #endif
 }
 
+/** One of the two whole numbers next to x, of mean x, by a word; x itself when it is whole. */
+SALTUS_FN saltus_f64 saltus_round_randomly(saltus_f64 x, saltus_u64 word)
+{
+    return saltus_floor(x + (SALTUS_TO_F64(SALTUS_AS_I64(word)) + 0.5) * 0x1p-32);
+}
+
 /** The variates of means in (0, 10) from uniform numbers. */
 SALTUS_FN saltus_f64 saltus_poisson_invert(saltus_f64 mean, saltus_f64 u)
 {

@@ -70,9 +70,10 @@ typedef struct saltus_draws {
 
 /* Beyond the paper, a leap takes at most this times epsilon of the time in which a species' losses
  * would exhaust it: where gains and losses balance, the paper's bounds allow steps over which an
- * explicit leap overshoots and distributions become far too wide. At epsilon 0.03 a standard
- * deviation is then 2.3 % too large at most (a step of k relaxation times: 1 / sqrt(1 - k / 2)). */
-#define SALTUS_RELAXED 3.0
+ * explicit leap overshoots. Of what is lost in a step a share h, a steady state's variance is 1 -
+ * h^2 / 4 of what it should be: at epsilon 0.03 a standard deviation is 0.4 % too small, and 1.9 %
+ * where two species turn into each other, so that h is that of both. */
+#define SALTUS_RELAXED 6.0
 
 /** How tau-leaping chooses its steps; Cao, Gillespie, Petzold 2006. */
 typedef struct saltus_tau {
@@ -103,6 +104,8 @@ typedef struct saltus_leap {
     saltus_tau tau;
     double *drift, *spread; /* [species] mean and variance of its change per time */
     int64_t *change;        /* [species] by a leap */
+    double *number;         /* [reaction] Poisson variates of a leap, */
+    double fired;           /* and how often reactions have fired in it */
     uint8_t *critical;      /* [reaction] */
 #if !SALTUS_DEVICE
     saltus_words words;

@@ -2,14 +2,17 @@
  * Tau-leaping: all reactions of a short while at once, as many of each as a Poisson variate says
  * (Y. Cao, D. T. Gillespie, L. R. Petzold, J. Chem. Phys. 124 (2006) 044109,
  * doi:10.1063/1.2159468), one trajectory at a time, for every model that the direct method takes.
+ * How often each fires is then corrected for the propensities where that leads to, so that errors
+ * of means and variances are of second order in the length of a leap.
  *
  * A leap ends at sample times and at times at which something happens by itself, so that counts are
  * those of a state the trajectory was in. Species that a reaction leaves as many as it takes
  * bound the step like other reactants: bounds are found from reactants, not from changes.
  *
  * Random words come in blocks of four, one after the other: a block for an exact step (wait,
- * choice), for when and which critical reaction fires, and for every attempt at a variate. So any
- * generator of stream.h will do; Philox counts under a purpose of its own.
+ * choice), for when and which critical reaction fires, for every attempt at a variate, and for the
+ * corrections of every four reactions. So any generator of stream.h will do; Philox counts under a
+ * purpose of its own.
  */
 #ifndef SALTUS_KERNEL_TAU_H
 #define SALTUS_KERNEL_TAU_H
@@ -168,51 +171,113 @@ SALTUS_FN int saltus_leap_choose(const saltus_path *p, const saltus_direct *d, c
     return chosen;
 }
 
-/* Let reaction r fire k times in the leap's changes. */
-SALTUS_FN void saltus_leap_add(const saltus_tables *n, saltus_leap *l, int r, int64_t k)
+/* Let reaction r fire k times in the leap; fewer than 0: take back so many. */
+SALTUS_FN void saltus_leap_fire(const saltus_tables *n, saltus_leap *l, int r, double k)
 {
+    l->fired += k;
     for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-        l->change[SALTUS_AT(n->change_species[c])] += n->change_amount[c] * k;
+        l->change[SALTUS_AT(n->change_species[c])] += n->change_amount[c] * (int64_t)k;
     }
 }
 
-/* All that happens in a leap of `step`, and critical reaction `one` unless it is -1, into the
- * leap's changes. Returns the number of reactions; -1 when it would leave a count negative, -2 when
- * numbers are beyond all bounds. */
-SALTUS_FN int64_t saltus_leap_try(saltus_path *p, saltus_direct *d, saltus_leap *l, double step,
-                                  int one)
+/** What has become of an attempt at a leap. */
+typedef enum saltus_attempt {
+    SALTUS_LEAPT,
+    SALTUS_TOO_LONG, /* it leaves a count negative or a law without a value */
+    SALTUS_TOO_MANY, /* numbers are beyond all bounds */
+} saltus_attempt;
+
+/* The counts as the leap's changes have them, into p->v. */
+SALTUS_FN saltus_attempt saltus_leap_look(saltus_path *p, const saltus_leap *l)
+{
+    saltus_attempt attempt = SALTUS_LEAPT;
+    for (int s = 0; s < p->n->n_species; ++s) {
+        int64_t x;
+        if (saltus_add_overflows(p->x[SALTUS_AT(s)], l->change[SALTUS_AT(s)], &x)) {
+            return SALTUS_TOO_MANY;
+        }
+        attempt = x < 0 ? SALTUS_TOO_LONG : attempt;
+        p->v[SALTUS_AT(s)] = (double)x;
+    }
+    return attempt;
+}
+
+/* Firings in a time `length` by the propensities before the leap. */
+SALTUS_FN saltus_attempt saltus_leap_predict(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                             double length)
 {
     const saltus_tables *n = p->n;
-    double fired = 0.0;
     for (int s = 0; s < n->n_species; ++s) {
         l->change[SALTUS_AT(s)] = 0;
     }
+    l->fired = 0.0;
     for (int r = 0; r < n->n_reactions; ++r) {
-        const double mean = d->values[SALTUS_AT(r)] * step;
+        const double mean = d->values[SALTUS_AT(r)] * length;
+        l->number[SALTUS_AT(r)] = 0.0;
         if (!(mean > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
         if (!(mean * (double)n->largest_change < 0x1p50)) {
-            return -2;
+            return SALTUS_TOO_MANY;
         }
         const double k = saltus_leap_poisson(p, d, l, mean);
-        fired += k;
-        saltus_leap_add(n, l, r, (int64_t)k);
+        l->number[SALTUS_AT(r)] = k;
+        saltus_leap_fire(n, l, r, k);
     }
-    if (one >= 0) {
-        fired += 1.0;
-        saltus_leap_add(n, l, one, 1);
-    }
-    for (int s = 0; s < n->n_species; ++s) {
-        int64_t x;
-        if (saltus_add_overflows(p->x[SALTUS_AT(s)], l->change[SALTUS_AT(s)], &x)) {
-            return -2;
+    return saltus_leap_look(p, l);
+}
+
+/* As many firings more, or fewer, as the mean of the propensities before and after the leap gives:
+ * half their difference times `length`, randomly rounded, and not more fewer than there are. */
+SALTUS_FN saltus_attempt saltus_leap_correct(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                             double length)
+{
+    const saltus_tables *n = p->n;
+    uint32_t w[4];
+    saltus_path_run_rules(p);
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const double a = d->values[SALTUS_AT(r)], k = l->number[SALTUS_AT(r)];
+        if (r % 4 == 0) {
+            saltus_leap_draw(p, d, l, w);
         }
-        if (x < 0) {
-            return -1;
+        if (!(a > 0.0) || l->critical[SALTUS_AT(r)]) {
+            continue;
         }
+        const double after = saltus_propensity(p, r), more = 0.5 * length * (after - a);
+        if (!(after >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
+            return SALTUS_TOO_LONG;
+        }
+        const double change = saltus_round_randomly(more, w[r % 4]);
+        saltus_leap_fire(n, l, r, change < -k ? -k : change);
     }
-    return (int64_t)fired;
+    return SALTUS_LEAPT;
+}
+
+/* All that happens in a leap of `length`, with critical reaction `one` at its end unless that is
+ * -1, into the leap's changes. */
+SALTUS_FN saltus_attempt saltus_leap_try(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                         double length, int one)
+{
+    saltus_attempt attempt = saltus_leap_predict(p, d, l, length);
+    if (attempt == SALTUS_LEAPT) {
+        attempt = saltus_leap_correct(p, d, l, length);
+    }
+    if (attempt == SALTUS_LEAPT) {
+        if (one >= 0) {
+            saltus_leap_fire(p->n, l, one, 1.0);
+        }
+        attempt = saltus_leap_look(p, l);
+    }
+    return attempt;
+}
+
+/* Rows from the counts again, after an attempt that has failed. */
+SALTUS_FN void saltus_leap_undo(saltus_path *p)
+{
+    for (int s = 0; s < p->n->n_species; ++s) {
+        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
+    }
+    saltus_path_run_rules(p);
 }
 
 /* One reaction, as the direct method has it, or on to `target` if that comes first. */
@@ -242,8 +307,8 @@ SALTUS_FN saltus_trouble saltus_leap_exact(saltus_path *p, saltus_direct *d, sal
     return saltus_direct_follow(p, d, r);
 }
 
-/* A leap, of `step` at most and to `target` at most. Halved while it would leave a count negative,
- * at last to exact steps. */
+/* A leap, of `step` at most and to `target` at most. Halved while it is too long, at last to exact
+ * steps. */
 SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus_leap *l,
                                         double step, double total, double critical_total,
                                         double target)
@@ -272,11 +337,12 @@ SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus
             length = left;
             one = -1;
         }
-        const int64_t fired = saltus_leap_try(p, d, l, length, one);
-        if (fired == -2) {
+        const saltus_attempt attempt = saltus_leap_try(p, d, l, length, one);
+        if (attempt == SALTUS_TOO_MANY) {
             return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
         }
-        if (fired < 0) {
+        if (attempt == SALTUS_TOO_LONG) {
+            saltus_leap_undo(p);
             continue;
         }
         for (int s = 0; s < n->n_species; ++s) {
@@ -284,7 +350,7 @@ SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus
         }
         p->t = t_next;
         p->after = 0;
-        p->fired += (uint64_t)fired;
+        p->fired += (uint64_t)l->fired;
         ++p->leaps;
         saltus_path_refresh(p);
         return saltus_direct_rebuild(p, d);

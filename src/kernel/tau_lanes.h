@@ -30,6 +30,8 @@ typedef struct saltus_leaps {
     saltus_f64 *v;              /* [chunk][row] as in tables.h */
     saltus_f64 *a;              /* [chunk][reaction] propensities; negative: it is critical */
     saltus_f64 *change;         /* [chunk][species] by a leap */
+    saltus_f64 *number;         /* [chunk][reaction] Poisson variates of a leap */
+    saltus_f64 *after;          /* [row] where a chunk's leap leads before it is corrected */
     saltus_f64 *drift, *spread; /* [species] mean and variance of its change per time */
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
     saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
@@ -39,9 +41,11 @@ typedef struct saltus_leaps {
     /* of the leap under way */
     saltus_f64 total[SALTUS_LEAP_CHUNKS], critical_total[SALTUS_LEAP_CHUNKS];
     saltus_f64 step[SALTUS_LEAP_CHUNKS], length[SALTUS_LEAP_CHUNKS], t_next[SALTUS_LEAP_CHUNKS];
+    saltus_f64 goal[SALTUS_LEAP_CHUNKS];                                /* a critical reaction's */
     saltus_f64 sum[SALTUS_LEAP_CHUNKS];                                 /* reactions */
     saltus_f64 mean[SALTUS_LEAP_CHUNKS + 1], k[SALTUS_LEAP_CHUNKS + 1]; /* of one reaction */
     saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS];           /* of a list's slots */
+    saltus_mask one[SALTUS_LEAP_CHUNKS];   /* a critical reaction ends it */
     saltus_mask left[SALTUS_LEAP_CHUNKS];  /* they have not leapt yet */
     saltus_mask brief[SALTUS_LEAP_CHUNKS]; /* their leap is not worth while */
     saltus_mask bad[SALTUS_LEAP_CHUNKS];   /* only tau.h can tell what becomes of them */
@@ -181,7 +185,7 @@ SALTUS_FN saltus_mask saltus_leaps_choose(const saltus_tables *n, saltus_leaps *
     return among;
 }
 
-/* How far the lanes that are left leap, and which critical reaction ends it. */
+/* How far the lanes that are left leap, and whether a critical reaction ends it. */
 SALTUS_FN void saltus_leaps_begin(const saltus_tables *n, uint64_t seed, saltus_leaps *b, int chunk)
 {
     const saltus_f64 step = b->step[chunk], critical_total = b->critical_total[chunk];
@@ -205,14 +209,12 @@ SALTUS_FN void saltus_leaps_begin(const saltus_tables *n, uint64_t seed, saltus_
     const saltus_mask late = ~SALTUS_LT(t_next, b->stop[chunk]);
     b->t_next[chunk] = saltus_select(late, b->stop[chunk], t_next);
     b->length[chunk] = saltus_select(late, b->stop[chunk] - b->t[chunk], length);
-    one &= ~late;
+    b->one[chunk] = one & ~late;
+    b->goal[chunk] = goal;
     for (int s = 0; s < n->n_species; ++s) {
         b->change[chunk * n->n_species + s] = saltus_splat(0.0);
     }
-    if (saltus_any(one)) {
-        b->bad[chunk] |= saltus_leaps_choose(n, b, chunk, goal, one);
-    }
-    b->sum[chunk] = SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & one);
+    b->sum[chunk] = saltus_splat(0.0);
     b->brief[chunk] |= brief;
     b->left[chunk] = go & ~b->bad[chunk];
 }
@@ -279,7 +281,18 @@ SALTUS_FN int saltus_leaps_list(int32_t *slots, int n, int chunk, saltus_mask la
     return n + saltus_pick(slots + n, all, saltus_bits(lanes));
 }
 
-/* Firings of reaction r in the lanes that are left, into their changes. */
+/* Let reaction r fire k times in the lanes of a chunk; fewer than 0: take back so many. */
+SALTUS_FN void saltus_leaps_add(const saltus_tables *n, saltus_leaps *b, int chunk, int r,
+                                saltus_f64 k)
+{
+    b->sum[chunk] = b->sum[chunk] + k;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        saltus_f64 *change = b->change + chunk * n->n_species + n->change_species[c];
+        *change = *change + (double)n->change_amount[c] * k;
+    }
+}
+
+/* Firings of reaction r by the propensities before the leap, in the lanes that are left. */
 SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_leaps *b, int r,
                                  int n_chunks)
 {
@@ -301,13 +314,65 @@ SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_l
     saltus_leaps_invert(seed, b, small, n_small);
     saltus_leaps_reject(seed, b, large, n_large);
     for (int chunk = 0; chunk < n_chunks; ++chunk) {
-        const saltus_f64 k = b->k[chunk];
-        b->sum[chunk] = b->sum[chunk] + k;
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            saltus_f64 *change = b->change + chunk * n->n_species + n->change_species[c];
-            *change = *change + (double)n->change_amount[c] * k;
-        }
+        b->number[chunk * n->n_reactions + r] = b->k[chunk];
+        saltus_leaps_add(n, b, chunk, r, b->k[chunk]);
     }
+}
+
+/* Rows after the leap's changes in lanes where no count is negative; returns those of the lanes
+ * that are left. */
+SALTUS_FN saltus_mask saltus_leaps_look(const saltus_tables *n, saltus_leaps *b, int chunk)
+{
+    const saltus_f64 *v = b->v + chunk * n->n_rows, *change = b->change + chunk * n->n_species;
+    saltus_mask good = b->left[chunk];
+    for (int s = 0; s < n->n_species; ++s) {
+        good &= SALTUS_LE(saltus_splat(0.0), v[s] + change[s]);
+    }
+    if (saltus_any(good)) {
+        for (int s = 0; s < n->n_species; ++s) {
+            b->after[s] = v[s] + SALTUS_AS_F64(SALTUS_AS_I64(change[s]) & good);
+        }
+        for (int row = n->n_species; row < n->n_rows; ++row) {
+            b->after[row] = v[row];
+        }
+        saltus_lanes_run_rules(n, b->after);
+    }
+    return good;
+}
+
+/* saltus_leap_correct, and the critical reaction at the end. */
+SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltus_leaps *b,
+                                    int chunk)
+{
+    const saltus_mask good = saltus_leaps_look(n, b, chunk);
+    const saltus_f64 half = 0.5 * b->length[chunk];
+    const saltus_f64 *a = b->a + chunk * n->n_reactions, *k = b->number + chunk * n->n_reactions;
+    saltus_mask bad = good & 0;
+    saltus_u64 w[4];
+    if (!saltus_any(good)) {
+        return;
+    }
+    for (int r = 0; r < n->n_reactions; ++r) {
+        if (r % 4 == 0) {
+            saltus_philox(seed, SALTUS_PURPOSE_LEAP, b->trajectory[chunk], b->block[chunk], w);
+            b->block[chunk] -= SALTUS_AS_U64(good);
+        }
+        saltus_mask wrong = good & 0;
+        const saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
+        const saltus_f64 more = half * (saltus_lanes_propensity(n, b->after, r, &wrong) - a[r]);
+        wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
+        bad |= fires & wrong;
+        const saltus_f64 change = saltus_round_randomly(more, w[r % 4]);
+        const saltus_f64 least = saltus_select(SALTUS_LT(change, -k[r]), -k[r], change);
+        saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(least) & fires));
+    }
+    const saltus_mask one = b->one[chunk] & good;
+    if (saltus_any(one)) {
+        bad |= saltus_leaps_choose(n, b, chunk, b->goal[chunk], one);
+        b->sum[chunk] += SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & one);
+    }
+    b->bad[chunk] |= bad;
+    b->left[chunk] &= ~bad;
 }
 
 /* The leap is made where no count becomes negative; where one would, half of it is left. */
@@ -356,6 +421,7 @@ SALTUS_FN void saltus_leaps_leap(const saltus_tables *n, const saltus_tau *tau, 
         }
         left = 0;
         for (int chunk = 0; chunk < n_chunks; ++chunk) {
+            saltus_leaps_correct(n, seed, b, chunk);
             saltus_leaps_end(n, b, chunk);
             left |= saltus_any(b->left[chunk]);
         }

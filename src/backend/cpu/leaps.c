@@ -332,9 +332,11 @@ static saltus_status prepare(crew *c, saltus_error *err)
     b->v = rows(n->n_rows);
     b->a = rows(n->n_reactions);
     b->change = rows(n->n_species);
+    b->number = rows(n->n_reactions);
+    b->after = rows(n->n_rows);
     b->drift = rows(n->n_species);
     b->spread = rows(n->n_species);
-    SALTUS_NEED(b->v && b->a && b->change && b->drift && b->spread);
+    SALTUS_NEED(b->v && b->a && b->change && b->number && b->after && b->drift && b->spread);
     for (int chunk = 0; chunk < SALTUS_LEAP_CHUNKS; ++chunk) {
         saltus_f64 *v = b->v + chunk * n->n_rows;
         v[n->row_one] = saltus_splat(1.0);
@@ -377,6 +379,8 @@ done:
         free(c->leaps.v);
         free(c->leaps.a);
         free(c->leaps.change);
+        free(c->leaps.number);
+        free(c->leaps.after);
         free(c->leaps.drift);
         free(c->leaps.spread);
         free(c);

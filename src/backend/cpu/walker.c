@@ -41,8 +41,9 @@ static saltus_status prepare_leaps(saltus_walker *w, const saltus_task *task,
     l->drift = saltus_calloc(n, sizeof *l->drift);
     l->spread = saltus_calloc(n, sizeof *l->spread);
     l->change = saltus_calloc(n, sizeof *l->change);
+    l->number = saltus_calloc((size_t)task->tables->n_reactions, sizeof *l->number);
     l->critical = saltus_calloc((size_t)task->tables->n_reactions, 1);
-    SALTUS_NEED(l->drift && l->spread && l->change && l->critical);
+    SALTUS_NEED(l->drift && l->spread && l->change && l->number && l->critical);
     l->fill = w->stream ? w->stream->fill : variant->fill;
 done:
     return status;
@@ -120,6 +121,7 @@ void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task)
     saltus_free(walker->leap.drift);
     saltus_free(walker->leap.spread);
     saltus_free(walker->leap.change);
+    saltus_free(walker->leap.number);
     saltus_free(walker->leap.critical);
     saltus_free(walker);
 }

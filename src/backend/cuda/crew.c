@@ -61,6 +61,7 @@ size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_
         CUT(drift, threads * (size_t)t->n_species);
         CUT(spread, threads * (size_t)t->n_species);
         CUT(change, threads * (size_t)t->n_species);
+        CUT(number, threads * (size_t)t->n_reactions);
         CUT(critical, threads * (size_t)t->n_reactions);
     }
     CUT(on, threads * (size_t)t->n_triggers);
