@@ -68,12 +68,12 @@ typedef struct saltus_draws {
     double word[2][SALTUS_BATCH_BLOCKS];
 } saltus_draws;
 
-/* Beyond the paper, a leap takes at most this times epsilon of the time in which a species' losses
- * would exhaust it: where gains and losses balance, the paper's bounds allow steps over which an
- * explicit leap overshoots. Of what is lost in a step a share h, a steady state's variance is 1 -
- * h^2 / 4 of what it should be: at epsilon 0.03 a standard deviation is 0.4 % too small, and 1.9 %
- * where two species turn into each other, so that h is that of both. */
-#define SALTUS_RELAXED 6.0
+/* Beyond the paper, a leap takes at most this times epsilon of the time in which the losses of the
+ * species that a reaction changes, together, would exhaust them: where gains and losses balance,
+ * the paper's bounds allow steps over which an explicit leap overshoots. Of a state that relaxes by
+ * a share h in a step the variance is 1 - h^2 / 4 of what it should be: at epsilon 0.03 a standard
+ * deviation is 1.3 % too small at most. */
+#define SALTUS_RELAXED 10.0
 
 /** How tau-leaping chooses its steps; Cao, Gillespie, Petzold 2006. */
 typedef struct saltus_tau {
@@ -102,7 +102,8 @@ typedef enum saltus_phase {
 /** What tau-leaping adds to a path, beside what the direct method does. */
 typedef struct saltus_leap {
     saltus_tau tau;
-    double *drift, *spread; /* [species] mean and variance of its change per time */
+    double *drift, *spread; /* [species] mean and variance of its change per time; when the mean
+                               has done its part, its loss over its bound, per time */
     int64_t *change;        /* [species] by a leap */
     double *number;         /* [reaction] Poisson variates of a leap, */
     double fired;           /* and how often reactions have fired in it */

@@ -96,6 +96,25 @@ SALTUS_FN double saltus_leap_order(const saltus_tables *n, int s, double x)
     return n->order[s] / own * sum;
 }
 
+/* The fastest relaxation among reactions that may fire in a leap, per time: the sum of what
+ * l->drift has of the species that a reaction changes. */
+SALTUS_FN double saltus_leap_relaxation(const saltus_tables *n, const saltus_direct *d,
+                                        const saltus_leap *l)
+{
+    double fastest = 0.0;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        double sum = 0.0;
+        if (!(d->values[SALTUS_AT(r)] > 0.0) || l->critical[SALTUS_AT(r)]) {
+            continue;
+        }
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            sum += l->drift[SALTUS_AT(n->change_species[c])];
+        }
+        fastest = fastest < sum ? sum : fastest;
+    }
+    return fastest;
+}
+
 /** Mark critical reactions and bound the step by the others: infinity when there are none that
  * fire. *critical_total becomes the sum of the critical ones' propensities. */
 SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d, saltus_leap *l,
@@ -132,6 +151,7 @@ SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d,
     }
     for (int s = 0; s < n->n_species; ++s) {
         const double spread = l->spread[SALTUS_AT(s)], drift = l->drift[SALTUS_AT(s)];
+        l->drift[SALTUS_AT(s)] = 0.0;
         if (!(spread > 0.0) || !(n->order[s] > 0.0)) {
             continue;
         }
@@ -143,13 +163,11 @@ SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d,
         step = by_drift < step ? by_drift : step;
         step = by_spread < step ? by_spread : step;
         const double loss = 0.5 * (spread - drift); /* exact for single molecules, else more */
-        const double by_loss = SALTUS_RELAXED * bound / loss;
-        if (loss > 0.0) {
-            step = by_loss < step ? by_loss : step;
-        }
+        l->drift[SALTUS_AT(s)] = loss > 0.0 ? loss / bound : 0.0;
     }
+    const double by_relaxation = SALTUS_RELAXED / saltus_leap_relaxation(n, d, l);
     *critical_total = total;
-    return step;
+    return by_relaxation < step ? by_relaxation : step;
 }
 
 /* The critical reaction at `goal` of the sum of their propensities. */

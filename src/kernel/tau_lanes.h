@@ -32,7 +32,7 @@ typedef struct saltus_leaps {
     saltus_f64 *change;         /* [chunk][species] by a leap */
     saltus_f64 *number;         /* [chunk][reaction] Poisson variates of a leap */
     saltus_f64 *after;          /* [row] where a chunk's leap leads before it is corrected */
-    saltus_f64 *drift, *spread; /* [species] mean and variance of its change per time */
+    saltus_f64 *drift, *spread; /* [species] mean, later relaxation, and variance, as in state.h */
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
     saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
     saltus_i64 exact[SALTUS_LEAP_CHUNKS];
@@ -83,13 +83,30 @@ SALTUS_FN saltus_f64 saltus_leaps_order(const saltus_tables *n, int s, saltus_f6
     return n->order[s] / own * sum;
 }
 
+/* saltus_leap_relaxation. */
+SALTUS_FN saltus_f64 saltus_leaps_relaxation(const saltus_tables *n, const saltus_leaps *b,
+                                             const saltus_f64 *a)
+{
+    saltus_f64 fastest = saltus_splat(0.0);
+    for (int r = 0; r < n->n_reactions; ++r) {
+        saltus_f64 sum = saltus_splat(0.0);
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            sum = sum + b->drift[n->change_species[c]];
+        }
+        const saltus_mask fires = SALTUS_LT(saltus_splat(0.0), a[r]);
+        fastest = saltus_select(fires & SALTUS_LT(fastest, sum), sum, fastest);
+    }
+    return fastest;
+}
+
 /* The step that the species' drifts and spreads allow. */
 SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau *tau,
-                                       const saltus_leaps *b, const saltus_f64 *v)
+                                       saltus_leaps *b, const saltus_f64 *v, const saltus_f64 *a)
 {
     saltus_f64 step = saltus_splat(SALTUS_INFINITY);
     for (int s = 0; s < n->n_species; ++s) {
         if (!(n->order[s] > 0.0)) {
+            b->drift[s] = saltus_splat(0.0);
             continue;
         }
         const saltus_f64 one = saltus_splat(1.0);
@@ -101,11 +118,11 @@ SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau 
         step = saltus_select(moves & SALTUS_LT(by_drift, step), by_drift, step);
         step = saltus_select(moves & SALTUS_LT(by_spread, step), by_spread, step);
         const saltus_f64 loss = 0.5 * (b->spread[s] - b->drift[s]);
-        const saltus_f64 by_loss = SALTUS_RELAXED * bound / loss;
         const saltus_mask loses = moves & SALTUS_LT(saltus_splat(0.0), loss);
-        step = saltus_select(loses & SALTUS_LT(by_loss, step), by_loss, step);
+        b->drift[s] = saltus_select(loses, loss / bound, saltus_splat(0.0));
     }
-    return step;
+    const saltus_f64 by_relaxation = SALTUS_RELAXED / saltus_leaps_relaxation(n, b, a);
+    return saltus_select(SALTUS_LT(by_relaxation, step), by_relaxation, step);
 }
 
 /* Reaction r of propensity a: marked when it is critical, else added to drifts and spreads. */
@@ -159,7 +176,7 @@ SALTUS_FN void saltus_leaps_bound(const saltus_tables *n, const saltus_tau *tau,
     b->t[chunk] = saltus_select(still, b->stop[chunk], b->t[chunk]);
     b->total[chunk] = total;
     b->critical_total[chunk] = critical_total;
-    b->step[chunk] = saltus_leaps_step(n, tau, b, v);
+    b->step[chunk] = saltus_leaps_step(n, tau, b, v, a);
     b->bad[chunk] = bad & here;
     b->brief[chunk] = here & 0;
     b->left[chunk] = here & ~bad & ~still;

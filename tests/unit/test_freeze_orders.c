@@ -179,11 +179,21 @@ static double firings_left(const saltus_tables *t, int r, const double *x)
     return left;
 }
 
-/* Equations 32 and 33, over a dense matrix of changes, and the bound by losses. */
+/* Whether reaction r changes species s. */
+static bool changes(const saltus_tables *t, int r, int s)
+{
+    bool found = false;
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        found |= t->change_species[c] == s;
+    }
+    return found;
+}
+
+/* Equations 32 and 33, over a dense matrix of changes, and the bound by relaxation. */
 static double expected_step(const saltus_tables *t, const double *x, const double *a,
                             const saltus_tau *tau, double *critical_total)
 {
-    double step = INFINITY;
+    double step = INFINITY, relaxation[MOST] = {0};
     *critical_total = 0.0;
     for (int r = 0; r < t->n_reactions; ++r) {
         *critical_total += firings_left(t, r, x) < tau->n_critical ? a[r] : 0.0;
@@ -203,8 +213,14 @@ static double expected_step(const saltus_tables *t, const double *x, const doubl
             const double most = fmax(tau->epsilon * x[s] / saltus_leap_order(t, s, x[s]), 1.0);
             step = fmin(step, fmin(most / fabs(mean), most * most / variance));
             const double loss = (variance - mean) / 2.0;
-            step = loss > 0.0 ? fmin(step, SALTUS_RELAXED * most / loss) : step;
+            for (int r = 0; r < t->n_reactions; ++r) {
+                const bool leaps = a[r] > 0.0 && firings_left(t, r, x) >= tau->n_critical;
+                relaxation[r] += leaps && changes(t, r, s) ? fmax(loss, 0.0) / most : 0.0;
+            }
         }
+    }
+    for (int r = 0; r < t->n_reactions; ++r) {
+        step = fmin(step, SALTUS_RELAXED / relaxation[r]);
     }
     return step;
 }
