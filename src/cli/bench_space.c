@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A lattice with particles that are spread evenly. */
+/* A lattice with particles that are spread evenly, or an example. */
 typedef struct cell {
-    const char *name, *reactions; /* "ab", "bcd" or "abc" */
+    const char *name, *reactions; /* "ab", "bcd" or "abc"; or "" of an example, whose name it is */
     int size[3];
     double nm, step_us;
     int64_t particles;
@@ -31,6 +31,7 @@ static const cell lattices[] = {
     {"256x256x256", "abc", {256, 256, 256}, 16, 50, 67108864, 0, 0, "1e6"},
     {"512x512x512", "abc", {512, 512, 512}, 16, 50, 10240000, 0, 900, "1e6"},
     {"1024x1024x1024", "abc", {1024, 1024, 1024}, 16, 50, 81920000, 0, 8000, "1e6"},
+    {"min-system", "", {64, 64, 256}, 16, 50, 4430, 163, 6, ""},
 };
 
 /* The second order constant as it is printed, with which B and C hardly ever react, and one with
@@ -60,31 +61,41 @@ enum {
 };
 static const double budget = 20.0, quick_budget = 0.1; /* s */
 
-static saltus_status make_model(const cell *c, saltus_model **m, saltus_error *err)
+static void write_model(const cell *c, char *text, size_t size)
 {
-    saltus_status status = SALTUS_OK;
-    char text[1000];
     const long long half = c->particles / 2;
     const bool ab = strcmp(c->reactions, "ab") == 0, bcd = strcmp(c->reactions, "bcd") == 0;
     const char *a = bcd ? "B" : "A", *b = bcd ? "C" : "B", *d = bcd ? "D" : "C";
-    int at = snprintf(text, sizeof text,
-                      "model: %s\nspecies: {%s: %lld, %s: %lld%s%s%s}\nreactions: ", c->name, a,
-                      half, b, half, ab ? "" : ", ", ab ? "" : d, ab ? "" : ": 0");
-    at += ab ? snprintf(text + at, sizeof text - (size_t)at,
-                        "{there: A -> B @ 1, back: B -> A @ 1}\n")
-             : snprintf(text + at, sizeof text - (size_t)at,
+    int at =
+        snprintf(text, size, "model: %s\nspecies: {%s: %lld, %s: %lld%s%s%s}\nreactions: ", c->name,
+                 a, half, b, half, ab ? "" : ", ", ab ? "" : d, ab ? "" : ": 0");
+    at += ab ? snprintf(text + at, size - (size_t)at, "{there: A -> B @ 1, back: B -> A @ 1}\n")
+             : snprintf(text + at, size - (size_t)at,
                         "{bind: %s + %s -> %s, part: %s -> %s + %s @ 1}\n", a, b, d, d, a, b);
-    at += snprintf(text + at, sizeof text - (size_t)at,
+    at += snprintf(text + at, size - (size_t)at,
                    "lattice:\n  size: [%d, %d, %d]\n  spacing: %g nm\n  step: %g us\n"
                    "  diffusion: {%s: 1 um2/s, %s: 1 um2/s%s%s%s}\n",
                    c->size[0], c->size[1], c->size[2], c->nm, c->step_us, a, b, ab ? "" : ", ",
                    ab ? "" : d, ab ? "" : ": 1 um2/s");
     if (!ab) {
-        (void)snprintf(text + at, sizeof text - (size_t)at, "  reactions: {bind: %s 1/(M s)}\n",
+        (void)snprintf(text + at, size - (size_t)at, "  reactions: {bind: %s 1/(M s)}\n",
                        c->constant);
     }
-    SALTUS_TRY(saltus_model_parse_yaml(text, strlen(text), c->name, m, err));
-    SALTUS_TRY(saltus_model_freeze(*m, SALTUS_LAW_LITERAL, err));
+}
+
+static saltus_status make_model(const saltus_bench *b, const cell *c, saltus_model **out,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char text[1000];
+    if (!c->reactions[0]) {
+        (void)snprintf(text, sizeof text, "%s/%s.yaml", b->examples, c->name);
+        SALTUS_TRY(saltus_model_read(text, out, err));
+    } else {
+        write_model(c, text, sizeof text);
+        SALTUS_TRY(saltus_model_parse_yaml(text, strlen(text), c->name, out, err));
+    }
+    SALTUS_TRY(saltus_model_freeze(*out, SALTUS_LAW_LITERAL, err));
 done:
     return status;
 }
@@ -157,7 +168,7 @@ static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_back
     int64_t steps = 0, events = 0;
     bool is_kept = false;
     const double n_sites = (double)c->size[0] * c->size[1] * c->size[2];
-    SALTUS_TRY(make_model(c, &m, err));
+    SALTUS_TRY(make_model(b, c, &m, err));
     o.n_threads = device == b->cpu ? b->threads : 0;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
     SALTUS_TRY(time_steps(b, c, plan, &steps, &us, &events, &is_kept, err));

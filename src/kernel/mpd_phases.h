@@ -28,7 +28,7 @@ typedef struct saltus_mpd_launch {
 
 /** Particles that a thread looks at together, where there are many; threads of a block then, and
  * where there is a thread for each: larger blocks wait less for each other. */
-enum { SALTUS_MPD_EACH = 4, SALTUS_MPD_MANY_BLOCK = 128, SALTUS_MPD_FEW_BLOCK = 512 };
+enum { SALTUS_MPD_EACH = 4, SALTUS_MPD_MANY_BLOCK = 128, SALTUS_MPD_FEW_BLOCK = 256 };
 
 #if SALTUS_DEVICE
 
@@ -55,7 +55,7 @@ SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a,
                                 saltus_mpd_scratch *s)
 {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-    __shared__ int32_t list[SALTUS_MPD_FEW_BLOCK];
+    __shared__ int32_t list[SALTUS_MPD_EACH * SALTUS_MPD_MANY_BLOCK]; /* the longer of both */
     __shared__ int32_t n_listed;
     const int32_t mine = (int32_t)(first + threadIdx.x), size = (int32_t)blockDim.x,
                   n_warps = size / 32;
@@ -142,7 +142,7 @@ SALTUS_KERNEL(saltus_mpd_run_many, saltus_mpd_launch, a)
 }
 
 /** Some phases, where there is a thread for each particle. */
-SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, 2, saltus_mpd_run_few, saltus_mpd_launch, a)
+SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, 3, saltus_mpd_run_few, saltus_mpd_launch, a)
 {
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};

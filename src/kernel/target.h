@@ -220,11 +220,14 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence();
-        (void)SALTUS_TAKE_NUMBER(arrived);
-        while (*(volatile uint64_t *)arrived < n * gridDim.x) {
-        }
-        __threadfence();
+        uint64_t so_far;
+        asm volatile("red.release.gpu.global.add.u64 [%0], 1;" ::"l"(arrived) : "memory");
+        do {
+            asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                         : "=l"(so_far)
+                         : "l"(arrived)
+                         : "memory");
+        } while (so_far < n * gridDim.x);
     }
     __syncthreads();
 }

@@ -31,6 +31,7 @@ typedef struct mpd {
     saltus_uploaded model;
     saltus_mpd_launch a;
     cu_stream stream;
+    cu_event start, end; /* of a batch */
     cu_module module;
     cu_function run_many, run_few, enlist, gather, gather_keepers, link, count;
     saltus_stopwatch watch;
@@ -257,9 +258,11 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     mpd *s = user;
     s->a.m.first_step = phases[0].step;
     SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 0, err));
+    CU(event_record(s->start, s->stream), "running a kernel");
     for (int i = 0, launched; i < n; i += launched) {
         SALTUS_TRY(launch_phases(s, phases + i, n - i, &launched, err));
     }
+    CU(event_record(s->end, s->stream), "running a kernel");
     SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 1, err));
 done:
     return status;
@@ -271,9 +274,12 @@ static saltus_status look(void *user, int64_t *used, int64_t *fired, uint64_t *t
     saltus_status status = SALTUS_OK;
     mpd *s = user;
     answers a = {0};
+    float ms = 0.0F;
     CU(download(&a, s->answers, sizeof a, s->stream), "running a kernel");
     CU(stream_wait(s->stream), "running a kernel");
     SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
+    CU(event_elapsed(&ms, s->start, s->end), "running a kernel");
+    (void)__atomic_fetch_add(s->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
     *used = s->used = a.used;
     *fired = (int64_t)a.fired;
     *trouble = a.trouble;
@@ -337,6 +343,8 @@ static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
     saltus_mpd_launch *a = &s->a;
     CU(context_use(s->gpu->context), "using a GPU");
     CU(stream_create(&s->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+    CU(event_create(&s->start, 0), "making an event");
+    CU(event_create(&s->end, 0), "making an event");
     SALTUS_TRY(saltus_stopwatch_start(s->cu, s->task, s->stream, &s->watch, err));
     SALTUS_TRY(load_kernels(s, gpus, err));
     SALTUS_TRY(saltus_upload(s->cu, s->task, &none, &s->tables, &s->model, err));
@@ -373,6 +381,12 @@ static void tear_down(mpd *s)
     if (s->stream) {
         (void)s->cu->stream_wait(s->stream);
         (void)s->cu->stream_destroy(s->stream);
+    }
+    if (s->start) {
+        (void)s->cu->event_destroy(s->start);
+    }
+    if (s->end) {
+        (void)s->cu->event_destroy(s->end);
     }
     saltus_stopwatch_free(&s->watch);
     give(s, &s->heads);
