@@ -9,7 +9,7 @@
 
 enum {
     BATCH = 256,          /* phases between two looks at the particles, at most, */
-    LEAST_BATCH = 8,      /* and at least; */
+    LEAST_BATCH = 16,     /* and at least; */
     BATCH_WORK = 1 << 27, /* of particles in them, so that a run can be stopped */
 };
 
