@@ -127,6 +127,9 @@ typedef struct saltus_backend_ops {
     double (*estimate)(const struct saltus_backend *backend, const saltus_tables *tables,
                        const char *layout, bool leaps, int n_workers, double n_trajectories,
                        double steps_each);
+    /** The same of a lattice, of trajectories that take so many steps with so many particles. */
+    double (*estimate_space)(const struct saltus_backend *backend, int n_workers,
+                             double n_trajectories, double n_steps, double n_particles);
     /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
     saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
                              const saltus_generator *generator, const saltus_columns *columns,

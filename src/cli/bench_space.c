@@ -119,11 +119,12 @@ done:
 }
 
 /* What a step reads and writes, roughly: of every particle its site, species and place in a list;
- * of both sets of heads the stretches of 32 bytes in which there is one. */
+ * of the bits of both sets, the stretches of 32 bytes, 256 sites, in which there is one: one set is
+ * read and cleared, the other read and marked. */
 static double bytes_of_step(const cell *c)
 {
     const double n_sites = (double)c->size[0] * c->size[1] * c->size[2], n = (double)c->particles;
-    return 18.0 * n + 4.0 * 32.0 * n_sites / 8.0 * (1.0 - exp(-8.0 * n / n_sites));
+    return 18.0 * n + 4.0 * 32.0 * n_sites / 256.0 * (1.0 - exp(-256.0 * n / n_sites));
 }
 
 /* The time of a step is the difference of two run lengths over that of their steps. */

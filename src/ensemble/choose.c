@@ -12,7 +12,8 @@ enum {
     PILOT_PARTS = 20, /* the first pilot takes 2^-20 of the time */
     FEW = 256,        /* trajectories: too few to fill a GPU */
 };
-static const double worth_asking = 1.0; /* seconds: what takes the CPU less never needs a GPU */
+/* Seconds: what takes the CPU less never needs a GPU, and compiling for a lattice takes some. */
+static const double worth_asking = 1.0, worth_asking_in_space = 5.0;
 
 static saltus_status forget(void *user, const saltus_block *block, void *prepared,
                             saltus_error *err)
@@ -151,6 +152,22 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
  * Backends
  */
 
+/* Of a lattice the number of steps is known, and of particles those at the start. */
+static double estimate_space(const saltus_plan *plan, const saltus_run_options *run)
+{
+    const saltus_lattice *l = plan->model->network->lattice;
+    double n_particles = 0.0;
+    for (int i = 0; i < l->n_scatters; ++i) {
+        n_particles += (double)l->scatters[i].count;
+    }
+    for (int64_t i = 0; i < l->n_deposits; ++i) {
+        n_particles += (double)l->deposits[i].n;
+    }
+    return plan->backend->ops->estimate_space(plan->backend, plan->n_workers,
+                                              (double)run->n_trajectories,
+                                              run->times[run->n_times - 1] / l->step, n_particles);
+}
+
 static double estimate(const saltus_plan *plan, double n_trajectories, double steps_each)
 {
     return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables, plan->layout,
@@ -170,7 +187,9 @@ static double time_on(const saltus_backend *backend, const saltus_model *model,
     if (status == SALTUS_OK && backend->ops->compile) {
         status = saltus_plan_compile(plan, &kernel, err);
     }
-    if (status == SALTUS_OK) {
+    if (status == SALTUS_OK && model->network->lattice) {
+        seconds = estimate_space(plan, run);
+    } else if (status == SALTUS_OK) {
         *steps_each = *steps_each < 0.0 ? count_steps(plan, run) : *steps_each;
         /* a run that fails at once is the CPU's, which says why */
         seconds =
@@ -190,15 +209,18 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
     saltus_error no_cpu = {0}, no_gpu = {0};
     double steps = -1.0;
     SALTUS_TRY(saltus_backend_open("cpu", &cpu, err));
-    const bool few = run->n_trajectories < FEW;
+    const bool in_space = model->network->lattice != NULL;
+    const bool few = (in_space ? strcmp(o.method, "nsm") == 0 : run->n_trajectories < FEW);
     const double on_cpu = few && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
                               ? 0.0
                               : time_on(cpu, model, &o, run, &steps, &no_cpu);
-    if (on_cpu < worth_asking) {
+    if (on_cpu < (in_space ? worth_asking_in_space : worth_asking)) {
         (void)snprintf(cpu->why, sizeof cpu->why, "%s",
-                       few           ? "too few trajectories for a GPU"
-                       : steps < 0.0 ? "the first trajectory does not go far"
-                                     : "done within a second");
+                       few && in_space ? "the method is the CPU's alone"
+                       : few           ? "too few trajectories for a GPU"
+                       : in_space      ? "done within seconds"
+                       : steps < 0.0   ? "the first trajectory does not go far"
+                                       : "done within a second");
     } else if (saltus_backend_open("cuda", &gpu, &no_gpu) != SALTUS_OK) {
         (void)snprintf(cpu->why, sizeof cpu->why, "no GPU: %.140s", no_gpu.message);
     } else {
@@ -216,11 +238,16 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
         } else if (isinf(on_gpu)) {
             (void)snprintf(cpu->why, sizeof cpu->why, "not the GPU: %.140s", no_gpu.message);
         } else {
-            (void)snprintf(
-                chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s; %.2g %s expected",
-                chosen == gpu ? on_gpu : on_cpu, chosen == gpu ? "on the CPU" : "on the GPU",
-                chosen == gpu ? on_cpu : on_gpu, steps * (double)run->n_trajectories,
-                strcmp(o.method, "tau") == 0 ? "leaps" : "reactions");
+            char of[60] = "";
+            if (!in_space) {
+                (void)snprintf(of, sizeof of, "; %.2g %s expected",
+                               steps * (double)run->n_trajectories,
+                               strcmp(o.method, "tau") == 0 ? "leaps" : "reactions");
+            }
+            (void)snprintf(chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s%s",
+                           chosen == gpu ? on_gpu : on_cpu,
+                           chosen == gpu ? "on the CPU" : "on the GPU",
+                           chosen == gpu ? on_cpu : on_gpu, of);
         }
         if (chosen == gpu) {
             *out = gpu;

@@ -301,7 +301,7 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         plan->layout = "sites";
         (void)snprintf(plan->why, sizeof plan->why, "%s",
                        plan->next_subvolume ? "sites with particles, and when what happens next"
-                                            : "particles in lists by site");
+                                            : "particle by particle, in bricks of sites");
     } else {
         SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator,
                                                &o, &plan->layout, plan->why, err));

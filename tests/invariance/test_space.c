@@ -140,6 +140,35 @@ static void a_gpu_gives_the_same(void **state)
 }
 
 /* Every call of the driver fails once: an error, no crash, nothing lost. */
+/* Nothing runs: long runs with the fixed step go to a GPU, short and exact ones do not. */
+static void auto_takes_what_is_sooner_done(void **state)
+{
+    static const struct {
+        double until;
+        const char *method, *device;
+    } runs[] = {{1.0, "auto", "cpu"}, {1000.0, "auto", "cuda"}, {1000.0, "nsm", "cpu"}};
+    saltus_error err = {0};
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = read_case(&(space_case){"abc-lattice", NULL, 50e-6, 0});
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; ++i) {
+        saltus_backend *backend = NULL;
+        saltus_plan_options plan = saltus_plan_options_default();
+        saltus_run_options run_options = saltus_run_options_default();
+        plan.method = runs[i].method;
+        plan.n_threads = 2;
+        run_options.times = &runs[i].until;
+        run_options.n_times = 1;
+        OK(saltus_backend_choose(m, &plan, &run_options, &backend, &err));
+        if (strncmp(saltus_backend_name(backend), runs[i].device, strlen(runs[i].device)) != 0) {
+            fail_msg("until %g by %s: %s", runs[i].until, runs[i].method,
+                     saltus_backend_name(backend));
+        }
+        saltus_backend_close(backend);
+    }
+    saltus_model_destroy(m);
+}
+
 static void a_failing_gpu_is_reported(void **state)
 {
     (void)state;
@@ -172,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_nothing),
                                        cmocka_unit_test(a_gpu_gives_the_same),
+                                       cmocka_unit_test(auto_takes_what_is_sooner_done),
                                        cmocka_unit_test(a_failing_gpu_is_reported)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

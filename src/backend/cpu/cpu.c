@@ -163,6 +163,15 @@ static double estimate(const saltus_backend *backend, const saltus_tables *table
     return 1e-9 * ns * steps_each * n_trajectories / (busy > 0.0 ? busy : 1.0);
 }
 
+/* bench/RESULTS.md, "Space". */
+static double estimate_space(const saltus_backend *backend, int n_workers, double n_trajectories,
+                             double n_steps, double n_particles)
+{
+    const double ns = 60.0; /* of a particle in a step */
+    (void)backend;
+    return 1e-9 * ns * n_trajectories * n_steps * n_particles / n_workers;
+}
+
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
@@ -188,5 +197,6 @@ const saltus_backend_ops saltus_backend_cpu = {
     .n_workers = n_workers,
     .has_next_subvolume = true,
     .estimate = estimate,
+    .estimate_space = estimate_space,
     .work = work,
 };

@@ -5,6 +5,7 @@
 #include "backend/cuda/reduce.h"
 #include "core/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -251,6 +252,16 @@ static double estimate(const saltus_backend *backend, const saltus_tables *table
     return 1e-3 * START_MS + 1e-9 * (all > one ? all : one);
 }
 
+/* bench/RESULTS.md, "Space": few particles take as long as one that reacts. */
+static double estimate_space(const saltus_backend *backend, int n_workers, double n_trajectories,
+                             double n_steps, double n_particles)
+{
+    const saltus_gpus *gpus = backend->device;
+    const double us = fmax(10.0, 60e-6 * n_particles);
+    (void)n_workers;
+    return 1e-3 * START_MS + 1e-6 * us * n_steps * n_trajectories / gpus->n;
+}
+
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
@@ -356,6 +367,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .reduces = true,
     .n_workers = n_workers,
     .estimate = estimate,
+    .estimate_space = estimate_space,
     .compile = compile,
     .compile_space = compile_space,
     .work = work,
