@@ -323,6 +323,33 @@ static void threads_and_samples_change_nothing(void **state)
     saltus_model_destroy(m);
 }
 
+/* Nobody is lost or made, over a million steps with some reactions in each. */
+static void sums_are_kept_over_a_million_steps(void **state)
+{
+    enum { N_SAMPLES = 11, EACH = 10 };
+    double times[N_SAMPLES], first = -1.0;
+    bool changes = false;
+    (void)state;
+    for (int i = 0; i < N_SAMPLES; ++i) {
+        times[i] = 1e4 * i;
+    }
+    saltus_model *m =
+        parse_frozen("species: {A: 10, B: 10, C: 0}\n"
+                     "reactions: {bind: A + B -> C @ 5, part: C -> A + B @ 0.4}\n"
+                     "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: {x: periodic}, "
+                     "diffusion: {A: 4 m2/s, B: 2 m2/s, C: 1 m2/s}}\n");
+    moments sums = run(m, 1, times, N_SAMPLES, 1);
+    for (int i = 0; i < N_SAMPLES; ++i) {
+        const double *n = sums.sum + 3 * i;
+        assert_true(n[0] + n[2] == EACH && n[1] + n[2] == EACH);
+        changes |= i > 1 && n[0] != first;
+        first = n[0];
+    }
+    assert_true(changes);
+    moments_free(&sums);
+    saltus_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +362,7 @@ int main(void)
         cmocka_unit_test(constant_faces_hold_a_concentration),
         cmocka_unit_test(many_more_particles_find_room),
         cmocka_unit_test(many_species_keep_their_order),
+        cmocka_unit_test(sums_are_kept_over_a_million_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
