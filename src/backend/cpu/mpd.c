@@ -63,8 +63,8 @@ static void together(mpd *s, void (*step)(void *user, int member), int64_t n, in
     }
 }
 
-/* What is around a particle is seldom in the cache: ask for it early. */
-static void fetch(const saltus_mpd *m, uint32_t site)
+/* The types of sites around a particle are seldom in the cache: ask for them early. */
+static void fetch_types(const saltus_mpd *m, uint32_t site)
 {
     const uint32_t plane = m->size[0] * m->size[1], n = plane * m->size[2];
     const uint32_t up = site + plane < n ? site + plane : site,
@@ -82,10 +82,10 @@ static void run_phase(void *user, int member)
     int64_t first, end;
     share(s, member, s->used, &first, &end);
     for (int64_t i = first; i < end; ++i) {
-        if (i + AHEAD < end) {
+        if (m.n_types > 1 && i + AHEAD < end) {
             const uint32_t site = SALTUS_PEEK(&m.site[i + AHEAD]);
             if (site != SALTUS_NOWHERE) {
-                fetch(&m, site);
+                fetch_types(&m, site);
             }
         }
         saltus_mpd_particle(&m, s->tables.of, s->phase.step, s->phase.what, s->set, (int32_t)i,
