@@ -339,7 +339,7 @@ SALTUS_OUTLINE int32_t saltus_mpd_sort_few(const saltus_mpd *m, int32_t list)
     }
     for (int x = SALTUS_MPD_N_SPECIES(m) - 1; x >= 0; --x) {
         if (head[x] >= 0) {
-            m->next[last[x]] = first;
+            SALTUS_POKE(&m->next[last[x]], first);
             first = head[x];
         }
     }
