@@ -69,6 +69,9 @@ typedef struct saltus_mpd_engine {
     saltus_status (*restore)(void *user, int64_t capacity, saltus_error *err);
     /** Particles of every species. */
     saltus_status (*count)(void *user, int64_t *totals, saltus_error *err);
+    /** Particles of the recorded species in each part of the lattice: [part][count]. NULL: whoever
+     * wants to know is told all. */
+    saltus_status (*split)(void *user, saltus_split how, int64_t *out, saltus_error *err);
     /** Add all particles to contents that are empty. */
     saltus_status (*tell)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;

@@ -107,6 +107,22 @@ static int64_t step_at(const saltus_mpd_tables *s, double time)
     return (int64_t)floor(time / s->m.step * (1.0 + 1e-12) + 1e-9);
 }
 
+/* A sample's counts of the parts of the lattice. */
+static saltus_status split_all(const saltus_mpd_engine *engine, const saltus_task *task,
+                               saltus_job *job, int64_t sample, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        const int64_t size = (int64_t)task->space.n_parts[i] * task->columns->n_counts;
+        if (size > 0) {
+            SALTUS_TRY(
+                engine->split(engine->user, (saltus_split)i, job->splits[i] + sample * size, err));
+        }
+    }
+done:
+    return status;
+}
+
 static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task *task,
                               const saltus_mpd_engine *engine, saltus_job *job, saltus_error *err)
 {
@@ -124,11 +140,14 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
         SALTUS_TRY(advance(&c, step, end, err));
         step = end;
         SALTUS_TRY(engine->count(engine->user, totals, err));
-        if (at.needs_contents) {
+        const bool tells = at.is_frame || (at.needs_contents && !engine->split);
+        if (tells) {
             saltus_contents_clear(&contents);
             SALTUS_TRY(engine->tell(engine->user, &contents, err));
+        } else if (at.needs_contents) {
+            SALTUS_TRY(split_all(engine, task, job, at.sample, err));
         }
-        SALTUS_TRY(saltus_space_record(task, job, &at, totals, &contents, err));
+        SALTUS_TRY(saltus_space_record(task, job, &at, totals, tells ? &contents : NULL, err));
     }
     job->events = c.fired;
 done:

@@ -24,6 +24,10 @@ typedef struct saltus_mpd_launch {
     uint64_t *fired;           /**< reactions, of all since */
     uint64_t *arrived;         /**< blocks at the end of a phase; 0 at the launch */
     uint64_t *totals;          /**< [species] */
+    uint64_t *parts;           /**< [part][count] particles by type of site, or by plane along */
+    int32_t axis;              /**< this axis; -1: by type */
+    const int32_t *column_of;  /**< [species] which count, or -1 */
+    int32_t n_counts;
 } saltus_mpd_launch;
 
 /** Particles that a thread looks at together, where there are many; threads of a block then, and
@@ -207,6 +211,26 @@ SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
     for (int64_t i = SALTUS_THREAD; i < n; i += SALTUS_STRIDE) {
         if (a.m.site[i] != SALTUS_NOWHERE) {
             saltus_count_one(a.totals, a.m.species[i]);
+        }
+    }
+}
+
+/** The same in each of the parts of the lattice. */
+SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
+{
+    const int64_t n = saltus_mpd_in_use(&a.m);
+    for (int64_t i = SALTUS_THREAD; i < n; i += SALTUS_STRIDE) {
+        const uint32_t site = a.m.site[i];
+        const int species = a.m.species[i];
+        const int column =
+            site != SALTUS_NOWHERE && species < a.m.n_species - 1 ? a.column_of[species] : -1;
+        if (column >= 0) {
+            const saltus_mpd_spot p = saltus_mpd_spot_of(&a.m, site);
+            const int part = a.axis < 0    ? saltus_mpd_type(&a.m, site)
+                             : a.axis == 0 ? (int)p.at[0]
+                             : a.axis == 1 ? (int)p.at[1]
+                                           : (int)p.at[2];
+            saltus_count_one(a.parts, part * a.n_counts + column);
         }
     }
 }

@@ -82,6 +82,7 @@ static moments run(const saltus_model *model, const char *device, int threads, d
     double times[8];
     moments m = {.keep_last = true};
     saltus_run_options o = saltus_run_options_default();
+    saltus_plan_options p = saltus_plan_options_default();
     for (int i = 0; i < n; ++i) {
         times[i] = step * steps[i];
     }
@@ -89,7 +90,10 @@ static moments run(const saltus_model *model, const char *device, int threads, d
     o.times = times;
     o.n_times = n;
     o.n_trajectories = n_trajectories;
-    OK(run_model((saltus_model *)(uintptr_t)model, device, "auto", threads, &o, &m, &err));
+    p.n_threads = threads;
+    p.by_type = true;
+    p.profile = "y";
+    OK(run_plan((saltus_model *)(uintptr_t)model, device, &p, &o, &m, &err));
     return m;
 }
 

@@ -3,6 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void add_to_hash(moments *m, uint64_t bits)
+{
+    m->hash = (m->hash ^ bits) * 0x9E3779B97F4A7C15u;
+    m->hash ^= m->hash >> 29;
+}
+
 static saltus_status deliver(void *user, const saltus_block *b, void *prepared, saltus_error *err)
 {
     moments *m = user;
@@ -34,8 +40,7 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
                 x = observables[point * b->n_observables + c - b->n_counts];
                 memcpy(&bits, &x, sizeof bits);
             }
-            m->hash = (m->hash ^ bits) * 0x9E3779B97F4A7C15u;
-            m->hash ^= m->hash >> 29;
+            add_to_hash(m, bits);
             const double d = m->center ? x - m->center[k] : x;
             m->sum[k] += d;
             m->squares[k] += d * d;
@@ -43,6 +48,12 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
         if (m->keep_last) {
             memcpy(m->last + (m->n + i) * b->n_counts, counts + (b->n_points - 1) * b->n_counts,
                    (size_t)b->n_counts * 8);
+        }
+    }
+    for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+        const int64_t n = b->n_trajectories * b->n_points * b->n_parts[k] * b->n_counts;
+        for (int64_t i = 0; b->splits[k] && i < n; ++i) {
+            add_to_hash(m, (uint64_t)b->splits[k][i]);
         }
     }
     m->n += b->n_trajectories;

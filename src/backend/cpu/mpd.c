@@ -367,7 +367,7 @@ saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *sour
 {
     saltus_status status = SALTUS_OK;
     mpd s = {.task = task};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, tell};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, NULL, tell};
     SALTUS_TRY(set_up(&s, err));
     SALTUS_TRY(saltus_mpd_work(&s.tables, task, &engine, source, err));
 done:

@@ -33,12 +33,12 @@ typedef struct mpd {
     cu_stream stream;
     cu_event start, end; /* of a batch */
     cu_module module;
-    cu_function run_many, run_few, enlist, gather, gather_keepers, link, count;
+    cu_function run_many, run_few, enlist, gather, gather_keepers, link, count, split;
     saltus_stopwatch watch;
     int64_t n_sites, used; /* particles, as far as the host knows */
     int64_t most_few;      /* threads of run_few that run at once */
     bool is_cooperative;   /* and may wait for each other */
-    cu_pointer heads, bits, particles[2], next, answers, totals;
+    cu_pointer heads, bits, particles[2], next, answers, totals, parts, column_of;
     int now; /* which particles */
 } mpd;
 
@@ -66,6 +66,7 @@ static saltus_status load_kernels(mpd *s, saltus_gpus *gpus, saltus_error *err)
        "loading a kernel");
     CU(module_function(&s->link, s->module, "saltus_mpd_link_all"), "loading a kernel");
     CU(module_function(&s->count, s->module, "saltus_mpd_count"), "loading a kernel");
+    CU(module_function(&s->split, s->module, "saltus_mpd_split"), "loading a kernel");
     CU(device_attribute(&together, CU_ATTRIBUTE_COOPERATIVE_LAUNCH, s->gpu->device),
        "asking about a GPU");
     CU(occupancy(&blocks, s->run_few, SALTUS_MPD_FEW_BLOCK, 0), "asking about a kernel");
@@ -313,6 +314,20 @@ done:
     return status;
 }
 
+static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    const size_t bytes = (size_t)s->task->space.n_parts[how] * (size_t)s->a.n_counts * sizeof *out;
+    s->a.axis = how == SALTUS_BY_TYPE ? -1 : s->task->space.axis;
+    CU(fill(s->parts, 0, bytes, s->stream), "clearing GPU memory");
+    SALTUS_TRY(launch(s, s->split, s->used, err));
+    CU(download(out, s->parts, bytes, s->stream), "counting particles");
+    CU(stream_wait(s->stream), "counting particles");
+done:
+    return status;
+}
+
 static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -335,6 +350,30 @@ done:
 /* ------------------------------------------------------------------------------------------------
  * Work
  */
+
+/* Memory for counts of the parts of the lattice, if they are recorded. */
+static saltus_status prepare_splits(mpd *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_recording *space = &s->task->space;
+    const size_t bytes = (size_t)s->tables.lattice->n_species * sizeof *space->column_of;
+    int most = 0;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        most = space->n_parts[i] > most ? space->n_parts[i] : most;
+    }
+    if (most == 0) {
+        goto done;
+    }
+    s->a.n_counts = s->task->columns->n_counts;
+    CU(memory_take(&s->parts, (size_t)most * (size_t)s->a.n_counts * sizeof(uint64_t)),
+       "taking GPU memory");
+    CU(memory_take(&s->column_of, bytes), "taking GPU memory");
+    CU(upload(s->column_of, space->column_of, bytes, s->stream), "copying a table");
+    s->a.parts = (void *)(uintptr_t)s->parts;
+    s->a.column_of = (void *)(uintptr_t)s->column_of;
+done:
+    return status;
+}
 
 static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
 {
@@ -372,6 +411,7 @@ static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
     a->made = (void *)(uintptr_t)(s->answers + offsetof(answers, made));
     a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
     a->totals = (void *)(uintptr_t)s->totals;
+    SALTUS_TRY(prepare_splits(s, err));
 done:
     return status;
 }
@@ -396,6 +436,8 @@ static void tear_down(mpd *s)
     give(s, &s->next);
     give(s, &s->answers);
     give(s, &s->totals);
+    give(s, &s->parts);
+    give(s, &s->column_of);
     saltus_upload_free(s->cu, &s->model);
     if (s->module) {
         (void)s->cu->module_unload(s->module);
@@ -424,7 +466,7 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
              .gpu = gpu,
              .task = task,
              .n_sites = task->model->network->lattice->n_sites};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, tell};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, split, tell};
     int places = 0;
     SALTUS_TRY(saltus_mpd_tables_create(task->model, &s.tables, err));
     SALTUS_TRY(count_places(&s, &places, err));
