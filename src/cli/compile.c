@@ -27,7 +27,9 @@ typedef struct arguments {
 static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
     {"method", OPT_METHOD, "NAME", 0,
-     "direct or tau (direct); what --epsilon and the like say does not change the kernel", 0},
+     "direct or tau (direct), of a lattice mpd; what --epsilon and the like say does not change "
+     "the kernel",
+     0},
     {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared, global or warp", 0},
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
@@ -52,8 +54,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_METHOD:
         a->method = text;
-        if (strcmp(text, "direct") != 0 && strcmp(text, "tau") != 0) {
-            (void)saltus_cli_usage("--method '%s': direct or tau is needed", text);
+        if (strcmp(text, "direct") != 0 && strcmp(text, "tau") != 0 && strcmp(text, "mpd") != 0) {
+            (void)saltus_cli_usage("--method '%s': direct, tau or mpd is needed", text);
             return EINVAL;
         }
         return 0;
