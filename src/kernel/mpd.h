@@ -120,20 +120,27 @@ SALTUS_FN saltus_mpd_spot saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_
  * Reactions
  */
 
-/* A propensity of reaction r in a site of a type, of the counts in v. */
+/* The propensity of reaction r, whose law is a product, in a site of a type, of the counts in v. */
+SALTUS_FN double saltus_mpd_product(const saltus_mpd *m, const saltus_tables *n, int type, int r,
+                                    const double *v)
+{
+    double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
+    for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1]; ++f) {
+        a *= v[SALTUS_MPD_OF(n, factor_species)[f]] - SALTUS_MPD_OF(n, factor_offset)[f];
+    }
+    return a;
+}
+
+/* The propensity of any reaction. */
 SALTUS_FN double saltus_mpd_propensity(const saltus_mpd *m, const saltus_tables *n, int type, int r,
                                        double *v)
 {
-    double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
     if (SALTUS_MPD_HAS_LAWS(n) && SALTUS_MPD_OF(n, law_program)[r] >= 0) {
         const saltus_program law = n->laws[SALTUS_MPD_OF(n, law_program)[r]];
         saltus_program_run(n->code, law, v);
         return v[law.result];
     }
-    for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1]; ++f) {
-        a *= v[SALTUS_MPD_OF(n, factor_species)[f]] - SALTUS_MPD_OF(n, factor_offset)[f];
-    }
-    return a;
+    return saltus_mpd_product(m, n, type, r, v);
 }
 
 /* The rows that rules have. */
@@ -179,12 +186,7 @@ SALTUS_FN double saltus_mpd_list_total(const saltus_mpd *m, const saltus_tables 
         const int end = species != before ? segment[species + 2] : 0;
         for (int i = segment[species + 1]; i < end; ++i) {
             const int r = SALTUS_MPD_OF(m, active)[i];
-            double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
-            for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1];
-                 ++f) {
-                a *= v[SALTUS_MPD_OF(n, factor_species)[f]] - SALTUS_MPD_OF(n, factor_offset)[f];
-            }
-            total += a;
+            total += saltus_mpd_product(m, n, type, r, v);
         }
         before = species;
     }

@@ -146,7 +146,7 @@ SALTUS_KERNEL(saltus_mpd_run_many, saltus_mpd_launch, a)
 }
 
 /** Some phases, where there is a thread for each particle. */
-SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, 3, saltus_mpd_run_few, saltus_mpd_launch, a)
+SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, saltus_mpd_run_few, saltus_mpd_launch, a)
 {
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
