@@ -54,8 +54,8 @@ typedef struct saltus_mpd_phase {
 /** Who keeps the particles of a trajectory. */
 typedef struct saltus_mpd_engine {
     void *user;
-    /** Take the particles of time 0, with room for as many as `capacity`. */
-    saltus_status (*begin)(void *user, int64_t trajectory, int64_t capacity, saltus_error *err);
+    /** Take the particles of time 0, with room for *capacity at least; tells for how many. */
+    saltus_status (*begin)(void *user, int64_t trajectory, int64_t *capacity, saltus_error *err);
     /** Put the particles into the order of their sites, and keep what is there now until it is
      * called again. */
     saltus_status (*gather)(void *user, saltus_error *err);

@@ -134,7 +134,7 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
     SALTUS_NEED(totals);
     c.used = tables->n_start;
     c.capacity = c.used + c.used / 4 + (1 << 12);
-    SALTUS_TRY(engine->begin(engine->user, job->trajectory, c.capacity, err));
+    SALTUS_TRY(engine->begin(engine->user, job->trajectory, &c.capacity, err));
     for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
         const int64_t end = step_at(tables, at.time);
         SALTUS_TRY(advance(&c, step, end, err));

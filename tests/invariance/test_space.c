@@ -105,9 +105,14 @@ static void check_case(const space_case *c, const char *device)
     moments one = run(m, "cpu", 1, c->step, steps, 6, 2);
     moments some = run(m, device, 3, c->step, steps, 6, 2);
     moments end = run(m, device, 3, c->step, &last, 1, 1);
+    moments many = run(m, device, 1, c->step, steps, 4, 6); /* workers take more than one */
+    moments also = run(m, "cpu", 3, c->step, steps, 4, 6);
     bool changes = false;
     if (one.hash != some.hash) {
         fail_msg("%s: other samples", c->name);
+    }
+    if (many.hash != also.hash) {
+        fail_msg("%s: other samples of many trajectories", c->name);
     }
     assert_memory_equal(one.last, end.last, (size_t)one.n_counts * sizeof *one.last);
     for (int64_t i = 0; i < one.n_counts; ++i) {
@@ -117,6 +122,8 @@ static void check_case(const space_case *c, const char *device)
     moments_free(&one);
     moments_free(&some);
     moments_free(&end);
+    moments_free(&many);
+    moments_free(&also);
     saltus_model_destroy(m);
 }
 
@@ -143,7 +150,6 @@ static void a_gpu_gives_the_same(void **state)
     }
 }
 
-/* Every call of the driver fails once: an error, no crash, nothing lost. */
 /* Nothing runs: long runs with the fixed step go to a GPU, short and exact ones do not. */
 static void auto_takes_what_is_sooner_done(void **state)
 {
@@ -173,6 +179,7 @@ static void auto_takes_what_is_sooner_done(void **state)
     saltus_model_destroy(m);
 }
 
+/* Every call of the driver fails once: an error, no crash, nothing lost. */
 static void a_failing_gpu_is_reported(void **state)
 {
     (void)state;

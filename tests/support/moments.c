@@ -45,15 +45,15 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
             m->sum[k] += d;
             m->squares[k] += d * d;
         }
+        for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+            const int64_t n = b->n_points * b->n_parts[k] * b->n_counts;
+            for (int64_t part = i * n; b->splits[k] && part < (i + 1) * n; ++part) {
+                add_to_hash(m, (uint64_t)b->splits[k][part]);
+            }
+        }
         if (m->keep_last) {
             memcpy(m->last + (m->n + i) * b->n_counts, counts + (b->n_points - 1) * b->n_counts,
                    (size_t)b->n_counts * 8);
-        }
-    }
-    for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
-        const int64_t n = b->n_trajectories * b->n_points * b->n_parts[k] * b->n_counts;
-        for (int64_t i = 0; b->splits[k] && i < n; ++i) {
-            add_to_hash(m, (uint64_t)b->splits[k][i]);
         }
     }
     m->n += b->n_trajectories;

@@ -202,13 +202,14 @@ static void enlist(mpd *s)
     together(s, insert_all, s->used, MANY_PARTICLES);
 }
 
-static saltus_status begin(void *user, int64_t trajectory, int64_t capacity, saltus_error *err)
+static saltus_status begin(void *user, int64_t trajectory, int64_t *capacity, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
-    if (capacity > s->m.capacity) {
-        SALTUS_TRY(grow(s, capacity, err));
+    if (*capacity > s->m.capacity) {
+        SALTUS_TRY(grow(s, *capacity, err));
     }
+    *capacity = s->m.capacity;
     choose(s, 0);
     SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, &s->m, s->m.site,
                                 s->m.species, err));

@@ -172,7 +172,7 @@ done:
     return status;
 }
 
-static saltus_status begin(void *user, int64_t trajectory, int64_t capacity, saltus_error *err)
+static saltus_status begin(void *user, int64_t trajectory, int64_t *capacity, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
@@ -180,11 +180,12 @@ static saltus_status begin(void *user, int64_t trajectory, int64_t capacity, sal
     uint32_t *site = saltus_calloc(n, sizeof *site);
     uint16_t *species = saltus_calloc(n, sizeof *species);
     SALTUS_NEED(site && species);
-    if (capacity > s->a.m.capacity) {
+    if (*capacity > s->a.m.capacity) {
         s->now = 0;
         give(s, &s->particles[0]);
-        SALTUS_TRY(grow(s, capacity, err));
+        SALTUS_TRY(grow(s, *capacity, err));
     }
+    *capacity = s->a.m.capacity;
     choose(s, 0);
     SALTUS_TRY(
         saltus_mpd_place(&s->tables, s->task->seed, trajectory, &s->a.m, site, species, err));
