@@ -74,7 +74,7 @@ EXPORT int nvrtcCompileProgram(program *p, int n_options, const char *const *opt
     }
     (void)snprintf(p->path, sizeof p->path, "%s/kernel.so", p->folder);
     (void)snprintf(command, sizeof command,
-                   "%s -std=gnu17 -O0 -ffp-contract=off -fPIC -shared -DSALTUS_DEVICE=1 -I%s "
+                   "%s -std=gnu17 -ffp-contract=off -fPIC -shared -DSALTUS_DEVICE=1 -I%s "
                    "%s/kernel.c -o %s >%s/log 2>&1",
                    cc ? cc : "cc", p->folder, p->folder, p->path, p->folder);
     const int failed = system(command) != 0;

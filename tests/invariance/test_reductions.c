@@ -319,7 +319,7 @@ static void interrupts_leave_what_ended(void **state)
     need_gpu("cuda");
     saltus_model *m = bits_parse(uneven);
     check_runs(m, 1, "cuda", "auto", 1, 10, 1); /* the kernels are there then */
-    for (int i = 0; i <= N_REDUCTIONS; ++i) {
+    for (int i = 0; i <= N_REDUCTIONS; i += is_fake() ? N_REDUCTIONS : 1) {
         int stop = 0;
         saltus_error err = {0};
         keeper k = {.reduction = i < N_REDUCTIONS ? &reductions[i] : NULL};
