@@ -200,6 +200,29 @@ SALTUS_FN int saltus_mpd_is_quiet(const saltus_mpd *m, uint32_t word, double tot
            (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= m->step * total;
 }
 
+/* The wait of a site for its next reaction, number n_fired of a step: w[0] is what it is made of,
+ * and becomes that of the next. *left of the step is what is left, s; *goal, below the total of the
+ * propensities, chooses the reaction. Returns 0: it waits for longer. */
+SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, int32_t n_fired,
+                              double total, uint32_t w[4], double *left, double *goal)
+{
+    const uint32_t of_wait = w[0];
+    if (!(total > 0.0) ||
+        (double)(int64_t)(0xffffffffu - of_wait) * SALTUS_TWO_M32 >= *left * total) {
+        return 0; /* it is at least 1 - u times the mean one */
+    }
+    saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, site, 0, n_fired, w);
+    const double wait = of_wait != 0 ? saltus_exponential32(of_wait)
+                                     : 22.180709777918249 + /* 32 ln 2 */
+                                           saltus_exponential32(w[1] | (w[1] == 0));
+    if (!(wait < *left * total)) {
+        return 0;
+    }
+    *left -= wait / total;
+    *goal = (double)(int64_t)(((uint64_t)w[2] << 32 | w[3]) >> 11) * 0x1p-53 * total;
+    return 1;
+}
+
 /* The reaction that `goal`, below the total, comes to. */
 SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, double goal)
 {
@@ -234,7 +257,7 @@ SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, 
                                    uint32_t site, uint32_t word, saltus_mpd_scratch *s)
 {
     const int type = saltus_mpd_type(m, site);
-    double left = m->step, *v = s->v;
+    double left = m->step, goal = 0.0, *v = s->v;
     int32_t n_fired = 0;
     uint32_t w[4] = {word, 0, 0, 0};
     for (;;) {
@@ -244,21 +267,9 @@ SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, 
             saltus_mpd_note(m, step, site, bad);
             return n_fired;
         }
-        if (!(total > 0.0) ||
-            (double)(int64_t)(0xffffffffu - w[0]) * SALTUS_TWO_M32 >= left * total) {
+        if (!saltus_mpd_wait(m, step, site, n_fired, total, w, &left, &goal)) {
             return n_fired;
         }
-        const uint32_t of_wait = w[0];
-        saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, site, 0, n_fired, w);
-        const double wait = of_wait != 0 ? saltus_exponential32(of_wait)
-                                         : 22.180709777918249 + /* 32 ln 2 */
-                                               saltus_exponential32(w[1] | (w[1] == 0));
-        if (!(wait < left * total)) {
-            return n_fired;
-        }
-        left -= wait / total;
-        const double goal =
-            (double)(int64_t)(((uint64_t)w[2] << 32 | w[3]) >> 11) * 0x1p-53 * total;
         const int r = saltus_mpd_choose(m, type, s->a, goal);
         for (int c = SALTUS_MPD_OF(n, change_row)[r]; c < SALTUS_MPD_OF(n, change_row)[r + 1];
              ++c) {
@@ -364,11 +375,28 @@ SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i, const sa
 }
 
 /* The particles of a site, sorted by species, where they are few enough to be held in registers;
- * beyond n, numbers are -1. */
+ * numbers of those that are not there are -1, and species SALTUS_MPD_NO_SPECIES. */
 typedef struct saltus_mpd_few {
     int32_t i[SALTUS_MPD_MOST_FEW];
-    int species[SALTUS_MPD_MOST_FEW], n;
+    int species[SALTUS_MPD_MOST_FEW];
 } saltus_mpd_few;
+
+/* In order of species. */
+SALTUS_FN void saltus_mpd_order(int32_t i[SALTUS_MPD_MOST_FEW], int species[SALTUS_MPD_MOST_FEW])
+{
+    SALTUS_UNROLL
+    for (int last = SALTUS_MPD_MOST_FEW - 1; last > 0; --last) {
+        SALTUS_UNROLL
+        for (int k = 0; k < last; ++k) {
+            const int swaps = species[k] > species[k + 1], x = species[k];
+            const int32_t j = i[k];
+            i[k] = swaps ? i[k + 1] : j;
+            species[k] = swaps ? species[k + 1] : x;
+            i[k + 1] = swaps ? j : i[k + 1];
+            species[k + 1] = swaps ? x : species[k + 1];
+        }
+    }
+}
 
 /* Returns 0: there are too many. */
 SALTUS_FN int saltus_mpd_hold(const saltus_mpd *m, int set, const saltus_mpd_spot *here,
@@ -377,116 +405,193 @@ SALTUS_FN int saltus_mpd_hold(const saltus_mpd *m, int set, const saltus_mpd_spo
     int32_t next = *saltus_mpd_head(m, set, here);
     out->i[0] = keeper;
     out->species[0] = m->species[keeper];
-    out->n = 1;
     SALTUS_UNROLL
     for (int k = 1; k < SALTUS_MPD_MOST_FEW; ++k) {
         const int32_t i = next;
-        out->i[k] = i;
+        out->i[k] = i >= 0 ? i : -1;
         out->species[k] = i >= 0 ? m->species[i] : SALTUS_MPD_NO_SPECIES;
         next = i >= 0 ? m->next[i] : SALTUS_MPD_END;
-        out->n += i >= 0;
     }
-    SALTUS_UNROLL
-    for (int last = SALTUS_MPD_MOST_FEW - 1; last > 0; --last) {
-        SALTUS_UNROLL
-        for (int k = 0; k < last; ++k) {
-            const int swaps = out->species[k] > out->species[k + 1];
-            const int32_t i = out->i[k];
-            const int species = out->species[k];
-            out->i[k] = swaps ? out->i[k + 1] : i;
-            out->species[k] = swaps ? out->species[k + 1] : species;
-            out->i[k + 1] = swaps ? i : out->i[k + 1];
-            out->species[k + 1] = swaps ? species : out->species[k + 1];
-        }
-    }
+    saltus_mpd_order(out->i, out->species);
     return next < 0;
 }
 
 /* How many are of a species. */
-SALTUS_FN double saltus_mpd_number_of(const saltus_mpd_few *f, int species)
+SALTUS_FN double saltus_mpd_number_of(const int species[SALTUS_MPD_MOST_FEW], int which)
 {
     int n = 0;
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
-        n += f->species[k] == species;
+        n += species[k] == which;
     }
     return (double)n;
 }
 
-/* saltus_mpd_list_total of a few. */
-SALTUS_FN double saltus_mpd_few_total(const saltus_mpd *m, const saltus_tables *n, int type,
-                                      const saltus_mpd_few *f)
-{
-    const int32_t *segment =
-        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
-    double total = 0.0;
-    int before = -1;
-    SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
-        const int species = f->species[k];
-        const int is_new = k < f->n && species != before;
-        const int end = is_new ? segment[species + 2] : 0;
-        for (int i = is_new ? segment[species + 1] : 0; i < end; ++i) {
-            const int r = SALTUS_MPD_OF(m, active)[i];
-            double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
-            for (int g = SALTUS_MPD_OF(n, factor_row)[r]; g < SALTUS_MPD_OF(n, factor_row)[r + 1];
-                 ++g) {
-                a *= saltus_mpd_number_of(f, SALTUS_MPD_OF(n, factor_species)[g]) -
-                     SALTUS_MPD_OF(n, factor_offset)[g];
-            }
-            total += a;
-        }
-        before = species;
-    }
-    return total;
-}
-
 /* Whether a word surely lets nothing happen where a few are. */
-SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, const saltus_tables *n, int type,
-                                       const saltus_mpd_few *f, uint32_t word)
+SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, int type, const saltus_mpd_few *f,
+                                       uint32_t word)
 {
     const int64_t species = SALTUS_MPD_N_SPECIES(m);
-    const int32_t *segment = SALTUS_MPD_OF(m, segment) + (int64_t)type * (species + 2);
     if (!saltus_mpd_is_reactive(m, type)) {
         return 1;
     }
-    if (f->n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
-        const uint32_t quiet = SALTUS_MPD_OF(
-            m, quiet_two)[((int64_t)type * species + f->species[0]) * species + f->species[1]];
-        return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+    if (f->i[1] < 0 || f->i[2] >= 0 || !SALTUS_MPD_OF(m, quiet_two)) {
+        return 0;
     }
-    if (f->n == 1 || segment[0] < segment[1]) {
-        return 0; /* alone it would not be here; and there are laws that are no products */
-    }
-    return saltus_mpd_is_quiet(m, word, saltus_mpd_few_total(m, n, type, f));
+    const uint32_t quiet = SALTUS_MPD_OF(
+        m, quiet_two)[((int64_t)type * species + f->species[0]) * species + f->species[1]];
+    return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
 }
 
-/* A site with a few particles where nothing happens: move them. Returns 0: it is not one. */
-SALTUS_FN int saltus_mpd_move_few(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                  int what, int set, const saltus_mpd_spot *here, int32_t keeper)
+/* The sum of the propensities of a few, as saltus_mpd_total has it, or as far as it takes to exceed
+ * `goal`; *r: the last reaction that can happen. */
+SALTUS_FN double saltus_mpd_few_sum(const saltus_mpd *m, const saltus_tables *n, int type,
+                                    const int species[SALTUS_MPD_MOST_FEW], double goal, int *r,
+                                    int *is_bad)
+{
+    const int32_t *segment =
+        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    double sum = 0.0;
+    int before = SALTUS_MPD_NO_SPECIES;
+    *r = -1;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        const int x = species[k], is_new = x != before && x != SALTUS_MPD_NO_SPECIES;
+        const int end = is_new ? segment[x + 2] : 0;
+        for (int i = is_new ? segment[x + 1] : 0; i < end && !(*r >= 0 && sum > goal); ++i) {
+            const int candidate = SALTUS_MPD_OF(m, active)[i];
+            double a =
+                SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + candidate];
+            for (int g = SALTUS_MPD_OF(n, factor_row)[candidate];
+                 g < SALTUS_MPD_OF(n, factor_row)[candidate + 1]; ++g) {
+                a *= saltus_mpd_number_of(species, SALTUS_MPD_OF(n, factor_species)[g]) -
+                     SALTUS_MPD_OF(n, factor_offset)[g];
+            }
+            *is_bad |= !(a >= 0.0);
+            *r = a > 0.0 ? candidate : *r;
+            sum += a;
+        }
+        before = x;
+    }
+    return sum;
+}
+
+/* What a reaction makes of a few. Returns 0: too many, or it takes what is not there. */
+SALTUS_FN int saltus_mpd_few_become(const saltus_tables *n, int r, int species[SALTUS_MPD_MOST_FEW])
+{
+    int32_t any[SALTUS_MPD_MOST_FEW] = {0};
+    int is_done = 1;
+    (void)n;
+    for (int c = SALTUS_MPD_OF(n, change_row)[r]; c < SALTUS_MPD_OF(n, change_row)[r + 1]; ++c) {
+        const int x = SALTUS_MPD_OF(n, change_species)[c];
+        for (int64_t d = SALTUS_MPD_OF(n, change_amount)[c]; d != 0 && is_done;
+             d += d < 0 ? 1 : -1) {
+            const int from = d < 0 ? x : SALTUS_MPD_NO_SPECIES,
+                      to = d < 0 ? SALTUS_MPD_NO_SPECIES : x;
+            is_done = 0;
+            SALTUS_UNROLL
+            for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+                const int is_it = !is_done && species[k] == from;
+                species[k] = is_it ? to : species[k];
+                is_done |= is_it;
+            }
+        }
+    }
+    saltus_mpd_order(any, species);
+    return is_done;
+}
+
+/* saltus_mpd_react of a few: sums and reactions take turns. Returns -1: it is to be done in another
+ * way, and species are of no use. */
+SALTUS_FN int32_t saltus_mpd_few_react(const saltus_mpd *m, const saltus_tables *n, int type,
+                                       int64_t step, uint32_t site, uint32_t word,
+                                       int species[SALTUS_MPD_MOST_FEW])
+{
+    const double all = 0x1p1023;
+    const int32_t *segment =
+        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    double left = m->step, goal = all;
+    int32_t n_fired = 0;
+    uint32_t w[4] = {word, 0, 0, 0};
+    if (segment[0] < segment[1]) {
+        return -1; /* laws that are no products */
+    }
+    for (;;) {
+        int r, is_bad = 0;
+        const double total = saltus_mpd_few_sum(m, n, type, species, goal, &r, &is_bad);
+        if (is_bad) {
+            return -1;
+        }
+        if (goal < all) {
+            if (!saltus_mpd_few_become(n, r, species)) {
+                return -1;
+            }
+            ++n_fired;
+            goal = all;
+            if (SALTUS_MPD_IS_ONLY_ONE(m)) {
+                return n_fired;
+            }
+        } else if (!saltus_mpd_wait(m, step, site, n_fired, total, w, &left, &goal)) {
+            return n_fired;
+        }
+    }
+}
+
+/* The particles of a few whose species have changed. */
+SALTUS_FN void saltus_mpd_few_rename(const saltus_mpd *m, saltus_mpd_few *f)
+{
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        if (f->species[k] == SALTUS_MPD_NO_SPECIES) {
+            if (f->i[k] >= 0) {
+                saltus_mpd_remove(m, f->i[k]);
+            }
+            f->i[k] = -1;
+        } else if (f->i[k] >= 0) {
+            SALTUS_POKE(&m->species[f->i[k]], (uint16_t)f->species[k]);
+        } else {
+            f->i[k] = saltus_mpd_create(m, f->species[k]);
+        }
+    }
+}
+
+/* A site with a few particles: it reacts, and they move. Returns 0: it is not one. */
+SALTUS_FN int saltus_mpd_look_after_few(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                        int what, int set, const saltus_mpd_spot *here,
+                                        int32_t keeper, int64_t *fired)
 {
     saltus_mpd_few f;
     saltus_mpd_spot to[SALTUS_MPD_MOST_FEW];
     int is_first[SALTUS_MPD_MOST_FEW], before = -1;
+    int32_t n_fired = 0;
     int64_t rank = 0;
     uint32_t w[4];
     if (!saltus_mpd_hold(m, set, here, keeper, &f)) {
         return 0;
     }
     saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here->site, f.species[0], 0, w);
-    if ((what & SALTUS_MPD_REACTS) &&
-        !saltus_mpd_are_few_quiet(m, n, saltus_mpd_type(m, here->site), &f, w[3])) {
+    if (what & SALTUS_MPD_REACTS) {
+        const int type = saltus_mpd_type(m, here->site);
+        if (!saltus_mpd_are_few_quiet(m, type, &f, w[3])) {
+            n_fired = saltus_mpd_few_react(m, n, type, step, here->site, w[3], f.species);
+        }
+    }
+    if (n_fired < 0) {
         return 0;
     }
     saltus_mpd_clear(m, set, here);
+    if (n_fired > 0) {
+        saltus_mpd_few_rename(m, &f);
+        *fired += n_fired;
+    }
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
         const int species = f.species[k];
         rank = species == before ? rank + 1 : 0;
         before = species;
         to[k] = *here;
-        if (k < f.n && (what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species]) {
-            if (k > 0) {
+        if (f.i[k] >= 0 && (what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species]) {
+            if (k > 0 || n_fired > 0) {
                 saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here->site, species, rank, w);
             }
             to[k] = saltus_mpd_move(m, here, species, w);
@@ -495,13 +600,13 @@ SALTUS_FN int saltus_mpd_move_few(const saltus_mpd *m, const saltus_tables *n, i
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
         is_first[k] =
-            k < f.n && to[k].site != SALTUS_NOWHERE && saltus_mpd_arrive(m, 1 - set, &to[k]);
+            f.i[k] >= 0 && to[k].site != SALTUS_NOWHERE && saltus_mpd_arrive(m, 1 - set, &to[k]);
     }
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
-        if (k < f.n && to[k].site == SALTUS_NOWHERE) {
+        if (f.i[k] >= 0 && to[k].site == SALTUS_NOWHERE) {
             saltus_mpd_remove(m, f.i[k]);
-        } else if (k < f.n) {
+        } else if (f.i[k] >= 0) {
             saltus_mpd_settle(m, 1 - set, f.i[k], &to[k], is_first[k]);
         }
     }
@@ -512,16 +617,18 @@ SALTUS_FN int saltus_mpd_move_few(const saltus_mpd *m, const saltus_tables *n, i
  * are those of `step`.
  *
  * @param set where its particles are
+ * @param keeper of the site
  */
 SALTUS_OUTLINE void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                          int what, int set, int32_t keeper, saltus_mpd_scratch *s)
+                                          int what, int set, uint32_t site, int32_t keeper,
+                                          saltus_mpd_scratch *s)
 {
-    const saltus_mpd_spot here = saltus_mpd_spot_of(m, m->site[keeper]);
+    const saltus_mpd_spot here = saltus_mpd_spot_of(m, site);
     uint32_t w[4] = {0, 0, 0, 0};
     int32_t first = keeper;
     int before = -1, has_words = 0;
     int64_t rank = 0;
-    if (saltus_mpd_move_few(m, n, step, what, set, &here, keeper)) {
+    if (saltus_mpd_look_after_few(m, n, step, what, set, &here, keeper, &s->fired)) {
         return;
     }
     saltus_mpd_take(m, set, &here, keeper);
@@ -628,7 +735,7 @@ SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, 
     if (p.fate == SALTUS_MPD_GOES) {
         saltus_mpd_insert(m, 1 - set, i, &p.to);
     } else if (p.fate == SALTUS_MPD_CARES) {
-        saltus_mpd_look_after(m, n, step, what, set, i, s);
+        saltus_mpd_look_after(m, n, step, what, set, p.site, i, s);
     }
 }
 

@@ -59,7 +59,9 @@ SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a,
                                 saltus_mpd_scratch *s)
 {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-    __shared__ int32_t list[SALTUS_MPD_EACH * SALTUS_MPD_MANY_BLOCK]; /* the longer of both */
+    enum { LONGEST = SALTUS_MPD_EACH * SALTUS_MPD_MANY_BLOCK }; /* the longer of both */
+    __shared__ int32_t list[LONGEST];
+    __shared__ uint32_t sites[LONGEST];
     __shared__ int32_t n_listed;
     const int32_t mine = (int32_t)(first + threadIdx.x), size = (int32_t)blockDim.x,
                   n_warps = size / 32;
@@ -88,7 +90,9 @@ SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a,
         if (p[k].fate == SALTUS_MPD_GOES) {
             p[k].is_first = saltus_mpd_arrive(m, 1 - set, &p[k].to);
         } else if (p[k].fate == SALTUS_MPD_CARES) {
-            list[atomicAdd(&n_listed, 1)] = mine + k * size;
+            const int32_t at = atomicAdd(&n_listed, 1);
+            list[at] = mine + k * size;
+            sites[at] = p[k].site;
         }
     }
     SALTUS_UNROLL
@@ -99,7 +103,7 @@ SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a,
     }
     __syncthreads();
     for (int k = (int)(threadIdx.x % 32 * n_warps + threadIdx.x / 32); k < n_listed; k += size) {
-        saltus_mpd_look_after(m, a->tables, step, what, set, list[k], s);
+        saltus_mpd_look_after(m, a->tables, step, what, set, sites[k], list[k], s);
     }
     __syncthreads();
 #else

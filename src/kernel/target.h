@@ -46,7 +46,7 @@ typedef unsigned long long uint64_t;
 #define SALTUS_OUTLINE static __device__ __noinline__
 #define SALTUS_TABLE static __device__ const
 #define SALTUS_CONSTANT \
-    static __constant__ /* an operand of any instruction, not two moves before it */
+    static __constant__ const /* an operand of any instruction, not two moves before it */
 #elif defined(__GNUC__)
 #define SALTUS_FN static inline __attribute__((always_inline, unused))
 #define SALTUS_OUTLINE static __attribute__((noinline, unused))
@@ -116,13 +116,6 @@ static double saltus_shared[1 << 15] __attribute__((unused));
     }                                                                           \
     static void name##_body(const type argument)
 #define SALTUS_KERNEL_OF(largest, name, type, argument) SALTUS_KERNEL(name, type, argument)
-#endif
-
-/* Tables that a kernel's text holds. */
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_CONSTANT static __constant__ const
-#else
-#define SALTUS_CONSTANT static const __attribute__((unused))
 #endif
 
 /* Large functions that are called from several places: on a CPU they stand once, on a GPU, where a

@@ -138,6 +138,39 @@ static void threads_change_nothing(void **state)
     }
 }
 
+/* Particles that are few are held in registers where all laws are products, else they are counted:
+ * a law that is none, and nothing, changes no bit. */
+static void laws_that_do_nothing_change_nothing(void **state)
+{
+    static const char text[] =
+        "species: {A: 150, B: 100, C: 0, D: 0}\nreactions:\n  bind: A + B -> C @ 3\n"
+        "  part: C -> A + B @ 2\n  pair: 2 A -> B @ 0.5\n  grow: B -> 2 A @ 1\n"
+        "  three: 2 B + A -> D @ 1\n  burst: D -> 2 B + A @ 1\n%s"
+        "lattice:\n  size: [6, 5, 4]\n  spacing: 1 m\n  step: 0.2 s\n"
+        "  diffusion: {A: 2 m2/s, B: 1 m2/s, C: 0.5 m2/s, D: 0}\n%s";
+    static const int steps[] = {1, 2, 40, 400};
+    static const char *const how_many[] = {"", "  reactions_per_step: one\n"};
+    (void)state;
+    if (is_fake()) {
+        skip(); /* no GPU takes part */
+    }
+    for (int i = 0; i < 2; ++i) {
+        uint64_t hash[2];
+        for (int has_law = 0; has_law < 2; ++has_law) {
+            char model[2000];
+            (void)snprintf(model, sizeof model, text,
+                           has_law ? "  never: A -> B @ 0*A/(1 + A)\n" : "", how_many[i]);
+            saltus_model *m = read_case(&(space_case){"", model, 0.2, 0});
+            moments result = run(m, "cpu", 2, 0.2, steps, 4, 3);
+            hash[has_law] = result.hash;
+            assert_true(result.sum[0] != result.sum[3 * result.n_counts]);
+            moments_free(&result);
+            saltus_model_destroy(m);
+        }
+        assert_true(hash[0] == hash[1]);
+    }
+}
+
 static void a_gpu_gives_the_same(void **state)
 {
     (void)state;
@@ -211,6 +244,7 @@ static void a_failing_gpu_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_nothing),
+                                       cmocka_unit_test(laws_that_do_nothing_change_nothing),
                                        cmocka_unit_test(a_gpu_gives_the_same),
                                        cmocka_unit_test(auto_takes_what_is_sooner_done),
                                        cmocka_unit_test(a_failing_gpu_is_reported)};
