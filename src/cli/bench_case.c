@@ -1,13 +1,13 @@
 /* saltus bench: one model, timed by the baseline, one core, all cores and GPUs, and checked. */
 #include "cli/bench.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "core/status.h"
 #include "measure/example.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     N_TURNS = 3,
@@ -29,13 +29,6 @@ typedef struct timing {
     int registers;
     bool is_right;
 } timing;
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void look(void *user, const saltus_progress *progress)
 {
@@ -171,10 +164,10 @@ static void run_baseline(const saltus_bench_case *c, const baseline_network *net
                          double *sums)
 {
     memset(sums, 0, (size_t)network->n_species * sizeof *sums);
-    const double start = now();
+    const double start = saltus_now();
     t->events =
         baseline_tables(network, (int)t->n, c->times[c->n_points - 1], c->n_points, 1, sums);
-    const double seconds = now() - start;
+    const double seconds = saltus_now() - start;
     if (t->seconds == 0.0 || seconds < t->seconds) {
         t->seconds = t->seconds_run = seconds;
     }

@@ -4,6 +4,7 @@
 #include "cli/bench.h"
 
 #include "backend/generator.h"
+#include "core/clock.h"
 #include "core/memory.h"
 #include "core/status.h"
 #include "kernel/stream.h"
@@ -12,19 +13,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { N_GENERATORS = 4, N_TURNS = 3 };
 static const char *const names[N_GENERATORS] = {"philox", "xorwow", "mrg32k3a", "mt19937"};
 
 /* ---- words, on the CPU ---- */
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double sum_of_words(int rng, uint32_t *state, int n)
 {
@@ -82,13 +75,13 @@ static saltus_status time_words(saltus_bench *bench, const char *name, saltus_er
     const int n = bench->quick ? 1 << 18 : 1 << 24;
     SALTUS_TRY(saltus_generator_create(name, &generator, err));
     for (int turn = 0; turn < N_TURNS; ++turn) {
-        const double begin = now();
+        const double begin = saltus_now();
         for (uint64_t i = 0; i < STARTS; ++i) {
             start(&generator, state, 1000000 + i);
         }
-        const double started = now();
+        const double started = saltus_now();
         mean = sum_of_words(generator.rng, state, n) / n;
-        words = fmin(words, now() - started);
+        words = fmin(words, saltus_now() - started);
         starts = fmin(starts, started - begin);
     }
     const bool is_right = fabs(mean * 0x1p-32 - 0.5) <= 5.0 / sqrt(12.0 * n);

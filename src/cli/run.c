@@ -1,10 +1,10 @@
 /* saltus run: an ensemble from a model file to a result file. */
 #include "cli/run.h"
+#include "core/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* 0 … T in steps of an option's value, with what is left at the end. */
@@ -241,19 +241,12 @@ static void clean_up(session *s)
     saltus_cli_remove_scratch(s->scratch);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int simulate(saltus_cli_run_arguments *a)
 {
     session s = {0};
     saltus_error err = {0}, close_err = {0}, print_err = {0};
     saltus_run_options run;
-    const double start = now();
+    const double start = saltus_now();
     s.stop = saltus_cli_catch_signals();
     saltus_status status = prepare(&s, a, &run, &err);
     if (status != SALTUS_OK) {
@@ -281,7 +274,7 @@ static int simulate(saltus_cli_run_arguments *a)
         status = traced;
         err = close_err;
     }
-    const double total = now() - start;
+    const double total = saltus_now() - start;
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",
                 (long long)s.report.trajectories, (long long)a->runs,

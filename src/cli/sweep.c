@@ -1,9 +1,9 @@
 /* saltus sweep: an ensemble at every point of a grid or a random design. */
 #include "cli/run.h"
+#include "core/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON, OPT_DERIVE, OPT_BURN_IN };
 
@@ -217,18 +217,11 @@ static void print_json(const session *s, double total, bool complete)
     printf("}\n");
 }
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int simulate(saltus_cli_run_arguments *a)
 {
     session s = {.a = a};
     saltus_error err = {0}, close_err = {0}, print_err = {0};
-    const double start = now();
+    const double start = saltus_now();
     saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
     if (status != SALTUS_OK) {
         saltus_cli_print_error(&err);
@@ -253,7 +246,7 @@ static int simulate(saltus_cli_run_arguments *a)
         saltus_cli_print_error(&err);
     }
     if (a->json) {
-        print_json(&s, now() - start, status == SALTUS_OK);
+        print_json(&s, saltus_now() - start, status == SALTUS_OK);
     } else if (status == SALTUS_OK && !a->quiet) {
         printf("%lld points, %lld trajectories, %.3g reactions in %.3g s: %s\n",
                (long long)saltus_sweep_n_points(s.sweep), (long long)s.report.trajectories,

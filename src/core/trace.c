@@ -1,14 +1,10 @@
 #include "core/trace.h"
 
+#include "core/clock.h"
+
 double saltus_tracer_now(const saltus_tracer *tracer)
 {
-    struct timespec now;
-    if (!tracer) {
-        return 0.0;
-    }
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - tracer->start.tv_sec) +
-           1e-9 * (double)(now.tv_nsec - tracer->start.tv_nsec);
+    return tracer ? saltus_now() - tracer->start : 0.0;
 }
 
 void saltus_tracer_tell(saltus_tracer *tracer, const char *name, saltus_track track, int worker,

@@ -5,10 +5,9 @@
 #include "core/status.h"
 
 #include <pthread.h>
-#include <time.h>
 
 typedef struct saltus_tracer {
-    struct timespec start;
+    double start; /* saltus_now */
     pthread_mutex_t lock;
     void (*tell)(void *user, const saltus_span *span);
     void *user;

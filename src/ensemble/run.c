@@ -2,13 +2,13 @@
  * finished them and delivered in order. A ring of blocks bounds the memory: when the oldest one is
  * not done, at most the length of the ring is simulated ahead of it. Where a device reduces samples
  * itself, what a worker takes at a time is a block of its own. */
+#include "core/clock.h"
 #include "core/memory.h"
 #include "ensemble/blocks.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct run {
     const saltus_plan *plan;
@@ -33,7 +33,7 @@ typedef struct run {
     int stop;             /* workers are to give up; atomic */
     const double *failed; /* a point's row; atomic */
     saltus_tracer tracer;
-    struct timespec start;
+    double start; /* saltus_now */
 } run;
 
 /* A thread of a run. */
@@ -46,13 +46,6 @@ typedef struct worker {
 saltus_run_options saltus_run_options_default(void)
 {
     return (saltus_run_options){.seed = 1, .n_trajectories = 1};
-}
-
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
 }
 
 /* With the lock held. */
@@ -245,7 +238,7 @@ static void tell_progress(run *r)
     saltus_progress p = {.trajectories = r->report.trajectories,
                          .total = r->options->n_trajectories,
                          .events = r->report.events,
-                         .seconds = seconds_since(&r->start)};
+                         .seconds = saltus_now() - r->start};
     for (int64_t i = 0; i < r->blocks.n_ring; ++i) { /* finished but not delivered yet */
         const saltus_filling *b = &r->blocks.ring[i];
         if (b->is_open) {
@@ -264,12 +257,8 @@ static void watch(run *r)
 {
     (void)pthread_mutex_lock(&r->lock);
     while (r->n_working > 0) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 200 * 1000 * 1000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        const double seconds = seconds_since(&r->start);
+        const struct timespec until = saltus_in_milliseconds(200);
+        const double seconds = saltus_now() - r->start;
         while (r->n_working > 0 && pthread_cond_timedwait(&r->done, &r->lock, &until) == 0) {
         }
         if (r->options->stop && __atomic_load_n(r->options->stop, __ATOMIC_RELAXED)) {
@@ -277,7 +266,7 @@ static void watch(run *r)
                                           .message = "stopped on request"};
             fail(r, SALTUS_E_CANCELLED, &stopped);
         }
-        if (r->options->progress && seconds_since(&r->start) - seconds > 0.15) {
+        if (r->options->progress && saltus_now() - r->start - seconds > 0.15) {
             tell_progress(r);
         }
     }
@@ -493,8 +482,8 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
                                    saltus_run_report *report, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    run r = {.plan = plan, .options = options, .points = points, .sink = sink};
-    (void)clock_gettime(CLOCK_MONOTONIC, &r.start);
+    run r = {
+        .plan = plan, .options = options, .points = points, .sink = sink, .start = saltus_now()};
     r.tracer = (saltus_tracer){.start = r.start};
     (void)pthread_mutex_init(&r.tracer.lock, NULL);
     (void)pthread_mutex_init(&r.lock, NULL);
@@ -513,7 +502,7 @@ done:
     if (err && r.error.hint[0]) {
         saltus_error_hint(err, "%s", r.error.hint);
     }
-    r.report.seconds = seconds_since(&r.start);
+    r.report.seconds = saltus_now() - r.start;
     r.report.kernel_seconds = 1e-9 * (double)r.kernel_ns;
     if (report) {
         *report = r.report;

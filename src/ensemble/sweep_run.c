@@ -3,12 +3,12 @@
  * all threads. Results are delivered in the order of the points. */
 #include "ensemble/sweep.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "ensemble/plan.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     POINTS_EACH = 2, /* of a thread, at least, for threads to have points of their own */
@@ -150,24 +150,13 @@ static void *work(void *user)
     return NULL;
 }
 
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
-}
-
 /* Until the workers are done: pass the request to stop on, and tell how far it is. */
-static void watch(sweep_run *r, const struct timespec *start)
+static void watch(sweep_run *r, double start)
 {
     const saltus_run_options *run = &r->options->run;
     (void)pthread_mutex_lock(&r->lock);
     while (r->n_working > 0) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 100 * 1000 * 1000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        const struct timespec until = saltus_in_milliseconds(100);
         while (r->n_working > 0 && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
         }
         if (run->stop && __atomic_load_n(run->stop, __ATOMIC_RELAXED) && r->status == SALTUS_OK) {
@@ -180,7 +169,7 @@ static void watch(sweep_run *r, const struct timespec *start)
                                        .total =
                                            saltus_sweep_n_points(r->sweep) * run->n_trajectories,
                                        .events = r->report.events,
-                                       .seconds = seconds_since(start)};
+                                       .seconds = saltus_now() - start};
             run->progress(run->progress_user, &p);
         }
     }
@@ -204,7 +193,7 @@ done:
     return status;
 }
 
-static saltus_status start_workers(sweep_run *r, const struct timespec *start, saltus_error *err)
+static saltus_status start_workers(sweep_run *r, double start, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int n_started = 0;
@@ -238,9 +227,8 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    struct timespec start;
+    const double start = saltus_now();
     sweep_run r = {.sweep = sweep, .options = options, .sink = sink};
-    (void)clock_gettime(CLOCK_MONOTONIC, &start);
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
     SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
@@ -259,7 +247,7 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
         }
         r.next = r.delivered;
     }
-    SALTUS_TRY(start_workers(&r, &start, err));
+    SALTUS_TRY(start_workers(&r, start, err));
     if (r.status != SALTUS_OK) {
         status = r.status;
         if (err) {
@@ -267,7 +255,7 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
         }
     }
 done:
-    r.report.seconds = seconds_since(&start);
+    r.report.seconds = saltus_now() - start;
     if (report) {
         *report = r.report;
     }

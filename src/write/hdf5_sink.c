@@ -1,10 +1,10 @@
 #include "write/hdf5_file.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "ensemble/reduction.h"
 
 #include <string.h>
-#include <time.h>
 
 enum {
     FLUSH_SECONDS = 5,        /* a killed run loses at most about this much */
@@ -23,13 +23,6 @@ struct prepared {
     hsize_t n_counts, n_observables, n_splits[SALTUS_N_SPLITS];
     saltus_chunk *counts, *observables, *splits[SALTUS_N_SPLITS];
 };
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Preparing a block: no HDF5 here, many threads at once
@@ -423,7 +416,7 @@ done:
 
 saltus_status saltus_h5_flush_sometimes(saltus_hdf5_sink *sink, saltus_error *err)
 {
-    const double start = now();
+    const double start = saltus_now();
     const double pause = FLUSH_SHARE * sink->flush_cost;
     if (start - sink->last_flush < (pause > FLUSH_SECONDS ? pause : FLUSH_SECONDS)) {
         return SALTUS_OK;
@@ -431,7 +424,7 @@ saltus_status saltus_h5_flush_sometimes(saltus_hdf5_sink *sink, saltus_error *er
     if (saltus_h5_write_stats(sink) < 0 || H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {
         return saltus_h5_fail(sink, 0, err);
     }
-    sink->last_flush = now();
+    sink->last_flush = saltus_now();
     sink->flush_cost = sink->last_flush - start;
     return SALTUS_OK;
 }
@@ -581,7 +574,7 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
         sink->sink.frame = saltus_h5_write_frame;
     }
     SALTUS_TRY(saltus_h5_create(sink, err));
-    sink->last_flush = now();
+    sink->last_flush = saltus_now();
     *out = sink;
     sink = NULL;
 done:

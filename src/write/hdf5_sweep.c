@@ -2,11 +2,11 @@
  * grows along it. */
 #include "write/hdf5_sweep.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FLUSH_SECONDS = 5 };
@@ -71,9 +71,7 @@ static void put_histograms(saltus_sweep_file *f, const saltus_collector *c)
 static saltus_status flush_sometimes(saltus_sweep_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    const double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    const double now = saltus_now();
     if (f->last_flush == 0.0) {
         f->last_flush = now;
     }

@@ -1,6 +1,7 @@
 #include "backend/cuda/kernels.h"
 
 #include "backend/cuda/driver.h"
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/memory.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { N_OPTIONS = 6, PATH_SIZE = 1000, NVRTC_INVALID_OPTION = 5 };
@@ -33,13 +33,6 @@ void saltus_put_number(FILE *out, double x)
     } else {
         fprintf(out, "SALTUS_AS_F64((int64_t)0x%" PRIx64 ")", (uint64_t)bits);
     }
-}
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* The folder for compiled kernels, made if need be; false: there is none. */
@@ -213,9 +206,9 @@ saltus_status saltus_kernel_compile(const char *text, int major, int minor, salt
     if (has_cache && fetch(path, out)) {
         goto done;
     }
-    const double start = seconds_now();
+    const double start = saltus_now();
     SALTUS_TRY(compile(rtc, text, options, out, err));
-    out->seconds = seconds_now() - start;
+    out->seconds = saltus_now() - start;
     if (has_cache) {
         keep(path, out);
     }
