@@ -51,7 +51,7 @@ SALTUS_FN saltus_f64 saltus_poisson_invert(saltus_f64 mean, saltus_f64 u)
     saltus_mask more = SALTUS_LE(p, u);
     for (double i = 1.0; saltus_any(more); i += 1.0) {
         u = u - p;
-        p = p * (mean / i);
+        p = p * (mean * (1.0 / i)); /* no division in the lanes */
         k = saltus_select(more, saltus_splat(i), k);
         /* where rounding has left some of u, far out, there is no more probability */
         more = more & SALTUS_LE(p, u) &
@@ -149,29 +149,52 @@ SALTUS_FN void saltus_poisson_rough(const saltus_poisson *p, saltus_f64 us, salt
     *bad = SALTUS_TO_I64(valid & SALTUS_LT32(error, sum));
 }
 
-/** Attempts at variates of means from 10 on, from two uniform numbers in [0, 1). Returns the lanes
- * where *k is one; the others need another attempt. */
-SALTUS_FN saltus_mask saltus_poisson_attempt(const saltus_poisson *p, saltus_f64 u, saltus_f64 v,
-                                             saltus_f64 *k)
+/* How far a uniform number is from 0 or 1. */
+SALTUS_FN saltus_f64 saltus_poisson_edge(saltus_f64 u)
 {
-    const saltus_f64 x = u - 0.5, us = 0.5 - saltus_abs(x);
+    return 0.5 - saltus_abs(u - 0.5);
+}
+
+/** Attempts at variates of means from 10 on, from two uniform numbers in [0, 1): *k of each.
+ * Returns the lanes where it is one, by the squeeze; it may be one in those that are *open. */
+SALTUS_FN saltus_mask saltus_poisson_propose(const saltus_poisson *p, saltus_f64 u, saltus_f64 v,
+                                             saltus_f64 *k, saltus_mask *open)
+{
+    const saltus_f64 x = u - 0.5, us = saltus_poisson_edge(u);
     *k = saltus_floor((2.0 * p->a / us + p->b) * x + p->mean + 0.43);
-    saltus_mask good = SALTUS_LE(saltus_splat(0.07), us) & SALTUS_LE(v, p->squeeze);
-    saltus_mask open = ~good & SALTUS_LE(saltus_splat(0.0), *k) &
-                       SALTUS_LT(*k, saltus_splat(0x1p52)) &
-                       ~(SALTUS_LT(us, saltus_splat(0.013)) & SALTUS_LT(us, v));
+    const saltus_mask good = SALTUS_LE(saltus_splat(0.07), us) & SALTUS_LE(v, p->squeeze);
+    *open = ~good & SALTUS_LE(saltus_splat(0.0), *k) & SALTUS_LT(*k, saltus_splat(0x1p52)) &
+            ~(SALTUS_LT(us, saltus_splat(0.013)) & SALTUS_LT(us, v));
+    return good;
+}
+
+/** Which of the lanes that are open it is one in; us: saltus_poisson_edge of u. */
+SALTUS_FN saltus_mask saltus_poisson_settle(const saltus_poisson *p, saltus_f64 us, saltus_f64 v,
+                                            saltus_f64 k, saltus_mask open)
+{
+    saltus_mask good = open & 0;
     if (saltus_any(open)) {
         saltus_mask surely, never;
-        saltus_poisson_rough(p, us, v, *k, &surely, &never);
-        good = good | (open & surely);
+        saltus_poisson_rough(p, us, v, k, &surely, &never);
+        good = open & surely;
         open = open & ~surely & ~never;
     }
     if (SALTUS_RARE(saltus_any(open))) {
         const saltus_f64 inverse_alpha = 1.1239 + 1.1328 / (p->b - 3.4);
         const saltus_f64 height = v * inverse_alpha / (p->a / (us * us) + p->b);
-        good = good | (open & SALTUS_LE(saltus_log(height), saltus_poisson_log(p->mean, *k)));
+        good = good | (open & SALTUS_LE(saltus_log(height), saltus_poisson_log(p->mean, k)));
     }
     return good;
+}
+
+/** Both. Returns the lanes where *k is a variate; the others need another attempt. */
+SALTUS_FN saltus_mask saltus_poisson_attempt(const saltus_poisson *p, saltus_f64 u, saltus_f64 v,
+                                             saltus_f64 *k)
+{
+    const saltus_f64 us = saltus_poisson_edge(u);
+    saltus_mask open;
+    const saltus_mask good = saltus_poisson_propose(p, u, v, k, &open);
+    return good | saltus_poisson_settle(p, us, v, *k, open);
 }
 
 #endif

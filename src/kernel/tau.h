@@ -121,7 +121,7 @@ SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d,
                                    double *critical_total)
 {
     const saltus_tables *n = p->n;
-    double step = SALTUS_INFINITY, total = 0.0;
+    double fastest = 0.0, total = 0.0; /* steps are bounded by rates, which take no division */
     for (int s = 0; s < n->n_species; ++s) {
         l->drift[SALTUS_AT(s)] = l->spread[SALTUS_AT(s)] = 0.0;
     }
@@ -156,18 +156,18 @@ SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d,
             continue;
         }
         const double x = p->v[SALTUS_AT(s)];
-        const double share = l->tau.epsilon * x / saltus_leap_order(n, s, x);
-        const double bound = share < 1.0 ? 1.0 : share;
-        const double by_drift = bound / (drift < 0.0 ? -drift : drift);
-        const double by_spread = bound * bound / spread;
-        step = by_drift < step ? by_drift : step;
-        step = by_spread < step ? by_spread : step;
+        const double share = saltus_leap_order(n, s, x) / (l->tau.epsilon * x);
+        const double per_bound = share < 1.0 ? share : 1.0;
+        const double by_drift = (drift < 0.0 ? -drift : drift) * per_bound;
+        const double by_spread = spread * per_bound * per_bound;
+        fastest = fastest < by_drift ? by_drift : fastest;
+        fastest = fastest < by_spread ? by_spread : fastest;
         const double loss = 0.5 * (spread - drift); /* exact for single molecules, else more */
-        l->drift[SALTUS_AT(s)] = loss > 0.0 ? loss / bound : 0.0;
+        l->drift[SALTUS_AT(s)] = loss > 0.0 ? loss * per_bound : 0.0;
     }
-    const double by_relaxation = SALTUS_RELAXED / saltus_leap_relaxation(n, d, l);
+    const double by_relaxation = saltus_leap_relaxation(n, d, l) * (1.0 / SALTUS_RELAXED);
     *critical_total = total;
-    return by_relaxation < step ? by_relaxation : step;
+    return 1.0 / (fastest < by_relaxation ? by_relaxation : fastest);
 }
 
 /* The critical reaction at `goal` of the sum of their propensities. */

@@ -103,26 +103,25 @@ SALTUS_FN saltus_f64 saltus_leaps_relaxation(const saltus_tables *n, const saltu
 SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau *tau,
                                        saltus_leaps *b, const saltus_f64 *v, const saltus_f64 *a)
 {
-    saltus_f64 step = saltus_splat(SALTUS_INFINITY);
+    saltus_f64 fastest = saltus_splat(0.0);
     for (int s = 0; s < n->n_species; ++s) {
         if (!(n->order[s] > 0.0)) {
             b->drift[s] = saltus_splat(0.0);
             continue;
         }
         const saltus_f64 one = saltus_splat(1.0);
-        const saltus_mask moves = SALTUS_LT(saltus_splat(0.0), b->spread[s]);
-        const saltus_f64 share = tau->epsilon * v[s] / saltus_leaps_order(n, s, v[s]);
-        const saltus_f64 bound = saltus_select(SALTUS_LT(share, one), one, share);
-        const saltus_f64 by_drift = bound / saltus_abs(b->drift[s]);
-        const saltus_f64 by_spread = bound * bound / b->spread[s];
-        step = saltus_select(moves & SALTUS_LT(by_drift, step), by_drift, step);
-        step = saltus_select(moves & SALTUS_LT(by_spread, step), by_spread, step);
+        const saltus_f64 share = saltus_leaps_order(n, s, v[s]) / (tau->epsilon * v[s]);
+        const saltus_f64 per_bound = saltus_select(SALTUS_LT(share, one), share, one);
+        const saltus_f64 by_drift = saltus_abs(b->drift[s]) * per_bound;
+        const saltus_f64 by_spread = b->spread[s] * per_bound * per_bound;
+        fastest = saltus_select(SALTUS_LT(fastest, by_drift), by_drift, fastest);
+        fastest = saltus_select(SALTUS_LT(fastest, by_spread), by_spread, fastest);
         const saltus_f64 loss = 0.5 * (b->spread[s] - b->drift[s]);
-        const saltus_mask loses = moves & SALTUS_LT(saltus_splat(0.0), loss);
-        b->drift[s] = saltus_select(loses, loss / bound, saltus_splat(0.0));
+        const saltus_mask loses = SALTUS_LT(saltus_splat(0.0), loss);
+        b->drift[s] = saltus_select(loses, loss * per_bound, saltus_splat(0.0));
     }
-    const saltus_f64 by_relaxation = SALTUS_RELAXED / saltus_leaps_relaxation(n, b, a);
-    return saltus_select(SALTUS_LT(by_relaxation, step), by_relaxation, step);
+    const saltus_f64 by_relaxation = saltus_leaps_relaxation(n, b, a) * (1.0 / SALTUS_RELAXED);
+    return 1.0 / saltus_select(SALTUS_LT(fastest, by_relaxation), by_relaxation, fastest);
 }
 
 /* Reaction r of propensity a: marked when it is critical, else added to drifts and spreads. */
@@ -257,6 +256,12 @@ SALTUS_FN void saltus_leaps_draw(uint64_t seed, saltus_leaps *b, int32_t *slots,
     }
 }
 
+/* The first n lanes, or all. */
+SALTUS_FN uint64_t saltus_leaps_some(int n)
+{
+    return n < SALTUS_LANES ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+}
+
 /* Variates of small means. */
 SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t *slots, int n)
 {
@@ -268,23 +273,61 @@ SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t 
     }
 }
 
-/* Variates of large means, by as many attempts as it takes. */
+/* Attempts that are open: the slots, and where in the list that was drawn for they stood. */
+typedef struct saltus_leaps_open {
+    int32_t slots[SALTUS_LEAP_SLOTS + SALTUS_LANES], places[SALTUS_LEAP_SLOTS + SALTUS_LANES];
+    int n;
+} saltus_leaps_open;
+
+/* What becomes of them. Those that have failed are listed behind the first n of `slots`; returns
+ * how many there are then. */
+SALTUS_FN int saltus_leaps_settle(const saltus_leaps *b, saltus_leaps_open *o, int32_t *slots,
+                                  int n)
+{
+    for (int i = o->n; i % SALTUS_LANES != 0; ++i) {
+        o->slots[i] = SALTUS_IDLE_LARGE_SLOT;
+        o->places[i] = 0;
+    }
+    for (int i = 0; i < o->n; i += SALTUS_LANES) {
+        const saltus_poisson law =
+            saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, o->slots + i)));
+        const saltus_mask good = saltus_poisson_settle(
+            &law, saltus_poisson_edge(SALTUS_AS_F64(saltus_gather(b->u, o->places + i))),
+            SALTUS_AS_F64(saltus_gather(b->u2, o->places + i)),
+            SALTUS_AS_F64(saltus_gather(b->k, o->slots + i)),
+            saltus_leaps_within(i / SALTUS_LANES, 0, o->n));
+        n += saltus_pick(slots + n, o->slots + i, saltus_bits(~good) & saltus_leaps_some(o->n - i));
+    }
+    return n;
+}
+
+/* Variates of large means, by as many attempts as it takes. Few are open, which take longest: they
+ * are listed too. */
 SALTUS_OUTLINE void saltus_leaps_reject(uint64_t seed, saltus_leaps *b, int32_t *slots, int n)
 {
+    int32_t places[SALTUS_LANES];
+    saltus_leaps_open o;
     while (n > 0) {
         int again = 0;
+        o.n = 0;
         saltus_leaps_draw(seed, b, slots, n, SALTUS_IDLE_LARGE_SLOT);
         for (int i = 0; i < n; i += SALTUS_LANES) {
             saltus_f64 k;
+            saltus_mask open;
             const saltus_poisson law =
                 saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, slots + i)));
-            const saltus_mask good =
-                saltus_poisson_attempt(&law, b->u[i / SALTUS_LANES], b->u2[i / SALTUS_LANES], &k);
-            const uint64_t some = n - i < SALTUS_LANES ? ((uint64_t)1 << (n - i)) - 1 : UINT64_MAX;
+            const saltus_mask good = saltus_poisson_propose(&law, b->u[i / SALTUS_LANES],
+                                                            b->u2[i / SALTUS_LANES], &k, &open);
+            const uint64_t some = saltus_leaps_some(n - i);
+            for (int l = 0; l < SALTUS_LANES; ++l) {
+                places[l] = i + l;
+            }
             saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
-            again += saltus_pick(slots + again, slots + i, saltus_bits(~good) & some);
+            (void)saltus_pick(o.places + o.n, places, saltus_bits(open) & some);
+            o.n += saltus_pick(o.slots + o.n, slots + i, saltus_bits(open) & some);
+            again += saltus_pick(slots + again, slots + i, saltus_bits(~good & ~open) & some);
         }
-        n = again;
+        n = saltus_leaps_settle(b, &o, slots, again);
     }
 }
 
