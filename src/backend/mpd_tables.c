@@ -72,7 +72,7 @@ static uint32_t quiet_below(const saltus_mpd *m, double total)
     }
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (saltus_mpd_is_quiet(m, middle, total)) {
+        if (saltus_mpd_is_quiet(middle, m->step * total)) {
             low = middle + 1;
         } else {
             high = middle;

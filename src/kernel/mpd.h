@@ -161,43 +161,27 @@ SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, i
         SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
     double total = 0.0;
     saltus_mpd_rules(n, v);
-    for (int i = segment[0]; i < segment[SALTUS_MPD_N_SPECIES(m) + 1]; ++i) {
+    for (int i = segment[0]; i < segment[1]; ++i) {
         const int r = SALTUS_MPD_OF(m, active)[i];
         a[r] = saltus_mpd_propensity(m, n, type, r, v);
-        if (!(a[r] >= 0.0)) {
-            *bad = r;
-        }
+        *bad = a[r] >= 0.0 ? *bad : r;
         total += a[r];
     }
-    return total;
-}
-
-/* The same sum for the sorted list of a site that holds v and where all laws are products: what has
- * a factor that is not there adds nothing. */
-SALTUS_FN double saltus_mpd_list_total(const saltus_mpd *m, const saltus_tables *n, int type,
-                                       int32_t first, double *v)
-{
-    const int32_t *segment =
-        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
-    double total = 0.0;
-    int before = -1;
-    for (int32_t j = first; j >= 0; j = m->next[j]) {
-        const int species = m->species[j];
-        const int end = species != before ? segment[species + 2] : 0;
-        for (int i = segment[species + 1]; i < end; ++i) {
+    for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) { /* the first of their reactants */
+        for (int i = segment[x + 1]; i < segment[x + 2]; ++i) {
             const int r = SALTUS_MPD_OF(m, active)[i];
-            total += saltus_mpd_product(m, n, type, r, v);
+            a[r] = v[x] > 0.0 ? saltus_mpd_product(m, n, type, r, v) : 0.0;
+            *bad = a[r] >= 0.0 ? *bad : r;
+            total += a[r];
         }
-        before = species;
     }
     return total;
 }
 
-/** Whether a word lets nothing happen in a step: a wait is at least 1 - u times the mean one. */
-SALTUS_FN int saltus_mpd_is_quiet(const saltus_mpd *m, uint32_t word, double total)
+/** Whether a word lets nothing happen for so many mean waits: a wait is at least 1 - u of one. */
+SALTUS_FN int saltus_mpd_is_quiet(uint32_t word, double waits)
 {
-    return !(total > 0.0) ||
-           (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= m->step * total;
+    return !(waits > 0.0) || (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= waits;
 }
 
 /* The wait of a site for its next reaction, number n_fired of a step: w[0] is what it is made of,
@@ -207,9 +191,8 @@ SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, 
                               double total, uint32_t w[4], double *left, double *goal)
 {
     const uint32_t of_wait = w[0];
-    if (!(total > 0.0) ||
-        (double)(int64_t)(0xffffffffu - of_wait) * SALTUS_TWO_M32 >= *left * total) {
-        return 0; /* it is at least 1 - u times the mean one */
+    if (saltus_mpd_is_quiet(of_wait, *left * total)) {
+        return 0;
     }
     saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, site, 0, n_fired, w);
     const double wait = of_wait != 0 ? saltus_exponential32(of_wait)
@@ -322,11 +305,8 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
                                          uint32_t site, int32_t first, uint32_t word,
                                          saltus_mpd_scratch *s, int *fires)
 {
-    const int type = saltus_mpd_type(m, site), watcher = SALTUS_MPD_N_SPECIES(m) - 1;
-    const int32_t *segment = SALTUS_MPD_OF(m, segment) + (int64_t)type * (watcher + 3);
-    const int is_single = m->next[first] < 0, has_laws = segment[0] < segment[1];
+    const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
     int is_watched = 0;
-    int32_t n_fired = 0;
     for (int i = 0; s->rows && i < s->n_rows; ++i) {
         s->v[i] = s->rows[i];
     }
@@ -335,11 +315,8 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
         is_watched = m->species[j] == watcher;
         s->v[m->species[j]] += is_watched ? 0.0 : 1.0;
     }
-    if (is_single || has_laws ||
-        !saltus_mpd_is_quiet(m, word, saltus_mpd_list_total(m, n, type, first, s->v))) {
-        n_fired = saltus_mpd_react(m, n, step, site, word, s);
-        s->fired += n_fired;
-    }
+    const int32_t n_fired = saltus_mpd_react(m, n, step, site, word, s);
+    s->fired += n_fired;
     *fires = n_fired > 0;
     if (n_fired > 0) {
         return saltus_mpd_relist(m, s->v, is_watched, first);
