@@ -32,7 +32,12 @@ typedef struct saltus_mpd_launch {
 
 /** Particles that a thread looks at together, where there are many; threads of a block then, and
  * where there is a thread for each: larger blocks wait less for each other. */
-enum { SALTUS_MPD_EACH = 4, SALTUS_MPD_MANY_BLOCK = 128, SALTUS_MPD_FEW_BLOCK = 256 };
+enum {
+    SALTUS_MPD_EACH = 4,
+    SALTUS_MPD_MANY_BLOCK = 128,
+    SALTUS_MPD_FEW_BLOCK = 256,
+    SALTUS_MPD_FEW_BLOCKS = 3 /* of a multiprocessor: as many particles as can be */
+};
 
 #if SALTUS_DEVICE
 
@@ -150,7 +155,8 @@ SALTUS_KERNEL(saltus_mpd_run_many, saltus_mpd_launch, a)
 }
 
 /** Some phases, where there is a thread for each particle. */
-SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, saltus_mpd_run_few, saltus_mpd_launch, a)
+SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, SALTUS_MPD_FEW_BLOCKS, saltus_mpd_run_few, saltus_mpd_launch,
+                 a)
 {
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};

@@ -91,9 +91,9 @@ typedef unsigned long long uint64_t;
 #endif
 #define SALTUS_KERNEL(name, type, argument) \
     extern "C" __global__ void SALTUS_BOUNDS name(const __grid_constant__ type argument)
-/* The same with a largest block of its own. */
-#define SALTUS_KERNEL_OF(largest, name, type, argument)   \
-    extern "C" __global__ void __launch_bounds__(largest) \
+/* The same with a largest block of its own, and so many of them at once. */
+#define SALTUS_KERNEL_OF(largest, least, name, type, argument)   \
+    extern "C" __global__ void __launch_bounds__(largest, least) \
         name(const __grid_constant__ type argument)
 extern __shared__ double saltus_shared[]; /* memory that the threads of a block share */
 #elif SALTUS_DEVICE
@@ -115,7 +115,7 @@ static double saltus_shared[1 << 15] __attribute__((unused));
         }                                                                       \
     }                                                                           \
     static void name##_body(const type argument)
-#define SALTUS_KERNEL_OF(largest, name, type, argument) SALTUS_KERNEL(name, type, argument)
+#define SALTUS_KERNEL_OF(largest, least, name, type, argument) SALTUS_KERNEL(name, type, argument)
 #endif
 
 /* Large functions that are called from several places: on a CPU they stand once, on a GPU, where a
