@@ -51,6 +51,23 @@ typedef struct saltus_bench_limit {
 } saltus_bench_limit;
 void saltus_bench_set_limit(saltus_bench_limit *limit, saltus_run_options *run);
 
+/** An ensemble that is timed once. Its sample times begin at 0 and are evenly spaced. */
+typedef struct saltus_bench_ensemble {
+    const saltus_model *model;
+    const saltus_backend *device;
+    const char *method, *rng; /**< NULL: as a plan has it */
+    int n_threads;
+    double until;
+    int n_times;
+    int64_t first, n; /**< trajectories */
+    double limit;     /**< s; 0: none */
+} saltus_bench_ensemble;
+/** Sums of its samples, and the time from the first trajectory's start to the last delivery, s; 0
+ * when it lasted longer than the limit and was stopped. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_run(const saltus_bench_ensemble *e,
+                                                 saltus_totals *totals, double *seconds,
+                                                 saltus_error *err);
+
 /** Read examples/FILE.yaml and time it to t_end by the baseline, one core and all cores, a line
  * each. Close the case whatever happens. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_open(saltus_bench *bench, const char *file,

@@ -45,6 +45,50 @@ void saltus_bench_set_limit(saltus_bench_limit *limit, saltus_run_options *run)
     run->stop = &limit->stop;
 }
 
+saltus_status saltus_bench_run(const saltus_bench_ensemble *e, saltus_totals *totals,
+                               double *seconds, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_plan *plan = NULL;
+    saltus_error failure = {0};
+    saltus_run_report report = {0};
+    saltus_plan_options wanted = saltus_plan_options_default();
+    saltus_run_options options = saltus_run_options_default();
+    saltus_bench_limit limit = {.seconds = e->limit};
+    const saltus_sink sink = saltus_totals_sink(totals, false);
+    double *times = saltus_calloc((size_t)e->n_times, sizeof *times);
+    SALTUS_NEED(times);
+    for (int i = 0; i < e->n_times; ++i) {
+        times[i] = e->until * i / (e->n_times - 1);
+    }
+    wanted.method = e->method ? e->method : wanted.method;
+    wanted.rng = e->rng ? e->rng : wanted.rng;
+    wanted.n_threads = e->n_threads;
+    options.times = times;
+    options.n_times = e->n_times;
+    options.first_trajectory = e->first;
+    options.n_trajectories = e->n;
+    if (e->limit > 0.0) {
+        saltus_bench_set_limit(&limit, &options);
+    }
+    SALTUS_TRY(saltus_plan_create(e->model, e->device, &wanted, &plan, err));
+    if (strncmp(saltus_backend_name(e->device), "cuda", 4) == 0) {
+        saltus_kernel_report kernel;
+        SALTUS_TRY(saltus_plan_compile(plan, &kernel, err));
+    }
+    status = saltus_run(plan, &options, &sink, &report, &failure);
+    *seconds = limit.stop ? 0.0 : report.seconds;
+    if (status != SALTUS_OK && !limit.stop) {
+        *err = failure;
+    } else {
+        status = SALTUS_OK;
+    }
+done:
+    saltus_plan_destroy(plan);
+    saltus_free(times);
+    return status;
+}
+
 static int n_turns(const saltus_bench_case *c)
 {
     return c->bench->quick ? 1 : N_TURNS;

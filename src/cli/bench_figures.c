@@ -12,66 +12,17 @@
 enum { N_TIMES = 100, FEWEST = 20 };
 static const double too_long = 600.0; /* seconds */
 
-/* One ensemble of a model: where, how and of what size. */
-typedef struct ensemble {
-    const saltus_model *model;
-    const saltus_backend *device;
-    int n_threads;
-    const char *rng;
-    int64_t n;
-    double t_end;
-} ensemble;
-
-/* Sums of n trajectories; *seconds is 0 when they took too long. */
-static saltus_status run(const ensemble *e, saltus_totals *totals, double *seconds,
-                         saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_plan *plan = NULL;
-    saltus_error failure = {0};
-    saltus_run_report report = {0};
-    saltus_plan_options wanted = saltus_plan_options_default();
-    saltus_run_options options = saltus_run_options_default();
-    saltus_bench_limit limit = {.seconds = too_long};
-    const saltus_sink sink = saltus_totals_sink(totals, false);
-    double times[N_TIMES];
-    for (int i = 0; i < N_TIMES; ++i) {
-        times[i] = e->t_end * i / (N_TIMES - 1);
-    }
-    wanted.n_threads = e->n_threads;
-    wanted.rng = e->rng;
-    options.times = times;
-    options.n_times = N_TIMES;
-    options.n_trajectories = e->n;
-    saltus_bench_set_limit(&limit, &options);
-    SALTUS_TRY(saltus_plan_create(e->model, e->device, &wanted, &plan, err));
-    if (strncmp(saltus_backend_name(e->device), "cuda", 4) == 0) {
-        saltus_kernel_report kernel;
-        SALTUS_TRY(saltus_plan_compile(plan, &kernel, err));
-    }
-    status = saltus_run(plan, &options, &sink, &report, &failure);
-    *seconds = report.seconds;
-    if (status == SALTUS_E_CANCELLED) {
-        *seconds = 0.0;
-        status = SALTUS_OK;
-    } else if (status != SALTUS_OK) {
-        *err = failure;
-    }
-done:
-    saltus_plan_destroy(plan);
-    return status;
-}
-
 /* ---- figure 9 ---- */
 
 enum { RUNS = 1 << 17, OTHERS = 128 }; /* XORWOW, to check with, has this part of the runs */
 
-static void print_map(saltus_bench *bench, const ensemble *e, double seconds, bool is_right)
+static void print_map(saltus_bench *bench, const saltus_bench_ensemble *e, double seconds,
+                      bool is_right)
 {
     printf("{\"bench\": \"%s\", \"figure\": 9, \"model\": \"schlogl\", \"until\": %g, \"samples\": "
            "%d, \"trajectories\": %lld, \"paper_trajectories\": %d, \"engine\": \"%s\", "
            "\"method\": \"direct\"",
-           bench->name, e->t_end, N_TIMES, (long long)e->n, RUNS,
+           bench->name, e->until, N_TIMES, (long long)e->n, RUNS,
            e->device == bench->gpu ? "gpu" : "cores");
     if (seconds > 0.0) {
         printf(", \"seconds\": %.4g, \"check\": \"%s\"}\n", seconds, is_right ? "ok" : "failed");
@@ -91,18 +42,24 @@ static saltus_status time_map(saltus_bench *bench, const saltus_model *model, do
     saltus_totals cores = {0}, other = {0};
     double seconds, ignored;
     const int64_t n = bench->quick ? FEWEST : (int64_t)ceil(bench->part * RUNS);
-    ensemble e = {model, bench->cpu, bench->threads, "philox", n, t_end};
-    ensemble check = e;
+    saltus_bench_ensemble e = {.model = model,
+                               .device = bench->cpu,
+                               .n_threads = bench->threads,
+                               .until = t_end,
+                               .n_times = N_TIMES,
+                               .n = n,
+                               .limit = too_long};
+    saltus_bench_ensemble check = e;
     check.rng = "xorwow";
     check.n = n / OTHERS > FEWEST ? n / OTHERS : FEWEST;
-    SALTUS_TRY(run(&check, &other, &ignored, err));
-    SALTUS_TRY(run(&e, &cores, &seconds, err));
+    SALTUS_TRY(saltus_bench_run(&check, &other, &ignored, err));
+    SALTUS_TRY(saltus_bench_run(&e, &cores, &seconds, err));
     print_map(bench, &e, seconds, seconds == 0.0 || saltus_totals_near(&other, &cores, 0.0, 0.0));
     if (bench->gpu) {
         saltus_totals *reference = seconds > 0.0 ? &cores : &other;
         saltus_totals gpu = {0};
         e.device = bench->gpu;
-        SALTUS_TRY(run(&e, &gpu, &seconds, err));
+        SALTUS_TRY(saltus_bench_run(&e, &gpu, &seconds, err));
         print_map(bench, &e, seconds, seconds == 0.0 || saltus_totals_agree(&gpu, reference));
         saltus_totals_free(&gpu);
     }
@@ -140,22 +97,22 @@ enum { N_MODELS = sizeof models / sizeof *models };
 static const char *const generators[] = {"philox", "xorwow", "mrg32k3a"};
 
 /* Twice as many runs until the GPU is faster; both have the same totals. */
-static saltus_status find_break_even(saltus_bench *bench, ensemble *e, int64_t *n, double *core,
-                                     double *gpu, bool *is_right, saltus_error *err)
+static saltus_status find_break_even(saltus_bench *bench, saltus_bench_ensemble *e, int64_t *n,
+                                     double *core, double *gpu, bool *is_right, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_totals a = {0}, b = {0};
     const int64_t most = bench->quick ? QUICK_MOST : MOST_RUNS;
     e->n = 1;
     e->device = bench->gpu;
-    SALTUS_TRY(run(e, &b, gpu, err)); /* once in vain: the device starts */
+    SALTUS_TRY(saltus_bench_run(e, &b, gpu, err)); /* once in vain: the device starts */
     for (*core = 0.0, *gpu = 1.0; *core < *gpu && e->n <= most; e->n *= 2) {
         saltus_totals_free(&a);
         saltus_totals_free(&b);
         e->device = bench->gpu;
-        SALTUS_TRY(run(e, &b, gpu, err));
+        SALTUS_TRY(saltus_bench_run(e, &b, gpu, err));
         e->device = bench->cpu;
-        SALTUS_TRY(run(e, &a, core, err));
+        SALTUS_TRY(saltus_bench_run(e, &a, core, err));
         *is_right = *is_right && *core > 0.0 && *gpu > 0.0 && saltus_totals_agree(&b, &a);
         *n = e->n;
     }
@@ -183,7 +140,14 @@ static saltus_status time_break_even(saltus_bench *bench, const char *file, doub
         printf("}\n");
         goto done;
     }
-    ensemble e = {model, bench->cpu, 1, rng, 1, t_end};
+    saltus_bench_ensemble e = {.model = model,
+                               .device = bench->cpu,
+                               .rng = rng,
+                               .n_threads = 1,
+                               .until = t_end,
+                               .n_times = N_TIMES,
+                               .n = 1,
+                               .limit = too_long};
     SALTUS_TRY(find_break_even(bench, &e, &n, &core, &gpu, &is_right, err));
     printf(", \"%s\": %lld, \"core_seconds\": %.4g, \"gpu_seconds\": %.4g, \"check\": \"%s\"}\n",
            gpu < core ? "break_even" : "core_is_faster_up_to", (long long)n, core, gpu,

@@ -41,34 +41,21 @@ typedef struct ensemble {
     saltus_model *model;
     saltus_method_choice choice;
     saltus_totals reference;
-    double times[N_TIMES];
+    double until;
 } ensemble;
 
 /* Run n trajectories; what is added up is compared with the exact method's. */
 static saltus_status run(const ensemble *e, const saltus_backend *device, const char *method,
                          int64_t n, saltus_totals *totals, double *seconds, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    saltus_plan *plan = NULL;
-    saltus_run_report report = {0};
-    saltus_plan_options wanted = saltus_plan_options_default();
-    saltus_run_options options = saltus_run_options_default();
-    const saltus_sink sink = saltus_totals_sink(totals, false);
-    wanted.method = method;
-    wanted.n_threads = e->bench->threads;
-    options.times = e->times;
-    options.n_times = N_TIMES;
-    options.n_trajectories = n;
-    SALTUS_TRY(saltus_plan_create(e->model, device, &wanted, &plan, err));
-    if (device == e->bench->gpu) {
-        saltus_kernel_report kernel;
-        SALTUS_TRY(saltus_plan_compile(plan, &kernel, err));
-    }
-    SALTUS_TRY(saltus_run(plan, &options, &sink, &report, err));
-    *seconds = report.seconds;
-done:
-    saltus_plan_destroy(plan);
-    return status;
+    const saltus_bench_ensemble what = {.model = e->model,
+                                        .device = device,
+                                        .method = method,
+                                        .n_threads = e->bench->threads,
+                                        .until = e->until,
+                                        .n_times = N_TIMES,
+                                        .n = n};
+    return saltus_bench_run(&what, totals, seconds, err);
 }
 
 static void print_row(const ensemble *e, const saltus_backend *device, int size, double seconds,
@@ -77,9 +64,8 @@ static void print_row(const ensemble *e, const saltus_backend *device, int size,
     const double paper = e->m->paper[size];
     printf("{\"bench\": \"%s\", \"model\": \"%s\", \"until\": %g, \"points\": %d, \"engine\": "
            "\"%s\", \"method\": \"%s\", \"trajectories\": %lld",
-           e->bench->name, e->m->file, e->times[N_TIMES - 1], N_TIMES,
-           device == e->bench->gpu ? "gpu" : "cores", e->choice.method,
-           1LL << (LARGEST - 2 * (N_SIZES - 1 - size)));
+           e->bench->name, e->m->file, e->until, N_TIMES, device == e->bench->gpu ? "gpu" : "cores",
+           e->choice.method, 1LL << (LARGEST - 2 * (N_SIZES - 1 - size)));
     if (seconds > 0.0) {
         printf(", \"seconds\": %.4g, \"check\": \"%s\"", seconds, is_right ? "ok" : "failed");
     } else {
@@ -127,13 +113,9 @@ done:
 static saltus_status time_model(saltus_bench *bench, const struct model *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    ensemble e = {.bench = bench, .m = m};
+    ensemble e = {.bench = bench, .m = m, .until = bench->quick ? m->quick_end : m->t_end};
     double seconds;
-    const double end = bench->quick ? m->quick_end : m->t_end;
-    for (int i = 0; i < N_TIMES; ++i) {
-        e.times[i] = end * i / (N_TIMES - 1);
-    }
-    const saltus_run_options whole = {.times = &end, .n_times = 1};
+    const saltus_run_options whole = {.times = &e.until, .n_times = 1};
     SALTUS_TRY(saltus_example_load(bench->examples, m->file, &e.model, err));
     e.choice = saltus_method_choose(e.model, NULL, &whole);
     SALTUS_TRY(run(&e, bench->cpu, "direct", bench->quick ? 256 : m->reference, &e.reference,

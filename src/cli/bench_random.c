@@ -49,41 +49,18 @@ static saltus_status run(const saltus_bench *bench, const saltus_model *model,
                          const saltus_backend *device, const char *method, int64_t first, int64_t n,
                          saltus_totals *totals, double *seconds, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    saltus_plan *plan = NULL;
-    saltus_error failure = {0};
-    saltus_run_report report = {0};
-    saltus_plan_options wanted = saltus_plan_options_default();
-    saltus_run_options options = saltus_run_options_default();
-    const saltus_sink sink = saltus_totals_sink(totals, false);
-    saltus_bench_limit limit = {.seconds = bench->quick ? quick_budget : budget};
-    double times[N_TIMES];
-    for (int i = 0; i < N_TIMES; ++i) {
-        times[i] = t_end * i / (N_TIMES - 1);
-    }
-    wanted.method = method;
-    wanted.n_threads = bench->threads;
-    options.times = times;
-    options.n_times = N_TIMES;
-    options.first_trajectory = first;
-    options.n_trajectories = n;
-    saltus_bench_set_limit(&limit, &options);
-    SALTUS_TRY(saltus_plan_create(model, device, &wanted, &plan, err));
-    if (device == bench->gpu) {
-        saltus_kernel_report kernel;
-        SALTUS_TRY(saltus_plan_compile(plan, &kernel, err));
-    }
-    status = saltus_run(plan, &options, &sink, &report, &failure);
-    *seconds = report.seconds;
-    if (status == SALTUS_E_CANCELLED || status == SALTUS_E_NUMERIC) {
-        *seconds = status == SALTUS_E_NUMERIC ? -1.0 : 0.0;
-        status = SALTUS_OK;
-    } else if (status != SALTUS_OK) {
-        *err = failure;
-    }
-done:
-    saltus_plan_destroy(plan);
-    return status;
+    const saltus_bench_ensemble e = {.model = model,
+                                     .device = device,
+                                     .method = method,
+                                     .n_threads = bench->threads,
+                                     .until = t_end,
+                                     .n_times = N_TIMES,
+                                     .first = first,
+                                     .n = n,
+                                     .limit = bench->quick ? quick_budget : budget};
+    const saltus_status status = saltus_bench_run(&e, totals, seconds, err);
+    *seconds = status == SALTUS_E_NUMERIC ? -1.0 : *seconds;
+    return status == SALTUS_E_NUMERIC ? SALTUS_OK : status;
 }
 
 static void count(score *s, double seconds, bool leaps)
