@@ -2,6 +2,7 @@
 #include "cli/run.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,65 +136,67 @@ static error_t wrong(const char *option, const char *text, const char *wanted)
     return EINVAL;
 }
 
+/* Options that hold a whole number, and where it goes. */
+static const struct {
+    int key;
+    const char *name;
+    int64_t least, most;
+    size_t at;
+    const char *wanted;
+} wholes[] = {
+#define AT(member) offsetof(saltus_cli_run_arguments, member)
+    {OPT_POINTS, "--points", 1, (int64_t)1 << 40, AT(points), "a whole number from 1"},
+    {OPT_RUNS, "--runs", 1, INT64_MAX, AT(runs), "a whole number from 1"},
+    {OPT_FIRST, "--first", 0, INT64_MAX, AT(first), "a whole number from 0"},
+    {OPT_THREADS, "--threads", 1, 4096, AT(threads), "a whole number from 1 to 4096"},
+    {OPT_STREAMS, "--streams", 1, 64, AT(streams), "a whole number from 1 to 64"},
+    {OPT_BINS, "--bins", 1, 1 << 20, AT(bins), "a whole number from 1 to 1048576"},
+    {OPT_NC, "--nc", 0, 1000000, AT(n_critical), "a whole number up to 1000000"},
+    {OPT_EXACT_STEPS, "--exact-steps", 1, 1000000, AT(n_exact), "a whole number from 1 to 1000000"},
+};
+/* And a time. */
+static const struct {
+    int key;
+    const char *name;
+    size_t at;
+} intervals[] = {
+    {OPT_UNTIL, "--until", AT(until)},
+    {OPT_EVERY, "--every", AT(every)},
+    {OPT_FRAMES, "--frames", AT(frames)},
+#undef AT
+};
+
 /* Options that hold a number. 1: not one of them. */
 static error_t parse_number(int key, const char *text, saltus_cli_run_arguments *a)
 {
+    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; ++i) {
+        if (key == wholes[i].key) {
+            int64_t *const number = (int64_t *)(void *)((char *)a + wholes[i].at);
+            return saltus_cli_int(text, wholes[i].least, wholes[i].most, number)
+                       ? 0
+                       : wrong(wholes[i].name, text, wholes[i].wanted);
+        }
+    }
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; ++i) {
+        if (key == intervals[i].key) {
+            double *const time = (double *)(void *)((char *)a + intervals[i].at);
+            a->has_until |= key == OPT_UNTIL;
+            return saltus_cli_double(text, time) && *time > 0.0
+                       ? 0
+                       : wrong(intervals[i].name, text, "a time above 0");
+        }
+    }
     switch (key) {
-    case OPT_UNTIL:
-        a->has_until = true;
-        return saltus_cli_double(text, &a->until) && a->until > 0.0
-                   ? 0
-                   : wrong("--until", text, "a time above 0");
-    case OPT_POINTS:
-        return saltus_cli_int(text, 1, (int64_t)1 << 40, &a->points)
-                   ? 0
-                   : wrong("--points", text, "a whole number from 1");
-    case OPT_EVERY:
-        return saltus_cli_double(text, &a->every) && a->every > 0.0
-                   ? 0
-                   : wrong("--every", text, "a time above 0");
-    case OPT_FRAMES:
-        return saltus_cli_double(text, &a->frames) && a->frames > 0.0
-                   ? 0
-                   : wrong("--frames", text, "a time above 0");
-    case OPT_RUNS:
-        return saltus_cli_int(text, 1, INT64_MAX, &a->runs)
-                   ? 0
-                   : wrong("--runs", text, "a whole number from 1");
-    case OPT_FIRST:
-        return saltus_cli_int(text, 0, INT64_MAX, &a->first)
-                   ? 0
-                   : wrong("--first", text, "a whole number from 0");
     case OPT_SEED:
         return parse_seed(text, &a->seed) ? 0 : wrong("--seed", text, "a whole number below 2^64");
-    case OPT_THREADS:
-        return saltus_cli_int(text, 1, 4096, &a->threads)
-                   ? 0
-                   : wrong("--threads", text, "a whole number from 1 to 4096");
     case OPT_BLOCK:
         return saltus_cli_int(text, 32, 1024, &a->block) && a->block % 32 == 0
                    ? 0
                    : wrong("--block", text, "a multiple of 32 up to 1024");
-    case OPT_STREAMS:
-        return saltus_cli_int(text, 1, 64, &a->streams)
-                   ? 0
-                   : wrong("--streams", text, "a whole number from 1 to 64");
-    case OPT_BINS:
-        return saltus_cli_int(text, 1, 1 << 20, &a->bins)
-                   ? 0
-                   : wrong("--bins", text, "a whole number from 1 to 1048576");
     case OPT_EPSILON:
         return saltus_cli_double(text, &a->epsilon) && a->epsilon > 0.0 && a->epsilon < 1.0
                    ? 0
                    : wrong("--epsilon", text, "a number above 0 and below 1");
-    case OPT_NC:
-        return saltus_cli_int(text, 0, 1000000, &a->n_critical)
-                   ? 0
-                   : wrong("--nc", text, "a whole number up to 1000000");
-    case OPT_EXACT_STEPS:
-        return saltus_cli_int(text, 1, 1000000, &a->n_exact)
-                   ? 0
-                   : wrong("--exact-steps", text, "a whole number from 1 to 1000000");
     case OPT_RANGE:
         return parse_range(text, &a->low, &a->high) ? 0 : wrong("--range", text, "LOW:HIGH");
     default:
