@@ -3,21 +3,14 @@
  * them. Every timing is the best of several that take turns. */
 
 #include "../tests/support/moments.h"
+#include "core/clock.h"
 #include "measure/baseline.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { N_TURNS = 5 };
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void must(saltus_status status, const saltus_error *err)
 {
@@ -141,13 +134,13 @@ static void dimer_decay(void)
     must(baseline_from_model(model, &tables, &err), &err);
     for (int turn = 0; turn < N_TURNS; ++turn) {
         double hand[3] = {0}, table[3] = {0};
-        double start = now();
+        double start = saltus_now();
         measurement m = {.events = baseline_dimer_decay(SLOW_RUNS, 30.0, POINTS, 1, hand)};
-        m.seconds = now() - start;
+        m.seconds = saltus_now() - start;
         keep_best(&by_hand, m);
-        start = now();
+        start = saltus_now();
         m.events = baseline_tables(&tables, SLOW_RUNS, 30.0, POINTS, 2, table);
-        m.seconds = now() - start;
+        m.seconds = saltus_now() - start;
         keep_best(&by_table, m);
         keep_best(&lanes, ours(model, "lanes", 1, RUNS, 30.0, POINTS, 2));
         keep_best(&scalar, ours(model, "scalar", 1, SLOW_RUNS, 30.0, POINTS, 2));
@@ -216,9 +209,9 @@ static void reactions(void)
         for (int turn = 0; turn < 3; ++turn) {
             double table[512] = {0};
             const int runs = 400 / n[i] + 1;
-            const double start = now();
+            const double start = saltus_now();
             measurement m = {.events = baseline_tables(&tables, runs, 30.0, 51, 2, table)};
-            m.seconds = now() - start;
+            m.seconds = saltus_now() - start;
             keep_best(&by_table, m);
             keep_best(&scalar, ours(model, "scalar", 1, 2000 / n[i], 30.0, 51, 2));
             if (4 * n[i] <= 64) {
@@ -251,10 +244,10 @@ static void networks(void)
         saltus_model *model = NULL;
         measurement best = {0};
         (void)snprintf(path, sizeof path, "%s/%s.net", folder, cases[i].name);
-        double start = now();
+        double start = saltus_now();
         must(saltus_model_read_net(path, &model, &err), &err);
         must(saltus_model_freeze(model, SALTUS_LAW_LITERAL, &err), &err);
-        const double reading = now() - start;
+        const double reading = saltus_now() - start;
         for (int turn = 0; turn < N_TURNS; ++turn) {
             keep_best(&best, ours(model, "scalar", 1, 1, cases[i].t_end, 2, 0));
         }

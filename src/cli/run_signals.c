@@ -1,9 +1,10 @@
 /* saltus run: signals. */
 #include "cli/run.h"
 
+#include "core/clock.h"
+
 #include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 1000 };
@@ -15,9 +16,7 @@ static _Atomic(const char *) scratch_file; /* to be removed when this process is
 
 static long long milliseconds(void)
 {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1 + (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return 1 + (long long)(1e3 * saltus_now());
 }
 
 static void end_at_once(void)

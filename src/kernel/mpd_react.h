@@ -54,11 +54,16 @@ SALTUS_FN int saltus_mpd_type(const saltus_mpd *m, uint32_t site)
     return SALTUS_MPD_N_TYPES(m) > 1 ? m->types[site] : 0;
 }
 
+/** Where the reactions in sites of a type begin in `active`, by first reactant. */
+SALTUS_FN const int32_t *saltus_mpd_segments(const saltus_mpd *m, int type)
+{
+    return SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+}
+
 /* Whether anything happens in sites of a type, but what comes from nothing. */
 SALTUS_FN int saltus_mpd_is_reactive(const saltus_mpd *m, int type)
 {
-    const int32_t *segment =
-        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment = saltus_mpd_segments(m, type);
     return segment[0] < segment[SALTUS_MPD_N_SPECIES(m) + 1];
 }
 
@@ -103,8 +108,7 @@ SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
 SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, int type, double *v,
                                   double *a, int *bad)
 {
-    const int32_t *segment =
-        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment = saltus_mpd_segments(m, type);
     double total = 0.0;
     saltus_mpd_rules(n, v);
     for (int i = segment[0]; i < segment[1]; ++i) {
@@ -159,8 +163,7 @@ SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, 
 /* The reaction that `goal`, below the total, comes to. */
 SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, double goal)
 {
-    const int32_t *segment =
-        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment = saltus_mpd_segments(m, type);
     double sum = 0.0;
     int r = -1;
     for (int i = segment[0]; i < segment[SALTUS_MPD_N_SPECIES(m) + 1] && !(r >= 0 && sum > goal);
@@ -274,8 +277,7 @@ SALTUS_FN double saltus_mpd_few_sum(const saltus_mpd *m, const saltus_tables *n,
                                     const int species[SALTUS_MPD_MOST_FEW], double goal, int *r,
                                     int *is_bad)
 {
-    const int32_t *segment =
-        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment = saltus_mpd_segments(m, type);
     double sum = 0.0;
     int before = SALTUS_MPD_NO_SPECIES;
     *r = -1;
@@ -333,8 +335,7 @@ SALTUS_FN int32_t saltus_mpd_few_react(const saltus_mpd *m, const saltus_tables 
                                        int species[SALTUS_MPD_MOST_FEW])
 {
     const double all = 0x1p1023;
-    const int32_t *segment =
-        SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+    const int32_t *segment = saltus_mpd_segments(m, type);
     double left = m->step, goal = all;
     int32_t n_fired = 0;
     uint32_t w[4] = {word, 0, 0, 0};

@@ -256,12 +256,6 @@ SALTUS_FN void saltus_leaps_draw(uint64_t seed, saltus_leaps *b, int32_t *slots,
     }
 }
 
-/* The first n lanes, or all. */
-SALTUS_FN uint64_t saltus_leaps_some(int n)
-{
-    return n < SALTUS_LANES ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
-}
-
 /* Variates of small means. */
 SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t *slots, int n)
 {
@@ -271,6 +265,16 @@ SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t 
         const saltus_f64 k = saltus_poisson_invert(mean, b->u[i / SALTUS_LANES]);
         saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
     }
+}
+
+/* Lists the slots of some lanes; returns how many there are then. */
+SALTUS_FN int saltus_leaps_list(int32_t *slots, int n, int chunk, saltus_mask lanes)
+{
+    int32_t all[SALTUS_LANES];
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        all[l] = chunk * SALTUS_LANES + l;
+    }
+    return n + saltus_pick(slots + n, all, saltus_bits(lanes));
 }
 
 /* Attempts that are open: the slots, and where in the list that was drawn for they stood. */
@@ -291,12 +295,12 @@ SALTUS_FN int saltus_leaps_settle(const saltus_leaps *b, saltus_leaps_open *o, i
     for (int i = 0; i < o->n; i += SALTUS_LANES) {
         const saltus_poisson law =
             saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, o->slots + i)));
+        const saltus_mask open = saltus_leaps_within(i / SALTUS_LANES, 0, o->n);
         const saltus_mask good = saltus_poisson_settle(
             &law, saltus_poisson_edge(SALTUS_AS_F64(saltus_gather(b->u, o->places + i))),
             SALTUS_AS_F64(saltus_gather(b->u2, o->places + i)),
-            SALTUS_AS_F64(saltus_gather(b->k, o->slots + i)),
-            saltus_leaps_within(i / SALTUS_LANES, 0, o->n));
-        n += saltus_pick(slots + n, o->slots + i, saltus_bits(~good) & saltus_leaps_some(o->n - i));
+            SALTUS_AS_F64(saltus_gather(b->k, o->slots + i)), open);
+        n += saltus_pick(slots + n, o->slots + i, saltus_bits(open & ~good));
     }
     return n;
 }
@@ -305,7 +309,6 @@ SALTUS_FN int saltus_leaps_settle(const saltus_leaps *b, saltus_leaps_open *o, i
  * are listed too. */
 SALTUS_OUTLINE void saltus_leaps_reject(uint64_t seed, saltus_leaps *b, int32_t *slots, int n)
 {
-    int32_t places[SALTUS_LANES];
     saltus_leaps_open o;
     while (n > 0) {
         int again = 0;
@@ -318,27 +321,14 @@ SALTUS_OUTLINE void saltus_leaps_reject(uint64_t seed, saltus_leaps *b, int32_t 
                 saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, slots + i)));
             const saltus_mask good = saltus_poisson_propose(&law, b->u[i / SALTUS_LANES],
                                                             b->u2[i / SALTUS_LANES], &k, &open);
-            const uint64_t some = saltus_leaps_some(n - i);
-            for (int l = 0; l < SALTUS_LANES; ++l) {
-                places[l] = i + l;
-            }
+            const saltus_mask drawn = saltus_leaps_within(i / SALTUS_LANES, 0, n);
             saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
-            (void)saltus_pick(o.places + o.n, places, saltus_bits(open) & some);
-            o.n += saltus_pick(o.slots + o.n, slots + i, saltus_bits(open) & some);
-            again += saltus_pick(slots + again, slots + i, saltus_bits(~good & ~open) & some);
+            (void)saltus_pick(o.slots + o.n, slots + i, saltus_bits(drawn & open));
+            o.n = saltus_leaps_list(o.places, o.n, i / SALTUS_LANES, drawn & open);
+            again += saltus_pick(slots + again, slots + i, saltus_bits(drawn & ~good & ~open));
         }
         n = saltus_leaps_settle(b, &o, slots, again);
     }
-}
-
-/* Lists the slots of some lanes; returns how many there are then. */
-SALTUS_FN int saltus_leaps_list(int32_t *slots, int n, int chunk, saltus_mask lanes)
-{
-    int32_t all[SALTUS_LANES];
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        all[l] = chunk * SALTUS_LANES + l;
-    }
-    return n + saltus_pick(slots + n, all, saltus_bits(lanes));
 }
 
 /* Let reaction r fire k times in the lanes of a chunk; fewer than 0: take back so many. */

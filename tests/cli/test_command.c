@@ -511,7 +511,9 @@ static void json_is_valid_and_whole(void **state)
 static void progress_is_for_terminals(void **state)
 {
     (void)state;
-    outcome o = saltus("run busy.yaml --until 30 --runs 20000 --record stats --progress -o out.h5");
+    outcome o = saltus("run busy.yaml --until 30 --runs 20000 -q --record stats -o out.h5");
+    assert_done(&o);
+    o = saltus("run busy.yaml --until 30 --runs 20000 --record stats --progress -o out.h5");
     assert_int_equal(o.code, 0);
     assert_non_null(strchr(o.err, '%'));
     o = saltus("run busy.yaml --until 30 --runs 20000 --record stats --progress -q -o out.h5");

@@ -1,6 +1,6 @@
-/* Memory that runs out anywhere: the n-th allocation and all later ones fail, for n = 0, 1, 2, …
- * until the work succeeds. Every time the status says so, nothing leaks (ASan) and what had been
- * made before is usable. */
+/* Memory that runs out anywhere: the n-th allocation and all later ones fail, for n = 0, 1, 2, …,
+ * further on in greater steps, until the work succeeds. Every time the status says so, nothing
+ * leaks (ASan) and what had been made before is usable. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -142,7 +142,7 @@ static saltus_status look(nsm *s, saltus_nsm_slot *here, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_mpd *m = &s->sites.t.mpd.m;
     const int type = here->kind / 2;
-    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const int32_t *segment = saltus_mpd_segments(m, type);
     const double *leave = s->sites.t.leave + (int64_t)here->kind * s->sites.t.lattice->n_species;
     double jumps = 0.0, reactions = 0.0;
     show(s, here, true);

@@ -144,7 +144,7 @@ static saltus_status take_laws(saltus_nsm_tables *t, int type, const char *const
 {
     saltus_status status = SALTUS_OK;
     const saltus_mpd *m = &t->mpd.m;
-    const int32_t *segment = m->segment + (int64_t)type * (m->n_species + 2);
+    const int32_t *segment = saltus_mpd_segments(m, type);
     int bad = -1;
     (void)saltus_mpd_total(m, t->mpd.of, type, t->mpd.rows, t->a, &bad);
     if (bad >= 0) {

@@ -38,7 +38,7 @@ typedef struct mpd {
     int64_t n_sites, used; /* particles, as far as the host knows */
     int64_t most_few;      /* threads of run_few that run at once */
     bool is_cooperative;   /* and may wait for each other */
-    cu_pointer heads, bits, particles[2], next, answers, totals, parts, column_of;
+    cu_pointer heads, bits, particles[2], next, answers, totals, parts;
     int now; /* which particles */
 } mpd;
 
@@ -302,31 +302,32 @@ done:
     return status;
 }
 
-static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+/* n sums that a kernel adds up over all particles. */
+static saltus_status add_up(mpd *s, cu_function kernel, cu_pointer sums, size_t n, int64_t *out,
+                            saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    mpd *s = user;
-    const size_t bytes = (size_t)s->a.m.n_species * sizeof *totals;
-    CU(fill(s->totals, 0, bytes, s->stream), "clearing GPU memory");
-    SALTUS_TRY(launch(s, s->count, s->used, err));
-    CU(download(totals, s->totals, bytes, s->stream), "counting particles");
+    CU(fill(sums, 0, n * sizeof *out, s->stream), "clearing GPU memory");
+    SALTUS_TRY(launch(s, kernel, s->used, err));
+    CU(download(out, sums, n * sizeof *out, s->stream), "counting particles");
     CU(stream_wait(s->stream), "counting particles");
 done:
     return status;
 }
 
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    mpd *s = user;
+    return add_up(s, s->count, s->totals, (size_t)s->a.m.n_species, totals, err);
+}
+
 static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
     mpd *s = user;
-    const size_t bytes = (size_t)s->task->space.n_parts[how] * (size_t)s->a.n_counts * sizeof *out;
-    s->a.axis = how == SALTUS_BY_TYPE ? -1 : s->task->space.axis;
-    CU(fill(s->parts, 0, bytes, s->stream), "clearing GPU memory");
-    SALTUS_TRY(launch(s, s->split, s->used, err));
-    CU(download(out, s->parts, bytes, s->stream), "counting particles");
-    CU(stream_wait(s->stream), "counting particles");
-done:
-    return status;
+    const saltus_recording *space = &s->task->space;
+    s->a.axis = how == SALTUS_BY_TYPE ? -1 : space->axis;
+    return add_up(s, s->split, s->parts, (size_t)space->n_parts[how] * (size_t)s->a.n_counts, out,
+                  err);
 }
 
 static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
@@ -352,28 +353,15 @@ done:
  * Work
  */
 
-/* Memory for counts of the parts of the lattice, if they are recorded. */
-static saltus_status prepare_splits(mpd *s, saltus_error *err)
+/* Counts of the parts of the lattice, where they are most. */
+static size_t most_parts(const mpd *s)
 {
-    saltus_status status = SALTUS_OK;
-    const saltus_recording *space = &s->task->space;
-    const size_t bytes = (size_t)s->tables.lattice->n_species * sizeof *space->column_of;
     int most = 0;
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        most = space->n_parts[i] > most ? space->n_parts[i] : most;
+        const int n = s->task->space.n_parts[i];
+        most = n > most ? n : most;
     }
-    if (most == 0) {
-        goto done;
-    }
-    s->a.n_counts = s->task->columns->n_counts;
-    CU(memory_take(&s->parts, (size_t)most * (size_t)s->a.n_counts * sizeof(uint64_t)),
-       "taking GPU memory");
-    CU(memory_take(&s->column_of, bytes), "taking GPU memory");
-    CU(upload(s->column_of, space->column_of, bytes, s->stream), "copying a table");
-    s->a.parts = (void *)(uintptr_t)s->parts;
-    s->a.column_of = (void *)(uintptr_t)s->column_of;
-done:
-    return status;
+    return (size_t)most * (size_t)s->task->columns->n_counts;
 }
 
 static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
@@ -396,6 +384,9 @@ static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
     CU(memory_take(&s->answers, sizeof(answers)), "taking GPU memory");
     CU(memory_take(&s->totals, (size_t)s->tables.m.n_species * sizeof(uint64_t)),
        "taking GPU memory");
+    if (most_parts(s) > 0) {
+        CU(memory_take(&s->parts, most_parts(s) * sizeof(uint64_t)), "taking GPU memory");
+    }
     a->m = s->model.space;
     a->tables = (void *)(uintptr_t)s->model.tables;
     a->rows = (void *)(uintptr_t)s->model.rows;
@@ -412,7 +403,9 @@ static saltus_status set_up(mpd *s, saltus_gpus *gpus, saltus_error *err)
     a->made = (void *)(uintptr_t)(s->answers + offsetof(answers, made));
     a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
     a->totals = (void *)(uintptr_t)s->totals;
-    SALTUS_TRY(prepare_splits(s, err));
+    a->parts = (void *)(uintptr_t)s->parts;
+    a->column_of = (void *)(uintptr_t)s->model.column_of;
+    a->n_counts = s->task->columns->n_counts;
 done:
     return status;
 }
@@ -438,7 +431,6 @@ static void tear_down(mpd *s)
     give(s, &s->answers);
     give(s, &s->totals);
     give(s, &s->parts);
-    give(s, &s->column_of);
     saltus_upload_free(s->cu, &s->model);
     if (s->module) {
         (void)s->cu->module_unload(s->module);

@@ -114,6 +114,9 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
         u.space = add_space(b, space);
         u.rows = (cu_pointer)(uintptr_t)add(b, space->rows, (size_t)space->of->n_rows,
                                             sizeof *space->rows);
+        u.column_of =
+            (cu_pointer)(uintptr_t)add(b, task->space.column_of, (size_t)space->lattice->n_species,
+                                       sizeof *task->space.column_of);
     }
     if (task->reduction && task->reduction->edges) {
         const size_t n = (size_t)task->reduction->n_bins + 1;

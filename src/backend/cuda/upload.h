@@ -14,6 +14,7 @@ typedef struct saltus_uploaded {
     saltus_columns columns; /**< whose arrays are the device's */
     saltus_mpd space;       /**< the lattice's tables, likewise; no particles */
     cu_pointer rows;        /**< of them, backend/mpd.h */
+    cu_pointer column_of;   /**< of the task's recording */
     cu_pointer edges;       /**< of the task's reduction; 0: there are none */
     cu_pointer wanted;      /**< of its derivation; likewise */
 } saltus_uploaded;
