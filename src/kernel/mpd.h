@@ -16,63 +16,11 @@
 #ifndef SALTUS_KERNEL_MPD_H
 #define SALTUS_KERNEL_MPD_H
 
-#include "kernel/mpd_react.h"
-#include "kernel/poisson.h"
+#include "kernel/mpd_move.h"
 
 #if SALTUS_LANES != 1
 #error "a particle is one lane wide"
 #endif
-
-/** What is beyond a face of the lattice; in model/lattice.h's order. */
-enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
-
-/** What a phase does with the sites. */
-enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
-
-/* ------------------------------------------------------------------------------------------------
- * Moves
- */
-
-/* Maybe a jump along an axis: the first bit of a word says which way, the others whether. Nothing
- * of that can be guessed, so there is no branch but at the faces. */
-SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_spot *p, int species, int axis,
-                               uint32_t stride, uint32_t word)
-{
-    const uint32_t last = saltus_mpd_size(m, axis) - 1, at = p->at[axis], is_up = word >> 31;
-    const int type = saltus_mpd_type(m, p->site);
-    uint32_t next = at + 2 * is_up - 1;
-    int there = type, is_lost = 0;
-    if (at == (is_up ? last : 0)) {
-        const int face = is_up ? saltus_mpd_face(m, 2 * axis + 1) : saltus_mpd_face(m, 2 * axis);
-        next = face == SALTUS_MPD_PERIODIC ? last - at : at;
-        is_lost = face == SALTUS_MPD_ABSORBING;
-    }
-    const uint32_t to = p->site + (next - at) * stride;
-    if (SALTUS_MPD_N_TYPES(m) > 1) {
-        there = m->types[to];
-    }
-    const uint32_t twice = SALTUS_MPD_OF(
-        m,
-        jump)[((int64_t)type * SALTUS_MPD_N_TYPES(m) + there) * SALTUS_MPD_N_SPECIES(m) + species];
-    const int goes = word << 1 < twice;
-    p->at[axis] = goes ? next : at;
-    p->site = goes ? (is_lost ? SALTUS_NOWHERE : to) : p->site;
-}
-
-/** Where the words of a step bring a particle; site SALTUS_NOWHERE: it is lost. */
-SALTUS_FN saltus_mpd_spot saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_spot *from,
-                                          int species, const uint32_t w[4])
-{
-    saltus_mpd_spot p = *from;
-    uint32_t stride = 1;
-    SALTUS_UNROLL
-    for (int axis = 0; axis < 3 && p.site != SALTUS_NOWHERE; ++axis) {
-        saltus_mpd_jump(m, &p, species, axis, stride, w[axis]);
-        stride *= saltus_mpd_size(m, axis);
-    }
-    saltus_mpd_find_brick(m, &p);
-    return p;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Sites
@@ -376,45 +324,6 @@ SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, 
         saltus_mpd_insert(m, 1 - set, i, &p.to);
     } else if (p.fate == SALTUS_MPD_CARES) {
         saltus_mpd_look_after(m, n, step, what, set, p.site, i, s);
-    }
-}
-
-/** What comes from origin number o before the reactions of a step, into a set of heads. */
-SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                    int set, int o, saltus_mpd_scratch *s)
-{
-    const saltus_mpd_origin origin = m->origins[o];
-    const saltus_poisson law = saltus_poisson_of(origin.mean < 10.0 ? 10.0 : origin.mean);
-    uint32_t w[4];
-    double k = 0.0;
-    int good = 0;
-    for (int64_t drawn = 0; !good; ++drawn) {
-        saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 0, drawn, w);
-        good = origin.mean < saltus_poisson_inversion;
-        if (good) {
-            k = saltus_poisson_invert(origin.mean, saltus_unit53(w[0], w[1]));
-        } else {
-            good = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]),
-                                          saltus_unit53(w[2], w[3]), &k) != 0;
-        }
-    }
-    for (int64_t i = 0; i < (int64_t)k; ++i) {
-        saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
-        const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.n_sites);
-        const saltus_mpd_spot to = saltus_mpd_spot_of(m, origin.sites[which]);
-        const int r = origin.reaction;
-        const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,
-                  end = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r + 1] : 1;
-        for (int c = first; c < end; ++c) {
-            const int species = r >= 0 ? SALTUS_MPD_OF(n, change_species)[c] : origin.species;
-            for (int64_t p = r >= 0 ? SALTUS_MPD_OF(n, change_amount)[c] : 1; p > 0; --p) {
-                const int32_t created = saltus_mpd_create(m, species);
-                if (created >= 0) {
-                    saltus_mpd_insert(m, set, created, &to);
-                }
-            }
-        }
-        s->fired += r >= 0;
     }
 }
 

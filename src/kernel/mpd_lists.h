@@ -15,151 +15,15 @@
 #ifndef SALTUS_KERNEL_MPD_LISTS_H
 #define SALTUS_KERNEL_MPD_LISTS_H
 
-#include "kernel/rng.h"
+#include "kernel/mpd_lattice.h"
 
 /* Species whose lists are sorted by one of each, and particles that are put in order one by one. */
 enum { SALTUS_MPD_FEW = 32, SALTUS_MPD_SHORT = 5 };
-
-/** Particles that come from nothing: by a reaction without reactants in the sites of a type, or
- * over a face beyond which there is a constant concentration. */
-typedef struct saltus_mpd_origin {
-    double mean; /**< of the Poisson number that comes in a step */
-    const uint32_t *sites;
-    int64_t n_sites;  /**< one of which each comes to */
-    int32_t reaction; /**< or -1: */
-    int32_t species;  /**< one particle of it */
-} saltus_mpd_origin;
-
-/** Nowhere: the site of a particle that is no more. */
-#define SALTUS_NOWHERE 0xffffffffu
 
 /** Of `next`, instead of a particle's number: the end of a list, and what the keepers of a set
  * have. */
 enum { SALTUS_MPD_END = -1 };
 #define SALTUS_MPD_KEEPER(set) (-2 - (set))
-
-/** The lattice and its particles. The last of the species, number n_species - 1, is none of the
- * model's: one particle of it stands still in every site whose reactions may fire when the site is
- * empty, so that there is somebody to look after it. */
-typedef struct saltus_mpd {
-    uint32_t size[3];
-    int32_t n_types, n_species;
-    int32_t faces[6];     /**< x-, x+, y-, y+, z-, z+ */
-    const uint8_t *types; /**< [site] */
-    const uint32_t *jump; /**< [from type][to type][species] twice the probability, of 2^32 */
-    const uint8_t *moves; /**< [species] whether it ever jumps */
-    double step;          /**< s */
-    uint32_t keys[SALTUS_PHILOX_KEYS]; /**< of a trajectory */
-
-    const double *rate;     /**< [type][reaction] model/lattice.h */
-    const int32_t *active;  /**< reactions that happen in sites of a type: those with a law that is
-                                 no product, then by first reactant */
-    const int32_t *segment; /**< [type][species + 2] where those of a first reactant begin in
-                                 `active`; number 0: those with another law */
-    const uint32_t *quiet;  /**< [type][species] a word below it lets nothing happen where one
-                                 particle is alone */
-    const uint32_t *quiet_two; /**< [type][species][species] the same of two, the lower species
-                                    first; NULL: too many to tell */
-    int32_t only_one;          /**< at most one reaction in a site and step */
-    const saltus_mpd_origin *origins;
-    int32_t n_origins;
-
-    uint32_t *site;       /**< [capacity], SALTUS_NOWHERE behind those in use */
-    uint16_t *species;    /**< [capacity] */
-    int32_t *next;        /**< [capacity] in its site's list; SALTUS_MPD_END, SALTUS_MPD_KEEPER */
-    uint32_t *held[2];    /**< [brick] a bit for each site: somebody is there */
-    uint32_t *crowded[2]; /**< [brick] more than one is */
-    int32_t *head[2];     /**< [brick][bit] of the list of those that do not keep the site */
-    uint32_t *gathered;   /**< [brick] number of the first of its particles, when gathered */
-    int64_t *used;        /**< numbers in use, of those no more too; shared. Beyond the capacity:
-                               some particles have found no room, and all is to be done again */
-    int64_t capacity;
-    int32_t is_shared;  /**< several threads work on it */
-    int64_t first_step; /**< that was noted from */
-    uint64_t *trouble;  /**< shared: saltus_mpd_note's first; else ~0 */
-} saltus_mpd;
-
-/* What a kernel that is compiled for a model knows of it: SALTUS_MPD_SIZE and so on. */
-SALTUS_FN uint32_t saltus_mpd_size(const saltus_mpd *m, int axis)
-{
-#ifdef SALTUS_MPD_SIZE
-    const uint32_t size[3] = {SALTUS_MPD_SIZE};
-    (void)m;
-    return size[axis];
-#else
-    return m->size[axis];
-#endif
-}
-SALTUS_FN int saltus_mpd_face(const saltus_mpd *m, int face)
-{
-#ifdef SALTUS_MPD_FACES
-    const int32_t faces[6] = {SALTUS_MPD_FACES};
-    (void)m;
-    return faces[face];
-#else
-    return m->faces[face];
-#endif
-}
-#ifdef SALTUS_MPD_TYPES
-#define SALTUS_MPD_N_TYPES(m) SALTUS_MPD_TYPES
-#define SALTUS_MPD_N_SPECIES(m) SALTUS_MPD_SPECIES
-#define SALTUS_MPD_IS_SHARED(m) 1
-#define SALTUS_MPD_IS_ONLY_ONE(m) SALTUS_MPD_ONLY_ONE
-#define SALTUS_MPD_N_REACTIONS(n) SALTUS_MPD_REACTIONS
-#define SALTUS_MPD_N_RULES(n) SALTUS_MPD_RULES
-#define SALTUS_MPD_HAS_LAWS(n) SALTUS_MPD_LAWS
-#else
-#define SALTUS_MPD_N_TYPES(m) ((m)->n_types)
-#define SALTUS_MPD_N_SPECIES(m) ((m)->n_species)
-#define SALTUS_MPD_IS_SHARED(m) ((m)->is_shared)
-#define SALTUS_MPD_IS_ONLY_ONE(m) ((m)->only_one)
-#define SALTUS_MPD_N_REACTIONS(n) ((n)->n_reactions)
-#define SALTUS_MPD_N_RULES(n) ((n)->n_rules)
-#define SALTUS_MPD_HAS_LAWS(n) 1
-#endif
-
-/* A table of the model: of the struct, or where a kernel is compiled for the model, in its text. */
-#ifdef SALTUS_MPD_TABLES
-#define SALTUS_MPD_OF(m, table) saltus_table_##table
-#else
-#define SALTUS_MPD_OF(m, table) ((m)->table)
-#endif
-
-/** Bricks along an axis, and all of them. */
-SALTUS_FN uint32_t saltus_mpd_bricks(const saltus_mpd *m, int axis)
-{
-    return (saltus_mpd_size(m, axis) + (axis < 2 ? 3 : 1)) / (axis < 2 ? 4 : 2);
-}
-SALTUS_FN int64_t saltus_mpd_n_bricks(const saltus_mpd *m)
-{
-    return (int64_t)saltus_mpd_bricks(m, 0) * saltus_mpd_bricks(m, 1) * saltus_mpd_bricks(m, 2);
-}
-
-/** A site: its number, where it lies, and which bit it is of which brick. */
-typedef struct saltus_mpd_spot {
-    uint32_t site, at[3], brick, bit;
-} saltus_mpd_spot;
-
-/* Fill in brick and bit. */
-SALTUS_FN void saltus_mpd_find_brick(const saltus_mpd *m, saltus_mpd_spot *p)
-{
-    p->brick =
-        ((p->at[2] >> 1) * saltus_mpd_bricks(m, 1) + (p->at[1] >> 2)) * saltus_mpd_bricks(m, 0) +
-        (p->at[0] >> 2);
-    p->bit = (p->at[0] & 3) | (p->at[1] & 3) << 2 | (p->at[2] & 1) << 4;
-}
-
-SALTUS_FN saltus_mpd_spot saltus_mpd_spot_of(const saltus_mpd *m, uint32_t site)
-{
-    saltus_mpd_spot p;
-    const uint32_t row = site / saltus_mpd_size(m, 0);
-    p.site = site;
-    p.at[0] = site - row * saltus_mpd_size(m, 0);
-    p.at[2] = row / saltus_mpd_size(m, 1);
-    p.at[1] = row - p.at[2] * saltus_mpd_size(m, 1);
-    saltus_mpd_find_brick(m, &p);
-    return p;
-}
 
 /* Of one of the two sets; no index: m may be in registers. */
 SALTUS_FN uint32_t *saltus_mpd_held(const saltus_mpd *m, int set)
@@ -272,6 +136,15 @@ SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
     }
     SALTUS_POKE(&m->species[i], (uint16_t)species);
     return (int32_t)i;
+}
+
+/** A new particle comes to a site of a set, if there is room. */
+SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species, const saltus_mpd_spot *to)
+{
+    const int32_t created = saltus_mpd_create(m, species);
+    if (created >= 0) {
+        saltus_mpd_insert(m, set, created, to);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 #ifndef SALTUS_KERNEL_MPD_REACT_H
 #define SALTUS_KERNEL_MPD_REACT_H
 
-#include "kernel/mpd_lists.h"
+#include "kernel/mpd_lattice.h"
 #include "kernel/math.h"
 #include "kernel/program.h"
 #include "kernel/tables.h"
