@@ -98,6 +98,8 @@ typedef struct saltus_task {
     uint8_t *rounded;      /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
+struct saltus_lattice;
+
 typedef struct saltus_backend_ops {
     const char *name;
     /** Whether `specification` names this backend; if it cannot run here, `why` says so. */
@@ -113,6 +115,11 @@ typedef struct saltus_backend_ops {
                                    const saltus_tables *tables, const saltus_generator *generator,
                                    const saltus_plan_options *wanted, const char **layout,
                                    char why[200], saltus_error *err);
+    /** The same for a lattice, by multiparticle diffusion. */
+    saltus_status (*choose_space_layout)(const struct saltus_backend *backend,
+                                         const struct saltus_lattice *lattice,
+                                         const saltus_plan_options *wanted, const char **layout,
+                                         char why[200], saltus_error *err);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
     /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of
@@ -127,9 +134,10 @@ typedef struct saltus_backend_ops {
     double (*estimate)(const struct saltus_backend *backend, const saltus_tables *tables,
                        const char *layout, bool leaps, int n_workers, double n_trajectories,
                        double steps_each);
-    /** The same of a lattice, of trajectories that take so many steps with so many particles. */
-    double (*estimate_space)(const struct saltus_backend *backend, int n_workers,
-                             double n_trajectories, double n_steps, double n_particles);
+    /** The same of a lattice, of trajectories that take so many steps. */
+    double (*estimate_space)(const struct saltus_backend *backend,
+                             const struct saltus_lattice *lattice, const char *layout,
+                             int n_workers, double n_trajectories, double n_steps);
     /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
     saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
                              const saltus_generator *generator, const saltus_columns *columns,
@@ -137,8 +145,8 @@ typedef struct saltus_backend_ops {
                              saltus_error *err);
     /** The same for a model with a lattice. */
     saltus_status (*compile_space)(const struct saltus_backend *backend,
-                                   const struct saltus_model *model, saltus_kernel_report *out,
-                                   saltus_error *err);
+                                   const struct saltus_model *model, const char *layout,
+                                   saltus_kernel_report *out, saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err);

@@ -10,6 +10,8 @@
 #include "kernel/mpd.h"
 #include "model/lattice.h"
 
+#include <stdbool.h>
+
 /** A model's lattice made ready; the same for all trajectories. */
 typedef struct saltus_mpd_tables {
     const saltus_lattice *lattice;
@@ -51,22 +53,28 @@ typedef struct saltus_mpd_phase {
     int what;
 } saltus_mpd_phase;
 
+/** What an engine tells after some phases. */
+typedef struct saltus_mpd_news {
+    int64_t work;     /**< of a phase: roughly the particles that it goes over */
+    int64_t fired;    /**< reactions since gather */
+    uint64_t trouble; /**< saltus_mpd_note's, since then */
+    bool is_full;     /**< some particles have found no room, and all is to be done again */
+} saltus_mpd_news;
+
 /** Who keeps the particles of a trajectory. */
 typedef struct saltus_mpd_engine {
     void *user;
-    /** Take the particles of time 0, with room for *capacity at least; tells for how many. */
-    saltus_status (*begin)(void *user, int64_t trajectory, int64_t *capacity, saltus_error *err);
+    /** Take the particles of time 0. */
+    saltus_status (*begin)(void *user, int64_t trajectory, saltus_error *err);
     /** Put the particles into the order of their sites, and keep what is there now until it is
      * called again. */
     saltus_status (*gather)(void *user, saltus_error *err);
     /** Go through phases[n]. */
     saltus_status (*run)(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err);
-    /** Wait, and tell how many numbers of particles are in use, how many reactions have fired since
-     * gather, and the trouble. */
-    saltus_status (*look)(void *user, int64_t *used, int64_t *fired, uint64_t *trouble,
-                          saltus_error *err);
-    /** Back to where gather was called, with room for `capacity`. */
-    saltus_status (*restore)(void *user, int64_t capacity, saltus_error *err);
+    /** Wait, and tell. */
+    saltus_status (*look)(void *user, saltus_mpd_news *out, saltus_error *err);
+    /** Back to where gather was called, with more room. SALTUS_E_NO_MEMORY */
+    saltus_status (*restore)(void *user, saltus_error *err);
     /** Particles of every species. */
     saltus_status (*count)(void *user, int64_t *totals, saltus_error *err);
     /** Particles of the recorded species in each part of the lattice: [part][count]. NULL: whoever
@@ -75,6 +83,12 @@ typedef struct saltus_mpd_engine {
     /** Add all particles to contents that are empty. */
     saltus_status (*tell)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;
+
+/** Room for the particles of time 0 and some more; and where so many numbers were wanted in vain.
+ */
+int64_t saltus_mpd_first_room(const saltus_mpd_tables *tables);
+SALTUS_MUST_CHECK saltus_status saltus_mpd_more_room(int64_t wanted, int64_t *capacity,
+                                                     saltus_error *err);
 
 /** Work off jobs with an engine, one at a time. */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_work(const saltus_mpd_tables *tables,

@@ -32,7 +32,7 @@ typedef struct course {
     const saltus_mpd_tables *tables;
     const saltus_task *task;
     const saltus_mpd_engine *engine;
-    int64_t trajectory, capacity, used, fired;
+    int64_t trajectory, work, fired;
 } course;
 
 static saltus_status report(const course *c, uint64_t trouble, int64_t first_step,
@@ -51,33 +51,41 @@ static saltus_status report(const course *c, uint64_t trouble, int64_t first_ste
         c->task->model->network->reaction_names[trouble & 0x3fffff]);
 }
 
-/* Go through some phases; again and with more room when new particles found none. */
+int64_t saltus_mpd_first_room(const saltus_mpd_tables *tables)
+{
+    return tables->n_start + tables->n_start / 4 + (1 << 12);
+}
+
+saltus_status saltus_mpd_more_room(int64_t wanted, int64_t *capacity, saltus_error *err)
+{
+    *capacity = 2 * wanted;
+    return *capacity <= INT32_MAX
+               ? SALTUS_OK
+               : saltus_error_set(err, SALTUS_E_NO_MEMORY, "more than 2^30 particles on a lattice");
+}
+
+/* Go through some phases; again and with more room when particles found none. */
 static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_mpd_engine *e = c->engine;
-    int64_t fired = 0;
-    uint64_t trouble = 0;
+    saltus_mpd_news news = {.is_full = true};
     SALTUS_TRY(e->gather(e->user, err));
-    for (;;) {
+    while (news.is_full) {
         SALTUS_TRY(e->run(e->user, phases, n, err));
-        SALTUS_TRY(e->look(e->user, &c->used, &fired, &trouble, err));
+        SALTUS_TRY(e->look(e->user, &news, err));
         if (SALTUS_FLAG(c->task->stop)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
         }
-        if (c->used <= c->capacity) {
-            break;
+        if (news.is_full) {
+            SALTUS_TRY(e->restore(e->user, err));
         }
-        c->capacity = 2 * c->used;
-        if (c->capacity > INT32_MAX) {
-            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "more than 2^30 particles on a lattice");
-        }
-        SALTUS_TRY(e->restore(e->user, c->capacity, err));
     }
-    if (trouble != UINT64_MAX) {
-        SALTUS_TRY(report(c, trouble, phases[0].step, err));
+    if (news.trouble != UINT64_MAX) {
+        SALTUS_TRY(report(c, news.trouble, phases[0].step, err));
     }
-    c->fired += fired;
+    c->work = news.work;
+    c->fired += news.fired;
 done:
     return status;
 }
@@ -88,7 +96,7 @@ static saltus_status advance(course *c, int64_t from, int64_t to, saltus_error *
     saltus_status status = SALTUS_OK;
     saltus_mpd_phase phases[BATCH];
     for (int64_t first = from; first <= to && from < to;) {
-        const int64_t work = BATCH_WORK / (c->used + 1);
+        const int64_t work = BATCH_WORK / (c->work + 1);
         const int64_t most = work < LEAST_BATCH ? LEAST_BATCH : work < BATCH ? work : BATCH;
         int n = 0;
         for (; n < most && first <= to; ++n, ++first) {
@@ -132,9 +140,8 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
     int64_t step = 0;
     int64_t *totals = saltus_calloc((size_t)tables->m.n_species, sizeof *totals);
     SALTUS_NEED(totals);
-    c.used = tables->n_start;
-    c.capacity = c.used + c.used / 4 + (1 << 12);
-    SALTUS_TRY(engine->begin(engine->user, job->trajectory, &c.capacity, err));
+    c.work = tables->n_start;
+    SALTUS_TRY(engine->begin(engine->user, job->trajectory, err));
     for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
         const int64_t end = step_at(tables, at.time);
         SALTUS_TRY(advance(&c, step, end, err));

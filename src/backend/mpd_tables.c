@@ -310,13 +310,7 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, saltus_mpd_tab
     list_reactions(s);
     SALTUS_TRY(look_at_few(s, err));
     SALTUS_TRY(find_origins(s, err));
-    s->n_start = s->n_watched;
-    for (int i = 0; i < l->n_scatters; ++i) {
-        s->n_start += l->scatters[i].count;
-    }
-    for (int64_t i = 0; i < l->n_deposits; ++i) {
-        s->n_start += l->deposits[i].n;
-    }
+    s->n_start = s->n_watched + saltus_lattice_n_placed(l);
     SALTUS_TRY(check_sizes(l, s->of, s->n_start, err));
 done:
     return status;

@@ -152,20 +152,13 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
  * Backends
  */
 
-/* Of a lattice the number of steps is known, and of particles those at the start. */
+/* Of a lattice the number of steps is known. */
 static double estimate_space(const saltus_plan *plan, const saltus_run_options *run)
 {
     const saltus_lattice *l = plan->model->network->lattice;
-    double n_particles = 0.0;
-    for (int i = 0; i < l->n_scatters; ++i) {
-        n_particles += (double)l->scatters[i].count;
-    }
-    for (int64_t i = 0; i < l->n_deposits; ++i) {
-        n_particles += (double)l->deposits[i].n;
-    }
-    return plan->backend->ops->estimate_space(plan->backend, plan->n_workers,
+    return plan->backend->ops->estimate_space(plan->backend, l, plan->layout, plan->n_workers,
                                               (double)run->n_trajectories,
-                                              run->times[run->n_times - 1] / l->step, n_particles);
+                                              run->times[run->n_times - 1] / l->step);
 }
 
 static double estimate(const saltus_plan *plan, double n_trajectories, double steps_each)

@@ -205,7 +205,7 @@ done:
     return status;
 }
 
-/* The method of a model with a lattice; of layouts and generators there is one. */
+/* The method of a model with a lattice; of generators there is one. */
 static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
                                   const saltus_backend *backend, saltus_plan_options *o,
                                   saltus_error *err)
@@ -221,8 +221,11 @@ static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "method 'nsm' is for the CPU, not for device '%s'",
                     backend->name);
     }
-    if (strcmp(o->layout, "auto") != 0 || strcmp(o->rng, "philox") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has layout auto and philox alone");
+    if (strcmp(o->rng, "philox") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has the generator philox alone");
+    }
+    if (plan->next_subvolume && strcmp(o->layout, "auto") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': method nsm has auto alone", o->layout);
     }
     if (t->n_triggers > 0 || t->n_flags > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
@@ -297,11 +300,13 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     plan->block = o.block;
     plan->n_workers = backend->ops->n_workers(backend, &o);
     SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
-    if (plan->in_space) {
+    if (plan->next_subvolume) {
         plan->layout = "sites";
-        (void)snprintf(plan->why, sizeof plan->why, "%s",
-                       plan->next_subvolume ? "sites with particles, and when what happens next"
-                                            : "particle by particle, in bricks of sites");
+        (void)snprintf(plan->why, sizeof plan->why,
+                       "sites with particles, and when what happens next");
+    } else if (plan->in_space) {
+        SALTUS_TRY(backend->ops->choose_space_layout(backend, model->network->lattice, &o,
+                                                     &plan->layout, plan->why, err));
     } else {
         SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator,
                                                &o, &plan->layout, plan->why, err));
@@ -327,7 +332,7 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
                                 b->name);
     }
     if (plan->in_space) {
-        return b->ops->compile_space(b, plan->model, out, err);
+        return b->ops->compile_space(b, plan->model, plan->layout, out, err);
     }
     return b->ops->compile(b, &plan->model->network->tables, &plan->generator, &plan->columns,
                            plan->layout, plan->block, plan->leaps, out, err);

@@ -53,12 +53,14 @@ typedef struct saltus_mpd {
     uint32_t *crowded[2]; /**< [brick] more than one is */
     int32_t *head[2];     /**< [brick][bit] of the list of those that do not keep the site */
     uint32_t *gathered;   /**< [brick] number of the first of its particles, when gathered */
-    int64_t *used;        /**< numbers in use, of those no more too; shared. Beyond the capacity:
-                               some particles have found no room, and all is to be done again */
-    int64_t capacity;
-    int32_t is_shared;  /**< several threads work on it */
-    int64_t first_step; /**< that was noted from */
-    uint64_t *trouble;  /**< shared: saltus_mpd_note's first; else ~0 */
+    uint32_t *counts[2];  /**< [site][word] mpd_counts.h, instead of all these */
+    int64_t *used;        /**< numbers in use, of those no more too; or the largest that a count
+                               should have been, if it should. Shared. Beyond the capacity: some
+                               particles have found no room, and all is to be done again */
+    int64_t capacity;     /**< of particles, or of a count */
+    int32_t is_shared;    /**< several threads work on it */
+    int64_t first_step;   /**< that was noted from */
+    uint64_t *trouble;    /**< shared: saltus_mpd_note's first; else ~0 */
 } saltus_mpd;
 
 /* What a kernel that is compiled for a model knows of it: SALTUS_MPD_SIZE and so on. */

@@ -6,29 +6,7 @@
 #define SALTUS_KERNEL_MPD_PHASES_H
 
 #include "kernel/mpd.h"
-
-/** What the kernels work on; addresses are the device's. */
-typedef struct saltus_mpd_launch {
-    saltus_mpd m;
-    const saltus_tables *tables;
-    const double *rows;            /**< what a scratch's v starts from */
-    int64_t step;                  /**< of the first phase */
-    int64_t n_known;               /**< numbers of particles in use at the launch */
-    int32_t n_phases;              /**< of this launch; more than 1: all blocks run at once */
-    int32_t first_what, last_what; /**< of these phases; those between react and move */
-    int32_t set;                   /**< of heads, for the first phase; or in which lists are */
-    uint32_t *new_site;            /**< where particles are gathered */
-    uint16_t *new_species;
-    int64_t n_bricks, stretch; /**< bricks that a thread gathers */
-    uint64_t *made;            /**< particles gathered */
-    uint64_t *fired;           /**< reactions, of all since */
-    uint64_t *arrived;         /**< blocks at the end of a phase; 0 at the launch */
-    uint64_t *totals;          /**< [species] */
-    uint64_t *parts;           /**< [part][count] particles by type of site, or by plane along */
-    int32_t axis;              /**< this axis; -1: by type */
-    const int32_t *column_of;  /**< [species] which count, or -1 */
-    int32_t n_counts;
-} saltus_mpd_launch;
+#include "kernel/mpd_launch.h"
 
 /** Particles that a thread looks at together, where there are many; threads of a block then, and
  * where there is a thread for each: larger blocks wait less for each other. */
@@ -40,13 +18,6 @@ enum {
 };
 
 #if SALTUS_DEVICE
-
-/* Room for the rows and propensities of a site, for any model that has not more. */
-#ifndef SALTUS_MPD_ROWS
-#define SALTUS_MPD_ROWS 64
-#define SALTUS_MPD_REACTIONS 64
-#define SALTUS_MPD_ORIGINS 1
-#endif
 
 /* Numbers of particles, those of this phase and maybe some new ones, which have no list yet. */
 SALTUS_FN int64_t saltus_mpd_in_use(const saltus_mpd *m)
@@ -235,12 +206,7 @@ SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
         const int column =
             site != SALTUS_NOWHERE && species < a.m.n_species - 1 ? a.column_of[species] : -1;
         if (column >= 0) {
-            const saltus_mpd_spot p = saltus_mpd_spot_of(&a.m, site);
-            const int part = a.axis < 0    ? saltus_mpd_type(&a.m, site)
-                             : a.axis == 0 ? (int)p.at[0]
-                             : a.axis == 1 ? (int)p.at[1]
-                                           : (int)p.at[2];
-            saltus_count_one(a.parts, part * a.n_counts + column);
+            saltus_count_one(a.parts, saltus_mpd_part_of(&a, site) * a.n_counts + column);
         }
     }
 }

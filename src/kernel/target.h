@@ -155,6 +155,7 @@ SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
 #define SALTUS_EXCHANGE(p, n) atomicExch((p), (n))
 #define SALTUS_FETCH_OR(p, n) atomicOr((p), (n))
 #define SALTUS_FETCH_AND(p, n) atomicAnd((p), (n))
+#define SALTUS_FETCH_ADD(p, n) atomicAdd((p), (n)) /* of 32 bits */
 #define SALTUS_LEAST(p, n) ((void)atomicMin((unsigned long long *)(p), (unsigned long long)(n)))
 #define SALTUS_PEEK(p) (*(p))
 #define SALTUS_POKE(p, n) ((void)(*(p) = (n)))
@@ -163,6 +164,7 @@ SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
 #define SALTUS_EXCHANGE(p, n) __atomic_exchange_n((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_FETCH_OR(p, n) __atomic_fetch_or((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_FETCH_AND(p, n) __atomic_fetch_and((p), (n), __ATOMIC_RELAXED)
+#define SALTUS_FETCH_ADD(p, n) __atomic_fetch_add((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_LEAST(p, n) saltus_least((p), (n))
 #define SALTUS_PEEK(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define SALTUS_POKE(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
@@ -241,6 +243,24 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 #endif
 #endif
 
+#if SALTUS_DEVICE
+/* A block as a team: its threads share memory and wait for each other. A host plays one with a
+ * single thread, the first, which has the work of all. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_SHARED __shared__
+#define SALTUS_TEAM SALTUS_BLOCK
+#define SALTUS_TEAM_THREAD ((int)threadIdx.x)
+#define SALTUS_TEAM_WAIT() __syncthreads()
+#else
+#define SALTUS_SHARED static
+#define SALTUS_TEAM 1
+#define SALTUS_TEAM_THREAD SALTUS_THREAD_IN_BLOCK
+#define SALTUS_TEAM_WAIT() ((void)0)
+#endif
+#define SALTUS_TEAMS (SALTUS_STRIDE / SALTUS_BLOCK) /* and the number of one of their threads */
+#define SALTUS_TEAMS_THREAD (SALTUS_BLOCK_NUMBER * SALTUS_TEAM + SALTUS_TEAM_THREAD)
+#endif
+
 /* A warp: threads that take every step together. A host plays one with a single thread, the first;
  * the others' steps are not taken. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -297,6 +317,13 @@ SALTUS_FN void *saltus_warp_pointer(uint32_t here, void *p, int from)
 SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     __syncwarp(here);
+}
+/* Number the threads of the warp for which x holds from *n on, which grows by as many. */
+SALTUS_FN int saltus_warp_append(int32_t *n, int x)
+{
+    const uint32_t mask = __ballot_sync(0xffffffffu, x);
+    const int32_t first = SALTUS_LANE_NUMBER == 0 && mask ? atomicAdd(n, __popc(mask)) : 0;
+    return __shfl_sync(0xffffffffu, first, 0) + saltus_warp_rank(mask);
 }
 /* SALTUS_TAKE_NUMBER for the warp. */
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
@@ -358,6 +385,12 @@ SALTUS_FN void *saltus_warp_pointer(uint32_t here, void *p, int from)
 SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     (void)here;
+}
+SALTUS_FN int saltus_warp_append(int32_t *n, int x)
+{
+    const int32_t first = *n;
+    *n += x != 0;
+    return first;
 }
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 {

@@ -94,4 +94,17 @@ typedef struct saltus_lattice {
     int64_t n_deposits;
 } saltus_lattice;
 
+/** Particles at time 0. */
+static inline int64_t saltus_lattice_n_placed(const saltus_lattice *l)
+{
+    int64_t n = 0;
+    for (int i = 0; i < l->n_scatters; ++i) {
+        n += l->scatters[i].count;
+    }
+    for (int64_t i = 0; i < l->n_deposits; ++i) {
+        n += l->deposits[i].n;
+    }
+    return n;
+}
+
 #endif

@@ -52,6 +52,11 @@ static const space_case cases[] = {
      "lattice: {size: [1, 1, 1], spacing: 1 m, step: 1 s, diffusion: {A: 0.1 m2/s, B: 0}, "
      "reactions_per_step: one}\n",
      1.0, 500},
+    {"counts that need more and more bits",
+     "species: {A: 100, B: 0, C: 70000}\nreactions: {make: A -> A + B @ 50, gone: B -> 0 @ 0.5}\n"
+     "lattice: {size: [2, 1, 1], spacing: 1 m, step: 0.05 s, diffusion: "
+     "{A: 1 m2/s, B: 1 m2/s, C: 0}}\n",
+     0.05, 300},
     {"abc-lattice", NULL, 50e-6, 5000},
     {"ab-equilibrium", NULL, 50e-6, 2000},
     {"barrier", NULL, 50e-6, 2000},
@@ -76,8 +81,8 @@ static saltus_model *read_case(const space_case *c)
 }
 
 /* Samples at these steps, or, of many, at the last alone. */
-static moments run(const saltus_model *model, const char *device, int threads, double step,
-                   const int *steps, int n, int64_t n_trajectories)
+static moments run(const saltus_model *model, const char *device, const char *layout, int threads,
+                   double step, const int *steps, int n, int64_t n_trajectories)
 {
     saltus_error err = {0};
     double times[8];
@@ -92,23 +97,24 @@ static moments run(const saltus_model *model, const char *device, int threads, d
     o.n_times = n;
     o.n_trajectories = n_trajectories;
     p.n_threads = threads;
+    p.layout = layout;
     p.by_type = true;
     p.profile = "y";
     OK(run_plan((saltus_model *)(uintptr_t)model, device, &p, &o, &m, &err));
     return m;
 }
 
-static void check_case(const space_case *c, const char *device)
+static void check_case(const space_case *c, const char *device, const char *layout)
 {
     const int last = is_fake() || strcmp(device, "cpu") == 0 ? 70 : c->n_steps;
     const int steps[] = {0, 1, 2, 17, 66, last};
     saltus_model *m = read_case(c);
-    moments one = run(m, "cpu", 1, c->step, steps, 6, 2);
-    moments some = run(m, device, 3, c->step, steps, 6, 2);
-    moments end = run(m, device, 3, c->step, &last, 1, 1);
+    moments one = run(m, "cpu", "auto", 1, c->step, steps, 6, 2);
+    moments some = run(m, device, layout, 3, c->step, steps, 6, 2);
+    moments end = run(m, device, layout, 3, c->step, &last, 1, 1);
     bool changes = false;
     if (one.hash != some.hash) {
-        fail_msg("%s: other samples", c->name);
+        fail_msg("%s, %s: other samples", c->name, layout);
     }
     assert_memory_equal(one.last, end.last, (size_t)one.n_counts * sizeof *one.last);
     for (int64_t i = 0; i < one.n_counts; ++i) {
@@ -122,14 +128,14 @@ static void check_case(const space_case *c, const char *device)
 }
 
 /* Where workers take more than one trajectory, which want more and more room. */
-static void check_many(const space_case *c, const char *device)
+static void check_many(const space_case *c, const char *device, const char *layout)
 {
     const int steps[] = {1, 30};
     saltus_model *m = read_case(c);
-    moments some = run(m, device, 1, c->step, steps, 2, 6);
-    moments one = run(m, "cpu", 3, c->step, steps, 2, 6);
+    moments some = run(m, device, layout, 1, c->step, steps, 2, 6);
+    moments one = run(m, "cpu", "auto", 3, c->step, steps, 2, 6);
     if (some.hash != one.hash) {
-        fail_msg("%s: other samples of many trajectories", c->name);
+        fail_msg("%s, %s: other samples of many trajectories", c->name, layout);
     }
     moments_free(&some);
     moments_free(&one);
@@ -143,9 +149,9 @@ static void threads_change_nothing(void **state)
         skip(); /* no GPU takes part */
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        check_case(&cases[i], "cpu");
+        check_case(&cases[i], "cpu", "particles");
     }
-    check_many(&cases[GROWS], "cpu");
+    check_many(&cases[GROWS], "cpu", "particles");
 }
 
 /* Particles that are few are held in registers where all laws are products, else they are counted:
@@ -171,7 +177,7 @@ static void laws_that_do_nothing_change_nothing(void **state)
             (void)snprintf(model, sizeof model, text,
                            has_law ? "  never: A -> B @ 0*A/(1 + A)\n" : "", how_many[i]);
             saltus_model *m = read_case(&(space_case){"", model, 0.2, 0});
-            moments result = run(m, "cpu", 2, 0.2, steps, 4, 3);
+            moments result = run(m, "cpu", "auto", 2, 0.2, steps, 4, 3);
             hash[has_law] = result.hash;
             assert_true(result.sum[0] != result.sum[3 * result.n_counts]);
             moments_free(&result);
@@ -181,17 +187,21 @@ static void laws_that_do_nothing_change_nothing(void **state)
     }
 }
 
+static const char *const layouts[] = {"particles", "counts"};
+
 static void a_gpu_gives_the_same(void **state)
 {
     (void)state;
     need_gpu("cuda");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const bool is_small = cases[i].text || strcmp(cases[i].name, "abc-lattice") == 0;
-        if (is_small || !is_fake()) {
-            check_case(&cases[i], "cuda");
+    for (int l = 0; l < 2; ++l) {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+            const bool is_small = cases[i].text || strcmp(cases[i].name, "abc-lattice") == 0;
+            if (is_small || !is_fake()) {
+                check_case(&cases[i], "cuda", layouts[l]);
+            }
         }
+        check_many(&cases[GROWS], "cuda", layouts[l]);
     }
-    check_many(&cases[GROWS], "cuda");
 }
 
 /* Nothing runs: long runs with the fixed step go to a GPU, short and exact ones do not. */
@@ -223,13 +233,8 @@ static void auto_takes_what_is_sooner_done(void **state)
     saltus_model_destroy(m);
 }
 
-/* Every call of the driver fails once: an error, no crash, nothing lost. */
-static void a_failing_gpu_is_reported(void **state)
+static void check_failures(const char *layout)
 {
-    (void)state;
-    if (!is_fake()) {
-        skip();
-    }
     saltus_model *m = read_case(&cases[GROWS]);
     int good = 0;
     for (int call = 1; good == 0 && call < 1000; ++call) {
@@ -242,7 +247,7 @@ static void a_failing_gpu_is_reported(void **state)
         o.n_times = 1;
         (void)snprintf(text, sizeof text, "%d:700", call);
         assert_int_equal(setenv("FAKE_CUDA_FAIL", text, 1), 0);
-        const saltus_status status = run_model(m, "cuda", "auto", 1, &o, &sums, &err);
+        const saltus_status status = run_model(m, "cuda", layout, 1, &o, &sums, &err);
         good += status == SALTUS_OK;
         assert_true(status == SALTUS_OK ? sums.n == 1 : sums.n == 0 && err.message[0]);
         moments_free(&sums);
@@ -250,6 +255,18 @@ static void a_failing_gpu_is_reported(void **state)
     assert_int_equal(unsetenv("FAKE_CUDA_FAIL"), 0);
     assert_int_equal(good, 1);
     saltus_model_destroy(m);
+}
+
+/* Every call of the driver fails once: an error, no crash, nothing lost. */
+static void a_failing_gpu_is_reported(void **state)
+{
+    (void)state;
+    if (!is_fake()) {
+        skip();
+    }
+    for (int l = 0; l < 2; ++l) {
+        check_failures(layouts[l]);
+    }
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include "backend/cpu/cpu.h"
 #include "kernel/stream.h"
 #include "kernel/tables.h"
+#include "model/lattice.h"
 
 #include <sched.h>
 #include <string.h>
@@ -164,12 +165,29 @@ static double estimate(const saltus_backend *backend, const saltus_tables *table
 }
 
 /* bench/RESULTS.md, "Space". */
-static double estimate_space(const saltus_backend *backend, int n_workers, double n_trajectories,
-                             double n_steps, double n_particles)
+static double estimate_space(const saltus_backend *backend, const saltus_lattice *lattice,
+                             const char *layout, int n_workers, double n_trajectories,
+                             double n_steps)
 {
     const double ns = 60.0; /* of a particle in a step */
-    (void)backend;
-    return 1e-9 * ns * n_trajectories * n_steps * n_particles / n_workers;
+    (void)backend, (void)layout;
+    return 1e-9 * ns * n_trajectories * n_steps * (double)saltus_lattice_n_placed(lattice) /
+           n_workers;
+}
+
+static saltus_status choose_space_layout(const saltus_backend *backend,
+                                         const saltus_lattice *lattice,
+                                         const saltus_plan_options *wanted, const char **layout,
+                                         char why[200], saltus_error *err)
+{
+    (void)backend, (void)lattice;
+    *layout = "particles";
+    (void)snprintf(why, 200, "particle by particle, in bricks of sites");
+    return strcmp(wanted->layout, "auto") == 0 || strcmp(wanted->layout, *layout) == 0
+               ? SALTUS_OK
+               : saltus_error_set(err, SALTUS_E_INVALID,
+                                  "layout '%s': on a lattice the CPU has auto and particles",
+                                  wanted->layout);
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
@@ -194,6 +212,7 @@ const saltus_backend_ops saltus_backend_cpu = {
     .close = close_cpu,
     .list = list,
     .choose_layout = choose_layout,
+    .choose_space_layout = choose_space_layout,
     .n_workers = n_workers,
     .has_next_subvolume = true,
     .estimate = estimate,

@@ -202,14 +202,13 @@ static void enlist(mpd *s)
     together(s, insert_all, s->used, MANY_PARTICLES);
 }
 
-static saltus_status begin(void *user, int64_t trajectory, int64_t *capacity, saltus_error *err)
+static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
-    if (*capacity > s->m.capacity) {
-        SALTUS_TRY(grow(s, *capacity, err));
+    if (s->m.capacity == 0) {
+        SALTUS_TRY(grow(s, saltus_mpd_first_room(&s->tables), err));
     }
-    *capacity = s->m.capacity;
     choose(s, 0);
     SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, &s->m, s->m.site,
                                 s->m.species, err));
@@ -259,24 +258,24 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     return SALTUS_OK;
 }
 
-static saltus_status look(void *user, int64_t *used, int64_t *fired, uint64_t *trouble,
-                          saltus_error *err)
+static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     const mpd *s = user;
     (void)err;
-    *used = s->used;
-    *trouble = s->trouble;
-    *fired = 0;
+    *out = (saltus_mpd_news){
+        .work = s->used, .trouble = s->trouble, .is_full = s->used > s->m.capacity};
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
-        *fired += s->hands[i].scratch.fired;
+        out->fired += s->hands[i].scratch.fired;
     }
     return SALTUS_OK;
 }
 
-static saltus_status restore(void *user, int64_t capacity, saltus_error *err)
+static saltus_status restore(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
+    int64_t capacity;
+    SALTUS_TRY(saltus_mpd_more_room(s->used, &capacity, err));
     SALTUS_TRY(grow(s, capacity, err));
     choose(s, 1 - s->now);
     s->used = s->kept;

@@ -252,14 +252,23 @@ static double estimate(const saltus_backend *backend, const saltus_tables *table
     return 1e-3 * START_MS + 1e-9 * (all > one ? all : one);
 }
 
-/* bench/RESULTS.md, "Space": few particles take as long as one that reacts. */
-static double estimate_space(const saltus_backend *backend, int n_workers, double n_trajectories,
-                             double n_steps, double n_particles)
+static double estimate_space(const saltus_backend *backend, const saltus_lattice *lattice,
+                             const char *layout, int n_workers, double n_trajectories,
+                             double n_steps)
 {
     const saltus_gpus *gpus = backend->device;
-    const double us = fmax(10.0, 60e-6 * n_particles);
     (void)n_workers;
-    return 1e-3 * START_MS + 1e-6 * us * n_steps * n_trajectories / gpus->n;
+    return 1e-3 * START_MS +
+           1e-6 * saltus_cuda_step_us(lattice, layout) * n_steps * n_trajectories / gpus->n;
+}
+
+static saltus_status choose_space_layout(const saltus_backend *backend,
+                                         const saltus_lattice *lattice,
+                                         const saltus_plan_options *wanted, const char **layout,
+                                         char why[200], saltus_error *err)
+{
+    (void)backend;
+    return saltus_cuda_choose_lattice(lattice, wanted->layout, layout, why, err);
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
@@ -340,14 +349,15 @@ done:
 }
 
 static saltus_status compile_space(const saltus_backend *backend, const saltus_model *model,
-                                   saltus_kernel_report *out, saltus_error *err)
+                                   const char *layout, saltus_kernel_report *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     saltus_mpd_tables tables = {0};
     saltus_image image = {0};
     SALTUS_TRY(saltus_mpd_tables_create(model, &tables, err));
-    SALTUS_TRY(saltus_cuda_compile_mpd(&tables, limits, &image, err));
+    SALTUS_TRY(saltus_cuda_compile_mpd(
+        &tables, strcmp(layout, "counts") == 0 ? SALTUS_CUDA_LEAST_BITS : 0, limits, &image, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes, image.seconds, image.is_cached};
 done:
@@ -363,6 +373,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .close = close_cuda,
     .list = list_cuda,
     .choose_layout = choose_layout,
+    .choose_space_layout = choose_space_layout,
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
     .n_workers = n_workers,

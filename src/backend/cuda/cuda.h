@@ -49,9 +49,18 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
  * memory: what kernels that wait for memory are measured against. */
 saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err);
 
-/** Compile the kernels of a lattice (mpd_text.c), or fetch them from the cache. */
-saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const saltus_limits *limits,
-                                      saltus_image *out, saltus_error *err);
+/** Compile the kernels of a lattice (mpd_text.c), or fetch them from the cache: for counts of so
+ * many bits, or (0) for lists. */
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
+                                      const saltus_limits *limits, saltus_image *out,
+                                      saltus_error *err);
+/** The layout of a lattice, saltus_backend_ops, and the time of a step in microseconds. */
+saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, const char *wanted,
+                                         const char **layout, char why[200], saltus_error *err);
+double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout);
+/** Counts of a site: species, and one more if there is anybody who watches. */
+int saltus_cuda_n_fields(const saltus_mpd_tables *tables);
+enum { SALTUS_CUDA_MOST_FIELDS = 32, SALTUS_CUDA_LEAST_BITS = 8 };
 
 /** Work off jobs of a model with a lattice on one GPU (mpd.c), as worker number `worker` there. */
 saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,

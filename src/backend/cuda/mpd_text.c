@@ -1,5 +1,6 @@
-/* The kernels of a model's lattice: kernel/mpd_phases.h, with the model's sizes and, unless they
- * are long, its tables in the text: a GPU has constants at hand where memory is far away. */
+/* The kernels of a model's lattice: kernel/mpd_phases.h or kernel/mpd_sites.h, with the model's
+ * sizes and, unless they are long, its tables in the text: a GPU has constants at hand where memory
+ * is far away. */
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/kernels.h"
 #include "core/status.h"
@@ -90,13 +91,24 @@ static void put_tables(FILE *out, const saltus_mpd_tables *s)
     put_doubles(out, "rate", m->rate, n_rates(s));
 }
 
-static void put_sizes(FILE *out, const saltus_mpd_tables *s)
+int saltus_cuda_n_fields(const saltus_mpd_tables *tables)
+{
+    return tables->m.n_species - (tables->n_watched == 0);
+}
+
+static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits)
 {
     const saltus_mpd *m = &s->m;
     const saltus_tables *t = s->of;
+    const int block = bits > 0 ? SALTUS_MPD_SITES_BLOCK : SALTUS_MPD_MANY_BLOCK;
+    if (bits > 0) {
+        fprintf(out, "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n", bits,
+                saltus_cuda_n_fields(s));
+    } else {
+        fprintf(out, "#define SALTUS_LEAST_BLOCKS %d\n", LEAST_BLOCKS);
+    }
     fprintf(out,
             "#define SALTUS_LARGEST_BLOCK %d\n"
-            "#define SALTUS_LEAST_BLOCKS %d\n"
             "#define SALTUS_BLOCK %d\n"
             "#define SALTUS_AT_STRIDE 1\n"
             "#define SALTUS_MPD_ROWS %d\n"
@@ -109,10 +121,9 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s)
             "#define SALTUS_MPD_SPECIES %d\n"
             "#define SALTUS_MPD_ONLY_ONE %d\n"
             "#define SALTUS_MPD_ORIGINS %d\n",
-            SALTUS_MPD_MANY_BLOCK, LEAST_BLOCKS, SALTUS_MPD_MANY_BLOCK, t->n_rows, t->n_reactions,
-            t->n_rules, t->n_laws > 0, m->size[0], m->size[1], m->size[2], m->faces[0], m->faces[1],
-            m->faces[2], m->faces[3], m->faces[4], m->faces[5], m->n_types, m->n_species,
-            m->only_one, m->n_origins);
+            block, block, t->n_rows, t->n_reactions, t->n_rules, t->n_laws > 0, m->size[0],
+            m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2], m->faces[3], m->faces[4],
+            m->faces[5], m->n_types, m->n_species, m->only_one, m->n_origins);
 }
 
 static saltus_status check_size(const saltus_tables *t, saltus_error *err)
@@ -125,8 +136,9 @@ static saltus_status check_size(const saltus_tables *t, saltus_error *err)
                                   t->n_rows, t->n_reactions, MOST_ROWS);
 }
 
-saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const saltus_limits *limits,
-                                      saltus_image *out, saltus_error *err)
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
+                                      const saltus_limits *limits, saltus_image *out,
+                                      saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *text = NULL;
@@ -135,11 +147,11 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, const sal
     SALTUS_TRY(check_size(tables->of, err));
     stream = open_memstream(&text, &size);
     SALTUS_NEED(stream);
-    put_sizes(stream, tables);
+    put_sizes(stream, tables, bits);
     if (fits(tables)) {
         put_tables(stream, tables);
     }
-    fprintf(stream, "#include \"kernel/mpd_phases.h\"\n");
+    fprintf(stream, "#include \"kernel/mpd_%s.h\"\n", bits > 0 ? "sites" : "phases");
     if (fclose(stream) != 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }

@@ -1,0 +1,89 @@
+/** Between the files that run lattices on a GPU, a trajectory per stream: what is common to lists
+ * (mpd_lists.c) and counts (mpd_counts.c). */
+#ifndef SALTUS_BACKEND_CUDA_MPD_H
+#define SALTUS_BACKEND_CUDA_MPD_H
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/stopwatch.h"
+#include "backend/cuda/upload.h"
+#include "backend/mpd.h"
+#include "kernel/mpd_launch.h"
+
+/** Who simulates lattices on one GPU; an engine of either kind begins with it. */
+typedef struct saltus_gpu_lattice {
+    saltus_gpus *gpus;
+    const saltus_driver *cu;
+    const saltus_gpu *gpu;
+    const saltus_task *task;
+    saltus_mpd_tables tables;
+    saltus_uploaded model;
+    saltus_mpd_launch a;
+    int64_t work; /**< saltus_mpd_news; threads that count, */
+    int block;    /**< in blocks of so many */
+    cu_stream stream;
+    cu_event start, end; /**< of a batch */
+    cu_module module;
+    cu_function count, split;
+    saltus_stopwatch watch;
+    cu_pointer answers, totals, parts;
+    bool is_cooperative; /**< blocks may wait for each other */
+    /** As many phases as one launch takes, at least one. */
+    saltus_status (*launch_phases)(void *user, const saltus_mpd_phase *phases, int n, int *launched,
+                                   saltus_error *err);
+} saltus_gpu_lattice;
+
+/** A stream with the model's tables, but no kernels and no particles; s->tables are made. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err);
+void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s);
+
+/** Load the kernels for counts of so many bits (0: for lists), and what is common to all. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits,
+                                                        saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s,
+                                                            const char *name, cu_function *out,
+                                                            saltus_error *err);
+/** Blocks of a kernel that run at once on the GPU. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_blocks(const saltus_gpu_lattice *s,
+                                                          cu_function kernel, int block,
+                                                          int64_t *out, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_take(const saltus_gpu_lattice *s,
+                                                        cu_pointer *out, size_t bytes,
+                                                        saltus_error *err);
+/** *memory becomes 0. */
+void saltus_gpu_lattice_give(const saltus_gpu_lattice *s, cu_pointer *memory);
+/** Start a kernel in blocks of a size, one thread for each of n. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch(const saltus_gpu_lattice *s,
+                                                          cu_function kernel, int block, int64_t n,
+                                                          saltus_error *err);
+/** The same all at once, for phases that wait for each other. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch_together(const saltus_gpu_lattice *s,
+                                                                   cu_function kernel, int block,
+                                                                   int64_t n, saltus_error *err);
+/** Nothing has fired yet, and there has been no trouble. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_forget(const saltus_gpu_lattice *s, int64_t used,
+                                                          saltus_error *err);
+/** Wait, and tell what kernel/mpd_lattice.h's `used` is. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_used(const saltus_gpu_lattice *s, int64_t *out,
+                                                        saltus_error *err);
+/** Set what a launch of the phases is told of them. */
+void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n);
+
+/** Parts of an engine (backend/mpd.h) that are common. */
+saltus_status saltus_gpu_lattice_run(void *user, const saltus_mpd_phase *phases, int n,
+                                     saltus_error *err);
+saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_error *err);
+saltus_status saltus_gpu_lattice_count(void *user, int64_t *totals, saltus_error *err);
+saltus_status saltus_gpu_lattice_split(void *user, saltus_split how, int64_t *out,
+                                       saltus_error *err);
+
+/** Bytes of a GPU's memory that a trajectory takes, roughly. */
+int64_t saltus_cuda_bytes_of_lists(const saltus_mpd_tables *tables);
+int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables);
+
+/** Work off jobs: `start` has gpus, cu, gpu, task and tables, which stay the caller's. */
+saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const saltus_source *source,
+                                     saltus_error *err);
+saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const saltus_source *source,
+                                      saltus_error *err);
+
+#endif

@@ -1,0 +1,264 @@
+/* Lattices on a GPU by counts in sites: kernel/mpd_sites.h. Fields of 8 bits become 16, then 32,
+ * when a count does not fit. */
+#include "backend/cuda/mpd.h"
+
+#include "core/memory.h"
+
+enum {
+    LEAST_BITS = SALTUS_CUDA_LEAST_BITS,
+    SITES_EACH = 16,      /* that take as long as a particle */
+    TELL_BYTES = 64 << 20 /* of counts that come to the host at a time */
+};
+
+typedef struct counts {
+    saltus_gpu_lattice on;
+    cu_function run, fill, widen;
+    int bits, words;          /* of a field, and of a site */
+    int64_t most_stretches;   /* blocks that run at once */
+    cu_pointer sets[2], kept; /* kept: what gather has found; 0 until then */
+} counts;
+
+#define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->on.cu, s->on.cu->call, what, err))
+
+/* ------------------------------------------------------------------------------------------------
+ * Memory
+ */
+
+static int words_of(const saltus_mpd_tables *tables, int bits)
+{
+    return (saltus_cuda_n_fields(tables) + 32 / bits - 1) / (32 / bits);
+}
+
+int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
+{
+    return 12 * words_of(tables, LEAST_BITS) * tables->lattice->n_sites;
+}
+
+static size_t set_bytes(const counts *s)
+{
+    return (size_t)s->on.a.n_sites * (size_t)s->words * sizeof(uint32_t);
+}
+
+static void give_sets(counts *s)
+{
+    saltus_gpu_lattice_give(&s->on, &s->sets[0]);
+    saltus_gpu_lattice_give(&s->on, &s->sets[1]);
+}
+
+static saltus_status clear_sets(const counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int set = 0; set < 2; ++set) {
+        CU(fill(s->sets[set], 0, set_bytes(s), s->on.stream), "clearing GPU memory");
+    }
+done:
+    return status;
+}
+
+/* Kernels and sets for fields of so many bits. The sets are empty. */
+static saltus_status use_bits(counts *s, int bits, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_launch *a = &s->on.a;
+    SALTUS_TRY(saltus_gpu_lattice_load(&s->on, bits, err));
+    SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_run_sites", &s->run, err));
+    SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_fill", &s->fill, err));
+    SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_widen", &s->widen, err));
+    SALTUS_TRY(
+        saltus_gpu_lattice_blocks(&s->on, s->run, SALTUS_MPD_SITES_BLOCK, &s->most_stretches, err));
+    s->bits = bits;
+    s->words = words_of(&s->on.tables, bits);
+    a->m.capacity = bits < 32 ? ((int64_t)1 << bits) - 1 : INT64_MAX;
+    for (int set = 0; set < 2; ++set) {
+        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->sets[set], set_bytes(s), err));
+        a->m.counts[set] = (void *)(uintptr_t)s->sets[set];
+    }
+    SALTUS_TRY(clear_sets(s, err));
+    a->set = 0;
+done:
+    return status;
+}
+
+/* Twice the bits; the sets are empty then. */
+static saltus_status widen(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(stream_wait(s->on.stream), "running a kernel");
+    give_sets(s);
+    SALTUS_TRY(use_bits(s, 2 * s->bits, err));
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ */
+
+/* Put n particles into their sites, with as many bits as they need. */
+static saltus_status fill(counts *s, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t largest = 0;
+    do {
+        if (largest > 0) {
+            saltus_gpu_lattice_give(&s->on, &s->kept);
+            SALTUS_TRY(widen(s, err));
+        }
+        s->on.a.set = 0;
+        s->on.a.n_known = n;
+        SALTUS_TRY(clear_sets(s, err));
+        SALTUS_TRY(saltus_gpu_lattice_forget(&s->on, 0, err));
+        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->fill, s->on.block, n, err));
+        SALTUS_TRY(saltus_gpu_lattice_used(&s->on, &largest, err));
+    } while (largest > s->on.a.m.capacity);
+done:
+    return status;
+}
+
+static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    counts *s = user;
+    saltus_mpd *m = &s->on.a.m;
+    const size_t n = (size_t)s->on.tables.n_start;
+    cu_pointer particles = 0;
+    uint32_t *site = saltus_calloc(n, sizeof *site);
+    uint16_t *species = saltus_calloc(n, sizeof *species);
+    SALTUS_NEED(site && species);
+    SALTUS_TRY(
+        saltus_mpd_place(&s->on.tables, s->on.task->seed, trajectory, m, site, species, err));
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &particles,
+                                       (n + 1) * (sizeof *site + sizeof *species), err));
+    m->site = (void *)(uintptr_t)particles;
+    m->species = (void *)(uintptr_t)(particles + n * sizeof *site);
+    CU(upload((uintptr_t)m->site, site, n * sizeof *site, s->on.stream), "copying particles");
+    CU(upload((uintptr_t)m->species, species, n * sizeof *species, s->on.stream),
+       "copying particles");
+    SALTUS_TRY(fill(s, (int64_t)n, err));
+done:
+    (void)s->on.cu->stream_wait(s->on.stream);
+    saltus_gpu_lattice_give(&s->on, &particles);
+    saltus_free(site);
+    saltus_free(species);
+    return status;
+}
+
+static saltus_status gather(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    counts *s = user;
+    SALTUS_TRY(saltus_gpu_lattice_forget(&s->on, 0, err));
+    if (!s->kept) {
+        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->kept, set_bytes(s), err));
+    }
+    CU(copy(s->kept, s->sets[s->on.a.set], set_bytes(s), s->on.stream), "copying counts");
+done:
+    return status;
+}
+
+static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, int n, int *launched,
+                                   saltus_error *err)
+{
+    counts *s = user;
+    const int block = SALTUS_MPD_SITES_BLOCK;
+    const int64_t stretch = SALTUS_MPD_STRETCH_OF(s->words),
+                  all = (s->on.a.n_sites + stretch - 1) / stretch,
+                  blocks =
+                      all < s->most_stretches || !s->on.is_cooperative ? all : s->most_stretches;
+    *launched = s->on.is_cooperative ? n : 1;
+    saltus_gpu_lattice_tell_phases(&s->on, phases, *launched);
+    return s->on.is_cooperative
+               ? saltus_gpu_lattice_launch_together(&s->on, s->run, block, blocks * block, err)
+               : saltus_gpu_lattice_launch(&s->on, s->run, block, blocks * block, err);
+}
+
+static saltus_status restore(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    counts *s = user;
+    saltus_mpd_launch *a = &s->on.a;
+    a->narrow = (const uint32_t *)(uintptr_t)s->kept;
+    a->bits = s->bits;
+    a->words = s->words;
+    SALTUS_TRY(widen(s, err));
+    SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, a->n_sites, err));
+    CU(stream_wait(s->on.stream), "running a kernel");
+    saltus_gpu_lattice_give(&s->on, &s->kept);
+    SALTUS_TRY(gather(s, err));
+done:
+    return status;
+}
+
+/* Some sites' counts. */
+static saltus_status tell_some(const counts *s, const uint32_t *words, int64_t first, int64_t n,
+                               saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int per_word = 32 / s->bits, watcher = s->on.a.m.n_species - 1;
+    for (int64_t i = 0; i < n * s->words; ++i) {
+        const int first_species = (int)(i % s->words) * per_word;
+        for (int f = 0; words[i] >> f * s->bits && f < per_word; ++f) {
+            const uint32_t number = words[i] >> f * s->bits & (0xffffffffu >> (32 - s->bits));
+            if (number > 0 && first_species + f < watcher) {
+                SALTUS_TRY(saltus_contents_add(contents, first + i / s->words, first_species + f,
+                                               (int32_t)number, err));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    counts *s = user;
+    const size_t bytes_each = (size_t)s->words * sizeof(uint32_t);
+    const int64_t n_sites = s->on.a.n_sites, room = TELL_BYTES / (int64_t)bytes_each,
+                  most = n_sites < room ? n_sites : room;
+    uint32_t *words = saltus_calloc((size_t)most, bytes_each);
+    SALTUS_NEED(words);
+    for (int64_t first = 0; first < n_sites; first += most) {
+        const int64_t n = n_sites - first < most ? n_sites - first : most;
+        CU(download(words, s->sets[s->on.a.set] + (size_t)first * bytes_each,
+                    (size_t)n * bytes_each, s->on.stream),
+           "copying counts");
+        CU(stream_wait(s->on.stream), "copying counts");
+        SALTUS_TRY(tell_some(s, words, first, n, contents, err));
+    }
+done:
+    saltus_free(words);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Work
+ */
+
+saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const saltus_source *source,
+                                      saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    counts s = {.on = *start};
+    const saltus_mpd_engine engine = {&s,
+                                      begin,
+                                      gather,
+                                      saltus_gpu_lattice_run,
+                                      saltus_gpu_lattice_look,
+                                      restore,
+                                      saltus_gpu_lattice_count,
+                                      saltus_gpu_lattice_split,
+                                      tell};
+    s.on.launch_phases = launch_phases;
+    s.on.block = SALTUS_MPD_SITES_BLOCK;
+    s.on.a.n_sites = s.on.tables.lattice->n_sites;
+    s.on.work = s.on.tables.n_start + s.on.a.n_sites / SITES_EACH;
+    SALTUS_TRY(saltus_gpu_lattice_set_up(&s.on, err));
+    SALTUS_TRY(use_bits(&s, LEAST_BITS, err));
+    SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
+done:
+    saltus_gpu_lattice_tear_down(&s.on);
+    give_sets(&s);
+    saltus_gpu_lattice_give(&s.on, &s.kept);
+    return status;
+}

@@ -1,0 +1,108 @@
+/**
+ * The particles of a lattice as counts, for kernel/mpd_sites.h: of every site a field for each
+ * species, in words of 32 bits. Any number of threads may add to a site at once, and nothing is
+ * ever waited for. All of it stands twice: a phase takes particles out of one set and puts them
+ * into the other.
+ */
+#ifndef SALTUS_KERNEL_MPD_COUNTS_H
+#define SALTUS_KERNEL_MPD_COUNTS_H
+
+#include "kernel/mpd_lattice.h"
+
+#if SALTUS_LANES != 1
+#error "a site is one lane wide"
+#endif
+
+/* Who compiles it for a model says how many bits a field has (8, 16 or 32), and how many fields
+ * there are: one for each of the model's species, and one more if there is anybody who watches. */
+#ifndef SALTUS_MPD_BITS
+#define SALTUS_MPD_BITS 8
+#endif
+#ifndef SALTUS_MPD_FIELDS
+#define SALTUS_MPD_FIELDS 4
+#endif
+
+/** What a word and a site are made of. */
+enum {
+    SALTUS_MPD_PER_WORD = 32 / SALTUS_MPD_BITS,
+    SALTUS_MPD_WORDS = (SALTUS_MPD_FIELDS + SALTUS_MPD_PER_WORD - 1) / SALTUS_MPD_PER_WORD
+};
+#define SALTUS_MPD_MOST (0xffffffffu >> (32 - SALTUS_MPD_BITS)) /* that a field can hold */
+
+/* Of one of the two sets; no index: m may be in registers. */
+SALTUS_FN uint32_t *saltus_mpd_counts(const saltus_mpd *m, int set)
+{
+    return set ? m->counts[1] : m->counts[0];
+}
+
+/** Put n particles of a species into a site of a set. */
+SALTUS_FN void saltus_mpd_put(const saltus_mpd *m, int set, int64_t site, int species, uint32_t n)
+{
+    const int shift = species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
+    uint32_t *const word =
+        &saltus_mpd_counts(m, set)[site * SALTUS_MPD_WORDS + species / SALTUS_MPD_PER_WORD];
+    const uint32_t before = SALTUS_FETCH_ADD(word, n << shift) >> shift & SALTUS_MPD_MOST;
+    if (n > SALTUS_MPD_MOST - before) {
+        SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
+    }
+}
+
+/** A new particle comes to a site of a set. */
+SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species, const saltus_mpd_spot *to)
+{
+    saltus_mpd_put(m, set, to->site, species, 1);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The words of a site
+ */
+
+/** How many particles of a species there are. */
+SALTUS_FN uint32_t saltus_mpd_number(const uint32_t v[SALTUS_MPD_WORDS], int species)
+{
+    uint32_t word = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        word = species / SALTUS_MPD_PER_WORD == k ? v[k] : word;
+    }
+    return word >> species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS & SALTUS_MPD_MOST;
+}
+
+/** Add to that, modulo 2^32 if it has all bits. */
+SALTUS_FN void saltus_mpd_change(uint32_t v[SALTUS_MPD_WORDS], int species, uint32_t by)
+{
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] += species / SALTUS_MPD_PER_WORD == k
+                    ? by << species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS
+                    : 0;
+    }
+}
+
+/** How many there are of all species, as far as 4 (of more: any number above). */
+SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
+{
+    uint32_t n = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        SALTUS_UNROLL
+        for (int f = 0; f < SALTUS_MPD_PER_WORD; ++f) {
+            const uint32_t here = v[k] >> f * SALTUS_MPD_BITS & SALTUS_MPD_MOST;
+            n += here < 5 ? here : 5;
+        }
+    }
+    return n;
+}
+
+/** The first species of which there are any; below 0: there are none. */
+SALTUS_FN int saltus_mpd_first(const uint32_t v[SALTUS_MPD_WORDS])
+{
+    int species = -1;
+    SALTUS_UNROLL
+    for (int k = SALTUS_MPD_WORDS - 1; k >= 0; --k) {
+        species = v[k] ? k * SALTUS_MPD_PER_WORD + SALTUS_LOWEST(v[k]) / SALTUS_MPD_BITS : species;
+    }
+    return species;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/** What the kernels of a lattice work on, whether they hold particles as lists or as counts. */
+#ifndef SALTUS_KERNEL_MPD_LAUNCH_H
+#define SALTUS_KERNEL_MPD_LAUNCH_H
+
+#include "kernel/mpd_react.h"
+
+/* Room for the rows and propensities of a site, for any model that has not more. */
+#ifndef SALTUS_MPD_ROWS
+#define SALTUS_MPD_ROWS 64
+#define SALTUS_MPD_REACTIONS 64
+#define SALTUS_MPD_ORIGINS 1
+#endif
+
+/** Counts: threads of a block, and sites of so many words that it looks at together. */
+enum { SALTUS_MPD_SITES_BLOCK = 256 };
+#define SALTUS_MPD_STRETCH_OF(words) \
+    ((words) < 5 ? 2048 / (words) / SALTUS_MPD_SITES_BLOCK * SALTUS_MPD_SITES_BLOCK : 256)
+
+/** Addresses are the device's. */
+typedef struct saltus_mpd_launch {
+    saltus_mpd m;
+    const saltus_tables *tables;
+    const double *rows;            /**< what a scratch's v starts from */
+    int64_t step;                  /**< of the first phase */
+    int32_t n_phases;              /**< of this launch; more than 1: all blocks run at once */
+    int32_t first_what, last_what; /**< of these phases; those between react and move */
+    int32_t set;                   /**< of heads, for the first phase; or in which lists are */
+    uint64_t *fired;               /**< reactions, of all since */
+    uint64_t *arrived;             /**< blocks at the end of a phase; 0 at the launch */
+    uint64_t *totals;              /**< [species] */
+    uint64_t *parts;          /**< [part][count] particles by type of site, or by plane along */
+    int32_t axis;             /**< this axis; -1: by type */
+    const int32_t *column_of; /**< [species] which count, or -1 */
+    int32_t n_counts;
+
+    int64_t n_known;    /**< lists: numbers of particles in use at the launch; counts: particles to
+                             be put into their sites */
+    uint32_t *new_site; /**< where particles are gathered */
+    uint16_t *new_species;
+    int64_t n_bricks, stretch; /**< bricks that a thread gathers */
+    uint64_t *made;            /**< particles gathered */
+
+    int64_t n_sites;        /**< counts: of the lattice */
+    const uint32_t *narrow; /**< counts to be written anew with more bits, */
+    int32_t bits, words;    /**< of so many, in so many words a site */
+} saltus_mpd_launch;
+
+/** Which part of the lattice a site lies in. */
+SALTUS_FN int saltus_mpd_part_of(const saltus_mpd_launch *a, uint32_t site)
+{
+    const saltus_mpd_spot p = saltus_mpd_spot_of(&a->m, site);
+    return a->axis < 0    ? saltus_mpd_type(&a->m, site)
+           : a->axis == 0 ? (int)p.at[0]
+           : a->axis == 1 ? (int)p.at[1]
+                          : (int)p.at[2];
+}
+
+#endif

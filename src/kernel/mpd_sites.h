@@ -1,0 +1,423 @@
+/**
+ * Reaction and diffusion on a lattice as in kernel/mpd.h, of particles that are counts
+ * (kernel/mpd_counts.h), on a GPU: a block to a stretch of sites. Its threads look for sites with
+ * particles, then each lets such a site react and moves its first particle, then each moves one of
+ * the others: lists in the memory of the block keep all of them busy. The words of a particle are
+ * those of kernel/mpd.h, so results are the same bits.
+ */
+#ifndef SALTUS_KERNEL_MPD_SITES_H
+#define SALTUS_KERNEL_MPD_SITES_H
+
+#include "kernel/mpd_counts.h"
+#include "kernel/mpd_move.h"
+#include "kernel/mpd_launch.h"
+
+#if SALTUS_LANES != 1
+#error "a site is one lane wide"
+#endif
+
+enum {
+    SALTUS_MPD_SITES_BLOCKS = 4, /* of a multiprocessor at least */
+    SALTUS_MPD_STRETCH = SALTUS_MPD_STRETCH_OF(SALTUS_MPD_WORDS),
+    SALTUS_MPD_OTHERS = 2048 /* particles that are not the first of their site, in a list */
+};
+
+#if SALTUS_DEVICE
+
+/* What the threads of a block share. */
+typedef struct saltus_mpd_board {
+    uint32_t counts[SALTUS_MPD_STRETCH * SALTUS_MPD_WORDS]; /* of full sites, */
+    uint16_t full[SALTUS_MPD_STRETCH];                      /* which lie here in the stretch; */
+    uint16_t busy[SALTUS_MPD_STRETCH];  /* of these, those in which something may happen */
+    uint32_t others[SALTUS_MPD_OTHERS]; /* saltus_mpd_other */
+    int32_t n_full, n_busy, n_others;   /* n_others: also those that find no place */
+} saltus_mpd_board;
+
+/* What a phase is. */
+typedef struct saltus_mpd_now {
+    const saltus_mpd *m;
+    saltus_mpd_board *board;
+    int64_t step;
+    int what, set;  /* the particles go to the other set */
+    uint32_t first; /* site of the stretch */
+} saltus_mpd_now;
+
+/* An entry of the list of particles: which full site (11 bits), species (5), number of these (16).
+ */
+SALTUS_FN uint32_t saltus_mpd_other(int full, int species, uint32_t rank)
+{
+    return (uint32_t)full | (uint32_t)species << 11 | rank << 16;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Particles
+ */
+
+/* A particle that has its words. */
+SALTUS_FN void saltus_mpd_go(const saltus_mpd_now *p, const saltus_mpd_spot *here, int species,
+                             const uint32_t w[4])
+{
+    const saltus_mpd_spot to = saltus_mpd_move(p->m, here, species, w);
+    if (to.site != SALTUS_NOWHERE) {
+        saltus_mpd_add(p->m, 1 - p->set, species, &to);
+    }
+}
+
+/* One that has not. */
+SALTUS_FN void saltus_mpd_start_and_go(const saltus_mpd_now *p, uint32_t site, int species,
+                                       uint32_t rank)
+{
+    const saltus_mpd_spot here = saltus_mpd_spot_of(p->m, site);
+    uint32_t w[4];
+    saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, site, species, rank, w);
+    saltus_mpd_go(p, &here, species, w);
+}
+
+/* Whether particles of a species move in this phase. */
+SALTUS_FN int saltus_mpd_goes(const saltus_mpd_now *p, int species)
+{
+    return (p->what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(p->m, moves)[species];
+}
+
+/* Where the list is full. */
+SALTUS_RARE_FN void saltus_mpd_go_at_once(const saltus_mpd_now *p, uint32_t site, int species,
+                                          uint32_t rank)
+{
+    saltus_mpd_start_and_go(p, site, species, rank);
+}
+
+/* The particles v of full site i are put on the list, or, if they stand still, into the other set.
+ * Particle number 0 of species `gone` has gone already. */
+SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS_MPD_WORDS],
+                               int gone)
+{
+    saltus_mpd_board *const b = p->board;
+    const uint32_t site = p->first + b->full[i];
+    for (int x = saltus_mpd_first(v); x >= 0; x = saltus_mpd_first(v)) {
+        const uint32_t n = saltus_mpd_number(v, x), from = x == gone;
+        saltus_mpd_change(v, x, 0u - n);
+        if (!saltus_mpd_goes(p, x)) {
+            saltus_mpd_put(p->m, 1 - p->set, site, x, n);
+            continue;
+        }
+        const uint32_t at = (uint32_t)SALTUS_FETCH_ADD(&b->n_others, (int32_t)n);
+        for (uint32_t k = 0; k < n; ++k) {
+            if (at + k < SALTUS_MPD_OTHERS) {
+                b->others[at + k] = saltus_mpd_other(i, x, from + k);
+            } else {
+                saltus_mpd_go_at_once(p, site, x, from + k);
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Sites
+ */
+
+/* Whether a word surely lets nothing happen in a site: `first` is the first species of which there
+ * is any, v the others. */
+SALTUS_FN int saltus_mpd_is_calm(const saltus_mpd *m, int type, int first,
+                                 const uint32_t v[SALTUS_MPD_WORDS], uint32_t word)
+{
+    const uint32_t n = saltus_mpd_sum(v);
+    const int64_t at = (int64_t)type * SALTUS_MPD_N_SPECIES(m) + first;
+    uint32_t quiet = saltus_mpd_is_reactive(m, type) ? 0 : SALTUS_ALWAYS_QUIET;
+    if (n == 0) {
+        quiet = SALTUS_MPD_OF(m, quiet)[at];
+    } else if (n == 1 && SALTUS_MPD_OF(m, quiet_two)) {
+        quiet = SALTUS_MPD_OF(m, quiet_two)[at * SALTUS_MPD_N_SPECIES(m) + saltus_mpd_first(v)];
+    }
+    return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+}
+
+/* A full site: if nothing happens there, its first particle goes, and the others are listed. */
+SALTUS_FN void saltus_mpd_visit(const saltus_mpd_now *p, int i)
+{
+    saltus_mpd_board *const b = p->board;
+    const saltus_mpd *m = p->m;
+    const saltus_mpd_spot here = saltus_mpd_spot_of(m, p->first + b->full[i]);
+    uint32_t v[SALTUS_MPD_WORDS], w[4];
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
+    }
+    const int x = saltus_mpd_first(v);
+    saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, here.site, x, 0, w);
+    saltus_mpd_change(v, x, 0u - 1u);
+    if ((p->what & SALTUS_MPD_REACTS) &&
+        !saltus_mpd_is_calm(m, saltus_mpd_type(m, here.site), x, v, w[3])) {
+        b->busy[SALTUS_FETCH_ADD(&b->n_busy, 1)] = (uint16_t)i;
+    } else if (saltus_mpd_goes(p, x)) {
+        saltus_mpd_go(p, &here, x, w);
+        saltus_mpd_list(p, i, v, x);
+    } else {
+        saltus_mpd_change(v, x, 1);
+        saltus_mpd_list(p, i, v, -1);
+    }
+}
+
+/* Reactions of counts in general. */
+SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus_tables *n,
+                                               int64_t step, uint32_t site, uint32_t word,
+                                               saltus_mpd_scratch *s, uint32_t *v)
+{
+    const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
+    for (int i = 0; s->rows && i < s->n_rows; ++i) {
+        s->v[i] = s->rows[i];
+    }
+    s->rows = (const double *)0;
+    for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
+        s->v[x] = (double)(v[x / SALTUS_MPD_PER_WORD] >> x % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS &
+                           SALTUS_MPD_MOST);
+    }
+    const int32_t n_fired = saltus_mpd_react(m, n, step, site, word, s);
+    for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
+        const int shift = x % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
+        uint32_t *const to = &v[x / SALTUS_MPD_PER_WORD];
+        if (!(s->v[x] <= (double)SALTUS_MPD_MOST)) {
+            SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
+        } else if (s->v[x] >= 0.0) { /* else it has been noted */
+            *to = (*to & ~(SALTUS_MPD_MOST << shift)) | (uint32_t)(int64_t)s->v[x] << shift;
+        }
+        s->v[x] = 0.0;
+    }
+    return n_fired;
+}
+
+/* Reactions of a few particles; v becomes what they make of it. Below 0: it is to be done in
+ * another way. */
+SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_tables *n,
+                                              int64_t step, uint32_t site, uint32_t word,
+                                              uint32_t v[SALTUS_MPD_WORDS])
+{
+    int species[SALTUS_MPD_MOST_FEW];
+    uint32_t rest[SALTUS_MPD_WORDS];
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        rest[k] = v[k];
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        const int x = saltus_mpd_first(rest);
+        species[k] = x >= 0 ? x : SALTUS_MPD_NO_SPECIES;
+        saltus_mpd_change(rest, species[k], 0u - 1u);
+    }
+    const int32_t n_fired =
+        saltus_mpd_few_react(m, n, saltus_mpd_type(m, site), step, site, word, species);
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = n_fired > 0 ? 0 : v[k];
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        saltus_mpd_change(v, n_fired > 0 ? species[k] : SALTUS_MPD_NO_SPECIES, 1);
+    }
+    return n_fired;
+}
+
+/* A full site in which something may happen. */
+SALTUS_FN void saltus_mpd_work_at(const saltus_mpd_now *p, const saltus_tables *n, int i,
+                                  saltus_mpd_scratch *s)
+{
+    saltus_mpd_board *const b = p->board;
+    const uint32_t site = p->first + b->full[i];
+    int32_t n_fired = -1;
+    uint32_t v[SALTUS_MPD_WORDS], w[4];
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
+    }
+    saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, site, saltus_mpd_first(v), 0, w);
+    if (saltus_mpd_sum(v) <= SALTUS_MPD_MOST_FEW) {
+        n_fired = saltus_mpd_few_counts_react(p->m, n, p->step, site, w[3], v);
+    }
+    if (n_fired < 0) {
+        n_fired = saltus_mpd_counts_react(p->m, n, p->step, site, w[3], s,
+                                          &b->counts[i * SALTUS_MPD_WORDS]);
+        SALTUS_UNROLL
+        for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+            v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
+        }
+    }
+    s->fired += n_fired;
+    saltus_mpd_list(p, i, v, -1);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Phases
+ */
+
+/* Sites of the stretch with particles, which leave this set. */
+SALTUS_FN void saltus_mpd_find_full(const saltus_mpd_now *p, int64_t n_sites)
+{
+    enum { EACH = SALTUS_MPD_STRETCH / SALTUS_TEAM };
+    saltus_mpd_board *const b = p->board;
+    uint32_t *const counts = saltus_mpd_counts(p->m, p->set) + (int64_t)p->first * SALTUS_MPD_WORDS;
+    const int64_t n = n_sites - p->first;
+    uint32_t v[EACH][SALTUS_MPD_WORDS];
+    SALTUS_UNROLL
+    for (int k = 0; k < EACH; ++k) {
+        const int at = k * SALTUS_TEAM + SALTUS_TEAM_THREAD;
+        SALTUS_UNROLL
+        for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
+            v[k][j] = at < n ? counts[at * SALTUS_MPD_WORDS + j] : 0;
+        }
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < EACH; ++k) {
+        const int at = k * SALTUS_TEAM + SALTUS_TEAM_THREAD;
+        const int is_full = saltus_mpd_first(v[k]) >= 0,
+                  i = saltus_warp_append(&b->n_full, is_full);
+        SALTUS_UNROLL
+        for (int j = 0; is_full && j < SALTUS_MPD_WORDS; ++j) {
+            b->full[i] = (uint16_t)at;
+            b->counts[i * SALTUS_MPD_WORDS + j] = v[k][j];
+            counts[at * SALTUS_MPD_WORDS + j] = 0;
+        }
+    }
+}
+
+/* The part of a block in a phase: a stretch of sites. */
+SALTUS_FN void saltus_mpd_stretch(const saltus_mpd_now *p, const saltus_tables *n, int64_t n_sites,
+                                  saltus_mpd_scratch *s)
+{
+    saltus_mpd_board *const b = p->board;
+    if (SALTUS_TEAM_THREAD == 0) {
+        b->n_full = b->n_busy = b->n_others = 0;
+    }
+    SALTUS_TEAM_WAIT();
+    saltus_mpd_find_full(p, n_sites);
+    SALTUS_TEAM_WAIT();
+    for (int i = SALTUS_TEAM_THREAD; i < b->n_full; i += SALTUS_TEAM) {
+        saltus_mpd_visit(p, i);
+    }
+    SALTUS_TEAM_WAIT();
+    for (int i = SALTUS_TEAM_THREAD; i < b->n_busy; i += SALTUS_TEAM) {
+        saltus_mpd_work_at(p, n, b->busy[i], s);
+    }
+    SALTUS_TEAM_WAIT();
+    for (int i = SALTUS_TEAM_THREAD; i < b->n_others && i < SALTUS_MPD_OTHERS; i += SALTUS_TEAM) {
+        const uint32_t other = b->others[i];
+        saltus_mpd_start_and_go(p, p->first + b->full[other & 2047], (int)(other >> 11 & 31),
+                                other >> 16);
+    }
+    SALTUS_TEAM_WAIT();
+}
+
+/** Some phases: all blocks run at once if they are more than one. */
+SALTUS_KERNEL_OF(SALTUS_MPD_SITES_BLOCK, SALTUS_MPD_SITES_BLOCKS, saltus_mpd_run_sites,
+                 saltus_mpd_launch, a)
+{
+    SALTUS_SHARED saltus_mpd_board board;
+    double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
+    saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
+    if (SALTUS_TEAM_THREAD >= SALTUS_TEAM) {
+        return; /* on a host the first of a block has the work of all */
+    }
+    for (int i = 0; i < a.n_phases; ++i) {
+        const int what = i == 0                ? a.first_what
+                         : i + 1 == a.n_phases ? a.last_what
+                                               : SALTUS_MPD_REACTS | SALTUS_MPD_MOVES;
+        saltus_mpd_now p = {&a.m, &board, a.step + i, what, (a.set + i) & 1, 0};
+        for (int64_t first = SALTUS_BLOCK_NUMBER * SALTUS_MPD_STRETCH; first < a.n_sites;
+             first += SALTUS_TEAMS * SALTUS_MPD_STRETCH) {
+            p.first = (uint32_t)first;
+            saltus_mpd_stretch(&p, a.tables, a.n_sites, &s);
+        }
+        for (int64_t o = SALTUS_TEAMS_THREAD; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
+             o += SALTUS_TEAMS * SALTUS_TEAM) {
+            saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, &s);
+        }
+        if (i + 1 < a.n_phases) {
+            saltus_all_blocks_wait(a.arrived, (uint64_t)(i + 1));
+        }
+    }
+    if (s.fired > 0) {
+        (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Beside them
+ */
+
+/** Put particles site[n_known], species[n_known] into their sites. */
+SALTUS_KERNEL(saltus_mpd_fill, saltus_mpd_launch, a)
+{
+    for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
+        saltus_mpd_put(&a.m, a.set, a.m.site[i], a.m.species[i], 1);
+    }
+}
+
+/** Write counts of a.bits bits anew, with more. */
+SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
+{
+    const int per_word = 32 / a.bits;
+    for (int64_t site = SALTUS_THREAD; site < a.n_sites; site += SALTUS_STRIDE) {
+        uint32_t v[SALTUS_MPD_WORDS] = {0};
+        for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
+            const uint32_t word = a.narrow[site * a.words + x / per_word];
+            saltus_mpd_change(v, x, word >> x % per_word * a.bits & (0xffffffffu >> (32 - a.bits)));
+        }
+        SALTUS_UNROLL
+        for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+            saltus_mpd_counts(&a.m, a.set)[site * SALTUS_MPD_WORDS + k] = v[k];
+        }
+    }
+}
+
+/* The words of a site of the set that holds particles; returns the first species. */
+SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
+                                   uint32_t v[SALTUS_MPD_WORDS])
+{
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = saltus_mpd_counts(&a->m, a->set)[site * SALTUS_MPD_WORDS + k];
+    }
+    return saltus_mpd_first(v);
+}
+
+SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
+{
+    SALTUS_SHARED uint64_t sums[SALTUS_MPD_FIELDS];
+    if (SALTUS_TEAM_THREAD >= SALTUS_TEAM) {
+        return;
+    }
+    for (int x = SALTUS_TEAM_THREAD; x < SALTUS_MPD_FIELDS; x += SALTUS_TEAM) {
+        sums[x] = 0;
+    }
+    SALTUS_TEAM_WAIT();
+    for (int64_t site = SALTUS_TEAMS_THREAD; site < a.n_sites; site += SALTUS_TEAMS * SALTUS_TEAM) {
+        uint32_t v[SALTUS_MPD_WORDS];
+        for (int x = saltus_mpd_read_site(&a, site, v); x >= 0; x = saltus_mpd_first(v)) {
+            const uint32_t n = saltus_mpd_number(v, x);
+            saltus_mpd_change(v, x, 0u - n);
+            (void)SALTUS_TAKE_NUMBERS(&sums[x], n);
+        }
+    }
+    SALTUS_TEAM_WAIT();
+    for (int x = SALTUS_TEAM_THREAD; x < SALTUS_MPD_FIELDS; x += SALTUS_TEAM) {
+        (void)SALTUS_TAKE_NUMBERS(&a.totals[x], sums[x]);
+    }
+}
+
+/** The same in each of the parts of the lattice. */
+SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
+{
+    for (int64_t site = SALTUS_THREAD; site < a.n_sites; site += SALTUS_STRIDE) {
+        uint32_t v[SALTUS_MPD_WORDS];
+        for (int x = saltus_mpd_read_site(&a, site, v); x >= 0; x = saltus_mpd_first(v)) {
+            const uint32_t n = saltus_mpd_number(v, x);
+            const int column = x < SALTUS_MPD_N_SPECIES(&a.m) - 1 ? a.column_of[x] : -1;
+            saltus_mpd_change(v, x, 0u - n);
+            if (column >= 0) {
+                const int part = saltus_mpd_part_of(&a, (uint32_t)site);
+                (void)SALTUS_TAKE_NUMBERS(&a.parts[part * a.n_counts + column], n);
+            }
+        }
+    }
+}
+
+#endif
+#endif
