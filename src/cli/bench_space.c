@@ -118,13 +118,18 @@ done:
     return status;
 }
 
-/* What a step reads and writes, roughly: of every particle its site, species and place in a list;
- * of the bits of both sets, the stretches of 32 bytes, 256 sites, in which there is one: one set is
- * read and cleared, the other read and marked. */
-static double bytes_of_step(const cell *c)
+/* What a step reads and writes, roughly. Particles: of every one its site, species and place in a
+ * list; of the bits of both sets, the stretches of 32 bytes, 256 sites, in which there is one: one
+ * set is read and cleared, the other read and marked. Counts: all words of a set, and of the
+ * stretches of 32 bytes in which there is a particle those that are cleared, read and written. */
+static double bytes_of_step(const cell *c, const saltus_plan *plan)
 {
     const double n_sites = (double)c->size[0] * c->size[1] * c->size[2], n = (double)c->particles;
-    return 18.0 * n + 4.0 * 32.0 * n_sites / 256.0 * (1.0 - exp(-256.0 * n / n_sites));
+    const bool is_counts = strcmp(saltus_plan_layout(plan), "counts") == 0;
+    const double words = ceil(saltus_model_n_species(saltus_plan_model(plan)) / 4.0),
+                 sites_each = is_counts ? 8.0 / words : 256.0,
+                 touched = 32.0 * n_sites / sites_each * (1.0 - exp(-sites_each * n / n_sites));
+    return is_counts ? 4.0 * words * n_sites + 3.0 * touched : 18.0 * n + 4.0 * touched;
 }
 
 /* The time of a step is the difference of two run lengths over that of their steps. */
@@ -159,7 +164,7 @@ done:
 }
 
 static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_backend *device,
-                               const char *engine, double copy_rate, saltus_error *err)
+                               const char *layout, double copy_rate, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *m = NULL;
@@ -171,18 +176,22 @@ static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_back
     const double n_sites = (double)c->size[0] * c->size[1] * c->size[2];
     SALTUS_TRY(make_model(b, c, &m, err));
     o.n_threads = device == b->cpu ? b->threads : 0;
+    o.layout = layout;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
     SALTUS_TRY(time_steps(b, c, plan, &steps, &us, &events, &is_kept, err));
+    const double bytes = bytes_of_step(c, plan);
     printf("{\"bench\": \"%s\", \"cell\": \"%s\", \"reactions\": \"%s\", \"second_order\": \"%s\", "
            "\"size\": \"%dx%dx%d\", \"particles\": %lld, \"per_site\": %.4g, \"engine\": \"%s\", "
-           "\"steps\": %lld, \"events\": %lld, \"us_per_step\": %.4g, \"moves_per_second\": %.4g, "
+           "\"layout\": \"%s\", \"steps\": %lld, \"events\": %lld, \"us_per_step\": %.4g, "
+           "\"moves_per_second\": %.4g, "
            "\"bytes_per_step\": %.4g",
            b->name, c->name, c->reactions, c->constant, c->size[0], c->size[1], c->size[2],
-           (long long)c->particles, (double)c->particles / n_sites, engine, (long long)steps,
-           (long long)events, us, 1e6 * (double)c->particles / us, bytes_of_step(c));
+           (long long)c->particles, (double)c->particles / n_sites,
+           device == b->cpu ? "cores" : "gpu", layout, (long long)steps, (long long)events, us,
+           1e6 * (double)c->particles / us, bytes);
     if (copy_rate > 0.0) {
         printf(", \"of_copy_rate\": %.3g, \"copy_bytes_per_second\": %.4g",
-               1e6 * bytes_of_step(c) / us / copy_rate, copy_rate);
+               1e6 * bytes / us / copy_rate, copy_rate);
     }
     if (c->peer_us > 0.0) {
         printf(", \"peer_us\": %g, \"over_peer\": %.4g", c->peer_us, c->peer_us / us);
@@ -213,10 +222,11 @@ static saltus_status time_cells(saltus_bench *b, const cell *list, int n, saltus
             continue;
         }
         if (n_sites + c->particles <= LARGEST_ON_CORES) {
-            SALTUS_TRY(time_cell(b, c, b->cpu, "cores", 0.0, err));
+            SALTUS_TRY(time_cell(b, c, b->cpu, "particles", 0.0, err));
         }
         if (b->gpu) {
-            SALTUS_TRY(time_cell(b, c, b->gpu, "gpu", copy_rate, err));
+            SALTUS_TRY(time_cell(b, c, b->gpu, "particles", copy_rate, err));
+            SALTUS_TRY(time_cell(b, c, b->gpu, "counts", copy_rate, err));
         }
     }
 done:
