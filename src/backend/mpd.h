@@ -22,7 +22,7 @@ typedef struct saltus_mpd_tables {
     bool *watched;           /**< [type] all of these types */
     int64_t n_start;         /**< particles at time 0, with those that watch */
 
-    uint32_t *jump, *quiet, *quiet_two;
+    uint32_t *jump, *quiet, *quiet_two, *quiet_many;
     uint8_t *moves;
     int32_t *active, *segment;
     saltus_mpd_origin *origins;

@@ -102,6 +102,40 @@ static uint32_t quiet_with(saltus_mpd_tables *s, int type, int first, int second
     return bad >= 0 ? 0 : quiet_below(&s->m, total);
 }
 
+/* Not less than the sum of the propensities in a site of a type with n particles, whichever they
+ * are; negative if nobody knows. */
+static double bound(const saltus_mpd_tables *s, int type, int n)
+{
+    const saltus_tables *t = s->of;
+    const int32_t *segment = saltus_mpd_segments(&s->m, type);
+    double total = 0.0;
+    if (segment[0] < segment[1]) {
+        return -1.0; /* laws that are no products */
+    }
+    for (int i = segment[0]; i < segment[s->m.n_species + 1]; ++i) {
+        const int r = s->active[i], first = t->factor_row[r], end = t->factor_row[r + 1];
+        const bool is_pair =
+            end == first + 2 && t->factor_species[first] != t->factor_species[first + 1];
+        double a = s->m.rate[(int64_t)type * t->n_reactions + r];
+        for (int f = first; f < end; ++f) { /* of two that differ, one is there n / 2 times */
+            a *= is_pair ? 0.5 * n : fmax(0.0, n - t->factor_offset[f]);
+        }
+        total += a;
+    }
+    return total * (1.0 + 1e-9); /* whatever is rounded */
+}
+
+static void look_at_many(saltus_mpd_tables *s)
+{
+    for (int type = 0; type < s->m.n_types; ++type) {
+        for (int n = 0; n < SALTUS_MPD_MANY; ++n) {
+            const double total = bound(s, type, n);
+            s->quiet_many[type * SALTUS_MPD_MANY + n] =
+                total >= 0.0 ? quiet_below(&s->m, total) : 0;
+        }
+    }
+}
+
 /* What one particle alone and two do in a site of each type, and which types react when empty. */
 static saltus_status look_at_few(saltus_mpd_tables *s, saltus_error *err)
 {
@@ -246,11 +280,13 @@ static saltus_status take_memory(saltus_mpd_tables *s, saltus_error *err)
         s->quiet_two = saltus_calloc(types * species * species, sizeof *s->quiet_two);
         SALTUS_NEED(s->quiet_two);
     }
+    s->quiet_many = saltus_calloc(types * SALTUS_MPD_MANY, sizeof *s->quiet_many);
     SALTUS_NEED(s->rows && s->watched && s->jump && s->quiet && s->moves && s->active &&
-                s->segment);
+                s->segment && s->quiet_many);
     s->m.jump = s->jump;
     s->m.quiet = s->quiet;
     s->m.quiet_two = s->quiet_two;
+    s->m.quiet_many = s->quiet_many;
     s->m.moves = s->moves;
     s->m.active = s->active;
     s->m.segment = s->segment;
@@ -309,6 +345,7 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, saltus_mpd_tab
     fill_jumps(s);
     list_reactions(s);
     SALTUS_TRY(look_at_few(s, err));
+    look_at_many(s);
     SALTUS_TRY(find_origins(s, err));
     s->n_start = s->n_watched + saltus_lattice_n_placed(l);
     SALTUS_TRY(check_sizes(l, s->of, s->n_start, err));
@@ -327,6 +364,7 @@ void saltus_mpd_tables_free(saltus_mpd_tables *s)
     saltus_free(s->jump);
     saltus_free(s->quiet);
     saltus_free(s->quiet_two);
+    saltus_free(s->quiet_many);
     saltus_free(s->moves);
     saltus_free(s->active);
     saltus_free(s->segment);

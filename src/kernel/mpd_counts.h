@@ -79,7 +79,7 @@ SALTUS_FN void saltus_mpd_change(uint32_t v[SALTUS_MPD_WORDS], int species, uint
     }
 }
 
-/** How many there are of all species, as far as 4 (of more: any number above). */
+/** How many there are of all species. */
 SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
 {
     uint32_t n = 0;
@@ -87,8 +87,7 @@ SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
         SALTUS_UNROLL
         for (int f = 0; f < SALTUS_MPD_PER_WORD; ++f) {
-            const uint32_t here = v[k] >> f * SALTUS_MPD_BITS & SALTUS_MPD_MOST;
-            n += here < 5 ? here : 5;
+            n += v[k] >> f * SALTUS_MPD_BITS & SALTUS_MPD_MOST;
         }
     }
     return n;

@@ -17,6 +17,9 @@ typedef struct saltus_mpd_origin {
     int32_t species;  /**< one particle of it */
 } saltus_mpd_origin;
 
+/** Particles of a site for which something is known beforehand: fewer than these. */
+enum { SALTUS_MPD_MANY = 16 };
+
 /** Nowhere: the site of a particle that is no more. */
 #define SALTUS_NOWHERE 0xffffffffu
 
@@ -40,9 +43,11 @@ typedef struct saltus_mpd {
                                  `active`; number 0: those with another law */
     const uint32_t *quiet;  /**< [type][species] a word below it lets nothing happen where one
                                  particle is alone */
-    const uint32_t *quiet_two; /**< [type][species][species] the same of two, the lower species
-                                    first; NULL: too many to tell */
-    int32_t only_one;          /**< at most one reaction in a site and step */
+    const uint32_t *quiet_two;  /**< [type][species][species] the same of two, the lower species
+                                     first; NULL: too many to tell */
+    const uint32_t *quiet_many; /**< [type][SALTUS_MPD_MANY] the same of so many, whichever they
+                                     are; or less */
+    int32_t only_one;           /**< at most one reaction in a site and step */
     const saltus_mpd_origin *origins;
     int32_t n_origins;
 

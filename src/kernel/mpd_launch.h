@@ -11,10 +11,9 @@
 #define SALTUS_MPD_ORIGINS 1
 #endif
 
-/** Counts: threads of a block, and sites of so many words that it looks at together. */
+/** Counts: threads of a block, and sites of so many words that a warp looks at together. */
 enum { SALTUS_MPD_SITES_BLOCK = 256 };
-#define SALTUS_MPD_STRETCH_OF(words) \
-    ((words) < 5 ? 2048 / (words) / SALTUS_MPD_SITES_BLOCK * SALTUS_MPD_SITES_BLOCK : 256)
+#define SALTUS_MPD_STRETCH_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
 
 /** Addresses are the device's. */
 typedef struct saltus_mpd_launch {

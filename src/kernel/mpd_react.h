@@ -259,15 +259,16 @@ SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, int type,
                                        const int species[SALTUS_MPD_MOST_FEW], uint32_t word)
 {
     const int64_t n_species = SALTUS_MPD_N_SPECIES(m);
-    if (!saltus_mpd_is_reactive(m, type)) {
-        return 1;
+    int n = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        n += species[k] != SALTUS_MPD_NO_SPECIES;
     }
-    if (species[1] == SALTUS_MPD_NO_SPECIES || species[2] != SALTUS_MPD_NO_SPECIES ||
-        !SALTUS_MPD_OF(m, quiet_two)) {
-        return 0;
+    uint32_t quiet = SALTUS_MPD_OF(m, quiet_many)[(int64_t)type * SALTUS_MPD_MANY + n];
+    if (n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
+        quiet = SALTUS_MPD_OF(
+            m, quiet_two)[((int64_t)type * n_species + species[0]) * n_species + species[1]];
     }
-    const uint32_t quiet = SALTUS_MPD_OF(
-        m, quiet_two)[((int64_t)type * n_species + species[0]) * n_species + species[1]];
     return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
 }
 

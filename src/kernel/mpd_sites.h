@@ -1,8 +1,8 @@
 /**
  * Reaction and diffusion on a lattice as in kernel/mpd.h, of particles that are counts
- * (kernel/mpd_counts.h), on a GPU: a block to a stretch of sites. Its threads look for sites with
- * particles, then each lets such a site react and moves its first particle, then each moves one of
- * the others: lists in the memory of the block keep all of them busy. The words of a particle are
+ * (kernel/mpd_counts.h), on a GPU: a warp to a stretch of sites. Its threads look for sites with
+ * particles, then each moves the first particle of such a site, or lets it react, then each moves
+ * one of the others: lists in shared memory keep all of them busy. The words of a particle are
  * those of kernel/mpd.h, so results are the same bits.
  */
 #ifndef SALTUS_KERNEL_MPD_SITES_H
@@ -18,13 +18,14 @@
 
 enum {
     SALTUS_MPD_SITES_BLOCKS = 4, /* of a multiprocessor at least */
+    SALTUS_MPD_SITES_WARPS = SALTUS_MPD_SITES_BLOCK / 32,
     SALTUS_MPD_STRETCH = SALTUS_MPD_STRETCH_OF(SALTUS_MPD_WORDS),
-    SALTUS_MPD_OTHERS = 2048 /* particles that are not the first of their site, in a list */
+    SALTUS_MPD_OTHERS = 256 /* particles that are not the first of their site, in a list */
 };
 
 #if SALTUS_DEVICE
 
-/* What the threads of a block share. */
+/* What the threads of a warp share. */
 typedef struct saltus_mpd_board {
     uint32_t counts[SALTUS_MPD_STRETCH * SALTUS_MPD_WORDS]; /* of full sites, */
     uint16_t full[SALTUS_MPD_STRETCH];                      /* which lie here in the stretch; */
@@ -42,11 +43,11 @@ typedef struct saltus_mpd_now {
     uint32_t first; /* site of the stretch */
 } saltus_mpd_now;
 
-/* An entry of the list of particles: which full site (11 bits), species (5), number of these (16).
+/* An entry of the list of particles: which full site (8 bits), species (8), number of these (16).
  */
 SALTUS_FN uint32_t saltus_mpd_other(int full, int species, uint32_t rank)
 {
-    return (uint32_t)full | (uint32_t)species << 11 | rank << 16;
+    return (uint32_t)full | (uint32_t)species << 8 | rank << 16;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -79,11 +80,11 @@ SALTUS_FN int saltus_mpd_goes(const saltus_mpd_now *p, int species)
     return (p->what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(p->m, moves)[species];
 }
 
-/* Where the list is full. */
-SALTUS_RARE_FN void saltus_mpd_go_at_once(const saltus_mpd_now *p, uint32_t site, int species,
+/* Where the list is full. A copy, so that what is known of the phase can stay in registers. */
+SALTUS_RARE_FN void saltus_mpd_go_at_once(saltus_mpd_now p, uint32_t site, int species,
                                           uint32_t rank)
 {
-    saltus_mpd_start_and_go(p, site, species, rank);
+    saltus_mpd_start_and_go(&p, site, species, rank);
 }
 
 /* The particles v of full site i are put on the list, or, if they stand still, into the other set.
@@ -105,7 +106,7 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
             if (at + k < SALTUS_MPD_OTHERS) {
                 b->others[at + k] = saltus_mpd_other(i, x, from + k);
             } else {
-                saltus_mpd_go_at_once(p, site, x, from + k);
+                saltus_mpd_go_at_once(*p, site, x, from + k);
             }
         }
     }
@@ -120,13 +121,15 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
 SALTUS_FN int saltus_mpd_is_calm(const saltus_mpd *m, int type, int first,
                                  const uint32_t v[SALTUS_MPD_WORDS], uint32_t word)
 {
-    const uint32_t n = saltus_mpd_sum(v);
+    const uint32_t n = 1 + saltus_mpd_sum(v);
     const int64_t at = (int64_t)type * SALTUS_MPD_N_SPECIES(m) + first;
     uint32_t quiet = saltus_mpd_is_reactive(m, type) ? 0 : SALTUS_ALWAYS_QUIET;
-    if (n == 0) {
+    if (n == 1) {
         quiet = SALTUS_MPD_OF(m, quiet)[at];
-    } else if (n == 1 && SALTUS_MPD_OF(m, quiet_two)) {
+    } else if (n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
         quiet = SALTUS_MPD_OF(m, quiet_two)[at * SALTUS_MPD_N_SPECIES(m) + saltus_mpd_first(v)];
+    } else if (n < SALTUS_MPD_MANY) {
+        quiet = SALTUS_MPD_OF(m, quiet_many)[(int64_t)type * SALTUS_MPD_MANY + n];
     }
     return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
 }
@@ -217,23 +220,23 @@ SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_
 }
 
 /* A full site in which something may happen. */
-SALTUS_FN void saltus_mpd_work_at(const saltus_mpd_now *p, const saltus_tables *n, int i,
-                                  saltus_mpd_scratch *s)
+SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n, int i,
+                                       saltus_mpd_scratch *s)
 {
-    saltus_mpd_board *const b = p->board;
-    const uint32_t site = p->first + b->full[i];
+    saltus_mpd_board *const b = p.board;
+    const uint32_t site = p.first + b->full[i];
     int32_t n_fired = -1;
     uint32_t v[SALTUS_MPD_WORDS], w[4];
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
         v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
     }
-    saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, site, saltus_mpd_first(v), 0, w);
+    saltus_mpd_words(p.m, SALTUS_PURPOSE_MOVE, p.step, site, saltus_mpd_first(v), 0, w);
     if (saltus_mpd_sum(v) <= SALTUS_MPD_MOST_FEW) {
-        n_fired = saltus_mpd_few_counts_react(p->m, n, p->step, site, w[3], v);
+        n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, w[3], v);
     }
     if (n_fired < 0) {
-        n_fired = saltus_mpd_counts_react(p->m, n, p->step, site, w[3], s,
+        n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, w[3], s,
                                           &b->counts[i * SALTUS_MPD_WORDS]);
         SALTUS_UNROLL
         for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
@@ -241,7 +244,7 @@ SALTUS_FN void saltus_mpd_work_at(const saltus_mpd_now *p, const saltus_tables *
         }
     }
     s->fired += n_fired;
-    saltus_mpd_list(p, i, v, -1);
+    saltus_mpd_list(&p, i, v, -1);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -251,14 +254,14 @@ SALTUS_FN void saltus_mpd_work_at(const saltus_mpd_now *p, const saltus_tables *
 /* Sites of the stretch with particles, which leave this set. */
 SALTUS_FN void saltus_mpd_find_full(const saltus_mpd_now *p, int64_t n_sites)
 {
-    enum { EACH = SALTUS_MPD_STRETCH / SALTUS_TEAM };
+    enum { EACH = SALTUS_MPD_STRETCH / SALTUS_WARP };
     saltus_mpd_board *const b = p->board;
     uint32_t *const counts = saltus_mpd_counts(p->m, p->set) + (int64_t)p->first * SALTUS_MPD_WORDS;
     const int64_t n = n_sites - p->first;
     uint32_t v[EACH][SALTUS_MPD_WORDS];
     SALTUS_UNROLL
     for (int k = 0; k < EACH; ++k) {
-        const int at = k * SALTUS_TEAM + SALTUS_TEAM_THREAD;
+        const int at = k * SALTUS_WARP + SALTUS_LANE_NUMBER;
         SALTUS_UNROLL
         for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
             v[k][j] = at < n ? counts[at * SALTUS_MPD_WORDS + j] : 0;
@@ -266,7 +269,7 @@ SALTUS_FN void saltus_mpd_find_full(const saltus_mpd_now *p, int64_t n_sites)
     }
     SALTUS_UNROLL
     for (int k = 0; k < EACH; ++k) {
-        const int at = k * SALTUS_TEAM + SALTUS_TEAM_THREAD;
+        const int at = k * SALTUS_WARP + SALTUS_LANE_NUMBER;
         const int is_full = saltus_mpd_first(v[k]) >= 0,
                   i = saltus_warp_append(&b->n_full, is_full);
         SALTUS_UNROLL
@@ -278,56 +281,59 @@ SALTUS_FN void saltus_mpd_find_full(const saltus_mpd_now *p, int64_t n_sites)
     }
 }
 
-/* The part of a block in a phase: a stretch of sites. */
+/* The part of a warp in a phase: a stretch of sites. */
 SALTUS_FN void saltus_mpd_stretch(const saltus_mpd_now *p, const saltus_tables *n, int64_t n_sites,
                                   saltus_mpd_scratch *s)
 {
     saltus_mpd_board *const b = p->board;
-    if (SALTUS_TEAM_THREAD == 0) {
+    if (SALTUS_LANE_NUMBER == 0) {
         b->n_full = b->n_busy = b->n_others = 0;
     }
-    SALTUS_TEAM_WAIT();
+    SALTUS_WARP_WAIT();
     saltus_mpd_find_full(p, n_sites);
-    SALTUS_TEAM_WAIT();
-    for (int i = SALTUS_TEAM_THREAD; i < b->n_full; i += SALTUS_TEAM) {
+    SALTUS_WARP_WAIT();
+    for (int i = SALTUS_LANE_NUMBER; i < b->n_full; i += SALTUS_WARP) {
         saltus_mpd_visit(p, i);
     }
-    SALTUS_TEAM_WAIT();
-    for (int i = SALTUS_TEAM_THREAD; i < b->n_busy; i += SALTUS_TEAM) {
-        saltus_mpd_work_at(p, n, b->busy[i], s);
+    SALTUS_WARP_WAIT();
+    for (int i = SALTUS_LANE_NUMBER; i < b->n_busy; i += SALTUS_WARP) {
+        saltus_mpd_work_at(*p, n, b->busy[i], s);
     }
-    SALTUS_TEAM_WAIT();
-    for (int i = SALTUS_TEAM_THREAD; i < b->n_others && i < SALTUS_MPD_OTHERS; i += SALTUS_TEAM) {
+    SALTUS_WARP_WAIT();
+    for (int i = SALTUS_LANE_NUMBER; i < b->n_others && i < SALTUS_MPD_OTHERS; i += SALTUS_WARP) {
         const uint32_t other = b->others[i];
-        saltus_mpd_start_and_go(p, p->first + b->full[other & 2047], (int)(other >> 11 & 31),
+        saltus_mpd_start_and_go(p, p->first + b->full[other & 255], (int)(other >> 8 & 255),
                                 other >> 16);
     }
-    SALTUS_TEAM_WAIT();
+    SALTUS_WARP_WAIT();
 }
 
 /** Some phases: all blocks run at once if they are more than one. */
 SALTUS_KERNEL_OF(SALTUS_MPD_SITES_BLOCK, SALTUS_MPD_SITES_BLOCKS, saltus_mpd_run_sites,
                  saltus_mpd_launch, a)
 {
-    SALTUS_SHARED saltus_mpd_board board;
+    SALTUS_SHARED saltus_mpd_board boards[SALTUS_MPD_SITES_WARPS];
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
-    if (SALTUS_TEAM_THREAD >= SALTUS_TEAM) {
-        return; /* on a host the first of a block has the work of all */
+    if (SALTUS_LANE_NUMBER >= SALTUS_WARP) {
+        return; /* on a host the first of a warp has the work of all */
     }
     for (int i = 0; i < a.n_phases; ++i) {
         const int what = i == 0                ? a.first_what
                          : i + 1 == a.n_phases ? a.last_what
                                                : SALTUS_MPD_REACTS | SALTUS_MPD_MOVES;
-        saltus_mpd_now p = {&a.m, &board, a.step + i, what, (a.set + i) & 1, 0};
-        for (int64_t first = SALTUS_BLOCK_NUMBER * SALTUS_MPD_STRETCH; first < a.n_sites;
-             first += SALTUS_TEAMS * SALTUS_MPD_STRETCH) {
+        saltus_mpd_now p = {&a.m, &boards[SALTUS_WARP_IN_BLOCK], a.step + i, what, (a.set + i) & 1,
+                            0};
+        for (int64_t first = SALTUS_WARP_NUMBER * SALTUS_MPD_STRETCH; first < a.n_sites;
+             first += SALTUS_STRIDE / 32 * SALTUS_MPD_STRETCH) {
             p.first = (uint32_t)first;
             saltus_mpd_stretch(&p, a.tables, a.n_sites, &s);
         }
-        for (int64_t o = SALTUS_TEAMS_THREAD; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
-             o += SALTUS_TEAMS * SALTUS_TEAM) {
-            saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, &s);
+        for (int64_t o = SALTUS_WARP_NUMBER; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
+             o += SALTUS_STRIDE / 32) {
+            if (SALTUS_LANE_NUMBER == 0) {
+                saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, &s);
+            }
         }
         if (i + 1 < a.n_phases) {
             saltus_all_blocks_wait(a.arrived, (uint64_t)(i + 1));
@@ -380,25 +386,18 @@ SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
 
 SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
 {
-    SALTUS_SHARED uint64_t sums[SALTUS_MPD_FIELDS];
-    if (SALTUS_TEAM_THREAD >= SALTUS_TEAM) {
-        return;
-    }
-    for (int x = SALTUS_TEAM_THREAD; x < SALTUS_MPD_FIELDS; x += SALTUS_TEAM) {
-        sums[x] = 0;
-    }
-    SALTUS_TEAM_WAIT();
-    for (int64_t site = SALTUS_TEAMS_THREAD; site < a.n_sites; site += SALTUS_TEAMS * SALTUS_TEAM) {
+    uint32_t sums[SALTUS_MPD_FIELDS] = {0};
+    for (int64_t site = SALTUS_THREAD; site < a.n_sites; site += SALTUS_STRIDE) {
         uint32_t v[SALTUS_MPD_WORDS];
-        for (int x = saltus_mpd_read_site(&a, site, v); x >= 0; x = saltus_mpd_first(v)) {
-            const uint32_t n = saltus_mpd_number(v, x);
-            saltus_mpd_change(v, x, 0u - n);
-            (void)SALTUS_TAKE_NUMBERS(&sums[x], n);
+        (void)saltus_mpd_read_site(&a, site, v);
+        SALTUS_UNROLL
+        for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
+            sums[x] += saltus_mpd_number(v, x);
         }
     }
-    SALTUS_TEAM_WAIT();
-    for (int x = SALTUS_TEAM_THREAD; x < SALTUS_MPD_FIELDS; x += SALTUS_TEAM) {
-        (void)SALTUS_TAKE_NUMBERS(&a.totals[x], sums[x]);
+    SALTUS_UNROLL
+    for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
+        saltus_warp_add(&a.totals[x], sums[x]);
     }
 }
 

@@ -243,22 +243,11 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 #endif
 #endif
 
-#if SALTUS_DEVICE
-/* A block as a team: its threads share memory and wait for each other. A host plays one with a
- * single thread, the first, which has the work of all. */
+/* Memory that the threads of a block share, in a function. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_SHARED __shared__
-#define SALTUS_TEAM SALTUS_BLOCK
-#define SALTUS_TEAM_THREAD ((int)threadIdx.x)
-#define SALTUS_TEAM_WAIT() __syncthreads()
-#else
+#elif SALTUS_DEVICE
 #define SALTUS_SHARED static
-#define SALTUS_TEAM 1
-#define SALTUS_TEAM_THREAD SALTUS_THREAD_IN_BLOCK
-#define SALTUS_TEAM_WAIT() ((void)0)
-#endif
-#define SALTUS_TEAMS (SALTUS_STRIDE / SALTUS_BLOCK) /* and the number of one of their threads */
-#define SALTUS_TEAMS_THREAD (SALTUS_BLOCK_NUMBER * SALTUS_TEAM + SALTUS_TEAM_THREAD)
 #endif
 
 /* A warp: threads that take every step together. A host plays one with a single thread, the first;
@@ -324,6 +313,16 @@ SALTUS_FN int saltus_warp_append(int32_t *n, int x)
     const uint32_t mask = __ballot_sync(0xffffffffu, x);
     const int32_t first = SALTUS_LANE_NUMBER == 0 && mask ? atomicAdd(n, __popc(mask)) : 0;
     return __shfl_sync(0xffffffffu, first, 0) + saltus_warp_rank(mask);
+}
+/* Add what each thread of the warp has to a number. */
+SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
+{
+    for (int apart = SALTUS_WARP / 2; apart > 0; apart /= 2) {
+        n += __shfl_down_sync(0xffffffffu, n, (unsigned)apart);
+    }
+    if (SALTUS_LANE_NUMBER == 0 && n > 0) {
+        (void)SALTUS_TAKE_NUMBERS(p, n);
+    }
 }
 /* SALTUS_TAKE_NUMBER for the warp. */
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
@@ -391,6 +390,10 @@ SALTUS_FN int saltus_warp_append(int32_t *n, int x)
     const int32_t first = *n;
     *n += x != 0;
     return first;
+}
+SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
+{
+    *p += n;
 }
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 {

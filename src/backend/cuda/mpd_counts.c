@@ -161,7 +161,7 @@ static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, i
 {
     counts *s = user;
     const int block = SALTUS_MPD_SITES_BLOCK;
-    const int64_t stretch = SALTUS_MPD_STRETCH_OF(s->words),
+    const int64_t stretch = SALTUS_MPD_STRETCH_OF(s->words) * (block / 32),
                   all = (s->on.a.n_sites + stretch - 1) / stretch,
                   blocks =
                       all < s->most_stretches || !s->on.is_cooperative ? all : s->most_stretches;

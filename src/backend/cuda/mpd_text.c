@@ -53,9 +53,10 @@ static bool fits(const saltus_mpd_tables *s)
     const saltus_tables *t = s->of;
     const int64_t types = s->m.n_types, species = s->m.n_species, n = t->n_reactions;
     const int64_t n_pairs = s->m.quiet_two ? types * species * species : 0;
-    const int64_t bytes = 4 * (types * types * species + types * (2 * species + 2) + n_pairs +
-                               3 * n + t->factor_row[n] + t->change_row[n]) +
-                          species + 12 * n_rates(s) + 8 * (t->factor_row[n] + t->change_row[n]);
+    const int64_t bytes =
+        4 * (types * types * species + types * (2 * species + 2 + SALTUS_MPD_MANY) + n_pairs +
+             3 * n + t->factor_row[n] + t->change_row[n]) +
+        species + 12 * n_rates(s) + 8 * (t->factor_row[n] + t->change_row[n]);
     for (int64_t i = 0; i < n_rates(s); ++i) {
         if (!isfinite(s->m.rate[i])) {
             return false;
@@ -75,6 +76,7 @@ static void put_tables(FILE *out, const saltus_mpd_tables *s)
     PUT(int32_t, active, "%c%d,", int, m->active, n_rates(s));
     PUT(int32_t, segment, "%c%d,", int, m->segment, types *(species + 2));
     PUT(uint32_t, quiet, "%c%" PRIu32 "u,", uint32_t, m->quiet, types * species);
+    PUT(uint32_t, quiet_many, "%c%" PRIu32 "u,", uint32_t, m->quiet_many, types * SALTUS_MPD_MANY);
     if (m->quiet_two) {
         PUT(uint32_t, quiet_two, "%c%" PRIu32 "u,", uint32_t, m->quiet_two,
             types * species * species);

@@ -83,6 +83,7 @@ static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s)
     ADD_SPACE(active, types * reactions);
     ADD_SPACE(segment, types * (species + 2));
     ADD_SPACE(quiet, types * species);
+    ADD_SPACE(quiet_many, types * SALTUS_MPD_MANY);
     if (m.quiet_two) {
         ADD_SPACE(quiet_two, types * species * species);
     }
