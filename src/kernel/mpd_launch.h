@@ -11,9 +11,16 @@
 #define SALTUS_MPD_ORIGINS 1
 #endif
 
-/** Counts: threads of a block, and sites of so many words that a warp looks at together. */
-enum { SALTUS_MPD_SITES_BLOCK = 256 };
-#define SALTUS_MPD_STRETCH_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
+/** Counts: threads of a block, or warps where all go over the sites at once. */
+enum { SALTUS_MPD_SITES_BLOCK = 256, SALTUS_MPD_MOST_WARPS = 32 };
+/** Sites of so many words that a warp looks at together, those with particles that it can hold, and
+ * of these particles those that are not the first of their site; bytes of all that. */
+enum { SALTUS_MPD_OTHERS = 320 };
+#define SALTUS_MPD_LOOK_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
+#define SALTUS_MPD_ENOUGH_OF(words) (64 / (words) / 2 * 2)
+#define SALTUS_MPD_BOARD_BYTES(words)                                                 \
+    ((SALTUS_MPD_LOOK_OF(words) + SALTUS_MPD_ENOUGH_OF(words)) * (10 + 4 * (words)) + \
+     4 * SALTUS_MPD_OTHERS + 8)
 
 /** Addresses are the device's. */
 typedef struct saltus_mpd_launch {

@@ -272,35 +272,54 @@ SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, int type,
     return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
 }
 
+/* The propensity of reaction r of a few, whose law is a product. */
+SALTUS_FN double saltus_mpd_few_product(const saltus_mpd *m, const saltus_tables *n, int type,
+                                        int r, const int species[SALTUS_MPD_MOST_FEW])
+{
+    double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
+    SALTUS_UNROLL
+    for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1]; ++f) {
+        a *= saltus_mpd_number_of(species, SALTUS_MPD_OF(n, factor_species)[f]) -
+             SALTUS_MPD_OF(n, factor_offset)[f];
+    }
+    return a;
+}
+
 /* The sum of the propensities of a few, as saltus_mpd_total has it, or as far as it takes to exceed
  * `goal`; *r: the last reaction that can happen. */
 SALTUS_FN double saltus_mpd_few_sum(const saltus_mpd *m, const saltus_tables *n, int type,
                                     const int species[SALTUS_MPD_MOST_FEW], double goal, int *r,
                                     int *is_bad)
 {
-    const int32_t *segment = saltus_mpd_segments(m, type);
     double sum = 0.0;
-    int before = SALTUS_MPD_NO_SPECIES;
     *r = -1;
+#ifdef SALTUS_MPD_IN_ORDER /* few reactions: all of them at once, those that cannot happen too */
+    const int32_t order[] = {SALTUS_MPD_IN_ORDER};
+    SALTUS_UNROLL
+    for (int i = 0; i < (int)(sizeof order / sizeof *order); ++i) {
+        const double a = saltus_mpd_few_product(m, n, type, order[i], species);
+        const int goes_on = !(*r >= 0 && sum > goal);
+        *is_bad |= !(a >= 0.0);
+        *r = goes_on && a > 0.0 ? order[i] : *r;
+        sum = goes_on ? sum + a : sum;
+    }
+#else
+    const int32_t *segment = saltus_mpd_segments(m, type);
+    int before = SALTUS_MPD_NO_SPECIES;
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
         const int x = species[k], is_new = x != before && x != SALTUS_MPD_NO_SPECIES;
         const int end = is_new ? segment[x + 2] : 0;
         for (int i = is_new ? segment[x + 1] : 0; i < end && !(*r >= 0 && sum > goal); ++i) {
             const int candidate = SALTUS_MPD_OF(m, active)[i];
-            double a =
-                SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + candidate];
-            for (int g = SALTUS_MPD_OF(n, factor_row)[candidate];
-                 g < SALTUS_MPD_OF(n, factor_row)[candidate + 1]; ++g) {
-                a *= saltus_mpd_number_of(species, SALTUS_MPD_OF(n, factor_species)[g]) -
-                     SALTUS_MPD_OF(n, factor_offset)[g];
-            }
+            const double a = saltus_mpd_few_product(m, n, type, candidate, species);
             *is_bad |= !(a >= 0.0);
             *r = a > 0.0 ? candidate : *r;
             sum += a;
         }
         before = x;
     }
+#endif
     return sum;
 }
 

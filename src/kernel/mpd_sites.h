@@ -1,9 +1,9 @@
 /**
  * Reaction and diffusion on a lattice as in kernel/mpd.h, of particles that are counts
- * (kernel/mpd_counts.h), on a GPU: a warp to a stretch of sites. Its threads look for sites with
- * particles, then each moves the first particle of such a site, or lets it react, then each moves
- * one of the others: lists in shared memory keep all of them busy. The words of a particle are
- * those of kernel/mpd.h, so results are the same bits.
+ * (kernel/mpd_counts.h), on a GPU: warps go over the sites. The threads of one look for sites with
+ * particles until there are enough; then each moves the first particle of such a site, or lets it
+ * react, then each moves one of the others: lists in shared memory keep all of them busy. The words
+ * of a particle are those of kernel/mpd.h, so results are the same bits.
  */
 #ifndef SALTUS_KERNEL_MPD_SITES_H
 #define SALTUS_KERNEL_MPD_SITES_H
@@ -16,38 +16,40 @@
 #error "a site is one lane wide"
 #endif
 
-enum {
-    SALTUS_MPD_SITES_BLOCKS = 4, /* of a multiprocessor at least */
-    SALTUS_MPD_SITES_WARPS = SALTUS_MPD_SITES_BLOCK / 32,
-    SALTUS_MPD_STRETCH = SALTUS_MPD_STRETCH_OF(SALTUS_MPD_WORDS),
-    SALTUS_MPD_OTHERS = 256 /* particles that are not the first of their site, in a list */
-};
-
 #if SALTUS_DEVICE
+
+enum {
+    SALTUS_MPD_LOOK = SALTUS_MPD_LOOK_OF(SALTUS_MPD_WORDS),
+    SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
+    SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH,
+    SALTUS_MPD_EACH = SALTUS_MPD_LOOK / SALTUS_WARP
+};
 
 /* What the threads of a warp share. */
 typedef struct saltus_mpd_board {
-    uint32_t counts[SALTUS_MPD_STRETCH * SALTUS_MPD_WORDS]; /* of full sites, */
-    uint16_t full[SALTUS_MPD_STRETCH];                      /* which lie here in the stretch; */
-    uint16_t busy[SALTUS_MPD_STRETCH];  /* of these, those in which something may happen */
+    uint32_t full[SALTUS_MPD_FULL]; /* sites with particles, */
+    uint32_t counts[SALTUS_MPD_FULL * SALTUS_MPD_WORDS];
+    uint32_t waits[SALTUS_MPD_FULL];    /* what the first wait of a busy one is made of */
     uint32_t others[SALTUS_MPD_OTHERS]; /* saltus_mpd_other */
-    int32_t n_full, n_busy, n_others;   /* n_others: also those that find no place */
+    int32_t n_busy, n_others;           /* n_others: also those that find no place */
+    uint16_t busy[SALTUS_MPD_FULL];     /* of these sites, those in which something may happen */
 } saltus_mpd_board;
+typedef char saltus_mpd_board_fits
+    [sizeof(saltus_mpd_board) <= SALTUS_MPD_BOARD_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
 
 /* What a phase is. */
 typedef struct saltus_mpd_now {
     const saltus_mpd *m;
     saltus_mpd_board *board;
     int64_t step;
-    int what, set;  /* the particles go to the other set */
-    uint32_t first; /* site of the stretch */
+    int what, set; /* the particles go to the other set */
 } saltus_mpd_now;
 
-/* An entry of the list of particles: which full site (8 bits), species (8), number of these (16).
+/* An entry of the list of particles: which full site (9 bits), species (7), number of these (16).
  */
 SALTUS_FN uint32_t saltus_mpd_other(int full, int species, uint32_t rank)
 {
-    return (uint32_t)full | (uint32_t)species << 8 | rank << 16;
+    return (uint32_t)full | (uint32_t)species << 9 | rank << 16;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
                                int gone)
 {
     saltus_mpd_board *const b = p->board;
-    const uint32_t site = p->first + b->full[i];
+    const uint32_t site = b->full[i];
     for (int x = saltus_mpd_first(v); x >= 0; x = saltus_mpd_first(v)) {
         const uint32_t n = saltus_mpd_number(v, x), from = x == gone;
         saltus_mpd_change(v, x, 0u - n);
@@ -139,7 +141,7 @@ SALTUS_FN void saltus_mpd_visit(const saltus_mpd_now *p, int i)
 {
     saltus_mpd_board *const b = p->board;
     const saltus_mpd *m = p->m;
-    const saltus_mpd_spot here = saltus_mpd_spot_of(m, p->first + b->full[i]);
+    const saltus_mpd_spot here = saltus_mpd_spot_of(m, b->full[i]);
     uint32_t v[SALTUS_MPD_WORDS], w[4];
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
@@ -150,7 +152,9 @@ SALTUS_FN void saltus_mpd_visit(const saltus_mpd_now *p, int i)
     saltus_mpd_change(v, x, 0u - 1u);
     if ((p->what & SALTUS_MPD_REACTS) &&
         !saltus_mpd_is_calm(m, saltus_mpd_type(m, here.site), x, v, w[3])) {
-        b->busy[SALTUS_FETCH_ADD(&b->n_busy, 1)] = (uint16_t)i;
+        const int at = SALTUS_FETCH_ADD(&b->n_busy, 1);
+        b->busy[at] = (uint16_t)i;
+        b->waits[at] = w[3];
     } else if (saltus_mpd_goes(p, x)) {
         saltus_mpd_go(p, &here, x, w);
         saltus_mpd_list(p, i, v, x);
@@ -221,22 +225,21 @@ SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_
 
 /* A full site in which something may happen. */
 SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n, int i,
-                                       saltus_mpd_scratch *s)
+                                       uint32_t wait, saltus_mpd_scratch *s)
 {
     saltus_mpd_board *const b = p.board;
-    const uint32_t site = p.first + b->full[i];
+    const uint32_t site = b->full[i];
     int32_t n_fired = -1;
-    uint32_t v[SALTUS_MPD_WORDS], w[4];
+    uint32_t v[SALTUS_MPD_WORDS];
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
         v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
     }
-    saltus_mpd_words(p.m, SALTUS_PURPOSE_MOVE, p.step, site, saltus_mpd_first(v), 0, w);
     if (saltus_mpd_sum(v) <= SALTUS_MPD_MOST_FEW) {
-        n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, w[3], v);
+        n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, wait, v);
     }
     if (n_fired < 0) {
-        n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, w[3], s,
+        n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, wait, s,
                                           &b->counts[i * SALTUS_MPD_WORDS]);
         SALTUS_UNROLL
         for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
@@ -251,68 +254,105 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  * Phases
  */
 
-/* Sites of the stretch with particles, which leave this set. */
-SALTUS_FN void saltus_mpd_find_full(const saltus_mpd_now *p, int64_t n_sites)
+/* The words of sites from `first` on; there are n_sites of them. */
+SALTUS_FN void saltus_mpd_look(const saltus_mpd_now *p, int64_t first, int64_t n_sites,
+                               uint32_t v[SALTUS_MPD_EACH][SALTUS_MPD_WORDS])
 {
-    enum { EACH = SALTUS_MPD_STRETCH / SALTUS_WARP };
-    saltus_mpd_board *const b = p->board;
-    uint32_t *const counts = saltus_mpd_counts(p->m, p->set) + (int64_t)p->first * SALTUS_MPD_WORDS;
-    const int64_t n = n_sites - p->first;
-    uint32_t v[EACH][SALTUS_MPD_WORDS];
+    const uint32_t *counts = saltus_mpd_counts(p->m, p->set);
     SALTUS_UNROLL
-    for (int k = 0; k < EACH; ++k) {
-        const int at = k * SALTUS_WARP + SALTUS_LANE_NUMBER;
+    for (int k = 0; k < SALTUS_MPD_EACH; ++k) {
+        const int64_t site = first + k * SALTUS_WARP + SALTUS_LANE_NUMBER;
         SALTUS_UNROLL
         for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
-            v[k][j] = at < n ? counts[at * SALTUS_MPD_WORDS + j] : 0;
-        }
-    }
-    SALTUS_UNROLL
-    for (int k = 0; k < EACH; ++k) {
-        const int at = k * SALTUS_WARP + SALTUS_LANE_NUMBER;
-        const int is_full = saltus_mpd_first(v[k]) >= 0,
-                  i = saltus_warp_append(&b->n_full, is_full);
-        SALTUS_UNROLL
-        for (int j = 0; is_full && j < SALTUS_MPD_WORDS; ++j) {
-            b->full[i] = (uint16_t)at;
-            b->counts[i * SALTUS_MPD_WORDS + j] = v[k][j];
-            counts[at * SALTUS_MPD_WORDS + j] = 0;
+            v[k][j] = site < n_sites ? counts[site * SALTUS_MPD_WORDS + j] : 0;
         }
     }
 }
 
-/* The part of a warp in a phase: a stretch of sites. */
-SALTUS_FN void saltus_mpd_stretch(const saltus_mpd_now *p, const saltus_tables *n, int64_t n_sites,
-                                  saltus_mpd_scratch *s)
+/* Those of them with particles, which leave this set, are put behind n_full others. */
+SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, int64_t first,
+                               uint32_t v[SALTUS_MPD_EACH][SALTUS_MPD_WORDS], int *n_full)
 {
     saltus_mpd_board *const b = p->board;
-    if (SALTUS_LANE_NUMBER == 0) {
-        b->n_full = b->n_busy = b->n_others = 0;
+    uint32_t *const counts = saltus_mpd_counts(p->m, p->set);
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_EACH; ++k) {
+        const int64_t site = first + k * SALTUS_WARP + SALTUS_LANE_NUMBER;
+        const int is_full = saltus_mpd_first(v[k]) >= 0, i = saltus_warp_number(n_full, is_full);
+        if (is_full) {
+            b->full[i] = (uint32_t)site;
+            SALTUS_UNROLL
+            for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
+                b->counts[i * SALTUS_MPD_WORDS + j] = v[k][j];
+                counts[site * SALTUS_MPD_WORDS + j] = 0;
+            }
+        }
     }
-    SALTUS_WARP_WAIT();
-    saltus_mpd_find_full(p, n_sites);
-    SALTUS_WARP_WAIT();
-    for (int i = SALTUS_LANE_NUMBER; i < b->n_full; i += SALTUS_WARP) {
-        saltus_mpd_visit(p, i);
-    }
-    SALTUS_WARP_WAIT();
+}
+
+/* Work off both lists. */
+SALTUS_FN void saltus_mpd_clear_lists(const saltus_mpd_now *p, const saltus_tables *n,
+                                      saltus_mpd_scratch *s)
+{
+    saltus_mpd_board *const b = p->board;
     for (int i = SALTUS_LANE_NUMBER; i < b->n_busy; i += SALTUS_WARP) {
-        saltus_mpd_work_at(*p, n, b->busy[i], s);
+        saltus_mpd_work_at(*p, n, b->busy[i], b->waits[i], s);
     }
     SALTUS_WARP_WAIT();
     for (int i = SALTUS_LANE_NUMBER; i < b->n_others && i < SALTUS_MPD_OTHERS; i += SALTUS_WARP) {
         const uint32_t other = b->others[i];
-        saltus_mpd_start_and_go(p, p->first + b->full[other & 255], (int)(other >> 8 & 255),
-                                other >> 16);
+        saltus_mpd_start_and_go(p, b->full[other & 511], (int)(other >> 9 & 127), other >> 16);
+    }
+    SALTUS_WARP_WAIT();
+    if (SALTUS_LANE_NUMBER == 0) {
+        b->n_busy = b->n_others = 0;
     }
     SALTUS_WARP_WAIT();
 }
 
-/** Some phases: all blocks run at once if they are more than one. */
-SALTUS_KERNEL_OF(SALTUS_MPD_SITES_BLOCK, SALTUS_MPD_SITES_BLOCKS, saltus_mpd_run_sites,
-                 saltus_mpd_launch, a)
+/* Full sites, as many at a time as there are threads. */
+SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables *n, int n_full,
+                                   saltus_mpd_scratch *s)
 {
-    SALTUS_SHARED saltus_mpd_board boards[SALTUS_MPD_SITES_WARPS];
+    SALTUS_WARP_WAIT();
+    for (int first = 0; first < n_full; first += SALTUS_WARP) {
+        if (first + SALTUS_LANE_NUMBER < n_full) {
+            saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
+        }
+        SALTUS_WARP_WAIT();
+        if (p->board->n_others > SALTUS_MPD_OTHERS / 2 || first + SALTUS_WARP >= n_full) {
+            saltus_mpd_clear_lists(p, n, s);
+        }
+    }
+}
+
+/* The part of a warp in a phase. */
+SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a,
+                                saltus_mpd_scratch *s)
+{
+    const int64_t stride = SALTUS_STRIDE / 32 * SALTUS_MPD_LOOK;
+    int64_t first = SALTUS_WARP_NUMBER * SALTUS_MPD_LOOK;
+    uint32_t v[SALTUS_MPD_EACH][SALTUS_MPD_WORDS];
+    int n_full = 0;
+    if (SALTUS_LANE_NUMBER == 0) {
+        p->board->n_busy = p->board->n_others = 0;
+    }
+    saltus_mpd_look(p, first, a->n_sites, v);
+    while (first < a->n_sites) {
+        saltus_mpd_keep(p, first, v, &n_full);
+        first += stride;
+        saltus_mpd_look(p, first, a->n_sites, v); /* it comes while others are at work */
+        if (n_full > SALTUS_MPD_ENOUGH || first >= a->n_sites) {
+            saltus_mpd_work_off(p, a->tables, n_full, s);
+            n_full = 0;
+        }
+    }
+}
+
+/** Some phases: all blocks run at once if they are more than one. */
+SALTUS_KERNEL_OF(SALTUS_MPD_MOST_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)
+{
+    saltus_mpd_board *const board = (saltus_mpd_board *)saltus_shared + SALTUS_WARP_IN_BLOCK;
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
     if (SALTUS_LANE_NUMBER >= SALTUS_WARP) {
@@ -322,13 +362,8 @@ SALTUS_KERNEL_OF(SALTUS_MPD_SITES_BLOCK, SALTUS_MPD_SITES_BLOCKS, saltus_mpd_run
         const int what = i == 0                ? a.first_what
                          : i + 1 == a.n_phases ? a.last_what
                                                : SALTUS_MPD_REACTS | SALTUS_MPD_MOVES;
-        saltus_mpd_now p = {&a.m, &boards[SALTUS_WARP_IN_BLOCK], a.step + i, what, (a.set + i) & 1,
-                            0};
-        for (int64_t first = SALTUS_WARP_NUMBER * SALTUS_MPD_STRETCH; first < a.n_sites;
-             first += SALTUS_STRIDE / 32 * SALTUS_MPD_STRETCH) {
-            p.first = (uint32_t)first;
-            saltus_mpd_stretch(&p, a.tables, a.n_sites, &s);
-        }
+        const saltus_mpd_now p = {&a.m, board, a.step + i, what, (a.set + i) & 1};
+        saltus_mpd_share(&p, &a, &s);
         for (int64_t o = SALTUS_WARP_NUMBER; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
              o += SALTUS_STRIDE / 32) {
             if (SALTUS_LANE_NUMBER == 0) {

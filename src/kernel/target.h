@@ -243,13 +243,6 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 #endif
 #endif
 
-/* Memory that the threads of a block share, in a function. */
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_SHARED __shared__
-#elif SALTUS_DEVICE
-#define SALTUS_SHARED static
-#endif
-
 /* A warp: threads that take every step together. A host plays one with a single thread, the first;
  * the others' steps are not taken. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -308,11 +301,12 @@ SALTUS_FN void saltus_warp_wait_for(uint32_t here)
     __syncwarp(here);
 }
 /* Number the threads of the warp for which x holds from *n on, which grows by as many. */
-SALTUS_FN int saltus_warp_append(int32_t *n, int x)
+SALTUS_FN int saltus_warp_number(int *n, int x)
 {
     const uint32_t mask = __ballot_sync(0xffffffffu, x);
-    const int32_t first = SALTUS_LANE_NUMBER == 0 && mask ? atomicAdd(n, __popc(mask)) : 0;
-    return __shfl_sync(0xffffffffu, first, 0) + saltus_warp_rank(mask);
+    const int first = *n;
+    *n += __popc(mask);
+    return first + saltus_warp_rank(mask);
 }
 /* Add what each thread of the warp has to a number. */
 SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
@@ -385,9 +379,9 @@ SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     (void)here;
 }
-SALTUS_FN int saltus_warp_append(int32_t *n, int x)
+SALTUS_FN int saltus_warp_number(int *n, int x)
 {
-    const int32_t first = *n;
+    const int first = *n;
     *n += x != 0;
     return first;
 }

@@ -50,19 +50,19 @@ done:
 }
 
 saltus_status saltus_gpu_lattice_blocks(const saltus_gpu_lattice *s, cu_function kernel, int block,
-                                        int64_t *out, saltus_error *err)
+                                        size_t shared, int64_t *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int blocks = 0;
-    CU(occupancy(&blocks, kernel, block, 0), "asking about a kernel");
+    CU(occupancy(&blocks, kernel, block, shared), "asking about a kernel");
     *out = (int64_t)blocks * s->gpu->n_multiprocessors;
 done:
     return status;
 }
 
-static unsigned n_blocks(int64_t n, int block)
+int64_t saltus_gpu_lattice_n_blocks(int64_t n, int block)
 {
-    return n > 0 ? (unsigned)((n + block - 1) / block) : 1;
+    return n > 0 ? (n + block - 1) / block : 1;
 }
 
 saltus_status saltus_gpu_lattice_launch(const saltus_gpu_lattice *s, cu_function kernel, int block,
@@ -71,23 +71,30 @@ saltus_status saltus_gpu_lattice_launch(const saltus_gpu_lattice *s, cu_function
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch a = s->a;
     void *parameters[] = {&a};
-    CU(launch(kernel, n_blocks(n, block), 1, 1, (unsigned)block, 1, 1, 0, s->stream, parameters,
-              NULL),
+    CU(launch(kernel, (unsigned)saltus_gpu_lattice_n_blocks(n, block), 1, 1, (unsigned)block, 1, 1,
+              0, s->stream, parameters, NULL),
        "starting a kernel");
 done:
     return status;
 }
 
-saltus_status saltus_gpu_lattice_launch_together(const saltus_gpu_lattice *s, cu_function kernel,
-                                                 int block, int64_t n, saltus_error *err)
+saltus_status saltus_gpu_lattice_launch_phases(const saltus_gpu_lattice *s, cu_function kernel,
+                                               int block, size_t shared, int64_t n_blocks,
+                                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch a = s->a;
     void *parameters[] = {&a};
-    CU(fill((uintptr_t)a.arrived, 0, sizeof *a.arrived, s->stream), "clearing GPU memory");
-    CU(launch_together(kernel, n_blocks(n, block), 1, 1, (unsigned)block, 1, 1, 0, s->stream,
-                       parameters),
-       "starting a kernel");
+    if (s->is_cooperative) {
+        CU(fill((uintptr_t)a.arrived, 0, sizeof *a.arrived, s->stream), "clearing GPU memory");
+        CU(launch_together(kernel, (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1,
+                           (unsigned)shared, s->stream, parameters),
+           "starting a kernel");
+    } else {
+        CU(launch(kernel, (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1, (unsigned)shared,
+                  s->stream, parameters, NULL),
+           "starting a kernel");
+    }
 done:
     return status;
 }
@@ -324,13 +331,14 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, const ch
 }
 
 /* Workers of a GPU whose trajectories fit into its memory together, at least one. */
-static saltus_status count_places(const saltus_gpu_lattice *s, int64_t bytes, int *places,
+static saltus_status count_places(const saltus_gpu_lattice *s, int64_t bytes, int64_t *places,
                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t total = 0;
     CU(device_memory(&total, s->gpu->device), "asking for the memory of a GPU");
-    *places = (int64_t)total / 10 * 9 / bytes < 1 ? 1 : (int)((int64_t)total / 10 * 9 / bytes);
+    *places = (int64_t)total / 10 * 9 / bytes;
+    *places = *places < 1 ? 1 : *places;
 done:
     return status;
 }
@@ -342,7 +350,7 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
     saltus_status status = SALTUS_OK;
     const bool counts = strcmp(task->layout, "counts") == 0;
     saltus_gpu_lattice s = {.gpus = gpus, .cu = gpus->cu, .gpu = gpu, .task = task};
-    int places = 0;
+    int64_t places = 0;
     SALTUS_TRY(saltus_mpd_tables_create(task->model, &s.tables, err));
     SALTUS_TRY(count_places(
         &s, counts ? saltus_cuda_bytes_of_counts(&s.tables) : saltus_cuda_bytes_of_lists(&s.tables),

@@ -42,23 +42,27 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, i
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s,
                                                             const char *name, cu_function *out,
                                                             saltus_error *err);
-/** Blocks of a kernel that run at once on the GPU. */
+/** Blocks of a kernel with so many bytes of shared memory each that run at once on the GPU. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_blocks(const saltus_gpu_lattice *s,
                                                           cu_function kernel, int block,
-                                                          int64_t *out, saltus_error *err);
+                                                          size_t shared, int64_t *out,
+                                                          saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_take(const saltus_gpu_lattice *s,
                                                         cu_pointer *out, size_t bytes,
                                                         saltus_error *err);
 /** *memory becomes 0. */
 void saltus_gpu_lattice_give(const saltus_gpu_lattice *s, cu_pointer *memory);
+/** Blocks with a thread for each of n, at least one. */
+int64_t saltus_gpu_lattice_n_blocks(int64_t n, int block);
 /** Start a kernel in blocks of a size, one thread for each of n. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch(const saltus_gpu_lattice *s,
                                                           cu_function kernel, int block, int64_t n,
                                                           saltus_error *err);
-/** The same all at once, for phases that wait for each other. */
-SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch_together(const saltus_gpu_lattice *s,
-                                                                   cu_function kernel, int block,
-                                                                   int64_t n, saltus_error *err);
+/** Start a kernel for phases, which wait for each other if the blocks may: then all run at once. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch_phases(const saltus_gpu_lattice *s,
+                                                                 cu_function kernel, int block,
+                                                                 size_t shared, int64_t n_blocks,
+                                                                 saltus_error *err);
 /** Nothing has fired yet, and there has been no trouble. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_forget(const saltus_gpu_lattice *s, int64_t used,
                                                           saltus_error *err);

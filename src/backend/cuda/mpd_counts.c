@@ -14,7 +14,9 @@ typedef struct counts {
     saltus_gpu_lattice on;
     cu_function run, fill, widen;
     int bits, words;          /* of a field, and of a site */
-    int64_t most_stretches;   /* blocks that run at once */
+    int block;                /* threads of one that goes over the sites, */
+    size_t shared;            /* its bytes of shared memory, */
+    int64_t n_blocks;         /* and how many there are, at most one to a multiprocessor */
     cu_pointer sets[2], kept; /* kept: what gather has found; 0 until then */
 } counts;
 
@@ -55,6 +57,29 @@ done:
     return status;
 }
 
+/* Large blocks, because few wait less for each other; but all multiprocessors have one. */
+static saltus_status share_out(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_gpu *gpu = s->on.gpu;
+    const int look = SALTUS_MPD_LOOK_OF(s->words), n = gpu->n_multiprocessors;
+    const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
+                  n_looks = (s->on.a.n_sites + look - 1) / look, wanted = (n_looks + n - 1) / n,
+                  room = gpu->limits.block_bytes / board,
+                  most = room < SALTUS_MPD_MOST_WARPS ? room : SALTUS_MPD_MOST_WARPS,
+                  n_warps = wanted < most ? wanted : most;
+    int64_t at_once = 0;
+    s->block = (int)n_warps * 32;
+    s->shared = (size_t)(n_warps * board);
+    s->n_blocks = (n_looks + n_warps - 1) / n_warps;
+    CU(function_set(s->run, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES, (int)s->shared),
+       "asking for shared memory");
+    SALTUS_TRY(saltus_gpu_lattice_blocks(&s->on, s->run, s->block, s->shared, &at_once, err));
+    s->n_blocks = s->n_blocks < at_once ? s->n_blocks : at_once;
+done:
+    return status;
+}
+
 /* Kernels and sets for fields of so many bits. The sets are empty. */
 static saltus_status use_bits(counts *s, int bits, saltus_error *err)
 {
@@ -64,10 +89,9 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_run_sites", &s->run, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_fill", &s->fill, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_widen", &s->widen, err));
-    SALTUS_TRY(
-        saltus_gpu_lattice_blocks(&s->on, s->run, SALTUS_MPD_SITES_BLOCK, &s->most_stretches, err));
     s->bits = bits;
     s->words = words_of(&s->on.tables, bits);
+    SALTUS_TRY(share_out(s, err));
     a->m.capacity = bits < 32 ? ((int64_t)1 << bits) - 1 : INT64_MAX;
     for (int set = 0; set < 2; ++set) {
         SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->sets[set], set_bytes(s), err));
@@ -160,16 +184,9 @@ static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, i
                                    saltus_error *err)
 {
     counts *s = user;
-    const int block = SALTUS_MPD_SITES_BLOCK;
-    const int64_t stretch = SALTUS_MPD_STRETCH_OF(s->words) * (block / 32),
-                  all = (s->on.a.n_sites + stretch - 1) / stretch,
-                  blocks =
-                      all < s->most_stretches || !s->on.is_cooperative ? all : s->most_stretches;
     *launched = s->on.is_cooperative ? n : 1;
     saltus_gpu_lattice_tell_phases(&s->on, phases, *launched);
-    return s->on.is_cooperative
-               ? saltus_gpu_lattice_launch_together(&s->on, s->run, block, blocks * block, err)
-               : saltus_gpu_lattice_launch(&s->on, s->run, block, blocks * block, err);
+    return saltus_gpu_lattice_launch_phases(&s->on, s->run, s->block, s->shared, s->n_blocks, err);
 }
 
 static saltus_status restore(void *user, saltus_error *err)

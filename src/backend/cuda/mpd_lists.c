@@ -168,8 +168,10 @@ static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, i
     *launched = is_small ? n : 1;
     saltus_gpu_lattice_tell_phases(&s->on, phases, *launched);
     s->on.a.n_known = s->used;
-    return is_small ? saltus_gpu_lattice_launch_together(&s->on, s->run_few, block, s->used, err)
-                    : launch(s, s->run_many, s->used / SALTUS_MPD_EACH, err);
+    return is_small
+               ? saltus_gpu_lattice_launch_phases(&s->on, s->run_few, block, 0,
+                                                  saltus_gpu_lattice_n_blocks(s->used, block), err)
+               : launch(s, s->run_many, s->used / SALTUS_MPD_EACH, err);
 }
 
 static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
@@ -241,7 +243,7 @@ static saltus_status load_kernels(lists *s, saltus_error *err)
         SALTUS_TRY(saltus_gpu_lattice_function(&s->on, kernels[i].name, kernels[i].out, err));
     }
     SALTUS_TRY(
-        saltus_gpu_lattice_blocks(&s->on, s->run_few, SALTUS_MPD_FEW_BLOCK, &s->most_few, err));
+        saltus_gpu_lattice_blocks(&s->on, s->run_few, SALTUS_MPD_FEW_BLOCK, 0, &s->most_few, err));
 done:
     return status;
 }

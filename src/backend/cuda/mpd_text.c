@@ -14,6 +14,7 @@
 enum {
     LEAST_BLOCKS = 6,       /* of a multiprocessor at once: what registers are for */
     MOST_ROWS = 1024,       /* of a site's counts and laws in a thread's memory */
+    MOST_IN_ORDER = 16,     /* reactions */
     MOST_CONSTANTS = 32768, /* bytes of tables in constant memory, half of what a GPU has */
     LINE = 16               /* numbers */
 };
@@ -128,6 +129,23 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits)
             m->faces[5], m->n_types, m->n_species, m->only_one, m->n_origins);
 }
 
+/* Reactions by first reactant, if they are few: what is done with them is unrolled. */
+static void put_order(FILE *out, const saltus_mpd_tables *s)
+{
+    const saltus_tables *t = s->of;
+    const char *before = "#define SALTUS_MPD_IN_ORDER ";
+    for (int x = 0; x < s->m.n_species && t->n_reactions <= MOST_IN_ORDER && t->n_laws == 0; ++x) {
+        for (int r = 0; r < t->n_reactions; ++r) {
+            const int first = t->factor_row[r];
+            if (first < t->factor_row[r + 1] && t->factor_species[first] == x) {
+                fprintf(out, "%s%d", before, r);
+                before = ", ";
+            }
+        }
+    }
+    fprintf(out, "\n");
+}
+
 static saltus_status check_size(const saltus_tables *t, saltus_error *err)
 {
     return t->n_rows <= MOST_ROWS && t->n_reactions <= MOST_ROWS
@@ -151,6 +169,7 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
     SALTUS_NEED(stream);
     put_sizes(stream, tables, bits);
     if (fits(tables)) {
+        put_order(stream, tables);
         put_tables(stream, tables);
     }
     fprintf(stream, "#include \"kernel/mpd_%s.h\"\n", bits > 0 ? "sites" : "phases");
