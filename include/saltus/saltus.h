@@ -215,8 +215,9 @@ typedef struct saltus_plan_options {
     const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the
                               planes along this axis as well */
     int n_threads;       /**< 0: one per core */
-    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared" or
-                              "global" on a GPU; never changes a bit */
+    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared", "warp",
+                              "global" or "phases" on a GPU; of a lattice "particles" or, on a GPU,
+                              "counts"; never changes a bit */
     int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
     int n_streams;       /**< of each GPU: 0 for the usual 4 */
     const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like

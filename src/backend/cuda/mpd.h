@@ -63,9 +63,9 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch_phases(const saltus_gp
                                                                  cu_function kernel, int block,
                                                                  size_t shared, int64_t n_blocks,
                                                                  saltus_error *err);
-/** Nothing has fired yet, and there has been no trouble. */
-SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_forget(const saltus_gpu_lattice *s, int64_t used,
-                                                          saltus_error *err);
+/** Nothing has fired yet, and there has been no trouble. Time is taken from here on. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_lattice *s,
+                                                               int64_t used, saltus_error *err);
 /** Wait, and tell what kernel/mpd_lattice.h's `used` is. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_used(const saltus_gpu_lattice *s, int64_t *out,
                                                         saltus_error *err);

@@ -131,7 +131,7 @@ static saltus_status fill(counts *s, int64_t n, saltus_error *err)
         s->on.a.set = 0;
         s->on.a.n_known = n;
         SALTUS_TRY(clear_sets(s, err));
-        SALTUS_TRY(saltus_gpu_lattice_forget(&s->on, 0, err));
+        SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
         SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->fill, s->on.block, n, err));
         SALTUS_TRY(saltus_gpu_lattice_used(&s->on, &largest, err));
     } while (largest > s->on.a.m.capacity);
@@ -171,7 +171,7 @@ static saltus_status gather(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
-    SALTUS_TRY(saltus_gpu_lattice_forget(&s->on, 0, err));
+    SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
     if (!s->kept) {
         SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->kept, set_bytes(s), err));
     }

@@ -129,7 +129,7 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
     CU(upload((uintptr_t)m->species, species, n * sizeof *species, s->on.stream),
        "copying particles");
     use(s, s->on.tables.n_start);
-    SALTUS_TRY(saltus_gpu_lattice_forget(&s->on, s->used, err));
+    SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, s->used, err));
     CU(stream_wait(s->on.stream), "copying particles");
     SALTUS_TRY(enlist(s, err));
 done:
@@ -148,7 +148,7 @@ static saltus_status gather(void *user, saltus_error *err)
     a->stretch = share < LEAST_STRETCH  ? LEAST_STRETCH
                  : share > MOST_STRETCH ? MOST_STRETCH
                                         : share;
-    SALTUS_TRY(saltus_gpu_lattice_forget(&s->on, 0, err));
+    SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
     CU(fill((uintptr_t)a->new_site, 0xff, (size_t)a->m.capacity * sizeof(uint32_t), s->on.stream),
        "clearing GPU memory");
     SALTUS_TRY(launch(s, s->gather, (a->n_bricks + a->stretch - 1) / a->stretch, err));
