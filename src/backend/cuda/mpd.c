@@ -323,11 +323,10 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, const ch
     (void)snprintf(why, 200, "%s%s",
                    counts ? "counts of species, site by site"
                           : "particle by particle, in bricks of sites",
-                   !is_auto    ? ""
-                   : counts    ? ": particles are many for the sites"
-                   : !fits     ? ": there are many species"
-                   : is_sooner ? ""
-                               : ": particles are few for the sites");
+                   !is_auto ? ""
+                   : counts ? ": particles are many for the sites"
+                   : fits   ? ": particles are few for the sites"
+                            : ": there are many species");
     return SALTUS_OK;
 }
 
