@@ -104,6 +104,7 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
             continue;
         }
         const uint32_t at = (uint32_t)SALTUS_FETCH_ADD(&b->n_others, (int32_t)n);
+        SALTUS_ONE_BY_ONE
         for (uint32_t k = 0; k < n; ++k) {
             if (at + k < SALTUS_MPD_OTHERS) {
                 b->others[at + k] = saltus_mpd_other(i, x, from + k);
@@ -155,13 +156,14 @@ SALTUS_FN void saltus_mpd_visit(const saltus_mpd_now *p, int i)
         const int at = SALTUS_FETCH_ADD(&b->n_busy, 1);
         b->busy[at] = (uint16_t)i;
         b->waits[at] = w[3];
-    } else if (saltus_mpd_goes(p, x)) {
-        saltus_mpd_go(p, &here, x, w);
-        saltus_mpd_list(p, i, v, x);
-    } else {
-        saltus_mpd_change(v, x, 1);
-        saltus_mpd_list(p, i, v, -1);
+        return;
     }
+    const int goes = saltus_mpd_goes(p, x);
+    if (goes) {
+        saltus_mpd_go(p, &here, x, w);
+    }
+    saltus_mpd_change(v, x, !goes);
+    saltus_mpd_list(p, i, v, goes ? x : -1);
 }
 
 /* Reactions of counts in general. */
@@ -337,11 +339,10 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
     }
-    saltus_mpd_look(p, first, a->n_sites, v);
     while (first < a->n_sites) {
+        saltus_mpd_look(p, first, a->n_sites, v);
         saltus_mpd_keep(p, first, v, &n_full);
         first += stride;
-        saltus_mpd_look(p, first, a->n_sites, v); /* it comes while others are at work */
         if (n_full > SALTUS_MPD_ENOUGH || first >= a->n_sites) {
             saltus_mpd_work_off(p, a->tables, n_full, s);
             n_full = 0;
