@@ -34,7 +34,20 @@ static const char model_text[] = "species: {A: 300, B: 0, C: }\n"
 static const double times[] = {0.0, 0.1, 0.25, 0.4};
 static const double frame_times[] = {0.0, 0.25, 0.33};
 static int n_frames = 3;
-static const char *device = "cpu";
+static const char *device = "cpu", *layout = "auto";
+
+/* Where lattices are simulated: here, and on the device that SPACE_DEVICE names, in any way. */
+static int n_places(void)
+{
+    return getenv("SPACE_DEVICE") ? 3 : 1;
+}
+
+static void go_to(int place)
+{
+    static const char *const layouts[] = {"auto", "particles", "counts"};
+    device = place > 0 ? getenv("SPACE_DEVICE") : "cpu";
+    layout = layouts[place];
+}
 
 static void run_file(const char *text, const char *path, const char *axis, int threads,
                      int64_t runs, const char *species, saltus_record record)
@@ -51,6 +64,7 @@ static void run_file(const char *text, const char *path, const char *axis, int t
     OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
     OK(saltus_backend_open(device, &backend, &err));
     p.n_threads = threads;
+    p.layout = layout;
     p.by_type = true;
     p.profile = axis;
     p.columns = species;
@@ -159,7 +173,7 @@ static void frames_add_up_to_parts(void **state)
 }
 
 /* What does not move stays where the model puts it; --species leaves some out. */
-static void particles_are_where_they_were_put(void **state)
+static void check_places(void)
 {
     static const char text[] = "species: {A: , B: , there: }\n"
                                "lattice:\n"
@@ -173,7 +187,6 @@ static void particles_are_where_they_were_put(void **state)
                                "    B: {sites: [[1, 1, 1, 9]]}\n"
                                "    there: {sites: [[0, 3, 4, 260]]}\n";
     hsize_t shape[5];
-    (void)state;
     run_file(text, "t.h5", "z", 1, 2, "there,A", SALTUS_RECORD_ALL);
     uint32_t *a = load("t.h5", "space/frames/A", H5T_NATIVE_UINT32, 5, shape);
     uint32_t *there = load("t.h5", "space/frames/%74here", H5T_NATIVE_UINT32, 5, shape);
@@ -200,7 +213,16 @@ static void particles_are_where_they_were_put(void **state)
     free(planes);
 }
 
-/* Nor on the device: SPACE_DEVICE names another. */
+static void particles_are_where_they_were_put(void **state)
+{
+    (void)state;
+    for (int place = 0; place < n_places(); ++place) {
+        go_to(place);
+        check_places();
+    }
+    go_to(0);
+}
+
 static void bits_depend_on_no_thread_and_no_frame(void **state)
 {
     static const struct {
@@ -219,8 +241,8 @@ static void bits_depend_on_no_thread_and_no_frame(void **state)
     assert_memory_equal(counts, alone, with[0] * with[1] * with[2] * sizeof *counts);
     free(counts);
     free(alone);
-    device = getenv("SPACE_DEVICE") ? getenv("SPACE_DEVICE") : device;
     for (int threads = 2; threads <= 8; threads += 3) {
+        go_to(threads / 3 % n_places());
         run_file(model_text, "many.h5", "z", threads, 7, NULL, SALTUS_RECORD_ALL);
         for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
             hsize_t a[5] = {1, 1, 1, 1, 1}, b[5] = {1, 1, 1, 1, 1};
@@ -232,7 +254,7 @@ static void bits_depend_on_no_thread_and_no_frame(void **state)
             free(y);
         }
     }
-    device = "cpu";
+    go_to(0);
 }
 
 /* Mean and variance of parts are those of the runs. */
