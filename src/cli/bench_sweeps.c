@@ -289,6 +289,9 @@ static void print_row(const session *s, const saltus_run_report *report, bool is
            (long long)n_points, (long long)s->what.n_runs, (long long)paper_points,
            (long long)c->runs, is_gpu ? "gpu" : "cores", (long long)s->n_delivered,
            (long long)report->events, report->seconds);
+    if (is_gpu) {
+        printf(", \"kernel_seconds\": %.4g", report->kernel_seconds);
+    }
     if (s->n_delivered < n_points) {
         printf(", \"left_out\": %lld, \"left_out_after\": %g",
                (long long)(n_points - s->n_delivered), too_long);
