@@ -175,10 +175,7 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
 {
     const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
     int is_watched = 0;
-    for (int i = 0; s->rows && i < s->n_rows; ++i) {
-        s->v[i] = s->rows[i];
-    }
-    s->rows = (const double *)0;
+    saltus_mpd_start_rows(s);
     for (int32_t j = first; j >= 0; j = m->next[j]) {
         is_watched = m->species[j] == watcher;
         s->v[m->species[j]] += is_watched ? 0.0 : 1.0;

@@ -27,7 +27,12 @@ enum {
     SALTUS_MPD_PER_WORD = 32 / SALTUS_MPD_BITS,
     SALTUS_MPD_WORDS = (SALTUS_MPD_FIELDS + SALTUS_MPD_PER_WORD - 1) / SALTUS_MPD_PER_WORD
 };
-#define SALTUS_MPD_MOST (0xffffffffu >> (32 - SALTUS_MPD_BITS)) /* that a field can hold */
+#define SALTUS_MPD_FIELD (0xffffffffu >> (32 - SALTUS_MPD_BITS)) /* of a word, once shifted */
+#define SALTUS_MPD_MOST                                                      \
+    (SALTUS_MPD_BITS < 32 ? SALTUS_MPD_FIELD : 1u << 30) /* that it may hold \
+                                                          */
+#define SALTUS_MPD_LAST_WORD                             /* the fields that there are */ \
+    (0xffffffffu >> (SALTUS_MPD_WORDS * SALTUS_MPD_PER_WORD - SALTUS_MPD_FIELDS) * SALTUS_MPD_BITS)
 
 /* Of one of the two sets; no index: m may be in registers. */
 SALTUS_FN uint32_t *saltus_mpd_counts(const saltus_mpd *m, int set)
@@ -41,7 +46,7 @@ SALTUS_FN void saltus_mpd_put(const saltus_mpd *m, int set, int64_t site, int sp
     const int shift = species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
     uint32_t *const word =
         &saltus_mpd_counts(m, set)[site * SALTUS_MPD_WORDS + species / SALTUS_MPD_PER_WORD];
-    const uint32_t before = SALTUS_FETCH_ADD(word, n << shift) >> shift & SALTUS_MPD_MOST;
+    const uint32_t before = SALTUS_FETCH_ADD(word, n << shift) >> shift & SALTUS_MPD_FIELD;
     if (n > SALTUS_MPD_MOST - before) {
         SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
     }
@@ -65,7 +70,14 @@ SALTUS_FN uint32_t saltus_mpd_number(const uint32_t v[SALTUS_MPD_WORDS], int spe
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
         word = species / SALTUS_MPD_PER_WORD == k ? v[k] : word;
     }
-    return word >> species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS & SALTUS_MPD_MOST;
+    return word >> species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS & SALTUS_MPD_FIELD;
+}
+
+/** The same of words in memory. */
+SALTUS_FN uint32_t saltus_mpd_number_in(const uint32_t *words, int species)
+{
+    return words[species / SALTUS_MPD_PER_WORD] >> species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS &
+           SALTUS_MPD_FIELD;
 }
 
 /** Add to that, modulo 2^32 if it has all bits. */
@@ -87,7 +99,7 @@ SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
         SALTUS_UNROLL
         for (int f = 0; f < SALTUS_MPD_PER_WORD; ++f) {
-            n += v[k] >> f * SALTUS_MPD_BITS & SALTUS_MPD_MOST;
+            n += v[k] >> f * SALTUS_MPD_BITS & SALTUS_MPD_FIELD;
         }
     }
     return n;

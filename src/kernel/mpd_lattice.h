@@ -20,6 +20,9 @@ typedef struct saltus_mpd_origin {
 /** Particles of a site for which something is known beforehand: fewer than these. */
 enum { SALTUS_MPD_MANY = 16 };
 
+/** What a phase does with the sites. */
+enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
+
 /** Nowhere: the site of a particle that is no more. */
 #define SALTUS_NOWHERE 0xffffffffu
 

@@ -51,6 +51,14 @@ typedef struct saltus_mpd_launch {
     int32_t bits, words;    /**< of so many, in so many words a site */
 } saltus_mpd_launch;
 
+/** What phase i of a launch does. */
+SALTUS_FN int saltus_mpd_what(const saltus_mpd_launch *a, int i)
+{
+    return i == 0                 ? a->first_what
+           : i + 1 == a->n_phases ? a->last_what
+                                  : SALTUS_MPD_REACTS | SALTUS_MPD_MOVES;
+}
+
 /** Which part of the lattice a site lies in. */
 SALTUS_FN int saltus_mpd_part_of(const saltus_mpd_launch *a, uint32_t site)
 {

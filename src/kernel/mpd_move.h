@@ -20,9 +20,6 @@
 /** What is beyond a face of the lattice; in model/lattice.h's order. */
 enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
 
-/** What a phase does with the sites. */
-enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
-
 /* Maybe a jump along an axis: the first bit of a word says which way, the others whether. Nothing
  * of that can be guessed, so there is no branch but at the faces. */
 SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_spot *p, int species, int axis,
@@ -68,9 +65,10 @@ SALTUS_FN saltus_mpd_spot saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_
  * What comes from nothing
  */
 
-/** What comes from origin number o before the reactions of a step, into a set of heads. */
+/** What comes from origin number o before the reactions of a step, into a set: arrivals number
+ * begin, begin + stride and so on. */
 SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                    int set, int o, saltus_mpd_scratch *s)
+                                    int set, int o, int begin, int stride, saltus_mpd_scratch *s)
 {
     const saltus_mpd_origin origin = m->origins[o];
     const saltus_poisson law = saltus_poisson_of(origin.mean < 10.0 ? 10.0 : origin.mean);
@@ -87,7 +85,7 @@ SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n,
                                           saltus_unit53(w[2], w[3]), &k) != 0;
         }
     }
-    for (int64_t i = 0; i < (int64_t)k; ++i) {
+    for (int64_t i = begin; i < (int64_t)k; i += stride) {
         saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
         const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.n_sites);
         const saltus_mpd_spot to = saltus_mpd_spot_of(m, origin.sites[which]);

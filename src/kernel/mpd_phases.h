@@ -109,7 +109,7 @@ SALTUS_FN void saltus_mpd_phase(const saltus_mpd *m, const saltus_mpd_launch *a,
     }
     if (what & SALTUS_MPD_MOVES) {
         for (int64_t o = SALTUS_THREAD; o < SALTUS_MPD_ORIGINS; o += SALTUS_STRIDE) {
-            saltus_mpd_come(m, a->tables, step, 1 - set, (int)o, s);
+            saltus_mpd_come(m, a->tables, step, 1 - set, (int)o, 0, 1, s);
         }
     }
 }
@@ -132,9 +132,7 @@ SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, SALTUS_MPD_FEW_BLOCKS, saltus_mpd_run_few
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
     for (int p = 0; p < a.n_phases; ++p) {
-        const int what = p == 0                ? a.first_what
-                         : p + 1 == a.n_phases ? a.last_what
-                                               : SALTUS_MPD_REACTS | SALTUS_MPD_MOVES;
+        const int what = saltus_mpd_what(&a, p);
         saltus_mpd_phase(&a.m, &a, a.step + p, what, (a.set + p) & 1, 1, &s);
         if (p + 1 < a.n_phases) {
             saltus_all_blocks_wait(a.arrived, (uint64_t)(p + 1));
@@ -206,7 +204,7 @@ SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
         const int column =
             site != SALTUS_NOWHERE && species < a.m.n_species - 1 ? a.column_of[species] : -1;
         if (column >= 0) {
-            saltus_count_one(a.parts, saltus_mpd_part_of(&a, site) * a.n_counts + column);
+            saltus_count_one(a.parts, (int64_t)saltus_mpd_part_of(&a, site) * a.n_counts + column);
         }
     }
 }

@@ -29,6 +29,15 @@ typedef struct saltus_mpd_scratch {
     int32_t n_rows;
 } saltus_mpd_scratch;
 
+/* The rows of v are what they are to start from; once. */
+SALTUS_FN void saltus_mpd_start_rows(saltus_mpd_scratch *s)
+{
+    for (int i = 0; s->rows && i < s->n_rows; ++i) {
+        s->v[i] = s->rows[i];
+    }
+    s->rows = (const double *)0;
+}
+
 /* The keys of a trajectory. */
 SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajectory)
 {
@@ -38,15 +47,14 @@ SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajector
     saltus_philox_keys((uint64_t)w[1] << 32 | w[0], m->keys);
 }
 
-/** Words for number `rank` (below 2^24) of a species in a site (below 2^40), in a step (below
- * 2^40).
- */
+/** Words for number `rank` (below 2^32) of a species in a site (below 2^40), in a step (below
+ * 2^40). */
 SALTUS_FN void saltus_mpd_words(const saltus_mpd *m, uint32_t purpose, int64_t step, int64_t site,
                                 int species, int64_t rank, uint32_t w[4])
 {
-    saltus_philox_keyed(m->keys, purpose,
-                        (uint64_t)site | (uint64_t)species << 40 | (uint64_t)(rank >> 16) << 56,
-                        (uint64_t)step << 16 | (uint64_t)(rank & 0xffff), w);
+    saltus_philox_keyed(
+        m->keys, purpose, (uint64_t)site | (uint64_t)species << 40 | (uint64_t)(rank >> 16) << 56,
+        (uint64_t)step << 16 | (uint64_t)(rank & 0xffff) | (uint64_t)(rank >> 24) << 56, w);
 }
 
 SALTUS_FN int saltus_mpd_type(const saltus_mpd *m, uint32_t site)
@@ -348,37 +356,41 @@ SALTUS_FN int saltus_mpd_few_become(const saltus_tables *n, int r, int species[S
     return is_done;
 }
 
-/* saltus_mpd_react of a few: sums and reactions take turns. Returns -1: it is to be done in another
- * way, and species are of no use. */
+/* saltus_mpd_react of a few: waits and reactions take turns. Returns -1: it is to be done in
+ * another way, and species are of no use. */
 SALTUS_FN int32_t saltus_mpd_few_react(const saltus_mpd *m, const saltus_tables *n, int type,
                                        int64_t step, uint32_t site, uint32_t word,
                                        int species[SALTUS_MPD_MOST_FEW])
 {
-    const double all = 0x1p1023;
     const int32_t *segment = saltus_mpd_segments(m, type);
-    double left = m->step, goal = all;
+    double left = m->step, goal = 0.0;
     int32_t n_fired = 0;
+    int chooses = 0;
     uint32_t w[4] = {word, 0, 0, 0};
     if (segment[0] < segment[1]) {
         return -1; /* laws that are no products */
     }
     for (;;) {
         int r, is_bad = 0;
-        const double total = saltus_mpd_few_sum(m, n, type, species, goal, &r, &is_bad);
+        const double total =
+            saltus_mpd_few_sum(m, n, type, species, chooses ? goal : SALTUS_INFINITY, &r, &is_bad);
         if (is_bad) {
             return -1;
         }
-        if (goal < all) {
+        if (chooses) {
             if (!saltus_mpd_few_become(n, r, species)) {
                 return -1;
             }
             ++n_fired;
-            goal = all;
+            chooses = 0;
             if (SALTUS_MPD_IS_ONLY_ONE(m)) {
                 return n_fired;
             }
-        } else if (!saltus_mpd_wait(m, step, site, n_fired, total, w, &left, &goal)) {
-            return n_fired;
+        } else {
+            chooses = saltus_mpd_wait(m, step, site, n_fired, total, w, &left, &goal);
+            if (!chooses) {
+                return n_fired;
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ enum {
     SALTUS_MPD_LOOK = SALTUS_MPD_LOOK_OF(SALTUS_MPD_WORDS),
     SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
     SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH,
-    SALTUS_MPD_EACH = SALTUS_MPD_LOOK / SALTUS_WARP
+    SALTUS_MPD_LOOKS = SALTUS_MPD_LOOK / SALTUS_WARP
 };
 
 /* What the threads of a warp share. */
@@ -172,13 +172,9 @@ SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus
                                                saltus_mpd_scratch *s, uint32_t *v)
 {
     const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
-    for (int i = 0; s->rows && i < s->n_rows; ++i) {
-        s->v[i] = s->rows[i];
-    }
-    s->rows = (const double *)0;
+    saltus_mpd_start_rows(s);
     for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
-        s->v[x] = (double)(v[x / SALTUS_MPD_PER_WORD] >> x % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS &
-                           SALTUS_MPD_MOST);
+        s->v[x] = (double)saltus_mpd_number_in(v, x);
     }
     const int32_t n_fired = saltus_mpd_react(m, n, step, site, word, s);
     for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
@@ -187,7 +183,7 @@ SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus
         if (!(s->v[x] <= (double)SALTUS_MPD_MOST)) {
             SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
         } else if (s->v[x] >= 0.0) { /* else it has been noted */
-            *to = (*to & ~(SALTUS_MPD_MOST << shift)) | (uint32_t)(int64_t)s->v[x] << shift;
+            *to = (*to & ~(SALTUS_MPD_FIELD << shift)) | (uint32_t)(int64_t)s->v[x] << shift;
         }
         s->v[x] = 0.0;
     }
@@ -258,27 +254,28 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
 
 /* The words of sites from `first` on; there are n_sites of them. */
 SALTUS_FN void saltus_mpd_look(const saltus_mpd_now *p, int64_t first, int64_t n_sites,
-                               uint32_t v[SALTUS_MPD_EACH][SALTUS_MPD_WORDS])
+                               uint32_t v[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS])
 {
     const uint32_t *counts = saltus_mpd_counts(p->m, p->set);
     SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_EACH; ++k) {
+    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
         const int64_t site = first + k * SALTUS_WARP + SALTUS_LANE_NUMBER;
         SALTUS_UNROLL
         for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
             v[k][j] = site < n_sites ? counts[site * SALTUS_MPD_WORDS + j] : 0;
         }
+        v[k][SALTUS_MPD_WORDS - 1] &= SALTUS_MPD_LAST_WORD; /* what a full field left behind it */
     }
 }
 
 /* Those of them with particles, which leave this set, are put behind n_full others. */
 SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, int64_t first,
-                               uint32_t v[SALTUS_MPD_EACH][SALTUS_MPD_WORDS], int *n_full)
+                               uint32_t v[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS], int *n_full)
 {
     saltus_mpd_board *const b = p->board;
     uint32_t *const counts = saltus_mpd_counts(p->m, p->set);
     SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_EACH; ++k) {
+    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
         const int64_t site = first + k * SALTUS_WARP + SALTUS_LANE_NUMBER;
         const int is_full = saltus_mpd_first(v[k]) >= 0, i = saltus_warp_number(n_full, is_full);
         if (is_full) {
@@ -322,7 +319,9 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
             saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
         }
         SALTUS_WARP_WAIT();
-        if (p->board->n_others > SALTUS_MPD_OTHERS / 2 || first + SALTUS_WARP >= n_full) {
+        /* one answer for all: who goes on adds to the list that others may still look at */
+        if (saltus_warp_any(p->board->n_others > SALTUS_MPD_OTHERS / 2) ||
+            first + SALTUS_WARP >= n_full) {
             saltus_mpd_clear_lists(p, n, s);
         }
     }
@@ -334,7 +333,7 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
 {
     const int64_t stride = SALTUS_STRIDE / 32 * SALTUS_MPD_LOOK;
     int64_t first = SALTUS_WARP_NUMBER * SALTUS_MPD_LOOK;
-    uint32_t v[SALTUS_MPD_EACH][SALTUS_MPD_WORDS];
+    uint32_t v[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS];
     int n_full = 0;
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
@@ -360,16 +359,13 @@ SALTUS_KERNEL_OF(SALTUS_MPD_MOST_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd
         return; /* on a host the first of a warp has the work of all */
     }
     for (int i = 0; i < a.n_phases; ++i) {
-        const int what = i == 0                ? a.first_what
-                         : i + 1 == a.n_phases ? a.last_what
-                                               : SALTUS_MPD_REACTS | SALTUS_MPD_MOVES;
+        const int what = saltus_mpd_what(&a, i);
         const saltus_mpd_now p = {&a.m, board, a.step + i, what, (a.set + i) & 1};
         saltus_mpd_share(&p, &a, &s);
         for (int64_t o = SALTUS_WARP_NUMBER; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
              o += SALTUS_STRIDE / 32) {
-            if (SALTUS_LANE_NUMBER == 0) {
-                saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, &s);
-            }
+            saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, SALTUS_LANE_NUMBER,
+                            SALTUS_WARP, &s);
         }
         if (i + 1 < a.n_phases) {
             saltus_all_blocks_wait(a.arrived, (uint64_t)(i + 1));
@@ -447,7 +443,7 @@ SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
             const int column = x < SALTUS_MPD_N_SPECIES(&a.m) - 1 ? a.column_of[x] : -1;
             saltus_mpd_change(v, x, 0u - n);
             if (column >= 0) {
-                const int part = saltus_mpd_part_of(&a, (uint32_t)site);
+                const int64_t part = saltus_mpd_part_of(&a, (uint32_t)site);
                 (void)SALTUS_TAKE_NUMBERS(&a.parts[part * a.n_counts + column], n);
             }
         }

@@ -192,7 +192,7 @@ SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
 /* A number that other blocks have written since this kernel began. */
 #define SALTUS_PEEK_NEW(p) (*(const volatile int64_t *)(p))
 /* Add 1 to one of a few numbers: threads of a warp that mean the same one add together. */
-SALTUS_FN void saltus_count_one(uint64_t *numbers, int which)
+SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 {
     const uint32_t same = __match_any_sync(__activemask(), which);
     if ((int)(threadIdx.x & 31) == __ffs((int)same) - 1) {
@@ -232,7 +232,7 @@ SALTUS_FN int64_t saltus_block_same(int64_t x)
 {
     return x;
 }
-SALTUS_FN void saltus_count_one(uint64_t *numbers, int which)
+SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 {
     ++numbers[which];
 }

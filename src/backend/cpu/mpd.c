@@ -93,7 +93,7 @@ static void run_phase(void *user, int member)
     }
     for (int o = member; (s->phase.what & SALTUS_MPD_MOVES) && o < m.n_origins;
          o += saltus_team_size(s->team)) {
-        saltus_mpd_come(&m, s->tables.of, s->phase.step, 1 - s->set, o, scratch);
+        saltus_mpd_come(&m, s->tables.of, s->phase.step, 1 - s->set, o, 0, 1, scratch);
     }
 }
 

@@ -275,11 +275,11 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
                           const saltus_source *source, saltus_error *err)
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
-    const int number = __atomic_fetch_add(&gpus->next_worker, 1, __ATOMIC_RELAXED);
-    if (task->in_space) {
-        return saltus_cuda_work_mpd(gpus, &gpus->gpu[number % gpus->n], task->worker / gpus->n,
-                                    task, source, err);
+    if (task->in_space) { /* worker after worker on each, because a GPU has room for few */
+        return saltus_cuda_work_mpd(gpus, &gpus->gpu[task->worker % gpus->n],
+                                    task->worker / gpus->n, task, source, err);
     }
+    const int number = __atomic_fetch_add(&gpus->next_worker, 1, __ATOMIC_RELAXED);
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 

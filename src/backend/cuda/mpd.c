@@ -139,22 +139,20 @@ done:
     return status;
 }
 
-/* Wait, and ask. */
-static saltus_status ask(const saltus_gpu_lattice *s, answers *out, saltus_error *err)
+static saltus_status ask(saltus_gpu_lattice *s, answers *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     CU(download(out, s->answers, sizeof *out, s->stream), "running a kernel");
     CU(stream_wait(s->stream), "running a kernel");
+    s->used = out->used;
 done:
     return status;
 }
 
-saltus_status saltus_gpu_lattice_used(const saltus_gpu_lattice *s, int64_t *out, saltus_error *err)
+saltus_status saltus_gpu_lattice_ask(saltus_gpu_lattice *s, saltus_error *err)
 {
     answers a = {0};
-    const saltus_status status = ask(s, &a, err);
-    *out = a.used;
-    return status;
+    return ask(s, &a, err);
 }
 
 saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_error *err)

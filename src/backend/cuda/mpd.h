@@ -20,6 +20,7 @@ typedef struct saltus_gpu_lattice {
     saltus_mpd_launch a;
     int64_t work; /**< saltus_mpd_news; threads that count, */
     int block;    /**< in blocks of so many */
+    int64_t used; /**< kernel/mpd_lattice.h, when it was asked for last */
     cu_stream stream;
     cu_event start, end; /**< of a batch */
     cu_module module;
@@ -66,9 +67,8 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch_phases(const saltus_gp
 /** Nothing has fired yet, and there has been no trouble. Time is taken from here on. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_lattice *s,
                                                                int64_t used, saltus_error *err);
-/** Wait, and tell what kernel/mpd_lattice.h's `used` is. */
-SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_used(const saltus_gpu_lattice *s, int64_t *out,
-                                                        saltus_error *err);
+/** Wait, and ask what s->used is. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_ask(saltus_gpu_lattice *s, saltus_error *err);
 /** Set what a launch of the phases is told of them. */
 void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n);
 

@@ -6,7 +6,9 @@
 
 enum {
     LEAST_BITS = SALTUS_CUDA_LEAST_BITS,
-    SITES_EACH = 16,      /* that take as long as a particle */
+    MOST_BITS = 32,
+    SETS_EACH = 5,   /* that a trajectory has room for: what is kept, and two of twice the bits */
+    SITES_EACH = 16, /* that take as long as a particle */
     TELL_BYTES = 64 << 20 /* of counts that come to the host at a time */
 };
 
@@ -16,7 +18,7 @@ typedef struct counts {
     int bits, words;          /* of a field, and of a site */
     int block;                /* threads of one that goes over the sites, */
     size_t shared;            /* its bytes of shared memory, */
-    int64_t n_blocks;         /* and how many there are, at most one to a multiprocessor */
+    int64_t n_blocks;         /* and how many there are, all at once */
     cu_pointer sets[2], kept; /* kept: what gather has found; 0 until then */
 } counts;
 
@@ -33,7 +35,8 @@ static int words_of(const saltus_mpd_tables *tables, int bits)
 
 int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
 {
-    return 12 * words_of(tables, LEAST_BITS) * tables->lattice->n_sites;
+    const int set = (int)sizeof(uint32_t) * words_of(tables, LEAST_BITS), type = 1;
+    return (SETS_EACH * set + type) * tables->lattice->n_sites + 6 * tables->n_start;
 }
 
 static size_t set_bytes(const counts *s)
@@ -57,7 +60,7 @@ done:
     return status;
 }
 
-/* Large blocks, because few wait less for each other; but all multiprocessors have one. */
+/* Large blocks, because few wait less for each other; but most multiprocessors have one. */
 static saltus_status share_out(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -80,7 +83,7 @@ done:
     return status;
 }
 
-/* Kernels and sets for fields of so many bits. The sets are empty. */
+/* Kernels and sets for fields of so many bits. */
 static saltus_status use_bits(counts *s, int bits, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -92,21 +95,23 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     s->bits = bits;
     s->words = words_of(&s->on.tables, bits);
     SALTUS_TRY(share_out(s, err));
-    a->m.capacity = bits < 32 ? ((int64_t)1 << bits) - 1 : INT64_MAX;
+    a->m.capacity = bits < MOST_BITS ? ((int64_t)1 << bits) - 1 : (int64_t)1 << 30;
     for (int set = 0; set < 2; ++set) {
         SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->sets[set], set_bytes(s), err));
         a->m.counts[set] = (void *)(uintptr_t)s->sets[set];
     }
-    SALTUS_TRY(clear_sets(s, err));
     a->set = 0;
 done:
     return status;
 }
 
-/* Twice the bits; the sets are empty then. */
+/* Twice the bits; the sets hold anything then. */
 static saltus_status widen(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (s->bits == MOST_BITS) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "more than 2^30 particles of a species in a site");
+    }
     CU(stream_wait(s->on.stream), "running a kernel");
     give_sets(s);
     SALTUS_TRY(use_bits(s, 2 * s->bits, err));
@@ -122,9 +127,9 @@ done:
 static saltus_status fill(counts *s, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    int64_t largest = 0;
+    s->on.used = 0;
     do {
-        if (largest > 0) {
+        if (s->on.used > 0) {
             saltus_gpu_lattice_give(&s->on, &s->kept);
             SALTUS_TRY(widen(s, err));
         }
@@ -133,8 +138,8 @@ static saltus_status fill(counts *s, int64_t n, saltus_error *err)
         SALTUS_TRY(clear_sets(s, err));
         SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
         SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->fill, s->on.block, n, err));
-        SALTUS_TRY(saltus_gpu_lattice_used(&s->on, &largest, err));
-    } while (largest > s->on.a.m.capacity);
+        SALTUS_TRY(saltus_gpu_lattice_ask(&s->on, err));
+    } while (s->on.used > s->on.a.m.capacity);
 done:
     return status;
 }
@@ -198,10 +203,25 @@ static saltus_status restore(void *user, saltus_error *err)
     a->bits = s->bits;
     a->words = s->words;
     SALTUS_TRY(widen(s, err));
+    SALTUS_TRY(clear_sets(s, err));
     SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, a->n_sites, err));
     CU(stream_wait(s->on.stream), "running a kernel");
     saltus_gpu_lattice_give(&s->on, &s->kept);
     SALTUS_TRY(gather(s, err));
+done:
+    return status;
+}
+
+/* Totals, which tell also how much work there is by now. */
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    counts *s = user;
+    SALTUS_TRY(saltus_gpu_lattice_count(&s->on, totals, err));
+    s->on.work = s->on.a.n_sites / SITES_EACH;
+    for (int x = 0; x < s->on.a.m.n_species; ++x) {
+        s->on.work += totals[x];
+    }
 done:
     return status;
 }
@@ -214,7 +234,7 @@ static saltus_status tell_some(const counts *s, const uint32_t *words, int64_t f
     const int per_word = 32 / s->bits, watcher = s->on.a.m.n_species - 1;
     for (int64_t i = 0; i < n * s->words; ++i) {
         const int first_species = (int)(i % s->words) * per_word;
-        for (int f = 0; words[i] >> f * s->bits && f < per_word; ++f) {
+        for (int f = 0; f < per_word && words[i] >> f * s->bits; ++f) {
             const uint32_t number = words[i] >> f * s->bits & (0xffffffffu >> (32 - s->bits));
             if (number > 0 && first_species + f < watcher) {
                 SALTUS_TRY(saltus_contents_add(contents, first + i / s->words, first_species + f,
@@ -263,7 +283,7 @@ saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const sal
                                       saltus_gpu_lattice_run,
                                       saltus_gpu_lattice_look,
                                       restore,
-                                      saltus_gpu_lattice_count,
+                                      count,
                                       saltus_gpu_lattice_split,
                                       tell};
     s.on.launch_phases = launch_phases;

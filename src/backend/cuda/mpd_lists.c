@@ -178,11 +178,9 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     lists *s = user;
-    int64_t used = 0;
     SALTUS_TRY(saltus_gpu_lattice_look(&s->on, out, err));
-    SALTUS_TRY(saltus_gpu_lattice_used(&s->on, &used, err));
-    use(s, used);
-    out->work = used;
+    use(s, s->on.used);
+    out->work = s->used;
 done:
     return status;
 }

@@ -143,7 +143,7 @@ static void put_order(FILE *out, const saltus_mpd_tables *s)
             }
         }
     }
-    fprintf(out, "\n");
+    fputc('\n', out);
 }
 
 static saltus_status check_size(const saltus_tables *t, saltus_error *err)
