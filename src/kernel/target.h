@@ -103,16 +103,28 @@ extern __shared__ double saltus_shared[]; /* memory that the threads of a block 
 #define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_BLOCK)
 static int64_t saltus_thread, saltus_stride;
 static double saltus_shared[1 << 15] __attribute__((unused));
+#ifndef SALTUS_PLAYED_WARPS
+static inline void saltus_play(void (*thread)(void), int64_t n_threads)
+{
+    for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) {
+        thread();
+    }
+}
+#endif
 #define SALTUS_KERNEL(name, type, argument)                                     \
     static void name##_body(const type argument);                               \
+    static const type *name##_argument;                                         \
+    static void name##_played(void)                                             \
+    {                                                                           \
+        name##_body(*name##_argument);                                          \
+    }                                                                           \
     void name(void **arguments, int64_t n_threads);                             \
     void name(void **arguments, int64_t n_threads)                              \
     {                                                                           \
         saltus_stride = n_threads;                                              \
         memset(saltus_shared, 0xff, sizeof saltus_shared); /* as it is found */ \
-        for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) {   \
-            name##_body(*(const type *)arguments[0]);                           \
-        }                                                                       \
+        name##_argument = (const type *)arguments[0];                           \
+        saltus_play(name##_played, n_threads);                                  \
     }                                                                           \
     static void name##_body(const type argument)
 #define SALTUS_KERNEL_OF(largest, least, name, type, argument) SALTUS_KERNEL(name, type, argument)
@@ -244,75 +256,83 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 #endif
 
 /* A warp: threads that take every step together. A host plays one with a single thread, the first;
- * the others' steps are not taken. */
+ * the others' steps are not taken; or, for tests (SALTUS_PLAYED_WARPS, tests/fake/warps.h), with
+ * all of them. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-enum { SALTUS_WARP = 32 };
 #define SALTUS_LANE_NUMBER ((int)(threadIdx.x & 31))
 #define SALTUS_WARP_IN_BLOCK ((int64_t)(threadIdx.x >> 5))
+#define SALTUS_BALLOT(here, x) __ballot_sync((here), (x))
+#define SALTUS_SHUFFLE(here, x, from) __shfl_sync((here), (x), (from))
+#define SALTUS_WAIT_FOR(here) __syncwarp(here)
+#define SALTUS_HERE() __activemask()
+#endif
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(SALTUS_PLAYED_WARPS)
+enum { SALTUS_WARP = 32 };
+#define SALTUS_ALL 0xffffffffu
 #define SALTUS_WARP_NUMBER (SALTUS_THREAD >> 5)
-#define SALTUS_WARP_WAIT() __syncwarp()
+#define SALTUS_WARP_WAIT() SALTUS_WAIT_FOR(SALTUS_ALL)
 /* What the warp's thread `from` has. */
 SALTUS_FN double saltus_warp_get(double x, int from)
 {
-    return __shfl_sync(0xffffffffu, x, from);
+    return SALTUS_SHUFFLE(SALTUS_ALL, x, from);
 }
 SALTUS_FN uint32_t saltus_warp_get_word(uint32_t x, int from)
 {
-    return __shfl_sync(0xffffffffu, x, from);
+    return SALTUS_SHUFFLE(SALTUS_ALL, x, from);
 }
 SALTUS_FN int saltus_warp_any(int x)
 {
-    return __any_sync(0xffffffffu, x);
+    return SALTUS_BALLOT(SALTUS_ALL, x) != 0;
 }
 /* The number of the first thread for which x holds, or of threads. */
 SALTUS_FN int saltus_warp_first(int x)
 {
-    const uint32_t mask = __ballot_sync(0xffffffffu, x);
-    return mask ? __ffs((int)mask) - 1 : SALTUS_WARP;
+    const uint32_t mask = SALTUS_BALLOT(SALTUS_ALL, x);
+    return mask ? SALTUS_LOWEST(mask) : SALTUS_WARP;
 }
 /* Threads of the warp that are here at this moment, as bits; what follows is theirs alone. */
 SALTUS_FN uint32_t saltus_warp_here(void)
 {
-    return __activemask();
+    return SALTUS_HERE();
 }
 SALTUS_FN uint32_t saltus_warp_ballot(uint32_t here, int x)
 {
-    return __ballot_sync(here, x);
+    return SALTUS_BALLOT(here, x);
 }
 SALTUS_FN int saltus_warp_size(uint32_t here)
 {
-    return __popc(here);
+    return SALTUS_POPCOUNT(here);
 }
 SALTUS_FN int saltus_warp_lowest(uint32_t threads)
 {
-    return __ffs((int)threads) - 1;
+    return SALTUS_LOWEST(threads);
 }
 /* How many of them come before this one. */
 SALTUS_FN int saltus_warp_rank(uint32_t here)
 {
-    return __popc(here & ((1u << SALTUS_LANE_NUMBER) - 1));
+    return SALTUS_POPCOUNT(here & ((1u << SALTUS_LANE_NUMBER) - 1));
 }
 SALTUS_FN void *saltus_warp_pointer(uint32_t here, void *p, int from)
 {
-    return (void *)__shfl_sync(here, (unsigned long long)p, from);
+    return (void *)SALTUS_SHUFFLE(here, (unsigned long long)p, from);
 }
 SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
-    __syncwarp(here);
+    SALTUS_WAIT_FOR(here);
 }
 /* Number the threads of the warp for which x holds from *n on, which grows by as many. */
 SALTUS_FN int saltus_warp_number(int *n, int x)
 {
-    const uint32_t mask = __ballot_sync(0xffffffffu, x);
+    const uint32_t mask = SALTUS_BALLOT(SALTUS_ALL, x);
     const int first = *n;
-    *n += __popc(mask);
+    *n += SALTUS_POPCOUNT(mask);
     return first + saltus_warp_rank(mask);
 }
 /* Add what each thread of the warp has to a number. */
 SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
 {
     for (int apart = SALTUS_WARP / 2; apart > 0; apart /= 2) {
-        n += __shfl_down_sync(0xffffffffu, n, (unsigned)apart);
+        n += SALTUS_SHUFFLE(SALTUS_ALL, n, (SALTUS_LANE_NUMBER + apart) % SALTUS_WARP);
     }
     if (SALTUS_LANE_NUMBER == 0 && n > 0) {
         (void)SALTUS_TAKE_NUMBERS(p, n);
@@ -322,7 +342,7 @@ SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 {
     const uint64_t taken = SALTUS_LANE_NUMBER == 0 ? SALTUS_TAKE_NUMBER(p) : 0;
-    return __shfl_sync(0xffffffffu, taken, 0);
+    return SALTUS_SHUFFLE(SALTUS_ALL, taken, 0);
 }
 #elif SALTUS_DEVICE
 enum { SALTUS_WARP = 1 };

@@ -507,8 +507,22 @@ static void every_call_may_fail(void **state)
     saltus_model_destroy(m);
 }
 
+/* Where every thread of a warp is played: all of them have what one has. */
+static void warps_have_the_bits_of_the_cpu(void **state)
+{
+    static const int copies[] = {1, 3, 17, 150};
+    (void)state;
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; ++i) {
+        saltus_model *m = bits_copies(copies[i]);
+        const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 3, 4, grid, N_GRID);
+        assert_true(bits_hash(m, "cuda", "warp", 0, 3, 4, grid, N_GRID) == expected);
+        saltus_model_destroy(m);
+    }
+}
+
 int main(void)
 {
+    const struct CMUnitTest warps[] = {cmocka_unit_test(warps_have_the_bits_of_the_cpu)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
@@ -526,5 +540,6 @@ int main(void)
         cmocka_unit_test(little_memory_makes_small_batches),
         cmocka_unit_test(every_call_may_fail),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return plays_warps() ? cmocka_run_group_tests(warps, set_up, NULL)
+                         : cmocka_run_group_tests(tests, set_up, NULL);
 }

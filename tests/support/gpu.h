@@ -20,6 +20,12 @@ static inline bool is_fake(void)
     return getenv("FAKE_CUDA") != NULL;
 }
 
+/* It plays every thread of a warp (tests/fake/warps.h), which takes long. */
+static inline bool plays_warps(void)
+{
+    return getenv("FAKE_WARPS") != NULL;
+}
+
 /* Steps through lists of cases: threads that are played are slow, and builds that take a part of
  * the tests take every fourth. */
 static inline size_t stride_of_cases(void)
