@@ -26,11 +26,17 @@ static inline bool plays_warps(void)
     return getenv("FAKE_WARPS") != NULL;
 }
 
+/* A build that takes a part of the tests. */
+static inline bool is_part(void)
+{
+    return getenv("SALTUS_TEST_DIVISOR") != NULL;
+}
+
 /* Steps through lists of cases: threads that are played are slow, and builds that take a part of
  * the tests take every fourth. */
 static inline size_t stride_of_cases(void)
 {
-    return getenv("SALTUS_TEST_DIVISOR") ? 4 : is_fake() ? 3 : 1;
+    return is_part() ? 4 : is_fake() ? 3 : 1;
 }
 
 /* Kernels go to a folder of this test. */
