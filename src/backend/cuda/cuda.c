@@ -267,8 +267,18 @@ static saltus_status choose_space_layout(const saltus_backend *backend,
                                          const saltus_plan_options *wanted, const char **layout,
                                          char why[200], saltus_error *err)
 {
-    (void)backend;
-    return saltus_cuda_choose_lattice(lattice, wanted->layout, layout, why, err);
+    saltus_status status = SALTUS_OK;
+    const saltus_gpus *gpus = backend->device;
+    size_t memory = SIZE_MAX; /* of a GPU that is not here */
+    if (gpus->cu) {
+        SALTUS_TRY(saltus_cuda_check(gpus->cu,
+                                     gpus->cu->device_memory(&memory, gpus->gpu[0].device),
+                                     "asking for the memory of a GPU", err));
+    }
+    SALTUS_TRY(
+        saltus_cuda_choose_lattice(lattice, (double)memory, wanted->layout, layout, why, err));
+done:
+    return status;
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,

@@ -54,9 +54,11 @@ saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, 
 saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
                                       const saltus_limits *limits, saltus_image *out,
                                       saltus_error *err);
-/** The layout of a lattice, saltus_backend_ops, and the time of a step in microseconds. */
-saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, const char *wanted,
-                                         const char **layout, char why[200], saltus_error *err);
+/** The layout of a lattice, saltus_backend_ops, on a GPU with so many bytes of memory; and the time
+ * of a step in microseconds. */
+saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
+                                         const char *wanted, const char **layout, char why[200],
+                                         saltus_error *err);
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout);
 /** Counts of a site: species, and one more if there is anybody who watches. */
 int saltus_cuda_n_fields(const saltus_mpd_tables *tables);

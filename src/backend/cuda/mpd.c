@@ -115,6 +115,24 @@ done:
     return status;
 }
 
+saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd *m = &s->a.m;
+    const size_t n = (size_t)s->tables.n_start;
+    uint32_t *site = saltus_calloc(n, sizeof *site);
+    uint16_t *species = saltus_calloc(n, sizeof *species);
+    SALTUS_NEED(site && species);
+    SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, m, site, species, err));
+    CU(upload((uintptr_t)m->site, site, n * sizeof *site, s->stream), "copying particles");
+    CU(upload((uintptr_t)m->species, species, n * sizeof *species, s->stream), "copying particles");
+    CU(stream_wait(s->stream), "copying particles");
+done:
+    saltus_free(site);
+    saltus_free(species);
+    return status;
+}
+
 void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n)
 {
     s->a.step = phases[0].step;
@@ -299,11 +317,14 @@ double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
                                          : 6.0 + 34e-6 * n + 50e-6 * n * n / sites;
 }
 
-saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, const char *wanted,
-                                         const char **layout, char why[200], saltus_error *err)
+saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
+                                         const char *wanted, const char **layout, char why[200],
+                                         saltus_error *err)
 {
+    const double words = ceil(lattice->n_species / (32.0 / SALTUS_CUDA_LEAST_BITS)),
+                 needs = 3.0 * sizeof(uint32_t) * words * (double)lattice->n_sites;
     const bool is_auto = strcmp(wanted, "auto") == 0,
-               fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS,
+               fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS && needs <= 0.9 * memory,
                is_sooner = saltus_cuda_step_us(lattice, "counts") <
                            saltus_cuda_step_us(lattice, "particles"),
                counts = is_auto ? fits && is_sooner : strcmp(wanted, "counts") == 0;
@@ -314,8 +335,9 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, const ch
     }
     if (counts && !fits) {
         return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
-                                "layout 'counts' is for %d species at most, not for %d",
-                                SALTUS_CUDA_MOST_FIELDS - 1, lattice->n_species);
+                                "layout 'counts' is for %d species at most, here are %d, and takes "
+                                "%.3g bytes, of %.3g",
+                                SALTUS_CUDA_MOST_FIELDS - 1, lattice->n_species, needs, memory);
     }
     *layout = counts ? "counts" : "particles";
     (void)snprintf(why, 200, "%s%s",
@@ -324,7 +346,7 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, const ch
                    !is_auto ? ""
                    : counts ? ": particles are many for the sites"
                    : fits   ? ": particles are few for the sites"
-                            : ": there are many species");
+                            : ": counts of all species would not fit");
     return SALTUS_OK;
 }
 

@@ -69,6 +69,9 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_
                                                                int64_t used, saltus_error *err);
 /** Wait, and ask what s->used is. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_ask(saltus_gpu_lattice *s, saltus_error *err);
+/** Put the particles of time 0 into a.m.site and .species, where there is room for them; waits. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory,
+                                                         saltus_error *err);
 /** Set what a launch of the phases is told of them. */
 void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n);
 

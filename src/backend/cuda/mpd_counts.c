@@ -151,24 +151,15 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
     saltus_mpd *m = &s->on.a.m;
     const size_t n = (size_t)s->on.tables.n_start;
     cu_pointer particles = 0;
-    uint32_t *site = saltus_calloc(n, sizeof *site);
-    uint16_t *species = saltus_calloc(n, sizeof *species);
-    SALTUS_NEED(site && species);
-    SALTUS_TRY(
-        saltus_mpd_place(&s->on.tables, s->on.task->seed, trajectory, m, site, species, err));
     SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &particles,
-                                       (n + 1) * (sizeof *site + sizeof *species), err));
+                                       (n + 1) * (sizeof *m->site + sizeof *m->species), err));
     m->site = (void *)(uintptr_t)particles;
-    m->species = (void *)(uintptr_t)(particles + n * sizeof *site);
-    CU(upload((uintptr_t)m->site, site, n * sizeof *site, s->on.stream), "copying particles");
-    CU(upload((uintptr_t)m->species, species, n * sizeof *species, s->on.stream),
-       "copying particles");
+    m->species = (void *)(uintptr_t)(particles + n * sizeof *m->site);
+    SALTUS_TRY(saltus_gpu_lattice_place(&s->on, trajectory, err));
     SALTUS_TRY(fill(s, (int64_t)n, err));
 done:
     (void)s->on.cu->stream_wait(s->on.stream);
     saltus_gpu_lattice_give(&s->on, &particles);
-    saltus_free(site);
-    saltus_free(species);
     return status;
 }
 

@@ -112,29 +112,18 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     lists *s = user;
-    saltus_mpd *m = &s->on.a.m;
-    const size_t n = (size_t)s->on.tables.n_start;
-    uint32_t *site = saltus_calloc(n, sizeof *site);
-    uint16_t *species = saltus_calloc(n, sizeof *species);
-    SALTUS_NEED(site && species);
+    const saltus_mpd *m = &s->on.a.m;
     if (m->capacity == 0) {
         SALTUS_TRY(grow(s, saltus_mpd_first_room(&s->on.tables), err));
     }
     choose(s, 0);
-    SALTUS_TRY(
-        saltus_mpd_place(&s->on.tables, s->on.task->seed, trajectory, m, site, species, err));
-    CU(fill(s->particles[0], 0xff, (size_t)m->capacity * sizeof *site, s->on.stream),
+    CU(fill(s->particles[0], 0xff, (size_t)m->capacity * sizeof *m->site, s->on.stream),
        "clearing GPU memory");
-    CU(upload((uintptr_t)m->site, site, n * sizeof *site, s->on.stream), "copying particles");
-    CU(upload((uintptr_t)m->species, species, n * sizeof *species, s->on.stream),
-       "copying particles");
     use(s, s->on.tables.n_start);
     SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, s->used, err));
-    CU(stream_wait(s->on.stream), "copying particles");
+    SALTUS_TRY(saltus_gpu_lattice_place(&s->on, trajectory, err));
     SALTUS_TRY(enlist(s, err));
 done:
-    saltus_free(site);
-    saltus_free(species);
     return status;
 }
 
