@@ -105,6 +105,17 @@ SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
     return n;
 }
 
+/** Whether there is anybody. */
+SALTUS_FN int saltus_mpd_is_full(const uint32_t v[SALTUS_MPD_WORDS])
+{
+    uint32_t any = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        any |= v[k];
+    }
+    return any != 0;
+}
+
 /** The first species of which there are any; below 0: there are none. */
 SALTUS_FN int saltus_mpd_first(const uint32_t v[SALTUS_MPD_WORDS])
 {

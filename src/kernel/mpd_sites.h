@@ -277,7 +277,7 @@ SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, int64_t first,
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
         const int64_t site = first + k * SALTUS_WARP + SALTUS_LANE_NUMBER;
-        const int is_full = saltus_mpd_first(v[k]) >= 0, i = saltus_warp_number(n_full, is_full);
+        const int is_full = saltus_mpd_is_full(v[k]), i = saltus_warp_number(n_full, is_full);
         if (is_full) {
             b->full[i] = (uint32_t)site;
             SALTUS_UNROLL
