@@ -20,7 +20,7 @@ enum {
 };
 static const double t_end = 150.0;
 /* What takes longer is left out, s. */
-static const double budget = 120.0, quick_budget = 1.0;
+static const double budget = 120.0, quick_budget = 0.4;
 
 static const struct row {
     saltus_random_kind kind;
