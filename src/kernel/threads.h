@@ -110,6 +110,7 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 #define SALTUS_LANE_NUMBER ((int)(threadIdx.x & 31))
 #define SALTUS_WARP_IN_BLOCK ((int64_t)(threadIdx.x >> 5))
 #define SALTUS_BALLOT(here, x) __ballot_sync((here), (x))
+#define SALTUS_ANY(here, x) __any_sync((here), (x))
 #define SALTUS_SHUFFLE(here, x, from) __shfl_sync((here), (x), (from))
 #define SALTUS_WAIT_FOR(here) __syncwarp(here)
 #define SALTUS_HERE() __activemask()
@@ -130,7 +131,7 @@ SALTUS_FN uint32_t saltus_warp_get_word(uint32_t x, int from)
 }
 SALTUS_FN int saltus_warp_any(int x)
 {
-    return SALTUS_BALLOT(SALTUS_ALL, x) != 0;
+    return SALTUS_ANY(SALTUS_ALL, x);
 }
 /* The number of the first thread for which x holds, or of threads. */
 SALTUS_FN int saltus_warp_first(int x)

@@ -105,6 +105,7 @@ static inline uint64_t played_shuffle(uint32_t here, uint64_t x, int from, int l
 #define SALTUS_LANE_NUMBER ((int)(saltus_thread & 31))
 #define SALTUS_WARP_IN_BLOCK ((int64_t)0)
 #define SALTUS_BALLOT(here, x) played_ballot((here), (x), __LINE__)
+#define SALTUS_ANY(here, x) (played_ballot((here), (x), __LINE__) != 0)
 #define SALTUS_SHUFFLE(here, x, from)                                        \
     ({                                                                       \
         __typeof__(x) played_x = (x);                                        \
