@@ -219,7 +219,7 @@ static saltus_status time_cells(saltus_bench *b, const cell *list, int n, saltus
     for (int i = 0; i < n; ++i) {
         const cell *c = &list[i];
         const int64_t n_sites = (int64_t)c->size[0] * c->size[1] * c->size[2];
-        if (b->quick && n_sites + c->particles > LARGEST_ON_CORES / 40) {
+        if (b->quick && n_sites + c->particles > LARGEST_ON_CORES / 25) {
             continue;
         }
         if (n_sites + c->particles <= LARGEST_ON_CORES) {
