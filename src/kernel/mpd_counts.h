@@ -27,11 +27,11 @@ enum {
     SALTUS_MPD_PER_WORD = 32 / SALTUS_MPD_BITS,
     SALTUS_MPD_WORDS = (SALTUS_MPD_FIELDS + SALTUS_MPD_PER_WORD - 1) / SALTUS_MPD_PER_WORD
 };
-#define SALTUS_MPD_FIELD (0xffffffffu >> (32 - SALTUS_MPD_BITS)) /* of a word, once shifted */
-#define SALTUS_MPD_MOST                                                      \
-    (SALTUS_MPD_BITS < 32 ? SALTUS_MPD_FIELD : 1u << 30) /* that it may hold \
-                                                          */
-#define SALTUS_MPD_LAST_WORD                             /* the fields that there are */ \
+/* A field of a word, once shifted; what it may hold; and the fields of a last word that there are.
+ */
+#define SALTUS_MPD_FIELD (0xffffffffu >> (32 - SALTUS_MPD_BITS))
+#define SALTUS_MPD_MOST (SALTUS_MPD_BITS < 32 ? SALTUS_MPD_FIELD : 1u << 30)
+#define SALTUS_MPD_LAST_WORD \
     (0xffffffffu >> (SALTUS_MPD_WORDS * SALTUS_MPD_PER_WORD - SALTUS_MPD_FIELDS) * SALTUS_MPD_BITS)
 
 /* Of one of the two sets; no index: m may be in registers. */
@@ -61,6 +61,15 @@ SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species, const s
 /* ------------------------------------------------------------------------------------------------
  * The words of a site
  */
+
+/** Read them. */
+SALTUS_FN void saltus_mpd_read(uint32_t v[SALTUS_MPD_WORDS], const uint32_t *words)
+{
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = words[k];
+    }
+}
 
 /** How many particles of a species there are. */
 SALTUS_FN uint32_t saltus_mpd_number(const uint32_t v[SALTUS_MPD_WORDS], int species)

@@ -146,6 +146,12 @@ SALTUS_FN int saltus_mpd_is_quiet(uint32_t word, double waits)
     return !(waits > 0.0) || (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= waits;
 }
 
+/** Whether a word lets nothing happen where words below `quiet`, an entry of such a table, do. */
+SALTUS_FN int saltus_mpd_is_below(uint32_t word, uint32_t quiet)
+{
+    return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+}
+
 /* The wait of a site for its next reaction, number n_fired of a step: w[0] is what it is made of,
  * and becomes that of the next. *left of the step is what is left, s; *goal, below the total of the
  * propensities, chooses the reaction. Returns 0: it waits for longer. */
@@ -277,7 +283,7 @@ SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, int type,
         quiet = SALTUS_MPD_OF(
             m, quiet_two)[((int64_t)type * n_species + species[0]) * n_species + species[1]];
     }
-    return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+    return saltus_mpd_is_below(word, quiet);
 }
 
 /* The propensity of reaction r of a few, whose law is a product. */

@@ -134,7 +134,7 @@ SALTUS_FN int saltus_mpd_is_calm(const saltus_mpd *m, int type, int first,
     } else if (n < SALTUS_MPD_MANY) {
         quiet = SALTUS_MPD_OF(m, quiet_many)[(int64_t)type * SALTUS_MPD_MANY + n];
     }
-    return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+    return saltus_mpd_is_below(word, quiet);
 }
 
 /* A full site: if nothing happens there, its first particle goes, and the others are listed. */
@@ -144,10 +144,7 @@ SALTUS_FN void saltus_mpd_visit(const saltus_mpd_now *p, int i)
     const saltus_mpd *m = p->m;
     const saltus_mpd_spot here = saltus_mpd_spot_of(m, b->full[i]);
     uint32_t v[SALTUS_MPD_WORDS], w[4];
-    SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-        v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
-    }
+    saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
     const int x = saltus_mpd_first(v);
     saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, here.site, x, 0, w);
     saltus_mpd_change(v, x, 0u - 1u);
@@ -198,10 +195,7 @@ SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_
 {
     int species[SALTUS_MPD_MOST_FEW];
     uint32_t rest[SALTUS_MPD_WORDS];
-    SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-        rest[k] = v[k];
-    }
+    saltus_mpd_read(rest, v);
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
         const int x = saltus_mpd_first(rest);
@@ -229,20 +223,14 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
     const uint32_t site = b->full[i];
     int32_t n_fired = -1;
     uint32_t v[SALTUS_MPD_WORDS];
-    SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-        v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
-    }
+    saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
     if (saltus_mpd_sum(v) <= SALTUS_MPD_MOST_FEW) {
         n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, wait, v);
     }
     if (n_fired < 0) {
         n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, wait, s,
                                           &b->counts[i * SALTUS_MPD_WORDS]);
-        SALTUS_UNROLL
-        for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-            v[k] = b->counts[i * SALTUS_MPD_WORDS + k];
-        }
+        saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
     }
     s->fired += n_fired;
     saltus_mpd_list(&p, i, v, -1);
@@ -252,7 +240,7 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  * Phases
  */
 
-/* The words of sites from `first` on; there are n_sites of them. */
+/* The words of sites from `first` on, of a lattice of n_sites. */
 SALTUS_FN void saltus_mpd_look(const saltus_mpd_now *p, int64_t first, int64_t n_sites,
                                uint32_t v[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS])
 {
@@ -409,10 +397,7 @@ SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
 SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
                                    uint32_t v[SALTUS_MPD_WORDS])
 {
-    SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-        v[k] = saltus_mpd_counts(&a->m, a->set)[site * SALTUS_MPD_WORDS + k];
-    }
+    saltus_mpd_read(v, &saltus_mpd_counts(&a->m, a->set)[site * SALTUS_MPD_WORDS]);
     return saltus_mpd_first(v);
 }
 

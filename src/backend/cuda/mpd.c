@@ -307,13 +307,18 @@ void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s)
     }
 }
 
+/* Words of a site that holds counts. */
+static double words_of(const saltus_lattice *lattice)
+{
+    return ceil(lattice->n_species / (32.0 / SALTUS_CUDA_LEAST_BITS));
+}
+
 /* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU". Lists are longer
  * where lattices are denser; of counts all words are looked at. */
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 {
-    const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
-                 words = ceil(lattice->n_species / (32.0 / SALTUS_CUDA_LEAST_BITS));
-    return strcmp(layout, "counts") == 0 ? 4.0 + 2.3e-6 * words * sites + 29e-6 * n
+    const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites;
+    return strcmp(layout, "counts") == 0 ? 4.0 + 2.3e-6 * words_of(lattice) * sites + 29e-6 * n
                                          : 6.0 + 34e-6 * n + 50e-6 * n * n / sites;
 }
 
@@ -321,8 +326,7 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double m
                                          const char *wanted, const char **layout, char why[200],
                                          saltus_error *err)
 {
-    const double words = ceil(lattice->n_species / (32.0 / SALTUS_CUDA_LEAST_BITS)),
-                 needs = 3.0 * sizeof(uint32_t) * words * (double)lattice->n_sites;
+    const double needs = 3.0 * sizeof(uint32_t) * words_of(lattice) * (double)lattice->n_sites;
     const bool is_auto = strcmp(wanted, "auto") == 0,
                fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS && needs <= 0.9 * memory,
                is_sooner = saltus_cuda_step_us(lattice, "counts") <
