@@ -13,19 +13,21 @@
 #error "a site is one lane wide"
 #endif
 
-/* Who compiles it for a model says how many bits a field has (8, 16 or 32), and how many fields
+/* Who compiles it for a model says how many bits a field has (4, 8, 16 or 32), and how many fields
  * there are: one for each of the model's species, and one more if there is anybody who watches. */
 #ifndef SALTUS_MPD_BITS
-#define SALTUS_MPD_BITS 8
+#define SALTUS_MPD_BITS 4
 #endif
 #ifndef SALTUS_MPD_FIELDS
 #define SALTUS_MPD_FIELDS 4
 #endif
 
-/** What a word and a site are made of. */
+/** What a word and a site are made of: a site has words, or, where its fields are few and small,
+ * half or a quarter of one. */
 enum {
     SALTUS_MPD_PER_WORD = 32 / SALTUS_MPD_BITS,
-    SALTUS_MPD_WORDS = (SALTUS_MPD_FIELDS + SALTUS_MPD_PER_WORD - 1) / SALTUS_MPD_PER_WORD
+    SALTUS_MPD_WORDS = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS),
+    SALTUS_MPD_SHARERS = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS)
 };
 /* A field of a word, once shifted; what it may hold; and the fields of a last word that there are.
  */
@@ -40,14 +42,36 @@ SALTUS_FN uint32_t *saltus_mpd_counts(const saltus_mpd *m, int set)
     return set ? m->counts[1] : m->counts[0];
 }
 
-/** Put n particles of a species into a site of a set. */
-SALTUS_FN void saltus_mpd_put(const saltus_mpd *m, int set, int64_t site, int species, uint32_t n)
+/** Where the first of a site's words stands, and by how many bits its fields are shifted there. */
+SALTUS_FN uint32_t *saltus_mpd_words_at(const saltus_mpd *m, int set, uint32_t site)
 {
-    const int shift = species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
-    uint32_t *const word =
-        &saltus_mpd_counts(m, set)[site * SALTUS_MPD_WORDS + species / SALTUS_MPD_PER_WORD];
-    const uint32_t before = SALTUS_FETCH_ADD(word, n << shift) >> shift & SALTUS_MPD_FIELD;
-    if (n > SALTUS_MPD_MOST - before) {
+    return &saltus_mpd_counts(m, set)[(int64_t)(site / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
+}
+SALTUS_FN int saltus_mpd_shift_of(uint32_t site)
+{
+    return (int)(site % SALTUS_MPD_SHARERS) * (32 / SALTUS_MPD_SHARERS);
+}
+
+/** An answer that takes its time: what a word was, and where in it the field is that grew by n. */
+typedef struct saltus_mpd_answer {
+    uint32_t before, n;
+    int shift;
+} saltus_mpd_answer;
+
+/** Put n particles of a species into a site of a set. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_put(const saltus_mpd *m, int set, uint32_t site, int species,
+                                           uint32_t n)
+{
+    const int shift = saltus_mpd_shift_of(site) + species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
+    uint32_t *const word = saltus_mpd_words_at(m, set, site) + species / SALTUS_MPD_PER_WORD;
+    const saltus_mpd_answer answer = {SALTUS_FETCH_ADD(word, n << shift), n, shift};
+    return answer;
+}
+
+/** All is to be done again with more bits if they found no room. */
+SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, saltus_mpd_answer answer)
+{
+    if (answer.n > SALTUS_MPD_MOST - (answer.before >> answer.shift & SALTUS_MPD_FIELD)) {
         SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
     }
 }
@@ -55,14 +79,14 @@ SALTUS_FN void saltus_mpd_put(const saltus_mpd *m, int set, int64_t site, int sp
 /** A new particle comes to a site of a set. */
 SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species, const saltus_mpd_spot *to)
 {
-    saltus_mpd_put(m, set, to->site, species, 1);
+    saltus_mpd_settle(m, saltus_mpd_put(m, set, to->site, species, 1));
 }
 
 /* ------------------------------------------------------------------------------------------------
  * The words of a site
  */
 
-/** Read them. */
+/** Read them where they stand alone. */
 SALTUS_FN void saltus_mpd_read(uint32_t v[SALTUS_MPD_WORDS], const uint32_t *words)
 {
     SALTUS_UNROLL
@@ -108,7 +132,9 @@ SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
         SALTUS_UNROLL
         for (int f = 0; f < SALTUS_MPD_PER_WORD; ++f) {
-            n += v[k] >> f * SALTUS_MPD_BITS & SALTUS_MPD_FIELD;
+            n += k * SALTUS_MPD_PER_WORD + f < SALTUS_MPD_FIELDS
+                     ? v[k] >> f * SALTUS_MPD_BITS & SALTUS_MPD_FIELD
+                     : 0;
         }
     }
     return n;

@@ -61,7 +61,7 @@ typedef struct saltus_mpd {
     uint32_t *crowded[2]; /**< [brick] more than one is */
     int32_t *head[2];     /**< [brick][bit] of the list of those that do not keep the site */
     uint32_t *gathered;   /**< [brick] number of the first of its particles, when gathered */
-    uint32_t *counts[2];  /**< [site][word] mpd_counts.h, instead of all these */
+    uint32_t *counts[2];  /**< [site][word] or [word][site] mpd_counts.h, instead of all these */
     int64_t *used;        /**< numbers in use, of those no more too; or the largest that a count
                                should have been, if it should. Shared. Beyond the capacity: some
                                particles have found no room, and all is to be done again */
@@ -70,6 +70,12 @@ typedef struct saltus_mpd {
     int64_t first_step;   /**< that was noted from */
     uint64_t *trouble;    /**< shared: saltus_mpd_note's first; else ~0 */
 } saltus_mpd;
+
+/** Counts, mpd_counts.h: words of a site that has so many fields of so many bits, or sites that
+ * share a word. */
+#define SALTUS_MPD_WORDS_OF(fields, bits) (((fields) + 32 / (bits)-1) / (32 / (bits)))
+#define SALTUS_MPD_SHARERS_OF(fields, bits) \
+    ((fields) * (bits) <= 8 ? 4 : (fields) * (bits) <= 16 ? 2 : 1)
 
 /* What a kernel that is compiled for a model knows of it: SALTUS_MPD_SIZE and so on. */
 SALTUS_FN uint32_t saltus_mpd_size(const saltus_mpd *m, int axis)

@@ -11,8 +11,9 @@
 #define SALTUS_MPD_ORIGINS 1
 #endif
 
-/** Counts: threads of a block, or warps where all go over the sites at once. */
-enum { SALTUS_MPD_SITES_BLOCK = 256, SALTUS_MPD_MOST_WARPS = 32 };
+/** Counts: threads of a block, or, where all go over the sites at once, warps of one that has few
+ * registers each or many. */
+enum { SALTUS_MPD_SITES_BLOCK = 256, SALTUS_MPD_MOST_WARPS = 32, SALTUS_MPD_FEW_WARPS = 16 };
 /** Sites of so many words that a warp looks at together, those with particles that it can hold, and
  * of these particles those that are not the first of their site; bytes of all that. */
 enum { SALTUS_MPD_OTHERS = 320 };
@@ -32,10 +33,12 @@ typedef struct saltus_mpd_launch {
     int32_t first_what, last_what; /**< of these phases; those between react and move */
     int32_t set;                   /**< of heads, for the first phase; or in which lists are */
     uint64_t *fired;               /**< reactions, of all since */
-    uint64_t *arrived;             /**< blocks at the end of a phase; 0 at the launch */
-    uint64_t *totals;              /**< [species] */
-    uint64_t *parts;          /**< [part][count] particles by type of site, or by plane along */
-    int32_t axis;             /**< this axis; -1: by type */
+    uint64_t *arrived; /**< blocks at the end of a phase; or, of each block, its phases that have
+                            ended, SALTUS_APART between two; 0 at the launch */
+    int32_t reach;     /**< counts: blocks on either side that a block waits for; 0: for all */
+    uint64_t *totals;  /**< [species] */
+    uint64_t *parts;   /**< [part][count] particles by type of site, or by plane along */
+    int32_t axis;      /**< this axis; -1: by type */
     const int32_t *column_of; /**< [species] which count, or -1 */
     int32_t n_counts;
 
@@ -43,12 +46,13 @@ typedef struct saltus_mpd_launch {
                              be put into their sites */
     uint32_t *new_site; /**< where particles are gathered */
     uint16_t *new_species;
-    int64_t n_bricks, stretch; /**< bricks that a thread gathers */
+    int64_t n_bricks, stretch; /**< bricks that a thread gathers, or sites that a warp has in a row
+                                */
     uint64_t *made;            /**< particles gathered */
 
     int64_t n_sites;        /**< counts: of the lattice */
     const uint32_t *narrow; /**< counts to be written anew with more bits, */
-    int32_t bits, words;    /**< of so many, in so many words a site */
+    int32_t bits;           /**< of so many */
 } saltus_mpd_launch;
 
 /** What phase i of a launch does. */

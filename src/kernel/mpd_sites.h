@@ -18,12 +18,23 @@
 
 #if SALTUS_DEVICE
 
+/* Warps of a block, at most, and whether memory's answers are waited for as late as possible, which
+ * takes registers. */
+#ifndef SALTUS_MPD_WARPS
+#define SALTUS_MPD_WARPS SALTUS_MPD_MOST_WARPS
+#endif
+#define SALTUS_MPD_IS_LATE (SALTUS_MPD_WARPS < SALTUS_MPD_MOST_WARPS)
+
 enum {
     SALTUS_MPD_LOOK = SALTUS_MPD_LOOK_OF(SALTUS_MPD_WORDS),
     SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
     SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH,
-    SALTUS_MPD_LOOKS = SALTUS_MPD_LOOK / SALTUS_WARP
+    SALTUS_MPD_LOOKS = SALTUS_MPD_LOOK / SALTUS_MPD_SHARERS / SALTUS_WARP
 };
+#define SALTUS_MPD_ROW_BYTES                             \
+    (SALTUS_MPD_LOOKS * SALTUS_MPD_WORDS % 4 == 0   ? 16 \
+     : SALTUS_MPD_LOOKS * SALTUS_MPD_WORDS % 2 == 0 ? 8  \
+                                                    : 4)
 
 /* What the threads of a warp share. */
 typedef struct saltus_mpd_board {
@@ -36,6 +47,11 @@ typedef struct saltus_mpd_board {
 } saltus_mpd_board;
 typedef char saltus_mpd_board_fits
     [sizeof(saltus_mpd_board) <= SALTUS_MPD_BOARD_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
+
+/* Words of the sites of a thread, in a row, which are read together. */
+typedef struct SALTUS_ALIGNED(SALTUS_MPD_ROW_BYTES) saltus_mpd_row {
+    uint32_t of[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS];
+} saltus_mpd_row;
 
 /* What a phase is. */
 typedef struct saltus_mpd_now {
@@ -56,24 +72,37 @@ SALTUS_FN uint32_t saltus_mpd_other(int full, int species, uint32_t rank)
  * Particles
  */
 
+/* No memory was asked for anything. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_no_answer(void)
+{
+    const saltus_mpd_answer none = {0, 0, 0};
+    return none;
+}
+
 /* A particle that has its words. */
-SALTUS_FN void saltus_mpd_go(const saltus_mpd_now *p, const saltus_mpd_spot *here, int species,
-                             const uint32_t w[4])
+SALTUS_FN saltus_mpd_answer saltus_mpd_go(const saltus_mpd_now *p, const saltus_mpd_spot *here,
+                                          int species, const uint32_t w[4])
 {
     const saltus_mpd_spot to = saltus_mpd_move(p->m, here, species, w);
+    saltus_mpd_answer answer = saltus_mpd_no_answer();
     if (to.site != SALTUS_NOWHERE) {
-        saltus_mpd_add(p->m, 1 - p->set, species, &to);
+        answer = saltus_mpd_put(p->m, 1 - p->set, to.site, species, 1);
     }
+    if (!SALTUS_MPD_IS_LATE) {
+        saltus_mpd_settle(p->m, answer);
+        answer = saltus_mpd_no_answer();
+    }
+    return answer;
 }
 
 /* One that has not. */
-SALTUS_FN void saltus_mpd_start_and_go(const saltus_mpd_now *p, uint32_t site, int species,
-                                       uint32_t rank)
+SALTUS_FN saltus_mpd_answer saltus_mpd_start_and_go(const saltus_mpd_now *p, uint32_t site,
+                                                    int species, uint32_t rank)
 {
     const saltus_mpd_spot here = saltus_mpd_spot_of(p->m, site);
     uint32_t w[4];
     saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, site, species, rank, w);
-    saltus_mpd_go(p, &here, species, w);
+    return saltus_mpd_go(p, &here, species, w);
 }
 
 /* Whether particles of a species move in this phase. */
@@ -86,7 +115,7 @@ SALTUS_FN int saltus_mpd_goes(const saltus_mpd_now *p, int species)
 SALTUS_RARE_FN void saltus_mpd_go_at_once(saltus_mpd_now p, uint32_t site, int species,
                                           uint32_t rank)
 {
-    saltus_mpd_start_and_go(&p, site, species, rank);
+    saltus_mpd_settle(p.m, saltus_mpd_start_and_go(&p, site, species, rank));
 }
 
 /* The particles v of full site i are put on the list, or, if they stand still, into the other set.
@@ -100,7 +129,7 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
         const uint32_t n = saltus_mpd_number(v, x), from = x == gone;
         saltus_mpd_change(v, x, 0u - n);
         if (!saltus_mpd_goes(p, x)) {
-            saltus_mpd_put(p->m, 1 - p->set, site, x, n);
+            saltus_mpd_settle(p->m, saltus_mpd_put(p->m, 1 - p->set, site, x, n));
             continue;
         }
         const uint32_t at = (uint32_t)SALTUS_FETCH_ADD(&b->n_others, (int32_t)n);
@@ -138,10 +167,11 @@ SALTUS_FN int saltus_mpd_is_calm(const saltus_mpd *m, int type, int first,
 }
 
 /* A full site: if nothing happens there, its first particle goes, and the others are listed. */
-SALTUS_FN void saltus_mpd_visit(const saltus_mpd_now *p, int i)
+SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
 {
     saltus_mpd_board *const b = p->board;
     const saltus_mpd *m = p->m;
+    saltus_mpd_answer answer = saltus_mpd_no_answer();
     const saltus_mpd_spot here = saltus_mpd_spot_of(m, b->full[i]);
     uint32_t v[SALTUS_MPD_WORDS], w[4];
     saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
@@ -153,14 +183,15 @@ SALTUS_FN void saltus_mpd_visit(const saltus_mpd_now *p, int i)
         const int at = SALTUS_FETCH_ADD(&b->n_busy, 1);
         b->busy[at] = (uint16_t)i;
         b->waits[at] = w[3];
-        return;
+        return answer;
     }
     const int goes = saltus_mpd_goes(p, x);
     if (goes) {
-        saltus_mpd_go(p, &here, x, w);
+        answer = saltus_mpd_go(p, &here, x, w);
     }
     saltus_mpd_change(v, x, !goes);
     saltus_mpd_list(p, i, v, goes ? x : -1);
+    return answer;
 }
 
 /* Reactions of counts in general. */
@@ -240,39 +271,61 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  * Phases
  */
 
-/* The words of sites from `first` on, of a lattice of n_sites. */
-SALTUS_FN void saltus_mpd_look(const saltus_mpd_now *p, int64_t first, int64_t n_sites,
-                               uint32_t v[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS])
+/* The words of a thread's sites, which stand in a row from `site` on; of none from `end` on. */
+SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd_now *p, int64_t site, int64_t end)
 {
-    const uint32_t *counts = saltus_mpd_counts(p->m, p->set);
+    const saltus_mpd_row none = {{{0}}};
+    return site < end ? *(const saltus_mpd_row *)(const void *)saltus_mpd_words_at(p->m, p->set,
+                                                                                   (uint32_t)site)
+                      : none;
+}
+
+/* Whoever is there leaves this set. */
+SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, int64_t site, const saltus_mpd_row *v)
+{
+    const saltus_mpd_row none = {{{0}}};
+    uint32_t any = 0;
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
-        const int64_t site = first + k * SALTUS_WARP + SALTUS_LANE_NUMBER;
-        SALTUS_UNROLL
-        for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
-            v[k][j] = site < n_sites ? counts[site * SALTUS_MPD_WORDS + j] : 0;
-        }
-        v[k][SALTUS_MPD_WORDS - 1] &= SALTUS_MPD_LAST_WORD; /* what a full field left behind it */
+        any |= (uint32_t)saltus_mpd_is_full(v->of[k]);
+    }
+    if (any) {
+        *(saltus_mpd_row *)(void *)saltus_mpd_words_at(p->m, p->set, (uint32_t)site) = none;
     }
 }
 
-/* Those of them with particles, which leave this set, are put behind n_full others. */
-SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, int64_t first,
-                               uint32_t v[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS], int *n_full)
+/* The fields of site number i of a row. */
+SALTUS_FN void saltus_mpd_pick(const saltus_mpd_row *v, int i, uint32_t of[SALTUS_MPD_WORDS])
 {
+    saltus_mpd_read(of, v->of[i / SALTUS_MPD_SHARERS]);
+    of[SALTUS_MPD_WORDS - 1] = of[SALTUS_MPD_WORDS - 1] >> saltus_mpd_shift_of((uint32_t)i) &
+                               SALTUS_MPD_LAST_WORD; /* without what a full field left behind */
+}
+
+/* Put those of them with particles behind n_full others. */
+SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, int64_t site, const saltus_mpd_row *v,
+                               int *n_full)
+{
+    enum { N = SALTUS_MPD_LOOKS * SALTUS_MPD_SHARERS };
     saltus_mpd_board *const b = p->board;
-    uint32_t *const counts = saltus_mpd_counts(p->m, p->set);
+    uint32_t of[SALTUS_MPD_WORDS];
+    int n = 0;
     SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
-        const int64_t site = first + k * SALTUS_WARP + SALTUS_LANE_NUMBER;
-        const int is_full = saltus_mpd_is_full(v[k]), i = saltus_warp_number(n_full, is_full);
-        if (is_full) {
-            b->full[i] = (uint32_t)site;
+    for (int i = 0; i < N; ++i) {
+        saltus_mpd_pick(v, i, of);
+        n += saltus_mpd_is_full(of);
+    }
+    int at = saltus_warp_number(n_full, n, N);
+    SALTUS_UNROLL
+    for (int i = 0; i < N; ++i) {
+        saltus_mpd_pick(v, i, of);
+        if (saltus_mpd_is_full(of)) {
+            b->full[at] = (uint32_t)(site + i);
             SALTUS_UNROLL
             for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
-                b->counts[i * SALTUS_MPD_WORDS + j] = v[k][j];
-                counts[site * SALTUS_MPD_WORDS + j] = 0;
+                b->counts[at * SALTUS_MPD_WORDS + j] = of[j];
             }
+            ++at;
         }
     }
 }
@@ -282,29 +335,36 @@ SALTUS_FN void saltus_mpd_clear_lists(const saltus_mpd_now *p, const saltus_tabl
                                       saltus_mpd_scratch *s)
 {
     saltus_mpd_board *const b = p->board;
+    saltus_mpd_answer last = saltus_mpd_no_answer();
     for (int i = SALTUS_LANE_NUMBER; i < b->n_busy; i += SALTUS_WARP) {
         saltus_mpd_work_at(*p, n, b->busy[i], b->waits[i], s);
     }
     SALTUS_WARP_WAIT();
     for (int i = SALTUS_LANE_NUMBER; i < b->n_others && i < SALTUS_MPD_OTHERS; i += SALTUS_WARP) {
         const uint32_t other = b->others[i];
-        saltus_mpd_start_and_go(p, b->full[other & 511], (int)(other >> 9 & 127), other >> 16);
+        const saltus_mpd_answer answer =
+            saltus_mpd_start_and_go(p, b->full[other & 511], (int)(other >> 9 & 127), other >> 16);
+        saltus_mpd_settle(p->m, last);
+        last = answer;
     }
     SALTUS_WARP_WAIT();
     if (SALTUS_LANE_NUMBER == 0) {
         b->n_busy = b->n_others = 0;
     }
     SALTUS_WARP_WAIT();
+    saltus_mpd_settle(p->m, last);
 }
 
 /* Full sites, as many at a time as there are threads. */
 SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables *n, int n_full,
                                    saltus_mpd_scratch *s)
 {
+    saltus_mpd_answer last = saltus_mpd_no_answer();
     SALTUS_WARP_WAIT();
     for (int first = 0; first < n_full; first += SALTUS_WARP) {
+        saltus_mpd_answer answer = saltus_mpd_no_answer();
         if (first + SALTUS_LANE_NUMBER < n_full) {
-            saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
+            answer = saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
         }
         SALTUS_WARP_WAIT();
         /* one answer for all: who goes on adds to the list that others may still look at */
@@ -312,33 +372,43 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
             first + SALTUS_WARP >= n_full) {
             saltus_mpd_clear_lists(p, n, s);
         }
+        saltus_mpd_settle(p->m, last);
+        last = answer;
     }
+    saltus_mpd_settle(p->m, last);
 }
 
 /* The part of a warp in a phase. */
 SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a,
                                 saltus_mpd_scratch *s)
 {
-    const int64_t stride = SALTUS_STRIDE / 32 * SALTUS_MPD_LOOK;
-    int64_t first = SALTUS_WARP_NUMBER * SALTUS_MPD_LOOK;
-    uint32_t v[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS];
+    const int64_t stride = SALTUS_STRIDE / 32 * a->stretch;
     int n_full = 0;
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
     }
-    while (first < a->n_sites) {
-        saltus_mpd_look(p, first, a->n_sites, v);
-        saltus_mpd_keep(p, first, v, &n_full);
-        first += stride;
-        if (n_full > SALTUS_MPD_ENOUGH || first >= a->n_sites) {
-            saltus_mpd_work_off(p, a->tables, n_full, s);
-            n_full = 0;
+    for (int64_t first = SALTUS_WARP_NUMBER * a->stretch; first < a->n_sites; first += stride) {
+        const int64_t behind = first + a->stretch, end = behind < a->n_sites ? behind : a->n_sites;
+        int64_t site = first + SALTUS_LANE_NUMBER * (SALTUS_MPD_LOOK / SALTUS_WARP);
+        saltus_mpd_row next = saltus_mpd_look(p, SALTUS_MPD_IS_LATE ? site : end, end);
+        for (int64_t at = first; at < end; at += SALTUS_MPD_LOOK, site += SALTUS_MPD_LOOK) {
+            const saltus_mpd_row v = SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p, site, end);
+            if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
+                next = saltus_mpd_look(p, site + SALTUS_MPD_LOOK, end);
+            }
+            saltus_mpd_clear(p, site, &v);
+            saltus_mpd_keep(p, site, &v, &n_full);
+            if (n_full > SALTUS_MPD_ENOUGH) {
+                saltus_mpd_work_off(p, a->tables, n_full, s);
+                n_full = 0;
+            }
         }
     }
+    saltus_mpd_work_off(p, a->tables, n_full, s);
 }
 
 /** Some phases: all blocks run at once if they are more than one. */
-SALTUS_KERNEL_OF(SALTUS_MPD_MOST_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)
+SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)
 {
     saltus_mpd_board *const board = (saltus_mpd_board *)saltus_shared + SALTUS_WARP_IN_BLOCK;
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
@@ -355,7 +425,9 @@ SALTUS_KERNEL_OF(SALTUS_MPD_MOST_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd
             saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, SALTUS_LANE_NUMBER,
                             SALTUS_WARP, &s);
         }
-        if (i + 1 < a.n_phases) {
+        if (i + 1 < a.n_phases && a.reach > 0) {
+            saltus_near_blocks_wait(a.arrived, a.reach, (uint64_t)(i + 1));
+        } else if (i + 1 < a.n_phases) {
             saltus_all_blocks_wait(a.arrived, (uint64_t)(i + 1));
         }
     }
@@ -372,23 +444,23 @@ SALTUS_KERNEL_OF(SALTUS_MPD_MOST_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd
 SALTUS_KERNEL(saltus_mpd_fill, saltus_mpd_launch, a)
 {
     for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
-        saltus_mpd_put(&a.m, a.set, a.m.site[i], a.m.species[i], 1);
+        saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, a.m.site[i], a.m.species[i], 1));
     }
 }
 
-/** Write counts of a.bits bits anew, with more. */
+/** Write counts of a.bits bits anew, with more, into an empty set. */
 SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
 {
-    const int per_word = 32 / a.bits;
+    const int words = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, a.bits),
+              sharers = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, a.bits), per_word = 32 / a.bits;
     for (int64_t site = SALTUS_THREAD; site < a.n_sites; site += SALTUS_STRIDE) {
-        uint32_t v[SALTUS_MPD_WORDS] = {0};
         for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
-            const uint32_t word = a.narrow[site * a.words + x / per_word];
-            saltus_mpd_change(v, x, word >> x % per_word * a.bits & (0xffffffffu >> (32 - a.bits)));
-        }
-        SALTUS_UNROLL
-        for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-            saltus_mpd_counts(&a.m, a.set)[site * SALTUS_MPD_WORDS + k] = v[k];
+            const int shift = (int)(site % sharers) * (32 / sharers) + x % per_word * a.bits;
+            const uint32_t n = a.narrow[site / sharers * words + x / per_word] >> shift &
+                               0xffffffffu >> (32 - a.bits);
+            if (n > 0) {
+                (void)saltus_mpd_put(&a.m, a.set, (uint32_t)site, x, n);
+            }
         }
     }
 }
@@ -397,7 +469,9 @@ SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
 SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
                                    uint32_t v[SALTUS_MPD_WORDS])
 {
-    saltus_mpd_read(v, &saltus_mpd_counts(&a->m, a->set)[site * SALTUS_MPD_WORDS]);
+    saltus_mpd_read(v, saltus_mpd_words_at(&a->m, a->set, (uint32_t)site));
+    v[SALTUS_MPD_WORDS - 1] =
+        v[SALTUS_MPD_WORDS - 1] >> saltus_mpd_shift_of((uint32_t)site) & SALTUS_MPD_LAST_WORD;
     return saltus_mpd_first(v);
 }
 

@@ -70,6 +70,8 @@ typedef unsigned long long uint64_t;
 #define SALTUS_ONE_BY_ONE
 #define SALTUS_LOOP
 #endif
+/* Behind `struct`: it stands at multiples of so many bytes, and is read at once. */
+#define SALTUS_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #ifndef SALTUS_RARE
 #define SALTUS_RARE(x) (x)
 #endif

@@ -47,6 +47,9 @@ SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
 #define SALTUS_LOWEST(x) __builtin_ctz(x)
 #endif
 
+/* Numbers of blocks that others wait for stand so far apart that each is read alone. */
+enum { SALTUS_APART = 8 };
+
 #if SALTUS_DEVICE
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 /* A number that other blocks have written since this kernel began. */
@@ -86,6 +89,30 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
     }
     __syncthreads();
 }
+/* Every block waits until those so near have come to the end of as many phases: a ring of blocks,
+ * of which more than twice `reach` have threads enough to look at as many. */
+SALTUS_FN void saltus_near_blocks_wait(uint64_t *ended, int reach, uint64_t n)
+{
+    const int i = (int)threadIdx.x;
+    __syncthreads();
+    if (i == 0) {
+        asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(ended + SALTUS_APART * blockIdx.x),
+                     "l"(n)
+                     : "memory");
+    }
+    if (i < 2 * reach) {
+        const unsigned ahead = i < reach ? i + 1 : gridDim.x - (i - reach + 1);
+        const uint64_t *const other = ended + SALTUS_APART * ((blockIdx.x + ahead) % gridDim.x);
+        uint64_t so_far;
+        do {
+            asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                         : "=l"(so_far)
+                         : "l"(other)
+                         : "memory");
+        } while (so_far < n);
+    }
+    __syncthreads();
+}
 #else
 #define SALTUS_PEEK_NEW(p) (*(p))
 SALTUS_FN int64_t saltus_block_same(int64_t x)
@@ -99,6 +126,10 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
 {
     (void)arrived, (void)n; /* a host that plays a GPU cannot: it gets one phase at a time */
+}
+SALTUS_FN void saltus_near_blocks_wait(uint64_t *ended, int reach, uint64_t n)
+{
+    (void)ended, (void)reach, (void)n;
 }
 #endif
 #endif
@@ -169,13 +200,17 @@ SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     SALTUS_WAIT_FOR(here);
 }
-/* Number the threads of the warp for which x holds from *n on, which grows by as many. */
-SALTUS_FN int saltus_warp_number(int *n, int x)
+/* Number what the threads of the warp have, at most so many each, from *n on, which grows by as
+ * many; the number of a thread's first. */
+SALTUS_FN int saltus_warp_number(int *n, int mine, int most)
 {
-    const uint32_t mask = SALTUS_BALLOT(SALTUS_ALL, x);
-    const int first = *n;
-    *n += SALTUS_POPCOUNT(mask);
-    return first + saltus_warp_rank(mask);
+    int first = *n;
+    for (int bit = 1; bit <= most; bit *= 2) {
+        const uint32_t mask = SALTUS_BALLOT(SALTUS_ALL, (mine & bit) != 0);
+        first += bit * saltus_warp_rank(mask);
+        *n += bit * SALTUS_POPCOUNT(mask);
+    }
+    return first;
 }
 /* Add what each thread of the warp has to a number. */
 SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
@@ -248,10 +283,11 @@ SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     (void)here;
 }
-SALTUS_FN int saltus_warp_number(int *n, int x)
+SALTUS_FN int saltus_warp_number(int *n, int mine, int most)
 {
     const int first = *n;
-    *n += x != 0;
+    (void)most;
+    *n += mine;
     return first;
 }
 SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)

@@ -62,7 +62,11 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double m
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout);
 /** Counts of a site: species, and one more if there is anybody who watches. */
 int saltus_cuda_n_fields(const saltus_mpd_tables *tables);
-enum { SALTUS_CUDA_MOST_FIELDS = 32, SALTUS_CUDA_LEAST_BITS = 8 };
+enum { SALTUS_CUDA_MOST_FIELDS = 32, SALTUS_CUDA_LEAST_BITS = 4 };
+/** Sites of a lattice where warps wait for memory, and there is little to do for more of them. */
+enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };
+/** Warps of a block that goes over a lattice's counts. */
+int saltus_cuda_most_warps(const saltus_mpd_tables *tables);
 
 /** Work off jobs of a model with a lattice on one GPU (mpd.c), as worker number `worker` there. */
 saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,

@@ -86,7 +86,7 @@ saltus_status saltus_gpu_lattice_launch_phases(const saltus_gpu_lattice *s, cu_f
     saltus_mpd_launch a = s->a;
     void *parameters[] = {&a};
     if (s->is_cooperative) {
-        CU(fill((uintptr_t)a.arrived, 0, sizeof *a.arrived, s->stream), "clearing GPU memory");
+        CU(fill((uintptr_t)a.arrived, 0, s->arrived_bytes, s->stream), "clearing GPU memory");
         CU(launch_together(kernel, (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1,
                            (unsigned)shared, s->stream, parameters),
            "starting a kernel");
@@ -277,6 +277,7 @@ saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err
     a->fired = (void *)(uintptr_t)(s->answers + offsetof(answers, fired));
     a->made = (void *)(uintptr_t)(s->answers + offsetof(answers, made));
     a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
+    s->arrived_bytes = sizeof *a->arrived;
     a->totals = (void *)(uintptr_t)s->totals;
     a->parts = (void *)(uintptr_t)s->parts;
     a->column_of = (void *)(uintptr_t)s->model.column_of;
@@ -307,26 +308,30 @@ void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s)
     }
 }
 
-/* Words of a site that holds counts. */
-static double words_of(const saltus_lattice *lattice)
+/* Bytes of a site that holds counts. */
+static double site_bytes(const saltus_lattice *lattice)
 {
-    return ceil(lattice->n_species / (32.0 / SALTUS_CUDA_LEAST_BITS));
+    return (double)sizeof(uint32_t) *
+           SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS) /
+           SALTUS_MPD_SHARERS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
 }
 
 /* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU". Lists are longer
  * where lattices are denser; of counts all words are looked at. */
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 {
-    const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites;
-    return strcmp(layout, "counts") == 0 ? 4.0 + 2.3e-6 * words_of(lattice) * sites + 29e-6 * n
-                                         : 6.0 + 34e-6 * n + 50e-6 * n * n / sites;
+    const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
+                 bytes = site_bytes(lattice) * sites;
+    return strcmp(layout, "counts") != 0        ? 6.0 + 34e-6 * n + 50e-6 * n * n / sites
+           : sites <= SALTUS_CUDA_SMALL_LATTICE ? 2.7 + 0.5e-6 * bytes + 22e-6 * n
+                                                : 2.7 + 0.8e-6 * bytes + 30e-6 * n;
 }
 
 saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
                                          const char *wanted, const char **layout, char why[200],
                                          saltus_error *err)
 {
-    const double needs = 3.0 * sizeof(uint32_t) * words_of(lattice) * (double)lattice->n_sites;
+    const double needs = 3.0 * site_bytes(lattice) * (double)lattice->n_sites;
     const bool is_auto = strcmp(wanted, "auto") == 0,
                fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS && needs <= 0.9 * memory,
                is_sooner = saltus_cuda_step_us(lattice, "counts") <

@@ -27,7 +27,8 @@ typedef struct saltus_gpu_lattice {
     cu_function count, split;
     saltus_stopwatch watch;
     cu_pointer answers, totals, parts;
-    bool is_cooperative; /**< blocks may wait for each other */
+    bool is_cooperative;  /**< blocks may wait for each other */
+    size_t arrived_bytes; /**< of a.arrived */
     /** As many phases as one launch takes, at least one. */
     saltus_status (*launch_phases)(void *user, const saltus_mpd_phase *phases, int n, int *launched,
                                    saltus_error *err);

@@ -1,4 +1,4 @@
-/* Lattices on a GPU by counts in sites: kernel/mpd_sites.h. Fields of 8 bits become 16, then 32,
+/* Lattices on a GPU by counts in sites: kernel/mpd_sites.h. Fields of 4 bits become 8, 16, then 32,
  * when a count does not fit. */
 #include "backend/cuda/mpd.h"
 
@@ -9,17 +9,19 @@ enum {
     MOST_BITS = 32,
     SETS_EACH = 5,   /* that a trajectory has room for: what is kept, and two of twice the bits */
     SITES_EACH = 16, /* that take as long as a particle */
-    TELL_BYTES = 64 << 20 /* of counts that come to the host at a time */
+    MOST_LOOKS = 16, /* of a warp, one after the other, where all sites are gone over at once */
+    TELL_WORDS = 1 << 24 /* that come to the host at a time */
 };
 
 typedef struct counts {
     saltus_gpu_lattice on;
     cu_function run, fill, widen;
-    int bits, words;          /* of a field, and of a site */
+    int bits, words, sharers; /* of a field, of a site, and sites of a word */
     int block;                /* threads of one that goes over the sites, */
     size_t shared;            /* its bytes of shared memory, */
     int64_t n_blocks;         /* and how many there are, all at once */
     cu_pointer sets[2], kept; /* kept: what gather has found; 0 until then */
+    cu_pointer arrived;       /* the launch's */
 } counts;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->on.cu, s->on.cu->call, what, err))
@@ -28,20 +30,21 @@ typedef struct counts {
  * Memory
  */
 
-static int words_of(const saltus_mpd_tables *tables, int bits)
-{
-    return (saltus_cuda_n_fields(tables) + 32 / bits - 1) / (32 / bits);
-}
-
 int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
 {
-    const int set = (int)sizeof(uint32_t) * words_of(tables, LEAST_BITS), type = 1;
+    const int fields = saltus_cuda_n_fields(tables),
+              set = (int)sizeof(uint32_t) * SALTUS_MPD_WORDS_OF(fields, LEAST_BITS) /
+                    SALTUS_MPD_SHARERS_OF(fields, LEAST_BITS),
+              type = 1;
     return (SETS_EACH * set + type) * tables->lattice->n_sites + 6 * tables->n_start;
 }
 
+/* Of a whole number of looks. */
 static size_t set_bytes(const counts *s)
 {
-    return (size_t)s->on.a.n_sites * (size_t)s->words * sizeof(uint32_t);
+    const int look = SALTUS_MPD_LOOK_OF(s->words);
+    const int64_t n = (s->on.a.n_sites + look - 1) / look * look;
+    return (size_t)(n / s->sharers * s->words) * sizeof(uint32_t);
 }
 
 static void give_sets(counts *s)
@@ -61,24 +64,59 @@ done:
 }
 
 /* Large blocks, because few wait less for each other; but most multiprocessors have one. */
+static void size_blocks(counts *s)
+{
+    const int look = SALTUS_MPD_LOOK_OF(s->words), n = s->on.gpu->n_multiprocessors,
+              most_warps = saltus_cuda_most_warps(&s->on.tables);
+    const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
+                  n_looks = (s->on.a.n_sites + look - 1) / look, wanted = (n_looks + n - 1) / n,
+                  room = s->on.gpu->limits.block_bytes / board,
+                  most = room < most_warps ? room : most_warps,
+                  n_warps = wanted < most ? wanted : most, each = (wanted + n_warps - 1) / n_warps;
+    s->on.a.stretch = look * (each < MOST_LOOKS ? each : 1);
+    s->block = (int)n_warps * 32;
+    s->shared = (size_t)(n_warps * board);
+    s->n_blocks = (s->on.a.n_sites + n_warps * s->on.a.stretch - 1) / (n_warps * s->on.a.stretch);
+}
+
+/* How far, in numbers of sites, a particle can be after a phase: one step along each axis, or to
+ * the other end of one, but that of z, where the last site is next to the first. */
+static int64_t farthest(const saltus_mpd *m)
+{
+    const int64_t row = m->size[0], plane = row * m->size[1];
+    return plane + (m->faces[2] == SALTUS_MPD_PERIODIC ? plane - row : row) +
+           (m->faces[0] == SALTUS_MPD_PERIODIC ? row - 1 : 1);
+}
+
+/* If most blocks are farther away than that, and all sites are gone over at once, a block waits for
+ * the near ones alone: one that is late does not stop all. */
+static saltus_status find_reach(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_launch *a = &s->on.a;
+    const int64_t each = s->block / 32 * a->stretch, far = farthest(&a->m),
+                  reach = (far + each - 1) / each + (a->n_sites % each != 0);
+    const bool is_near = a->m.n_origins == 0 && s->n_blocks * each >= a->n_sites &&
+                         2 * reach < s->n_blocks - 1 && 2 * reach <= s->block;
+    a->reach = is_near ? (int32_t)reach : 0;
+    saltus_gpu_lattice_give(&s->on, &s->arrived);
+    s->on.arrived_bytes = (size_t)s->n_blocks * SALTUS_APART * sizeof(uint64_t);
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->arrived, s->on.arrived_bytes, err));
+    a->arrived = (void *)(uintptr_t)s->arrived;
+done:
+    return status;
+}
+
 static saltus_status share_out(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_gpu *gpu = s->on.gpu;
-    const int look = SALTUS_MPD_LOOK_OF(s->words), n = gpu->n_multiprocessors;
-    const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
-                  n_looks = (s->on.a.n_sites + look - 1) / look, wanted = (n_looks + n - 1) / n,
-                  room = gpu->limits.block_bytes / board,
-                  most = room < SALTUS_MPD_MOST_WARPS ? room : SALTUS_MPD_MOST_WARPS,
-                  n_warps = wanted < most ? wanted : most;
     int64_t at_once = 0;
-    s->block = (int)n_warps * 32;
-    s->shared = (size_t)(n_warps * board);
-    s->n_blocks = (n_looks + n_warps - 1) / n_warps;
+    size_blocks(s);
     CU(function_set(s->run, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES, (int)s->shared),
        "asking for shared memory");
     SALTUS_TRY(saltus_gpu_lattice_blocks(&s->on, s->run, s->block, s->shared, &at_once, err));
     s->n_blocks = s->n_blocks < at_once ? s->n_blocks : at_once;
+    SALTUS_TRY(find_reach(s, err));
 done:
     return status;
 }
@@ -93,7 +131,8 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_fill", &s->fill, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_widen", &s->widen, err));
     s->bits = bits;
-    s->words = words_of(&s->on.tables, bits);
+    s->words = SALTUS_MPD_WORDS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
+    s->sharers = SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
     SALTUS_TRY(share_out(s, err));
     a->m.capacity = bits < MOST_BITS ? ((int64_t)1 << bits) - 1 : (int64_t)1 << 30;
     for (int set = 0; set < 2; ++set) {
@@ -192,7 +231,6 @@ static saltus_status restore(void *user, saltus_error *err)
     saltus_mpd_launch *a = &s->on.a;
     a->narrow = (const uint32_t *)(uintptr_t)s->kept;
     a->bits = s->bits;
-    a->words = s->words;
     SALTUS_TRY(widen(s, err));
     SALTUS_TRY(clear_sets(s, err));
     SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, a->n_sites, err));
@@ -217,19 +255,20 @@ done:
     return status;
 }
 
-/* Some sites' counts. */
+/* Some sites' counts: the first stands where a word begins. */
 static saltus_status tell_some(const counts *s, const uint32_t *words, int64_t first, int64_t n,
                                saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int per_word = 32 / s->bits, watcher = s->on.a.m.n_species - 1;
-    for (int64_t i = 0; i < n * s->words; ++i) {
-        const int first_species = (int)(i % s->words) * per_word;
-        for (int f = 0; f < per_word && words[i] >> f * s->bits; ++f) {
-            const uint32_t number = words[i] >> f * s->bits & (0xffffffffu >> (32 - s->bits));
-            if (number > 0 && first_species + f < watcher) {
-                SALTUS_TRY(saltus_contents_add(contents, first + i / s->words, first_species + f,
-                                               (int32_t)number, err));
+    const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
+    for (int64_t i = 0; i < n; ++i) {
+        const uint32_t *of = words + i / s->sharers * s->words;
+        const int shift = (int)(i % s->sharers) * (32 / s->sharers);
+        for (int x = 0; x < n_species && x / per_word < s->words; ++x) {
+            const uint32_t number = of[x / per_word] >> (shift + x % per_word * s->bits) &
+                                    0xffffffffu >> (32 - s->bits);
+            if (number > 0) {
+                SALTUS_TRY(saltus_contents_add(contents, first + i, x, (int32_t)number, err));
             }
         }
     }
@@ -241,15 +280,16 @@ static saltus_status tell(void *user, saltus_contents *contents, saltus_error *e
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
-    const size_t bytes_each = (size_t)s->words * sizeof(uint32_t);
-    const int64_t n_sites = s->on.a.n_sites, room = TELL_BYTES / (int64_t)bytes_each,
-                  most = n_sites < room ? n_sites : room;
-    uint32_t *words = saltus_calloc((size_t)most, bytes_each);
+    const int64_t n_sites = s->on.a.n_sites,
+                  most = (int64_t)TELL_WORDS / s->words * s->sharers; /* a whole number of words */
+    uint32_t *words = saltus_calloc(TELL_WORDS, sizeof *words);
     SALTUS_NEED(words);
     for (int64_t first = 0; first < n_sites; first += most) {
-        const int64_t n = n_sites - first < most ? n_sites - first : most;
-        CU(download(words, s->sets[s->on.a.set] + (size_t)first * bytes_each,
-                    (size_t)n * bytes_each, s->on.stream),
+        const int64_t n = n_sites - first < most ? n_sites - first : most,
+                      from = first / s->sharers * s->words,
+                      n_words = (n + s->sharers - 1) / s->sharers * s->words;
+        CU(download(words, s->sets[s->on.a.set] + (size_t)from * sizeof *words,
+                    (size_t)n_words * sizeof *words, s->on.stream),
            "copying counts");
         CU(stream_wait(s->on.stream), "copying counts");
         SALTUS_TRY(tell_some(s, words, first, n, contents, err));
@@ -288,5 +328,6 @@ done:
     saltus_gpu_lattice_tear_down(&s.on);
     give_sets(&s);
     saltus_gpu_lattice_give(&s.on, &s.kept);
+    saltus_gpu_lattice_give(&s.on, &s.arrived);
     return status;
 }

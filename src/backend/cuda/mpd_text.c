@@ -16,7 +16,9 @@ enum {
     MOST_ROWS = 1024,       /* of a site's counts and laws in a thread's memory */
     MOST_IN_ORDER = 16,     /* reactions */
     MOST_CONSTANTS = 32768, /* bytes of tables in constant memory, half of what a GPU has */
-    LINE = 16               /* numbers */
+    SMALL_LATTICE =
+        1 << 23, /* sites: warps wait for memory, and there is little for more of them */
+    LINE = 16    /* numbers */
 };
 
 #define PUT(type, name, format, cast, array, n)                                   \
@@ -99,14 +101,22 @@ int saltus_cuda_n_fields(const saltus_mpd_tables *tables)
     return tables->m.n_species - (tables->n_watched == 0);
 }
 
+int saltus_cuda_most_warps(const saltus_mpd_tables *tables)
+{
+    return tables->lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? SALTUS_MPD_FEW_WARPS
+                                                                 : SALTUS_MPD_MOST_WARPS;
+}
+
 static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits)
 {
     const saltus_mpd *m = &s->m;
     const saltus_tables *t = s->of;
     const int block = bits > 0 ? SALTUS_MPD_SITES_BLOCK : SALTUS_MPD_MANY_BLOCK;
     if (bits > 0) {
-        fprintf(out, "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n", bits,
-                saltus_cuda_n_fields(s));
+        fprintf(out,
+                "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n"
+                "#define SALTUS_MPD_WARPS %d\n",
+                bits, saltus_cuda_n_fields(s), saltus_cuda_most_warps(s));
     } else {
         fprintf(out, "#define SALTUS_LEAST_BLOCKS %d\n", LEAST_BLOCKS);
     }
