@@ -317,14 +317,18 @@ static double site_bytes(const saltus_lattice *lattice)
 }
 
 /* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU". Lists are longer
- * where lattices are denser; of counts all words are looked at. */
+ * where lattices are denser, and what they touch is far apart where lattices are large; of counts
+ * all words are looked at. */
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 {
     const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
-                 bytes = site_bytes(lattice) * sites;
-    return strcmp(layout, "counts") != 0        ? 6.0 + 34e-6 * n + 50e-6 * n * n / sites
-           : sites <= SALTUS_CUDA_SMALL_LATTICE ? 2.7 + 0.5e-6 * bytes + 22e-6 * n
-                                                : 2.7 + 0.8e-6 * bytes + 30e-6 * n;
+                 words = sites * SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
+    if (strcmp(layout, "counts") == 0) {
+        return lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 2.7 + 0.9e-6 * words + 22e-6 * n
+                                                             : 2.7 + 1.9e-6 * words + 30e-6 * n;
+    }
+    return (sites < 3e7 ? 6.5 + 34e-6 * n : 6.5 + 56e-6 * n + 0.4e-6 * sites) +
+           50e-6 * n * n / sites;
 }
 
 saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
