@@ -243,6 +243,31 @@ static void a_gpu_gives_the_same(void **state)
     }
 }
 
+/* A + C and B + C, after a million steps in which thousands of reactions happen; in both layouts
+ * the same. */
+static void a_million_steps_lose_nobody(void **state)
+{
+    static const int steps[] = {0, 1000000};
+    (void)state;
+    need_gpu("cuda");
+    if (is_fake()) {
+        skip(); /* it would take hours */
+    }
+    saltus_model *m = read_case(&(space_case){"abc-lattice", NULL, 50e-6, 0});
+    uint64_t hash[2];
+    for (int l = 0; l < 2; ++l) {
+        moments some = run(m, "cuda", layouts[l], 1, 50e-6, steps, 2, 1);
+        const double *start = some.sum, *end = some.sum + some.n_counts;
+        assert_true(end[2] > 0.0);
+        assert_true(end[0] + end[2] == start[0] + start[2]);
+        assert_true(end[1] + end[2] == start[1] + start[2]);
+        hash[l] = some.hash;
+        moments_free(&some);
+    }
+    assert_true(hash[0] == hash[1]);
+    saltus_model_destroy(m);
+}
+
 /* Nothing runs: long runs with the fixed step go to a GPU, short and exact ones do not. */
 static void auto_takes_what_is_sooner_done(void **state)
 {
@@ -313,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_nothing),
                                        cmocka_unit_test(laws_that_do_nothing_change_nothing),
                                        cmocka_unit_test(a_gpu_gives_the_same),
+                                       cmocka_unit_test(a_million_steps_lose_nobody),
                                        cmocka_unit_test(auto_takes_what_is_sooner_done),
                                        cmocka_unit_test(a_failing_gpu_is_reported)};
     return cmocka_run_group_tests(tests, set_up, NULL);
