@@ -212,6 +212,9 @@ typedef struct saltus_plan_options {
                                  commas: species, rule targets, parameters, "[S]" for a
                                  concentration */
     bool by_type;        /**< on a lattice of several site types, count species in each as well */
+    const char *split;   /**< NULL; on a GPU a lattice in slabs of planes along z, on all of the
+                              GPUs in turn: relative heights such as "1:1" or "3:1:2", or "auto",
+                              equal ones on as many GPUs as pay; changes no bit */
     const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the
                               planes along this axis as well */
     int n_threads;       /**< 0: one per core */

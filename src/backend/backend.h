@@ -74,9 +74,11 @@ typedef struct saltus_task {
     const uint8_t *varies; /**< [number of a row] whether it is not the same at all points; NULL:
                                 jobs have no rows */
     const saltus_generator *generator;
-    const saltus_tau *tau;  /**< NULL: the direct method */
-    bool in_space;          /**< instead, the model's lattice is simulated, */
-    bool next_subvolume;    /**< by the next-subvolume method, */
+    const saltus_tau *tau; /**< NULL: the direct method */
+    bool in_space;         /**< instead, the model's lattice is simulated, */
+    const double *slabs; /**< [n_slabs] planes along z of each device's part, relative to others */
+    int n_slabs;         /**< 0 or 1: a device has all */
+    bool next_subvolume; /**< by the next-subvolume method, */
     saltus_recording space; /**< and this is recorded of it */
     uint64_t seed;
     const double *times; /**< [n_times] */
@@ -120,6 +122,8 @@ typedef struct saltus_backend_ops {
                                          const struct saltus_lattice *lattice,
                                          const saltus_plan_options *wanted, const char **layout,
                                          char why[200], saltus_error *err);
+    /** How many slabs of a lattice are soonest done on all devices; NULL: it takes none. */
+    int (*choose_slabs)(const struct saltus_backend *backend, const struct saltus_lattice *lattice);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
     /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of

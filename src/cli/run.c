@@ -149,6 +149,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     saltus_plan_options plan = saltus_cli_plan_options(a);
     plan.by_type = a->output != NULL;
     plan.profile = a->profile;
+    plan.split = a->split;
     saltus_method_choice choice;
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;

@@ -9,7 +9,7 @@
 /** What the command line says. */
 typedef struct saltus_cli_run_arguments {
     const char *model, *output, *trace, *method, *device, *layout, *rng, *species;
-    const char *profile;
+    const char *profile, *split;
     double until, every, frames;
     int64_t points, runs, first, threads, block, streams, bins, n_critical, n_exact;
     uint64_t seed;

@@ -36,6 +36,7 @@ enum {
     OPT_EXACT_STEPS,
     OPT_FRAMES,
     OPT_PROFILE,
+    OPT_SPLIT,
 };
 
 static const struct argp_option options[] = {
@@ -61,6 +62,10 @@ static const struct argp_option options[] = {
     {"layout", OPT_LAYOUT, "NAME", 0,
      "auto; CPU: lanes, scalar; GPU: registers, shared, warp, global; never changes a result", 2},
     {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024 (as the layout needs)", 2},
+    {"split", OPT_SPLIT, "A:B", 0,
+     "a lattice in slabs, one GPU after the other: heights relative to each other, or auto; never "
+     "changes a result",
+     2},
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
     {"output", 'o', "FILE.h5", 0, "result file (without it, a summary is printed)", 3},
@@ -236,6 +241,9 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         return parse_compress(text, &a->compress)
                    ? 0
                    : wrong("--compress", text, "none, fast or small");
+    case OPT_SPLIT:
+        a->split = text;
+        return 0;
     case OPT_PROFILE:
         a->profile = text;
         return text[0] >= 'x' && text[0] <= 'z' && text[1] == '\0'

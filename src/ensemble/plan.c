@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "model/lattice.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 saltus_plan_options saltus_plan_options_default(void)
@@ -238,6 +240,55 @@ done:
     return status;
 }
 
+/* Relative heights A:B:…, numbers above 0. */
+static saltus_status parse_split(saltus_plan *plan, const char *split, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *at = split;
+    for (bool more = true; more && plan->n_slabs < SALTUS_MOST_SLABS;) {
+        char *end = NULL;
+        const double height = strtod(at, &end);
+        if (end == at || !(height > 0.0) || !isfinite(height) || (*end != ':' && *end != '\0')) {
+            SALTUS_FAIL(SALTUS_E_INVALID,
+                        "split '%s': auto, or relative heights such as 1:1 or 3:1:2", split);
+        }
+        plan->slabs[plan->n_slabs++] = height;
+        more = *end == ':';
+        at = end + 1;
+    }
+done:
+    return status;
+}
+
+/* Slabs of a lattice. */
+static saltus_status choose_slabs(saltus_plan *plan, const char *split, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = plan->model->network->lattice;
+    const saltus_backend *b = plan->backend;
+    if (!split) {
+        goto done;
+    }
+    if (!plan->in_space || !b->ops->choose_slabs || strcmp(plan->layout, "counts") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "split '%s': it is for method mpd on a GPU, in the layout counts", split);
+    }
+    if (strcmp(split, "auto") == 0) {
+        plan->n_slabs = b->ops->choose_slabs(b, l);
+        for (int i = 0; i < plan->n_slabs; ++i) {
+            plan->slabs[i] = 1.0;
+        }
+    } else {
+        SALTUS_TRY(parse_split(plan, split, err));
+    }
+    if (plan->n_slabs > l->size[2] || plan->n_slabs == SALTUS_MOST_SLABS) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "split '%s': more slabs than the %d planes, or than %d",
+                    split, l->size[2], SALTUS_MOST_SLABS - 1);
+    }
+done:
+    return status;
+}
+
 /* How a lattice's species are counted beside their totals, once columns are known. */
 static saltus_status choose_splits(saltus_plan *plan, const saltus_plan_options *o,
                                    saltus_error *err)
@@ -316,6 +367,7 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "on a lattice numbers of particles are recorded alone");
     }
     SALTUS_TRY(choose_splits(plan, &o, err));
+    SALTUS_TRY(choose_slabs(plan, o.split, err));
     *out = plan;
     plan = NULL;
 done:
@@ -378,6 +430,10 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     fprintf(out, "device    %s, %d thread%s%s%s\n", plan->backend->name, plan->n_workers,
             plan->n_workers == 1 ? "" : "s", plan->backend->why[0] ? ": " : "", plan->backend->why);
     fprintf(out, "layout    %s: %s\n", plan->layout, plan->why);
+    if (plan->n_slabs > 0) {
+        fprintf(out, "slabs     %d%s\n", plan->n_slabs,
+                plan->n_slabs == 1 ? ": more would take longer" : ", GPU after GPU");
+    }
 }
 
 const char *saltus_plan_method(const saltus_plan *plan)

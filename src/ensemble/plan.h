@@ -5,6 +5,8 @@
 #include "backend/backend.h"
 #include "model/network.h"
 
+enum { SALTUS_MOST_SLABS = 65 };
+
 struct saltus_plan {
     const saltus_model *model;
     const saltus_backend *backend;
@@ -13,6 +15,8 @@ struct saltus_plan {
     bool leaps;          /**< the method is tau-leaping */
     bool in_space;       /**< the model has a lattice, and the method is for one: */
     bool next_subvolume; /**< that one; else mpd */
+    int n_slabs;         /**< of a lattice; 0: it is whole */
+    double slabs[SALTUS_MOST_SLABS];
     saltus_tau tau;
     saltus_generator generator;
     int block;

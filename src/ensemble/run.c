@@ -403,6 +403,8 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .tau = plan->leaps ? &plan->tau : NULL,
                       .in_space = plan->in_space,
                       .next_subvolume = plan->next_subvolume,
+                      .slabs = plan->slabs,
+                      .n_slabs = plan->n_slabs,
                       .space = {.column_of = plan->column_of,
                                 .n_parts = {plan->n_parts[0], plan->n_parts[1]},
                                 .axis = plan->axis,

@@ -42,14 +42,27 @@ SALTUS_FN uint32_t *saltus_mpd_counts(const saltus_mpd *m, int set)
     return set ? m->counts[1] : m->counts[0];
 }
 
-/** Where the first of a site's words stands, and by how many bits its fields are shifted there. */
-SALTUS_FN uint32_t *saltus_mpd_words_at(const saltus_mpd *m, int set, uint32_t site)
+/** Where a site stands: those beyond a slab in its margins. */
+SALTUS_FN uint32_t saltus_mpd_place_of(const saltus_mpd *m, uint32_t site)
 {
-    return &saltus_mpd_counts(m, set)[(int64_t)(site / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
+#ifdef SALTUS_MPD_SLABS
+    return site < m->slab.first ? site + m->slab.to_below
+           : site < m->slab.end ? site
+                                : site + m->slab.to_above;
+#else
+    (void)m;
+    return site;
+#endif
 }
-SALTUS_FN int saltus_mpd_shift_of(uint32_t site)
+
+/** Where the first of a place's words stands, and by how many bits its fields are shifted there. */
+SALTUS_FN uint32_t *saltus_mpd_words_at(const saltus_mpd *m, int set, uint32_t place)
 {
-    return (int)(site % SALTUS_MPD_SHARERS) * (32 / SALTUS_MPD_SHARERS);
+    return &saltus_mpd_counts(m, set)[(int64_t)(place / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
+}
+SALTUS_FN int saltus_mpd_shift_of(uint32_t place)
+{
+    return (int)(place % SALTUS_MPD_SHARERS) * (32 / SALTUS_MPD_SHARERS);
 }
 
 /** An answer that takes its time: what a word was, and where in it the field is that grew by n. */
@@ -62,8 +75,9 @@ typedef struct saltus_mpd_answer {
 SALTUS_FN saltus_mpd_answer saltus_mpd_put(const saltus_mpd *m, int set, uint32_t site, int species,
                                            uint32_t n)
 {
-    const int shift = saltus_mpd_shift_of(site) + species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
-    uint32_t *const word = saltus_mpd_words_at(m, set, site) + species / SALTUS_MPD_PER_WORD;
+    const uint32_t place = saltus_mpd_place_of(m, site);
+    const int shift = saltus_mpd_shift_of(place) + species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
+    uint32_t *const word = saltus_mpd_words_at(m, set, place) + species / SALTUS_MPD_PER_WORD;
     const saltus_mpd_answer answer = {SALTUS_FETCH_ADD(word, n << shift), n, shift};
     return answer;
 }
@@ -93,6 +107,19 @@ SALTUS_FN void saltus_mpd_read(uint32_t v[SALTUS_MPD_WORDS], const uint32_t *wor
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
         v[k] = words[k];
     }
+}
+
+/* The highest bits of a word's fields. */
+#define SALTUS_MPD_TOPS (0xffffffffu / SALTUS_MPD_FIELD << (SALTUS_MPD_BITS - 1))
+
+/** Add others to a word, field by field; all is to be done again if one overflows. */
+SALTUS_FN uint32_t saltus_mpd_join(const saltus_mpd *m, uint32_t a, uint32_t b)
+{
+    const uint32_t sum = a + b, carries = (a & b) | ((a | b) & ~sum);
+    if (carries & SALTUS_MPD_TOPS) {
+        SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
+    }
+    return sum;
 }
 
 /** How many particles of a species there are. */

@@ -26,6 +26,21 @@ enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
 /** Nowhere: the site of a particle that is no more. */
 #define SALTUS_NOWHERE 0xffffffffu
 
+/** A slab of planes along z that holds counts: its sites stand in a row, numbered from `first` on;
+ * before and behind them are numbers for a plane of each neighbour. Who goes there is kept in a
+ * margin of the slab's own, until the neighbour takes him. */
+typedef struct saltus_mpd_slab {
+    int64_t zero;                /**< the number in the lattice of what is number 0 here */
+    uint32_t first, end;         /**< sites of this slab, and */
+    uint32_t plane;              /**< the first of its planes */
+    uint32_t to_below, to_above; /**< modulo 2^32, from the number of a neighbour's site to its
+                                    place in the margin */
+    uint32_t
+        from_above; /**< the first, of those from `first` on, to whom the slab above may send */
+    uint32_t *coming[2][2]; /**< [set][below, above] margins of the neighbours: who comes to the
+                                 first plane, as it stands; and to sites from `from_above` on */
+} saltus_mpd_slab;
+
 /** The lattice and its particles. The last of the species, number n_species - 1, is none of the
  * model's: one particle of it stands still in every site whose reactions may fire when the site is
  * empty, so that there is somebody to look after it. */
@@ -62,6 +77,7 @@ typedef struct saltus_mpd {
     int32_t *head[2];     /**< [brick][bit] of the list of those that do not keep the site */
     uint32_t *gathered;   /**< [brick] number of the first of its particles, when gathered */
     uint32_t *counts[2];  /**< [site][word] or [word][site] mpd_counts.h, instead of all these */
+    saltus_mpd_slab slab; /**< if several hold the lattice (SALTUS_MPD_SLABS) */
     int64_t *used;        /**< numbers in use, of those no more too; or the largest that a count
                                should have been, if it should. Shared. Beyond the capacity: some
                                particles have found no room, and all is to be done again */
@@ -147,14 +163,51 @@ SALTUS_FN void saltus_mpd_find_brick(const saltus_mpd *m, saltus_mpd_spot *p)
     p->bit = (p->at[0] & 3) | (p->at[1] & 3) << 2 | (p->at[2] & 1) << 4;
 }
 
+/** The number in the lattice of a site, of this slab if there are several. */
+SALTUS_FN int64_t saltus_mpd_global_of(const saltus_mpd *m, uint32_t site)
+{
+#ifdef SALTUS_MPD_SLABS
+    return m->slab.zero + site;
+#else
+    (void)m;
+    return site;
+#endif
+}
+
+/** Whether this slab has a site of the lattice, and its number here. */
+SALTUS_FN int saltus_mpd_is_here(const saltus_mpd *m, int64_t number)
+{
+#ifdef SALTUS_MPD_SLABS
+    return number >= m->slab.zero + m->slab.first && number < m->slab.zero + m->slab.end;
+#else
+    (void)m, (void)number;
+    return 1;
+#endif
+}
+SALTUS_FN uint32_t saltus_mpd_here(const saltus_mpd *m, int64_t number)
+{
+#ifdef SALTUS_MPD_SLABS
+    return (uint32_t)(number - m->slab.zero);
+#else
+    (void)m;
+    return (uint32_t)number;
+#endif
+}
+
 SALTUS_FN saltus_mpd_spot saltus_mpd_spot_of(const saltus_mpd *m, uint32_t site)
 {
     saltus_mpd_spot p;
-    const uint32_t row = site / saltus_mpd_size(m, 0);
+#ifdef SALTUS_MPD_SLABS
+    const uint32_t first = m->slab.first, plane = m->slab.plane;
+#else
+    const uint32_t first = 0, plane = 0;
+#endif
+    const uint32_t row = (site - first) / saltus_mpd_size(m, 0);
     p.site = site;
-    p.at[0] = site - row * saltus_mpd_size(m, 0);
+    p.at[0] = site - first - row * saltus_mpd_size(m, 0);
     p.at[2] = row / saltus_mpd_size(m, 1);
     p.at[1] = row - p.at[2] * saltus_mpd_size(m, 1);
+    p.at[2] += plane;
     saltus_mpd_find_brick(m, &p);
     return p;
 }

@@ -23,6 +23,18 @@ enum { SALTUS_MPD_OTHERS = 320 };
     ((SALTUS_MPD_LOOK_OF(words) + SALTUS_MPD_ENOUGH_OF(words)) * (10 + 4 * (words)) + \
      4 * SALTUS_MPD_OTHERS + 8)
 
+/** Places of counts are told off by as many as any warp looks at together; places of a slab's
+ * margin for a plane of so many sites, wherever in such a row it begins. */
+enum { SALTUS_MPD_WHOLE = 256 };
+SALTUS_FN int64_t saltus_mpd_whole(int64_t n)
+{
+    return (n + SALTUS_MPD_WHOLE - 1) / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE;
+}
+SALTUS_FN int64_t saltus_mpd_margin(int64_t plane)
+{
+    return saltus_mpd_whole(plane + SALTUS_MPD_WHOLE - 1);
+}
+
 /** Addresses are the device's. */
 typedef struct saltus_mpd_launch {
     saltus_mpd m;
@@ -50,9 +62,9 @@ typedef struct saltus_mpd_launch {
                                 */
     uint64_t *made;            /**< particles gathered */
 
-    int64_t n_sites;        /**< counts: of the lattice */
-    const uint32_t *narrow; /**< counts to be written anew with more bits, */
-    int32_t bits;           /**< of so many */
+    int64_t first_site, end_site; /**< counts: of the lattice, or a slab */
+    const uint32_t *narrow;       /**< counts to be written anew with more bits, */
+    int32_t bits;                 /**< of so many */
 } saltus_mpd_launch;
 
 /** What phase i of a launch does. */

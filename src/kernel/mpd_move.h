@@ -34,7 +34,12 @@ SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_spot *p, int spec
         next = face == SALTUS_MPD_PERIODIC ? last - at : at;
         is_lost = face == SALTUS_MPD_ABSORBING;
     }
-    const uint32_t to = p->site + (next - at) * stride;
+#ifdef SALTUS_MPD_SLABS /* beyond a slab is a margin, also where the lattice has its other end */
+    const uint32_t by = axis < 2 ? next - at : next == at ? 0 : 2 * is_up - 1;
+#else
+    const uint32_t by = next - at;
+#endif
+    const uint32_t to = p->site + by * stride;
     if (SALTUS_MPD_N_TYPES(m) > 1) {
         there = m->types[to];
     }
@@ -88,7 +93,10 @@ SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n,
     for (int64_t i = begin; i < (int64_t)k; i += stride) {
         saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
         const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.n_sites);
-        const saltus_mpd_spot to = saltus_mpd_spot_of(m, origin.sites[which]);
+        if (!saltus_mpd_is_here(m, origin.sites[which])) {
+            continue; /* he comes to another slab, which knows too */
+        }
+        const saltus_mpd_spot to = saltus_mpd_spot_of(m, saltus_mpd_here(m, origin.sites[which]));
         const int r = origin.reaction;
         const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,
                   end = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r + 1] : 1;

@@ -162,7 +162,7 @@ SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, 
     if (saltus_mpd_is_quiet(of_wait, *left * total)) {
         return 0;
     }
-    saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, site, 0, n_fired, w);
+    saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, saltus_mpd_global_of(m, site), 0, n_fired, w);
     const double wait = of_wait != 0 ? saltus_exponential32(of_wait)
                                      : 22.180709777918249 + /* 32 ln 2 */
                                            saltus_exponential32(w[1] | (w[1] == 0));

@@ -29,7 +29,8 @@ enum {
     SALTUS_MPD_LOOK = SALTUS_MPD_LOOK_OF(SALTUS_MPD_WORDS),
     SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
     SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH,
-    SALTUS_MPD_LOOKS = SALTUS_MPD_LOOK / SALTUS_MPD_SHARERS / SALTUS_WARP
+    SALTUS_MPD_ROW = SALTUS_MPD_LOOK / SALTUS_WARP, /* of these, the sites of a thread, */
+    SALTUS_MPD_LOOKS = SALTUS_MPD_ROW / SALTUS_MPD_SHARERS
 };
 #define SALTUS_MPD_ROW_BYTES                             \
     (SALTUS_MPD_LOOKS * SALTUS_MPD_WORDS % 4 == 0   ? 16 \
@@ -101,7 +102,8 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_start_and_go(const saltus_mpd_now *p, uin
 {
     const saltus_mpd_spot here = saltus_mpd_spot_of(p->m, site);
     uint32_t w[4];
-    saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, site, species, rank, w);
+    saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(p->m, site), species,
+                     rank, w);
     return saltus_mpd_go(p, &here, species, w);
 }
 
@@ -176,7 +178,7 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
     uint32_t v[SALTUS_MPD_WORDS], w[4];
     saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
     const int x = saltus_mpd_first(v);
-    saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, here.site, x, 0, w);
+    saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x, 0, w);
     saltus_mpd_change(v, x, 0u - 1u);
     if ((p->what & SALTUS_MPD_REACTS) &&
         !saltus_mpd_is_calm(m, saltus_mpd_type(m, here.site), x, v, w[3])) {
@@ -271,13 +273,60 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  * Phases
  */
 
-/* The words of a thread's sites, which stand in a row from `site` on; of none from `end` on. */
-SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd_now *p, int64_t site, int64_t end)
+#ifdef SALTUS_MPD_SLABS
+/* Those join a row who come from a place of a neighbour's margin on, which they leave. */
+SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, uint32_t *margin, uint32_t place,
+                               saltus_mpd_row *v)
 {
     const saltus_mpd_row none = {{{0}}};
-    return site < end ? *(const saltus_mpd_row *)(const void *)saltus_mpd_words_at(p->m, p->set,
-                                                                                   (uint32_t)site)
-                      : none;
+    saltus_mpd_row *const from =
+        (saltus_mpd_row *)(void *)&margin[(int64_t)(place / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
+    const saltus_mpd_row more = *from;
+    uint32_t any = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
+        SALTUS_UNROLL
+        for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
+            v->of[k][j] = saltus_mpd_join(m, v->of[k][j], more.of[k][j]);
+            any |= more.of[k][j];
+        }
+    }
+    if (any) {
+        *from = none;
+    }
+}
+
+/* Those join a row who come from other slabs. */
+SALTUS_FN void saltus_mpd_receive(const saltus_mpd *m, int set, uint32_t site, saltus_mpd_row *v)
+{
+    const uint32_t i = site - m->slab.first, plane = saltus_mpd_size(m, 0) * saltus_mpd_size(m, 1);
+    if (i < plane) {
+        saltus_mpd_take(m, set ? m->slab.coming[1][0] : m->slab.coming[0][0], i, v);
+    }
+    if (i >= m->slab.from_above) {
+        saltus_mpd_take(m, set ? m->slab.coming[1][1] : m->slab.coming[0][1],
+                        i - m->slab.from_above, v);
+    }
+}
+#endif
+
+/* Where the words of sites in a row stand. */
+SALTUS_FN saltus_mpd_row *saltus_mpd_row_at(const saltus_mpd *m, int set, int64_t site)
+{
+    return (saltus_mpd_row *)(void *)saltus_mpd_words_at(m, set, (uint32_t)site);
+}
+
+/* The words of a thread's sites, which stand in a row from `site` on; of none from `end` on. */
+SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, int64_t site, int64_t end)
+{
+    saltus_mpd_row v = {{{0}}};
+    if (site < end) {
+        v = *saltus_mpd_row_at(m, set, site);
+#ifdef SALTUS_MPD_SLABS
+        saltus_mpd_receive(m, set, (uint32_t)site, &v);
+#endif
+    }
+    return v;
 }
 
 /* Whoever is there leaves this set. */
@@ -290,7 +339,7 @@ SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, int64_t site, const sal
         any |= (uint32_t)saltus_mpd_is_full(v->of[k]);
     }
     if (any) {
-        *(saltus_mpd_row *)(void *)saltus_mpd_words_at(p->m, p->set, (uint32_t)site) = none;
+        *saltus_mpd_row_at(p->m, p->set, site) = none;
     }
 }
 
@@ -387,14 +436,17 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
     }
-    for (int64_t first = SALTUS_WARP_NUMBER * a->stretch; first < a->n_sites; first += stride) {
-        const int64_t behind = first + a->stretch, end = behind < a->n_sites ? behind : a->n_sites;
-        int64_t site = first + SALTUS_LANE_NUMBER * (SALTUS_MPD_LOOK / SALTUS_WARP);
-        saltus_mpd_row next = saltus_mpd_look(p, SALTUS_MPD_IS_LATE ? site : end, end);
+    for (int64_t first = a->first_site + SALTUS_WARP_NUMBER * a->stretch; first < a->end_site;
+         first += stride) {
+        const int64_t behind = first + a->stretch,
+                      end = behind < a->end_site ? behind : a->end_site;
+        int64_t site = first + SALTUS_LANE_NUMBER * SALTUS_MPD_ROW;
+        saltus_mpd_row next = saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE ? site : end, end);
         for (int64_t at = first; at < end; at += SALTUS_MPD_LOOK, site += SALTUS_MPD_LOOK) {
-            const saltus_mpd_row v = SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p, site, end);
+            const saltus_mpd_row v =
+                SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, site, end);
             if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
-                next = saltus_mpd_look(p, site + SALTUS_MPD_LOOK, end);
+                next = saltus_mpd_look(p->m, p->set, site + SALTUS_MPD_LOOK, end);
             }
             saltus_mpd_clear(p, site, &v);
             saltus_mpd_keep(p, site, &v, &n_full);
@@ -444,16 +496,30 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
 SALTUS_KERNEL(saltus_mpd_fill, saltus_mpd_launch, a)
 {
     for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
-        saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, a.m.site[i], a.m.species[i], 1));
+        if (saltus_mpd_is_here(&a.m, a.m.site[i])) {
+            saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, saltus_mpd_here(&a.m, a.m.site[i]),
+                                                   a.m.species[i], 1));
+        }
     }
 }
+
+#ifdef SALTUS_MPD_SLABS
+/** Take in who has come from other slabs. */
+SALTUS_KERNEL(saltus_mpd_arrive, saltus_mpd_launch, a)
+{
+    for (int64_t site = a.first_site + SALTUS_THREAD * SALTUS_MPD_ROW; site < a.end_site;
+         site += SALTUS_STRIDE * SALTUS_MPD_ROW) {
+        *saltus_mpd_row_at(&a.m, a.set, site) = saltus_mpd_look(&a.m, a.set, site, a.end_site);
+    }
+}
+#endif
 
 /** Write counts of a.bits bits anew, with more, into an empty set. */
 SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
 {
     const int words = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, a.bits),
               sharers = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, a.bits), per_word = 32 / a.bits;
-    for (int64_t site = SALTUS_THREAD; site < a.n_sites; site += SALTUS_STRIDE) {
+    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
         for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
             const int shift = (int)(site % sharers) * (32 / sharers) + x % per_word * a.bits;
             const uint32_t n = a.narrow[site / sharers * words + x / per_word] >> shift &
@@ -478,7 +544,7 @@ SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
 SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
 {
     uint32_t sums[SALTUS_MPD_FIELDS] = {0};
-    for (int64_t site = SALTUS_THREAD; site < a.n_sites; site += SALTUS_STRIDE) {
+    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
         uint32_t v[SALTUS_MPD_WORDS];
         (void)saltus_mpd_read_site(&a, site, v);
         SALTUS_UNROLL
@@ -495,7 +561,7 @@ SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
 /** The same in each of the parts of the lattice. */
 SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
 {
-    for (int64_t site = SALTUS_THREAD; site < a.n_sites; site += SALTUS_STRIDE) {
+    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
         uint32_t v[SALTUS_MPD_WORDS];
         for (int x = saltus_mpd_read_site(&a, site, v); x >= 0; x = saltus_mpd_first(v)) {
             const uint32_t n = saltus_mpd_number(v, x);

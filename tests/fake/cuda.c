@@ -275,6 +275,23 @@ EXPORT int cuLaunchCooperativeKernel(void)
 {
     return 801; /* not supported */
 }
+EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+    (void)stream, (void)event, (void)flags;
+    DIE_OR
+    return 0; /* all is done in the order in which it is asked for */
+}
+EXPORT int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = device != peer;
+    return 0;
+}
+EXPORT int cuCtxEnablePeerAccess(void *peer, unsigned flags)
+{
+    (void)peer, (void)flags;
+    DIE_OR
+    return 0;
+}
 EXPORT int cuEventCreate(void **event, unsigned flags)
 {
     (void)flags;

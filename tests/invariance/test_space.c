@@ -85,6 +85,8 @@ static saltus_model *read_case(const space_case *c)
     return m;
 }
 
+static const char *split; /* of the lattice in slabs, or NULL */
+
 /* Samples at these steps, or, of many, at the last alone. */
 static moments run(const saltus_model *model, const char *device, const char *layout, int threads,
                    double step, const int *steps, int n, int64_t n_trajectories)
@@ -103,6 +105,7 @@ static moments run(const saltus_model *model, const char *device, const char *la
     o.n_trajectories = n_trajectories;
     p.n_threads = threads;
     p.layout = layout;
+    p.split = strcmp(device, "cpu") == 0 ? NULL : split;
     p.by_type = true;
     p.profile = "y";
     OK(run_plan((saltus_model *)(uintptr_t)model, device, &p, &o, &m, &err));
@@ -268,6 +271,33 @@ static void a_million_steps_lose_nobody(void **state)
     saltus_model_destroy(m);
 }
 
+/* Slabs of a lattice, on several GPUs or on one: as one has all of it. */
+static void slabs_change_nothing(void **state)
+{
+    static const char *const splits[] = {"1:1", "3:1:2"};
+    saltus_error err = {0};
+    saltus_backend *both = NULL;
+    (void)state;
+    need_gpu("cuda");
+    const bool are_two = saltus_backend_open("cuda:0,1", &both, &err) == SALTUS_OK;
+    if (are_two) {
+        saltus_backend_close(both);
+    } else {
+        print_message("one GPU alone: %s\n", err.message);
+    }
+    for (int i = 0; i < 2; ++i) {
+        split = splits[i];
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+            const bool is_flat = cases[k].text && (strstr(cases[k].text, "size: [1, 1, 1]") ||
+                                                   strstr(cases[k].text, "size: [2, 1, 1]"));
+            if (!is_flat && (cases[k].text || !is_fake())) {
+                check_case(&cases[k], i == 1 && are_two ? "cuda:0,1" : "cuda", COUNTS);
+            }
+        }
+    }
+    split = NULL;
+}
+
 /* Nothing runs: long runs with the fixed step go to a GPU, short and exact ones do not. */
 static void auto_takes_what_is_sooner_done(void **state)
 {
@@ -339,6 +369,7 @@ int main(void)
                                        cmocka_unit_test(laws_that_do_nothing_change_nothing),
                                        cmocka_unit_test(a_gpu_gives_the_same),
                                        cmocka_unit_test(a_million_steps_lose_nobody),
+                                       cmocka_unit_test(slabs_change_nothing),
                                        cmocka_unit_test(auto_takes_what_is_sooner_done),
                                        cmocka_unit_test(a_failing_gpu_is_reported)};
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -178,7 +178,11 @@ static const struct {
     {"phases", "a thread per trajectory, leaps and exact steps in kernels of their own", 1.0,
      6000.0},
 };
-enum { N_LAYOUTS = sizeof layouts / sizeof *layouts, START_MS = 600 /* and to load a kernel */ };
+enum {
+    N_LAYOUTS = sizeof layouts / sizeof *layouts,
+    START_MS = 600 /* and to load a kernel */,
+    START_US = 6 /* of a slab in a phase */
+};
 
 /* Of tau-leaping, wherever its state is, per leap and reaction. */
 static const double leap_gpu_ns = 0.1, leap_thread_ns = 3500.0;
@@ -269,16 +273,33 @@ static saltus_status choose_space_layout(const saltus_backend *backend,
 {
     saltus_status status = SALTUS_OK;
     const saltus_gpus *gpus = backend->device;
+    const bool is_auto = strcmp(wanted->layout, "auto") == 0;
     size_t memory = SIZE_MAX; /* of a GPU that is not here */
     if (gpus->cu) {
         SALTUS_TRY(saltus_cuda_check(gpus->cu,
                                      gpus->cu->device_memory(&memory, gpus->gpu[0].device),
                                      "asking for the memory of a GPU", err));
     }
-    SALTUS_TRY(
-        saltus_cuda_choose_lattice(lattice, (double)memory, wanted->layout, layout, why, err));
+    SALTUS_TRY(saltus_cuda_choose_lattice(lattice, (double)memory * (wanted->split ? gpus->n : 1),
+                                          wanted->split && is_auto ? "counts" : wanted->layout,
+                                          layout, why, err));
 done:
     return status;
+}
+
+/* As many as there are GPUs, or fewer: the host starts every slab's phase. */
+static int choose_slabs(const saltus_backend *backend, const saltus_lattice *lattice)
+{
+    const saltus_gpus *gpus = backend->device;
+    const double whole = saltus_cuda_step_us(lattice, "counts");
+    double least = whole;
+    int best = 1;
+    for (int n = 2; n <= gpus->n && n <= lattice->size[2]; ++n) {
+        const double us = fmax(whole / n, START_US * n) + START_US;
+        best = us < least ? n : best;
+        least = fmin(us, least);
+    }
+    return best;
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
@@ -366,8 +387,9 @@ static saltus_status compile_space(const saltus_backend *backend, const saltus_m
     saltus_mpd_tables tables = {0};
     saltus_image image = {0};
     SALTUS_TRY(saltus_mpd_tables_create(model, &tables, err));
-    SALTUS_TRY(saltus_cuda_compile_mpd(
-        &tables, strcmp(layout, "counts") == 0 ? SALTUS_CUDA_LEAST_BITS : 0, limits, &image, err));
+    SALTUS_TRY(saltus_cuda_compile_mpd(&tables,
+                                       strcmp(layout, "counts") == 0 ? SALTUS_CUDA_LEAST_BITS : 0,
+                                       false, limits, &image, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes, image.seconds, image.is_cached};
 done:
@@ -384,6 +406,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .list = list_cuda,
     .choose_layout = choose_layout,
     .choose_space_layout = choose_space_layout,
+    .choose_slabs = choose_slabs,
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
     .n_workers = n_workers,

@@ -50,8 +50,8 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
 saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err);
 
 /** Compile the kernels of a lattice (mpd_text.c), or fetch them from the cache: for counts of so
- * many bits, or (0) for lists. */
-saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
+ * many bits, of a slab or of all, or (0) for lists. */
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, bool of_slab,
                                       const saltus_limits *limits, saltus_image *out,
                                       saltus_error *err);
 /** The layout of a lattice, saltus_backend_ops, on a GPU with so many bytes of memory; and the time

@@ -47,6 +47,8 @@ enum {
     CU_FUNCTION_MAX_THREADS = 0,
 
     CU_STREAM_NON_BLOCKING = 1,
+    CU_EVENT_NO_TIMING = 2,
+    CU_PEERS_ALREADY = 704,
 };
 
 /* X(member, symbol, parameters) */
@@ -88,6 +90,9 @@ enum {
     X(stream_create, "cuStreamCreate", (cu_stream * stream, unsigned flags))                       \
     X(stream_destroy, "cuStreamDestroy_v2", (cu_stream stream))                                    \
     X(stream_wait, "cuStreamSynchronize", (cu_stream stream))                                      \
+    X(stream_wait_event, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))  \
+    X(peers_can, "cuDeviceCanAccessPeer", (int *can, cu_device device, cu_device peer))            \
+    X(peer_use, "cuCtxEnablePeerAccess", (cu_context peer, unsigned flags))                        \
     X(stream_query, "cuStreamQuery", (cu_stream stream))                                           \
     X(launch, "cuLaunchKernel",                                                                    \
       (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \

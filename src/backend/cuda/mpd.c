@@ -28,13 +28,14 @@ saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s, const cha
                              "loading a kernel", err);
 }
 
-saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits, saltus_error *err)
+saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits, bool of_slab,
+                                      saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
     (void)pthread_mutex_lock(&s->gpus->compiling); /* one compiles, the others find it in the cache
                                                     */
-    status = saltus_cuda_compile_mpd(&s->tables, bits, &s->gpu->limits, &image, err);
+    status = saltus_cuda_compile_mpd(&s->tables, bits, of_slab, &s->gpu->limits, &image, err);
     (void)pthread_mutex_unlock(&s->gpus->compiling);
     SALTUS_TRY(status);
     if (s->module) {
@@ -141,6 +142,15 @@ void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phas
     s->a.last_what = phases[n - 1].what;
 }
 
+saltus_status saltus_gpu_lattice_end_batch(const saltus_gpu_lattice *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(event_record(s->end, s->stream), "running a kernel");
+    SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 1, err));
+done:
+    return status;
+}
+
 saltus_status saltus_gpu_lattice_run(void *user, const saltus_mpd_phase *phases, int n,
                                      saltus_error *err)
 {
@@ -151,8 +161,7 @@ saltus_status saltus_gpu_lattice_run(void *user, const saltus_mpd_phase *phases,
         SALTUS_TRY(s->launch_phases(user, phases + i, n - i, &launched, err));
         s->a.set = (s->a.set + launched) & 1;
     }
-    CU(event_record(s->end, s->stream), "running a kernel");
-    SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 1, err));
+    SALTUS_TRY(saltus_gpu_lattice_end_batch(s, err));
 done:
     return status;
 }
@@ -388,7 +397,11 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
     SALTUS_TRY(count_places(
         &s, counts ? saltus_cuda_bytes_of_counts(&s.tables) : saltus_cuda_bytes_of_lists(&s.tables),
         &places, err));
-    if (worker < places) { /* else the others do all of it */
+    if (task->n_slabs > 1) {
+        if (task->worker == 0) { /* who has all GPUs */
+            SALTUS_TRY(saltus_cuda_work_slabs(&s, source, err));
+        }
+    } else if (worker < places) { /* else the others do all of it */
         SALTUS_TRY(counts ? saltus_cuda_work_counts(&s, source, err)
                           : saltus_cuda_work_lists(&s, source, err));
     }

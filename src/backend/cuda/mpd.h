@@ -38,9 +38,10 @@ typedef struct saltus_gpu_lattice {
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err);
 void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s);
 
-/** Load the kernels for counts of so many bits (0: for lists), and what is common to all. */
+/** Load the kernels for counts of so many bits (0: for lists), of a slab or of all, and what is
+ * common to all. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits,
-                                                        saltus_error *err);
+                                                        bool of_slab, saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s,
                                                             const char *name, cu_function *out,
                                                             saltus_error *err);
@@ -68,6 +69,9 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch_phases(const saltus_gp
 /** Nothing has fired yet, and there has been no trouble. Time is taken from here on. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_lattice *s,
                                                                int64_t used, saltus_error *err);
+/** Time is taken until here. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_batch(const saltus_gpu_lattice *s,
+                                                             saltus_error *err);
 /** Wait, and ask what s->used is. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_ask(saltus_gpu_lattice *s, saltus_error *err);
 /** Put the particles of time 0 into a.m.site and .species, where there is room for them; waits. */
@@ -93,5 +97,8 @@ saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const salt
                                      saltus_error *err);
 saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const saltus_source *source,
                                       saltus_error *err);
+/** The same in slabs, one after the other on all GPUs. */
+saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const saltus_source *source,
+                                     saltus_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* Lattices on a GPU by counts in sites: kernel/mpd_sites.h. Fields of 4 bits become 8, 16, then 32,
  * when a count does not fit. */
-#include "backend/cuda/mpd.h"
+#include "backend/cuda/mpd_counts.h"
 
 #include "core/memory.h"
 
@@ -13,16 +13,7 @@ enum {
     TELL_WORDS = 1 << 24 /* that come to the host at a time */
 };
 
-typedef struct counts {
-    saltus_gpu_lattice on;
-    cu_function run, fill, widen;
-    int bits, words, sharers; /* of a field, of a site, and sites of a word */
-    int block;                /* threads of one that goes over the sites, */
-    size_t shared;            /* its bytes of shared memory, */
-    int64_t n_blocks;         /* and how many there are, all at once */
-    cu_pointer sets[2], kept; /* kept: what gather has found; 0 until then */
-    cu_pointer arrived;       /* the launch's */
-} counts;
+typedef saltus_gpu_counts counts;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->on.cu, s->on.cu->call, what, err))
 
@@ -39,12 +30,19 @@ int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
     return (SETS_EACH * set + type) * tables->lattice->n_sites + 6 * tables->n_start;
 }
 
-/* Of a whole number of looks. */
+/* Sites, and those that a set has places for: a whole number of looks of any kind. */
+static int64_t n_sites(const counts *s)
+{
+    return s->on.a.end_site - s->on.a.first_site;
+}
+static int64_t n_places(const counts *s)
+{
+    return saltus_mpd_whole(n_sites(s)) + 2 * s->margin;
+}
+
 static size_t set_bytes(const counts *s)
 {
-    const int look = SALTUS_MPD_LOOK_OF(s->words);
-    const int64_t n = (s->on.a.n_sites + look - 1) / look * look;
-    return (size_t)(n / s->sharers * s->words) * sizeof(uint32_t);
+    return (size_t)(n_places(s) / s->sharers * s->words) * sizeof(uint32_t);
 }
 
 static void give_sets(counts *s)
@@ -69,14 +67,14 @@ static void size_blocks(counts *s)
     const int look = SALTUS_MPD_LOOK_OF(s->words), n = s->on.gpu->n_multiprocessors,
               most_warps = saltus_cuda_most_warps(&s->on.tables);
     const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
-                  n_looks = (s->on.a.n_sites + look - 1) / look, wanted = (n_looks + n - 1) / n,
+                  n_looks = (n_sites(s) + look - 1) / look, wanted = (n_looks + n - 1) / n,
                   room = s->on.gpu->limits.block_bytes / board,
                   most = room < most_warps ? room : most_warps,
                   n_warps = wanted < most ? wanted : most, each = (wanted + n_warps - 1) / n_warps;
     s->on.a.stretch = look * (each < MOST_LOOKS ? each : 1);
     s->block = (int)n_warps * 32;
     s->shared = (size_t)(n_warps * board);
-    s->n_blocks = (s->on.a.n_sites + n_warps * s->on.a.stretch - 1) / (n_warps * s->on.a.stretch);
+    s->n_blocks = (n_sites(s) + n_warps * s->on.a.stretch - 1) / (n_warps * s->on.a.stretch);
 }
 
 /* How far, in numbers of sites, a particle can be after a phase: one step along each axis, or to
@@ -95,9 +93,10 @@ static saltus_status find_reach(counts *s, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
     const int64_t each = s->block / 32 * a->stretch, far = farthest(&a->m),
-                  reach = (far + each - 1) / each + (a->n_sites % each != 0);
-    const bool is_near = a->m.n_origins == 0 && s->n_blocks * each >= a->n_sites &&
-                         2 * reach < s->n_blocks - 1 && 2 * reach <= s->block;
+                  reach = (far + each - 1) / each + (n_sites(s) % each != 0);
+    const bool is_near = s->margin == 0 && a->m.n_origins == 0 &&
+                         s->n_blocks * each >= n_sites(s) && 2 * reach < s->n_blocks - 1 &&
+                         2 * reach <= s->block;
     a->reach = is_near ? (int32_t)reach : 0;
     saltus_gpu_lattice_give(&s->on, &s->arrived);
     s->on.arrived_bytes = (size_t)s->n_blocks * SALTUS_APART * sizeof(uint64_t);
@@ -126,7 +125,10 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
-    SALTUS_TRY(saltus_gpu_lattice_load(&s->on, bits, err));
+    SALTUS_TRY(saltus_gpu_lattice_load(&s->on, bits, s->margin > 0, err));
+    if (s->margin > 0) {
+        SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_arrive", &s->arrive, err));
+    }
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_run_sites", &s->run, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_fill", &s->fill, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_widen", &s->widen, err));
@@ -183,7 +185,7 @@ done:
     return status;
 }
 
-static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+saltus_status saltus_gpu_counts_begin(void *user, int64_t trajectory, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
@@ -202,7 +204,7 @@ done:
     return status;
 }
 
-static saltus_status gather(void *user, saltus_error *err)
+saltus_status saltus_gpu_counts_gather(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
@@ -215,8 +217,8 @@ done:
     return status;
 }
 
-static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, int n, int *launched,
-                                   saltus_error *err)
+saltus_status saltus_gpu_counts_launch(void *user, const saltus_mpd_phase *phases, int n,
+                                       int *launched, saltus_error *err)
 {
     counts *s = user;
     *launched = s->on.is_cooperative ? n : 1;
@@ -224,7 +226,7 @@ static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, i
     return saltus_gpu_lattice_launch_phases(&s->on, s->run, s->block, s->shared, s->n_blocks, err);
 }
 
-static saltus_status restore(void *user, saltus_error *err)
+saltus_status saltus_gpu_counts_restore(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
@@ -233,21 +235,21 @@ static saltus_status restore(void *user, saltus_error *err)
     a->bits = s->bits;
     SALTUS_TRY(widen(s, err));
     SALTUS_TRY(clear_sets(s, err));
-    SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, a->n_sites, err));
+    SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, n_sites(s), err));
     CU(stream_wait(s->on.stream), "running a kernel");
     saltus_gpu_lattice_give(&s->on, &s->kept);
-    SALTUS_TRY(gather(s, err));
+    SALTUS_TRY(saltus_gpu_counts_gather(s, err));
 done:
     return status;
 }
 
 /* Totals, which tell also how much work there is by now. */
-static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+saltus_status saltus_gpu_counts_count(void *user, int64_t *totals, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
     SALTUS_TRY(saltus_gpu_lattice_count(&s->on, totals, err));
-    s->on.work = s->on.a.n_sites / SITES_EACH;
+    s->on.work = n_sites(s) / SITES_EACH;
     for (int x = 0; x < s->on.a.m.n_species; ++x) {
         s->on.work += totals[x];
     }
@@ -276,23 +278,23 @@ done:
     return status;
 }
 
-static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+saltus_status saltus_gpu_counts_tell(void *user, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
-    const int64_t n_sites = s->on.a.n_sites,
+    const int64_t number = s->on.a.m.slab.zero + s->on.a.first_site, all = n_sites(s),
                   most = (int64_t)TELL_WORDS / s->words * s->sharers; /* a whole number of words */
     uint32_t *words = saltus_calloc(TELL_WORDS, sizeof *words);
     SALTUS_NEED(words);
-    for (int64_t first = 0; first < n_sites; first += most) {
-        const int64_t n = n_sites - first < most ? n_sites - first : most,
-                      from = first / s->sharers * s->words,
+    for (int64_t first = 0; first < all; first += most) {
+        const int64_t n = all - first < most ? all - first : most,
+                      from = (s->margin + first) / s->sharers * s->words,
                       n_words = (n + s->sharers - 1) / s->sharers * s->words;
         CU(download(words, s->sets[s->on.a.set] + (size_t)from * sizeof *words,
                     (size_t)n_words * sizeof *words, s->on.stream),
            "copying counts");
         CU(stream_wait(s->on.stream), "copying counts");
-        SALTUS_TRY(tell_some(s, words, first, n, contents, err));
+        SALTUS_TRY(tell_some(s, words, number + first, n, contents, err));
     }
 done:
     saltus_free(words);
@@ -303,31 +305,79 @@ done:
  * Work
  */
 
+/* The types of a slab's sites, and of the planes beside it, and how its sites are numbered. */
+static saltus_status set_up_slab(counts *s, int64_t first, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->on.tables.lattice;
+    saltus_mpd *m = &s->on.a.m;
+    const int64_t plane = (int64_t)l->size[0] * l->size[1];
+    s->margin = saltus_mpd_margin(plane);
+    m->slab.first = (uint32_t)s->margin;
+    m->slab.end = (uint32_t)(s->margin + n);
+    m->slab.zero = first - s->margin;
+    m->slab.plane = (uint32_t)(first / plane);
+    m->slab.to_above = (uint32_t)(saltus_mpd_whole(n) - n);
+    s->on.a.first_site = m->slab.first;
+    s->on.a.end_site = m->slab.end;
+    if (m->n_types == 1) {
+        return status;
+    }
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->types, (size_t)(n + 2 * plane), err));
+    for (int64_t i = -plane; i < n + plane; i += plane) {
+        const int64_t from = (first + i + l->n_sites) % l->n_sites;
+        CU(upload(s->types + (size_t)(i + plane), &l->types[from], (size_t)plane, s->on.stream),
+           "copying types of sites");
+    }
+    m->types = (const uint8_t *)(uintptr_t)(s->types - (uint64_t)(s->margin - plane));
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_counts_set_up(saltus_gpu_counts *s, int64_t first, int64_t end,
+                                       saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    s->on.launch_phases = saltus_gpu_counts_launch;
+    s->on.block = SALTUS_MPD_SITES_BLOCK;
+    s->on.work = s->on.tables.n_start + (end - first) / SITES_EACH;
+    SALTUS_TRY(saltus_gpu_lattice_set_up(&s->on, err));
+    s->on.a.first_site = first;
+    s->on.a.end_site = end;
+    if (end - first < s->on.tables.lattice->n_sites) {
+        SALTUS_TRY(set_up_slab(s, first, end - first, err));
+    }
+    SALTUS_TRY(use_bits(s, LEAST_BITS, err));
+done:
+    return status;
+}
+
+void saltus_gpu_counts_tear_down(saltus_gpu_counts *s)
+{
+    saltus_gpu_lattice_tear_down(&s->on);
+    give_sets(s);
+    saltus_gpu_lattice_give(&s->on, &s->kept);
+    saltus_gpu_lattice_give(&s->on, &s->arrived);
+    saltus_gpu_lattice_give(&s->on, &s->types);
+}
+
 saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const saltus_source *source,
                                       saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts s = {.on = *start};
     const saltus_mpd_engine engine = {&s,
-                                      begin,
-                                      gather,
+                                      saltus_gpu_counts_begin,
+                                      saltus_gpu_counts_gather,
                                       saltus_gpu_lattice_run,
                                       saltus_gpu_lattice_look,
-                                      restore,
-                                      count,
+                                      saltus_gpu_counts_restore,
+                                      saltus_gpu_counts_count,
                                       saltus_gpu_lattice_split,
-                                      tell};
-    s.on.launch_phases = launch_phases;
-    s.on.block = SALTUS_MPD_SITES_BLOCK;
-    s.on.a.n_sites = s.on.tables.lattice->n_sites;
-    s.on.work = s.on.tables.n_start + s.on.a.n_sites / SITES_EACH;
-    SALTUS_TRY(saltus_gpu_lattice_set_up(&s.on, err));
-    SALTUS_TRY(use_bits(&s, LEAST_BITS, err));
+                                      saltus_gpu_counts_tell};
+    SALTUS_TRY(saltus_gpu_counts_set_up(&s, 0, start->tables.lattice->n_sites, err));
     SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
 done:
-    saltus_gpu_lattice_tear_down(&s.on);
-    give_sets(&s);
-    saltus_gpu_lattice_give(&s.on, &s.kept);
-    saltus_gpu_lattice_give(&s.on, &s.arrived);
+    saltus_gpu_counts_tear_down(&s);
     return status;
 }

@@ -166,7 +166,7 @@ static saltus_status check_size(const saltus_tables *t, saltus_error *err)
                                   t->n_rows, t->n_reactions, MOST_ROWS);
 }
 
-saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, bool of_slab,
                                       const saltus_limits *limits, saltus_image *out,
                                       saltus_error *err)
 {
@@ -178,6 +178,9 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
     stream = open_memstream(&text, &size);
     SALTUS_NEED(stream);
     put_sizes(stream, tables, bits);
+    if (of_slab) {
+        fprintf(stream, "#define SALTUS_MPD_SLABS\n");
+    }
     if (fits(tables)) {
         put_order(stream, tables);
         put_tables(stream, tables);

@@ -71,12 +71,12 @@ static saltus_columns add_columns(blob *b, const saltus_columns *columns)
 
 #define ADD_SPACE(member, n) m.member = add(b, s->m.member, (size_t)(n), sizeof *s->m.member)
 
-static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s)
+static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s, bool has_sites)
 {
     saltus_mpd m = s->m;
     const int64_t types = m.n_types, species = m.n_species, reactions = s->of->n_reactions;
     saltus_mpd_origin *origins;
-    ADD_SPACE(types, types > 1 ? s->lattice->n_sites : 0);
+    ADD_SPACE(types, types > 1 && has_sites ? s->lattice->n_sites : 0);
     ADD_SPACE(jump, types * types * species);
     ADD_SPACE(moves, species);
     ADD_SPACE(rate, types * reactions);
@@ -112,7 +112,7 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
     u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);
     u.jumps = (cu_pointer)(uintptr_t)add(b, g->jumps, g->n_jumps, sizeof *g->jumps);
     if (space) {
-        u.space = add_space(b, space);
+        u.space = add_space(b, space, task->n_slabs < 2); /* slabs bring their own */
         u.rows = (cu_pointer)(uintptr_t)add(b, space->rows, (size_t)space->of->n_rows,
                                             sizeof *space->rows);
         u.column_of =

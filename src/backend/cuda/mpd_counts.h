@@ -1,0 +1,35 @@
+/** Counts of a lattice on a GPU, or of a slab of its planes (mpd_counts.c). */
+#ifndef SALTUS_BACKEND_CUDA_MPD_COUNTS_H
+#define SALTUS_BACKEND_CUDA_MPD_COUNTS_H
+
+#include "backend/cuda/mpd.h"
+
+typedef struct saltus_gpu_counts {
+    saltus_gpu_lattice on;
+    cu_function run, fill, widen, arrive;
+    int bits, words, sharers; /**< of a field, of a site, and sites of a word */
+    int block;                /**< threads of one that goes over the sites, */
+    size_t shared;            /**< its bytes of shared memory, */
+    int64_t n_blocks;         /**< and how many there are, all at once */
+    cu_pointer sets[2], kept; /**< kept: what gather has found; 0 until then */
+    cu_pointer arrived;       /**< the launch's */
+    cu_pointer types;         /**< of a slab's sites, and of the planes beside it */
+    int64_t margin; /**< places before the first site, and behind the last, for those who leave a
+                         slab; 0: this is all of the lattice */
+} saltus_gpu_counts;
+
+/** Empty memory and kernels for sites from `first` on, but before `end`; set up, not begun. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_set_up(saltus_gpu_counts *s, int64_t first,
+                                                         int64_t end, saltus_error *err);
+void saltus_gpu_counts_tear_down(saltus_gpu_counts *s);
+
+/** Those parts of an engine (backend/mpd.h) whose user is one of these. */
+saltus_status saltus_gpu_counts_begin(void *user, int64_t trajectory, saltus_error *err);
+saltus_status saltus_gpu_counts_gather(void *user, saltus_error *err);
+saltus_status saltus_gpu_counts_restore(void *user, saltus_error *err);
+saltus_status saltus_gpu_counts_count(void *user, int64_t *totals, saltus_error *err);
+saltus_status saltus_gpu_counts_tell(void *user, saltus_contents *contents, saltus_error *err);
+saltus_status saltus_gpu_counts_launch(void *user, const saltus_mpd_phase *phases, int n,
+                                       int *launched, saltus_error *err);
+
+#endif

@@ -1,0 +1,371 @@
+/* One lattice over several GPUs, or over parts of one: slabs of planes along z, each of which holds
+ * counts (mpd_counts.c). Who leaves a slab goes to a margin of its own memory; the neighbour takes
+ * them from there when it looks at its first or last plane in the next phase. So a phase of a slab
+ * waits for that before it of its neighbours, by events, and the host for none. */
+#include "backend/cuda/mpd_counts.h"
+
+#include "core/memory.h"
+
+typedef struct slab {
+    saltus_gpu_counts c;
+    cu_event done[2]; /* with an even phase, and with an odd one */
+} slab;
+
+typedef struct slabs {
+    slab *slab;
+    int n;
+    bool is_ring;     /* the last one is next to the first */
+    int64_t *sums;    /* of a slab, room for counts of all parts */
+    int64_t n_phases; /* so far */
+} slabs;
+
+#define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
+
+/* What follows is for the GPU of a slab. */
+static saltus_status use(const slab *s, saltus_error *err)
+{
+    return saltus_cuda_check(s->c.on.cu, s->c.on.cu->context_use(s->c.on.gpu->context),
+                             "using a GPU", err);
+}
+
+/* The slab below (-1) or above (1) one; NULL: there is none. */
+static slab *next_to(const slabs *s, int i, int way)
+{
+    const int next = i + way;
+    return next >= 0 && next < s->n ? &s->slab[next]
+           : s->is_ring             ? &s->slab[(next + s->n) % s->n]
+                                    : NULL;
+}
+
+/* Sites of a slab, and where in a set its upper margin begins, in bytes. */
+static int64_t height(const saltus_gpu_counts *c)
+{
+    return c->on.a.end_site - c->on.a.first_site;
+}
+static uint64_t margin_above(const saltus_gpu_counts *c)
+{
+    const int64_t place = c->margin + saltus_mpd_whole(height(c));
+    return (uint64_t)(place / c->sharers * c->words) * sizeof(uint32_t);
+}
+
+/* Where slabs keep who leaves them, and find who comes to them: as the neighbour's sites stand, so
+ * that he can add rows. Where nobody comes from, he finds a margin of his own that stays empty. */
+static void connect(slabs *s)
+{
+    for (int i = 0; i < s->n; ++i) {
+        saltus_gpu_counts *c = &s->slab[i].c;
+        const saltus_lattice *l = c->on.tables.lattice;
+        const slab *below = next_to(s, i, -1), *above = next_to(s, i, 1);
+        const int64_t plane = (int64_t)l->size[0] * l->size[1],
+                      last = height(c) - plane, /* of its sites the first of the last plane */
+            last_below = below ? height(&below->c) - plane : 0;
+        saltus_mpd_slab *this = &c->on.a.m.slab;
+        this->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
+        this->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (c->margin - plane));
+        for (int set = 0; set < 2; ++set) {
+            const uint64_t from_below =
+                               below ? below->c.sets[set] + margin_above(&below->c) : c->sets[set],
+                           from_above = above ? above->c.sets[set] : c->sets[set] + margin_above(c);
+            this->coming[set][0] = (void *)(uintptr_t)from_below;
+            this->coming[set][1] = (void *)(uintptr_t)from_above;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ */
+
+/* All have as many bits as the one that has most. */
+static saltus_status level(slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int most = 0;
+    for (int i = 0; i < s->n; ++i) {
+        most = s->slab[i].c.bits > most ? s->slab[i].c.bits : most;
+    }
+    for (int i = 0; i < s->n; ++i) {
+        while (s->slab[i].c.bits < most) {
+            SALTUS_TRY(use(&s->slab[i], err));
+            SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
+            SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
+        }
+    }
+    connect(s);
+done:
+    return status;
+}
+
+static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_begin(&s->slab[i].c, trajectory, err));
+    }
+    SALTUS_TRY(level(s, err));
+done:
+    return status;
+}
+
+static saltus_status gather(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
+        CU(&s->slab[i], event_record(s->slab[i].done[s->n_phases % 2], s->slab[i].c.on.stream),
+           "running a kernel");
+    }
+    ++s->n_phases;
+done:
+    return status;
+}
+
+/* A phase of one slab, after the phase before it of its neighbours; or (NULL) it takes in who has
+ * come. */
+static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phase, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slab *this = &s->slab[i];
+    saltus_gpu_counts *c = &this->c;
+    int launched = 0;
+    SALTUS_TRY(use(this, err));
+    for (int way = -1; way <= 1; way += 2) {
+        const slab *other = next_to(s, i, way);
+        if (other && other != this) {
+            CU(this, stream_wait_event(c->on.stream, other->done[(s->n_phases + 1) % 2], 0),
+               "running a kernel");
+        }
+    }
+    if (phase) {
+        SALTUS_TRY(saltus_gpu_counts_launch(c, phase, 1, &launched, err));
+        c->on.a.set = 1 - c->on.a.set;
+    } else {
+        SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block, height(c), err));
+    }
+    CU(this, event_record(this->done[s->n_phases % 2], c->on.stream), "running a kernel");
+done:
+    return status;
+}
+
+static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        s->slab[i].c.on.a.m.first_step = phases[0].step;
+    }
+    for (int p = 0; p <= n; ++p, ++s->n_phases) {
+        for (int i = 0; i < s->n; ++i) {
+            SALTUS_TRY(run_one(s, i, p < n ? &phases[p] : NULL, err));
+        }
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_end_batch(&s->slab[i].c.on, err));
+    }
+done:
+    return status;
+}
+
+/* What a slab has noted, as a number of the lattice's site. */
+static uint64_t trouble_of(const slab *this, uint64_t trouble)
+{
+    const uint64_t site = (trouble >> 22 & 0xffffffffu) + (uint64_t)this->c.on.a.m.slab.zero;
+    return trouble == UINT64_MAX ? trouble
+                                 : (trouble & ~((uint64_t)0xffffffffu << 22)) | site << 22;
+}
+
+static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    *out = (saltus_mpd_news){.trouble = UINT64_MAX};
+    for (int i = 0; i < s->n; ++i) {
+        saltus_mpd_news one = {0};
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
+        out->work += one.work;
+        out->fired += one.fired;
+        one.trouble = trouble_of(&s->slab[i], one.trouble);
+        out->trouble = one.trouble < out->trouble ? one.trouble : out->trouble;
+        out->is_full |= one.is_full;
+    }
+done:
+    return status;
+}
+
+static saltus_status restore(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
+        CU(&s->slab[i], stream_wait(s->slab[i].c.on.stream), "running a kernel");
+    }
+    connect(s);
+done:
+    return status;
+}
+
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    const int n = s->slab[0].c.on.a.m.n_species;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_count(&s->slab[i].c, s->sums, err));
+        for (int x = 0; x < n; ++x) {
+            totals[x] = s->sums[x] + (i > 0 ? totals[x] : 0);
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    const saltus_gpu_lattice *on = &s->slab[0].c.on;
+    const int64_t n = (int64_t)on->task->space.n_parts[how] * on->a.n_counts;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_split(&s->slab[i].c.on, how, s->sums, err));
+        for (int64_t k = 0; k < n; ++k) {
+            out[k] = s->sums[k] + (i > 0 ? out[k] : 0);
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_tell(&s->slab[i].c, contents, err));
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Work
+ */
+
+/* A GPU reaches the memory of those of the neighbours. */
+static saltus_status reach(const slabs *s, int i, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const slab *this = &s->slab[i];
+    for (int way = -1; way <= 1; way += 2) {
+        const slab *other = next_to(s, i, way);
+        int can = 0;
+        if (!other || other->c.on.gpu == this->c.on.gpu) {
+            continue;
+        }
+        CU(this, peers_can(&can, this->c.on.gpu->device, other->c.on.gpu->device),
+           "asking whether GPUs reach each other");
+        if (!can) {
+            SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "slabs of a lattice need GPUs that reach each "
+                                              "other's memory");
+        }
+        const cu_result result = this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
+        if (result != CU_PEERS_ALREADY) {
+            SALTUS_TRY(saltus_cuda_check(this->c.on.cu, result, "reaching another GPU", err));
+        }
+    }
+done:
+    return status;
+}
+
+/* The plane at which slab i of a task begins; each has one at least. */
+static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes)
+{
+    double all = 0.0, below = 0.0;
+    int64_t at = 0;
+    for (int k = 0; k < task->n_slabs; ++k) {
+        all += task->slabs[k];
+    }
+    for (int k = 1; k <= i; ++k) {
+        below += task->slabs[k - 1];
+        const int64_t wanted = (int64_t)((double)n_planes * below / all + 0.5), least = at + 1,
+                      most = n_planes - (task->n_slabs - k);
+        at = wanted < least ? least : wanted > most ? most : wanted;
+    }
+    return at;
+}
+
+static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = start->task;
+    const saltus_lattice *l = start->tables.lattice;
+    const int64_t plane = (int64_t)l->size[0] * l->size[1];
+    int64_t room = start->tables.m.n_species;
+    for (int how = 0; how < SALTUS_N_SPLITS; ++how) {
+        const int64_t parts = (int64_t)task->space.n_parts[how] * task->columns->n_counts;
+        room = parts > room ? parts : room;
+    }
+    s->n = task->n_slabs;
+    s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
+    s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
+    s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
+    SALTUS_NEED(s->slab && s->sums);
+    for (int i = 0; i < s->n; ++i) {
+        slab *this = &s->slab[i];
+        this->c.on = *start;
+        this->c.on.gpu = &start->gpus->gpu[i % start->gpus->n];
+        SALTUS_TRY(use(this, err));
+        SALTUS_TRY(saltus_gpu_counts_set_up(&this->c, plane * plane_of(task, i, l->size[2]),
+                                            plane * plane_of(task, i + 1, l->size[2]), err));
+        this->c.on.is_cooperative = false; /* a phase waits for other slabs */
+        for (int k = 0; k < 2; ++k) {
+            CU(this, event_create(&this->done[k], CU_EVENT_NO_TIMING), "making an event");
+        }
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(reach(s, i, err));
+    }
+done:
+    return status;
+}
+
+static void tear_down(slabs *s)
+{
+    saltus_error ignored = {0};
+    for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
+        slab *this = &s->slab[i];
+        (void)use(this, &ignored);
+        saltus_gpu_counts_tear_down(&this->c);
+        for (int k = 0; k < 2; ++k) {
+            if (this->done[k]) {
+                (void)this->c.on.cu->event_destroy(this->done[k]);
+            }
+        }
+    }
+    saltus_free(s->slab);
+    saltus_free(s->sums);
+}
+
+saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const saltus_source *source,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs s = {0};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, split, tell};
+    SALTUS_TRY(set_up(&s, start, err));
+    SALTUS_TRY(saltus_mpd_work(&start->tables, start->task, &engine, source, err));
+done:
+    tear_down(&s);
+    return status;
+}
