@@ -213,8 +213,9 @@ typedef struct saltus_plan_options {
                                  concentration */
     bool by_type;        /**< on a lattice of several site types, count species in each as well */
     const char *split;   /**< NULL; on a GPU a lattice in slabs of planes along z, on all of the
-                              GPUs in turn: relative heights such as "1:1" or "3:1:2", or "auto",
-                              equal ones on as many GPUs as pay; changes no bit */
+                              GPUs in turn: relative heights such as "1:1" or "3:1:2", with a "+"
+                              behind them if planes may move to slabs that are sooner done; or
+                              "auto", equal ones on as many GPUs as pay, which may; changes no bit */
     const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the
                               planes along this axis as well */
     int n_threads;       /**< 0: one per core */
@@ -246,6 +247,8 @@ SALTUS_API void saltus_plan_explain(const saltus_plan *plan, FILE *out);
 SALTUS_API const char *saltus_plan_method(const saltus_plan *plan);
 SALTUS_API const char *saltus_plan_layout(const saltus_plan *plan);
 SALTUS_API const char *saltus_plan_rng(const saltus_plan *plan);
+/** Slabs of a lattice; 0 or 1: a device has all of it. */
+SALTUS_API int saltus_plan_slabs(const saltus_plan *plan);
 SALTUS_API const saltus_model *saltus_plan_model(const saltus_plan *plan);
 SALTUS_API const saltus_backend *saltus_plan_backend(const saltus_plan *plan);
 
@@ -406,6 +409,8 @@ typedef struct saltus_run_report {
     double kernel_seconds; /**< of kernels on GPUs, summed over streams; 0 on the CPU */
     int64_t leaps;         /**< of tau-leaping in them, as far as the CPU simulated; */
     int64_t exact_steps;   /**< and exact steps between leaps */
+    int64_t planes_moved;  /**< of a lattice in slabs: how far their ends have moved, so that they
+                                take as long as each other */
     int64_t moves;         /**< of the next-subvolume method in them: jumps of particles between
                                 sites, into and out of the lattice */
 } saltus_run_report;

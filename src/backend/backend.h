@@ -66,6 +66,9 @@ typedef struct saltus_recording {
     const saltus_sink *sink;      /**< of frames */
 } saltus_recording;
 
+/** Of a lattice. */
+enum { SALTUS_MOST_SLABS = 64 };
+
 /** One run, the same for all its workers. */
 typedef struct saltus_task {
     const struct saltus_model *model; /**< for names in messages */
@@ -78,7 +81,9 @@ typedef struct saltus_task {
     bool in_space;         /**< instead, the model's lattice is simulated, */
     const double *slabs; /**< [n_slabs] planes along z of each device's part, relative to others */
     int n_slabs;         /**< 0 or 1: a device has all */
-    bool next_subvolume; /**< by the next-subvolume method, */
+    bool balances_slabs; /**< planes go to slabs that are soon done */
+    int64_t *planes_moved;  /**< shared by the workers: how far slabs' ends have moved (atomic +) */
+    bool next_subvolume;    /**< by the next-subvolume method, */
     saltus_recording space; /**< and this is recorded of it */
     uint64_t seed;
     const double *times; /**< [n_times] */

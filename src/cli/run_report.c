@@ -38,6 +38,10 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
         printf(", \"leaps\": %lld, \"exact_steps\": %lld", (long long)report->leaps,
                (long long)report->exact_steps);
     }
+    if (saltus_plan_slabs(plan) > 1) {
+        printf(", \"slabs\": %d, \"planes_moved\": %lld", saltus_plan_slabs(plan),
+               (long long)report->planes_moved);
+    }
     if (report->moves > 0) {
         printf(", \"moves\": %lld", (long long)report->moves);
     }

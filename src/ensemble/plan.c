@@ -245,12 +245,20 @@ static saltus_status parse_split(saltus_plan *plan, const char *split, saltus_er
 {
     saltus_status status = SALTUS_OK;
     const char *at = split;
-    for (bool more = true; more && plan->n_slabs < SALTUS_MOST_SLABS;) {
+    for (bool more = true; more;) {
         char *end = NULL;
         const double height = strtod(at, &end);
-        if (end == at || !(height > 0.0) || !isfinite(height) || (*end != ':' && *end != '\0')) {
+        plan->balances_slabs = *end == '+' && end[1] == '\0';
+        if (end == at || !(height > 0.0) || !isfinite(height) ||
+            (*end != ':' && *end != '\0' && !plan->balances_slabs)) {
             SALTUS_FAIL(SALTUS_E_INVALID,
-                        "split '%s': auto, or relative heights such as 1:1 or 3:1:2", split);
+                        "split '%s': auto, or relative heights such as 1:1 or 3:1:2, with a + "
+                        "behind them if planes may move",
+                        split);
+        }
+        if (plan->n_slabs == SALTUS_MOST_SLABS) {
+            SALTUS_FAIL(SALTUS_E_INVALID, "split '%s': more slabs than %d", split,
+                        SALTUS_MOST_SLABS);
         }
         plan->slabs[plan->n_slabs++] = height;
         more = *end == ':';
@@ -275,15 +283,16 @@ static saltus_status choose_slabs(saltus_plan *plan, const char *split, saltus_e
     }
     if (strcmp(split, "auto") == 0) {
         plan->n_slabs = b->ops->choose_slabs(b, l);
+        plan->balances_slabs = true;
         for (int i = 0; i < plan->n_slabs; ++i) {
             plan->slabs[i] = 1.0;
         }
     } else {
         SALTUS_TRY(parse_split(plan, split, err));
     }
-    if (plan->n_slabs > l->size[2] || plan->n_slabs == SALTUS_MOST_SLABS) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "split '%s': more slabs than the %d planes, or than %d",
-                    split, l->size[2], SALTUS_MOST_SLABS - 1);
+    if (plan->n_slabs > l->size[2]) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "split '%s': more slabs than the %d planes", split,
+                    l->size[2]);
     }
 done:
     return status;
@@ -432,13 +441,20 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     fprintf(out, "layout    %s: %s\n", plan->layout, plan->why);
     if (plan->n_slabs > 0) {
         fprintf(out, "slabs     %d%s\n", plan->n_slabs,
-                plan->n_slabs == 1 ? ": more would take longer" : ", GPU after GPU");
+                plan->n_slabs == 1     ? ": more would take longer"
+                : plan->balances_slabs ? ", GPU after GPU; planes go to those that are soon done"
+                                       : ", GPU after GPU");
     }
 }
 
 const char *saltus_plan_method(const saltus_plan *plan)
 {
     return plan->method;
+}
+
+int saltus_plan_slabs(const saltus_plan *plan)
+{
+    return plan->n_slabs;
 }
 
 const char *saltus_plan_layout(const saltus_plan *plan)

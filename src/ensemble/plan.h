@@ -5,8 +5,6 @@
 #include "backend/backend.h"
 #include "model/network.h"
 
-enum { SALTUS_MOST_SLABS = 65 };
-
 struct saltus_plan {
     const saltus_model *model;
     const saltus_backend *backend;
@@ -17,6 +15,7 @@ struct saltus_plan {
     bool next_subvolume; /**< that one; else mpd */
     int n_slabs;         /**< of a lattice; 0: it is whole */
     double slabs[SALTUS_MOST_SLABS];
+    bool balances_slabs;
     saltus_tau tau;
     saltus_generator generator;
     int block;

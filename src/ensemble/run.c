@@ -405,6 +405,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .next_subvolume = plan->next_subvolume,
                       .slabs = plan->slabs,
                       .n_slabs = plan->n_slabs,
+                      .balances_slabs = plan->balances_slabs,
                       .space = {.column_of = plan->column_of,
                                 .n_parts = {plan->n_parts[0], plan->n_parts[1]},
                                 .axis = plan->axis,
@@ -428,6 +429,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     }
     r->task.failed = &r->failed;
     r->task.kernel_ns = &r->kernel_ns;
+    r->task.planes_moved = &r->report.planes_moved;
     r->task.ended = &r->ended;
     r->tracer.tell = r->options->trace;
     r->tracer.user = r->options->trace_user;

@@ -86,13 +86,15 @@ saltus_status run_plan(saltus_model *model, const char *device, const saltus_pla
     saltus_backend *backend = NULL;
     saltus_plan *plan = NULL;
     const saltus_sink sink = moments_sink(m);
+    saltus_run_report report = {0};
     saltus_status status = saltus_backend_open(device, &backend, err);
     if (status == SALTUS_OK) {
         status = saltus_plan_create(model, backend, wanted, &plan, err);
     }
     if (status == SALTUS_OK) {
-        status = saltus_run(plan, options, &sink, NULL, err);
+        status = saltus_run(plan, options, &sink, &report, err);
     }
+    m->planes_moved = report.planes_moved;
     saltus_plan_destroy(plan);
     saltus_backend_close(backend);
     return status;

@@ -294,7 +294,7 @@ static int choose_slabs(const saltus_backend *backend, const saltus_lattice *lat
     const double whole = saltus_cuda_step_us(lattice, "counts");
     double least = whole;
     int best = 1;
-    for (int n = 2; n <= gpus->n && n <= lattice->size[2]; ++n) {
+    for (int n = 2; n <= gpus->n && n <= lattice->size[2] && n <= SALTUS_MOST_SLABS; ++n) {
         const double us = fmax(whole / n, START_US * n) + START_US;
         best = us < least ? n : best;
         least = fmin(us, least);

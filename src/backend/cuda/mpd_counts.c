@@ -120,6 +120,15 @@ done:
     return status;
 }
 
+static saltus_status take_set(counts *s, int set, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->sets[set], set_bytes(s), err));
+    s->on.a.m.counts[set] = (void *)(uintptr_t)s->sets[set];
+done:
+    return status;
+}
+
 /* Kernels and sets for fields of so many bits. */
 static saltus_status use_bits(counts *s, int bits, saltus_error *err)
 {
@@ -137,10 +146,8 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     s->sharers = SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
     SALTUS_TRY(share_out(s, err));
     a->m.capacity = bits < MOST_BITS ? ((int64_t)1 << bits) - 1 : (int64_t)1 << 30;
-    for (int set = 0; set < 2; ++set) {
-        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->sets[set], set_bytes(s), err));
-        a->m.counts[set] = (void *)(uintptr_t)s->sets[set];
-    }
+    SALTUS_TRY(take_set(s, 0, err));
+    SALTUS_TRY(take_set(s, 1, err));
     a->set = 0;
 done:
     return status;
@@ -330,6 +337,35 @@ static saltus_status set_up_slab(counts *s, int64_t first, int64_t n, saltus_err
            "copying types of sites");
     }
     m->types = (const uint8_t *)(uintptr_t)(s->types - (uint64_t)(s->margin - plane));
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, int64_t first, int64_t end,
+                                       cu_pointer *before, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *before = s->sets[s->on.a.set];
+    s->sets[s->on.a.set] = 0;
+    give_sets(s);
+    saltus_gpu_lattice_give(&s->on, &s->kept);
+    saltus_gpu_lattice_give(&s->on, &s->types);
+    s->on.a.set = 0;
+    SALTUS_TRY(set_up_slab(s, first, end - first, err));
+    SALTUS_TRY(share_out(s, err));
+    SALTUS_TRY(take_set(s, 0, err));
+    CU(fill(s->sets[0], 0, set_bytes(s), s->on.stream), "clearing GPU memory");
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_counts_resized(saltus_gpu_counts *s, cu_pointer *before, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(stream_wait(s->on.stream), "moving planes between GPUs");
+    saltus_gpu_lattice_give(&s->on, before);
+    SALTUS_TRY(take_set(s, 1, err));
+    CU(fill(s->sets[1], 0, set_bytes(s), s->on.stream), "clearing GPU memory");
 done:
     return status;
 }

@@ -21,6 +21,13 @@ typedef struct saltus_gpu_counts {
 /** Empty memory and kernels for sites from `first` on, but before `end`; set up, not begun. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_set_up(saltus_gpu_counts *s, int64_t first,
                                                          int64_t end, saltus_error *err);
+/** Other sites for a slab, as the first set, empty; its counts so far, whose site number `margin`
+ * was its first, become *before. Then, when all who want some of these have them, the other set. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, int64_t first,
+                                                         int64_t end, cu_pointer *before,
+                                                         saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_resized(saltus_gpu_counts *s, cu_pointer *before,
+                                                          saltus_error *err);
 void saltus_gpu_counts_tear_down(saltus_gpu_counts *s);
 
 /** Those parts of an engine (backend/mpd.h) whose user is one of these. */

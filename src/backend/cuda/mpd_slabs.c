@@ -2,27 +2,16 @@
  * counts (mpd_counts.c). Who leaves a slab goes to a margin of its own memory; the neighbour takes
  * them from there when it looks at its first or last plane in the next phase. So a phase of a slab
  * waits for that before it of its neighbours, by events, and the host for none. */
-#include "backend/cuda/mpd_counts.h"
+#include "backend/cuda/mpd_slabs.h"
 
 #include "core/memory.h"
 
-typedef struct slab {
-    saltus_gpu_counts c;
-    cu_event done[2]; /* with an even phase, and with an odd one */
-} slab;
-
-typedef struct slabs {
-    slab *slab;
-    int n;
-    bool is_ring;     /* the last one is next to the first */
-    int64_t *sums;    /* of a slab, room for counts of all parts */
-    int64_t n_phases; /* so far */
-} slabs;
+typedef saltus_gpu_slab slab;
+typedef saltus_gpu_slabs slabs;
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
-/* What follows is for the GPU of a slab. */
-static saltus_status use(const slab *s, saltus_error *err)
+saltus_status saltus_gpu_slab_use(const slab *s, saltus_error *err)
 {
     return saltus_cuda_check(s->c.on.cu, s->c.on.cu->context_use(s->c.on.gpu->context),
                              "using a GPU", err);
@@ -37,37 +26,38 @@ static slab *next_to(const slabs *s, int i, int way)
                                     : NULL;
 }
 
-/* Sites of a slab, and where in a set its upper margin begins, in bytes. */
-static int64_t height(const saltus_gpu_counts *c)
+int64_t saltus_gpu_slab_height(const slab *s)
 {
-    return c->on.a.end_site - c->on.a.first_site;
+    return s->c.on.a.end_site - s->c.on.a.first_site;
 }
-static uint64_t margin_above(const saltus_gpu_counts *c)
+
+/* Where in a set its upper margin begins, in bytes. */
+static uint64_t margin_above(const slab *s)
 {
-    const int64_t place = c->margin + saltus_mpd_whole(height(c));
-    return (uint64_t)(place / c->sharers * c->words) * sizeof(uint32_t);
+    const int64_t place = s->c.margin + saltus_mpd_whole(saltus_gpu_slab_height(s));
+    return (uint64_t)(place / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
 /* Where slabs keep who leaves them, and find who comes to them: as the neighbour's sites stand, so
  * that he can add rows. Where nobody comes from, he finds a margin of his own that stays empty. */
-static void connect(slabs *s)
+void saltus_gpu_slabs_connect(slabs *s)
 {
+    const int64_t plane = s->plane;
     for (int i = 0; i < s->n; ++i) {
-        saltus_gpu_counts *c = &s->slab[i].c;
-        const saltus_lattice *l = c->on.tables.lattice;
+        slab *this = &s->slab[i];
         const slab *below = next_to(s, i, -1), *above = next_to(s, i, 1);
-        const int64_t plane = (int64_t)l->size[0] * l->size[1],
-                      last = height(c) - plane, /* of its sites the first of the last plane */
-            last_below = below ? height(&below->c) - plane : 0;
-        saltus_mpd_slab *this = &c->on.a.m.slab;
-        this->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
-        this->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (c->margin - plane));
+        const int64_t last = saltus_gpu_slab_height(this) - plane, /* the last plane's first site */
+            last_below = below ? saltus_gpu_slab_height(below) - plane : 0;
+        saltus_mpd_slab *of = &this->c.on.a.m.slab;
+        of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
+        of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.margin - plane));
         for (int set = 0; set < 2; ++set) {
             const uint64_t from_below =
-                               below ? below->c.sets[set] + margin_above(&below->c) : c->sets[set],
-                           from_above = above ? above->c.sets[set] : c->sets[set] + margin_above(c);
-            this->coming[set][0] = (void *)(uintptr_t)from_below;
-            this->coming[set][1] = (void *)(uintptr_t)from_above;
+                               below ? below->c.sets[set] + margin_above(below) : this->c.sets[set],
+                           from_above =
+                               above ? above->c.sets[set] : this->c.sets[set] + margin_above(this);
+            of->coming[set][0] = (void *)(uintptr_t)from_below;
+            of->coming[set][1] = (void *)(uintptr_t)from_above;
         }
     }
 }
@@ -86,12 +76,12 @@ static saltus_status level(slabs *s, saltus_error *err)
     }
     for (int i = 0; i < s->n; ++i) {
         while (s->slab[i].c.bits < most) {
-            SALTUS_TRY(use(&s->slab[i], err));
+            SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
             SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
             SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
         }
     }
-    connect(s);
+    saltus_gpu_slabs_connect(s);
 done:
     return status;
 }
@@ -101,7 +91,7 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
     saltus_status status = SALTUS_OK;
     slabs *s = user;
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_begin(&s->slab[i].c, trajectory, err));
     }
     SALTUS_TRY(level(s, err));
@@ -113,8 +103,11 @@ static saltus_status gather(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
+    if (s->balances) {
+        SALTUS_TRY(saltus_gpu_slabs_balance(s, err));
+    }
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
         CU(&s->slab[i], event_record(s->slab[i].done[s->n_phases % 2], s->slab[i].c.on.stream),
            "running a kernel");
@@ -132,7 +125,7 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phase, sal
     slab *this = &s->slab[i];
     saltus_gpu_counts *c = &this->c;
     int launched = 0;
-    SALTUS_TRY(use(this, err));
+    SALTUS_TRY(saltus_gpu_slab_use(this, err));
     for (int way = -1; way <= 1; way += 2) {
         const slab *other = next_to(s, i, way);
         if (other && other != this) {
@@ -141,10 +134,13 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phase, sal
         }
     }
     if (phase) {
+        CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
         SALTUS_TRY(saltus_gpu_counts_launch(c, phase, 1, &launched, err));
+        CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
         c->on.a.set = 1 - c->on.a.set;
     } else {
-        SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block, height(c), err));
+        SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
+                                             saltus_gpu_slab_height(this), err));
     }
     CU(this, event_record(this->done[s->n_phases % 2], c->on.stream), "running a kernel");
 done:
@@ -158,13 +154,14 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     for (int i = 0; i < s->n; ++i) {
         s->slab[i].c.on.a.m.first_step = phases[0].step;
     }
+    s->batch = n;
     for (int p = 0; p <= n; ++p, ++s->n_phases) {
         for (int i = 0; i < s->n; ++i) {
             SALTUS_TRY(run_one(s, i, p < n ? &phases[p] : NULL, err));
         }
     }
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_end_batch(&s->slab[i].c.on, err));
     }
 done:
@@ -179,6 +176,17 @@ static uint64_t trouble_of(const slab *this, uint64_t trouble)
                                  : (trouble & ~((uint64_t)0xffffffffu << 22)) | site << 22;
 }
 
+/* How long a phase has taken, after a number of others. */
+static saltus_status take_time(slab *this, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    float ms = 0.0F;
+    CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
+    this->us = (this->us * n + 1e3 * (double)ms) / (n + 1);
+done:
+    return status;
+}
+
 static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -186,14 +194,16 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
     *out = (saltus_mpd_news){.trouble = UINT64_MAX};
     for (int i = 0; i < s->n; ++i) {
         saltus_mpd_news one = {0};
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
         out->work += one.work;
         out->fired += one.fired;
+        SALTUS_TRY(take_time(&s->slab[i], s->n_timed, err));
         one.trouble = trouble_of(&s->slab[i], one.trouble);
         out->trouble = one.trouble < out->trouble ? one.trouble : out->trouble;
         out->is_full |= one.is_full;
     }
+    ++s->n_timed;
 done:
     return status;
 }
@@ -203,11 +213,11 @@ static saltus_status restore(void *user, saltus_error *err)
     saltus_status status = SALTUS_OK;
     slabs *s = user;
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
         CU(&s->slab[i], stream_wait(s->slab[i].c.on.stream), "running a kernel");
     }
-    connect(s);
+    saltus_gpu_slabs_connect(s);
 done:
     return status;
 }
@@ -218,7 +228,7 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     slabs *s = user;
     const int n = s->slab[0].c.on.a.m.n_species;
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_count(&s->slab[i].c, s->sums, err));
         for (int x = 0; x < n; ++x) {
             totals[x] = s->sums[x] + (i > 0 ? totals[x] : 0);
@@ -235,7 +245,7 @@ static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_er
     const saltus_gpu_lattice *on = &s->slab[0].c.on;
     const int64_t n = (int64_t)on->task->space.n_parts[how] * on->a.n_counts;
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_split(&s->slab[i].c.on, how, s->sums, err));
         for (int64_t k = 0; k < n; ++k) {
             out[k] = s->sums[k] + (i > 0 ? out[k] : 0);
@@ -250,7 +260,7 @@ static saltus_status tell(void *user, saltus_contents *contents, saltus_error *e
     saltus_status status = SALTUS_OK;
     slabs *s = user;
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_tell(&s->slab[i].c, contents, err));
     }
 done:
@@ -261,22 +271,27 @@ done:
  * Work
  */
 
-/* A GPU reaches the memory of those of the neighbours. */
+/* A GPU reaches the memory of the others, of the neighbours at least. */
 static saltus_status reach(const slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const slab *this = &s->slab[i];
-    for (int way = -1; way <= 1; way += 2) {
-        const slab *other = next_to(s, i, way);
+    for (int k = 0; k < s->n; ++k) {
+        const slab *other = &s->slab[k];
         int can = 0;
-        if (!other || other->c.on.gpu == this->c.on.gpu) {
+        if (other->c.on.gpu == this->c.on.gpu) {
             continue;
         }
         CU(this, peers_can(&can, this->c.on.gpu->device, other->c.on.gpu->device),
            "asking whether GPUs reach each other");
+        if (!can && other != next_to(s, i, -1) && other != next_to(s, i, 1)) {
+            continue;
+        }
         if (!can) {
-            SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "slabs of a lattice need GPUs that reach each "
-                                              "other's memory");
+            SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                        "slabs of a lattice need GPUs that reach each other's memory, and GPU %d "
+                        "does not reach that of GPU %d",
+                        this->c.on.gpu->device, other->c.on.gpu->device);
         }
         const cu_result result = this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
         if (result != CU_PEERS_ALREADY) {
@@ -287,9 +302,10 @@ done:
     return status;
 }
 
-/* The plane at which slab i of a task begins; each has one at least. */
-static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes)
+/* The plane at which slab i of a task begins, a multiple of `unit`; each has so many at least. */
+static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes, int unit)
 {
+    const int64_t n_units = n_planes / unit;
     double all = 0.0, below = 0.0;
     int64_t at = 0;
     for (int k = 0; k < task->n_slabs; ++k) {
@@ -297,11 +313,23 @@ static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes)
     }
     for (int k = 1; k <= i; ++k) {
         below += task->slabs[k - 1];
-        const int64_t wanted = (int64_t)((double)n_planes * below / all + 0.5), least = at + 1,
-                      most = n_planes - (task->n_slabs - k);
+        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
+                      most = n_units - (task->n_slabs - k);
         at = wanted < least ? least : wanted > most ? most : wanted;
     }
-    return at;
+    return i < task->n_slabs ? at * unit : n_planes;
+}
+
+/* Planes that hold a whole number of words, also where fields have the fewest bits. */
+static int unit_of(const saltus_gpu_lattice *on, int64_t plane)
+{
+    const int sharers =
+        SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&on->tables), SALTUS_CUDA_LEAST_BITS);
+    int unit = 1;
+    while (unit * plane % sharers != 0) {
+        ++unit;
+    }
+    return unit;
 }
 
 static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_error *err)
@@ -309,13 +337,16 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     saltus_status status = SALTUS_OK;
     const saltus_task *task = start->task;
     const saltus_lattice *l = start->tables.lattice;
-    const int64_t plane = (int64_t)l->size[0] * l->size[1];
     int64_t room = start->tables.m.n_species;
     for (int how = 0; how < SALTUS_N_SPLITS; ++how) {
         const int64_t parts = (int64_t)task->space.n_parts[how] * task->columns->n_counts;
         room = parts > room ? parts : room;
     }
     s->n = task->n_slabs;
+    s->plane = (int64_t)l->size[0] * l->size[1];
+    s->unit = unit_of(start, s->plane);
+    s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
+    s->unit = s->balances ? s->unit : 1;
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
     s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
@@ -324,16 +355,18 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         slab *this = &s->slab[i];
         this->c.on = *start;
         this->c.on.gpu = &start->gpus->gpu[i % start->gpus->n];
-        SALTUS_TRY(use(this, err));
-        SALTUS_TRY(saltus_gpu_counts_set_up(&this->c, plane * plane_of(task, i, l->size[2]),
-                                            plane * plane_of(task, i + 1, l->size[2]), err));
+        SALTUS_TRY(saltus_gpu_slab_use(this, err));
+        SALTUS_TRY(
+            saltus_gpu_counts_set_up(&this->c, s->plane * plane_of(task, i, l->size[2], s->unit),
+                                     s->plane * plane_of(task, i + 1, l->size[2], s->unit), err));
         this->c.on.is_cooperative = false; /* a phase waits for other slabs */
         for (int k = 0; k < 2; ++k) {
             CU(this, event_create(&this->done[k], CU_EVENT_NO_TIMING), "making an event");
+            CU(this, event_create(&this->timed[k], 0), "making an event");
         }
     }
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(reach(s, i, err));
     }
 done:
@@ -345,11 +378,15 @@ static void tear_down(slabs *s)
     saltus_error ignored = {0};
     for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
         slab *this = &s->slab[i];
-        (void)use(this, &ignored);
+        (void)saltus_gpu_slab_use(this, &ignored);
         saltus_gpu_counts_tear_down(&this->c);
+        saltus_gpu_lattice_give(&this->c.on, &this->before);
         for (int k = 0; k < 2; ++k) {
             if (this->done[k]) {
                 (void)this->c.on.cu->event_destroy(this->done[k]);
+            }
+            if (this->timed[k]) {
+                (void)this->c.on.cu->event_destroy(this->timed[k]);
             }
         }
     }

@@ -1,0 +1,163 @@
+/* Slabs of a lattice that take long for a phase hand planes to others. What a plane takes is not
+ * known, but what a slab does: its planes are taken for alike, and once they have moved times are
+ * taken anew. GPUs that are not equally fast come out of it like planes that are not equally full.
+ */
+#include "backend/cuda/mpd_slabs.h"
+
+#include <stdlib.h>
+
+enum {
+    LONGEST_WAIT = 64, /* batches between two moves, which come ever less often */
+    MOVE_US = 2000     /* that moving takes, and that a move must gain until the next */
+};
+static const double imbalance = 1.05; /* of the longest time and the mean, that is left alone */
+
+#define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
+
+static int64_t first_site(const saltus_gpu_slab *s)
+{
+    return s->c.on.a.m.slab.zero + s->c.on.a.first_site;
+}
+
+/* The plane at which slab i should begin, so that all take as long; a multiple of the unit. */
+static int64_t better_begin(const saltus_gpu_slabs *s, int i)
+{
+    double all = 0.0, below = 0.0;
+    for (int k = 0; k < s->n; ++k) {
+        all += s->slab[k].us;
+    }
+    for (int k = 0; k < s->n; ++k) {
+        const saltus_gpu_slab *this = &s->slab[k];
+        const double more = all * i / s->n - below;
+        if (more < this->us) {
+            const double planes = (double)saltus_gpu_slab_height(this) / (double)s->plane,
+                         begin = (double)(first_site(this) / s->plane) + planes * more / this->us;
+            return (int64_t)(begin / s->unit + 0.5) * s->unit;
+        }
+        below += this->us;
+    }
+    return 0;
+}
+
+/* Whether planes should move, and (begins[n + 1]) where slabs should begin then. */
+static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
+{
+    const int64_t n_planes = s->slab[0].c.on.tables.lattice->size[2];
+    double sum = 0.0, most = 0.0;
+    bool moves = false;
+    for (int i = 0; i < s->n; ++i) {
+        sum += s->slab[i].us;
+        most = s->slab[i].us > most ? s->slab[i].us : most;
+    }
+    if (most <= imbalance * sum / s->n || (most - sum / s->n) * s->batch * s->wait < MOVE_US) {
+        return false;
+    }
+    begins[0] = 0;
+    begins[s->n] = n_planes;
+    for (int i = 1; i < s->n; ++i) {
+        const int64_t wanted = better_begin(s, i), least = begins[i - 1] + s->unit,
+                      last = n_planes / s->unit * s->unit - (int64_t)(s->n - i) * s->unit;
+        begins[i] = wanted < least ? least : wanted > last ? last : wanted;
+        moves |= begins[i] != first_site(&s->slab[i]) / s->plane;
+    }
+    return moves;
+}
+
+/* Whether each GPU has room for its slabs: two sets, one more while they are moved, and types. */
+static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, bool *has,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_gpu_counts *c = &s->slab[0].c;
+    const int64_t site = 3 * (int64_t)sizeof(uint32_t) * c->words / c->sharers + 2;
+    *has = true;
+    for (int i = 0; i < s->n; ++i) {
+        const saltus_gpu_slab *this = &s->slab[i];
+        size_t total = 0;
+        int64_t sites = 0;
+        for (int k = 0; k < s->n; ++k) {
+            sites += s->slab[k].c.on.gpu == this->c.on.gpu
+                         ? (begins[k + 1] - begins[k]) * s->plane + 2 * this->c.margin
+                         : 0;
+        }
+        CU(this, device_memory(&total, this->c.on.gpu->device), "asking for the memory of a GPU");
+        *has &= sites * site < (int64_t)(total / 10 * 9);
+    }
+done:
+    return status;
+}
+
+/* What was in the sites of slab `from` comes to slab `to`, where it has them now. */
+static saltus_status copy_planes(const saltus_gpu_slab *to, const saltus_gpu_slab *from,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_gpu_counts *c = &to->c;
+    const int64_t first = first_site(to), end = first + saltus_gpu_slab_height(to),
+                  was_end = from->was + from->was_n, low = first > from->was ? first : from->was,
+                  high = end < was_end ? end : was_end;
+    if (low < high) {
+        const int64_t there = c->margin + low - first, here = c->margin + low - from->was,
+                      whole = (high - low + c->sharers - 1) / c->sharers;
+        const size_t word = (size_t)c->words * sizeof(uint32_t);
+        CU(to,
+           copy(c->sets[0] + (size_t)(there / c->sharers) * word,
+                from->before + (size_t)(here / c->sharers) * word, (size_t)whole * word,
+                c->on.stream),
+           "moving planes between GPUs");
+    }
+done:
+    return status;
+}
+
+static saltus_status move(saltus_gpu_slabs *s, const int64_t *begins, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < s->n; ++i) {
+        saltus_gpu_slab *this = &s->slab[i];
+        this->was = first_site(this);
+        this->was_n = saltus_gpu_slab_height(this);
+        this->us = 0.0;
+        SALTUS_TRY(saltus_gpu_slab_use(this, err));
+        SALTUS_TRY(saltus_gpu_counts_resize(&this->c, begins[i] * s->plane,
+                                            begins[i + 1] * s->plane, &this->before, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        for (int k = 0; k < s->n; ++k) {
+            SALTUS_TRY(copy_planes(&s->slab[i], &s->slab[k], err));
+        }
+        CU(&s->slab[i], stream_wait(s->slab[i].c.on.stream), "moving planes between GPUs");
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_resized(&s->slab[i].c, &s->slab[i].before, err));
+        (void)__atomic_fetch_add(s->slab[i].c.on.task->planes_moved,
+                                 i > 0 ? llabs(begins[i] - s->slab[i].was / s->plane) : 0,
+                                 __ATOMIC_RELAXED);
+    }
+    saltus_gpu_slabs_connect(s);
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t begins[SALTUS_MOST_SLABS + 1];
+    bool has = false;
+    s->wait = s->wait < 1 ? 1 : s->wait;
+    if (s->n_timed < s->wait) {
+        return status;
+    }
+    if (should_move(s, begins)) {
+        SALTUS_TRY(has_room(s, begins, &has, err));
+        if (has) {
+            SALTUS_TRY(move(s, begins, err));
+        }
+    }
+    s->n_timed = 0;
+    s->wait = s->wait < LONGEST_WAIT ? 2 * s->wait : LONGEST_WAIT;
+done:
+    return status;
+}
