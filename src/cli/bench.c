@@ -35,6 +35,8 @@ static const struct {
     {"hallock-cells", saltus_bench_hallock_cells,
      "time of a step of a lattice: the paper's four cells, at two spacings, two kinds of "
      "reactions"},
+    {"hallock-scaling", saltus_bench_hallock_scaling,
+     "the same on 1, 2, 4 and 8 GPUs, a slab on each"},
     {"lm-lattices", saltus_bench_lm_lattices,
      "the same for the lattices on which Lattice Microbes was timed, and denser ones"},
     {"rng", saltus_bench_rng,

@@ -103,6 +103,7 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_heat_map(saltus_bench *, sal
 SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_break_even(saltus_bench *, saltus_error *);
 
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_cells(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_scaling(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_lm_lattices(saltus_bench *, saltus_error *);
 
 /** Comparisons of our own. */

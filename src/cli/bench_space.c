@@ -113,7 +113,8 @@ static saltus_status run(const cell *c, const saltus_plan *plan, int64_t steps,
     o.times = times;
     o.n_times = 2;
     SALTUS_TRY(saltus_run(plan, &o, &sink, &report, err));
-    *seconds = report.kernel_seconds > 0.0 ? report.kernel_seconds : report.seconds;
+    const int n_slabs = saltus_plan_slabs(plan) > 1 ? saltus_plan_slabs(plan) : 1;
+    *seconds = report.kernel_seconds > 0.0 ? report.kernel_seconds / n_slabs : report.seconds;
     *events = report.events;
 done:
     return status;
@@ -167,6 +168,16 @@ done:
     return status;
 }
 
+/* What is timed, as fields of a line that is not ended. */
+static void print_cell(const saltus_bench *b, const cell *c)
+{
+    printf("{\"bench\": \"%s\", \"cell\": \"%s\", \"reactions\": \"%s\", \"second_order\": \"%s\", "
+           "\"size\": \"%dx%dx%d\", \"particles\": %lld, \"per_site\": %.4g",
+           b->name, c->name, c->reactions, c->constant, c->size[0], c->size[1], c->size[2],
+           (long long)c->particles,
+           (double)c->particles / ((double)c->size[0] * c->size[1] * c->size[2]));
+}
+
 static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_backend *device,
                                const char *layout, double copy_rate, saltus_error *err)
 {
@@ -177,20 +188,15 @@ static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_back
     double us = 0.0;
     int64_t steps = 0, events = 0;
     bool is_kept = false;
-    const double n_sites = (double)c->size[0] * c->size[1] * c->size[2];
     SALTUS_TRY(make_model(b, c, &m, err));
     o.n_threads = device == b->cpu ? b->threads : 0;
     o.layout = layout;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
     SALTUS_TRY(time_steps(b, c, plan, &steps, &us, &events, &is_kept, err));
     const double bytes = bytes_of_step(c, plan);
-    printf("{\"bench\": \"%s\", \"cell\": \"%s\", \"reactions\": \"%s\", \"second_order\": \"%s\", "
-           "\"size\": \"%dx%dx%d\", \"particles\": %lld, \"per_site\": %.4g, \"engine\": \"%s\", "
-           "\"layout\": \"%s\", \"steps\": %lld, \"events\": %lld, \"us_per_step\": %.4g, "
-           "\"moves_per_second\": %.4g, "
-           "\"bytes_per_step\": %.4g",
-           b->name, c->name, c->reactions, c->constant, c->size[0], c->size[1], c->size[2],
-           (long long)c->particles, (double)c->particles / n_sites,
+    print_cell(b, c);
+    printf(", \"engine\": \"%s\", \"layout\": \"%s\", \"steps\": %lld, \"events\": %lld, "
+           "\"us_per_step\": %.4g, \"moves_per_second\": %.4g, \"bytes_per_step\": %.4g",
            device == b->cpu ? "cores" : "gpu", layout, (long long)steps, (long long)events, us,
            1e6 * (double)c->particles / us, bytes);
     if (copy_rate > 0.0) {
@@ -231,6 +237,118 @@ static saltus_status time_cells(saltus_bench *b, const cell *list, int n, saltus
         if (b->gpu) {
             SALTUS_TRY(time_cell(b, c, b->gpu, "particles", copy_rate, err));
             SALTUS_TRY(time_cell(b, c, b->gpu, "counts", copy_rate, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Several GPUs
+ */
+
+enum { MOST_GPUS = 8 };
+
+/* A cell as n_slabs slabs on n_gpus GPUs: us a step. `of_one`: of one GPU with all of it; 0: this
+ * is it. */
+static saltus_status time_split(saltus_bench *b, const cell *c, int n_gpus, int n_slabs,
+                                double of_one, double *us, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_backend *device = NULL;
+    saltus_model *m = NULL;
+    saltus_plan *plan = NULL;
+    saltus_plan_options o = saltus_plan_options_default();
+    char name[60] = "cuda:0", split[60] = "1";
+    int64_t steps = 0, events = 0;
+    bool is_kept = false;
+    for (int i = 1; i < n_gpus; ++i) {
+        (void)snprintf(name + strlen(name), sizeof name - strlen(name), ",%d", i);
+    }
+    for (int i = 1; i < n_slabs; ++i) {
+        (void)snprintf(split + strlen(split), sizeof split - strlen(split), ":1");
+    }
+    SALTUS_TRY(saltus_backend_open(name, &device, err));
+    SALTUS_TRY(make_model(b, c, &m, err));
+    o.layout = "counts";
+    o.split = n_slabs > 1 ? split : NULL;
+    SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
+    SALTUS_TRY(time_steps(b, c, plan, &steps, us, &events, &is_kept, err));
+    print_cell(b, c);
+    printf(", \"gpus\": %d, \"slabs\": %d, \"steps\": %lld, \"events\": %lld, \"us_per_step\": "
+           "%.4g",
+           n_gpus, n_slabs, (long long)steps, (long long)events, *us);
+    if (of_one > 0.0) {
+        printf(", \"speed_up\": %.3g, \"efficiency\": %.3g", of_one / *us, of_one / *us / n_gpus);
+    }
+    printf(", \"check\": \"%s\"}\n", is_kept ? "ok" : "failed");
+    (void)fflush(stdout);
+    b->has_failed |= !is_kept;
+done:
+    saltus_plan_destroy(plan);
+    saltus_model_destroy(m);
+    saltus_backend_close(device);
+    return status;
+}
+
+static int count_gpus(void)
+{
+    char name[60] = "cuda:0";
+    int n = 0;
+    for (; n < MOST_GPUS; ++n) {
+        saltus_backend *device = NULL;
+        saltus_error ignored = {0};
+        (void)snprintf(name, sizeof name, "cuda:%d", n);
+        if (saltus_backend_open(name, &device, &ignored) != SALTUS_OK) {
+            break;
+        }
+        saltus_backend_close(device);
+    }
+    return n;
+}
+
+/* On one GPU, then on 2, 4, 8; where there is but one, as two slabs on it, which tells what slabs
+ * cost. */
+static saltus_status scale(saltus_bench *b, const cell *c, int n_gpus, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    double one = 0.0, us = 0.0;
+    const int64_t n_sites = (int64_t)c->size[0] * c->size[1] * c->size[2];
+    if (b->quick && n_sites + c->particles > LARGEST_ON_CORES / 25) {
+        return status;
+    }
+    SALTUS_TRY(time_split(b, c, 1, 1, 0.0, &one, err));
+    if (n_gpus == 1) {
+        SALTUS_TRY(time_split(b, c, 1, 2, one, &us, err));
+    }
+    for (int n = 2; n <= n_gpus; n *= 2) {
+        SALTUS_TRY(time_split(b, c, n, n, one, &us, err));
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_bench_hallock_scaling(saltus_bench *bench, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    static const char *const chosen[] = {"64x64x256", "min-system", "512x512x512",
+                                         "1024x1024x1024"};
+    const int n_gpus = bench->gpu ? count_gpus() : 0;
+    if (n_gpus == 0) {
+        printf("{\"bench\": \"%s\", \"skipped\": ", bench->name);
+        saltus_cli_print_text(bench->no_gpu);
+        printf("}\n");
+    }
+    for (size_t i = 0; n_gpus > 0 && i < sizeof lattices / sizeof *lattices; ++i) {
+        for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+            if (strcmp(lattices[i].name, chosen[k]) == 0) {
+                SALTUS_TRY(scale(bench, &lattices[i], n_gpus, err));
+            }
+        }
+    }
+    for (size_t i = 0; n_gpus > 0 && i < sizeof cells / sizeof *cells; ++i) {
+        if (strcmp(cells[i].constant, "1e-11") != 0) {
+            SALTUS_TRY(scale(bench, &cells[i], n_gpus, err));
         }
     }
 done:

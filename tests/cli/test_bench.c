@@ -63,6 +63,7 @@ static void names_are_listed(void **state)
                                         "nobile-table2",
                                         "nobile-sweeps",
                                         "hallock-cells",
+                                        "hallock-scaling",
                                         "lm-lattices",
                                         "rng",
                                         "tau-accuracy",
@@ -71,8 +72,8 @@ static void names_are_listed(void **state)
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 16);
-    for (int i = 0; i < 16; ++i) {
+    assert_int_equal(count_lines(o.out), 17);
+    for (int i = 0; i < 17; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -149,6 +150,9 @@ static void steps_of_lattices_are_timed_and_checked(void **state)
     o = saltus("bench hallock-cells --quick --device cpu " EXAMPLES);
     assert_lines(&o, "hallock-cells");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
+    o = saltus("bench hallock-scaling --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "hallock-scaling");
+    assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 1);
 }
 
 /* Eight kinds of networks, those that take too long left out. */
