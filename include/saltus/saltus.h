@@ -211,11 +211,13 @@ typedef struct saltus_plan_options {
     const char *columns;    /**< NULL: every species and every rule target. Else names separated by
                                  commas: species, rule targets, parameters, "[S]" for a
                                  concentration */
-    bool by_type;        /**< on a lattice of several site types, count species in each as well */
-    const char *split;   /**< NULL; on a GPU a lattice in slabs of planes along z, on all of the
-                              GPUs in turn: relative heights such as "1:1" or "3:1:2", with a "+"
-                              behind them if planes may move to slabs that are sooner done; or
-                              "auto", equal ones on as many GPUs as pay, which may; changes no bit */
+    bool by_type;      /**< on a lattice of several site types, count species in each as well */
+    const char *split; /**< NULL; on a GPU a lattice in slabs of planes along z, on all of the
+                            GPUs in turn: relative heights such as "1:1" or "3:1:2", with a "+"
+                            behind them if planes may move to slabs that are sooner done; or
+                            "auto", equal ones on as many GPUs as pay, which may; changes no bit */
+    bool no_peer;      /**< slabs exchange particles by way of the host, also where GPUs reach each
+                            other's memory; changes no bit */
     const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the
                               planes along this axis as well */
     int n_threads;       /**< 0: one per core */

@@ -81,6 +81,7 @@ typedef struct saltus_task {
     bool in_space;         /**< instead, the model's lattice is simulated, */
     const double *slabs; /**< [n_slabs] planes along z of each device's part, relative to others */
     int n_slabs;         /**< 0 or 1: a device has all */
+    bool avoids_peers;   /**< slabs exchange particles by way of the host */
     bool balances_slabs; /**< planes go to slabs that are soon done */
     int64_t *planes_moved;  /**< shared by the workers: how far slabs' ends have moved (atomic +) */
     bool next_subvolume;    /**< by the next-subvolume method, */

@@ -150,6 +150,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     plan.by_type = a->output != NULL;
     plan.profile = a->profile;
     plan.split = a->split;
+    plan.no_peer = a->no_peer;
     saltus_method_choice choice;
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;

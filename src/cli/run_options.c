@@ -37,6 +37,7 @@ enum {
     OPT_FRAMES,
     OPT_PROFILE,
     OPT_SPLIT,
+    OPT_NO_PEER,
 };
 
 static const struct argp_option options[] = {
@@ -66,6 +67,8 @@ static const struct argp_option options[] = {
      "a lattice in slabs, one GPU after the other: heights relative to each other, or auto; never "
      "changes a result",
      2},
+    {"no-peer", OPT_NO_PEER, NULL, 0,
+     "slabs exchange particles by way of the host, whether or not GPUs reach each other", 2},
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
     {"output", 'o', "FILE.h5", 0, "result file (without it, a summary is printed)", 3},
@@ -241,6 +244,9 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         return parse_compress(text, &a->compress)
                    ? 0
                    : wrong("--compress", text, "none, fast or small");
+    case OPT_NO_PEER:
+        a->no_peer = true;
+        return 0;
     case OPT_SPLIT:
         a->split = text;
         return 0;

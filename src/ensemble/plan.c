@@ -377,6 +377,7 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     }
     SALTUS_TRY(choose_splits(plan, &o, err));
     SALTUS_TRY(choose_slabs(plan, o.split, err));
+    plan->avoids_peers = o.no_peer;
     *out = plan;
     plan = NULL;
 done:
@@ -444,6 +445,9 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
                 plan->n_slabs == 1     ? ": more would take longer"
                 : plan->balances_slabs ? ", GPU after GPU; planes go to those that are soon done"
                                        : ", GPU after GPU");
+        if (plan->n_slabs > 1 && plan->avoids_peers) {
+            fprintf(out, "          particles come from one to the next by way of the host\n");
+        }
     }
 }
 

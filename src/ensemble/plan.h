@@ -15,7 +15,7 @@ struct saltus_plan {
     bool next_subvolume; /**< that one; else mpd */
     int n_slabs;         /**< of a lattice; 0: it is whole */
     double slabs[SALTUS_MOST_SLABS];
-    bool balances_slabs;
+    bool balances_slabs, avoids_peers;
     saltus_tau tau;
     saltus_generator generator;
     int block;

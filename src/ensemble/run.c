@@ -405,6 +405,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .next_subvolume = plan->next_subvolume,
                       .slabs = plan->slabs,
                       .n_slabs = plan->n_slabs,
+                      .avoids_peers = plan->avoids_peers,
                       .balances_slabs = plan->balances_slabs,
                       .space = {.column_of = plan->column_of,
                                 .n_parts = {plan->n_parts[0], plan->n_parts[1]},

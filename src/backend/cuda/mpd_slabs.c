@@ -1,7 +1,8 @@
 /* One lattice over several GPUs, or over parts of one: slabs of planes along z, each of which holds
  * counts (mpd_counts.c). Who leaves a slab goes to a margin of its own memory; the neighbour takes
  * them from there when it looks at its first or last plane in the next phase. So a phase of a slab
- * waits for that before it of its neighbours, by events, and the host for none. */
+ * waits for that before it of its neighbours, by events, and the host for none. Where GPUs do not
+ * reach each other, margins are copied (mpd_staging.c). */
 #include "backend/cuda/mpd_slabs.h"
 
 #include "core/memory.h"
@@ -17,10 +18,9 @@ saltus_status saltus_gpu_slab_use(const slab *s, saltus_error *err)
                              "using a GPU", err);
 }
 
-/* The slab below (-1) or above (1) one; NULL: there is none. */
-static slab *next_to(const slabs *s, int i, int way)
+slab *saltus_gpu_slabs_next(const slabs *s, int i, int side)
 {
-    const int next = i + way;
+    const int next = i + (side ? 1 : -1);
     return next >= 0 && next < s->n ? &s->slab[next]
            : s->is_ring             ? &s->slab[(next + s->n) % s->n]
                                     : NULL;
@@ -31,11 +31,15 @@ int64_t saltus_gpu_slab_height(const slab *s)
     return s->c.on.a.end_site - s->c.on.a.first_site;
 }
 
-/* Where in a set its upper margin begins, in bytes. */
-static uint64_t margin_above(const slab *s)
+uint64_t saltus_gpu_slab_margin(const slab *s, int side)
 {
-    const int64_t place = s->c.margin + saltus_mpd_whole(saltus_gpu_slab_height(s));
+    const int64_t place = side ? s->c.margin + saltus_mpd_whole(saltus_gpu_slab_height(s)) : 0;
     return (uint64_t)(place / s->c.sharers * s->c.words) * sizeof(uint32_t);
+}
+
+size_t saltus_gpu_slab_margin_bytes(const slab *s)
+{
+    return (size_t)(s->c.margin / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
 /* Where slabs keep who leaves them, and find who comes to them: as the neighbour's sites stand, so
@@ -45,19 +49,21 @@ void saltus_gpu_slabs_connect(slabs *s)
     const int64_t plane = s->plane;
     for (int i = 0; i < s->n; ++i) {
         slab *this = &s->slab[i];
-        const slab *below = next_to(s, i, -1), *above = next_to(s, i, 1);
+        const slab *below = saltus_gpu_slabs_next(s, i, 0), *above = saltus_gpu_slabs_next(s, i, 1);
         const int64_t last = saltus_gpu_slab_height(this) - plane, /* the last plane's first site */
             last_below = below ? saltus_gpu_slab_height(below) - plane : 0;
         saltus_mpd_slab *of = &this->c.on.a.m.slab;
         of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
         of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.margin - plane));
         for (int set = 0; set < 2; ++set) {
-            const uint64_t from_below =
-                               below ? below->c.sets[set] + margin_above(below) : this->c.sets[set],
-                           from_above =
-                               above ? above->c.sets[set] : this->c.sets[set] + margin_above(this);
-            of->coming[set][0] = (void *)(uintptr_t)from_below;
-            of->coming[set][1] = (void *)(uintptr_t)from_above;
+            for (int side = 0; side < 2; ++side) {
+                const slab *next = side ? above : below;
+                const cu_pointer margin =
+                    !next          ? this->c.sets[set] + saltus_gpu_slab_margin(this, side)
+                    : s->is_staged ? this->incoming[side]
+                                   : next->c.sets[set] + saltus_gpu_slab_margin(next, 1 - side);
+                of->coming[set][side] = (void *)(uintptr_t)margin;
+            }
         }
     }
 }
@@ -117,27 +123,34 @@ done:
     return status;
 }
 
-/* A phase of one slab, after the phase before it of its neighbours; or (NULL) it takes in who has
- * come. */
-static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phase, saltus_error *err)
+/* A phase of one slab, after the phase before it of its neighbours, in which somebody came unless
+ * it is the first; or (NULL) it takes in who has come. */
+static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phase, bool is_first,
+                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slab *this = &s->slab[i];
     saltus_gpu_counts *c = &this->c;
     int launched = 0;
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
-    for (int way = -1; way <= 1; way += 2) {
-        const slab *other = next_to(s, i, way);
+    for (int side = 0; side < 2; ++side) {
+        const slab *other = saltus_gpu_slabs_next(s, i, side);
         if (other && other != this) {
             CU(this, stream_wait_event(c->on.stream, other->done[(s->n_phases + 1) % 2], 0),
                "running a kernel");
         }
+    }
+    if (s->is_staged && !is_first) {
+        SALTUS_TRY(saltus_gpu_slabs_fetch(s, i, err));
     }
     if (phase) {
         CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
         SALTUS_TRY(saltus_gpu_counts_launch(c, phase, 1, &launched, err));
         CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
         c->on.a.set = 1 - c->on.a.set;
+        if (s->is_staged) {
+            SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
+        }
     } else {
         SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
                                              saltus_gpu_slab_height(this), err));
@@ -157,7 +170,7 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     s->batch = n;
     for (int p = 0; p <= n; ++p, ++s->n_phases) {
         for (int i = 0; i < s->n; ++i) {
-            SALTUS_TRY(run_one(s, i, p < n ? &phases[p] : NULL, err));
+            SALTUS_TRY(run_one(s, i, p < n ? &phases[p] : NULL, p == 0, err));
         }
     }
     for (int i = 0; i < s->n; ++i) {
@@ -271,8 +284,9 @@ done:
  * Work
  */
 
-/* A GPU reaches the memory of the others, of the neighbours at least. */
-static saltus_status reach(const slabs *s, int i, saltus_error *err)
+/* A GPU reaches the memory of the others; if it does not that of a neighbour, or should not, all is
+ * staged. */
+static saltus_status reach(slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const slab *this = &s->slab[i];
@@ -284,18 +298,15 @@ static saltus_status reach(const slabs *s, int i, saltus_error *err)
         }
         CU(this, peers_can(&can, this->c.on.gpu->device, other->c.on.gpu->device),
            "asking whether GPUs reach each other");
-        if (!can && other != next_to(s, i, -1) && other != next_to(s, i, 1)) {
-            continue;
-        }
-        if (!can) {
-            SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                        "slabs of a lattice need GPUs that reach each other's memory, and GPU %d "
-                        "does not reach that of GPU %d",
-                        this->c.on.gpu->device, other->c.on.gpu->device);
-        }
-        const cu_result result = this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
-        if (result != CU_PEERS_ALREADY) {
-            SALTUS_TRY(saltus_cuda_check(this->c.on.cu, result, "reaching another GPU", err));
+        if (can) {
+            const cu_result result =
+                this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
+            if (result != CU_PEERS_ALREADY) {
+                SALTUS_TRY(saltus_cuda_check(this->c.on.cu, result, "reaching another GPU", err));
+            }
+        } else {
+            s->is_staged |=
+                other == saltus_gpu_slabs_next(s, i, 0) || other == saltus_gpu_slabs_next(s, i, 1);
         }
     }
 done:
@@ -365,9 +376,13 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
             CU(this, event_create(&this->timed[k], 0), "making an event");
         }
     }
+    s->is_staged = task->avoids_peers;
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(reach(s, i, err));
+    }
+    if (s->is_staged) {
+        SALTUS_TRY(saltus_gpu_slabs_stage(s, err));
     }
 done:
     return status;
@@ -375,12 +390,12 @@ done:
 
 static void tear_down(slabs *s)
 {
-    saltus_error ignored = {0};
     for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
         slab *this = &s->slab[i];
-        (void)saltus_gpu_slab_use(this, &ignored);
+        (void)this->c.on.cu->context_use(this->c.on.gpu->context);
         saltus_gpu_counts_tear_down(&this->c);
         saltus_gpu_lattice_give(&this->c.on, &this->before);
+        saltus_gpu_slab_unstage(this);
         for (int k = 0; k < 2; ++k) {
             if (this->done[k]) {
                 (void)this->c.on.cu->event_destroy(this->done[k]);

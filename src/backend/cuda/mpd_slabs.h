@@ -1,4 +1,5 @@
-/** Slabs of a lattice on GPUs (mpd_slabs.c), and how they are levelled (mpd_balance.c). */
+/** Slabs of a lattice on GPUs (mpd_slabs.c), how they are levelled (mpd_balance.c), and how
+ * particles come from one to the next by way of the host (mpd_staging.c). */
 #ifndef SALTUS_BACKEND_CUDA_MPD_SLABS_H
 #define SALTUS_BACKEND_CUDA_MPD_SLABS_H
 
@@ -6,17 +7,20 @@
 
 typedef struct saltus_gpu_slab {
     saltus_gpu_counts c;
-    cu_event done[2];   /**< with an even phase, and with an odd one */
-    cu_event timed[2];  /**< before and after the last phase of a batch, */
-    double us;          /**< what lies between them, of the batches since planes were moved */
-    cu_pointer before;  /**< while planes are moved: saltus_gpu_counts_resize's */
-    int64_t was, was_n; /**< its first site in the lattice then, and how many */
+    cu_event done[2];  /**< with an even phase, and with an odd one */
+    cu_event timed[2]; /**< before and after the last phase of a batch, */
+    double us;         /**< what lies between them, of the batches since planes were moved */
+    void *sent[2][2];  /**< staged: [even or odd phase][to below, above] its margins, on the host */
+    cu_pointer incoming[2]; /**< and those of its neighbours [below, above], on its GPU */
+    cu_pointer before;      /**< while planes are moved: saltus_gpu_counts_resize's */
+    int64_t was, was_n;     /**< its first site in the lattice then, and how many */
 } saltus_gpu_slab;
 
 typedef struct saltus_gpu_slabs {
     saltus_gpu_slab *slab;
     int n;
     bool is_ring;      /**< the last one is next to the first */
+    bool is_staged;    /**< some neighbours do not reach each other's memory */
     int64_t *sums;     /**< of a slab, room for counts of all parts */
     int64_t n_phases;  /**< so far */
     int64_t plane;     /**< sites of one */
@@ -30,8 +34,22 @@ typedef struct saltus_gpu_slabs {
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slab_use(const saltus_gpu_slab *s, saltus_error *err);
 /** Its sites. */
 int64_t saltus_gpu_slab_height(const saltus_gpu_slab *s);
+/** Where in a set the margin below (0) or above (1) begins, and its bytes. */
+uint64_t saltus_gpu_slab_margin(const saltus_gpu_slab *s, int side);
+size_t saltus_gpu_slab_margin_bytes(const saltus_gpu_slab *s);
+/** The slab below (0) or above (1) number i; NULL: there is none. */
+saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int side);
 /** Tell all slabs where their neighbours are, again. */
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
+
+/** Staging: room for margins; then, in each phase of slab i, before its kernel, fetch what its
+ * neighbours sent in the phase before, and after it send its own margins, which are empty then. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i,
+                                                       saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i,
+                                                      saltus_error *err);
+void saltus_gpu_slab_unstage(saltus_gpu_slab *s);
 
 /** Between two batches: move planes to those that are soon done, if that pays. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err);
