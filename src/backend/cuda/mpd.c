@@ -317,12 +317,15 @@ void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s)
     }
 }
 
-/* Bytes of a site that holds counts. */
+/* Words of a site that holds counts, or of sites that share one, and the bytes of a site. */
+static int words_of(const saltus_lattice *lattice)
+{
+    return SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
+}
 static double site_bytes(const saltus_lattice *lattice)
 {
-    return (double)sizeof(uint32_t) *
-           SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS) /
-           SALTUS_MPD_SHARERS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
+    const int sharers = SALTUS_MPD_SHARERS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
+    return (double)sizeof(uint32_t) * words_of(lattice) / sharers;
 }
 
 /* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU". Lists are longer
@@ -331,7 +334,7 @@ static double site_bytes(const saltus_lattice *lattice)
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 {
     const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
-                 words = sites * SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
+                 words = sites * words_of(lattice);
     if (strcmp(layout, "counts") == 0) {
         return lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 2.7 + 0.9e-6 * words + 22e-6 * n
                                                              : 2.7 + 1.9e-6 * words + 30e-6 * n;

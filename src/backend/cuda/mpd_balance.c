@@ -30,8 +30,9 @@ static int64_t better_begin(const saltus_gpu_slabs *s, int i)
         const saltus_gpu_slab *this = &s->slab[k];
         const double more = all * i / s->n - below;
         if (more < this->us) {
+            const int64_t first = first_site(this) / s->plane;
             const double planes = (double)saltus_gpu_slab_height(this) / (double)s->plane,
-                         begin = (double)(first_site(this) / s->plane) + planes * more / this->us;
+                         begin = (double)first + planes * more / this->us;
             return (int64_t)(begin / s->unit + 0.5) * s->unit;
         }
         below += this->us;
