@@ -396,14 +396,15 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
     const bool counts = strcmp(task->layout, "counts") == 0;
     saltus_gpu_lattice s = {.gpus = gpus, .cu = gpus->cu, .gpu = gpu, .task = task};
     int64_t places = 0;
+    if (task->n_slabs > 1 && task->worker != 0) {
+        return status; /* the first has all GPUs */
+    }
     SALTUS_TRY(saltus_mpd_tables_create(task->model, &s.tables, err));
     SALTUS_TRY(count_places(
         &s, counts ? saltus_cuda_bytes_of_counts(&s.tables) : saltus_cuda_bytes_of_lists(&s.tables),
         &places, err));
     if (task->n_slabs > 1) {
-        if (task->worker == 0) { /* who has all GPUs */
-            SALTUS_TRY(saltus_cuda_work_slabs(&s, source, err));
-        }
+        SALTUS_TRY(saltus_cuda_work_slabs(&s, source, err));
     } else if (worker < places) { /* else the others do all of it */
         SALTUS_TRY(counts ? saltus_cuda_work_counts(&s, source, err)
                           : saltus_cuda_work_lists(&s, source, err));

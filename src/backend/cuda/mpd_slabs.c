@@ -284,16 +284,15 @@ done:
  * Work
  */
 
-/* A GPU reaches the memory of the others; if it does not that of a neighbour, or should not, all is
- * staged. */
+/* A GPU reaches the memory of the neighbours; if it does not, or should not, all is staged. */
 static saltus_status reach(slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const slab *this = &s->slab[i];
-    for (int k = 0; k < s->n; ++k) {
-        const slab *other = &s->slab[k];
+    for (int side = 0; side < 2 && !s->is_staged; ++side) {
+        const slab *other = saltus_gpu_slabs_next(s, i, side);
         int can = 0;
-        if (other->c.on.gpu == this->c.on.gpu) {
+        if (!other || other->c.on.gpu == this->c.on.gpu) {
             continue;
         }
         CU(this, peers_can(&can, this->c.on.gpu->device, other->c.on.gpu->device),
@@ -301,13 +300,9 @@ static saltus_status reach(slabs *s, int i, saltus_error *err)
         if (can) {
             const cu_result result =
                 this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
-            if (result != CU_PEERS_ALREADY) {
-                SALTUS_TRY(saltus_cuda_check(this->c.on.cu, result, "reaching another GPU", err));
-            }
-        } else {
-            s->is_staged |=
-                other == saltus_gpu_slabs_next(s, i, 0) || other == saltus_gpu_slabs_next(s, i, 1);
+            can = result == CU_SUCCESS || result == CU_PEERS_ALREADY;
         }
+        s->is_staged |= !can;
     }
 done:
     return status;
@@ -390,6 +385,14 @@ done:
 
 static void tear_down(slabs *s)
 {
+    /* none gives back what another's kernels still look at */
+    for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
+        const saltus_gpu_lattice *on = &s->slab[i].c.on;
+        if (on->stream) {
+            (void)on->cu->context_use(on->gpu->context);
+            (void)on->cu->stream_wait(on->stream);
+        }
+    }
     for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
         slab *this = &s->slab[i];
         (void)this->c.on.cu->context_use(this->c.on.gpu->context);
