@@ -178,6 +178,23 @@ static void print_cell(const saltus_bench *b, const cell *c)
            (double)c->particles / ((double)c->size[0] * c->size[1] * c->size[2]));
 }
 
+static void end_line(saltus_bench *b, bool is_kept)
+{
+    printf(", \"check\": \"%s\"}\n", is_kept ? "ok" : "failed");
+    (void)fflush(stdout);
+    b->has_failed |= !is_kept;
+}
+
+static int64_t sites_and_particles(const cell *c)
+{
+    return (int64_t)c->size[0] * c->size[1] * c->size[2] + c->particles;
+}
+
+static bool is_left_out(const saltus_bench *b, const cell *c)
+{
+    return b->quick && sites_and_particles(c) > LARGEST_ON_CORES / 25;
+}
+
 static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_backend *device,
                                const char *layout, double copy_rate, saltus_error *err)
 {
@@ -209,9 +226,7 @@ static saltus_status time_cell(saltus_bench *b, const cell *c, const saltus_back
     if (c->goal_us > 0.0) {
         printf(", \"goal_us\": %g", c->goal_us);
     }
-    printf(", \"check\": \"%s\"}\n", is_kept ? "ok" : "failed");
-    (void)fflush(stdout);
-    b->has_failed |= !is_kept;
+    end_line(b, is_kept);
 done:
     saltus_plan_destroy(plan);
     saltus_model_destroy(m);
@@ -227,11 +242,10 @@ static saltus_status time_cells(saltus_bench *b, const cell *list, int n, saltus
     }
     for (int i = 0; i < n; ++i) {
         const cell *c = &list[i];
-        const int64_t n_sites = (int64_t)c->size[0] * c->size[1] * c->size[2];
-        if (b->quick && n_sites + c->particles > LARGEST_ON_CORES / 25) {
+        if (is_left_out(b, c)) {
             continue;
         }
-        if (n_sites + c->particles <= LARGEST_ON_CORES) {
+        if (sites_and_particles(c) <= LARGEST_ON_CORES) {
             SALTUS_TRY(time_cell(b, c, b->cpu, "particles", 0.0, err));
         }
         if (b->gpu) {
@@ -281,9 +295,7 @@ static saltus_status time_split(saltus_bench *b, const cell *c, int n_gpus, int 
     if (of_one > 0.0) {
         printf(", \"speed_up\": %.3g, \"efficiency\": %.3g", of_one / *us, of_one / *us / n_gpus);
     }
-    printf(", \"check\": \"%s\"}\n", is_kept ? "ok" : "failed");
-    (void)fflush(stdout);
-    b->has_failed |= !is_kept;
+    end_line(b, is_kept);
 done:
     saltus_plan_destroy(plan);
     saltus_model_destroy(m);
@@ -293,7 +305,7 @@ done:
 
 static int count_gpus(void)
 {
-    char name[60] = "cuda:0";
+    char name[20];
     int n = 0;
     for (; n < MOST_GPUS; ++n) {
         saltus_backend *device = NULL;
@@ -313,8 +325,7 @@ static saltus_status scale(saltus_bench *b, const cell *c, int n_gpus, saltus_er
 {
     saltus_status status = SALTUS_OK;
     double one = 0.0, us = 0.0;
-    const int64_t n_sites = (int64_t)c->size[0] * c->size[1] * c->size[2];
-    if (b->quick && n_sites + c->particles > LARGEST_ON_CORES / 25) {
+    if (is_left_out(b, c)) {
         return status;
     }
     SALTUS_TRY(time_split(b, c, 1, 1, 0.0, &one, err));

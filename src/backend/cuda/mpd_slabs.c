@@ -123,14 +123,15 @@ done:
     return status;
 }
 
-/* A phase of one slab, after the phase before it of its neighbours, in which somebody came unless
- * it is the first; or (NULL) it takes in who has come. */
-static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phase, bool is_first,
+/* Phase p of a batch in one slab, after the phase before it of its neighbours; behind the last, it
+ * takes in who has come. The last is timed. */
+static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, int p,
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slab *this = &s->slab[i];
     saltus_gpu_counts *c = &this->c;
+    const bool is_timed = s->balances && p == s->batch - 1;
     int launched = 0;
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
     for (int side = 0; side < 2; ++side) {
@@ -140,13 +141,17 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phase, boo
                "running a kernel");
         }
     }
-    if (s->is_staged && !is_first) {
+    if (s->is_staged && p > 0) {
         SALTUS_TRY(saltus_gpu_slabs_fetch(s, i, err));
     }
-    if (phase) {
-        CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
-        SALTUS_TRY(saltus_gpu_counts_launch(c, phase, 1, &launched, err));
-        CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
+    if (p < s->batch) {
+        if (is_timed) {
+            CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
+        }
+        SALTUS_TRY(saltus_gpu_counts_launch(c, &phases[p], 1, &launched, err));
+        if (is_timed) {
+            CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
+        }
         c->on.a.set = 1 - c->on.a.set;
         if (s->is_staged) {
             SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
@@ -170,7 +175,7 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     s->batch = n;
     for (int p = 0; p <= n; ++p, ++s->n_phases) {
         for (int i = 0; i < s->n; ++i) {
-            SALTUS_TRY(run_one(s, i, p < n ? &phases[p] : NULL, p == 0, err));
+            SALTUS_TRY(run_one(s, i, phases, p, err));
         }
     }
     for (int i = 0; i < s->n; ++i) {
@@ -211,7 +216,9 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
         out->work += one.work;
         out->fired += one.fired;
-        SALTUS_TRY(take_time(&s->slab[i], s->n_timed, err));
+        if (s->balances) {
+            SALTUS_TRY(take_time(&s->slab[i], s->n_timed, err));
+        }
         one.trouble = trouble_of(&s->slab[i], one.trouble);
         out->trouble = one.trouble < out->trouble ? one.trouble : out->trouble;
         out->is_full |= one.is_full;
