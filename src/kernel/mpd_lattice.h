@@ -26,6 +26,20 @@ enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
 /** Nowhere: the site of a particle that is no more. */
 #define SALTUS_NOWHERE 0xffffffffu
 
+/** Where slabs run at once, each on a GPU of its own, and go through many phases in one launch:
+ * blocks that have sites beside another slab tell when they are done with those, and wait for the
+ * blocks beside them there to have come as far; of [below, above]. */
+typedef struct saltus_mpd_meeting {
+    const uint64_t *ended[2]; /**< phases that have ended there, which the neighbour writes; NULL:
+                                   there is none, or a launch is a phase */
+    uint64_t *ends[2];        /**< where those of this slab are to be written, in his memory */
+    uint64_t *done[2];        /**< blocks that are done, in all even phases of the launch and in all
+                                   odd ones: some may already be a phase ahead of others */
+    int64_t begin[2], end[2]; /**< which blocks these are */
+    uint64_t phases;          /**< that had ended at the launch */
+    uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
+} saltus_mpd_meeting;
+
 /** A slab of planes along z that holds counts: its sites stand in a row, numbered from `first` on;
  * before and behind them are numbers for a plane of each neighbour. Who goes there is kept in a
  * margin of the slab's own, until the neighbour takes him. */
@@ -39,6 +53,10 @@ typedef struct saltus_mpd_slab {
         from_above; /**< the first, of those from `first` on, to whom the slab above may send */
     uint32_t *coming[2][2]; /**< [set][below, above] margins of the neighbours: who comes to the
                                  first plane, as it stands; and to sites from `from_above` on */
+    int64_t turn, round;    /**< sites that come later than those behind them; all, in stretches; */
+    int64_t early;          /**< sites that come before others, because others wait for them; 0: all
+                                 are gone over at once */
+    saltus_mpd_meeting meeting;
 } saltus_mpd_slab;
 
 /** The lattice and its particles. The last of the species, number n_species - 1, is none of the

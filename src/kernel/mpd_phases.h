@@ -135,7 +135,8 @@ SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, SALTUS_MPD_FEW_BLOCKS, saltus_mpd_run_few
         const int what = saltus_mpd_what(&a, p);
         saltus_mpd_phase(&a.m, &a, a.step + p, what, (a.set + p) & 1, 1, &s);
         if (p + 1 < a.n_phases) {
-            saltus_all_blocks_wait(a.arrived, (uint64_t)(p + 1));
+            saltus_all_blocks_tell(a.arrived);
+            saltus_all_blocks_await(a.arrived, (uint64_t)(p + 1));
         }
     }
     if (s.fired > 0) {

@@ -83,6 +83,7 @@ typedef unsigned long long uint64_t;
 #define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
 #define SALTUS_THREAD_IN_BLOCK ((int)threadIdx.x)
 #define SALTUS_BLOCK_NUMBER ((int64_t)blockIdx.x)
+#define SALTUS_THREADS_OF_BLOCK ((int)blockDim.x)
 #ifndef SALTUS_LARGEST_BLOCK
 #define SALTUS_LARGEST_BLOCK 256
 #endif
@@ -103,6 +104,7 @@ extern __shared__ double saltus_shared[]; /* memory that the threads of a block 
 #define SALTUS_STRIDE saltus_stride
 #define SALTUS_THREAD_IN_BLOCK ((int)(saltus_thread % SALTUS_BLOCK))
 #define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_BLOCK)
+#define SALTUS_THREADS_OF_BLOCK SALTUS_BLOCK
 static int64_t saltus_thread, saltus_stride;
 static double saltus_shared[1 << 15] __attribute__((unused));
 #ifndef SALTUS_PLAYED_WARPS

@@ -73,13 +73,19 @@ SALTUS_FN int64_t saltus_block_same(int64_t x)
     __syncthreads();
     return said;
 }
-/* All threads of all blocks, which must run at once, wait for each other for the n-th time. */
-SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
+/* Who runs at once waits for others in two parts: first it tells that it has come as far, then it
+ * waits until they have. All threads of all blocks, for the n-th time: */
+SALTUS_FN void saltus_all_blocks_tell(uint64_t *arrived)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
-        uint64_t so_far;
         asm volatile("red.release.gpu.global.add.u64 [%0], 1;" ::"l"(arrived) : "memory");
+    }
+}
+SALTUS_FN void saltus_all_blocks_await(const uint64_t *arrived, uint64_t n)
+{
+    if (threadIdx.x == 0) {
+        uint64_t so_far;
         do {
             asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
                          : "=l"(so_far)
@@ -89,17 +95,20 @@ SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
     }
     __syncthreads();
 }
-/* Every block waits until those so near have come to the end of as many phases: a ring of blocks,
- * of which more than twice `reach` have threads enough to look at as many. */
-SALTUS_FN void saltus_near_blocks_wait(uint64_t *ended, int reach, uint64_t n)
+/* A ring of blocks, each of those so near, of which more than twice `reach` have threads enough to
+ * look at as many: */
+SALTUS_FN void saltus_near_blocks_tell(uint64_t *ended, uint64_t n)
 {
-    const int i = (int)threadIdx.x;
     __syncthreads();
-    if (i == 0) {
+    if (threadIdx.x == 0) {
         asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(ended + SALTUS_APART * blockIdx.x),
                      "l"(n)
                      : "memory");
     }
+}
+SALTUS_FN void saltus_near_blocks_await(const uint64_t *ended, int reach, uint64_t n)
+{
+    const int i = (int)threadIdx.x;
     if (i < 2 * reach) {
         const unsigned ahead = i < reach ? i + 1 : gridDim.x - (i - reach + 1);
         const uint64_t *const other = ended + SALTUS_APART * ((blockIdx.x + ahead) % gridDim.x);
@@ -113,6 +122,41 @@ SALTUS_FN void saltus_near_blocks_wait(uint64_t *ended, int reach, uint64_t n)
     }
     __syncthreads();
 }
+/* Some blocks of two GPUs, each by one thread for all of a block, whose others have met it before
+ * and meet it afterwards. Who is the last of `all` to be done tells the other GPU: */
+SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
+{
+    uint64_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], 1;"
+                 : "=l"(before)
+                 : "l"(done)
+                 : "memory");
+    if (before + 1 == all) {
+        asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(ends), "l"(n) : "memory");
+    }
+}
+/* *lost becomes 1 when that takes too long. */
+SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
+{
+    const uint64_t patience = 10000000000; /* ns */
+    uint64_t so_far, now, began = 0;
+    int is_lost = 0;
+    do {
+        asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(so_far) : "l"(ended) : "memory");
+        if (so_far < n) {
+            asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+            began = began ? began : now;
+            is_lost = now - began > patience || *(volatile uint64_t *)lost != 0;
+        }
+    } while (so_far < n && !is_lost);
+    if (is_lost) {
+        *(volatile uint64_t *)lost = 1;
+    }
+}
+SALTUS_FN void saltus_block_meets(void)
+{
+    __syncthreads();
+}
 #else
 #define SALTUS_PEEK_NEW(p) (*(p))
 SALTUS_FN int64_t saltus_block_same(int64_t x)
@@ -123,13 +167,32 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 {
     ++numbers[which];
 }
-SALTUS_FN void saltus_all_blocks_wait(uint64_t *arrived, uint64_t n)
+SALTUS_FN void saltus_all_blocks_tell(uint64_t *arrived)
 {
-    (void)arrived, (void)n; /* a host that plays a GPU cannot: it gets one phase at a time */
+    (void)arrived; /* a host that plays a GPU cannot wait: it gets one phase at a time */
 }
-SALTUS_FN void saltus_near_blocks_wait(uint64_t *ended, int reach, uint64_t n)
+SALTUS_FN void saltus_all_blocks_await(const uint64_t *arrived, uint64_t n)
+{
+    (void)arrived, (void)n;
+}
+SALTUS_FN void saltus_near_blocks_tell(uint64_t *ended, uint64_t n)
+{
+    (void)ended, (void)n;
+}
+SALTUS_FN void saltus_near_blocks_await(const uint64_t *ended, int reach, uint64_t n)
 {
     (void)ended, (void)reach, (void)n;
+}
+SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
+{
+    (void)done, (void)all, (void)ends, (void)n;
+}
+SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
+{
+    (void)ended, (void)n, (void)lost;
+}
+SALTUS_FN void saltus_block_meets(void)
+{
 }
 #endif
 #endif

@@ -275,39 +275,96 @@ static void a_million_steps_lose_nobody(void **state)
     saltus_model_destroy(m);
 }
 
+/* The first n GPUs, "cuda:0,1" and so on; whether there are so many. */
+static bool has_gpus(int n, char name[40])
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    (void)snprintf(name, 40, "cuda:0");
+    for (int i = 1; i < n; ++i) {
+        (void)snprintf(name + strlen(name), 40 - strlen(name), ",%d", i);
+    }
+    const bool has = saltus_backend_open(name, &backend, &err) == SALTUS_OK;
+    if (has) {
+        saltus_backend_close(backend);
+    } else {
+        print_message("%d GPUs: %s\n", n, err.message);
+    }
+    return has;
+}
+
+static bool is_flat(const space_case *c)
+{
+    return c->text && (strstr(c->text, "size: [1, 1, 1]") || strstr(c->text, "size: [2, 1, 1]"));
+}
+
 /* Slabs of a lattice, on several GPUs or on one, also if planes move, or if margins go by way of
  * the host: as one has all of it. */
 static void slabs_change_nothing(void **state)
 {
     static const char *const splits[] = {"1:1", "3:1:2", "8:1:1+", "1:2:1"};
-    saltus_error err = {0};
-    saltus_backend *both = NULL;
+    char two[40];
     (void)state;
     need_gpu("cuda");
-    const bool are_two = saltus_backend_open("cuda:0,1", &both, &err) == SALTUS_OK;
-    if (are_two) {
-        saltus_backend_close(both);
-    } else {
-        print_message("one GPU alone: %s\n", err.message);
-    }
+    const bool are_two = has_gpus(2, two);
     planes_moved = 0;
     const int first = plays_warps() ? 1 : 0, end = plays_warps() ? 2 : 4;
     for (int i = first; i < end; ++i) {
         split = splits[i];
         no_peer = i == 3;
         for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-            const bool is_flat = cases[k].text && (strstr(cases[k].text, "size: [1, 1, 1]") ||
-                                                   strstr(cases[k].text, "size: [2, 1, 1]")),
-                       is_large = !cases[k].text && (plays_warps() || i != 2 || k != LARGE),
+            const bool is_large = !cases[k].text && (plays_warps() || i != 2 || k != LARGE),
                        is_left_out = (is_fake() && (is_large || k % 3 != (size_t)(i + 2) % 3)) ||
                                      ((plays_warps() || is_part()) && k > 2);
-            if (!is_flat && !is_left_out) {
-                check_case(&cases[k], i > 0 && are_two ? "cuda:0,1" : "cuda", COUNTS);
+            if (!is_flat(&cases[k]) && !is_left_out) {
+                check_case(&cases[k], i > 0 && are_two ? two : "cuda", COUNTS);
             }
         }
     }
     no_peer = false;
     assert_true(!is_fake() || plays_warps() || is_part() || planes_moved > 0);
+    split = NULL;
+}
+
+/* As many slabs as GPUs, which go through many phases in a launch and wait for each other's parts:
+ * thousands of steps are those of one GPU. */
+static void slabs_that_run_at_once_change_nothing(void **state)
+{
+    static const char *const splits[][2] = {
+        {"1:1", "5:1+"}, {"1:1:1:1", "4:1:2:1+"}, {"1:1:1:1:1:1:1:1", "1:2:1:1:1:2:1:1+"}};
+    static const space_case models[] = {{"abc-lattice", NULL, 50e-6, 0},
+                                        {"min-system", NULL, 50e-6, 0},
+                                        {"signalling", NULL, 0.5e-3, 0}};
+    static const int steps[] = {0, 1, 2500, 10000};
+    char gpus[40];
+    (void)state;
+    need_gpu("cuda");
+    if (is_fake()) {
+        skip(); /* these have a phase a launch */
+    }
+    for (int i = 0; i < 3 && has_gpus(2 << i, gpus); ++i) {
+        for (int how = 0; how < 2; ++how) {
+            split = splits[i][how];
+            for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+                if (cases[k].text && !is_flat(&cases[k]) && (i == 0 || k == 1 || k == GROWS)) {
+                    check_case(&cases[k], gpus, COUNTS);
+                }
+            }
+            for (size_t k = 0; k < sizeof models / sizeof *models; ++k) {
+                saltus_model *m = read_case(&models[k]);
+                moments several = run(m, gpus, "counts", 1, models[k].step, steps, 4, 1);
+                split = NULL;
+                moments one = run(m, "cuda", "counts", 1, models[k].step, steps, 4, 1);
+                split = splits[i][how];
+                if (one.hash != several.hash) {
+                    fail_msg("%s, %s on %s: other samples", models[k].name, split, gpus);
+                }
+                moments_free(&several);
+                moments_free(&one);
+                saltus_model_destroy(m);
+            }
+        }
+    }
     split = NULL;
 }
 
@@ -387,14 +444,17 @@ static void a_failing_gpu_is_reported(void **state)
     split = NULL;
 }
 
-int main(void)
+/* With a name, as `slabs_*`, those tests alone. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_change_nothing),
                                        cmocka_unit_test(laws_that_do_nothing_change_nothing),
                                        cmocka_unit_test(a_gpu_gives_the_same),
                                        cmocka_unit_test(a_million_steps_lose_nobody),
                                        cmocka_unit_test(slabs_change_nothing),
+                                       cmocka_unit_test(slabs_that_run_at_once_change_nothing),
                                        cmocka_unit_test(auto_takes_what_is_sooner_done),
                                        cmocka_unit_test(a_failing_gpu_is_reported)};
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

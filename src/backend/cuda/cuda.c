@@ -389,7 +389,7 @@ static saltus_status compile_space(const saltus_backend *backend, const saltus_m
     SALTUS_TRY(saltus_mpd_tables_create(model, &tables, err));
     SALTUS_TRY(saltus_cuda_compile_mpd(&tables,
                                        strcmp(layout, "counts") == 0 ? SALTUS_CUDA_LEAST_BITS : 0,
-                                       false, limits, &image, err));
+                                       1, limits, &image, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes, image.seconds, image.is_cached};
 done:

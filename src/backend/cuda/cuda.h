@@ -50,8 +50,8 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
 saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err);
 
 /** Compile the kernels of a lattice (mpd_text.c), or fetch them from the cache: for counts of so
- * many bits, of a slab or of all, or (0) for lists. */
-saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, bool of_slab,
+ * many bits, of one of some slabs or (1) of all, or (0) for lists. */
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, int n_slabs,
                                       const saltus_limits *limits, saltus_image *out,
                                       saltus_error *err);
 /** The layout of a lattice, saltus_backend_ops, on a GPU with so many bytes of memory; and the time
@@ -65,8 +65,8 @@ int saltus_cuda_n_fields(const saltus_mpd_tables *tables);
 enum { SALTUS_CUDA_MOST_FIELDS = 32, SALTUS_CUDA_LEAST_BITS = 4 };
 /** Sites of a lattice where warps wait for memory, and there is little to do for more of them. */
 enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };
-/** Warps of a block that goes over a lattice's counts. */
-int saltus_cuda_most_warps(const saltus_mpd_tables *tables);
+/** Warps of a block that goes over a lattice's counts, of one of so many slabs. */
+int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs);
 
 /** Work off jobs of a model with a lattice on one GPU (mpd.c), as worker number `worker` there. */
 saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,

@@ -12,7 +12,7 @@
 /* What the host asks for after a batch; one stretch of the GPU's memory. */
 typedef struct answers {
     int64_t used;
-    uint64_t fired, trouble, made, arrived;
+    uint64_t fired, trouble, made, arrived, lost;
 } answers;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->cu, s->cu->call, what, err))
@@ -28,14 +28,19 @@ saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s, const cha
                              "loading a kernel", err);
 }
 
-saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits, bool of_slab,
-                                      saltus_error *err)
+int saltus_gpu_lattice_slabs(const saltus_gpu_lattice *s)
+{
+    return s->task->n_slabs > 1 ? s->task->n_slabs : 1;
+}
+
+saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
     (void)pthread_mutex_lock(&s->gpus->compiling); /* one compiles, the others find it in the cache
                                                     */
-    status = saltus_cuda_compile_mpd(&s->tables, bits, of_slab, &s->gpu->limits, &image, err);
+    status = saltus_cuda_compile_mpd(&s->tables, bits, saltus_gpu_lattice_slabs(s), &s->gpu->limits,
+                                     &image, err);
     (void)pthread_mutex_unlock(&s->gpus->compiling);
     SALTUS_TRY(status);
     if (s->module) {
@@ -172,6 +177,7 @@ static saltus_status ask(saltus_gpu_lattice *s, answers *out, saltus_error *err)
     CU(download(out, s->answers, sizeof *out, s->stream), "running a kernel");
     CU(stream_wait(s->stream), "running a kernel");
     s->used = out->used;
+    s->is_lost = out->lost != 0;
 done:
     return status;
 }
@@ -287,6 +293,7 @@ saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err
     a->made = (void *)(uintptr_t)(s->answers + offsetof(answers, made));
     a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
     s->arrived_bytes = sizeof *a->arrived;
+    a->m.slab.meeting.lost = (void *)(uintptr_t)(s->answers + offsetof(answers, lost));
     a->totals = (void *)(uintptr_t)s->totals;
     a->parts = (void *)(uintptr_t)s->parts;
     a->column_of = (void *)(uintptr_t)s->model.column_of;

@@ -20,7 +20,8 @@ typedef struct saltus_gpu_lattice {
     saltus_mpd_launch a;
     int64_t work; /**< saltus_mpd_news; threads that count, */
     int block;    /**< in blocks of so many */
-    int64_t used; /**< kernel/mpd_lattice.h, when it was asked for last */
+    int64_t used; /**< kernel/mpd_lattice.h, when it was asked for last; */
+    bool is_lost; /**< and whether another GPU was waited for in vain */
     cu_stream stream;
     cu_event start, end; /**< of a batch */
     cu_module module;
@@ -38,10 +39,11 @@ typedef struct saltus_gpu_lattice {
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err);
 void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s);
 
-/** Load the kernels for counts of so many bits (0: for lists), of a slab or of all, and what is
- * common to all. */
+/** Slabs that hold the lattice, 1: it is whole. */
+int saltus_gpu_lattice_slabs(const saltus_gpu_lattice *s);
+/** Load the kernels for counts of so many bits (0: for lists), and what is common to all. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits,
-                                                        bool of_slab, saltus_error *err);
+                                                        saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s,
                                                             const char *name, cu_function *out,
                                                             saltus_error *err);

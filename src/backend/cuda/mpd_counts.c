@@ -65,7 +65,7 @@ done:
 static void size_blocks(counts *s)
 {
     const int look = SALTUS_MPD_LOOK_OF(s->words), n = s->on.gpu->n_multiprocessors,
-              most_warps = saltus_cuda_most_warps(&s->on.tables);
+              most_warps = saltus_cuda_most_warps(&s->on.tables, saltus_gpu_lattice_slabs(&s->on));
     const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
                   n_looks = (n_sites(s) + look - 1) / look, wanted = (n_looks + n - 1) / n,
                   room = s->on.gpu->limits.block_bytes / board,
@@ -87,21 +87,24 @@ static int64_t farthest(const saltus_mpd *m)
 }
 
 /* If most blocks are farther away than that, and all sites are gone over at once, a block waits for
- * the near ones alone: one that is late does not stop all. */
+ * the near ones alone: one that is late does not stop all. Those beside another slab are near each
+ * other, so that none of them is a phase ahead when the others are counted. */
 static saltus_status find_reach(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
-    const int64_t each = s->block / 32 * a->stretch, far = farthest(&a->m),
+    const int64_t each = s->block / 32 * a->stretch, far = farthest(&a->m) + s->margin,
                   reach = (far + each - 1) / each + (n_sites(s) % each != 0);
-    const bool is_near = s->margin == 0 && a->m.n_origins == 0 &&
-                         s->n_blocks * each >= n_sites(s) && 2 * reach < s->n_blocks - 1 &&
-                         2 * reach <= s->block;
+    const bool is_near = a->m.n_origins == 0 && s->n_blocks * each >= n_sites(s) &&
+                         2 * reach < s->n_blocks - 1 && 2 * reach <= s->block;
     a->reach = is_near ? (int32_t)reach : 0;
     saltus_gpu_lattice_give(&s->on, &s->arrived);
-    s->on.arrived_bytes = (size_t)s->n_blocks * SALTUS_APART * sizeof(uint64_t);
+    s->on.arrived_bytes = (size_t)(s->n_blocks + 2) * SALTUS_APART * sizeof(uint64_t);
     SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->arrived, s->on.arrived_bytes, err));
     a->arrived = (void *)(uintptr_t)s->arrived;
+    for (int side = 0; side < 2; ++side) {
+        a->m.slab.meeting.done[side] = a->arrived + (s->n_blocks + side) * SALTUS_APART;
+    }
 done:
     return status;
 }
@@ -134,7 +137,7 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
-    SALTUS_TRY(saltus_gpu_lattice_load(&s->on, bits, s->margin > 0, err));
+    SALTUS_TRY(saltus_gpu_lattice_load(&s->on, bits, err));
     if (s->margin > 0) {
         SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_arrive", &s->arrive, err));
     }

@@ -225,7 +225,7 @@ static saltus_status load_kernels(lists *s, saltus_error *err)
                    {"saltus_mpd_gather_keepers", &s->gather_keepers},
                    {"saltus_mpd_link_all", &s->link}};
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_gpu_lattice_load(&s->on, 0, false, err));
+    SALTUS_TRY(saltus_gpu_lattice_load(&s->on, 0, err));
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
         SALTUS_TRY(saltus_gpu_lattice_function(&s->on, kernels[i].name, kernels[i].out, err));
     }

@@ -1,14 +1,18 @@
 /* One lattice over several GPUs, or over parts of one: slabs of planes along z, each of which holds
  * counts (mpd_counts.c). Who leaves a slab goes to a margin of its own memory; the neighbour takes
  * them from there when it looks at its first or last plane in the next phase. So a phase of a slab
- * waits for that before it of its neighbours, by events, and the host for none. Where GPUs do not
- * reach each other, margins are copied (mpd_staging.c). */
+ * waits for that before it of its neighbours, and the host for none: if each slab has a GPU of its
+ * own, a launch is many phases, and those parts of it that are beside another slab, which come
+ * first, wait for what is beside them there; else a phase is a launch, and waits by events. Where
+ * GPUs do not reach each other, margins are copied (mpd_staging.c). */
 #include "backend/cuda/mpd_slabs.h"
 
 #include "core/memory.h"
 
 typedef saltus_gpu_slab slab;
 typedef saltus_gpu_slabs slabs;
+
+enum { ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t) };
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
@@ -42,6 +46,35 @@ size_t saltus_gpu_slab_margin_bytes(const slab *s)
     return (size_t)(s->c.margin / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
+/* Which sites of a slab, in stretches, come before others because they are beside other slabs, and
+ * which blocks tell when these have come to the end of a phase: all, if not all sites are gone over
+ * at once. */
+static void meet(const slabs *s, int i)
+{
+    slab *this = &s->slab[i];
+    saltus_mpd_slab *of = &this->c.on.a.m.slab;
+    const int64_t stretch = this->c.on.a.stretch, block = this->c.block / 32 * stretch,
+                  stride = this->c.n_blocks * block, high = of->from_above / stretch * stretch;
+    of->round = (saltus_gpu_slab_height(this) + stretch - 1) / stretch * stretch;
+    const bool at_once = of->round <= stride;
+    const int64_t early = of->round - high + (s->plane + stretch - 1) / stretch * stretch;
+    of->turn = at_once ? 0 : high;
+    of->early = at_once ? 0 : (early + stride - 1) / stride * stride;
+    of->early = of->early < of->round ? of->early : of->round;
+    of->meeting.begin[0] = 0;
+    of->meeting.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
+    of->meeting.begin[1] = at_once ? high / block : 0;
+    of->meeting.end[1] = this->c.n_blocks;
+    for (int side = 0; side < 2; ++side) {
+        const slab *next = saltus_gpu_slabs_next(s, i, side);
+        uint64_t *const mine = (void *)(uintptr_t)this->ended;
+        uint64_t *const others = next ? (void *)(uintptr_t)next->ended : NULL;
+        const bool meets = s->is_joint && next;
+        of->meeting.ended[side] = meets ? mine + side * SALTUS_APART : NULL;
+        of->meeting.ends[side] = meets ? others + (1 - side) * SALTUS_APART : NULL;
+    }
+}
+
 /* Where slabs keep who leaves them, and find who comes to them: as the neighbour's sites stand, so
  * that he can add rows. Where nobody comes from, he finds a margin of his own that stays empty. */
 void saltus_gpu_slabs_connect(slabs *s)
@@ -65,6 +98,7 @@ void saltus_gpu_slabs_connect(slabs *s)
                 of->coming[set][side] = (void *)(uintptr_t)margin;
             }
         }
+        meet(s, i);
     }
 }
 
@@ -115,44 +149,44 @@ static saltus_status gather(void *user, saltus_error *err)
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
-        CU(&s->slab[i], event_record(s->slab[i].done[s->n_phases % 2], s->slab[i].c.on.stream),
+        CU(&s->slab[i], event_record(s->slab[i].done[s->n_launches % 2], s->slab[i].c.on.stream),
            "running a kernel");
     }
-    ++s->n_phases;
+    ++s->n_launches;
 done:
     return status;
 }
 
-/* Phase p of a batch in one slab, after the phase before it of its neighbours; behind the last, it
- * takes in who has come. The last is timed. */
-static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, int p,
+/* The next launch in one slab, after the one before it of its neighbours: n of a batch's phases, or
+ * none behind the last, to take in who has come. */
+static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, int n, bool is_timed,
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slab *this = &s->slab[i];
     saltus_gpu_counts *c = &this->c;
-    const bool is_timed = s->balances && p == s->batch - 1;
     int launched = 0;
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
     for (int side = 0; side < 2; ++side) {
         const slab *other = saltus_gpu_slabs_next(s, i, side);
         if (other && other != this) {
-            CU(this, stream_wait_event(c->on.stream, other->done[(s->n_phases + 1) % 2], 0),
+            CU(this, stream_wait_event(c->on.stream, other->done[(s->n_launches + 1) % 2], 0),
                "running a kernel");
         }
     }
-    if (s->is_staged && p > 0) {
+    if (s->is_staged && s->n_ended > s->began) {
         SALTUS_TRY(saltus_gpu_slabs_fetch(s, i, err));
     }
-    if (p < s->batch) {
+    if (n > 0) {
+        c->on.a.m.slab.meeting.phases = (uint64_t)s->n_ended;
         if (is_timed) {
             CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
         }
-        SALTUS_TRY(saltus_gpu_counts_launch(c, &phases[p], 1, &launched, err));
+        SALTUS_TRY(saltus_gpu_counts_launch(c, phases, n, &launched, err));
         if (is_timed) {
             CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
         }
-        c->on.a.set = 1 - c->on.a.set;
+        c->on.a.set = (c->on.a.set + n) & 1;
         if (s->is_staged) {
             SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
         }
@@ -160,11 +194,25 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, in
         SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
                                              saltus_gpu_slab_height(this), err));
     }
-    CU(this, event_record(this->done[s->n_phases % 2], c->on.stream), "running a kernel");
+    CU(this, event_record(this->done[s->n_launches % 2], c->on.stream), "running a kernel");
 done:
     return status;
 }
 
+static saltus_status run_all(slabs *s, const saltus_mpd_phase *phases, int n, bool are_timed,
+                             saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(run_one(s, i, phases, n, are_timed, err));
+    }
+    s->n_ended += n;
+    ++s->n_launches;
+done:
+    return status;
+}
+
+/* The last phase is timed, alone, because those of a launch wait for other slabs. */
 static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -173,11 +221,13 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
         s->slab[i].c.on.a.m.first_step = phases[0].step;
     }
     s->batch = n;
-    for (int p = 0; p <= n; ++p, ++s->n_phases) {
-        for (int i = 0; i < s->n; ++i) {
-            SALTUS_TRY(run_one(s, i, phases, p, err));
-        }
+    s->began = s->n_ended;
+    const int n_free = s->balances ? n - 1 : n;
+    for (int p = 0, some; p < n; p += some) {
+        some = s->is_joint && p < n_free ? n_free - p : 1;
+        SALTUS_TRY(run_all(s, &phases[p], some, p >= n_free, err));
     }
+    SALTUS_TRY(run_all(s, NULL, 0, false, err));
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_end_batch(&s->slab[i].c.on, err));
@@ -224,6 +274,12 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         out->is_full |= one.is_full;
     }
     ++s->n_timed;
+    for (int i = 0; i < s->n; ++i) { /* now, because what failed is told first */
+        if (s->slab[i].c.on.is_lost) {
+            SALTUS_FAIL(SALTUS_E_DEVICE,
+                        "slab %d of a lattice waited in vain for its neighbours' GPUs", i);
+        }
+    }
 done:
     return status;
 }
@@ -315,6 +371,18 @@ done:
     return status;
 }
 
+/* Whether a launch is many phases, in which slabs wait for each other: all must run at once. */
+static void choose_launches(slabs *s, int n_gpus)
+{
+    s->is_joint = !s->is_staged && s->n <= n_gpus;
+    for (int i = 0; i < s->n; ++i) {
+        s->is_joint &= s->slab[i].c.on.is_cooperative;
+    }
+    for (int i = 0; i < s->n; ++i) {
+        s->slab[i].c.on.is_cooperative = s->is_joint;
+    }
+}
+
 /* The plane at which slab i of a task begins, a multiple of `unit`; each has so many at least. */
 static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes, int unit)
 {
@@ -372,7 +440,9 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         SALTUS_TRY(
             saltus_gpu_counts_set_up(&this->c, s->plane * plane_of(task, i, l->size[2], s->unit),
                                      s->plane * plane_of(task, i + 1, l->size[2], s->unit), err));
-        this->c.on.is_cooperative = false; /* a phase waits for other slabs */
+        SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->ended, ENDED_BYTES, err));
+        CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
+        CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");
         for (int k = 0; k < 2; ++k) {
             CU(this, event_create(&this->done[k], CU_EVENT_NO_TIMING), "making an event");
             CU(this, event_create(&this->timed[k], 0), "making an event");
@@ -383,6 +453,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(reach(s, i, err));
     }
+    choose_launches(s, start->gpus->n);
     if (s->is_staged) {
         SALTUS_TRY(saltus_gpu_slabs_stage(s, err));
     }
@@ -405,6 +476,7 @@ static void tear_down(slabs *s)
         (void)this->c.on.cu->context_use(this->c.on.gpu->context);
         saltus_gpu_counts_tear_down(&this->c);
         saltus_gpu_lattice_give(&this->c.on, &this->before);
+        saltus_gpu_lattice_give(&this->c.on, &this->ended);
         saltus_gpu_slab_unstage(this);
         for (int k = 0; k < 2; ++k) {
             if (this->done[k]) {

@@ -7,10 +7,11 @@
 
 typedef struct saltus_gpu_slab {
     saltus_gpu_counts c;
-    cu_event done[2];  /**< with an even phase, and with an odd one */
+    cu_event done[2];  /**< with an even launch, and with an odd one */
     cu_event timed[2]; /**< before and after the last phase of a batch, */
     double us;         /**< what lies between them, of the batches since planes were moved */
-    void *sent[2][2];  /**< staged: [even or odd phase][to below, above] its margins, on the host */
+    cu_pointer ended;  /**< phases that [below, above] neighbours have ended, SALTUS_APART apart */
+    void *sent[2][2]; /**< staged: [even or odd launch][to below, above] its margins, on the host */
     cu_pointer incoming[2]; /**< and those of its neighbours [below, above], on its GPU */
     cu_pointer before;      /**< while planes are moved: saltus_gpu_counts_resize's */
     int64_t was, was_n;     /**< its first site in the lattice then, and how many */
@@ -19,15 +20,17 @@ typedef struct saltus_gpu_slab {
 typedef struct saltus_gpu_slabs {
     saltus_gpu_slab *slab;
     int n;
-    bool is_ring;      /**< the last one is next to the first */
-    bool is_staged;    /**< some neighbours do not reach each other's memory */
-    int64_t *sums;     /**< of a slab, room for counts of all parts */
-    int64_t n_phases;  /**< so far */
-    int64_t plane;     /**< sites of one */
-    bool balances;     /**< planes may move, */
-    int unit;          /**< so many together, so that words do */
-    int batch;         /**< phases of the last one */
-    int n_timed, wait; /**< batches since planes were moved, and before they may be again */
+    bool is_ring;           /**< the last one is next to the first */
+    bool is_staged;         /**< some neighbours do not reach each other's memory */
+    bool is_joint;          /**< a launch has many phases, in which slabs wait for each other */
+    int64_t *sums;          /**< of a slab, room for counts of all parts */
+    int64_t n_launches;     /**< so far, those of gather and of arriving too; */
+    int64_t n_ended, began; /**< phases, and those before this batch */
+    int64_t plane;          /**< sites of one */
+    bool balances;          /**< planes may move, */
+    int unit;               /**< so many together, so that words do */
+    int batch;              /**< phases of the last one */
+    int n_timed, wait;      /**< batches since planes were moved, and before they may be again */
 } saltus_gpu_slabs;
 
 /** What follows is for the GPU of a slab. */

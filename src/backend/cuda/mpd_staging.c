@@ -39,7 +39,7 @@ saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i, saltus_er
         const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
         if (next) {
             CU(this,
-               upload(this->incoming[side], next->sent[(s->n_phases + 1) % 2][1 - side],
+               upload(this->incoming[side], next->sent[(s->n_launches + 1) % 2][1 - side],
                       saltus_gpu_slab_margin_bytes(next), this->c.on.stream),
                "copying who comes from another slab");
         }
@@ -57,7 +57,8 @@ saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i, saltus_err
         const cu_pointer margin =
             this->c.sets[this->c.on.a.set] + saltus_gpu_slab_margin(this, side);
         if (saltus_gpu_slabs_next(s, i, side)) {
-            CU(this, download(this->sent[s->n_phases % 2][side], margin, bytes, this->c.on.stream),
+            CU(this,
+               download(this->sent[s->n_launches % 2][side], margin, bytes, this->c.on.stream),
                "copying who leaves a slab");
             CU(this, fill(margin, 0, bytes, this->c.on.stream), "clearing GPU memory");
         }

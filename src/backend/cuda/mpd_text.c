@@ -101,13 +101,13 @@ int saltus_cuda_n_fields(const saltus_mpd_tables *tables)
     return tables->m.n_species - (tables->n_watched == 0);
 }
 
-int saltus_cuda_most_warps(const saltus_mpd_tables *tables)
+int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs)
 {
-    return tables->lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? SALTUS_MPD_FEW_WARPS
-                                                                 : SALTUS_MPD_MOST_WARPS;
+    return tables->lattice->n_sites / n_slabs <= SALTUS_CUDA_SMALL_LATTICE ? SALTUS_MPD_FEW_WARPS
+                                                                           : SALTUS_MPD_MOST_WARPS;
 }
 
-static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits)
+static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_slabs)
 {
     const saltus_mpd *m = &s->m;
     const saltus_tables *t = s->of;
@@ -116,7 +116,7 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits)
         fprintf(out,
                 "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n"
                 "#define SALTUS_MPD_WARPS %d\n",
-                bits, saltus_cuda_n_fields(s), saltus_cuda_most_warps(s));
+                bits, saltus_cuda_n_fields(s), saltus_cuda_most_warps(s, n_slabs));
     } else {
         fprintf(out, "#define SALTUS_LEAST_BLOCKS %d\n", LEAST_BLOCKS);
     }
@@ -166,7 +166,7 @@ static saltus_status check_size(const saltus_tables *t, saltus_error *err)
                                   t->n_rows, t->n_reactions, MOST_ROWS);
 }
 
-saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, bool of_slab,
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, int n_slabs,
                                       const saltus_limits *limits, saltus_image *out,
                                       saltus_error *err)
 {
@@ -177,8 +177,8 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
     SALTUS_TRY(check_size(tables->of, err));
     stream = open_memstream(&text, &size);
     SALTUS_NEED(stream);
-    put_sizes(stream, tables, bits);
-    if (of_slab) {
+    put_sizes(stream, tables, bits, n_slabs);
+    if (n_slabs > 1) {
         fprintf(stream, "#define SALTUS_MPD_SLABS\n");
     }
     if (fits(tables)) {
