@@ -42,27 +42,36 @@ SALTUS_FN uint32_t *saltus_mpd_counts(const saltus_mpd *m, int set)
     return set ? m->counts[1] : m->counts[0];
 }
 
-/** Where a site stands: those beyond a slab in its margins. */
-SALTUS_FN uint32_t saltus_mpd_place_of(const saltus_mpd *m, uint32_t site)
-{
-#ifdef SALTUS_MPD_SLABS
-    return site < m->slab.first ? site + m->slab.to_below
-           : site < m->slab.end ? site
-                                : site + m->slab.to_above;
-#else
-    (void)m;
-    return site;
-#endif
-}
-
 /** Where the first of a place's words stands, and by how many bits its fields are shifted there. */
+SALTUS_FN uint32_t *saltus_mpd_words_of(uint32_t *counts, uint32_t place)
+{
+    return &counts[(int64_t)(place / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
+}
 SALTUS_FN uint32_t *saltus_mpd_words_at(const saltus_mpd *m, int set, uint32_t place)
 {
-    return &saltus_mpd_counts(m, set)[(int64_t)(place / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
+    return saltus_mpd_words_of(saltus_mpd_counts(m, set), place);
 }
 SALTUS_FN int saltus_mpd_shift_of(uint32_t place)
 {
     return (int)(place % SALTUS_MPD_SHARERS) * (32 / SALTUS_MPD_SHARERS);
+}
+
+/** Where a site stands, which is its number, or, beyond a slab, in a neighbour's margin; and in
+ * which memory. */
+SALTUS_FN uint32_t *saltus_mpd_find(const saltus_mpd *m, int set, uint32_t site, uint32_t *place)
+{
+    *place = site;
+#ifdef SALTUS_MPD_SLABS
+    if (site < m->slab.first) {
+        *place = site + m->slab.to_below;
+        return set ? m->slab.going[1][0] : m->slab.going[0][0];
+    }
+    if (site >= m->slab.end) {
+        *place = site + m->slab.to_above;
+        return set ? m->slab.going[1][1] : m->slab.going[0][1];
+    }
+#endif
+    return saltus_mpd_counts(m, set);
 }
 
 /** An answer that takes its time: what a word was, and where in it the field is that grew by n. */
@@ -75,9 +84,10 @@ typedef struct saltus_mpd_answer {
 SALTUS_FN saltus_mpd_answer saltus_mpd_put(const saltus_mpd *m, int set, uint32_t site, int species,
                                            uint32_t n)
 {
-    const uint32_t place = saltus_mpd_place_of(m, site);
+    uint32_t place;
+    uint32_t *const counts = saltus_mpd_find(m, set, site, &place);
     const int shift = saltus_mpd_shift_of(place) + species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
-    uint32_t *const word = saltus_mpd_words_at(m, set, place) + species / SALTUS_MPD_PER_WORD;
+    uint32_t *const word = saltus_mpd_words_of(counts, place) + species / SALTUS_MPD_PER_WORD;
     const saltus_mpd_answer answer = {SALTUS_FETCH_ADD(word, n << shift), n, shift};
     return answer;
 }

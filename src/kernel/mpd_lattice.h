@@ -41,18 +41,19 @@ typedef struct saltus_mpd_meeting {
 } saltus_mpd_meeting;
 
 /** A slab of planes along z that holds counts: its sites stand in a row, numbered from `first` on;
- * before and behind them are numbers for a plane of each neighbour. Who goes there is kept in a
- * margin of the slab's own, until the neighbour takes him. */
+ * before and behind them are numbers for a plane of each neighbour. Who goes there is put into a
+ * margin of the neighbour's memory, and joins the neighbour's sites when these are looked at. */
 typedef struct saltus_mpd_slab {
     int64_t zero;                /**< the number in the lattice of what is number 0 here */
     uint32_t first, end;         /**< sites of this slab, and */
     uint32_t plane;              /**< the first of its planes */
     uint32_t to_below, to_above; /**< modulo 2^32, from the number of a neighbour's site to its
-                                    place in the margin */
+                                    place in his margin */
     uint32_t
         from_above; /**< the first, of those from `first` on, to whom the slab above may send */
-    uint32_t *coming[2][2]; /**< [set][below, above] margins of the neighbours: who comes to the
-                                 first plane, as it stands; and to sites from `from_above` on */
+    uint32_t *coming[2][2]; /**< [set][below, above] this slab's margins: who comes to the first
+                                 plane, as it stands; and to sites from `from_above` on */
+    uint32_t *going[2][2];  /**< [set][below, above] the neighbours' */
     int64_t turn, round;    /**< sites that come later than those behind them; all, in stretches; */
     int64_t early;          /**< sites that come before others, because others wait for them; 0: all
                                  are gone over at once */

@@ -274,13 +274,12 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  */
 
 #ifdef SALTUS_MPD_SLABS
-/* Those join a row who come from a place of a neighbour's margin on, which they leave. */
+/* Those join a row who have come to a margin, from a place of it on, which they leave. */
 SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, uint32_t *margin, uint32_t place,
                                saltus_mpd_row *v)
 {
     const saltus_mpd_row none = {{{0}}};
-    saltus_mpd_row *const from =
-        (saltus_mpd_row *)(void *)&margin[(int64_t)(place / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
+    saltus_mpd_row *const from = (saltus_mpd_row *)(void *)saltus_mpd_words_of(margin, place);
     const saltus_mpd_row more = *from;
     uint32_t any = 0;
     SALTUS_UNROLL

@@ -332,7 +332,6 @@ static saltus_status set_up_slab(counts *s, int64_t first, int64_t n, saltus_err
     m->slab.end = (uint32_t)(s->margin + n);
     m->slab.zero = first - s->margin;
     m->slab.plane = (uint32_t)(first / plane);
-    m->slab.to_above = (uint32_t)(saltus_mpd_whole(n) - n);
     s->on.a.first_site = m->slab.first;
     s->on.a.end_site = m->slab.end;
     if (m->n_types == 1) {

@@ -1,6 +1,6 @@
 /* One lattice over several GPUs, or over parts of one: slabs of planes along z, each of which holds
- * counts (mpd_counts.c). Who leaves a slab goes to a margin of its own memory; the neighbour takes
- * them from there when it looks at its first or last plane in the next phase. So a phase of a slab
+ * counts (mpd_counts.c). Who leaves a slab is put into a margin of the neighbour's memory; he takes
+ * them from there when he looks at his first or last plane in the next phase. So a phase of a slab
  * waits for that before it of its neighbours, and the host for none: if each slab has a GPU of its
  * own, a launch is many phases, and those parts of it that are beside another slab, which come
  * first, wait for what is beside them there; else a phase is a launch, and waits by events. Where
@@ -75,27 +75,31 @@ static void meet(const slabs *s, int i)
     }
 }
 
-/* Where slabs keep who leaves them, and find who comes to them: as the neighbour's sites stand, so
- * that he can add rows. Where nobody comes from, he finds a margin of his own that stays empty. */
+/* Where slabs put who leaves them, and find who comes to them: as the latter's sites stand, so that
+ * he can add rows. Staged, they put them into memory of their own. Where nobody comes from, a
+ * margin stays empty. */
 void saltus_gpu_slabs_connect(slabs *s)
 {
     const int64_t plane = s->plane;
     for (int i = 0; i < s->n; ++i) {
         slab *this = &s->slab[i];
-        const slab *below = saltus_gpu_slabs_next(s, i, 0), *above = saltus_gpu_slabs_next(s, i, 1);
+        const slab *below = saltus_gpu_slabs_next(s, i, 0);
         const int64_t last = saltus_gpu_slab_height(this) - plane, /* the last plane's first site */
             last_below = below ? saltus_gpu_slab_height(below) - plane : 0;
         saltus_mpd_slab *of = &this->c.on.a.m.slab;
         of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
         of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.margin - plane));
+        of->to_above = 0U - of->end;
         for (int set = 0; set < 2; ++set) {
             for (int side = 0; side < 2; ++side) {
-                const slab *next = side ? above : below;
-                const cu_pointer margin =
-                    !next          ? this->c.sets[set] + saltus_gpu_slab_margin(this, side)
-                    : s->is_staged ? this->incoming[side]
-                                   : next->c.sets[set] + saltus_gpu_slab_margin(next, 1 - side);
-                of->coming[set][side] = (void *)(uintptr_t)margin;
+                const slab *next = saltus_gpu_slabs_next(s, i, side);
+                const cu_pointer mine = this->c.sets[set] + saltus_gpu_slab_margin(this, side),
+                                 his = !next          ? 0
+                                       : s->is_staged ? this->leaving[side]
+                                                      : next->c.sets[set] +
+                                                            saltus_gpu_slab_margin(next, 1 - side);
+                of->coming[set][side] = (void *)(uintptr_t)mine;
+                of->going[set][side] = (void *)(uintptr_t)his;
             }
         }
         meet(s, i);

@@ -11,10 +11,11 @@ typedef struct saltus_gpu_slab {
     cu_event timed[2]; /**< before and after the last phase of a batch, */
     double us;         /**< what lies between them, of the batches since planes were moved */
     cu_pointer ended;  /**< phases that [below, above] neighbours have ended, SALTUS_APART apart */
-    void *sent[2][2]; /**< staged: [even or odd launch][to below, above] its margins, on the host */
-    cu_pointer incoming[2]; /**< and those of its neighbours [below, above], on its GPU */
-    cu_pointer before;      /**< while planes are moved: saltus_gpu_counts_resize's */
-    int64_t was, was_n;     /**< its first site in the lattice then, and how many */
+    void *sent[2][2];  /**< staged: [even or odd launch] who leaves it to [below, above], on
+                            the host */
+    cu_pointer leaving[2]; /**< and, before, on its GPU */
+    cu_pointer before;     /**< while planes are moved: saltus_gpu_counts_resize's */
+    int64_t was, was_n;    /**< its first site in the lattice then, and how many */
 } saltus_gpu_slab;
 
 typedef struct saltus_gpu_slabs {
@@ -45,8 +46,8 @@ saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int sid
 /** Tell all slabs where their neighbours are, again. */
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
 
-/** Staging: room for margins; then, in each phase of slab i, before its kernel, fetch what its
- * neighbours sent in the phase before, and after it send its own margins, which are empty then. */
+/** Staging: room for those who leave; then, in each phase of slab i, before its kernel, fetch into
+ * its margins who came in the phase before, and after it send who leaves. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i,
                                                        saltus_error *err);

@@ -1,6 +1,6 @@
 /* Where GPUs do not reach each other's memory, who leaves a slab comes to the next by way of the
- * host: margins are copied to pinned memory after a phase, and from there before the neighbour's
- * next. */
+ * host: they are copied to pinned memory after a phase, and from there to the neighbour's margin
+ * before his next. */
 #include "backend/cuda/mpd_slabs.h"
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
@@ -19,9 +19,8 @@ saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err)
         const size_t bytes = most_bytes(this);
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
         for (int side = 0; side < 2; ++side) {
-            SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->incoming[side], bytes, err));
-            CU(this, fill(this->incoming[side], 0, bytes, this->c.on.stream),
-               "clearing GPU memory");
+            SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->leaving[side], bytes, err));
+            CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
             for (int odd = 0; odd < 2; ++odd) {
                 CU(this, host_take(&this->sent[odd][side], bytes, 0), "taking pinned memory");
             }
@@ -39,8 +38,9 @@ saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i, saltus_er
         const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
         if (next) {
             CU(this,
-               upload(this->incoming[side], next->sent[(s->n_launches + 1) % 2][1 - side],
-                      saltus_gpu_slab_margin_bytes(next), this->c.on.stream),
+               upload(this->c.sets[this->c.on.a.set] + saltus_gpu_slab_margin(this, side),
+                      next->sent[(s->n_launches + 1) % 2][1 - side],
+                      saltus_gpu_slab_margin_bytes(this), this->c.on.stream),
                "copying who comes from another slab");
         }
     }
@@ -54,13 +54,12 @@ saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i, saltus_err
     const saltus_gpu_slab *this = &s->slab[i];
     const size_t bytes = saltus_gpu_slab_margin_bytes(this);
     for (int side = 0; side < 2; ++side) {
-        const cu_pointer margin =
-            this->c.sets[this->c.on.a.set] + saltus_gpu_slab_margin(this, side);
         if (saltus_gpu_slabs_next(s, i, side)) {
             CU(this,
-               download(this->sent[s->n_launches % 2][side], margin, bytes, this->c.on.stream),
+               download(this->sent[s->n_launches % 2][side], this->leaving[side], bytes,
+                        this->c.on.stream),
                "copying who leaves a slab");
-            CU(this, fill(margin, 0, bytes, this->c.on.stream), "clearing GPU memory");
+            CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
         }
     }
 done:
@@ -70,7 +69,7 @@ done:
 void saltus_gpu_slab_unstage(saltus_gpu_slab *s)
 {
     for (int side = 0; side < 2; ++side) {
-        saltus_gpu_lattice_give(&s->c.on, &s->incoming[side]);
+        saltus_gpu_lattice_give(&s->c.on, &s->leaving[side]);
         for (int odd = 0; odd < 2; ++odd) {
             if (s->sent[odd][side]) {
                 (void)s->c.on.cu->host_give(s->sent[odd][side]);
