@@ -54,9 +54,6 @@ typedef struct saltus_mpd_slab {
     uint32_t *coming[2][2]; /**< [set][below, above] this slab's margins: who comes to the first
                                  plane, as it stands; and to sites from `from_above` on */
     uint32_t *going[2][2];  /**< [set][below, above] the neighbours' */
-    int64_t turn, round;    /**< sites that come later than those behind them; all, in stretches; */
-    int64_t early;          /**< sites that come before others, because others wait for them; 0: all
-                                 are gone over at once */
     saltus_mpd_meeting meeting;
 } saltus_mpd_slab;
 

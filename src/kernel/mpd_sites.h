@@ -432,63 +432,6 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
     saltus_mpd_settle(p->m, last);
 }
 
-/* Whether this thread speaks for its block on a side where that has sites beside another slab. */
-SALTUS_FN int saltus_mpd_speaks(const saltus_mpd_meeting *with, int side)
-{
-    const int first_of_warp = 32 * (1 + side) % SALTUS_THREADS_OF_BLOCK;
-    return with->ended[side] && SALTUS_THREAD_IN_BLOCK == first_of_warp &&
-           SALTUS_BLOCK_NUMBER >= with->begin[side] && SALTUS_BLOCK_NUMBER < with->end[side];
-}
-
-/* A thread for each side on which the block has sites beside another slab tells that they have come
- * to the end of so many phases of the launch, */
-SALTUS_FN void saltus_mpd_tell(const saltus_mpd *m, uint64_t ended)
-{
-    const saltus_mpd_meeting *const with = &m->slab.meeting;
-    for (int side = 0; side < 2; ++side) {
-        const uint64_t n = (uint64_t)(with->end[side] - with->begin[side]);
-        if (saltus_mpd_speaks(with, side)) {
-            saltus_gpu_tell(with->done[side] + ended % 2, (ended + 1) / 2 * n, with->ends[side],
-                            with->phases + ended);
-        }
-    }
-}
-
-/* or waits for those beside it to have done so. */
-SALTUS_FN void saltus_mpd_await(const saltus_mpd *m, uint64_t ended)
-{
-    const saltus_mpd_meeting *const with = &m->slab.meeting;
-    for (int side = 0; side < 2; ++side) {
-        if (saltus_mpd_speaks(with, side)) {
-            saltus_gpu_await(with->ended[side], with->phases + ended, with->lost);
-        }
-    }
-}
-/* Of a slab's stretches of sites those come first that are beside other slabs, because others wait
- * for them: the stretch whose turn is that of the one at `first`. */
-SALTUS_FN int64_t saltus_mpd_turn(const saltus_mpd_launch *a, int64_t first)
-{
-#ifdef SALTUS_MPD_SLABS
-    const int64_t site = first + a->m.slab.turn;
-    return site < a->first_site + a->m.slab.round ? site : site - a->m.slab.round;
-#else
-    (void)a;
-    return first;
-#endif
-}
-
-/* Whether this is a warp's last turn among those, if others come later. */
-SALTUS_FN int saltus_mpd_is_last(const saltus_mpd_launch *a, int64_t turn, int64_t stride)
-{
-#ifdef SALTUS_MPD_SLABS
-    const int64_t end = a->first_site + a->m.slab.early;
-    return turn < end && turn + stride >= end;
-#else
-    (void)a, (void)turn, (void)stride;
-    return 0;
-#endif
-}
-
 /* The part of a warp in a phase. */
 SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a,
                                 saltus_mpd_scratch *s)
@@ -498,11 +441,10 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
     }
-    for (int64_t turn = a->first_site + SALTUS_WARP_NUMBER * a->stretch; turn < a->end_site;
-         turn += stride) {
-        const int64_t first = saltus_mpd_turn(a, turn), behind = first + a->stretch,
+    for (int64_t first = a->first_site + SALTUS_WARP_NUMBER * a->stretch; first < a->end_site;
+         first += stride) {
+        const int64_t behind = first + a->stretch,
                       end = behind < a->end_site ? behind : a->end_site;
-        const int is_last = saltus_mpd_is_last(a, turn, stride);
         int64_t site = first + SALTUS_LANE_NUMBER * SALTUS_MPD_ROW;
         saltus_mpd_row next = saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE ? site : end, end);
         for (int64_t at = first; at < end; at += SALTUS_MPD_LOOK, site += SALTUS_MPD_LOOK) {
@@ -513,18 +455,43 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
             }
             saltus_mpd_clear(p, site, &v);
             saltus_mpd_keep(p, site, &v, &n_full);
-            if (n_full > SALTUS_MPD_ENOUGH || (is_last && at + SALTUS_MPD_LOOK >= end)) {
+            if (n_full > SALTUS_MPD_ENOUGH) {
                 saltus_mpd_work_off(p, a->tables, n_full, s);
                 n_full = 0;
             }
         }
-        if (is_last) {
-            saltus_block_meets();
-            saltus_mpd_tell(p->m, (uint64_t)(p->step - a->step) + 1);
-        }
     }
     saltus_mpd_work_off(p, a->tables, n_full, s);
 }
+
+#ifdef SALTUS_MPD_SLABS
+/* Whether this thread speaks for its block on a side where that has sites beside another slab. */
+SALTUS_FN int saltus_mpd_speaks(const saltus_mpd_meeting *with, int side)
+{
+    const int first_of_warp = 32 * (1 + side) % SALTUS_THREADS_OF_BLOCK;
+    return with->ended[side] && SALTUS_THREAD_IN_BLOCK == first_of_warp &&
+           SALTUS_BLOCK_NUMBER >= with->begin[side] && SALTUS_BLOCK_NUMBER < with->end[side];
+}
+
+/* Blocks tell the slabs beside them that they have come to the end of so many phases of the launch,
+ * and wait for these to have done so. */
+SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
+{
+    const saltus_mpd_meeting *const with = &m->slab.meeting;
+    for (int side = 0; side < 2; ++side) {
+        const uint64_t n = (uint64_t)(with->end[side] - with->begin[side]);
+        if (saltus_mpd_speaks(with, side)) {
+            saltus_gpu_tell(with->done[side] + ended % 2, (ended + 1) / 2 * n, with->ends[side],
+                            with->phases + ended);
+        }
+    }
+    for (int side = 0; side < 2; ++side) {
+        if (saltus_mpd_speaks(with, side)) {
+            saltus_gpu_await(with->ended[side], with->phases + ended, with->lost);
+        }
+    }
+}
+#endif
 
 /* After so many phases of the launch. */
 SALTUS_FN void saltus_mpd_end_phase(const saltus_mpd_launch *a, uint64_t ended)
@@ -535,10 +502,7 @@ SALTUS_FN void saltus_mpd_end_phase(const saltus_mpd_launch *a, uint64_t ended)
         saltus_all_blocks_tell(a->arrived);
     }
 #ifdef SALTUS_MPD_SLABS
-    if (a->m.slab.early == 0) {
-        saltus_mpd_tell(&a->m, ended);
-    }
-    saltus_mpd_await(&a->m, ended);
+    saltus_mpd_meet(&a->m, ended);
 #endif
     if (a->reach > 0) {
         saltus_near_blocks_await(a->arrived, a->reach, ended);

@@ -153,10 +153,6 @@ SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *los
         *(volatile uint64_t *)lost = 1;
     }
 }
-SALTUS_FN void saltus_block_meets(void)
-{
-    __syncthreads();
-}
 #else
 #define SALTUS_PEEK_NEW(p) (*(p))
 SALTUS_FN int64_t saltus_block_same(int64_t x)
@@ -190,9 +186,6 @@ SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uin
 SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
 {
     (void)ended, (void)n, (void)lost;
-}
-SALTUS_FN void saltus_block_meets(void)
-{
 }
 #endif
 #endif

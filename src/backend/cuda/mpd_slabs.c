@@ -2,9 +2,9 @@
  * counts (mpd_counts.c). Who leaves a slab is put into a margin of the neighbour's memory; he takes
  * them from there when he looks at his first or last plane in the next phase. So a phase of a slab
  * waits for that before it of its neighbours, and the host for none: if each slab has a GPU of its
- * own, a launch is many phases, and those parts of it that are beside another slab, which come
- * first, wait for what is beside them there; else a phase is a launch, and waits by events. Where
- * GPUs do not reach each other, margins are copied (mpd_staging.c). */
+ * own, a launch is many phases, and blocks with sites beside another slab wait for those beside
+ * them there; else a phase is a launch, and waits by events. Where GPUs do not reach each other,
+ * margins are copied (mpd_staging.c). */
 #include "backend/cuda/mpd_slabs.h"
 
 #include "core/memory.h"
@@ -46,24 +46,17 @@ size_t saltus_gpu_slab_margin_bytes(const slab *s)
     return (size_t)(s->c.margin / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
-/* Which sites of a slab, in stretches, come before others because they are beside other slabs, and
- * which blocks tell when these have come to the end of a phase: all, if not all sites are gone over
- * at once. */
+/* Which blocks of a slab have sites beside another one, and tell when these have come to the end of
+ * a phase: all, if not all sites are gone over at once. */
 static void meet(const slabs *s, int i)
 {
     slab *this = &s->slab[i];
     saltus_mpd_slab *of = &this->c.on.a.m.slab;
-    const int64_t stretch = this->c.on.a.stretch, block = this->c.block / 32 * stretch,
-                  stride = this->c.n_blocks * block, high = of->from_above / stretch * stretch;
-    of->round = (saltus_gpu_slab_height(this) + stretch - 1) / stretch * stretch;
-    const bool at_once = of->round <= stride;
-    const int64_t early = of->round - high + (s->plane + stretch - 1) / stretch * stretch;
-    of->turn = at_once ? 0 : high;
-    of->early = at_once ? 0 : (early + stride - 1) / stride * stride;
-    of->early = of->early < of->round ? of->early : of->round;
+    const int64_t block = this->c.block / 32 * this->c.on.a.stretch;
+    const bool at_once = this->c.n_blocks * block >= saltus_gpu_slab_height(this);
     of->meeting.begin[0] = 0;
     of->meeting.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
-    of->meeting.begin[1] = at_once ? high / block : 0;
+    of->meeting.begin[1] = at_once ? of->from_above / block : 0;
     of->meeting.end[1] = this->c.n_blocks;
     for (int side = 0; side < 2; ++side) {
         const slab *next = saltus_gpu_slabs_next(s, i, side);
