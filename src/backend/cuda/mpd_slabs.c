@@ -131,7 +131,7 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, in
     saltus_status status = SALTUS_OK;
     slab *this = &s->slab[i];
     saltus_gpu_counts *c = &this->c;
-    const bool is_timed = s->balances && p == s->batch - 1;
+    const bool is_timed = s->takes_times && p == s->batch - 1;
     int launched = 0;
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
     for (int side = 0; side < 2; ++side) {
@@ -194,17 +194,6 @@ static uint64_t trouble_of(const slab *this, uint64_t trouble)
                                  : (trouble & ~((uint64_t)0xffffffffu << 22)) | site << 22;
 }
 
-/* How long a phase has taken, after a number of others. */
-static saltus_status take_time(slab *this, int n, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    float ms = 0.0F;
-    CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
-    this->us = (this->us * n + 1e3 * (double)ms) / (n + 1);
-done:
-    return status;
-}
-
 static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -216,8 +205,8 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
         out->work += one.work;
         out->fired += one.fired;
-        if (s->balances) {
-            SALTUS_TRY(take_time(&s->slab[i], s->n_timed, err));
+        if (s->takes_times) {
+            SALTUS_TRY(saltus_gpu_slabs_take_time(s, i, err));
         }
         one.trouble = trouble_of(&s->slab[i], one.trouble);
         out->trouble = one.trouble < out->trouble ? one.trouble : out->trouble;
@@ -360,6 +349,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->unit = unit_of(start, s->plane);
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
     s->unit = s->balances ? s->unit : 1;
+    s->takes_times = s->balances || task->tracer;
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
     s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
@@ -372,6 +362,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         SALTUS_TRY(
             saltus_gpu_counts_set_up(&this->c, s->plane * plane_of(task, i, l->size[2], s->unit),
                                      s->plane * plane_of(task, i + 1, l->size[2], s->unit), err));
+        this->c.on.watch.worker = i;       /* a row of the trace for each */
         this->c.on.is_cooperative = false; /* a phase waits for other slabs */
         for (int k = 0; k < 2; ++k) {
             CU(this, event_create(&this->done[k], CU_EVENT_NO_TIMING), "making an event");

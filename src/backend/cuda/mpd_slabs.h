@@ -24,6 +24,7 @@ typedef struct saltus_gpu_slabs {
     int64_t *sums;     /**< of a slab, room for counts of all parts */
     int64_t n_phases;  /**< so far */
     int64_t plane;     /**< sites of one */
+    bool takes_times;  /**< of the last phase of a batch */
     bool balances;     /**< planes may move, */
     int unit;          /**< so many together, so that words do */
     int batch;         /**< phases of the last one */
@@ -51,6 +52,9 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s,
                                                       saltus_error *err);
 void saltus_gpu_slab_unstage(saltus_gpu_slab *s);
 
+/** How long the last phase of slab i has taken, which has ended; who traces the run is told. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i,
+                                                           saltus_error *err);
 /** Between two batches: move planes to those that are soon done, if that pays. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err);
 
