@@ -2,6 +2,7 @@
 #include "backend/cuda/cuda.h"
 
 #include "backend/cuda/layouts.h"
+#include "backend/cuda/links.h"
 #include "backend/cuda/reduce.h"
 #include "core/memory.h"
 
@@ -154,6 +155,9 @@ static void list_cuda(FILE *out)
         }
         fprintf(out, "  cuda:%-7d %s, %.1f GiB, %d multiprocessors, compute capability %d.%d\n", i,
                 name, (double)bytes / (1 << 30), sms, major, minor);
+    }
+    if (n > 1) {
+        saltus_links_list(cu, n, out);
     }
     err = (saltus_error){0};
     if (saltus_cuda_nvrtc(&rtc, &err) == SALTUS_OK) {
