@@ -417,8 +417,11 @@ typedef struct saltus_run_report {
     int64_t exact_steps;   /**< and exact steps between leaps */
     int64_t planes_moved;  /**< of a lattice in slabs: how far their ends have moved, so that they
                                 take as long as each other */
-    int64_t moves;         /**< of the next-subvolume method in them: jumps of particles between
-                                sites, into and out of the lattice */
+    int64_t halo_bytes;    /**< and what crosses between GPUs in a step, of all slabs, */
+    const char
+        *halo_path; /**< by "peer" memory or the "host", or on the "same GPU"; NULL: no slabs */
+    int64_t moves;  /**< of the next-subvolume method in them: jumps of particles between
+                         sites, into and out of the lattice */
 } saltus_run_report;
 
 /**

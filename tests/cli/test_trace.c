@@ -162,6 +162,9 @@ static void gpus_are_traced(void **state)
     }
 }
 
+static const char box_model[] = "species: {A: 300}\nlattice:\n  size: [8, 8, 12]\n"
+                                "  spacing: 1 um\n  step: 0.1 s\n  diffusion: {A: 1 um2/s}\n";
+
 /* Two batches of 256 phases in three slabs, of fixed height and levelled. */
 static void slabs_are_traced(void **state)
 {
@@ -172,17 +175,50 @@ static void slabs_are_traced(void **state)
         print_message("SKIP: %s", devices.err);
         skip();
     }
-    write_file("box.yaml", "species: {A: 300}\nlattice:\n  size: [8, 8, 12]\n  spacing: 1 um\n"
-                           "  step: 0.1 s\n  diffusion: {A: 1 um2/s}\n");
+    write_file("box.yaml", box_model);
     for (int i = 0; i < 2; ++i) {
         const outcome o = saltus("run box.yaml --until 51 --points 2 --device cuda --layout counts "
                                  "--split %s --json -o t.h5 --trace t.json",
                                  splits[i]);
         const trace t = read_trace("t.json");
         check_whole(&t, &o);
+        assert_non_null(strstr(o.out, "\"path\": \"same GPU\", \"halo_bytes_per_step\": 0, "));
         assert_true(t.steps == 3 * 2 && t.times == t.steps);
         assert_true(t.planes == 12.0 * 2 && t.step == 511.0);
     }
+}
+
+/* A plane is 64 sites of a byte, a margin has room for rows of 256. */
+static void slabs_are_told_of(void **state)
+{
+    static const struct {
+        const char *option, *link, *halo, *path;
+    } cases[] = {
+        {"", "; the next one: peer memory with atomics, as over NVLink",
+         "in each direction: 64 bytes", "\"path\": \"peer\", \"halo_bytes_per_step\": 128, "},
+        {"--no-peer", "; the next one: by way of the host", "in each direction: 512 bytes",
+         "\"path\": \"host\", \"halo_bytes_per_step\": 1024, "},
+    };
+    (void)state;
+    if (!getenv("FAKE_CUDA")) {
+        skip(); /* two GPUs are needed */
+    }
+    write_file("box.yaml", box_model);
+    for (int i = 0; i < 2; ++i) {
+        const outcome o = saltus("run box.yaml --until 1 --device cuda:0,1 --split 2:1 --explain "
+                                 "--json %s",
+                                 cases[i].option);
+        assert_int_equal(o.code, 0);
+        assert_non_null(strstr(o.err, "cuda:0: planes 0 to 7, "));
+        assert_non_null(strstr(o.err, "cuda:1: planes 8 to 11, "));
+        assert_non_null(strstr(o.err, cases[i].link));
+        assert_non_null(strstr(o.err, cases[i].halo));
+        assert_non_null(strstr(o.out, cases[i].path));
+    }
+    const outcome o = saltus("devices");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "  between them: peer memory with atomics, as over NVLink, "
+                                  "performance rank 0\n"));
 }
 
 static void what_is_refused_leaves_no_trace(void **state)
@@ -222,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(processors_are_traced, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(gpus_are_traced, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(slabs_are_traced, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(slabs_are_told_of, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(what_is_refused_leaves_no_trace, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(the_file_is_bounded, enter_with_models, leave_directory),

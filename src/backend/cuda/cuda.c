@@ -306,6 +306,12 @@ static int choose_slabs(const saltus_backend *backend, const saltus_lattice *lat
     return best;
 }
 
+static void explain_slabs(const saltus_backend *backend, const saltus_lattice *lattice,
+                          const saltus_slab_plan *slabs, FILE *out)
+{
+    saltus_slabs_explain(backend->device, lattice, slabs, out);
+}
+
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
@@ -411,6 +417,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .choose_layout = choose_layout,
     .choose_space_layout = choose_space_layout,
     .choose_slabs = choose_slabs,
+    .explain_slabs = explain_slabs,
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
     .n_workers = n_workers,

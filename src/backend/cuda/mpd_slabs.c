@@ -304,36 +304,6 @@ done:
     return status;
 }
 
-/* The plane at which slab i of a task begins, a multiple of `unit`; each has so many at least. */
-static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes, int unit)
-{
-    const int64_t n_units = n_planes / unit;
-    double all = 0.0, below = 0.0;
-    int64_t at = 0;
-    for (int k = 0; k < task->n_slabs; ++k) {
-        all += task->slabs[k];
-    }
-    for (int k = 1; k <= i; ++k) {
-        below += task->slabs[k - 1];
-        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
-                      most = n_units - (task->n_slabs - k);
-        at = wanted < least ? least : wanted > most ? most : wanted;
-    }
-    return i < task->n_slabs ? at * unit : n_planes;
-}
-
-/* Planes that hold a whole number of words, also where fields have the fewest bits. */
-static int unit_of(const saltus_gpu_lattice *on, int64_t plane)
-{
-    const int sharers =
-        SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&on->tables), SALTUS_CUDA_LEAST_BITS);
-    int unit = 1;
-    while (unit * plane % sharers != 0) {
-        ++unit;
-    }
-    return unit;
-}
-
 static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -346,7 +316,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     }
     s->n = task->n_slabs;
     s->plane = (int64_t)l->size[0] * l->size[1];
-    s->unit = unit_of(start, s->plane);
+    s->unit = saltus_slabs_unit(s->plane, saltus_cuda_n_fields(&start->tables));
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
     s->unit = s->balances ? s->unit : 1;
     s->takes_times = s->balances || task->tracer;
@@ -359,9 +329,9 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         this->c.on = *start;
         this->c.on.gpu = &start->gpus->gpu[i % start->gpus->n];
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
-        SALTUS_TRY(
-            saltus_gpu_counts_set_up(&this->c, s->plane * plane_of(task, i, l->size[2], s->unit),
-                                     s->plane * plane_of(task, i + 1, l->size[2], s->unit), err));
+        SALTUS_TRY(saltus_gpu_counts_set_up(
+            &this->c, s->plane * saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit),
+            s->plane * saltus_slabs_begin(task->slabs, s->n, i + 1, l->size[2], s->unit), err));
         this->c.on.watch.worker = i;       /* a row of the trace for each */
         this->c.on.is_cooperative = false; /* a phase waits for other slabs */
         for (int k = 0; k < 2; ++k) {
@@ -418,6 +388,7 @@ saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const salt
     const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, split, tell};
     SALTUS_TRY(set_up(&s, start, err));
     SALTUS_TRY(saltus_mpd_work(&start->tables, start->task, &engine, source, err));
+    saltus_gpu_slabs_report(&s);
 done:
     tear_down(&s);
     return status;

@@ -1,5 +1,6 @@
-/** Slabs of a lattice on GPUs (mpd_slabs.c), how they are levelled (mpd_balance.c), and how
- * particles come from one to the next by way of the host (mpd_staging.c). */
+/** Slabs of a lattice on GPUs (mpd_slabs.c), how they share it out (mpd_shares.c) and are levelled
+ * (mpd_balance.c), and how particles come from one to the next by way of the host (mpd_staging.c).
+ */
 #ifndef SALTUS_BACKEND_CUDA_MPD_SLABS_H
 #define SALTUS_BACKEND_CUDA_MPD_SLABS_H
 
@@ -51,6 +52,13 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i,
                                                       saltus_error *err);
 void saltus_gpu_slab_unstage(saltus_gpu_slab *s);
+
+/** The plane at which slab i of n begins, a multiple of `unit`; each has so many at least; and how
+ * many planes hold a whole number of words, also where fields have the fewest bits. */
+int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit);
+int saltus_slabs_unit(int64_t plane, int n_fields);
+/** Tell the task's report how particles cross. */
+void saltus_gpu_slabs_report(const saltus_gpu_slabs *s);
 
 /** How long the last phase of slab i has taken, which has ended; who traces the run is told. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i,
