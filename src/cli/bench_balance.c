@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     MOST_SLABS = 8,
@@ -65,6 +66,7 @@ typedef struct course {
     int n_slabs;
     int64_t n, room;
     row *rows;       /* [room]; n are whole */
+    double *sorted;  /* [n] room for times */
     bool has_failed; /* memory ran out */
     int64_t *last;   /* [plane] counts at the end */
     int64_t n_planes, at_first, at_last;
@@ -118,6 +120,7 @@ static saltus_status take_counts(void *user, const saltus_block *block, void *pr
 static void free_course(course *c)
 {
     free(c->rows);
+    saltus_free(c->sorted);
     saltus_free(c->last);
 }
 
@@ -148,7 +151,8 @@ static saltus_status follow(const saltus_model *m, const saltus_backend *device,
     run.trace_user = c;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
     SALTUS_TRY(saltus_run(plan, &run, &sink, &c->report, err));
-    SALTUS_NEED(!c->has_failed);
+    c->sorted = saltus_calloc((size_t)c->n + 1, sizeof *c->sorted);
+    SALTUS_NEED(!c->has_failed && c->sorted);
 done:
     saltus_plan_destroy(plan);
     return status;
@@ -165,6 +169,7 @@ typedef struct companion {
     volatile int stop;
     pthread_t thread;
     bool runs;
+    int is_under_way, has_ended; /* atomic */
     saltus_status status;
     saltus_error err;
 } companion;
@@ -174,6 +179,15 @@ static saltus_status ignore(void *user, const saltus_block *block, void *prepare
 {
     (void)user, (void)block, (void)prepared, (void)err;
     return SALTUS_OK;
+}
+
+/* Slabs tell of their first batch. */
+static void notice(void *user, const saltus_span *span)
+{
+    companion *c = user;
+    if (span->track == SALTUS_TRACK_SLAB) {
+        __atomic_store_n(&c->is_under_way, 1, __ATOMIC_RELEASE);
+    }
 }
 
 static void *keep_busy(void *user)
@@ -186,7 +200,10 @@ static void *keep_busy(void *user)
     run.times = &until;
     run.n_times = 1;
     run.stop = &c->stop;
+    run.trace = notice;
+    run.trace_user = c;
     c->status = saltus_run(c->plan, &run, &sink, NULL, &c->err);
+    __atomic_store_n(&c->has_ended, 1, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -205,6 +222,10 @@ static saltus_status start(companion *c, const saltus_model *m, int gpu, saltus_
     c->runs = pthread_create(&c->thread, NULL, keep_busy, c) == 0;
     if (!c->runs) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "a thread could not be started");
+    }
+    while (!__atomic_load_n(&c->is_under_way, __ATOMIC_ACQUIRE) &&
+           !__atomic_load_n(&c->has_ended, __ATOMIC_ACQUIRE)) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 done:
     return status;
@@ -249,22 +270,34 @@ static void print_start(const saltus_bench *b, const comparison *x, bool moves)
            moves ? "true" : "false");
 }
 
-/* Means of rows [from, to). */
-static row mean_of(const course *c, int64_t from, int64_t to)
+static int compare_numbers(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of rows [from, to) mean steps and planes, and medians of times, some of which have been
+ * disturbed.
+ */
+static row mean_of(course *c, int64_t from, int64_t to)
 {
     row mean = {0};
-    const double share = 1.0 / (double)(to - from);
-    for (int64_t r = from; r < to; ++r) {
-        mean.step += share * c->rows[r].step;
-        for (int i = 0; i < c->n_slabs; ++i) {
-            mean.planes[i] += share * c->rows[r].planes[i];
-            mean.us[i] += share * c->rows[r].us[i];
+    const int64_t n = to - from;
+    for (int i = 0; i < c->n_slabs; ++i) {
+        for (int64_t r = 0; r < n; ++r) {
+            c->sorted[r] = c->rows[from + r].us[i];
+            mean.planes[i] += c->rows[from + r].planes[i] / (double)n;
         }
+        qsort(c->sorted, (size_t)n, sizeof *c->sorted, compare_numbers);
+        mean.us[i] = 0.5 * (c->sorted[(n - 1) / 2] + c->sorted[n / 2]);
+    }
+    for (int64_t r = from; r < to; ++r) {
+        mean.step += c->rows[r].step / (double)n;
     }
     return mean;
 }
 
-static void print_course(const saltus_bench *b, const comparison *x, bool moves, const course *c)
+static void print_course(const saltus_bench *b, const comparison *x, bool moves, course *c)
 {
     const int64_t n = c->n < POINTS ? c->n : POINTS;
     for (int64_t p = 0; p < n; ++p) {
@@ -283,8 +316,8 @@ static double seconds_of(const course *c)
     return c->n > 1 ? c->rows[c->n - 1].now - c->rows[0].now : 0.0;
 }
 
-/* The mean time of a slab, when all has settled, over that of the one that takes longest. */
-static double share_of_ideal(const course *c)
+/* The mean time of slabs, when all has settled, over that of the one that takes longest. */
+static double share_of_ideal(course *c)
 {
     const row mean = mean_of(c, c->n - 1 - (c->n - 1) / SETTLED, c->n);
     double sum = 0.0, most = 0.0;
@@ -295,7 +328,7 @@ static double share_of_ideal(const course *c)
     return most > 0.0 ? sum / c->n_slabs / most : 0.0;
 }
 
-static void print_end(saltus_bench *b, const comparison *x, bool moves, const course *c,
+static void print_end(saltus_bench *b, const comparison *x, bool moves, course *c,
                       double fixed_seconds, bool is_right)
 {
     const double seconds = seconds_of(c);

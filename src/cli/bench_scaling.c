@@ -224,7 +224,7 @@ saltus_status saltus_bench_hallock_reactions(saltus_bench *bench, saltus_error *
     saltus_status status = SALTUS_OK;
     double inert[MOST_LEVELS] = {0}, us[MOST_LEVELS];
     const int n_gpus = saltus_bench_count_gpus(bench),
-              n_reactions = bench->quick ? 3 : (int)(sizeof reactions / sizeof *reactions);
+              n_reactions = bench->quick ? 2 : (int)(sizeof reactions / sizeof *reactions);
     if (n_gpus == 0) {
         saltus_bench_skip(bench, bench->no_gpu);
         return status;

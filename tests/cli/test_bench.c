@@ -239,8 +239,8 @@ static void several_gpus_are_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"efficiency\": "), 2);
     o = saltus("bench hallock-reactions --quick " EXAMPLES);
     assert_lines(&o, "hallock-reactions");
-    assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 * 2);
-    assert_int_equal(count(o.out, "\"us_per_reaction\": "), 2 * 2);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
+    assert_int_equal(count(o.out, "\"us_per_reaction\": "), 2);
     assert_int_equal(count(o.out, "\"events\": 0, "), 2);
     o = saltus("bench hallock-balance --quick " EXAMPLES);
     assert_lines(&o, "hallock-balance");
