@@ -58,31 +58,35 @@ static void list_link(const char *who, const saltus_link *link, FILE *out)
     fprintf(out, "\n");
 }
 
+static bool ask_pair(const saltus_driver *cu, int i, int k, saltus_link *out)
+{
+    saltus_error err = {0};
+    cu_device from, to;
+    return cu->device_get(&from, i) == CU_SUCCESS && cu->device_get(&to, k) == CU_SUCCESS &&
+           saltus_link_ask(cu, from, to, out, &err) == SALTUS_OK;
+}
+
+/* Both ways are taken for alike. */
 void saltus_links_list(const saltus_driver *cu, int n, FILE *out)
 {
-    saltus_link first = {0}, link;
-    saltus_error err = {0};
-    char who[60];
-    bool is_told = true, all_alike = true;
-    for (int pass = 0; pass < 2 && is_told; ++pass) {
-        for (int i = 0; i < n * n && is_told; ++i) {
-            cu_device from, to;
-            if (i / n >= i % n) {
-                continue; /* both ways are alike */
-            }
-            is_told = cu->device_get(&from, i / n) == CU_SUCCESS &&
-                      cu->device_get(&to, i % n) == CU_SUCCESS &&
-                      saltus_link_ask(cu, from, to, &link, &err) == SALTUS_OK;
-            first = i == 1 ? link : first;
-            all_alike &= are_alike(&first, &link);
-            if (is_told && pass == 1) {
-                (void)snprintf(who, sizeof who, "cuda:%d and cuda:%d", i / n, i % n);
+    saltus_link first = {0}, link = {0};
+    bool all_alike = n > 1 && ask_pair(cu, 0, 1, &first);
+    for (int i = 0; i < n && all_alike; ++i) {
+        for (int k = i + 1; k < n && all_alike; ++k) {
+            all_alike = ask_pair(cu, i, k, &link) && are_alike(&first, &link);
+        }
+    }
+    if (all_alike) {
+        list_link("between them", &first, out);
+        return;
+    }
+    for (int i = 0; i < n; ++i) {
+        for (int k = i + 1; k < n; ++k) {
+            char who[60];
+            (void)snprintf(who, sizeof who, "cuda:%d and cuda:%d", i, k);
+            if (ask_pair(cu, i, k, &link)) {
                 list_link(who, &link, out);
             }
-        }
-        if (n > 1 && is_told && all_alike) {
-            list_link("between them", &first, out);
-            return;
         }
     }
 }

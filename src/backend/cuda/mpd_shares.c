@@ -37,9 +37,9 @@ int saltus_slabs_unit(int64_t plane, int n_fields)
 /* Of so many sites' counts in fields of the fewest bits. */
 static double bytes_of(const saltus_lattice *l, int64_t sites)
 {
-    return (double)sites * sizeof(uint32_t) *
-           SALTUS_MPD_WORDS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS) /
-           SALTUS_MPD_SHARERS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS);
+    const int words = SALTUS_MPD_WORDS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS),
+              sharers = SALTUS_MPD_SHARERS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS);
+    return (double)sites * sizeof(uint32_t) * words / sharers;
 }
 
 static void print_bytes(double bytes, FILE *out)
