@@ -69,7 +69,7 @@ static const struct argp_option options[] = {
     {"quick", OPT_QUICK, NULL, 0, "a hundredth of the trajectories, each time once", 0},
     {"part", OPT_PART, "P", 0,
      "this part of the networks of nobile-table2, of the trajectories of nobile-sweeps and "
-     "tau-accuracy (1)",
+     "tau-accuracy, and of the time that steps of a lattice are given (1)",
      0},
     {"device", OPT_DEVICE, "NAME", 0, "cuda, cuda:1 …, or cpu for no GPU (the GPU if there is one)",
      0},

@@ -319,8 +319,11 @@ static double seconds_of(const course *c)
 /* The mean time of slabs, when all has settled, over that of the one that takes longest. */
 static double share_of_ideal(course *c)
 {
-    const row mean = mean_of(c, c->n - 1 - (c->n - 1) / SETTLED, c->n);
     double sum = 0.0, most = 0.0;
+    if (c->n == 0) {
+        return 0.0;
+    }
+    const row mean = mean_of(c, c->n - 1 - (c->n - 1) / SETTLED, c->n);
     for (int i = 0; i < c->n_slabs; ++i) {
         sum += mean.us[i];
         most = mean.us[i] > most ? mean.us[i] : most;
