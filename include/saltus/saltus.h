@@ -361,21 +361,25 @@ typedef struct saltus_progress {
     double seconds; /**< since the run started */
 } saltus_progress;
 
-/** Where a span of time belongs: a GPU's stream, a worker on the host, or the sink's deliveries. */
+/** Where a span of time belongs: a GPU's stream, a worker on the host, or the sink's deliveries; or
+ * whose value it is that is told: a slab's of a lattice. */
 typedef enum saltus_track {
     SALTUS_TRACK_GPU = 0,
     SALTUS_TRACK_WORKER,
-    SALTUS_TRACK_WRITER
+    SALTUS_TRACK_WRITER,
+    SALTUS_TRACK_SLAB
 } saltus_track;
 
 /** Something that took its time in a run: "kernel", "reduce" and "copy" on a GPU, "work" and "hand
  * over" of a worker, and within the latter "run again", a trajectory that the GPU gave up;
- * "deliver" of the sink. */
+ * "deliver" of the sink. Of a slab, each time that times are taken: "planes", "us per step" (of
+ * these) and "step", the number of the one that was timed. */
 typedef struct saltus_span {
     const char *name; /**< constant */
     saltus_track track;
     int worker;            /**< whose, from 0; a GPU's worker has a stream; 0 for deliveries */
     double start, seconds; /**< since the run started, and how long */
+    double value;          /**< of a slab, from `start` on */
 } saltus_span;
 
 /** What to simulate. Start from saltus_run_options_default(), so new fields keep their defaults. */
@@ -413,8 +417,11 @@ typedef struct saltus_run_report {
     int64_t exact_steps;   /**< and exact steps between leaps */
     int64_t planes_moved;  /**< of a lattice in slabs: how far their ends have moved, so that they
                                 take as long as each other */
-    int64_t moves;         /**< of the next-subvolume method in them: jumps of particles between
-                                sites, into and out of the lattice */
+    int64_t halo_bytes;    /**< and what crosses between GPUs in a step, of all slabs, */
+    const char
+        *halo_path; /**< by "peer" memory or the "host", or on the "same GPU"; NULL: no slabs */
+    int64_t moves;  /**< of the next-subvolume method in them: jumps of particles between
+                         sites, into and out of the lattice */
 } saltus_run_report;
 
 /**

@@ -83,6 +83,7 @@ typedef struct saltus_task {
     int n_slabs;         /**< 0 or 1: a device has all */
     bool avoids_peers;   /**< slabs exchange particles by way of the host */
     bool balances_slabs; /**< planes go to slabs that are soon done */
+    saltus_run_report *report; /**< of slabs: how particles cross */
     int64_t *planes_moved;  /**< shared by the workers: how far slabs' ends have moved (atomic +) */
     bool next_subvolume;    /**< by the next-subvolume method, */
     saltus_recording space; /**< and this is recorded of it */
@@ -108,6 +109,14 @@ typedef struct saltus_task {
 
 struct saltus_lattice;
 
+/** Slabs of a lattice as a plan has them. */
+typedef struct saltus_slab_plan {
+    const double *heights; /**< [n] relative */
+    int n;
+    bool move;    /**< planes do, to slabs that are soon done */
+    bool by_host; /**< particles go, also where devices reach each other's memory */
+} saltus_slab_plan;
+
 typedef struct saltus_backend_ops {
     const char *name;
     /** Whether `specification` names this backend; if it cannot run here, `why` says so. */
@@ -130,6 +139,10 @@ typedef struct saltus_backend_ops {
                                          char why[200], saltus_error *err);
     /** How many slabs of a lattice are soonest done on all devices; NULL: it takes none. */
     int (*choose_slabs)(const struct saltus_backend *backend, const struct saltus_lattice *lattice);
+    /** Print which device has which slab, and how they reach each other. */
+    void (*explain_slabs)(const struct saltus_backend *backend,
+                          const struct saltus_lattice *lattice, const saltus_slab_plan *slabs,
+                          FILE *out);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
     /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of

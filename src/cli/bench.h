@@ -1,8 +1,8 @@
 /** The parts of `saltus bench`: the verb (bench.c), one model timed in all ways (bench_case.c), the
  * papers' tables (bench_klingbeil.c, bench_sumiyoshi.c, bench_tables.c, bench_nobile.c,
- * bench_random.c, bench_space.c) and comparisons of our own (bench_accuracy.c, bench_nsm.c,
- * bench_rng.c, bench_unequal.c). It measures the library from inside, so unlike other verbs it
- * includes more of ours than the public header. */
+ * bench_random.c, bench_space.c, bench_scaling.c, bench_balance.c, bench_links.c) and comparisons
+ * of our own (bench_accuracy.c, bench_nsm.c, bench_rng.c, bench_unequal.c). It measures the library
+ * from inside, so unlike other verbs it includes more of ours than the public header. */
 #ifndef SALTUS_CLI_BENCH_H
 #define SALTUS_CLI_BENCH_H
 
@@ -86,6 +86,14 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_time_gpu(saltus_bench_case *c, salt
                                                       double *us, saltus_error *err);
 void saltus_bench_close(saltus_bench_case *c);
 
+/** Print a line that says why there is nothing else. */
+void saltus_bench_skip(const saltus_bench *bench, const char *why);
+/** GPUs that are here, 8 at most; 0 if the benchmark has none. */
+int saltus_bench_count_gpus(const saltus_bench *bench);
+/** The first n of them. */
+SALTUS_MUST_CHECK saltus_status saltus_bench_open_gpus(int n, saltus_backend **out,
+                                                       saltus_error *err);
+
 /** The tables. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_klingbeil_oregonator(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_klingbeil_models(saltus_bench *, saltus_error *);
@@ -104,6 +112,10 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_nobile_break_even(saltus_bench *, s
 
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_cells(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_scaling(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_particles(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_reactions(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_balance(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_copy(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_lm_lattices(saltus_bench *, saltus_error *);
 
 /** Comparisons of our own. */

@@ -41,6 +41,10 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
     if (saltus_plan_slabs(plan) > 1) {
         printf(", \"slabs\": %d, \"planes_moved\": %lld", saltus_plan_slabs(plan),
                (long long)report->planes_moved);
+        if (report->halo_path) {
+            printf(", \"path\": \"%s\", \"halo_bytes_per_step\": %lld", report->halo_path,
+                   (long long)report->halo_bytes);
+        }
     }
     if (report->moves > 0) {
         printf(", \"moves\": %lld", (long long)report->moves);

@@ -23,7 +23,7 @@ static saltus_status cannot(const char *path, saltus_error *err)
 
 saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, saltus_error *err)
 {
-    static const char *const tracks[] = {"GPU streams", "workers", "writer"};
+    static const char *const tracks[] = {"GPU streams", "workers", "writer", "slabs"};
     saltus_cli_trace *t = calloc(1, sizeof *t);
     if (!t || !(t->out = fopen(path, "w"))) {
         free(t);
@@ -31,7 +31,7 @@ saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, sa
     }
     t->path = path;
     fprintf(t->out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
-    for (int p = 0; p < 3; ++p) {
+    for (int p = 0; p < 4; ++p) {
         fprintf(t->out,
                 "%s\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %d, \"args\": "
                 "{\"name\": \"%s\"}}",
@@ -44,7 +44,16 @@ saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, sa
 void saltus_cli_write_span(void *user, const saltus_span *span)
 {
     saltus_cli_trace *t = user;
-    if (++t->n_spans <= MOST_SPANS) {
+    if (++t->n_spans > MOST_SPANS) {
+        return;
+    }
+    if (span->track == SALTUS_TRACK_SLAB) {
+        fprintf(t->out,
+                ",\n{\"name\": \"slab %d: %s\", \"ph\": \"C\", \"pid\": %d, \"ts\": %.3f, "
+                "\"args\": {\"%s\": %.6g}}",
+                span->worker, span->name, (int)span->track, 1e6 * span->start, span->name,
+                span->value);
+    } else {
         fprintf(t->out,
                 ",\n{\"name\": \"%s\", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, "
                 "\"dur\": %.3f}",

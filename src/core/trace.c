@@ -7,13 +7,27 @@ double saltus_tracer_now(const saltus_tracer *tracer)
     return tracer ? saltus_now() - tracer->start : 0.0;
 }
 
+static void tell(saltus_tracer *tracer, const saltus_span *span)
+{
+    (void)pthread_mutex_lock(&tracer->lock);
+    tracer->tell(tracer->user, span);
+    (void)pthread_mutex_unlock(&tracer->lock);
+}
+
 void saltus_tracer_tell(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
                         double start, double end)
 {
     if (tracer) {
-        const saltus_span span = {name, track, worker, start, end > start ? end - start : 0.0};
-        (void)pthread_mutex_lock(&tracer->lock);
-        tracer->tell(tracer->user, &span);
-        (void)pthread_mutex_unlock(&tracer->lock);
+        const saltus_span span = {name, track, worker, start, end > start ? end - start : 0.0, 0.0};
+        tell(tracer, &span);
+    }
+}
+
+void saltus_tracer_count(saltus_tracer *tracer, const char *name, int slab, double value)
+{
+    if (tracer) {
+        const saltus_span span = {name, SALTUS_TRACK_SLAB, slab, saltus_tracer_now(tracer), 0.0,
+                                  value};
+        tell(tracer, &span);
     }
 }

@@ -445,8 +445,11 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
                 plan->n_slabs == 1     ? ": more would take longer"
                 : plan->balances_slabs ? ", GPU after GPU; planes go to those that are soon done"
                                        : ", GPU after GPU");
-        if (plan->n_slabs > 1 && plan->avoids_peers) {
-            fprintf(out, "          particles come from one to the next by way of the host\n");
+        if (plan->n_slabs > 1) {
+            const saltus_slab_plan slabs = {plan->slabs, plan->n_slabs, plan->balances_slabs,
+                                            plan->avoids_peers};
+            plan->backend->ops->explain_slabs(plan->backend, plan->model->network->lattice, &slabs,
+                                              out);
         }
     }
 }

@@ -430,6 +430,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     }
     r->task.failed = &r->failed;
     r->task.kernel_ns = &r->kernel_ns;
+    r->task.report = &r->report;
     r->task.planes_moved = &r->report.planes_moved;
     r->task.ended = &r->ended;
     r->tracer.tell = r->options->trace;

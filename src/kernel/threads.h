@@ -138,7 +138,7 @@ SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uin
 /* *lost becomes 1 when that takes too long. */
 SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
 {
-    const uint64_t patience = 10000000000; /* ns */
+    const uint64_t patience = 60000000000; /* ns: others may use that GPU too */
     uint64_t so_far, now, began = 0;
     int is_lost = 0;
     do {

@@ -52,28 +52,19 @@ static void assert_lines(const outcome *o, const char *name)
 
 static void names_are_listed(void **state)
 {
-    static const char *const names[] = {"klingbeil-oregonator",
-                                        "klingbeil-models",
-                                        "klingbeil-copies",
-                                        "sumiyoshi-realisations",
-                                        "sumiyoshi-overlap",
-                                        "sumiyoshi-genes",
-                                        "sumiyoshi-tables",
-                                        "nobile-table1",
-                                        "nobile-table2",
-                                        "nobile-sweeps",
-                                        "hallock-cells",
-                                        "hallock-scaling",
-                                        "lm-lattices",
-                                        "rng",
-                                        "tau-accuracy",
-                                        "unequal",
-                                        "lm-nsm"};
+    static const char *const names[] = {
+        "klingbeil-oregonator",   "klingbeil-models",  "klingbeil-copies",
+        "sumiyoshi-realisations", "sumiyoshi-overlap", "sumiyoshi-genes",
+        "sumiyoshi-tables",       "nobile-table1",     "nobile-table2",
+        "nobile-sweeps",          "hallock-cells",     "hallock-scaling",
+        "hallock-particles",      "hallock-reactions", "hallock-balance",
+        "hallock-copy",           "lm-lattices",       "rng",
+        "tau-accuracy",           "unequal",           "lm-nsm"};
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 17);
-    for (int i = 0; i < 17; ++i) {
+    assert_int_equal(count_lines(o.out), 21);
+    for (int i = 0; i < 21; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -150,9 +141,13 @@ static void steps_of_lattices_are_timed_and_checked(void **state)
     o = saltus("bench hallock-cells --quick --device cpu " EXAMPLES);
     assert_lines(&o, "hallock-cells");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
-    o = saltus("bench hallock-scaling --quick --device cpu " EXAMPLES);
-    assert_lines(&o, "hallock-scaling");
-    assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 1);
+    static const char *const of_gpus[] = {"hallock-scaling", "hallock-particles",
+                                          "hallock-reactions", "hallock-balance", "hallock-copy"};
+    for (int i = 0; i < 5; ++i) {
+        o = saltus("bench %s --quick --device cpu " EXAMPLES, of_gpus[i]);
+        assert_lines(&o, of_gpus[i]);
+        assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 1);
+    }
 }
 
 /* Eight kinds of networks, those that take too long left out. */
@@ -230,6 +225,34 @@ static void a_gpu_is_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"engine\": \"gpu\", \"events_per_second_equal\": "), 1);
 }
 
+/* Two that are played. What slabs hold is checked by the benchmarks, and that copies arrive. */
+static void several_gpus_are_measured_and_checked(void **state)
+{
+    (void)state;
+    if (!getenv("FAKE_CUDA")) {
+        skip();
+    }
+    outcome o = saltus("bench hallock-particles --quick " EXAMPLES);
+    assert_lines(&o, "hallock-particles");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
+    assert_int_equal(count(o.out, "\"gpus\": 2, \"slabs\": 2, "), 2);
+    assert_int_equal(count(o.out, "\"efficiency\": "), 2);
+    o = saltus("bench hallock-reactions --quick " EXAMPLES);
+    assert_lines(&o, "hallock-reactions");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
+    assert_int_equal(count(o.out, "\"us_per_reaction\": "), 2);
+    assert_int_equal(count(o.out, "\"events\": 0, "), 2);
+    o = saltus("bench hallock-balance --quick " EXAMPLES);
+    assert_lines(&o, "hallock-balance");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
+    assert_int_equal(count(o.out, "\"planes_move\": false, \"time\": "), 2 * 3 * 2);
+    assert_int_equal(count(o.out, "\"planes\": 32, "), 2 * (3 * 2 + 2));
+    o = saltus("bench hallock-copy --quick " EXAMPLES);
+    assert_lines(&o, "hallock-copy");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 * 11);
+    assert_int_equal(count(o.out, "\"bytes\": 1048576, "), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +268,8 @@ int main(void)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(generators_are_compared, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_gpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(several_gpus_are_measured_and_checked, enter,
+                                        leave_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

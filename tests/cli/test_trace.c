@@ -15,7 +15,9 @@
 enum { MAX_TRACKS = 8 };
 typedef struct trace {
     int kernels, reductions, copies, work, hand_overs, deliveries;
-    double end; /* of the last span, s */
+    int steps, times;    /* values of slabs */
+    double planes, step; /* of them all; the last one's */
+    double end;          /* of the last span, s */
 } trace;
 
 static int *counter_of(trace *t, const char *name, int track)
@@ -61,6 +63,32 @@ static void take_span(trace *t, double ends[3][MAX_TRACKS], const char *line)
     t->end = start + duration > t->end ? start + duration : t->end;
 }
 
+/* A value of a slab. */
+static void take_value(trace *t, const char *line)
+{
+    char name[20], same[20];
+    int slab = -1, length = 0;
+    double start = -1.0, value = -1.0;
+    if (sscanf(line,
+               "{\"name\": \"slab %d: %19[a-z ]\", \"ph\": \"C\", \"pid\": 3, \"ts\": %lf, "
+               "\"args\": {\"%19[a-z ]\": %lf}}%n",
+               &slab, name, &start, same, &value, &length) != 5 ||
+        length == 0) {
+        fail_msg("%s", line);
+    }
+    assert_string_equal(name, same);
+    assert_true(slab >= 0 && slab < MAX_TRACKS && start >= 0.0 && value >= 0.0);
+    if (strcmp(name, "step") == 0) {
+        ++t->steps;
+        t->step = value;
+    } else if (strcmp(name, "planes") == 0) {
+        t->planes += value;
+    } else {
+        assert_string_equal(name, "us per step");
+        ++t->times;
+    }
+}
+
 static trace read_trace(const char *name)
 {
     char *text = read_file(name), *rest = NULL;
@@ -70,7 +98,9 @@ static trace read_trace(const char *name)
     char *line = strtok_r(text, "\n", &rest);
     assert_string_equal(line, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
     while ((line = strtok_r(NULL, "\n", &rest)) && line[0] == '{') {
-        if (!strstr(line, "process_name")) {
+        if (strstr(line, "\"ph\": \"C\"")) {
+            take_value(&t, line);
+        } else if (!strstr(line, "process_name")) {
             take_span(&t, ends, line);
         }
         assert_int_equal(line[strlen(line) - 1] == ',', rest[0] == '{');
@@ -132,6 +162,65 @@ static void gpus_are_traced(void **state)
     }
 }
 
+static const char box_model[] = "species: {A: 300}\nlattice:\n  size: [8, 8, 12]\n"
+                                "  spacing: 1 um\n  step: 0.1 s\n  diffusion: {A: 1 um2/s}\n";
+
+/* Two batches of 256 phases in three slabs, of fixed height and levelled. */
+static void slabs_are_traced(void **state)
+{
+    static const char *const splits[] = {"2:1:1", "2:1:1+"};
+    (void)state;
+    const outcome devices = saltus("run decay.yaml --until 1 --device cuda --quiet");
+    if (devices.code != 0) {
+        print_message("SKIP: %s", devices.err);
+        skip();
+    }
+    write_file("box.yaml", box_model);
+    for (int i = 0; i < 2; ++i) {
+        const outcome o = saltus("run box.yaml --until 51 --points 2 --device cuda --layout counts "
+                                 "--split %s --json -o t.h5 --trace t.json",
+                                 splits[i]);
+        const trace t = read_trace("t.json");
+        check_whole(&t, &o);
+        assert_non_null(strstr(o.out, "\"path\": \"same GPU\", \"halo_bytes_per_step\": 0, "));
+        assert_true(t.steps == 3 * 2 && t.times == t.steps);
+        assert_true(t.planes == 12.0 * 2 && t.step == 511.0);
+    }
+}
+
+/* A plane is 64 sites of a byte, a margin has room for rows of 256. */
+static void slabs_are_told_of(void **state)
+{
+    static const struct {
+        const char *option, *link, *halo, *path;
+    } cases[] = {
+        {"", "; the next one: peer memory with atomics, as over NVLink",
+         "in each direction: 64 bytes", "\"path\": \"peer\", \"halo_bytes_per_step\": 128, "},
+        {"--no-peer", "; the next one: by way of the host", "in each direction: 512 bytes",
+         "\"path\": \"host\", \"halo_bytes_per_step\": 1024, "},
+    };
+    (void)state;
+    if (!getenv("FAKE_CUDA")) {
+        skip(); /* two GPUs are needed */
+    }
+    write_file("box.yaml", box_model);
+    for (int i = 0; i < 2; ++i) {
+        const outcome o = saltus("run box.yaml --until 1 --device cuda:0,1 --split 2:1 --explain "
+                                 "--json %s",
+                                 cases[i].option);
+        assert_int_equal(o.code, 0);
+        assert_non_null(strstr(o.err, "cuda:0: planes 0 to 7, "));
+        assert_non_null(strstr(o.err, "cuda:1: planes 8 to 11, "));
+        assert_non_null(strstr(o.err, cases[i].link));
+        assert_non_null(strstr(o.err, cases[i].halo));
+        assert_non_null(strstr(o.out, cases[i].path));
+    }
+    const outcome o = saltus("devices");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "  between them: peer memory with atomics, as over NVLink, "
+                                  "performance rank 0\n"));
+}
+
 static void what_is_refused_leaves_no_trace(void **state)
 {
     (void)state;
@@ -158,7 +247,7 @@ static void the_file_is_bounded(void **state)
     }
     assert_int_equal(saltus_cli_close_trace(t, true, &err), SALTUS_OK);
     char *text = read_file("t.json");
-    assert_int_equal(count_lines(text), 100005);
+    assert_int_equal(count_lines(text), 100006);
     assert_non_null(strstr(text, "{\"spans_left_out\": 7}"));
     free(text);
 }
@@ -168,6 +257,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(processors_are_traced, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(gpus_are_traced, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(slabs_are_traced, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(slabs_are_told_of, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(what_is_refused_leaves_no_trace, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(the_file_is_bounded, enter_with_models, leave_directory),

@@ -2,6 +2,7 @@
 #include "backend/cuda/cuda.h"
 
 #include "backend/cuda/layouts.h"
+#include "backend/cuda/links.h"
 #include "backend/cuda/reduce.h"
 #include "core/memory.h"
 
@@ -155,6 +156,9 @@ static void list_cuda(FILE *out)
         fprintf(out, "  cuda:%-7d %s, %.1f GiB, %d multiprocessors, compute capability %d.%d\n", i,
                 name, (double)bytes / (1 << 30), sms, major, minor);
     }
+    if (n > 1) {
+        saltus_links_list(cu, n, out);
+    }
     err = (saltus_error){0};
     if (saltus_cuda_nvrtc(&rtc, &err) == SALTUS_OK) {
         fprintf(out, "  NVRTC %d.%d (%s)\n", rtc->major, rtc->minor, rtc->path);
@@ -302,6 +306,12 @@ static int choose_slabs(const saltus_backend *backend, const saltus_lattice *lat
     return best;
 }
 
+static void explain_slabs(const saltus_backend *backend, const saltus_lattice *lattice,
+                          const saltus_slab_plan *slabs, FILE *out)
+{
+    saltus_slabs_explain(backend->device, lattice, slabs, out);
+}
+
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
@@ -407,6 +417,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .choose_layout = choose_layout,
     .choose_space_layout = choose_space_layout,
     .choose_slabs = choose_slabs,
+    .explain_slabs = explain_slabs,
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
     .n_workers = n_workers,

@@ -68,6 +68,10 @@ enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };
 /** Warps of a block that goes over a lattice's counts, of one of so many slabs. */
 int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs);
 
+/** What saltus_backend_ops.explain_slabs prints (mpd_shares.c). */
+void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *lattice,
+                          const saltus_slab_plan *slabs, FILE *out);
+
 /** Work off jobs of a model with a lattice on one GPU (mpd.c), as worker number `worker` there. */
 saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,
                                    const saltus_task *task, const saltus_source *source,

@@ -49,6 +49,8 @@ enum {
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_NO_TIMING = 2,
     CU_PEERS_ALREADY = 704,
+    CU_PEERS_RANK = 1, /* of performance */
+    CU_PEERS_ATOMICS = 3,
 };
 
 /* X(member, symbol, parameters) */
@@ -92,7 +94,12 @@ enum {
     X(stream_wait, "cuStreamSynchronize", (cu_stream stream))                                      \
     X(stream_wait_event, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))  \
     X(peers_can, "cuDeviceCanAccessPeer", (int *can, cu_device device, cu_device peer))            \
+    X(peers_tell, "cuDeviceGetP2PAttribute",                                                       \
+      (int *value, int attribute, cu_device device, cu_device peer))                               \
     X(peer_use, "cuCtxEnablePeerAccess", (cu_context peer, unsigned flags))                        \
+    X(peer_copy, "cuMemcpyPeerAsync",                                                              \
+      (cu_pointer to, cu_context to_context, cu_pointer from, cu_context from_context,             \
+       size_t bytes, cu_stream stream))                                                            \
     X(stream_query, "cuStreamQuery", (cu_stream stream))                                           \
     X(launch, "cuLaunchKernel",                                                                    \
       (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \

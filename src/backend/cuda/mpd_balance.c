@@ -19,6 +19,24 @@ static int64_t first_site(const saltus_gpu_slab *s)
     return s->c.on.a.m.slab.zero + s->c.on.a.first_site;
 }
 
+/* Averaged over batches since planes were moved. The step is that of the batch's last phase. */
+saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_gpu_slab *this = &s->slab[i];
+    saltus_tracer *tracer = this->c.on.task->tracer;
+    float ms = 0.0F;
+    CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
+    const double us = 1e3 * (double)ms;
+    this->us = (this->us * s->n_timed + us) / (s->n_timed + 1);
+    saltus_tracer_count(tracer, "step", i, (double)(this->c.on.a.m.first_step + s->batch - 1));
+    saltus_tracer_count(tracer, "planes", i,
+                        (double)saltus_gpu_slab_height(this) / (double)s->plane);
+    saltus_tracer_count(tracer, "us per step", i, us);
+done:
+    return status;
+}
+
 /* The plane at which slab i should begin, so that all take as long; a multiple of the unit. */
 static int64_t better_begin(const saltus_gpu_slabs *s, int i)
 {

@@ -219,7 +219,7 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     }
     s->batch = n;
     s->began = s->n_ended;
-    const int n_free = s->balances ? n - 1 : n;
+    const int n_free = s->takes_times ? n - 1 : n;
     for (int p = 0, some; p < n; p += some) {
         some = s->is_joint && p < n_free ? n_free - p : 1;
         SALTUS_TRY(run_all(s, &phases[p], some, p >= n_free, err));
@@ -241,17 +241,6 @@ static uint64_t trouble_of(const slab *this, uint64_t trouble)
                                  : (trouble & ~((uint64_t)0xffffffffu << 22)) | site << 22;
 }
 
-/* How long a phase has taken, after a number of others. */
-static saltus_status take_time(slab *this, int n, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    float ms = 0.0F;
-    CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
-    this->us = (this->us * n + 1e3 * (double)ms) / (n + 1);
-done:
-    return status;
-}
-
 static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -263,8 +252,8 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
         out->work += one.work;
         out->fired += one.fired;
-        if (s->balances) {
-            SALTUS_TRY(take_time(&s->slab[i], s->n_timed, err));
+        if (s->takes_times) {
+            SALTUS_TRY(saltus_gpu_slabs_take_time(s, i, err));
         }
         one.trouble = trouble_of(&s->slab[i], one.trouble);
         out->trouble = one.trouble < out->trouble ? one.trouble : out->trouble;
@@ -380,36 +369,6 @@ static void choose_launches(slabs *s, int n_gpus)
     }
 }
 
-/* The plane at which slab i of a task begins, a multiple of `unit`; each has so many at least. */
-static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes, int unit)
-{
-    const int64_t n_units = n_planes / unit;
-    double all = 0.0, below = 0.0;
-    int64_t at = 0;
-    for (int k = 0; k < task->n_slabs; ++k) {
-        all += task->slabs[k];
-    }
-    for (int k = 1; k <= i; ++k) {
-        below += task->slabs[k - 1];
-        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
-                      most = n_units - (task->n_slabs - k);
-        at = wanted < least ? least : wanted > most ? most : wanted;
-    }
-    return i < task->n_slabs ? at * unit : n_planes;
-}
-
-/* Planes that hold a whole number of words, also where fields have the fewest bits. */
-static int unit_of(const saltus_gpu_lattice *on, int64_t plane)
-{
-    const int sharers =
-        SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&on->tables), SALTUS_CUDA_LEAST_BITS);
-    int unit = 1;
-    while (unit * plane % sharers != 0) {
-        ++unit;
-    }
-    return unit;
-}
-
 static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -422,9 +381,10 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     }
     s->n = task->n_slabs;
     s->plane = (int64_t)l->size[0] * l->size[1];
-    s->unit = unit_of(start, s->plane);
+    s->unit = saltus_slabs_unit(s->plane, saltus_cuda_n_fields(&start->tables));
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
     s->unit = s->balances ? s->unit : 1;
+    s->takes_times = s->balances || task->tracer;
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
     s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
@@ -434,9 +394,10 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         this->c.on = *start;
         this->c.on.gpu = &start->gpus->gpu[i % start->gpus->n];
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
-        SALTUS_TRY(
-            saltus_gpu_counts_set_up(&this->c, s->plane * plane_of(task, i, l->size[2], s->unit),
-                                     s->plane * plane_of(task, i + 1, l->size[2], s->unit), err));
+        SALTUS_TRY(saltus_gpu_counts_set_up(
+            &this->c, s->plane * saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit),
+            s->plane * saltus_slabs_begin(task->slabs, s->n, i + 1, l->size[2], s->unit), err));
+        this->c.on.watch.worker = i; /* a row of the trace for each */
         SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->ended, ENDED_BYTES, err));
         CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
         CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");
@@ -496,6 +457,7 @@ saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const salt
     const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, split, tell};
     SALTUS_TRY(set_up(&s, start, err));
     SALTUS_TRY(saltus_mpd_work(&start->tables, start->task, &engine, source, err));
+    saltus_gpu_slabs_report(&s);
 done:
     tear_down(&s);
     return status;

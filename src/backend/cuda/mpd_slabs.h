@@ -1,5 +1,6 @@
-/** Slabs of a lattice on GPUs (mpd_slabs.c), how they are levelled (mpd_balance.c), and how
- * particles come from one to the next by way of the host (mpd_staging.c). */
+/** Slabs of a lattice on GPUs (mpd_slabs.c), how they share it out (mpd_shares.c) and are levelled
+ * (mpd_balance.c), and how particles come from one to the next by way of the host (mpd_staging.c).
+ */
 #ifndef SALTUS_BACKEND_CUDA_MPD_SLABS_H
 #define SALTUS_BACKEND_CUDA_MPD_SLABS_H
 
@@ -28,6 +29,7 @@ typedef struct saltus_gpu_slabs {
     int64_t n_launches;     /**< so far, those of gather and of arriving too; */
     int64_t n_ended, began; /**< phases, and those before this batch */
     int64_t plane;          /**< sites of one */
+    bool takes_times;       /**< of the last phase of a batch */
     bool balances;          /**< planes may move, */
     int unit;               /**< so many together, so that words do */
     int batch;              /**< phases of the last one */
@@ -55,6 +57,16 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s,
                                                       saltus_error *err);
 void saltus_gpu_slab_unstage(saltus_gpu_slab *s);
 
+/** The plane at which slab i of n begins, a multiple of `unit`; each has so many at least; and how
+ * many planes hold a whole number of words, also where fields have the fewest bits. */
+int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit);
+int saltus_slabs_unit(int64_t plane, int n_fields);
+/** Tell the task's report how particles cross. */
+void saltus_gpu_slabs_report(const saltus_gpu_slabs *s);
+
+/** How long the last phase of slab i has taken, which has ended; who traces the run is told. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i,
+                                                           saltus_error *err);
 /** Between two batches: move planes to those that are soon done, if that pays. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err);
 

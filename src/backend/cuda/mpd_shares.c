@@ -1,0 +1,122 @@
+/* How a lattice is shared out among slabs, and what is told of it: where they begin, what memory
+ * they take, and what crosses between them in a step. */
+#include "backend/cuda/links.h"
+#include "backend/cuda/mpd_slabs.h"
+
+int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit)
+{
+    const int64_t n_units = n_planes / unit;
+    double all = 0.0, below = 0.0;
+    int64_t at = 0;
+    for (int k = 0; k < n; ++k) {
+        all += heights[k];
+    }
+    for (int k = 1; k <= i; ++k) {
+        below += heights[k - 1];
+        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
+                      most = n_units - (n - k);
+        at = wanted < least ? least : wanted > most ? most : wanted;
+    }
+    return i < n ? at * unit : n_planes;
+}
+
+int saltus_slabs_unit(int64_t plane, int n_fields)
+{
+    const int sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
+    int unit = 1;
+    while (unit * plane % sharers != 0) {
+        ++unit;
+    }
+    return unit;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Of a plan
+ */
+
+/* Of so many sites' counts in fields of the fewest bits. */
+static double bytes_of(const saltus_lattice *l, int64_t sites)
+{
+    const int words = SALTUS_MPD_WORDS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS),
+              sharers = SALTUS_MPD_SHARERS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS);
+    return (double)sites * sizeof(uint32_t) * words / sharers;
+}
+
+static void print_bytes(double bytes, FILE *out)
+{
+    const char *const units[] = {"bytes", "kB", "MB", "GB"};
+    int unit = 0;
+    for (; unit < 3 && bytes >= 1e3; ++unit) {
+        bytes *= 1e-3;
+    }
+    fprintf(out, "%.3g %s", bytes, units[unit]);
+}
+
+/* How slab i comes by those who leave the next for it. */
+static void print_link(const saltus_gpus *gpus, const saltus_slab_plan *slabs, int i, FILE *out)
+{
+    const saltus_gpu *gpu = &gpus->gpu[i % gpus->n],
+                     *next = &gpus->gpu[(i + 1) % slabs->n % gpus->n];
+    saltus_link link = {0};
+    saltus_error err = {0};
+    fprintf(out, "; the next one: ");
+    if (slabs->by_host) {
+        fprintf(out, "by way of the host");
+    } else if (gpu == next) {
+        fprintf(out, "on the same GPU");
+    } else if (saltus_link_ask(gpus->cu, gpu->device, next->device, &link, &err) == SALTUS_OK) {
+        fprintf(out, "%s", saltus_link_text(&link));
+    } else {
+        fprintf(out, "not known");
+    }
+}
+
+void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *l,
+                          const saltus_slab_plan *slabs, FILE *out)
+{
+    const int64_t plane = (int64_t)l->size[0] * l->size[1], n_planes = l->size[2];
+    const int most = saltus_slabs_unit(plane, l->n_species),
+              unit = slabs->move && (int64_t)most * slabs->n <= n_planes ? most : 1;
+    const bool is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
+    for (int i = 0; i < slabs->n && gpus->cu; ++i) {
+        const int64_t first = saltus_slabs_begin(slabs->heights, slabs->n, i, n_planes, unit),
+                      end = saltus_slabs_begin(slabs->heights, slabs->n, i + 1, n_planes, unit),
+                      places =
+                          saltus_mpd_whole((end - first) * plane) + 2 * saltus_mpd_margin(plane),
+                      types = l->n_types > 1 ? (end - first + 2) * plane : 0;
+        fprintf(out, "          cuda:%d: planes %lld to %lld, ", gpus->gpu[i % gpus->n].ordinal,
+                (long long)first, (long long)end - 1);
+        print_bytes(2.0 * bytes_of(l, places) + (double)types, out);
+        if (i + 1 < slabs->n || is_ring) {
+            print_link(gpus, slabs, i, out);
+        }
+        fprintf(out, "\n");
+    }
+    fprintf(out, "          between two, in each direction: ");
+    print_bytes(bytes_of(l, slabs->by_host ? saltus_mpd_margin(plane) : plane), out);
+    fprintf(out, " in a step\n");
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Of a run
+ */
+
+void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
+{
+    saltus_run_report *report = s->slab[0].c.on.task->report;
+    bool is_apart = false;
+    report->halo_bytes = 0;
+    for (int i = 0; i < s->n; ++i) {
+        const saltus_gpu_slab *this = &s->slab[i];
+        const saltus_gpu_counts *c = &this->c;
+        const size_t plane = (size_t)(s->plane * c->words / c->sharers) * sizeof(uint32_t);
+        for (int side = 0; side < 2; ++side) {
+            const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
+            const bool crosses = next && (s->is_staged || next->c.on.gpu != c->on.gpu);
+            is_apart |= crosses;
+            report->halo_bytes +=
+                crosses ? (int64_t)(s->is_staged ? saltus_gpu_slab_margin_bytes(this) : plane) : 0;
+        }
+    }
+    report->halo_path = s->is_staged ? "host" : is_apart ? "peer" : "same GPU";
+}

@@ -1,0 +1,249 @@
+/* Lattices in slabs on 1, 2, 4 and 8 GPUs, as many as are here: Hallock et al. 2014, table 2 and
+ * figures 5 (seconds of a cell in an hour), 6 (against particles) and 7 (against reactions). */
+#include "cli/bench_space.h"
+
+#include "core/status.h"
+
+#include <string.h>
+
+enum {
+    MOST_GPUS = 8,
+    MOST_LEVELS = 4, /* 1, 2, 4, 8 GPUs */
+    SMALLER = 4      /* sides of a lattice in a quick benchmark, by this */
+};
+
+void saltus_bench_skip(const saltus_bench *bench, const char *why)
+{
+    printf("{\"bench\": \"%s\", \"skipped\": ", bench->name);
+    saltus_cli_print_text(why);
+    printf("}\n");
+}
+
+int saltus_bench_count_gpus(const saltus_bench *bench)
+{
+    char name[20];
+    int n = 0;
+    for (; bench->gpu && n < MOST_GPUS; ++n) {
+        saltus_backend *device = NULL;
+        saltus_error ignored = {0};
+        (void)snprintf(name, sizeof name, "cuda:%d", n);
+        if (saltus_backend_open(name, &device, &ignored) != SALTUS_OK) {
+            break;
+        }
+        saltus_backend_close(device);
+    }
+    return n;
+}
+
+saltus_status saltus_bench_open_gpus(int n, saltus_backend **out, saltus_error *err)
+{
+    char name[60] = "cuda:0";
+    for (int i = 1; i < n; ++i) {
+        (void)snprintf(name + strlen(name), sizeof name - strlen(name), ",%d", i);
+    }
+    return saltus_backend_open(name, out, err);
+}
+
+/* A cell as slabs on GPUs, and what its time is compared with. */
+typedef struct division {
+    const saltus_bench_cell *cell;
+    int n_gpus, n_slabs;
+    double one_us;      /* of one GPU with all of it; 0: this is it */
+    double inert_us;    /* of the same without reactions; 0: none are told apart */
+    double peer_of_one; /* the paper's us for a reaction; 0: none */
+} division;
+
+/* Simulated seconds of the Min system in an hour, on 1, 2 and 4 GPUs. */
+static const double min_system[] = {134.0, 249.0, 384.0};
+
+static void print_division(saltus_bench *b, const division *d, const saltus_bench_steps *t)
+{
+    saltus_bench_print_cell(b, d->cell);
+    printf(", \"gpus\": %d, \"slabs\": %d, \"steps\": %lld, \"events\": %lld, \"us_per_step\": "
+           "%.4g",
+           d->n_gpus, d->n_slabs, (long long)t->steps, (long long)t->events, t->us);
+    saltus_bench_print_pace(d->cell, t->us);
+    for (int level = 0; level < 3 && strcmp(d->cell->name, "min-system") == 0; ++level) {
+        if (d->n_gpus == 1 << level && d->n_slabs == d->n_gpus) {
+            printf(", \"paper_seconds_per_hour\": %g", min_system[level]);
+        }
+    }
+    if (strcmp(d->cell->reactions, "first") == 0) {
+        printf(", \"first_order\": %d", d->cell->n_first);
+    }
+    if (d->inert_us > 0.0) {
+        printf(", \"us_per_reaction\": %.3g, \"paper_us_per_reaction\": %g",
+               (t->us - d->inert_us) / d->cell->n_first, d->peer_of_one);
+    }
+    if (d->one_us > 0.0) {
+        printf(", \"speed_up\": %.3g, \"efficiency\": %.3g", d->one_us / t->us,
+               d->one_us / t->us / d->n_gpus);
+    }
+    saltus_bench_end_line(b, t->is_kept);
+}
+
+static saltus_status time_division(saltus_bench *b, const division *d, double *us,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_backend *device = NULL;
+    saltus_model *m = NULL;
+    saltus_plan *plan = NULL;
+    saltus_plan_options o = saltus_plan_options_default();
+    saltus_bench_steps t = {0};
+    char split[60] = "1";
+    for (int i = 1; i < d->n_slabs; ++i) {
+        (void)snprintf(split + strlen(split), sizeof split - strlen(split), ":1");
+    }
+    SALTUS_TRY(saltus_bench_open_gpus(d->n_gpus, &device, err));
+    SALTUS_TRY(saltus_bench_cell_model(b, d->cell, &m, err));
+    o.layout = "counts";
+    o.split = d->n_slabs > 1 ? split : NULL;
+    SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
+    SALTUS_TRY(saltus_bench_time_steps(b, d->cell, plan, &t, err));
+    *us = t.us;
+    print_division(b, d, &t);
+done:
+    saltus_plan_destroy(plan);
+    saltus_model_destroy(m);
+    saltus_backend_close(device);
+    return status;
+}
+
+/* On one GPU, then on 2, 4, 8; where there is but one, as two slabs on it, which tells what slabs
+ * cost. */
+static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, int n_gpus,
+                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    division d = {.cell = c, .n_gpus = 1, .n_slabs = 1};
+    double one = 0.0, us = 0.0;
+    if (saltus_bench_leaves_out(b, c)) {
+        return status;
+    }
+    SALTUS_TRY(time_division(b, &d, &one, err));
+    d.one_us = one;
+    if (n_gpus == 1) {
+        d.n_slabs = 2;
+        SALTUS_TRY(time_division(b, &d, &us, err));
+    }
+    for (d.n_gpus = 2; d.n_gpus <= n_gpus; d.n_gpus *= 2) {
+        d.n_slabs = d.n_gpus;
+        SALTUS_TRY(time_division(b, &d, &us, err));
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_bench_hallock_scaling(saltus_bench *bench, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    static const char *const chosen[] = {"64x64x256", "min-system", "512x512x512",
+                                         "1024x1024x1024"};
+    const int n_gpus = saltus_bench_count_gpus(bench);
+    if (n_gpus == 0) {
+        saltus_bench_skip(bench, bench->no_gpu);
+        return status;
+    }
+    for (int i = 0; i < saltus_bench_n_lattices; ++i) {
+        for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+            if (strcmp(saltus_bench_lattices[i].name, chosen[k]) == 0) {
+                SALTUS_TRY(scale(bench, &saltus_bench_lattices[i], n_gpus, err));
+            }
+        }
+    }
+    for (int i = 0; i < saltus_bench_n_cells; ++i) {
+        if (strcmp(saltus_bench_cells[i].constant, "1e-11") != 0) {
+            SALTUS_TRY(scale(bench, &saltus_bench_cells[i], n_gpus, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Against particles, and against reactions
+ */
+
+static saltus_bench_cell make_smaller(const saltus_bench *b, saltus_bench_cell cell)
+{
+    for (int i = 0; i < 3 && b->quick; ++i) {
+        cell.size[i] /= SMALLER;
+        cell.particles /= SMALLER;
+    }
+    return cell;
+}
+
+/* On 1, 2, 4, 8 GPUs, us[level] of each. */
+static saltus_status time_levels(saltus_bench *b, division d, int n_gpus, const double *inert_us,
+                                 double *us, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int level = 0; 1 << level <= n_gpus; ++level) {
+        d.n_gpus = d.n_slabs = 1 << level;
+        d.one_us = level > 0 ? us[0] : 0.0;
+        d.inert_us = inert_us ? inert_us[level] : 0.0;
+        SALTUS_TRY(time_division(b, &d, &us[level], err));
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_bench_hallock_particles(saltus_bench *bench, saltus_error *err)
+{
+    static const saltus_bench_cell places[] = {
+        {"particles", "ab", {64, 64, 128}, 16, 50, 0, 0, 0, "", 0},
+        {"particles", "ab", {128, 128, 256}, 8, 12.5, 0, 0, 0, "", 0},
+    };
+    static const int64_t numbers[] = {10000, 40000, 160000, 640000, 2560000};
+    saltus_status status = SALTUS_OK;
+    double us[MOST_LEVELS];
+    const int n_gpus = saltus_bench_count_gpus(bench),
+              n_numbers = bench->quick ? 2 : (int)(sizeof numbers / sizeof *numbers);
+    if (n_gpus == 0) {
+        saltus_bench_skip(bench, bench->no_gpu);
+        return status;
+    }
+    for (int i = 0; i < (bench->quick ? 1 : 2); ++i) {
+        for (int k = 0; k < n_numbers; ++k) {
+            saltus_bench_cell cell = places[i];
+            cell.particles = numbers[k];
+            cell = make_smaller(bench, cell);
+            SALTUS_TRY(time_levels(bench, (division){.cell = &cell}, n_gpus, NULL, us, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* Reactions A -> B and B -> A are added in turn. */
+saltus_status saltus_bench_hallock_reactions(saltus_bench *bench, saltus_error *err)
+{
+    static const int64_t numbers[] = {10000, 100000};
+    static const int reactions[] = {0, 1, 2, 4, 6, 8, 10};
+    saltus_status status = SALTUS_OK;
+    double inert[MOST_LEVELS] = {0}, us[MOST_LEVELS];
+    const int n_gpus = saltus_bench_count_gpus(bench),
+              n_reactions = bench->quick ? 2 : (int)(sizeof reactions / sizeof *reactions);
+    if (n_gpus == 0) {
+        saltus_bench_skip(bench, bench->no_gpu);
+        return status;
+    }
+    for (int i = 0; i < (bench->quick ? 1 : 2); ++i) {
+        for (int k = 0; k < n_reactions; ++k) {
+            const saltus_bench_cell cell =
+                make_smaller(bench, (saltus_bench_cell){.name = "reactions",
+                                                        .reactions = "first",
+                                                        .size = {64, 64, 128},
+                                                        .nm = 16,
+                                                        .step_us = 50,
+                                                        .particles = numbers[i],
+                                                        .constant = "",
+                                                        .n_first = reactions[k]});
+            SALTUS_TRY(time_levels(bench, (division){.cell = &cell, .peer_of_one = 40.0}, n_gpus,
+                                   k > 0 ? inert : NULL, k > 0 ? us : inert, err));
+        }
+    }
+done:
+    return status;
+}
