@@ -176,7 +176,7 @@ static int64_t sites_at(const saltus_lattice *l, int face, int type, uint32_t *o
         for (int64_t y = first[1]; y < end[1]; ++y) {
             for (int64_t x = first[0]; x < end[0]; ++x) {
                 const int64_t site = x + l->size[0] * (y + l->size[1] * z);
-                if (l->types[site] == type) {
+                if (saltus_lattice_type(l, site) == type) {
                     if (out) {
                         out[n] = (uint32_t)site;
                     }
@@ -391,7 +391,7 @@ static saltus_status scatter(const saltus_mpd_tables *s, const saltus_mpd *m, in
         sites = saltus_calloc((size_t)n_sites, sizeof *sites);
         SALTUS_NEED(sites);
         for (int64_t i = 0; i < l->n_sites; ++i) {
-            if (what->in[l->types[i]]) {
+            if (what->in[saltus_lattice_type(l, i)]) {
                 sites[k++] = (uint32_t)i;
             }
         }
@@ -425,7 +425,7 @@ saltus_status saltus_mpd_place(const saltus_mpd_tables *s, uint64_t seed, int64_
         }
     }
     for (int64_t i = 0; i < l->n_sites && s->n_watched > 0; ++i) {
-        if (s->watched[l->types[i]]) {
+        if (s->watched[saltus_lattice_type(l, i)]) {
             site[n] = (uint32_t)i;
             species[n++] = (uint16_t)(s->m.n_species - 1);
         }

@@ -95,15 +95,17 @@ static saltus_status write_types(saltus_hdf5_sink *sink, hid_t space, const uint
     hid_t set = create_types(space, &t, level);
     uint64_t *values = saltus_calloc(saltus_h5_tile_sites(&t), sizeof *values);
     SALTUS_NEED(values);
-    for (hsize_t c = 0; c < t.n; ++c) {
+    if (set < 0) {
+        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    }
+    for (hsize_t c = 0; c < t.n && types; ++c) { /* else all are 0, as what is not written */
         hsize_t at[3];
         const size_t n = saltus_h5_tile_sites(&t);
         saltus_h5_tile_start(&t, c, at);
         gather_types(&t, types, c, values);
         SALTUS_TRY(saltus_chunk_encode(values, n, n, 1, level, &chunk, err));
         SALTUS_TRY(saltus_h5_reserve(sink, (int64_t)chunk.size + 8192, err));
-        if (set < 0 ||
-            H5Dwrite_chunk(set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
+        if (H5Dwrite_chunk(set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
             SALTUS_TRY(saltus_h5_fail(sink, 0, err));
         }
         saltus_free(chunk.data);

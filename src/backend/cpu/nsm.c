@@ -214,7 +214,8 @@ static saltus_status jump(nsm *s, int32_t number, int species, int direction, do
     int64_t to = here.site + t->stride[direction];
     if (here.kind % 2) {
         to = saltus_nsm_neighbour(t, here.site, direction);
-        const int64_t type = here.kind / 2, there = to >= 0 ? t->lattice->types[to] : type;
+        const int64_t type = here.kind / 2,
+                      there = to >= 0 ? saltus_lattice_type(t->lattice, to) : type;
         const double rate =
             t->jump[(type * t->lattice->n_types + there) * t->lattice->n_species + species];
         const double leave = t->leave[(int64_t)here.kind * t->lattice->n_species + species];

@@ -45,11 +45,11 @@ static void raise_leave(const saltus_nsm_tables *t, int type, int there)
 static bool is_edge(const saltus_nsm_tables *t, int64_t site, bool is_inside, bool *meets)
 {
     const saltus_lattice *l = t->lattice;
-    const int type = l->types[site];
+    const int type = saltus_lattice_type(l, site);
     bool differs = !is_inside;
     for (int d = 0; d < SALTUS_NSM_DIRECTIONS; ++d) {
         const int64_t to = is_inside ? site + t->stride[d] : saltus_nsm_neighbour(t, site, d);
-        const int there = to >= 0 ? l->types[to] : type;
+        const int there = to >= 0 ? saltus_lattice_type(l, to) : type;
         differs |= there != type;
         meets[type * l->n_types + there] |= to != -2;
     }
@@ -130,7 +130,7 @@ static saltus_status list_sites(saltus_nsm_tables *t, int type, saltus_error *er
     t->sites[type] = saltus_calloc((size_t)l->sites_of[type], sizeof **t->sites);
     SALTUS_NEED(t->sites[type]);
     for (int64_t site = 0; site < l->n_sites; ++site) {
-        if (l->types[site] == type) {
+        if (saltus_lattice_type(l, site) == type) {
             t->sites[type][n++] = (uint32_t)site;
         }
     }
