@@ -53,12 +53,25 @@ typedef struct saltus_mpd_phase {
     int what;
 } saltus_mpd_phase;
 
+/** Where something went wrong (saltus_mpd_note): first comes the earlier phase, then the lower
+ * site, then the lower reaction. */
+typedef struct saltus_mpd_trouble {
+    bool is_any;
+    int32_t phase, reaction; /**< of those since gather */
+    int64_t site;            /**< of the lattice */
+} saltus_mpd_trouble;
+
+/** A note, ~0 if there is none, of who numbers his sites from one of the lattice's on. */
+saltus_mpd_trouble saltus_mpd_trouble_of(uint64_t note, int64_t zero);
+/** The first of two. */
+saltus_mpd_trouble saltus_mpd_first_trouble(saltus_mpd_trouble a, saltus_mpd_trouble b);
+
 /** What an engine tells after some phases. */
 typedef struct saltus_mpd_news {
-    int64_t work;     /**< of a phase: roughly the particles that it goes over */
-    int64_t fired;    /**< reactions since gather */
-    uint64_t trouble; /**< saltus_mpd_note's, since then */
-    bool is_full;     /**< some particles have found no room, and all is to be done again */
+    int64_t work;               /**< of a phase: roughly the particles that it goes over */
+    int64_t fired;              /**< reactions since gather */
+    saltus_mpd_trouble trouble; /**< the first since then */
+    bool is_full; /**< some particles have found no room, and all is to be done again */
 } saltus_mpd_news;
 
 /** Who keeps the particles of a trajectory. */

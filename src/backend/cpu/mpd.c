@@ -262,8 +262,9 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     const mpd *s = user;
     (void)err;
-    *out = (saltus_mpd_news){
-        .work = s->used, .trouble = s->trouble, .is_full = s->used > s->m.capacity};
+    *out = (saltus_mpd_news){.work = s->used,
+                             .trouble = saltus_mpd_trouble_of(s->trouble, 0),
+                             .is_full = s->used > s->m.capacity};
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
         out->fired += s->hands[i].scratch.fired;
     }

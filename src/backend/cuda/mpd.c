@@ -198,7 +198,9 @@ saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_e
     SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
     CU(event_elapsed(&ms, s->start, s->end), "running a kernel");
     (void)__atomic_fetch_add(s->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
-    *out = (saltus_mpd_news){s->work, (int64_t)a.fired, a.trouble, a.used > s->a.m.capacity};
+    *out = (saltus_mpd_news){s->work, (int64_t)a.fired,
+                             saltus_mpd_trouble_of(a.trouble, s->a.m.slab.zero),
+                             a.used > s->a.m.capacity};
 done:
     return status;
 }

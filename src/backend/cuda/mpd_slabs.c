@@ -240,14 +240,6 @@ done:
     return status;
 }
 
-/* What a slab has noted, as a number of the lattice's site. */
-static uint64_t trouble_of(const slab *this, uint64_t trouble)
-{
-    const uint64_t site = (trouble >> 22 & 0xffffffffu) + (uint64_t)this->c.on.a.m.slab.zero;
-    return trouble == UINT64_MAX ? trouble
-                                 : (trouble & ~((uint64_t)0xffffffffu << 22)) | site << 22;
-}
-
 /* How long a phase has taken, after a number of others. */
 static saltus_status take_time(slab *this, int n, saltus_error *err)
 {
@@ -263,7 +255,7 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
-    *out = (saltus_mpd_news){.trouble = UINT64_MAX};
+    *out = (saltus_mpd_news){0};
     for (int i = 0; i < s->n; ++i) {
         saltus_mpd_news one = {0};
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
@@ -273,8 +265,7 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         if (s->balances) {
             SALTUS_TRY(take_time(&s->slab[i], s->n_timed, err));
         }
-        one.trouble = trouble_of(&s->slab[i], one.trouble);
-        out->trouble = one.trouble < out->trouble ? one.trouble : out->trouble;
+        out->trouble = saltus_mpd_first_trouble(out->trouble, one.trouble);
         out->is_full |= one.is_full;
     }
     ++s->n_timed;
