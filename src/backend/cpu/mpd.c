@@ -314,7 +314,7 @@ static saltus_status set_up(mpd *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = s->task->tables;
-    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, &s->tables, err));
+    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, false, &s->tables, err));
     SALTUS_TRY(saltus_team_create(s->task->n_threads, &s->team, err));
     s->m = s->tables.m;
     s->m.is_shared = saltus_team_size(s->team) > 1;

@@ -262,7 +262,8 @@ static saltus_status come(nsm *s, double unit, double wait, double late, saltus_
         goal -= source->rate;
     }
     const int64_t k = (int64_t)(goal / source->rate * (double)source->n_sites);
-    const int64_t site = source->sites[k < source->n_sites ? k : source->n_sites - 1];
+    const int64_t rank = k < source->n_sites ? k : source->n_sites - 1,
+                  site = source->sites ? source->sites[rank] : rank;
     int32_t number = saltus_nsm_slot_at(&s->sites, site);
     saltus_nsm_queue_set(&s->sites.queue, SOURCES, s->time + wait / s->sites.t.source_rate);
     if (source->only_empty && number != SALTUS_NSM_EMPTY) {

@@ -112,8 +112,8 @@ static saltus_status take_origins(saltus_nsm_tables *t, saltus_error *err)
         const saltus_mpd_origin *o = &t->mpd.origins[i];
         SALTUS_TRY(add_source(t,
                               (saltus_nsm_source){.rate = o->mean / t->lattice->step,
-                                                  .sites = o->sites,
-                                                  .n_sites = o->n_sites,
+                                                  .sites = o->sites.list,
+                                                  .n_sites = o->sites.n,
                                                   .reaction = o->reaction,
                                                   .species = o->species},
                               err));
@@ -209,7 +209,7 @@ saltus_status saltus_nsm_tables_create(const saltus_task *task, saltus_nsm_table
     const saltus_lattice *l = network->lattice;
     const size_t types = (size_t)l->n_types, species = (size_t)l->n_species;
     *t = (saltus_nsm_tables){.lattice = l};
-    SALTUS_TRY(saltus_mpd_tables_create(task->model, &t->mpd, err));
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, false, &t->mpd, err));
     t->marks = saltus_calloc((size_t)l->n_sites / 4 + 1, sizeof *t->marks);
     t->jump = saltus_calloc(types * types * species, sizeof *t->jump);
     t->leave = saltus_calloc(2 * types * species, sizeof *t->leave);

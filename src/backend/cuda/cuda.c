@@ -380,16 +380,17 @@ done:
 }
 
 static saltus_status compile_space(const saltus_backend *backend, const saltus_model *model,
-                                   const char *layout, saltus_kernel_report *out, saltus_error *err)
+                                   const char *layout, int n_slabs, saltus_kernel_report *out,
+                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     saltus_mpd_tables tables = {0};
     saltus_image image = {0};
-    SALTUS_TRY(saltus_mpd_tables_create(model, &tables, err));
+    SALTUS_TRY(saltus_mpd_tables_create(model, n_slabs > 1, &tables, err));
     SALTUS_TRY(saltus_cuda_compile_mpd(&tables,
                                        strcmp(layout, "counts") == 0 ? SALTUS_CUDA_LEAST_BITS : 0,
-                                       1, limits, &image, err));
+                                       n_slabs > 1 ? n_slabs : 1, limits, &image, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes, image.seconds, image.is_cached};
 done:
