@@ -180,8 +180,7 @@ static const struct {
 };
 enum {
     N_LAYOUTS = sizeof layouts / sizeof *layouts,
-    START_MS = 600 /* and to load a kernel */,
-    START_US = 6 /* of a slab in a phase */
+    START_MS = 600 /* and to load a kernel */
 };
 
 /* Of tau-leaping, wherever its state is, per leap and reaction. */
@@ -280,26 +279,16 @@ static saltus_status choose_space_layout(const saltus_backend *backend,
                                      gpus->cu->device_memory(&memory, gpus->gpu[0].device),
                                      "asking for the memory of a GPU", err));
     }
-    SALTUS_TRY(saltus_cuda_choose_lattice(lattice, (double)memory * (wanted->split ? gpus->n : 1),
-                                          wanted->split && is_auto ? "counts" : wanted->layout,
-                                          layout, why, err));
+    SALTUS_TRY(saltus_cuda_choose_lattice(
+        lattice, wanted->split ? INFINITY : (double)memory, /* looked at later */
+        wanted->split && is_auto ? "counts" : wanted->layout, layout, why, err));
 done:
     return status;
 }
 
-/* As many as there are GPUs, or fewer: the host starts every slab's phase. */
 static int choose_slabs(const saltus_backend *backend, const saltus_lattice *lattice)
 {
-    const saltus_gpus *gpus = backend->device;
-    const double whole = saltus_cuda_step_us(lattice, "counts");
-    double least = whole;
-    int best = 1;
-    for (int n = 2; n <= gpus->n && n <= lattice->size[2] && n <= SALTUS_MOST_SLABS; ++n) {
-        const double us = fmax(whole / n, START_US * n) + START_US;
-        best = us < least ? n : best;
-        least = fmin(us, least);
-    }
-    return best;
+    return saltus_cuda_choose_slabs(backend->device, lattice);
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,

@@ -307,11 +307,6 @@ static saltus_status set_up_slab(counts *s, int64_t first, int64_t n, saltus_err
     saltus_mpd *m = &s->on.a.m;
     const int64_t plane = (int64_t)l->size[0] * l->size[1];
     s->margin = saltus_mpd_margin(plane);
-    if (saltus_mpd_whole(n) + 2 * s->margin >= SALTUS_NOWHERE) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "a slab of %lld sites: with a plane on each side it has more than 2^32",
-                    (long long)n);
-    }
     m->slab.first = (uint32_t)s->margin;
     m->slab.end = (uint32_t)(s->margin + n);
     m->slab.zero = first - s->margin;

@@ -378,24 +378,6 @@ static void choose_launches(slabs *s, int n_gpus)
     }
 }
 
-/* The plane at which slab i of a task begins, a multiple of `unit`; each has so many at least. */
-static int64_t plane_of(const saltus_task *task, int i, int64_t n_planes, int unit)
-{
-    const int64_t n_units = n_planes / unit;
-    double all = 0.0, below = 0.0;
-    int64_t at = 0;
-    for (int k = 0; k < task->n_slabs; ++k) {
-        all += task->slabs[k];
-    }
-    for (int k = 1; k <= i; ++k) {
-        below += task->slabs[k - 1];
-        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
-                      most = n_units - (task->n_slabs - k);
-        at = wanted < least ? least : wanted > most ? most : wanted;
-    }
-    return i < task->n_slabs ? at * unit : n_planes;
-}
-
 /* Planes that hold a whole number of words, also where fields have the fewest bits. */
 static int unit_of(const saltus_gpu_lattice *on, int64_t plane)
 {
@@ -424,6 +406,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
     s->unit = s->balances ? s->unit : 1;
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
+    SALTUS_TRY(saltus_gpu_slabs_check(start, s->unit, err));
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
     s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
     SALTUS_NEED(s->slab && s->sums);
@@ -432,9 +415,9 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         this->c.on = *start;
         this->c.on.gpu = &start->gpus->gpu[i % start->gpus->n];
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
-        SALTUS_TRY(
-            saltus_gpu_counts_set_up(&this->c, s->plane * plane_of(task, i, l->size[2], s->unit),
-                                     s->plane * plane_of(task, i + 1, l->size[2], s->unit), err));
+        SALTUS_TRY(saltus_gpu_counts_set_up(
+            &this->c, s->plane * saltus_cuda_slab_begin(task, i, l->size[2], s->unit),
+            s->plane * saltus_cuda_slab_begin(task, i + 1, l->size[2], s->unit), err));
         SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->ended, ENDED_BYTES, err));
         CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
         CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");

@@ -46,6 +46,11 @@ saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int sid
 /** Tell all slabs where their neighbours are, again. */
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
 
+/** Whether slabs have numbers for their sites, and GPUs room for the slabs; planes come in units.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, int unit,
+                                                       saltus_error *err);
+
 /** Staging: room for those who leave; then, in each phase of slab i, before its kernel, fetch into
  * its margins who came in the phase before, and after it send who leaves. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err);
