@@ -9,6 +9,8 @@ enum {
     UNIT = 4      /* planes that move together, at most */
 };
 
+static const double SOONER = 0.999; /* else fewer are as good */
+
 static int64_t plane_of(const saltus_lattice *l)
 {
     return (int64_t)l->size[0] * l->size[1];
@@ -100,7 +102,7 @@ int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *l)
     for (int n = 1; n <= most; ++n) {
         const int rounds = (n + gpus->n - 1) / gpus->n;
         const double us = n == 1 ? whole : fmax(rounds * whole / n, START_US * n) + START_US;
-        if (us < least && fit(gpus, l, n)) {
+        if (us < SOONER * least && fit(gpus, l, n)) {
             best = n;
             least = us;
         }
