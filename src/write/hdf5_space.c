@@ -15,7 +15,8 @@ const char *const saltus_h5_split_stats[SALTUS_N_SPLITS] = {"space/type_stats",
 
 enum {
     TILE_SITES = 1 << 16, /* of a chunk aimed at, */
-    MANY_TILES = 1024     /* unless these would be more */
+    MANY_TILES = 1024,    /* unless these would be more, */
+    LARGE_TILE = 1 << 24  /* but not larger than that: it is made in memory */
 };
 
 /* Whole rows, whole planes as far as they go: what lies together in memory. */
@@ -23,7 +24,8 @@ saltus_h5_tiling saltus_h5_tile(const int32_t size[3])
 {
     saltus_h5_tiling t = {.n = 1};
     const hsize_t n_sites = (hsize_t)size[0] * (hsize_t)size[1] * (hsize_t)size[2];
-    hsize_t left = n_sites / MANY_TILES > TILE_SITES ? n_sites / MANY_TILES : TILE_SITES;
+    const hsize_t each = n_sites / MANY_TILES;
+    hsize_t left = each < TILE_SITES ? TILE_SITES : each < LARGE_TILE ? each : LARGE_TILE;
     for (int axis = 2; axis >= 0; --axis) {
         t.size[axis] = (hsize_t)size[2 - axis];
         t.chunk[axis] = left < t.size[axis] ? left : t.size[axis];
