@@ -166,10 +166,10 @@ typedef struct saltus_backend_ops {
                              const saltus_generator *generator, const saltus_columns *columns,
                              const char *layout, int block, bool leaps, saltus_kernel_report *out,
                              saltus_error *err);
-    /** The same for a model with a lattice. */
+    /** The same for a model with a lattice, in slabs if they are more than one. */
     saltus_status (*compile_space)(const struct saltus_backend *backend,
                                    const struct saltus_model *model, const char *layout,
-                                   saltus_kernel_report *out, saltus_error *err);
+                                   int n_slabs, saltus_kernel_report *out, saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err);

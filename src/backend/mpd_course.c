@@ -35,12 +35,34 @@ typedef struct course {
     int64_t trajectory, work, fired;
 } course;
 
-static saltus_status report(const course *c, uint64_t trouble, int64_t first_step,
+saltus_mpd_trouble saltus_mpd_trouble_of(uint64_t note, int64_t zero)
+{
+    return note == UINT64_MAX
+               ? (saltus_mpd_trouble){0}
+               : (saltus_mpd_trouble){.is_any = true,
+                                      .phase = (int32_t)(note >> 54),
+                                      .site = zero + (int64_t)(note >> 22 & 0xffffffffu),
+                                      .reaction = (int32_t)(note & 0x3fffff)};
+}
+
+saltus_mpd_trouble saltus_mpd_first_trouble(saltus_mpd_trouble a, saltus_mpd_trouble b)
+{
+    if (!a.is_any || !b.is_any) {
+        return a.is_any ? a : b;
+    }
+    const int64_t x[] = {a.phase, a.site, a.reaction}, y[] = {b.phase, b.site, b.reaction};
+    int i = 0;
+    while (i < 2 && x[i] == y[i]) {
+        ++i;
+    }
+    return x[i] <= y[i] ? a : b;
+}
+
+static saltus_status report(const course *c, saltus_mpd_trouble trouble, int64_t first_step,
                             saltus_error *err)
 {
     const int32_t *size = c->tables->lattice->size;
-    const int64_t site = (int64_t)(trouble >> 22 & 0xffffffffu),
-                  step = first_step + (int64_t)(trouble >> 54);
+    const int64_t site = trouble.site, step = first_step + trouble.phase;
     return saltus_error_set(
         err, SALTUS_E_NUMERIC,
         "trajectory %lld, time %g, site (%lld, %lld, %lld): reaction '%s' has a propensity that is "
@@ -48,7 +70,7 @@ static saltus_status report(const course *c, uint64_t trouble, int64_t first_ste
         (long long)c->trajectory, (double)(step - 1) * c->tables->m.step,
         (long long)(site % size[0]), (long long)(site / size[0] % size[1]),
         (long long)(site / size[0] / size[1]),
-        c->task->model->network->reaction_names[trouble & 0x3fffff]);
+        c->task->model->network->reaction_names[trouble.reaction]);
 }
 
 int64_t saltus_mpd_first_room(const saltus_mpd_tables *tables)
@@ -81,7 +103,7 @@ static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n,
             SALTUS_TRY(e->restore(e->user, err));
         }
     }
-    if (news.trouble != UINT64_MAX) {
+    if (news.trouble.is_any) {
         SALTUS_TRY(report(c, news.trouble, phases[0].step, err));
     }
     c->work = news.work;

@@ -1,4 +1,4 @@
-/* Tables for kernel/mpd.h, and particles at time 0. */
+/* Tables for kernel/mpd.h. */
 #include "backend/mpd.h"
 
 #include "core/memory.h"
@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { MOST_PAIRS = 1 << 15 }; /* of species, in all types, that are looked at beforehand */
+static const int64_t MOST_IN_SLABS = (int64_t)1 << 40; /* particles */
 
 /* ------------------------------------------------------------------------------------------------
  * Reactions
@@ -163,22 +164,27 @@ done:
  * Origins
  */
 
-/* How many sites of a type lie at a face, or in all of the lattice (face -1); they go to `out`
- * unless it is NULL. */
-static int64_t sites_at(const saltus_lattice *l, int face, int type, uint32_t *out)
+int64_t saltus_mpd_sites_at(const saltus_lattice *l, int face, int type, const int64_t planes[2],
+                            int64_t zero, uint32_t *out)
 {
-    int64_t n = 0, first[3] = {0, 0, 0}, end[3] = {l->size[0], l->size[1], l->size[2]};
+    int64_t n = 0, first[3] = {0, 0, planes[0]}, end[3] = {l->size[0], l->size[1], planes[1]};
     if (face >= 0) {
-        first[face / 2] = face % 2 == 0 ? 0 : l->size[face / 2] - 1;
-        end[face / 2] = first[face / 2] + 1;
+        const int axis = face / 2;
+        const int64_t at = face % 2 == 0 ? 0 : l->size[axis] - 1;
+        first[axis] = at > first[axis] ? at : first[axis];
+        end[axis] = at + 1 < end[axis] ? at + 1 : end[axis];
+    }
+    if (!l->types && !out) {
+        return (end[0] - first[0]) * (end[1] - first[1]) *
+               (end[2] > first[2] ? end[2] - first[2] : 0);
     }
     for (int64_t z = first[2]; z < end[2]; ++z) {
         for (int64_t y = first[1]; y < end[1]; ++y) {
             for (int64_t x = first[0]; x < end[0]; ++x) {
                 const int64_t site = x + l->size[0] * (y + l->size[1] * z);
-                if (l->types[site] == type) {
+                if (saltus_lattice_type(l, site) == type) {
                     if (out) {
-                        out[n] = (uint32_t)site;
+                        out[n] = (uint32_t)(site - zero);
                     }
                     ++n;
                 }
@@ -192,18 +198,30 @@ static saltus_status add_origin(saltus_mpd_tables *s, int face, int type, double
                                 int reaction, int species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t n = mean_of_site > 0.0 ? sites_at(s->lattice, face, type, NULL) : 0;
-    uint32_t *sites = NULL;
+    const saltus_lattice *l = s->lattice;
+    const int64_t planes[2] = {0, l->size[2]},
+                  n = mean_of_site <= 0.0 ? 0
+                      : face < 0          ? l->sites_of[type]
+                                          : saltus_mpd_sites_at(l, face, type, planes, 0, NULL);
+    const bool has_list = !s->in_slabs && n < l->n_sites;
+    uint32_t *list = NULL;
     if (n > 0) {
         saltus_mpd_origin *grown =
             saltus_realloc(s->origins, (size_t)s->m.n_origins + 1, sizeof *grown);
         SALTUS_NEED(grown);
         s->m.origins = s->origins = grown;
-        sites = saltus_calloc((size_t)n, sizeof *sites);
-        SALTUS_NEED(sites);
-        (void)sites_at(s->lattice, face, type, sites);
-        s->origins[s->m.n_origins++] =
-            (saltus_mpd_origin){mean_of_site * (double)n, sites, n, reaction, species};
+        saltus_mpd_gate *gates =
+            saltus_realloc(s->gates, (size_t)s->m.n_origins + 1, sizeof *gates);
+        SALTUS_NEED(gates);
+        s->gates = gates;
+        if (has_list) {
+            list = saltus_calloc((size_t)n, sizeof *list);
+            SALTUS_NEED(list);
+            (void)saltus_mpd_sites_at(l, face, type, planes, 0, list);
+        }
+        s->gates[s->m.n_origins] = (saltus_mpd_gate){face, type};
+        s->origins[s->m.n_origins++] = (saltus_mpd_origin){
+            mean_of_site * (double)n, {.n = n, .here = n, .list = list}, reaction, species};
     }
 done:
     return status;
@@ -294,12 +312,15 @@ done:
     return status;
 }
 
-static saltus_status check_sizes(const saltus_lattice *l, const saltus_tables *t, int64_t n_start,
-                                 saltus_error *err)
+static saltus_status check_sizes(const saltus_mpd_tables *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    if (l->n_sites >= SALTUS_NOWHERE) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%lld sites: a lattice has at most 2^32 - 2",
+    const saltus_lattice *l = s->lattice;
+    const saltus_tables *t = s->of;
+    if (l->n_sites >= SALTUS_NOWHERE && !s->in_slabs) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "%lld sites: a lattice that is whole has at most 2^32 - 2; GPUs take more of "
+                    "them in slabs (--split auto)",
                     (long long)l->n_sites);
     }
     if (l->n_species > UINT16_MAX) {
@@ -310,28 +331,34 @@ static saltus_status check_sizes(const saltus_lattice *l, const saltus_tables *t
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%d reactions: on a lattice there are at most 2^22 - 1",
                     t->n_reactions);
     }
-    if (n_start > INT32_MAX / 2) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%lld particles: on a lattice there are at most 2^30",
-                    (long long)n_start);
+    if (s->n_start > MOST_IN_SLABS) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%lld particles: on a lattice there are at most 2^40",
+                    (long long)s->n_start);
+    }
+    if (s->n_start > INT32_MAX / 2 && !s->in_slabs) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "%lld particles: on a lattice that is whole there are at most 2^30; GPUs take "
+                    "more of them in slabs (--split auto)",
+                    (long long)s->n_start);
     }
 done:
     return status;
 }
 
-saltus_status saltus_mpd_tables_create(const saltus_model *model, saltus_mpd_tables *out,
-                                       saltus_error *err)
+saltus_status saltus_mpd_tables_create(const saltus_model *model, bool in_slabs,
+                                       saltus_mpd_tables *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = model->network->lattice;
     saltus_mpd_tables *s = out;
-    *s = (saltus_mpd_tables){.lattice = l, .of = &model->network->tables};
+    *s = (saltus_mpd_tables){.lattice = l, .of = &model->network->tables, .in_slabs = in_slabs};
     s->m = (saltus_mpd){.n_types = l->n_types,
                         .n_species = l->n_species + 1,
                         .types = l->types,
                         .step = l->step,
                         .rate = l->rate,
                         .only_one = l->only_one};
-    SALTUS_TRY(check_sizes(l, s->of, 0, err));
+    SALTUS_TRY(check_sizes(s, err));
     for (int axis = 0; axis < 3; ++axis) {
         s->m.size[axis] = (uint32_t)l->size[axis];
     }
@@ -348,7 +375,7 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, saltus_mpd_tab
     look_at_many(s);
     SALTUS_TRY(find_origins(s, err));
     s->n_start = s->n_watched + saltus_lattice_n_placed(l);
-    SALTUS_TRY(check_sizes(l, s->of, s->n_start, err));
+    SALTUS_TRY(check_sizes(s, err));
 done:
     return status;
 }
@@ -356,9 +383,11 @@ done:
 void saltus_mpd_tables_free(saltus_mpd_tables *s)
 {
     for (int o = 0; o < s->m.n_origins; ++o) {
-        saltus_free((void *)(uintptr_t)s->origins[o].sites);
+        saltus_free((void *)(uintptr_t)s->origins[o].sites.list);
     }
     saltus_free(s->origins);
+    saltus_free(s->gates);
+    saltus_mpd_sets_free(s);
     saltus_free(s->rows);
     saltus_free(s->watched);
     saltus_free(s->jump);
@@ -368,68 +397,4 @@ void saltus_mpd_tables_free(saltus_mpd_tables *s)
     saltus_free(s->moves);
     saltus_free(s->active);
     saltus_free(s->segment);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Particles at time 0
- */
-
-/* Particles at random in the sites of some types, from number *n on. */
-static saltus_status scatter(const saltus_mpd_tables *s, const saltus_mpd *m, int number,
-                             int64_t *n, uint32_t *site, uint16_t *species, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->lattice;
-    const saltus_scatter *what = &l->scatters[number];
-    int64_t n_sites = 0;
-    uint32_t *sites = NULL;
-    for (int type = 0; type < l->n_types; ++type) {
-        n_sites += what->in[type] ? l->sites_of[type] : 0;
-    }
-    if (n_sites < l->n_sites) { /* else sites are their own list */
-        int64_t k = 0;
-        sites = saltus_calloc((size_t)n_sites, sizeof *sites);
-        SALTUS_NEED(sites);
-        for (int64_t i = 0; i < l->n_sites; ++i) {
-            if (what->in[l->types[i]]) {
-                sites[k++] = (uint32_t)i;
-            }
-        }
-    }
-    for (int64_t i = 0; i < what->count; ++i, ++*n) {
-        uint32_t w[4];
-        saltus_mpd_words(m, SALTUS_PURPOSE_PLACE, i, number, what->species, 0, w);
-        const int64_t k = (int64_t)(saltus_unit53(w[0], w[1]) * (double)n_sites);
-        site[*n] = sites ? sites[k] : (uint32_t)k;
-        species[*n] = (uint16_t)what->species;
-    }
-done:
-    saltus_free(sites);
-    return status;
-}
-
-saltus_status saltus_mpd_place(const saltus_mpd_tables *s, uint64_t seed, int64_t trajectory,
-                               saltus_mpd *m, uint32_t *site, uint16_t *species, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->lattice;
-    int64_t n = 0;
-    saltus_mpd_start(m, seed, (uint64_t)trajectory);
-    for (int i = 0; i < l->n_scatters; ++i) {
-        SALTUS_TRY(scatter(s, m, i, &n, site, species, err));
-    }
-    for (int64_t i = 0; i < l->n_deposits; ++i) {
-        for (int64_t k = 0; k < l->deposits[i].n; ++k, ++n) {
-            site[n] = (uint32_t)l->deposits[i].site;
-            species[n] = (uint16_t)l->deposits[i].species;
-        }
-    }
-    for (int64_t i = 0; i < l->n_sites && s->n_watched > 0; ++i) {
-        if (s->watched[l->types[i]]) {
-            site[n] = (uint32_t)i;
-            species[n++] = (uint16_t)(s->m.n_species - 1);
-        }
-    }
-done:
-    return status;
 }

@@ -48,7 +48,7 @@ static void split(const saltus_task *task, const saltus_contents *c, saltus_spli
     for (int64_t i = 0; i < c->n; ++i) {
         const int32_t column = space->column_of[c->species[i]];
         const int64_t part =
-            how == SALTUS_BY_TYPE ? l->types[c->site[i]] : c->site[i] / stride % size;
+            how == SALTUS_BY_TYPE ? saltus_lattice_type(l, c->site[i]) : c->site[i] / stride % size;
         if (column >= 0) {
             out[part * n_counts + column] += c->count[i];
         }

@@ -8,6 +8,7 @@ enum {
     OPT_ARCH = 256,
     OPT_METHOD,
     OPT_LAYOUT,
+    OPT_SPLIT,
     OPT_BLOCK,
     OPT_RNG,
     OPT_SPECIES,
@@ -17,7 +18,7 @@ enum {
 };
 
 typedef struct arguments {
-    const char *model, *arch, *method, *layout, *rng, *species;
+    const char *model, *arch, *method, *layout, *split, *rng, *species;
     int64_t block;
     saltus_law law;
     saltus_cli_settings settings;
@@ -31,6 +32,7 @@ static const struct argp_option options[] = {
      "the kernel",
      0},
     {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared, global or warp", 0},
+    {"split", OPT_SPLIT, "A:B", 0, "a lattice in slabs, as run takes it", 0},
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
@@ -61,6 +63,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_LAYOUT:
         a->layout = text;
+        return 0;
+    case OPT_SPLIT:
+        a->split = text;
         return 0;
     case OPT_BLOCK:
         if (!saltus_cli_int(text, 32, 1024, &a->block) || a->block % 32 != 0) {
@@ -130,6 +135,7 @@ static int build(const arguments *a)
     wanted.method = a->method ? a->method : wanted.method;
     wanted.block = (int)a->block;
     wanted.layout = a->layout ? a->layout : "auto";
+    wanted.split = a->split;
     wanted.rng = a->rng ? a->rng : wanted.rng;
     (void)snprintf(device, sizeof device, "cuda:%s", a->arch);
     if (status == SALTUS_OK &&

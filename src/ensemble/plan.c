@@ -394,7 +394,7 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
                                 b->name);
     }
     if (plan->in_space) {
-        return b->ops->compile_space(b, plan->model, plan->layout, out, err);
+        return b->ops->compile_space(b, plan->model, plan->layout, plan->n_slabs, out, err);
     }
     return b->ops->compile(b, &plan->model->network->tables, &plan->generator, &plan->columns,
                            plan->layout, plan->block, plan->leaps, out, err);

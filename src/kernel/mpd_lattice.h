@@ -7,14 +7,28 @@
 
 #include "kernel/rng.h"
 
+/** Sites in a row for which it is known how many of some sites come before. */
+enum { SALTUS_MPD_STRETCH = 256 };
+
+/** Some sites of the lattice, in the order of their numbers, of which this slab, or all there is,
+ * has those from number `below` on (kernel/mpd_place.h). */
+typedef struct saltus_mpd_sites {
+    int64_t n, below, here; /**< of the lattice, of slabs below, of this slab */
+    const uint32_t *list;   /**< [here] as they are numbered here; or NULL: */
+    const uint32_t *ranks;  /**< [n_ranks] of the slab's stretches, those of them that come before;
+                                 NULL: they are all sites */
+    int64_t n_ranks;
+    const uint8_t *in; /**< [type] with ranks: whether they are its sites */
+    uint32_t first;    /**< site of the slab */
+} saltus_mpd_sites;
+
 /** Particles that come from nothing: by a reaction without reactants in the sites of a type, or
  * over a face beyond which there is a constant concentration. */
 typedef struct saltus_mpd_origin {
-    double mean; /**< of the Poisson number that comes in a step */
-    const uint32_t *sites;
-    int64_t n_sites;  /**< one of which each comes to */
-    int32_t reaction; /**< or -1: */
-    int32_t species;  /**< one particle of it */
+    double mean;            /**< of the Poisson number that comes in a step */
+    saltus_mpd_sites sites; /**< to one of which each comes */
+    int32_t reaction;       /**< or -1: */
+    int32_t species;        /**< one particle of it */
 } saltus_mpd_origin;
 
 /** Particles of a site for which something is known beforehand: fewer than these. */
@@ -187,26 +201,6 @@ SALTUS_FN int64_t saltus_mpd_global_of(const saltus_mpd *m, uint32_t site)
 #else
     (void)m;
     return site;
-#endif
-}
-
-/** Whether this slab has a site of the lattice, and its number here. */
-SALTUS_FN int saltus_mpd_is_here(const saltus_mpd *m, int64_t number)
-{
-#ifdef SALTUS_MPD_SLABS
-    return number >= m->slab.zero + m->slab.first && number < m->slab.zero + m->slab.end;
-#else
-    (void)m, (void)number;
-    return 1;
-#endif
-}
-SALTUS_FN uint32_t saltus_mpd_here(const saltus_mpd *m, int64_t number)
-{
-#ifdef SALTUS_MPD_SLABS
-    return (uint32_t)(number - m->slab.zero);
-#else
-    (void)m;
-    return (uint32_t)number;
 #endif
 }
 

@@ -35,6 +35,12 @@ SALTUS_FN int64_t saltus_mpd_margin(int64_t plane)
     return saltus_mpd_whole(plane + SALTUS_MPD_WHOLE - 1);
 }
 
+/** Particles of a species that start in a site of a slab. */
+typedef struct saltus_mpd_deposit {
+    uint32_t site, n;
+    int32_t species;
+} saltus_mpd_deposit;
+
 /** Addresses are the device's. */
 typedef struct saltus_mpd_launch {
     saltus_mpd m;
@@ -54,8 +60,8 @@ typedef struct saltus_mpd_launch {
     const int32_t *column_of; /**< [species] which count, or -1 */
     int32_t n_counts;
 
-    int64_t n_known;    /**< lists: numbers of particles in use at the launch; counts: particles to
-                             be put into their sites */
+    int64_t n_known;    /**< lists: numbers of particles in use at the launch; counts: particles, or
+                             deposits, to be put into their sites */
     uint32_t *new_site; /**< where particles are gathered */
     uint16_t *new_species;
     int64_t n_bricks, stretch; /**< bricks that a thread gathers, or sites that a warp has in a row
@@ -65,6 +71,11 @@ typedef struct saltus_mpd_launch {
     int64_t first_site, end_site; /**< counts: of the lattice, or a slab */
     const uint32_t *narrow;       /**< counts to be written anew with more bits, */
     int32_t bits;                 /**< of so many */
+
+    /* counts, at time 0: */
+    saltus_mpd_sites sites;             /**< to which particles come at random */
+    int32_t scatter, species;           /**< as this number of the model, of this species */
+    const saltus_mpd_deposit *deposits; /**< [n_known] */
 } saltus_mpd_launch;
 
 /** What phase i of a launch does. */

@@ -10,7 +10,7 @@
 #else
 #include "kernel/mpd_lists.h"
 #endif
-#include "kernel/mpd_react.h"
+#include "kernel/mpd_place.h"
 #include "kernel/poisson.h"
 
 #if SALTUS_LANES != 1
@@ -92,11 +92,12 @@ SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n,
     }
     for (int64_t i = begin; i < (int64_t)k; i += stride) {
         saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
-        const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.n_sites);
-        if (!saltus_mpd_is_here(m, origin.sites[which])) {
+        const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.sites.n);
+        const uint32_t site = saltus_mpd_site_of(m, &origin.sites, which);
+        if (site == SALTUS_NOWHERE) {
             continue; /* he comes to another slab, which knows too */
         }
-        const saltus_mpd_spot to = saltus_mpd_spot_of(m, saltus_mpd_here(m, origin.sites[which]));
+        const saltus_mpd_spot to = saltus_mpd_spot_of(m, site);
         const int r = origin.reaction;
         const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,
                   end = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r + 1] : 1;

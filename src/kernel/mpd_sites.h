@@ -542,13 +542,32 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
  * Beside them
  */
 
-/** Put particles site[n_known], species[n_known] into their sites. */
+/** Scatter particles number 0 to n_known - 1 of a species over some sites. */
+SALTUS_KERNEL(saltus_mpd_scatter, saltus_mpd_launch, a)
+{
+    for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
+        const uint32_t site = saltus_mpd_scattered(&a.m, &a.sites, a.scatter, a.species, i);
+        if (site != SALTUS_NOWHERE) {
+            saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, site, a.species, 1));
+        }
+    }
+}
+
+/** Put deposits[n_known] into their sites. */
 SALTUS_KERNEL(saltus_mpd_fill, saltus_mpd_launch, a)
 {
     for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
-        if (saltus_mpd_is_here(&a.m, a.m.site[i])) {
-            saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, saltus_mpd_here(&a.m, a.m.site[i]),
-                                                   a.m.species[i], 1));
+        const saltus_mpd_deposit d = a.deposits[i];
+        saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, d.site, d.species, d.n));
+    }
+}
+
+/** Put one that watches into each site of some types. */
+SALTUS_KERNEL(saltus_mpd_watch, saltus_mpd_launch, a)
+{
+    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
+        if (a.sites.in[saltus_mpd_type(&a.m, (uint32_t)site)]) {
+            saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, (uint32_t)site, a.species, 1));
         }
     }
 }
@@ -597,7 +616,7 @@ SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
 
 SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
 {
-    uint32_t sums[SALTUS_MPD_FIELDS] = {0};
+    uint64_t sums[SALTUS_MPD_FIELDS] = {0};
     for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
         uint32_t v[SALTUS_MPD_WORDS];
         (void)saltus_mpd_read_site(&a, site, v);

@@ -269,7 +269,7 @@ SALTUS_FN int saltus_warp_number(int *n, int mine, int most)
     return first;
 }
 /* Add what each thread of the warp has to a number. */
-SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
+SALTUS_FN void saltus_warp_add(uint64_t *p, uint64_t n)
 {
     for (int apart = SALTUS_WARP / 2; apart > 0; apart /= 2) {
         n += SALTUS_SHUFFLE(SALTUS_ALL, n, (SALTUS_LANE_NUMBER + apart) % SALTUS_WARP);
@@ -346,7 +346,7 @@ SALTUS_FN int saltus_warp_number(int *n, int mine, int most)
     *n += mine;
     return first;
 }
-SALTUS_FN void saltus_warp_add(uint64_t *p, uint32_t n)
+SALTUS_FN void saltus_warp_add(uint64_t *p, uint64_t n)
 {
     *p += n;
 }

@@ -301,7 +301,8 @@ void saltus_paint_pack(saltus_space *space, const saltus_packing *packing, int t
 void saltus_count_sites(saltus_space *space)
 {
     int64_t n[SALTUS_LATTICE_MOST_TYPES] = {0};
-    for (int64_t i = 0; i < space->n_sites; ++i) {
+    n[0] = space->types ? 0 : space->n_sites;
+    for (int64_t i = 0; i < space->n_sites && space->types; ++i) {
         ++n[space->types[i]];
     }
     for (int i = 0; i < SALTUS_LATTICE_MOST_TYPES; ++i) {

@@ -48,7 +48,7 @@ static void count_particles(const summary *u)
     }
     for (int64_t i = 0; i < l->n_deposits; ++i) {
         const saltus_deposit *d = &l->deposits[i];
-        *n_of(u, l->types[d->site], d->species) += (double)d->n;
+        *n_of(u, saltus_lattice_type(l, d->site), d->species) += (double)d->n;
     }
 }
 

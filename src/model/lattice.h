@@ -71,7 +71,7 @@ typedef struct saltus_lattice {
     int32_t n_species;          /**< that of the tables */
     int32_t n_reactions;        /**< that of the tables */
     const char **type_names;    /**< [type] */
-    const uint8_t *types;       /**< [site] */
+    const uint8_t *types;       /**< [site]; NULL: there is one type */
     const int64_t *sites_of;    /**< [type] number of its sites, at least 1 */
     const double *diffusion;    /**< [from type][to type][species] m2/s; 0: reflects */
     const double *jump;         /**< [from type][to type][species] the probability, per step and
@@ -93,6 +93,12 @@ typedef struct saltus_lattice {
     int32_t n_scatters;
     int64_t n_deposits;
 } saltus_lattice;
+
+/** The type of a site. */
+static inline int saltus_lattice_type(const saltus_lattice *l, int64_t site)
+{
+    return l->types ? l->types[site] : 0;
+}
 
 /** Particles at time 0. */
 static inline int64_t saltus_lattice_n_placed(const saltus_lattice *l)

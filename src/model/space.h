@@ -37,7 +37,8 @@ typedef struct saltus_space {
     int32_t n_types;
     const char *type_names[SALTUS_LATTICE_MOST_TYPES];
     int64_t sites_of[SALTUS_LATTICE_MOST_TYPES];
-    uint8_t *types; /**< [site], allocated: it may be large. Freed with the model */
+    uint8_t *types; /**< [site], allocated: it may be large. Freed with the model. NULL: there is
+                       one type */
 
     const double **diffusion;       /**< [variable][from * n_types + to]; NULL: no species */
     const bool **has_diffusion;     /**< [variable][type] a constant is given for the type */

@@ -8,12 +8,10 @@
 static saltus_status read_size(saltus_lattice_reader *l, const saltus_yaml_node *node)
 {
     saltus_status status = SALTUS_OK;
-    saltus_error *err = l->yaml->err;
     saltus_space *space = l->space;
     const saltus_yaml_node *items[3];
     int n = 0;
     double size = 0.0, n_sites = 1.0;
-    bool is_limit = false;
     SALTUS_TRY(saltus_read_items(l, node, "size", 3, items, &n));
     if (n != 3) {
         status = saltus_yaml_fail(l->yaml, node, SALTUS_E_SYNTAX,
@@ -25,14 +23,12 @@ static saltus_status read_size(saltus_lattice_reader *l, const saltus_yaml_node 
         space->size[i] = (int32_t)size;
         n_sites *= size;
     }
-    if (n_sites > 0x1p40 || n_sites > 0.5 * saltus_memory_most(&is_limit)) {
+    if (n_sites > 0x1p40) {
         status = saltus_yaml_fail(l->yaml, node, SALTUS_E_NO_MEMORY,
                                   "size: there is no memory for %.4g sites", n_sites);
         goto done;
     }
     space->n_sites = (int64_t)n_sites;
-    space->types = saltus_calloc((size_t)space->n_sites, 1);
-    SALTUS_NEED(space->types);
 done:
     return status;
 }

@@ -399,11 +399,33 @@ static saltus_status paint(saltus_lattice_reader *l, const saltus_yaml_node *nod
     return paint_shape(l, node, what, type);
 }
 
+/* Where there are several: a byte for each site. */
+static saltus_status make_types(saltus_lattice_reader *l, const saltus_yaml_node *node)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = l->yaml->err;
+    saltus_space *space = l->space;
+    bool is_limit = false;
+    if ((double)space->n_sites > 0.5 * saltus_memory_most(&is_limit)) {
+        status = saltus_yaml_fail(l->yaml, node, SALTUS_E_NO_MEMORY,
+                                  "sites: there is no memory for the types of %.4g sites",
+                                  (double)space->n_sites);
+        goto done;
+    }
+    space->types = saltus_calloc((size_t)space->n_sites, 1);
+    SALTUS_NEED(space->types);
+done:
+    return status;
+}
+
 saltus_status saltus_read_sites(saltus_lattice_reader *l, const saltus_yaml_node *node)
 {
     saltus_status status = SALTUS_OK;
     char what[200];
     SALTUS_TRY(saltus_yaml_mapping(l->yaml, node, "sites"));
+    if (node->first && node->first->next) {
+        SALTUS_TRY(make_types(l, node));
+    }
     for (const saltus_yaml_entry *e = node->first; e; e = e->next) {
         (void)snprintf(what, sizeof what, "site type '%.120s'", e->key->text);
         SALTUS_TRY(add_type(l, e->key));

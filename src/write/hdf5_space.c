@@ -15,7 +15,8 @@ const char *const saltus_h5_split_stats[SALTUS_N_SPLITS] = {"space/type_stats",
 
 enum {
     TILE_SITES = 1 << 16, /* of a chunk aimed at, */
-    MANY_TILES = 1024     /* unless these would be more */
+    MANY_TILES = 1024,    /* unless these would be more, */
+    LARGE_TILE = 1 << 24  /* but not larger than that: it is made in memory */
 };
 
 /* Whole rows, whole planes as far as they go: what lies together in memory. */
@@ -23,7 +24,8 @@ saltus_h5_tiling saltus_h5_tile(const int32_t size[3])
 {
     saltus_h5_tiling t = {.n = 1};
     const hsize_t n_sites = (hsize_t)size[0] * (hsize_t)size[1] * (hsize_t)size[2];
-    hsize_t left = n_sites / MANY_TILES > TILE_SITES ? n_sites / MANY_TILES : TILE_SITES;
+    const hsize_t each = n_sites / MANY_TILES;
+    hsize_t left = each < TILE_SITES ? TILE_SITES : each < LARGE_TILE ? each : LARGE_TILE;
     for (int axis = 2; axis >= 0; --axis) {
         t.size[axis] = (hsize_t)size[2 - axis];
         t.chunk[axis] = left < t.size[axis] ? left : t.size[axis];
@@ -95,15 +97,17 @@ static saltus_status write_types(saltus_hdf5_sink *sink, hid_t space, const uint
     hid_t set = create_types(space, &t, level);
     uint64_t *values = saltus_calloc(saltus_h5_tile_sites(&t), sizeof *values);
     SALTUS_NEED(values);
-    for (hsize_t c = 0; c < t.n; ++c) {
+    if (set < 0) {
+        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    }
+    for (hsize_t c = 0; c < t.n && types; ++c) { /* else all are 0, as what is not written */
         hsize_t at[3];
         const size_t n = saltus_h5_tile_sites(&t);
         saltus_h5_tile_start(&t, c, at);
         gather_types(&t, types, c, values);
         SALTUS_TRY(saltus_chunk_encode(values, n, n, 1, level, &chunk, err));
         SALTUS_TRY(saltus_h5_reserve(sink, (int64_t)chunk.size + 8192, err));
-        if (set < 0 ||
-            H5Dwrite_chunk(set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
+        if (H5Dwrite_chunk(set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
             SALTUS_TRY(saltus_h5_fail(sink, 0, err));
         }
         saltus_free(chunk.data);

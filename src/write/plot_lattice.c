@@ -196,9 +196,9 @@ static uint8_t *cut(const saltus_lattice *l, const saltus_plane *p)
     uint8_t *types = saltus_calloc((size_t)rows, (size_t)columns);
     for (int64_t row = 0; types && row < rows; ++row) {
         for (int64_t column = 0; column < columns; ++column) {
-            types[row * columns + column] =
-                l->types[p->at * strides[p->normal] + row * p->step * strides[p->up] +
-                         column * p->step * strides[p->across]];
+            types[row * columns + column] = (uint8_t)saltus_lattice_type(
+                l, p->at * strides[p->normal] + row * p->step * strides[p->up] +
+                       column * p->step * strides[p->across]);
         }
     }
     return types;

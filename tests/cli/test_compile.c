@@ -114,6 +114,26 @@ static void shared_memory_grows_with_the_block(void **state)
     assert_true(bytes[1] > bytes[0] + 64 * 8);
 }
 
+/* Of a lattice with more than 2^32 sites, which only slabs can have; nothing is as long as it. */
+static void kernels_of_slabs_are_built(void **state)
+{
+    (void)state;
+    need_nvrtc();
+    if (!SALTUS_WITH_UDUNITS) {
+        skip();
+    }
+    write_file("large.yaml", "species: {A: 9, B: 0}\nreactions: {go: A -> B @ 1}\nlattice: {size: "
+                             "[4096, 4096, 1024], spacing: 1 m, step: 0.1 s, diffusion: "
+                             "{A: 1 m2/s, B: 1 m2/s}}\n");
+    outcome o = saltus("compile large.yaml --arch sm_90 --layout counts");
+    assert_refused(&o, 1, "17179869184 sites: a lattice that is whole has at most 2^32 - 2");
+    o = saltus("compile large.yaml --arch sm_90 --split auto");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "large, mpd, layout counts, sm_90: "));
+    o = saltus("compile large.yaml --arch sm_90 --split 1:0");
+    assert_refused(&o, 2, "split '1:0'");
+}
+
 /* A file in the cache that was cut is no kernel. */
 static void damaged_kernels_are_built_again(void **state)
 {
@@ -186,6 +206,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(kernels_are_built_and_kept, enter, leave_directory),
         cmocka_unit_test_setup_teardown(kernels_of_leaps_are_built, enter, leave_directory),
         cmocka_unit_test_setup_teardown(shared_memory_grows_with_the_block, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(kernels_of_slabs_are_built, enter, leave_directory),
         cmocka_unit_test_setup_teardown(damaged_kernels_are_built_again, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_input_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_machine_without_nvrtc_says_so, enter, leave_directory),

@@ -66,8 +66,20 @@ static const space_case cases[] = {
     {"ab-equilibrium", NULL, 50e-6, 2000},
     {"barrier", NULL, 50e-6, 300},
     {"min-system", NULL, 50e-6, 5000},
+    {"particles in types and in sites, and what comes over faces to types",
+     "species: {A: , B: 0, C: 40}\nreactions: {go: A -> B @ 1, twice: 2 B -> B @ 0.3, "
+     "make: 0 -> A, law: C -> B + C @ 0.2*C*C/(1 + C)}\n"
+     "lattice:\n  size: [11, 7, 14]\n  spacing: 1 m\n  step: 0.1 s\n"
+     "  faces: {x-: {A: 2, C: 0.1}, y: periodic, z+: {B: 1}, z-: absorbing}\n"
+     "  sites: {rest: , core: {box: {from: [3, 2, 4], to: [8, 7, 12]}}, "
+     "lid: {box: {from: [0, 0, 13], to: [11, 3, 14]}}}\n"
+     "  diffusion: {A: 2 m2/s, B: 1 m2/s, C: 0.2 m2/s}\n"
+     "  place: {A: {core: 300, sites: [[0, 0, 0, 3], [10, 6, 13, 20], [10, 6, 6, 2], [0, 0, 7, "
+     "1]]},"
+     " C: [rest, lid]}\n  reactions: {make: {core: 0.3, lid: 1}}\n",
+     0.1, 2000},
 };
-enum { GROWS = 3, LARGE = 7 };
+enum { GROWS = 3, LARGE = 7, PLACED = 11 };
 
 static saltus_model *read_case(const space_case *c)
 {
@@ -314,7 +326,8 @@ static void slabs_change_nothing(void **state)
         no_peer = i == 3;
         for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
             const bool is_large = !cases[k].text && (plays_warps() || i != 2 || k != LARGE),
-                       is_left_out = (is_fake() && (is_large || k % 3 != (size_t)(i + 2) % 3)) ||
+                       is_other = k % 3 != (size_t)(i + 2) % 3 && !(k == PLACED && i == 2),
+                       is_left_out = (is_fake() && (is_large || is_other)) ||
                                      ((plays_warps() || is_part()) && k > 2);
             if (!is_flat(&cases[k]) && !is_left_out) {
                 check_case(&cases[k], i > 0 && are_two ? two : "cuda", COUNTS);
@@ -366,6 +379,103 @@ static void slabs_that_run_at_once_change_nothing(void **state)
         }
     }
     split = NULL;
+}
+
+/* Frames as they come. */
+typedef struct film {
+    moments m;
+    uint64_t hash;
+    int64_t n, of_first;   /* frames; particles of the first, */
+    int64_t fullest, most; /* of which so many are in one site */
+} film;
+
+static saltus_status take_frame(void *user, const saltus_frame *frame, saltus_error *err)
+{
+    film *f = user;
+    (void)err;
+    for (int64_t i = 0; i < frame->n; ++i) {
+        const uint64_t bits = (uint64_t)frame->site[i] * 1000003 + frame->species[i];
+        f->hash = (f->hash ^ (bits * 31 + (uint64_t)frame->count[i])) * 0x9E3779B97F4A7C15u;
+        f->hash ^= f->hash >> 29;
+        f->of_first += f->n == 0 ? frame->count[i] : 0;
+        if (f->n == 0 && frame->count[i] > f->most) {
+            f->most = frame->count[i];
+            f->fullest = frame->site[i];
+        }
+    }
+    ++f->n;
+    return SALTUS_OK;
+}
+
+/* Particles scattered, and some in one site, whose number is large; in slabs. */
+static saltus_status run_film(const int size[3], int n, const char *how, film *f, saltus_error *out)
+{
+    static const double times[] = {0.0, 0.5, 2.0};
+    saltus_error err = {0};
+    char text[1000];
+    saltus_model *m = NULL;
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    saltus_plan_options p = saltus_plan_options_default();
+    saltus_run_options o = saltus_run_options_default();
+    saltus_sink sink = moments_sink(&f->m);
+    sink.frame = take_frame;
+    (void)snprintf(
+        text, sizeof text,
+        "species: {A: , B: %d}\nreactions: {go: A -> B @ 2, back: B -> A @ 1}\nlattice:\n"
+        "  size: [%d, %d, %d]\n  spacing: 1 m\n  step: 0.1 s\n  faces: periodic\n"
+        "  diffusion: {A: 4 m2/s, B: 1 m2/s}\n"
+        "  place: {A: {space: %d, sites: [[5, 6, %d, 9]]}}\n",
+        n, size[0], size[1], size[2], n, size[2] - 1);
+    OK(saltus_model_parse_yaml(text, strlen(text), "m", &m, &err));
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    p.split = how;
+    p.n_threads = 1;
+    o.times = o.frame_times = times;
+    o.n_times = o.n_frames = 3;
+    OK(saltus_backend_open("cuda", &backend, &err));
+    OK(saltus_plan_create(m, backend, &p, &plan, &err));
+    const saltus_status status = saltus_run(plan, &o, &sink, NULL, out);
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+    return status;
+}
+
+/* A lattice of more than 2^32 sites, in two ways of slabs; a played GPU takes a small one. */
+static void a_lattice_may_be_larger_than_32_bits(void **state)
+{
+    static const int sizes[2][3] = {{2048, 2048, 1040}, {16, 15, 22}}, numbers[] = {500000, 400};
+    static const char *const splits[] = {"1:1", "3:1:2"};
+    const int *size = sizes[is_fake()], n = numbers[is_fake()];
+    const int64_t site = 5 + size[0] * (6 + size[1] * (int64_t)(size[2] - 1));
+    film f[2] = {0};
+    (void)state;
+    need_gpu("cuda");
+    if (plays_warps()) {
+        skip(); /* no kernel that needs it */
+    }
+    for (int i = 0; i < 2; ++i) {
+        saltus_error err = {0};
+        const saltus_status status = run_film(size, n, splits[i], &f[i], &err);
+        if (status == SALTUS_E_NO_MEMORY && !is_fake()) {
+            print_message("SKIP: %s\n", err.message);
+            skip();
+        }
+        if (status != SALTUS_OK) {
+            fail_msg("%s", err.message);
+        }
+        assert_int_equal(f[i].n, 3);
+        assert_int_equal(f[i].of_first, 2 * n + 9);
+        assert_true(f[i].fullest == site && f[i].most >= 9);
+        for (int k = 0; k < 3; ++k) {
+            assert_true(f[i].m.sum[2 * k] + f[i].m.sum[2 * k + 1] == 2 * n + 9);
+        }
+        assert_true(f[i].m.sum[4] < f[i].m.sum[0]);
+    }
+    assert_true(f[0].hash == f[1].hash && f[0].m.hash == f[1].m.hash);
+    moments_free(&f[0].m);
+    moments_free(&f[1].m);
 }
 
 /* Nothing runs: long runs with the fixed step go to a GPU, short and exact ones do not. */
@@ -453,6 +563,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(a_million_steps_lose_nobody),
                                        cmocka_unit_test(slabs_change_nothing),
                                        cmocka_unit_test(slabs_that_run_at_once_change_nothing),
+                                       cmocka_unit_test(a_lattice_may_be_larger_than_32_bits),
                                        cmocka_unit_test(auto_takes_what_is_sooner_done),
                                        cmocka_unit_test(a_failing_gpu_is_reported)};
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);

@@ -262,8 +262,9 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     const mpd *s = user;
     (void)err;
-    *out = (saltus_mpd_news){
-        .work = s->used, .trouble = s->trouble, .is_full = s->used > s->m.capacity};
+    *out = (saltus_mpd_news){.work = s->used,
+                             .trouble = saltus_mpd_trouble_of(s->trouble, 0),
+                             .is_full = s->used > s->m.capacity};
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
         out->fired += s->hands[i].scratch.fired;
     }
@@ -313,7 +314,7 @@ static saltus_status set_up(mpd *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = s->task->tables;
-    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, &s->tables, err));
+    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, false, &s->tables, err));
     SALTUS_TRY(saltus_team_create(s->task->n_threads, &s->team, err));
     s->m = s->tables.m;
     s->m.is_shared = saltus_team_size(s->team) > 1;

@@ -214,7 +214,8 @@ static saltus_status jump(nsm *s, int32_t number, int species, int direction, do
     int64_t to = here.site + t->stride[direction];
     if (here.kind % 2) {
         to = saltus_nsm_neighbour(t, here.site, direction);
-        const int64_t type = here.kind / 2, there = to >= 0 ? t->lattice->types[to] : type;
+        const int64_t type = here.kind / 2,
+                      there = to >= 0 ? saltus_lattice_type(t->lattice, to) : type;
         const double rate =
             t->jump[(type * t->lattice->n_types + there) * t->lattice->n_species + species];
         const double leave = t->leave[(int64_t)here.kind * t->lattice->n_species + species];
@@ -261,7 +262,8 @@ static saltus_status come(nsm *s, double unit, double wait, double late, saltus_
         goal -= source->rate;
     }
     const int64_t k = (int64_t)(goal / source->rate * (double)source->n_sites);
-    const int64_t site = source->sites[k < source->n_sites ? k : source->n_sites - 1];
+    const int64_t rank = k < source->n_sites ? k : source->n_sites - 1,
+                  site = source->sites ? source->sites[rank] : rank;
     int32_t number = saltus_nsm_slot_at(&s->sites, site);
     saltus_nsm_queue_set(&s->sites.queue, SOURCES, s->time + wait / s->sites.t.source_rate);
     if (source->only_empty && number != SALTUS_NSM_EMPTY) {

@@ -41,7 +41,7 @@ typedef struct saltus_nsm_sites {
 /** Its row in the tables. */
 static inline uint16_t saltus_nsm_kind(const saltus_nsm_sites *s, int64_t site)
 {
-    return (uint16_t)(2 * s->t.lattice->types[site] +
+    return (uint16_t)(2 * saltus_lattice_type(s->t.lattice, site) +
                       (saltus_nsm_mark(&s->t, site) & SALTUS_NSM_EDGE));
 }
 

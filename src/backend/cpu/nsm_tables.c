@@ -45,11 +45,11 @@ static void raise_leave(const saltus_nsm_tables *t, int type, int there)
 static bool is_edge(const saltus_nsm_tables *t, int64_t site, bool is_inside, bool *meets)
 {
     const saltus_lattice *l = t->lattice;
-    const int type = l->types[site];
+    const int type = saltus_lattice_type(l, site);
     bool differs = !is_inside;
     for (int d = 0; d < SALTUS_NSM_DIRECTIONS; ++d) {
         const int64_t to = is_inside ? site + t->stride[d] : saltus_nsm_neighbour(t, site, d);
-        const int there = to >= 0 ? l->types[to] : type;
+        const int there = to >= 0 ? saltus_lattice_type(l, to) : type;
         differs |= there != type;
         meets[type * l->n_types + there] |= to != -2;
     }
@@ -112,8 +112,8 @@ static saltus_status take_origins(saltus_nsm_tables *t, saltus_error *err)
         const saltus_mpd_origin *o = &t->mpd.origins[i];
         SALTUS_TRY(add_source(t,
                               (saltus_nsm_source){.rate = o->mean / t->lattice->step,
-                                                  .sites = o->sites,
-                                                  .n_sites = o->n_sites,
+                                                  .sites = o->sites.list,
+                                                  .n_sites = o->sites.n,
                                                   .reaction = o->reaction,
                                                   .species = o->species},
                               err));
@@ -130,7 +130,7 @@ static saltus_status list_sites(saltus_nsm_tables *t, int type, saltus_error *er
     t->sites[type] = saltus_calloc((size_t)l->sites_of[type], sizeof **t->sites);
     SALTUS_NEED(t->sites[type]);
     for (int64_t site = 0; site < l->n_sites; ++site) {
-        if (l->types[site] == type) {
+        if (saltus_lattice_type(l, site) == type) {
             t->sites[type][n++] = (uint32_t)site;
         }
     }
@@ -209,7 +209,7 @@ saltus_status saltus_nsm_tables_create(const saltus_task *task, saltus_nsm_table
     const saltus_lattice *l = network->lattice;
     const size_t types = (size_t)l->n_types, species = (size_t)l->n_species;
     *t = (saltus_nsm_tables){.lattice = l};
-    SALTUS_TRY(saltus_mpd_tables_create(task->model, &t->mpd, err));
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, false, &t->mpd, err));
     t->marks = saltus_calloc((size_t)l->n_sites / 4 + 1, sizeof *t->marks);
     t->jump = saltus_calloc(types * types * species, sizeof *t->jump);
     t->leave = saltus_calloc(2 * types * species, sizeof *t->leave);

@@ -27,8 +27,8 @@ typedef struct saltus_nsm_lone {
 
 /** What comes from nothing into each of some sites. */
 typedef struct saltus_nsm_source {
-    double rate; /**< of all these sites together, 1/s */
-    const uint32_t *sites;
+    double rate;           /**< of all these sites together, 1/s */
+    const uint32_t *sites; /**< NULL: all */
     int64_t n_sites;
     int32_t reaction; /**< that fires; -1: a particle comes through a face, of this */
     int32_t species;

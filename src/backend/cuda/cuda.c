@@ -184,8 +184,7 @@ static const struct {
 };
 enum {
     N_LAYOUTS = sizeof layouts / sizeof *layouts,
-    START_MS = 600 /* and to load a kernel */,
-    START_US = 6 /* of a slab in a phase */
+    START_MS = 600 /* and to load a kernel */
 };
 
 /* Of tau-leaping, wherever its state is, per leap and reaction. */
@@ -284,26 +283,16 @@ static saltus_status choose_space_layout(const saltus_backend *backend,
                                      gpus->cu->device_memory(&memory, gpus->gpu[0].device),
                                      "asking for the memory of a GPU", err));
     }
-    SALTUS_TRY(saltus_cuda_choose_lattice(lattice, (double)memory * (wanted->split ? gpus->n : 1),
-                                          wanted->split && is_auto ? "counts" : wanted->layout,
-                                          layout, why, err));
+    SALTUS_TRY(saltus_cuda_choose_lattice(
+        lattice, wanted->split ? INFINITY : (double)memory, /* looked at later */
+        wanted->split && is_auto ? "counts" : wanted->layout, layout, why, err));
 done:
     return status;
 }
 
-/* As many as there are GPUs, or fewer: the host starts every slab's phase. */
 static int choose_slabs(const saltus_backend *backend, const saltus_lattice *lattice)
 {
-    const saltus_gpus *gpus = backend->device;
-    const double whole = saltus_cuda_step_us(lattice, "counts");
-    double least = whole;
-    int best = 1;
-    for (int n = 2; n <= gpus->n && n <= lattice->size[2] && n <= SALTUS_MOST_SLABS; ++n) {
-        const double us = fmax(whole / n, START_US * n) + START_US;
-        best = us < least ? n : best;
-        least = fmin(us, least);
-    }
-    return best;
+    return saltus_cuda_choose_slabs(backend->device, lattice);
 }
 
 static void explain_slabs(const saltus_backend *backend, const saltus_lattice *lattice,
@@ -390,16 +379,17 @@ done:
 }
 
 static saltus_status compile_space(const saltus_backend *backend, const saltus_model *model,
-                                   const char *layout, saltus_kernel_report *out, saltus_error *err)
+                                   const char *layout, int n_slabs, saltus_kernel_report *out,
+                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
     saltus_mpd_tables tables = {0};
     saltus_image image = {0};
-    SALTUS_TRY(saltus_mpd_tables_create(model, &tables, err));
+    SALTUS_TRY(saltus_mpd_tables_create(model, n_slabs > 1, &tables, err));
     SALTUS_TRY(saltus_cuda_compile_mpd(&tables,
                                        strcmp(layout, "counts") == 0 ? SALTUS_CUDA_LEAST_BITS : 0,
-                                       1, limits, &image, err));
+                                       n_slabs > 1 ? n_slabs : 1, limits, &image, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes, image.seconds, image.is_cached};
 done:

@@ -59,6 +59,14 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
 saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
                                          const char *wanted, const char **layout, char why[200],
                                          saltus_error *err);
+/** Slabs of planes (mpd_split.c): how many of equal height are soonest done on GPUs that have room
+ * for them; whether the sites of one have numbers in 32 bits; how many it takes so that they have,
+ * 0: a plane is too large; and its bytes, of so many counts in a site and sets of sites. */
+int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *lattice);
+bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes);
+int64_t saltus_cuda_least_slabs(const saltus_lattice *lattice);
+double saltus_cuda_slab_bytes(const saltus_lattice *lattice, int n_fields, int n_sets,
+                              int64_t n_planes);
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout);
 /** Counts of a site: species, and one more if there is anybody who watches. */
 int saltus_cuda_n_fields(const saltus_mpd_tables *tables);
@@ -68,7 +76,7 @@ enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };
 /** Warps of a block that goes over a lattice's counts, of one of so many slabs. */
 int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs);
 
-/** What saltus_backend_ops.explain_slabs prints (mpd_shares.c). */
+/** What saltus_backend_ops.explain_slabs prints (mpd_explain.c). */
 void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *lattice,
                           const saltus_slab_plan *slabs, FILE *out);
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_THREADS = 1 << 30 }; /* that are started, of which each goes over some */
+
 /* What the host asks for after a batch; one stretch of the GPU's memory. */
 typedef struct answers {
     int64_t used;
@@ -77,8 +79,10 @@ saltus_status saltus_gpu_lattice_launch(const saltus_gpu_lattice *s, cu_function
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch a = s->a;
     void *parameters[] = {&a};
-    CU(launch(kernel, (unsigned)saltus_gpu_lattice_n_blocks(n, block), 1, 1, (unsigned)block, 1, 1,
-              0, s->stream, parameters, NULL),
+    const int64_t n_blocks =
+        saltus_gpu_lattice_n_blocks(n < MOST_THREADS ? n : MOST_THREADS, block);
+    CU(launch(kernel, (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1, 0, s->stream, parameters,
+              NULL),
        "starting a kernel");
 done:
     return status;
@@ -198,7 +202,9 @@ saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_e
     SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
     CU(event_elapsed(&ms, s->start, s->end), "running a kernel");
     (void)__atomic_fetch_add(s->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
-    *out = (saltus_mpd_news){s->work, (int64_t)a.fired, a.trouble, a.used > s->a.m.capacity};
+    *out = (saltus_mpd_news){s->work, (int64_t)a.fired,
+                             saltus_mpd_trouble_of(a.trouble, s->a.m.slab.zero),
+                             a.used > s->a.m.capacity};
 done:
     return status;
 }
@@ -406,7 +412,10 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
     if (task->n_slabs > 1 && task->worker != 0) {
         return status; /* the first has all GPUs */
     }
-    SALTUS_TRY(saltus_mpd_tables_create(task->model, &s.tables, err));
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, task->n_slabs > 1, &s.tables, err));
+    if (counts) {
+        SALTUS_TRY(saltus_mpd_find_sets(&s.tables, err));
+    }
     SALTUS_TRY(count_places(
         &s, counts ? saltus_cuda_bytes_of_counts(&s.tables) : saltus_cuda_bytes_of_lists(&s.tables),
         &places, err));

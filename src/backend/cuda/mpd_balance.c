@@ -82,7 +82,8 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
     return moves;
 }
 
-/* Whether each GPU has room for its slabs: two sets, one more while they are moved, and types. */
+/* Whether each slab has numbers for its sites, and each GPU room for its slabs: two sets, one more
+ * while they are moved, and types. */
 static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, bool *has,
                               saltus_error *err)
 {
@@ -99,6 +100,7 @@ static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, 
                          ? (begins[k + 1] - begins[k]) * s->plane + 2 * this->c.margin
                          : 0;
         }
+        *has &= saltus_cuda_slab_has_numbers(s->plane, begins[i + 1] - begins[i]);
         CU(this, device_memory(&total, this->c.on.gpu->device), "asking for the memory of a GPU");
         *has &= sites * site < (int64_t)(total / 10 * 9);
     }

@@ -27,7 +27,8 @@ int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
               set = (int)sizeof(uint32_t) * SALTUS_MPD_WORDS_OF(fields, LEAST_BITS) /
                     SALTUS_MPD_SHARERS_OF(fields, LEAST_BITS),
               type = 1;
-    return (SETS_EACH * set + type) * tables->lattice->n_sites + 6 * tables->n_start;
+    return (SETS_EACH * set + type) * tables->lattice->n_sites +
+           tables->n_sets * (tables->lattice->n_sites / SALTUS_MPD_STRETCH) * (int)sizeof(uint32_t);
 }
 
 /* Sites, and those that a set has places for: a whole number of looks of any kind. */
@@ -142,7 +143,9 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
         SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_arrive", &s->arrive, err));
     }
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_run_sites", &s->run, err));
+    SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_scatter", &s->scatter, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_fill", &s->fill, err));
+    SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_watch", &s->watch, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_widen", &s->widen, err));
     s->bits = bits;
     s->words = SALTUS_MPD_WORDS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
@@ -174,43 +177,24 @@ done:
  * The engine
  */
 
-/* Put n particles into their sites, with as many bits as they need. */
-static saltus_status fill(counts *s, int64_t n, saltus_error *err)
+saltus_status saltus_gpu_counts_begin(void *user, int64_t trajectory, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    s->on.used = 0;
+    counts *s = user;
+    saltus_mpd_start(&s->on.a.m, s->on.task->seed, (uint64_t)trajectory);
+    s->on.used = 0; /* then as many bits as they need */
     do {
         if (s->on.used > 0) {
             saltus_gpu_lattice_give(&s->on, &s->kept);
             SALTUS_TRY(widen(s, err));
         }
         s->on.a.set = 0;
-        s->on.a.n_known = n;
         SALTUS_TRY(clear_sets(s, err));
         SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
-        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->fill, s->on.block, n, err));
+        SALTUS_TRY(saltus_gpu_counts_place(s, err));
         SALTUS_TRY(saltus_gpu_lattice_ask(&s->on, err));
     } while (s->on.used > s->on.a.m.capacity);
 done:
-    return status;
-}
-
-saltus_status saltus_gpu_counts_begin(void *user, int64_t trajectory, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    counts *s = user;
-    saltus_mpd *m = &s->on.a.m;
-    const size_t n = (size_t)s->on.tables.n_start;
-    cu_pointer particles = 0;
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &particles,
-                                       (n + 1) * (sizeof *m->site + sizeof *m->species), err));
-    m->site = (void *)(uintptr_t)particles;
-    m->species = (void *)(uintptr_t)(particles + n * sizeof *m->site);
-    SALTUS_TRY(saltus_gpu_lattice_place(&s->on, trajectory, err));
-    SALTUS_TRY(fill(s, (int64_t)n, err));
-done:
-    (void)s->on.cu->stream_wait(s->on.stream);
-    saltus_gpu_lattice_give(&s->on, &particles);
     return status;
 }
 
@@ -323,11 +307,6 @@ static saltus_status set_up_slab(counts *s, int64_t first, int64_t n, saltus_err
     saltus_mpd *m = &s->on.a.m;
     const int64_t plane = (int64_t)l->size[0] * l->size[1];
     s->margin = saltus_mpd_margin(plane);
-    if (saltus_mpd_whole(n) + 2 * s->margin >= SALTUS_NOWHERE) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "a slab of %lld sites: with a plane on each side it has more than 2^32",
-                    (long long)n);
-    }
     m->slab.first = (uint32_t)s->margin;
     m->slab.end = (uint32_t)(s->margin + n);
     m->slab.zero = first - s->margin;
@@ -359,6 +338,7 @@ saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, int64_t first, int6
     saltus_gpu_lattice_give(&s->on, &s->types);
     s->on.a.set = 0;
     SALTUS_TRY(set_up_slab(s, first, end - first, err));
+    SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
     SALTUS_TRY(share_out(s, err));
     SALTUS_TRY(take_set(s, 0, err));
     CU(fill(s->sets[0], 0, set_bytes(s), s->on.stream), "clearing GPU memory");
@@ -390,6 +370,7 @@ saltus_status saltus_gpu_counts_set_up(saltus_gpu_counts *s, int64_t first, int6
     if (end - first < s->on.tables.lattice->n_sites) {
         SALTUS_TRY(set_up_slab(s, first, end - first, err));
     }
+    SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
     SALTUS_TRY(use_bits(s, LEAST_BITS, err));
 done:
     return status;
@@ -402,6 +383,7 @@ void saltus_gpu_counts_tear_down(saltus_gpu_counts *s)
     saltus_gpu_lattice_give(&s->on, &s->kept);
     saltus_gpu_lattice_give(&s->on, &s->arrived);
     saltus_gpu_lattice_give(&s->on, &s->types);
+    saltus_gpu_counts_forget(s);
 }
 
 saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const saltus_source *source,

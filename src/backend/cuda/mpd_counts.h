@@ -6,7 +6,7 @@
 
 typedef struct saltus_gpu_counts {
     saltus_gpu_lattice on;
-    cu_function run, fill, widen, arrive;
+    cu_function run, scatter, fill, watch, widen, arrive;
     int bits, words, sharers; /**< of a field, of a site, and sites of a word */
     int block;                /**< threads of one that goes over the sites, */
     size_t shared;            /**< its bytes of shared memory, */
@@ -14,6 +14,10 @@ typedef struct saltus_gpu_counts {
     cu_pointer sets[2], kept; /**< kept: what gather has found; 0 until then */
     cu_pointer arrived;       /**< the launch's */
     cu_pointer types;         /**< of a slab's sites, and of the planes beside it */
+    cu_pointer *held;         /**< [n_held] memory of what follows, with addresses of the GPU's: */
+    int n_held;
+    saltus_mpd_sites *sites; /**< [set] of the tables' sets, and */
+    uint64_t watched;        /**< [type] the types that are watched */
     int64_t margin; /**< places before the first site, and behind the last, for those who leave a
                          slab; 0: this is all of the lattice */
 } saltus_gpu_counts;
@@ -29,6 +33,15 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, i
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_resized(saltus_gpu_counts *s, cu_pointer *before,
                                                           saltus_error *err);
 void saltus_gpu_counts_tear_down(saltus_gpu_counts *s);
+
+/** What this slab has of the tables' sets of sites, and of origins (mpd_place.c); again when it has
+ * other sites. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_find_sites(saltus_gpu_counts *s,
+                                                             saltus_error *err);
+void saltus_gpu_counts_forget(saltus_gpu_counts *s);
+/** Put the particles of time 0 into an empty set, those of them that come here; does not wait for
+ * the last. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_place(saltus_gpu_counts *s, saltus_error *err);
 
 /** Those parts of an engine (backend/mpd.h) whose user is one of these. */
 saltus_status saltus_gpu_counts_begin(void *user, int64_t trajectory, saltus_error *err);

@@ -233,19 +233,11 @@ done:
     return status;
 }
 
-/* What a slab has noted, as a number of the lattice's site. */
-static uint64_t trouble_of(const slab *this, uint64_t trouble)
-{
-    const uint64_t site = (trouble >> 22 & 0xffffffffu) + (uint64_t)this->c.on.a.m.slab.zero;
-    return trouble == UINT64_MAX ? trouble
-                                 : (trouble & ~((uint64_t)0xffffffffu << 22)) | site << 22;
-}
-
 static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
-    *out = (saltus_mpd_news){.trouble = UINT64_MAX};
+    *out = (saltus_mpd_news){0};
     for (int i = 0; i < s->n; ++i) {
         saltus_mpd_news one = {0};
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
@@ -255,8 +247,7 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         if (s->takes_times) {
             SALTUS_TRY(saltus_gpu_slabs_take_time(s, i, err));
         }
-        one.trouble = trouble_of(&s->slab[i], one.trouble);
-        out->trouble = one.trouble < out->trouble ? one.trouble : out->trouble;
+        out->trouble = saltus_mpd_first_trouble(out->trouble, one.trouble);
         out->is_full |= one.is_full;
     }
     ++s->n_timed;
@@ -386,6 +377,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->unit = s->balances ? s->unit : 1;
     s->takes_times = s->balances || task->tracer;
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
+    SALTUS_TRY(saltus_gpu_slabs_check(start, s->unit, err));
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
     s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
     SALTUS_NEED(s->slab && s->sums);

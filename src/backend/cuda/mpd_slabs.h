@@ -1,6 +1,6 @@
-/** Slabs of a lattice on GPUs (mpd_slabs.c), how they share it out (mpd_shares.c) and are levelled
- * (mpd_balance.c), and how particles come from one to the next by way of the host (mpd_staging.c).
- */
+/** Slabs of a lattice on GPUs (mpd_slabs.c), how they share it out (mpd_split.c) and are levelled
+ * (mpd_balance.c), how particles come from one to the next by way of the host (mpd_staging.c), and
+ * what is told of all that (mpd_explain.c). */
 #ifndef SALTUS_BACKEND_CUDA_MPD_SLABS_H
 #define SALTUS_BACKEND_CUDA_MPD_SLABS_H
 
@@ -47,6 +47,11 @@ size_t saltus_gpu_slab_margin_bytes(const saltus_gpu_slab *s);
 saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int side);
 /** Tell all slabs where their neighbours are, again. */
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
+
+/** Whether slabs have numbers for their sites, and GPUs room for the slabs; planes come in units.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, int unit,
+                                                       saltus_error *err);
 
 /** Staging: room for those who leave; then, in each phase of slab i, before its kernel, fetch into
  * its margins who came in the phase before, and after it send who leaves. */

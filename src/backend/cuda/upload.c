@@ -91,9 +91,11 @@ static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s, bool has_sites)
     origins = b->base != 0 ? (void *)(b->bytes + ((uintptr_t)m.origins - b->base)) : NULL;
     for (int o = 0; o < m.n_origins; ++o) {
         const saltus_mpd_origin *origin = &s->origins[o];
-        const uint32_t *sites = add(b, origin->sites, (size_t)origin->n_sites, sizeof *sites);
-        if (origins) {
-            origins[o].sites = sites;
+        const saltus_mpd_sites *sites = &origin->sites;
+        const uint32_t *list =
+            add(b, sites->list, sites->list ? (size_t)sites->n : 0, sizeof *list);
+        if (origins && sites->list) {
+            origins[o].sites.list = list;
         }
     }
     return m;

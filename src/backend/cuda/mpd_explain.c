@@ -1,34 +1,7 @@
-/* How a lattice is shared out among slabs, and what is told of it: where they begin, what memory
- * they take, and what crosses between them in a step. */
+/* What is told of slabs: where they begin, what memory they take, and what crosses between them in
+ * a step. */
 #include "backend/cuda/links.h"
 #include "backend/cuda/mpd_slabs.h"
-
-int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit)
-{
-    const int64_t n_units = n_planes / unit;
-    double all = 0.0, below = 0.0;
-    int64_t at = 0;
-    for (int k = 0; k < n; ++k) {
-        all += heights[k];
-    }
-    for (int k = 1; k <= i; ++k) {
-        below += heights[k - 1];
-        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
-                      most = n_units - (n - k);
-        at = wanted < least ? least : wanted > most ? most : wanted;
-    }
-    return i < n ? at * unit : n_planes;
-}
-
-int saltus_slabs_unit(int64_t plane, int n_fields)
-{
-    const int sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
-    int unit = 1;
-    while (unit * plane % sharers != 0) {
-        ++unit;
-    }
-    return unit;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Of a plan
@@ -80,13 +53,10 @@ void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *l,
     const bool is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
     for (int i = 0; i < slabs->n && gpus->cu; ++i) {
         const int64_t first = saltus_slabs_begin(slabs->heights, slabs->n, i, n_planes, unit),
-                      end = saltus_slabs_begin(slabs->heights, slabs->n, i + 1, n_planes, unit),
-                      places =
-                          saltus_mpd_whole((end - first) * plane) + 2 * saltus_mpd_margin(plane),
-                      types = l->n_types > 1 ? (end - first + 2) * plane : 0;
+                      end = saltus_slabs_begin(slabs->heights, slabs->n, i + 1, n_planes, unit);
         fprintf(out, "          cuda:%d: planes %lld to %lld, ", gpus->gpu[i % gpus->n].ordinal,
                 (long long)first, (long long)end - 1);
-        print_bytes(2.0 * bytes_of(l, places) + (double)types, out);
+        print_bytes(saltus_cuda_slab_bytes(l, l->n_species, l->n_scatters, end - first), out);
         if (i + 1 < slabs->n || is_ring) {
             print_link(gpus, slabs, i, out);
         }

@@ -1,0 +1,193 @@
+/* Into which slabs a lattice is split, and whether GPUs have room for them. */
+#include "backend/cuda/mpd_slabs.h"
+
+#include <math.h>
+
+enum {
+    SETS = 3,     /* of counts: two, and what is kept */
+    MEET_US = 5,  /* that a phase takes longer where slabs on a GPU each wait for each other; */
+    START_US = 6, /* else to start a phase of a slab */
+    UNIT = 4      /* planes that move together, at most */
+};
+
+static const double SOONER = 0.999; /* else fewer are as good */
+
+static int64_t plane_of(const saltus_lattice *l)
+{
+    return (int64_t)l->size[0] * l->size[1];
+}
+
+int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit)
+{
+    const int64_t n_units = n_planes / unit;
+    double all = 0.0, below = 0.0;
+    int64_t at = 0;
+    for (int k = 0; k < n; ++k) {
+        all += heights[k];
+    }
+    for (int k = 1; k <= i; ++k) {
+        below += heights[k - 1];
+        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
+                      most = n_units - (n - k);
+        at = wanted < least ? least : wanted > most ? most : wanted;
+    }
+    return i < n ? at * unit : n_planes;
+}
+
+int saltus_slabs_unit(int64_t plane, int n_fields)
+{
+    const int sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
+    int unit = 1;
+    while (unit * plane % sharers != 0) {
+        ++unit;
+    }
+    return unit;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What slabs take
+ */
+
+bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes)
+{
+    return saltus_mpd_whole(n_planes * plane) + 2 * saltus_mpd_margin(plane) < SALTUS_NOWHERE;
+}
+
+int64_t saltus_cuda_least_slabs(const saltus_lattice *l)
+{
+    const int64_t plane = plane_of(l);
+    int64_t most = (SALTUS_NOWHERE - 2 * saltus_mpd_margin(plane)) / plane; /* planes of a slab */
+    while (most > 0 && !saltus_cuda_slab_has_numbers(plane, most)) {
+        --most;
+    }
+    return most > 0 ? (l->size[2] + most - 1) / most : 0;
+}
+
+double saltus_cuda_slab_bytes(const saltus_lattice *l, int n_fields, int n_sets, int64_t n_planes)
+{
+    const int64_t plane = plane_of(l), n = n_planes * plane,
+                  places = saltus_mpd_whole(n) + 2 * saltus_mpd_margin(plane);
+    const int words = SALTUS_MPD_WORDS_OF(n_fields, SALTUS_CUDA_LEAST_BITS),
+              sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
+    const double set = (double)words / sharers * (double)places,
+                 ranks = l->n_types > 1 ? (double)n_sets * (double)n / SALTUS_MPD_STRETCH : 0.0,
+                 types = l->n_types > 1 ? (double)(n + 2 * plane) : 0.0;
+    return (double)sizeof(uint32_t) * (SETS * set + ranks) + types;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * How many
+ */
+
+/* Whether so many slabs of equal height have numbers and room; one is the whole lattice. */
+static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
+{
+    const int64_t plane = plane_of(l), more = n > 1 && plane % UNIT != 0 ? UNIT : 0,
+                  height = (l->size[2] + n - 1) / n + more,
+                  n_planes = height < l->size[2] ? height : l->size[2];
+    const double bytes = saltus_cuda_slab_bytes(l, l->n_species, l->n_scatters, n_planes);
+    if (n == 1 ? l->n_sites >= SALTUS_NOWHERE || saltus_lattice_n_placed(l) > INT32_MAX / 2
+               : !saltus_cuda_slab_has_numbers(plane, n_planes)) {
+        return false;
+    }
+    for (int g = 0; g < gpus->n && g < n && gpus->cu; ++g) {
+        size_t memory = 0;
+        const int n_slabs = (n - g + gpus->n - 1) / gpus->n;
+        if (gpus->cu->device_memory(&memory, gpus->gpu[g].device) != CU_SUCCESS ||
+            n_slabs * bytes > 0.9 * (double)memory) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What a step of so many slabs takes. */
+static double step_us(const saltus_gpus *gpus, double whole, int n)
+{
+    const int rounds = (n + gpus->n - 1) / gpus->n;
+    return n == 1        ? whole
+           : rounds == 1 ? whole / n + MEET_US
+                         : fmax(rounds * whole / n, START_US * n) + START_US;
+}
+
+/* As many as there are GPUs, or fewer, if a step is sooner done. More if their numbers or
+ * the GPUs' memory want it; if nothing fits, as many as may be, and setting up says why not. */
+int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *l)
+{
+    const double whole = saltus_cuda_step_us(l, "counts");
+    const int64_t numbered = saltus_cuda_least_slabs(l);
+    const int most = l->size[2] < SALTUS_MOST_SLABS ? l->size[2] : SALTUS_MOST_SLABS,
+              wanted = numbered > gpus->n ? (int)fmin((double)numbered, most) : gpus->n;
+    double least = INFINITY;
+    int best = 0;
+    for (int n = 1; n <= most; ++n) {
+        const double us = step_us(gpus, whole, n);
+        if (us < SOONER * least && fit(gpus, l, n)) {
+            best = n;
+            least = us;
+        }
+    }
+    return best > 0 ? best : wanted < 2 && most > 1 ? 2 : wanted < most ? wanted : most;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Checks
+ */
+
+static saltus_status check_numbers(const saltus_lattice *l, int i, int n, int64_t n_planes,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t plane = plane_of(l), least = saltus_cuda_least_slabs(l);
+    if (least == 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "a plane of %lld sites: a slab of one, with one on each side, has more than "
+                    "2^32 sites, which are numbered; let z be the longest axis",
+                    (long long)plane);
+    }
+    if (!saltus_cuda_slab_has_numbers(plane, n_planes)) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "slab %d of %d has %lld planes of %lld sites: with one on each side it has "
+                    "more than 2^32, which are numbered; %lld slabs of equal height would do%s",
+                    i + 1, n, (long long)n_planes, (long long)plane, (long long)least,
+                    least > SALTUS_MOST_SLABS ? ", but there can be 64" : "");
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, int unit, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = start->task;
+    const saltus_lattice *l = start->tables.lattice;
+    const saltus_gpus *gpus = start->gpus;
+    for (int g = 0; g < gpus->n && g < task->n_slabs; ++g) {
+        size_t available = 0, total = 0;
+        double needed = 0.0;
+        int64_t n_sites = 0;
+        for (int i = g; i < task->n_slabs; i += gpus->n) {
+            const int64_t n =
+                saltus_slabs_begin(task->slabs, task->n_slabs, i + 1, l->size[2], unit) -
+                saltus_slabs_begin(task->slabs, task->n_slabs, i, l->size[2], unit);
+            SALTUS_TRY(check_numbers(l, i, task->n_slabs, n, err));
+            needed += saltus_cuda_slab_bytes(l, saltus_cuda_n_fields(&start->tables),
+                                             start->tables.n_sets, n);
+            n_sites += n * plane_of(l);
+        }
+        SALTUS_TRY(saltus_cuda_check(gpus->cu, gpus->cu->context_use(gpus->gpu[g].context),
+                                     "using a GPU", err));
+        SALTUS_TRY(saltus_cuda_check(gpus->cu, gpus->cu->memory_info(&available, &total),
+                                     "asking for free GPU memory", err));
+        if (needed > (double)available) {
+            SALTUS_FAIL(SALTUS_E_NO_MEMORY,
+                        "GPU %d (%s) has %.3f GB of memory left, and %lld sites of %lld, in %d of "
+                        "%d slabs, need %.3f GB: take more GPUs, or other heights (--split)",
+                        gpus->gpu[g].ordinal, gpus->gpu[g].name, 1e-9 * (double)available,
+                        (long long)n_sites, (long long)l->n_sites,
+                        (task->n_slabs - g + gpus->n - 1) / gpus->n, task->n_slabs, 1e-9 * needed);
+        }
+    }
+done:
+    return status;
+}
