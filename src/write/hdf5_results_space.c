@@ -16,17 +16,21 @@ static saltus_status find_types(saltus_results *r, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_results_space *s = &r->space;
     hsize_t shape[3];
-    SALTUS_TRY(saltus_h5_check(r, "space/types", H5T_INTEGER, 3, shape, NULL, err));
+    SALTUS_TRY(saltus_h5_read_names(r, "space/type_names", &s->n_types, &s->type_names, err));
+    if (s->n_types < 1 || s->n_types > SALTUS_LATTICE_MOST_TYPES) {
+        SALTUS_TRY(saltus_h5_damaged(r, "space/type_names", "it is of another length", err));
+    }
+    if (s->n_types == 1) { /* sites of the only one are not stored */
+        SALTUS_TRY(saltus_h5_check_sparse(r, "space/types", H5T_INTEGER, 3, shape, err));
+    } else {
+        SALTUS_TRY(saltus_h5_check(r, "space/types", H5T_INTEGER, 3, shape, NULL, err));
+    }
     for (int i = 0; i < 3; ++i) {
         s->size[i] = (int64_t)shape[2 - i];
     }
     SALTUS_TRY(saltus_h5_read_number(r, "space", "spacing", H5T_NATIVE_DOUBLE, &s->spacing, err));
     if (!(s->spacing > 0.0 && isfinite(s->spacing)) || shape[0] * shape[1] * shape[2] == 0) {
         SALTUS_TRY(saltus_h5_damaged(r, "space", "it has no size", err));
-    }
-    SALTUS_TRY(saltus_h5_read_names(r, "space/type_names", &s->n_types, &s->type_names, err));
-    if (s->n_types < 1 || s->n_types > SALTUS_LATTICE_MOST_TYPES) {
-        SALTUS_TRY(saltus_h5_damaged(r, "space/type_names", "it is of another length", err));
     }
 done:
     return status;

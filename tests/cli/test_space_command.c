@@ -70,6 +70,25 @@ static void exports_have_what_was_recorded(void **state)
     assert_refused(&o, 2, "at a time");
 }
 
+/* Types of sites are not stored where there is but one. */
+static void a_lattice_of_one_type_is_told(void **state)
+{
+    (void)state;
+    write_file("box.yaml",
+               "species: {A: 300, B: 0}\nreactions: {turn: A -> B @ 1}\nlattice: {size: [6, 5, 9], "
+               "spacing: 1 m, step: 0.1 s, diffusion: {A: 1 m2/s, B: 0}}\n");
+    outcome o = saltus("run box.yaml --until 1 --points 2");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "at time 1:"));
+    o = saltus("run box.yaml --until 1 --points 2 --frames 1 --profile z -q -o box.h5");
+    assert_done(&o);
+    o = saltus("export box.h5 --frames");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "run,time,x,y,z,type,A,B\n0,0,"));
+    o = saltus("plot box.h5 --slice z=1 -o box.svg");
+    assert_done(&o);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
@@ -239,11 +258,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_cell, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(exports_have_what_was_recorded),
-        TEST(what_makes_no_sense_is_refused),
-        TEST(vtk_reads_frames),
-        TEST(an_interrupted_run_keeps_frames),
-        TEST(figures_are_drawn),
+        TEST(exports_have_what_was_recorded),  TEST(a_lattice_of_one_type_is_told),
+        TEST(what_makes_no_sense_is_refused),  TEST(vtk_reads_frames),
+        TEST(an_interrupted_run_keeps_frames), TEST(figures_are_drawn),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

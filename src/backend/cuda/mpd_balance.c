@@ -4,11 +4,13 @@
  */
 #include "backend/cuda/mpd_slabs.h"
 
+#include "core/clock.h"
+
 #include <stdlib.h>
 
 enum {
     LONGEST_WAIT = 64, /* batches between two moves, which come ever less often */
-    MOVE_US = 2000     /* that moving takes, and that a move must gain until the next */
+    MOVE_US = 2000     /* that the first move is thought to take; then, what the last one took */
 };
 static const double imbalance = 1.05; /* of the longest time and the mean, that is left alone */
 
@@ -58,7 +60,8 @@ static int64_t better_begin(const saltus_gpu_slabs *s, int i)
     return 0;
 }
 
-/* Whether planes should move, and (begins[n + 1]) where slabs should begin then. */
+/* Whether planes should move, which must gain until the next time what it takes, and (begins[n +
+ * 1]) where slabs should begin then. */
 static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
 {
     const int64_t n_planes = s->slab[0].c.on.tables.lattice->size[2];
@@ -68,7 +71,7 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
         sum += s->slab[i].us;
         most = s->slab[i].us > most ? s->slab[i].us : most;
     }
-    if (most <= imbalance * sum / s->n || (most - sum / s->n) * s->batch * s->wait < MOVE_US) {
+    if (most <= imbalance * sum / s->n || (most - sum / s->n) * s->batch * s->wait < s->move_us) {
         return false;
     }
     begins[0] = 0;
@@ -82,14 +85,14 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
     return moves;
 }
 
-/* Whether each slab has numbers for its sites, and each GPU room for its slabs: two sets, one more
- * while they are moved, and types. */
+/* Whether each slab has numbers for its sites, and each GPU room for its slabs: three sets
+ * with a quarter of room to spare, and types. */
 static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, bool *has,
                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_gpu_counts *c = &s->slab[0].c;
-    const int64_t site = 3 * (int64_t)sizeof(uint32_t) * c->words / c->sharers + 2;
+    const double site = 3.75 * sizeof(uint32_t) * c->words / c->sharers + 2.0;
     *has = true;
     for (int i = 0; i < s->n; ++i) {
         const saltus_gpu_slab *this = &s->slab[i];
@@ -102,7 +105,7 @@ static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, 
         }
         *has &= saltus_cuda_slab_has_numbers(s->plane, begins[i + 1] - begins[i]);
         CU(this, device_memory(&total, this->c.on.gpu->device), "asking for the memory of a GPU");
-        *has &= sites * site < (int64_t)(total / 10 * 9);
+        *has &= (double)sites * site < 0.9 * (double)total;
     }
 done:
     return status;
@@ -167,14 +170,19 @@ saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err)
     saltus_status status = SALTUS_OK;
     int64_t begins[SALTUS_MOST_SLABS + 1];
     bool has = false;
-    s->wait = s->wait < 1 ? 1 : s->wait;
+    if (s->wait < 1) {
+        s->wait = 1;
+        s->move_us = MOVE_US;
+    }
     if (s->n_timed < s->wait) {
         return status;
     }
     if (should_move(s, begins)) {
         SALTUS_TRY(has_room(s, begins, &has, err));
         if (has) {
+            const double start = saltus_now();
             SALTUS_TRY(move(s, begins, err));
+            s->move_us = 1e6 * (saltus_now() - start);
         }
     }
     s->n_timed = 0;

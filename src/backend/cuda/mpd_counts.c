@@ -124,11 +124,18 @@ done:
     return status;
 }
 
+static void use_set(counts *s, int set, cu_pointer memory)
+{
+    s->sets[set] = memory;
+    s->on.a.m.counts[set] = (void *)(uintptr_t)memory;
+}
+
 static saltus_status take_set(counts *s, int set, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->sets[set], set_bytes(s), err));
-    s->on.a.m.counts[set] = (void *)(uintptr_t)s->sets[set];
+    cu_pointer memory = 0;
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &memory, s->room, err));
+    use_set(s, set, memory);
 done:
     return status;
 }
@@ -152,6 +159,7 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     s->sharers = SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
     SALTUS_TRY(share_out(s, err));
     a->m.capacity = bits < MOST_BITS ? ((int64_t)1 << bits) - 1 : (int64_t)1 << 30;
+    s->room = set_bytes(s);
     SALTUS_TRY(take_set(s, 0, err));
     SALTUS_TRY(take_set(s, 1, err));
     a->set = 0;
@@ -204,7 +212,7 @@ saltus_status saltus_gpu_counts_gather(void *user, saltus_error *err)
     counts *s = user;
     SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
     if (!s->kept) {
-        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->kept, set_bytes(s), err));
+        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->kept, s->room, err));
     }
     CU(copy(s->kept, s->sets[s->on.a.set], set_bytes(s), s->on.stream), "copying counts");
 done:
@@ -299,30 +307,88 @@ done:
  * Work
  */
 
-/* The types of a slab's sites, and of the planes beside it, and how its sites are numbered. */
-static saltus_status set_up_slab(counts *s, int64_t first, int64_t n, saltus_error *err)
+/* How the sites of a slab are numbered. */
+static void number(counts *s, int64_t first, int64_t n)
+{
+    const saltus_lattice *l = s->on.tables.lattice;
+    saltus_mpd_slab *slab = &s->on.a.m.slab;
+    const int64_t plane = (int64_t)l->size[0] * l->size[1];
+    s->margin = saltus_mpd_margin(plane);
+    slab->first = (uint32_t)s->margin;
+    slab->end = (uint32_t)(s->margin + n);
+    slab->zero = first - s->margin;
+    slab->plane = (uint32_t)(first / plane);
+    s->on.a.first_site = slab->first;
+    s->on.a.end_site = slab->end;
+}
+
+/* Types of sites from one to another, in a box that goes on behind its ends. */
+static saltus_status upload_types(const counts *s, cu_pointer to, int64_t from, int64_t end,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->on.tables.lattice;
-    saltus_mpd *m = &s->on.a.m;
-    const int64_t plane = (int64_t)l->size[0] * l->size[1];
-    s->margin = saltus_mpd_margin(plane);
-    m->slab.first = (uint32_t)s->margin;
-    m->slab.end = (uint32_t)(s->margin + n);
-    m->slab.zero = first - s->margin;
-    m->slab.plane = (uint32_t)(first / plane);
-    s->on.a.first_site = m->slab.first;
-    s->on.a.end_site = m->slab.end;
-    if (m->n_types == 1) {
-        return status;
-    }
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->types, (size_t)(n + 2 * plane), err));
-    for (int64_t i = -plane; i < n + plane; i += plane) {
-        const int64_t from = (first + i + l->n_sites) % l->n_sites;
-        CU(upload(s->types + (size_t)(i + plane), &l->types[from], (size_t)plane, s->on.stream),
+    for (int64_t next; from < end; to += (uint64_t)(next - from), from = next) {
+        const int64_t box = from < 0 ? 0 : from / l->n_sites * l->n_sites + l->n_sites;
+        next = box < end ? box : end;
+        CU(upload(to, &l->types[(from + l->n_sites) % l->n_sites], (size_t)(next - from),
+                  s->on.stream),
            "copying types of sites");
     }
-    m->types = (const uint8_t *)(uintptr_t)(s->types - (uint64_t)(s->margin - plane));
+done:
+    return status;
+}
+
+/* The types of a slab's sites, and of the planes beside it: from those of the sites that it had, if
+ * any (was_n), and the rest from the host. */
+static saltus_status take_types(counts *s, int64_t was, int64_t was_n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->on.tables.lattice;
+    const int64_t plane = (int64_t)l->size[0] * l->size[1], first = s->on.a.m.slab.zero + s->margin,
+                  begin = first - plane, end = first + n_sites(s) + plane, was_begin = was - plane,
+                  was_end = was_n > 0 ? was + was_n + plane : was_begin,
+                  low = begin > was_begin ? begin : was_begin, high = end < was_end ? end : was_end;
+    const bool has_some = low < high;
+    cu_pointer before = s->types;
+    s->types = 0;
+    if (s->on.a.m.n_types > 1) {
+        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->types, (size_t)(end - begin), err));
+        SALTUS_TRY(upload_types(s, s->types, begin, has_some ? low : end, err));
+        if (has_some) {
+            CU(copy(s->types + (uint64_t)(low - begin), before + (uint64_t)(low - was_begin),
+                    (size_t)(high - low), s->on.stream),
+               "copying types of sites");
+            SALTUS_TRY(upload_types(s, s->types + (uint64_t)(high - begin), high, end, err));
+        }
+        CU(stream_wait(s->on.stream), "copying types of sites");
+        s->on.a.m.types = (const uint8_t *)(uintptr_t)(s->types - (uint64_t)(s->margin - plane));
+    }
+done:
+    saltus_gpu_lattice_give(&s->on, &before);
+    return status;
+}
+
+/* Sets for other sites; those that are large enough stay, the one that has no particles first. All
+ * of their room is empty but for sites. */
+static saltus_status resize_sets(counts *s, cu_pointer *before, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const bool has_room = set_bytes(s) <= s->room;
+    cu_pointer other = s->sets[1 - s->on.a.set];
+    *before = s->sets[s->on.a.set];
+    s->sets[0] = s->sets[1] = 0;
+    s->on.a.set = 0;
+    s->stays = has_room;
+    if (has_room) {
+        use_set(s, 0, other);
+    } else {
+        saltus_gpu_lattice_give(&s->on, &other);
+        saltus_gpu_lattice_give(&s->on, &s->kept);
+        s->room = set_bytes(s) / 4 * 5; /* next time there is some */
+        SALTUS_TRY(take_set(s, 0, err));
+        CU(fill(s->sets[0], 0, s->room, s->on.stream), "clearing GPU memory");
+    }
 done:
     return status;
 }
@@ -331,17 +397,15 @@ saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, int64_t first, int6
                                        cu_pointer *before, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    *before = s->sets[s->on.a.set];
-    s->sets[s->on.a.set] = 0;
-    give_sets(s);
-    saltus_gpu_lattice_give(&s->on, &s->kept);
-    saltus_gpu_lattice_give(&s->on, &s->types);
-    s->on.a.set = 0;
-    SALTUS_TRY(set_up_slab(s, first, end - first, err));
-    SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
+    const int64_t was = s->on.a.m.slab.zero + s->on.a.first_site, was_n = n_sites(s);
+    number(s, first, end - first);
+    SALTUS_TRY(take_types(s, was, was_n, err));
+    saltus_gpu_counts_forget(s);
+    if (s->on.tables.m.n_origins > 0) {
+        SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
+    }
     SALTUS_TRY(share_out(s, err));
-    SALTUS_TRY(take_set(s, 0, err));
-    CU(fill(s->sets[0], 0, set_bytes(s), s->on.stream), "clearing GPU memory");
+    SALTUS_TRY(resize_sets(s, before, err));
 done:
     return status;
 }
@@ -349,10 +413,15 @@ done:
 saltus_status saltus_gpu_counts_resized(saltus_gpu_counts *s, cu_pointer *before, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    CU(stream_wait(s->on.stream), "moving planes between GPUs");
-    saltus_gpu_lattice_give(&s->on, before);
-    SALTUS_TRY(take_set(s, 1, err));
-    CU(fill(s->sets[1], 0, set_bytes(s), s->on.stream), "clearing GPU memory");
+    if (s->stays) {
+        use_set(s, 1, *before);
+        *before = 0;
+    } else {
+        CU(stream_wait(s->on.stream), "moving planes between GPUs");
+        saltus_gpu_lattice_give(&s->on, before);
+        SALTUS_TRY(take_set(s, 1, err));
+    }
+    CU(fill(s->sets[1], 0, s->room, s->on.stream), "clearing GPU memory");
 done:
     return status;
 }
@@ -368,7 +437,8 @@ saltus_status saltus_gpu_counts_set_up(saltus_gpu_counts *s, int64_t first, int6
     s->on.a.first_site = first;
     s->on.a.end_site = end;
     if (end - first < s->on.tables.lattice->n_sites) {
-        SALTUS_TRY(set_up_slab(s, first, end - first, err));
+        number(s, first, end - first);
+        SALTUS_TRY(take_types(s, 0, 0, err));
     }
     SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
     SALTUS_TRY(use_bits(s, LEAST_BITS, err));

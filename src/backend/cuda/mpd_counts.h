@@ -12,6 +12,8 @@ typedef struct saltus_gpu_counts {
     size_t shared;            /**< its bytes of shared memory, */
     int64_t n_blocks;         /**< and how many there are, all at once */
     cu_pointer sets[2], kept; /**< kept: what gather has found; 0 until then */
+    size_t room;              /**< bytes of each of these, */
+    bool stays;               /**< which is enough for the sites that there will be */
     cu_pointer arrived;       /**< the launch's */
     cu_pointer types;         /**< of a slab's sites, and of the planes beside it */
     cu_pointer *held;         /**< [n_held] memory of what follows, with addresses of the GPU's: */
@@ -34,8 +36,8 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_resized(saltus_gpu_counts *s, 
                                                           saltus_error *err);
 void saltus_gpu_counts_tear_down(saltus_gpu_counts *s);
 
-/** What this slab has of the tables' sets of sites, and of origins (mpd_place.c); again when it has
- * other sites. */
+/** What this slab has of the tables' sets of sites, and of origins (mpd_place.c); with other sites,
+ * forget that first. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_find_sites(saltus_gpu_counts *s,
                                                              saltus_error *err);
 void saltus_gpu_counts_forget(saltus_gpu_counts *s);

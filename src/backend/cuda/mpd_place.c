@@ -137,7 +137,6 @@ saltus_status saltus_gpu_counts_find_sites(counts *s, saltus_error *err)
     const saltus_mpd_tables *t = &s->on.tables;
     const size_t n_sets = (size_t)t->n_sets, n_origins = (size_t)t->m.n_origins;
     uint8_t in[SALTUS_LATTICE_MOST_TYPES] = {0};
-    saltus_gpu_counts_forget(s);
     s->held = saltus_calloc(2 * n_sets + n_origins + 2, sizeof *s->held);
     s->sites = saltus_calloc(n_sets + 1, sizeof *s->sites);
     SALTUS_NEED(s->held && s->sites);
@@ -234,6 +233,9 @@ saltus_status saltus_gpu_counts_place(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
+    if (!s->sites) { /* forgotten, because there are other sites */
+        SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
+    }
     SALTUS_TRY(put_scattered(s, err));
     SALTUS_TRY(put_deposits(s, err));
     if (s->on.tables.n_watched > 0) {

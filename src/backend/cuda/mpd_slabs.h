@@ -34,6 +34,7 @@ typedef struct saltus_gpu_slabs {
     int unit;               /**< so many together, so that words do */
     int batch;              /**< phases of the last one */
     int n_timed, wait;      /**< batches since planes were moved, and before they may be again */
+    double move_us;         /**< that moving them takes */
 } saltus_gpu_slabs;
 
 /** What follows is for the GPU of a slab. */
