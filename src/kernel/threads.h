@@ -138,7 +138,7 @@ SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uin
 /* *lost becomes 1 when that takes too long. */
 SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
 {
-    const uint64_t patience = 60000000000; /* ns: others may use that GPU too */
+    const int64_t patience = 60000000000; /* ns: others may use that GPU too */
     uint64_t so_far, now, began = 0;
     int is_lost = 0;
     do {
@@ -146,7 +146,7 @@ SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *los
         if (so_far < n) {
             asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
             began = began ? began : now;
-            is_lost = now - began > patience || *(volatile uint64_t *)lost != 0;
+            is_lost = (int64_t)(now - began) > patience || *(volatile uint64_t *)lost != 0;
         }
     } while (so_far < n && !is_lost);
     if (is_lost) {

@@ -29,6 +29,7 @@ static void close_cuda(saltus_backend *backend)
         (void)gpus->cu->context_release(gpus->gpu[i].device);
     }
     (void)pthread_mutex_destroy(&gpus->compiling);
+    (void)pthread_mutex_destroy(&gpus->joint);
     saltus_free(gpus);
 }
 
@@ -94,6 +95,7 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
     saltus_gpus *gpus = saltus_calloc(1, sizeof *gpus);
     SALTUS_NEED(gpus);
     (void)pthread_mutex_init(&gpus->compiling, NULL);
+    (void)pthread_mutex_init(&gpus->joint, NULL);
     backend->device = gpus;
     (void)snprintf(backend->name, sizeof backend->name, "%s", specification);
     if (strncmp(list, "sm_", 3) == 0) {

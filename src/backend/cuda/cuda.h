@@ -29,6 +29,7 @@ typedef struct saltus_gpus {
     int n;
     int next_worker; /**< atomic: workers go round the GPUs */
     pthread_mutex_t compiling;
+    pthread_mutex_t joint; /**< launches that wait for each other are under way */
 } saltus_gpus;
 
 /** Cut n things of a size off a range of addresses from base on, which is only measured while base

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum {
-    LONGEST_WAIT = 64, /* batches between two moves, which come ever less often */
+    LONGEST_WAIT = 64, /* batches between two moves, each time twice as many until then */
     MOVE_US = 2000     /* that the first move is thought to take; then, what the last one took */
 };
 static const double imbalance = 1.05; /* of the longest time and the mean, that is left alone */
@@ -21,7 +21,7 @@ static int64_t first_site(const saltus_gpu_slab *s)
     return s->c.on.a.m.slab.zero + s->c.on.a.first_site;
 }
 
-/* Averaged over batches since planes were moved. The step is that of the batch's last phase. */
+/* Averaged over batches since moves were thought of. The step is that of the batch's last phase. */
 saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -71,7 +71,8 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
         sum += s->slab[i].us;
         most = s->slab[i].us > most ? s->slab[i].us : most;
     }
-    if (most <= imbalance * sum / s->n || (most - sum / s->n) * s->batch * s->wait < s->move_us) {
+    if (most <= imbalance * sum / s->n ||
+        (most - sum / s->n) * 2.0 * (double)s->n_since < s->move_us) {
         return false;
     }
     begins[0] = 0;
@@ -85,27 +86,36 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
     return moves;
 }
 
-/* Whether each slab has numbers for its sites, and each GPU room for its slabs: three sets
- * with a quarter of room to spare, and types. */
+/* What slab i of n will take, and has: three sets, those that are too small with a quarter of room
+ * to spare; and types. */
+static double more_bytes(const saltus_gpu_slab *this, int64_t sites)
+{
+    const saltus_gpu_counts *c = &this->c;
+    const double word = sizeof(uint32_t) * (double)c->words / c->sharers,
+                 set = word * (double)(saltus_mpd_whole(sites) + 2 * c->margin),
+                 room = (double)c->room;
+    return (set > room ? 3.0 * (1.25 * set - room) : 0.0) +
+           (double)(sites - saltus_gpu_slab_height(this));
+}
+
+/* Whether each slab has numbers for its sites, and each GPU room for what its slabs take more. */
 static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, bool *has,
                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_gpu_counts *c = &s->slab[0].c;
-    const double site = 3.75 * sizeof(uint32_t) * c->words / c->sharers + 2.0;
     *has = true;
     for (int i = 0; i < s->n; ++i) {
         const saltus_gpu_slab *this = &s->slab[i];
-        size_t total = 0;
-        int64_t sites = 0;
+        size_t available = 0, total = 0;
+        double more = 0.0;
         for (int k = 0; k < s->n; ++k) {
-            sites += s->slab[k].c.on.gpu == this->c.on.gpu
-                         ? (begins[k + 1] - begins[k]) * s->plane + 2 * this->c.margin
-                         : 0;
+            const double bytes = more_bytes(&s->slab[k], (begins[k + 1] - begins[k]) * s->plane);
+            more += s->slab[k].c.on.gpu == this->c.on.gpu && bytes > 0.0 ? bytes : 0.0;
         }
         *has &= saltus_cuda_slab_has_numbers(s->plane, begins[i + 1] - begins[i]);
-        CU(this, device_memory(&total, this->c.on.gpu->device), "asking for the memory of a GPU");
-        *has &= (double)sites * site < 0.9 * (double)total;
+        SALTUS_TRY(saltus_gpu_slab_use(this, err));
+        CU(this, memory_info(&available, &total), "asking for free GPU memory");
+        *has &= more < 0.9 * (double)available;
     }
 done:
     return status;
@@ -186,6 +196,7 @@ saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err)
         }
     }
     s->n_timed = 0;
+    s->n_since = 0;
     s->wait = s->wait < LONGEST_WAIT ? 2 * s->wait : LONGEST_WAIT;
 done:
     return status;

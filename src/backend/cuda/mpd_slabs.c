@@ -7,7 +7,11 @@
  * margins are copied (mpd_staging.c). */
 #include "backend/cuda/mpd_slabs.h"
 
+#include "backend/cuda/links.h"
 #include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 typedef saltus_gpu_slab slab;
 typedef saltus_gpu_slabs slabs;
@@ -166,7 +170,7 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, in
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
     for (int side = 0; side < 2; ++side) {
         const slab *other = saltus_gpu_slabs_next(s, i, side);
-        if (other && other != this) {
+        if (other) {
             CU(this, stream_wait_event(c->on.stream, other->done[(s->n_launches + 1) % 2], 0),
                "running a kernel");
         }
@@ -188,8 +192,9 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, in
             SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
         }
     } else {
+        const int64_t height = saltus_gpu_slab_height(this), beside = 2 * c->margin;
         SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
-                                             saltus_gpu_slab_height(this), err));
+                                             height < beside ? height : beside, err));
     }
     CU(this, event_record(this->done[s->n_launches % 2], c->on.stream), "running a kernel");
 done:
@@ -209,6 +214,35 @@ done:
     return status;
 }
 
+/* Launches in which slabs wait for each other are those of one run alone, until they have ended:
+ * else those of two may stand in each other's way, on different GPUs in different order. */
+static void take_turn(slabs *s)
+{
+    if (s->is_joint) {
+        (void)pthread_mutex_lock(&s->slab[0].c.on.gpus->joint);
+        s->has_turn = true;
+    }
+}
+
+static void end_turn(slabs *s)
+{
+    if (s->slab && s->has_turn) {
+        (void)pthread_mutex_unlock(&s->slab[0].c.on.gpus->joint);
+        s->has_turn = false;
+    }
+}
+
+/* Who waits for another slab shall not wait for one that does not come. */
+static void give_up(const slabs *s)
+{
+    const uint64_t lost = 1;
+    for (int i = 0; i < s->n && s->has_turn; ++i) {
+        const saltus_gpu_lattice *on = &s->slab[i].c.on;
+        (void)on->cu->context_use(on->gpu->context);
+        (void)on->cu->upload((uintptr_t)on->a.m.slab.meeting.lost, &lost, sizeof lost, NULL);
+    }
+}
+
 /* The last phase is timed, alone, because those of a launch wait for other slabs. */
 static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
 {
@@ -218,7 +252,9 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
         s->slab[i].c.on.a.m.first_step = phases[0].step;
     }
     s->batch = n;
+    s->n_since += n;
     s->began = s->n_ended;
+    take_turn(s);
     const int n_free = s->takes_times ? n - 1 : n;
     for (int p = 0, some; p < n; p += some) {
         some = s->is_joint && p < n_free ? n_free - p : 1;
@@ -233,16 +269,38 @@ done:
     return status;
 }
 
+/* A slab whose neighbours did not come. */
+static saltus_status check_lost(const slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < s->n; ++i) {
+        const saltus_gpu_lattice *on = &s->slab[i].c.on;
+        if (on->is_lost) {
+            status = saltus_error_set(
+                err, SALTUS_E_DEVICE,
+                "slab %d of %d, on GPU %d (%s), waited a minute for a slab beside it, in vain",
+                i + 1, s->n, on->gpu->ordinal, on->gpu->name);
+            saltus_error_hint(err,
+                              "is another program at work on these GPUs? --no-peer does without "
+                              "waiting");
+            return status;
+        }
+    }
+    return status;
+}
+
+/* There is so much work as each GPU has: they have it at the same time. */
 static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
+    const int n_gpus = s->slab[0].c.on.gpus->n;
     *out = (saltus_mpd_news){0};
     for (int i = 0; i < s->n; ++i) {
         saltus_mpd_news one = {0};
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
-        out->work += one.work;
+        out->work += one.work / (s->n < n_gpus ? s->n : n_gpus);
         out->fired += one.fired;
         if (s->takes_times) {
             SALTUS_TRY(saltus_gpu_slabs_take_time(s, i, err));
@@ -251,12 +309,8 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         out->is_full |= one.is_full;
     }
     ++s->n_timed;
-    for (int i = 0; i < s->n; ++i) { /* now, because what failed is told first */
-        if (s->slab[i].c.on.is_lost) {
-            SALTUS_FAIL(SALTUS_E_DEVICE,
-                        "slab %d of a lattice waited in vain for its neighbours' GPUs", i);
-        }
-    }
+    SALTUS_TRY(check_lost(s, err)); /* now, because what failed is told first */
+    end_turn(s);
 done:
     return status;
 }
@@ -324,25 +378,25 @@ done:
  * Work
  */
 
-/* A GPU reaches the memory of the neighbours; if it does not, or should not, all is staged. */
+/* A GPU adds to the memory of the neighbours; if it cannot, or should not, all is staged. */
 static saltus_status reach(slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const slab *this = &s->slab[i];
     for (int side = 0; side < 2 && !s->is_staged; ++side) {
         const slab *other = saltus_gpu_slabs_next(s, i, side);
-        int can = 0;
+        saltus_link link = {0};
         if (!other || other->c.on.gpu == this->c.on.gpu) {
             continue;
         }
-        CU(this, peers_can(&can, this->c.on.gpu->device, other->c.on.gpu->device),
-           "asking whether GPUs reach each other");
-        if (can) {
+        SALTUS_TRY(saltus_link_ask(this->c.on.cu, this->c.on.gpu->device, other->c.on.gpu->device,
+                                   &link, err));
+        if (link.atomics) {
             const cu_result result =
                 this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
-            can = result == CU_SUCCESS || result == CU_PEERS_ALREADY;
+            link.atomics = result == CU_SUCCESS || result == CU_PEERS_ALREADY;
         }
-        s->is_staged |= !can;
+        s->is_staged |= !link.atomics;
     }
 done:
     return status;
@@ -351,7 +405,8 @@ done:
 /* Whether a launch is many phases, in which slabs wait for each other: all must run at once. */
 static void choose_launches(slabs *s, int n_gpus)
 {
-    s->is_joint = !s->is_staged && s->n <= n_gpus;
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); /* a launch returns when it has ended */
+    s->is_joint = !s->is_staged && s->n <= n_gpus && (!blocking || strcmp(blocking, "0") == 0);
     for (int i = 0; i < s->n; ++i) {
         s->is_joint &= s->slab[i].c.on.is_cooperative;
     }
@@ -414,6 +469,7 @@ done:
 static void tear_down(slabs *s)
 {
     /* none gives back what another's kernels still look at */
+    give_up(s);
     for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
         const saltus_gpu_lattice *on = &s->slab[i].c.on;
         if (on->stream) {
@@ -421,6 +477,7 @@ static void tear_down(slabs *s)
             (void)on->cu->stream_wait(on->stream);
         }
     }
+    end_turn(s);
     for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
         slab *this = &s->slab[i];
         (void)this->c.on.cu->context_use(this->c.on.gpu->context);

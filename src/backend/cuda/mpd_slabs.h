@@ -10,7 +10,7 @@ typedef struct saltus_gpu_slab {
     saltus_gpu_counts c;
     cu_event done[2];  /**< with an even launch, and with an odd one */
     cu_event timed[2]; /**< before and after the last phase of a batch, */
-    double us;         /**< what lies between them, of the batches since planes were moved */
+    double us;         /**< what lies between them, of batches since moves were thought of */
     cu_pointer ended;  /**< phases that [below, above] neighbours have ended, SALTUS_APART apart */
     void *sent[2][2];  /**< staged: [even or odd launch] who leaves it to [below, above], on
                             the host */
@@ -33,8 +33,10 @@ typedef struct saltus_gpu_slabs {
     bool balances;          /**< planes may move, */
     int unit;               /**< so many together, so that words do */
     int batch;              /**< phases of the last one */
-    int n_timed, wait;      /**< batches since planes were moved, and before they may be again */
-    double move_us;         /**< that moving them takes */
+    int n_timed, wait;      /**< batches since moves were thought of, and until then */
+    int64_t n_since;        /**< phases since then */
+    double move_us;         /**< that moving planes takes */
+    bool has_turn;          /**< its launches wait for each other, and nobody else's do */
 } saltus_gpu_slabs;
 
 /** What follows is for the GPU of a slab. */

@@ -16,9 +16,7 @@ enum {
     MOST_ROWS = 1024,       /* of a site's counts and laws in a thread's memory */
     MOST_IN_ORDER = 16,     /* reactions */
     MOST_CONSTANTS = 32768, /* bytes of tables in constant memory, half of what a GPU has */
-    SMALL_LATTICE =
-        1 << 23, /* sites: warps wait for memory, and there is little for more of them */
-    LINE = 16    /* numbers */
+    LINE = 16               /* numbers */
 };
 
 #define PUT(type, name, format, cast, array, n)                                   \
