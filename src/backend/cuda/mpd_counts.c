@@ -9,7 +9,8 @@ enum {
     MOST_BITS = 32,
     SETS_EACH = 5,   /* that a trajectory has room for: what is kept, and two of twice the bits */
     SITES_EACH = 16, /* that take as long as a particle */
-    MOST_LOOKS = 16, /* of a warp, one after the other, where all sites are gone over at once */
+    MOST_LOOKS = 16, /* of a warp, one after the other, where all sites are gone over at once; of
+                        one that does not look ahead one less */
     TELL_WORDS = 1 << 24 /* that come to the host at a time */
 };
 
@@ -72,7 +73,8 @@ static void size_blocks(counts *s)
                   room = s->on.gpu->limits.block_bytes / board,
                   most = room < most_warps ? room : most_warps,
                   n_warps = wanted < most ? wanted : most, each = (wanted + n_warps - 1) / n_warps;
-    s->on.a.stretch = look * (each < MOST_LOOKS ? each : 1);
+    const int most_looks = most_warps == SALTUS_MPD_FEW_WARPS ? MOST_LOOKS : MOST_LOOKS - 1;
+    s->on.a.stretch = look * (each <= most_looks ? each : 1);
     s->block = (int)n_warps * 32;
     s->shared = (size_t)(n_warps * board);
     s->n_blocks = (n_sites(s) + n_warps * s->on.a.stretch - 1) / (n_warps * s->on.a.stretch);
@@ -259,21 +261,38 @@ done:
     return status;
 }
 
-/* Some sites' counts: the first stands where a word begins. */
+/* The counts of sites that share words, of which there are so many. */
+static saltus_status tell_words(const counts *s, const uint32_t *words, int64_t first, int n,
+                                saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
+    for (int i = 0; i < n; ++i) {
+        for (int x = 0; x < n_species && x / per_word < s->words; ++x) {
+            const int shift = i * (32 / s->sharers) + x % per_word * s->bits;
+            const uint32_t number = words[x / per_word] >> shift & 0xffffffffu >> (32 - s->bits);
+            if (number > 0) {
+                SALTUS_TRY(saltus_contents_add(contents, first + i, x, (int32_t)number, err));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+/* Some sites' counts: the first stands where a word begins. Most words are empty. */
 static saltus_status tell_some(const counts *s, const uint32_t *words, int64_t first, int64_t n,
                                saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
-    for (int64_t i = 0; i < n; ++i) {
-        const uint32_t *of = words + i / s->sharers * s->words;
-        const int shift = (int)(i % s->sharers) * (32 / s->sharers);
-        for (int x = 0; x < n_species && x / per_word < s->words; ++x) {
-            const uint32_t number = of[x / per_word] >> (shift + x % per_word * s->bits) &
-                                    0xffffffffu >> (32 - s->bits);
-            if (number > 0) {
-                SALTUS_TRY(saltus_contents_add(contents, first + i, x, (int32_t)number, err));
-            }
+    for (int64_t i = 0; i < n; i += s->sharers, words += s->words) {
+        uint32_t any = 0;
+        for (int k = 0; k < s->words; ++k) {
+            any |= words[k];
+        }
+        if (any) {
+            const int here = n - i < s->sharers ? (int)(n - i) : s->sharers;
+            SALTUS_TRY(tell_words(s, words, first + i, here, contents, err));
         }
     }
 done:
