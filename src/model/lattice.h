@@ -94,6 +94,12 @@ typedef struct saltus_lattice {
     int64_t n_deposits;
 } saltus_lattice;
 
+/** Sites of a plane across z. */
+static inline int64_t saltus_lattice_plane(const saltus_lattice *l)
+{
+    return (int64_t)l->size[0] * l->size[1];
+}
+
 /** The type of a site. */
 static inline int saltus_lattice_type(const saltus_lattice *l, int64_t site)
 {

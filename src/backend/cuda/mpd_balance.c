@@ -16,11 +16,6 @@ static const double imbalance = 1.05; /* of the longest time and the mean, that 
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
-static int64_t first_site(const saltus_gpu_slab *s)
-{
-    return s->c.on.a.m.slab.zero + s->c.on.a.first_site;
-}
-
 /* Averaged over batches since moves were thought of. The step is that of the batch's last phase. */
 saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltus_error *err)
 {
@@ -33,7 +28,7 @@ saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltu
     this->us = (this->us * s->n_timed + us) / (s->n_timed + 1);
     saltus_tracer_count(tracer, "step", i, (double)(this->c.on.a.m.first_step + s->batch - 1));
     saltus_tracer_count(tracer, "planes", i,
-                        (double)saltus_gpu_slab_height(this) / (double)s->plane);
+                        (double)saltus_gpu_counts_sites(&this->c) / (double)s->plane);
     saltus_tracer_count(tracer, "us per step", i, us);
 done:
     return status;
@@ -50,8 +45,8 @@ static int64_t better_begin(const saltus_gpu_slabs *s, int i)
         const saltus_gpu_slab *this = &s->slab[k];
         const double more = all * i / s->n - below;
         if (more < this->us) {
-            const int64_t first = first_site(this) / s->plane;
-            const double planes = (double)saltus_gpu_slab_height(this) / (double)s->plane,
+            const int64_t first = saltus_gpu_counts_first(&this->c) / s->plane;
+            const double planes = (double)saltus_gpu_counts_sites(&this->c) / (double)s->plane,
                          begin = (double)first + planes * more / this->us;
             return (int64_t)(begin / s->unit + 0.5) * s->unit;
         }
@@ -81,7 +76,7 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
         const int64_t wanted = better_begin(s, i), least = begins[i - 1] + s->unit,
                       last = n_planes / s->unit * s->unit - (int64_t)(s->n - i) * s->unit;
         begins[i] = wanted < least ? least : wanted > last ? last : wanted;
-        moves |= begins[i] != first_site(&s->slab[i]) / s->plane;
+        moves |= begins[i] != saltus_gpu_counts_first(&s->slab[i].c) / s->plane;
     }
     return moves;
 }
@@ -95,7 +90,7 @@ static double more_bytes(const saltus_gpu_slab *this, int64_t sites)
                  set = word * (double)(saltus_mpd_whole(sites) + 2 * c->margin),
                  room = (double)c->room;
     return (set > room ? 3.0 * (1.25 * set - room) : 0.0) +
-           (double)(sites - saltus_gpu_slab_height(this));
+           (double)(sites - saltus_gpu_counts_sites(&this->c));
 }
 
 /* Whether each slab has numbers for its sites, and each GPU room for what its slabs take more. */
@@ -127,9 +122,9 @@ static saltus_status copy_planes(const saltus_gpu_slab *to, const saltus_gpu_sla
 {
     saltus_status status = SALTUS_OK;
     const saltus_gpu_counts *c = &to->c;
-    const int64_t first = first_site(to), end = first + saltus_gpu_slab_height(to),
-                  was_end = from->was + from->was_n, low = first > from->was ? first : from->was,
-                  high = end < was_end ? end : was_end;
+    const int64_t first = saltus_gpu_counts_first(&to->c),
+                  end = first + saltus_gpu_counts_sites(&to->c), was_end = from->was + from->was_n,
+                  low = first > from->was ? first : from->was, high = end < was_end ? end : was_end;
     if (low < high) {
         const int64_t there = c->margin + low - first, here = c->margin + low - from->was,
                       whole = (high - low + c->sharers - 1) / c->sharers;
@@ -149,8 +144,8 @@ static saltus_status move(saltus_gpu_slabs *s, const int64_t *begins, saltus_err
     saltus_status status = SALTUS_OK;
     for (int i = 0; i < s->n; ++i) {
         saltus_gpu_slab *this = &s->slab[i];
-        this->was = first_site(this);
-        this->was_n = saltus_gpu_slab_height(this);
+        this->was = saltus_gpu_counts_first(&this->c);
+        this->was_n = saltus_gpu_counts_sites(&this->c);
         this->us = 0.0;
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
         SALTUS_TRY(saltus_gpu_counts_resize(&this->c, begins[i] * s->plane,

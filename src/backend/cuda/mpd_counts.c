@@ -33,13 +33,9 @@ int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
 }
 
 /* Sites, and those that a set has places for: a whole number of looks of any kind. */
-static int64_t n_sites(const counts *s)
-{
-    return s->on.a.end_site - s->on.a.first_site;
-}
 static int64_t n_places(const counts *s)
 {
-    return saltus_mpd_whole(n_sites(s)) + 2 * s->margin;
+    return saltus_mpd_whole(saltus_gpu_counts_sites(s)) + 2 * s->margin;
 }
 
 static size_t set_bytes(const counts *s)
@@ -69,15 +65,16 @@ static void size_blocks(counts *s)
     const int look = SALTUS_MPD_LOOK_OF(s->words), n = s->on.gpu->n_multiprocessors,
               most_warps = saltus_cuda_most_warps(&s->on.tables, saltus_gpu_lattice_slabs(&s->on));
     const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
-                  n_looks = (n_sites(s) + look - 1) / look, wanted = (n_looks + n - 1) / n,
-                  room = s->on.gpu->limits.block_bytes / board,
+                  n_looks = (saltus_gpu_counts_sites(s) + look - 1) / look,
+                  wanted = (n_looks + n - 1) / n, room = s->on.gpu->limits.block_bytes / board,
                   most = room < most_warps ? room : most_warps,
                   n_warps = wanted < most ? wanted : most, each = (wanted + n_warps - 1) / n_warps;
     const int most_looks = most_warps == SALTUS_MPD_FEW_WARPS ? MOST_LOOKS : MOST_LOOKS - 1;
     s->on.a.stretch = look * (each <= most_looks ? each : 1);
     s->block = (int)n_warps * 32;
     s->shared = (size_t)(n_warps * board);
-    s->n_blocks = (n_sites(s) + n_warps * s->on.a.stretch - 1) / (n_warps * s->on.a.stretch);
+    s->n_blocks =
+        (saltus_gpu_counts_sites(s) + n_warps * s->on.a.stretch - 1) / (n_warps * s->on.a.stretch);
 }
 
 /* How far, in numbers of sites, a particle can be after a phase: one step along each axis, or to
@@ -97,8 +94,8 @@ static saltus_status find_reach(counts *s, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
     const int64_t each = s->block / 32 * a->stretch, far = farthest(&a->m) + s->margin,
-                  reach = (far + each - 1) / each + (n_sites(s) % each != 0);
-    const bool is_near = a->m.n_origins == 0 && s->n_blocks * each >= n_sites(s) &&
+                  reach = (far + each - 1) / each + (saltus_gpu_counts_sites(s) % each != 0);
+    const bool is_near = a->m.n_origins == 0 && s->n_blocks * each >= saltus_gpu_counts_sites(s) &&
                          2 * reach < s->n_blocks - 1 && 2 * reach <= s->block;
     a->reach = is_near ? (int32_t)reach : 0;
     saltus_gpu_lattice_give(&s->on, &s->arrived);
@@ -239,7 +236,8 @@ saltus_status saltus_gpu_counts_restore(void *user, saltus_error *err)
     a->bits = s->bits;
     SALTUS_TRY(widen(s, err));
     SALTUS_TRY(clear_sets(s, err));
-    SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, n_sites(s), err));
+    SALTUS_TRY(
+        saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, saltus_gpu_counts_sites(s), err));
     CU(stream_wait(s->on.stream), "running a kernel");
     saltus_gpu_lattice_give(&s->on, &s->kept);
     SALTUS_TRY(saltus_gpu_counts_gather(s, err));
@@ -253,7 +251,7 @@ saltus_status saltus_gpu_counts_count(void *user, int64_t *totals, saltus_error 
     saltus_status status = SALTUS_OK;
     counts *s = user;
     SALTUS_TRY(saltus_gpu_lattice_count(&s->on, totals, err));
-    s->on.work = n_sites(s) / SITES_EACH;
+    s->on.work = saltus_gpu_counts_sites(s) / SITES_EACH;
     for (int x = 0; x < s->on.a.m.n_species; ++x) {
         s->on.work += totals[x];
     }
@@ -303,7 +301,7 @@ saltus_status saltus_gpu_counts_tell(void *user, saltus_contents *contents, salt
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
-    const int64_t number = s->on.a.m.slab.zero + s->on.a.first_site, all = n_sites(s),
+    const int64_t number = saltus_gpu_counts_first(s), all = saltus_gpu_counts_sites(s),
                   most = (int64_t)TELL_WORDS / s->words * s->sharers; /* a whole number of words */
     uint32_t *words = saltus_calloc(TELL_WORDS, sizeof *words);
     SALTUS_NEED(words);
@@ -331,7 +329,7 @@ static void number(counts *s, int64_t first, int64_t n)
 {
     const saltus_lattice *l = s->on.tables.lattice;
     saltus_mpd_slab *slab = &s->on.a.m.slab;
-    const int64_t plane = (int64_t)l->size[0] * l->size[1];
+    const int64_t plane = saltus_lattice_plane(l);
     s->margin = saltus_mpd_margin(plane);
     slab->first = (uint32_t)s->margin;
     slab->end = (uint32_t)(s->margin + n);
@@ -364,9 +362,9 @@ static saltus_status take_types(counts *s, int64_t was, int64_t was_n, saltus_er
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->on.tables.lattice;
-    const int64_t plane = (int64_t)l->size[0] * l->size[1], first = s->on.a.m.slab.zero + s->margin,
-                  begin = first - plane, end = first + n_sites(s) + plane, was_begin = was - plane,
-                  was_end = was_n > 0 ? was + was_n + plane : was_begin,
+    const int64_t plane = saltus_lattice_plane(l), first = s->on.a.m.slab.zero + s->margin,
+                  begin = first - plane, end = first + saltus_gpu_counts_sites(s) + plane,
+                  was_begin = was - plane, was_end = was_n > 0 ? was + was_n + plane : was_begin,
                   low = begin > was_begin ? begin : was_begin, high = end < was_end ? end : was_end;
     const bool has_some = low < high;
     cu_pointer before = s->types;
@@ -416,7 +414,7 @@ saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, int64_t first, int6
                                        cu_pointer *before, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t was = s->on.a.m.slab.zero + s->on.a.first_site, was_n = n_sites(s);
+    const int64_t was = saltus_gpu_counts_first(s), was_n = saltus_gpu_counts_sites(s);
     number(s, first, end - first);
     SALTUS_TRY(take_types(s, was, was_n, err));
     saltus_gpu_counts_forget(s);

@@ -24,6 +24,16 @@ typedef struct saltus_gpu_counts {
                          slab; 0: this is all of the lattice */
 } saltus_gpu_counts;
 
+/** The number in the lattice of the first site, and how many sites there are. */
+static inline int64_t saltus_gpu_counts_first(const saltus_gpu_counts *s)
+{
+    return s->on.a.m.slab.zero + s->on.a.first_site;
+}
+static inline int64_t saltus_gpu_counts_sites(const saltus_gpu_counts *s)
+{
+    return s->on.a.end_site - s->on.a.first_site;
+}
+
 /** Empty memory and kernels for sites from `first` on, but before `end`; set up, not begun. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_set_up(saltus_gpu_counts *s, int64_t first,
                                                          int64_t end, saltus_error *err);

@@ -47,7 +47,7 @@ static void print_link(const saltus_gpus *gpus, const saltus_slab_plan *slabs, i
 void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *l,
                           const saltus_slab_plan *slabs, FILE *out)
 {
-    const int64_t plane = (int64_t)l->size[0] * l->size[1], n_planes = l->size[2];
+    const int64_t plane = saltus_lattice_plane(l), n_planes = l->size[2];
     const int most = saltus_slabs_unit(plane, l->n_species),
               unit = slabs->move && (int64_t)most * slabs->n <= n_planes ? most : 1;
     const bool is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;

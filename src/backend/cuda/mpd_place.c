@@ -17,16 +17,6 @@ enum { DEPOSITS = 1 << 20 /* that go to the GPU at a time */ };
  * Sites
  */
 
-/* The number in the lattice of the first site, and how many there are. */
-static int64_t first_site(const counts *s)
-{
-    return s->on.a.m.slab.zero + s->on.a.first_site;
-}
-static int64_t n_sites(const counts *s)
-{
-    return s->on.a.end_site - s->on.a.first_site;
-}
-
 /* A copy on the GPU, until all of them are given back. */
 static saltus_status hold(counts *s, const void *data, size_t bytes, uint64_t *out,
                           saltus_error *err)
@@ -60,7 +50,7 @@ static saltus_status find_set(counts *s, const saltus_mpd_set *set, saltus_mpd_s
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->on.tables.lattice;
-    const int64_t first = first_site(s), n = n_sites(s),
+    const int64_t first = saltus_gpu_counts_first(s), n = saltus_gpu_counts_sites(s),
                   n_ranks = (n + SALTUS_MPD_STRETCH - 1) / SALTUS_MPD_STRETCH;
     uint64_t at = 0;
     uint32_t *ranks = NULL;
@@ -89,8 +79,9 @@ static saltus_status find_face(counts *s, const saltus_mpd_gate *gate, saltus_mp
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->on.tables.lattice;
-    const int64_t plane = (int64_t)l->size[0] * l->size[1], first = first_site(s) / plane,
-                  below[2] = {0, first}, here[2] = {first, first + n_sites(s) / plane},
+    const int64_t plane = saltus_lattice_plane(l), first = saltus_gpu_counts_first(s) / plane,
+                  below[2] = {0, first},
+                  here[2] = {first, first + saltus_gpu_counts_sites(s) / plane},
                   zero = s->on.a.m.slab.zero;
     uint64_t at = 0;
     uint32_t *list = NULL;
@@ -198,8 +189,8 @@ static saltus_status put_deposits(counts *s, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->on.tables.lattice;
     saltus_mpd_launch *a = &s->on.a;
-    const int64_t first = deposit_from(l, first_site(s)),
-                  end = deposit_from(l, first_site(s) + n_sites(s)),
+    const int64_t first = deposit_from(l, saltus_gpu_counts_first(s)),
+                  end = deposit_from(l, saltus_gpu_counts_first(s) + saltus_gpu_counts_sites(s)),
                   most = end - first < DEPOSITS ? end - first : DEPOSITS;
     cu_pointer memory = 0;
     saltus_mpd_deposit *some = NULL;
@@ -241,7 +232,8 @@ saltus_status saltus_gpu_counts_place(counts *s, saltus_error *err)
     if (s->on.tables.n_watched > 0) {
         a->sites.in = (const uint8_t *)(uintptr_t)s->watched;
         a->species = a->m.n_species - 1;
-        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->watch, s->on.block, n_sites(s), err));
+        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->watch, s->on.block,
+                                             saltus_gpu_counts_sites(s), err));
     }
 done:
     return status;

@@ -34,14 +34,9 @@ slab *saltus_gpu_slabs_next(const slabs *s, int i, int side)
                                     : NULL;
 }
 
-int64_t saltus_gpu_slab_height(const slab *s)
-{
-    return s->c.on.a.end_site - s->c.on.a.first_site;
-}
-
 uint64_t saltus_gpu_slab_margin(const slab *s, int side)
 {
-    const int64_t place = side ? s->c.margin + saltus_mpd_whole(saltus_gpu_slab_height(s)) : 0;
+    const int64_t place = side ? s->c.margin + saltus_mpd_whole(saltus_gpu_counts_sites(&s->c)) : 0;
     return (uint64_t)(place / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
@@ -57,7 +52,7 @@ static void meet(const slabs *s, int i)
     slab *this = &s->slab[i];
     saltus_mpd_slab *of = &this->c.on.a.m.slab;
     const int64_t block = this->c.block / 32 * this->c.on.a.stretch;
-    const bool at_once = this->c.n_blocks * block >= saltus_gpu_slab_height(this);
+    const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c);
     of->meeting.begin[0] = 0;
     of->meeting.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
     of->meeting.begin[1] = at_once ? of->from_above / block : 0;
@@ -81,8 +76,9 @@ void saltus_gpu_slabs_connect(slabs *s)
     for (int i = 0; i < s->n; ++i) {
         slab *this = &s->slab[i];
         const slab *below = saltus_gpu_slabs_next(s, i, 0);
-        const int64_t last = saltus_gpu_slab_height(this) - plane, /* the last plane's first site */
-            last_below = below ? saltus_gpu_slab_height(below) - plane : 0;
+        const int64_t last = saltus_gpu_counts_sites(&this->c) -
+                             plane, /* the last plane's first site */
+            last_below = below ? saltus_gpu_counts_sites(&below->c) - plane : 0;
         saltus_mpd_slab *of = &this->c.on.a.m.slab;
         of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
         of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.margin - plane));
@@ -192,7 +188,7 @@ static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, in
             SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
         }
     } else {
-        const int64_t height = saltus_gpu_slab_height(this), beside = 2 * c->margin;
+        const int64_t height = saltus_gpu_counts_sites(&this->c), beside = 2 * c->margin;
         SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
                                              height < beside ? height : beside, err));
     }
@@ -426,7 +422,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         room = parts > room ? parts : room;
     }
     s->n = task->n_slabs;
-    s->plane = (int64_t)l->size[0] * l->size[1];
+    s->plane = saltus_lattice_plane(l);
     s->unit = saltus_slabs_unit(s->plane, saltus_cuda_n_fields(&start->tables));
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
     s->unit = s->balances ? s->unit : 1;

@@ -41,8 +41,6 @@ typedef struct saltus_gpu_slabs {
 
 /** What follows is for the GPU of a slab. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slab_use(const saltus_gpu_slab *s, saltus_error *err);
-/** Its sites. */
-int64_t saltus_gpu_slab_height(const saltus_gpu_slab *s);
 /** Where in a set the margin below (0) or above (1) begins, and its bytes. */
 uint64_t saltus_gpu_slab_margin(const saltus_gpu_slab *s, int side);
 size_t saltus_gpu_slab_margin_bytes(const saltus_gpu_slab *s);

@@ -12,11 +12,6 @@ enum {
 
 static const double SOONER = 0.999; /* else fewer are as good */
 
-static int64_t plane_of(const saltus_lattice *l)
-{
-    return (int64_t)l->size[0] * l->size[1];
-}
-
 int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit)
 {
     const int64_t n_units = n_planes / unit;
@@ -55,7 +50,7 @@ bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes)
 
 int64_t saltus_cuda_least_slabs(const saltus_lattice *l)
 {
-    const int64_t plane = plane_of(l);
+    const int64_t plane = saltus_lattice_plane(l);
     int64_t most = (SALTUS_NOWHERE - 2 * saltus_mpd_margin(plane)) / plane; /* planes of a slab */
     while (most > 0 && !saltus_cuda_slab_has_numbers(plane, most)) {
         --most;
@@ -65,7 +60,7 @@ int64_t saltus_cuda_least_slabs(const saltus_lattice *l)
 
 double saltus_cuda_slab_bytes(const saltus_lattice *l, int n_fields, int n_sets, int64_t n_planes)
 {
-    const int64_t plane = plane_of(l), n = n_planes * plane,
+    const int64_t plane = saltus_lattice_plane(l), n = n_planes * plane,
                   places = saltus_mpd_whole(n) + 2 * saltus_mpd_margin(plane);
     const int words = SALTUS_MPD_WORDS_OF(n_fields, SALTUS_CUDA_LEAST_BITS),
               sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
@@ -82,7 +77,7 @@ double saltus_cuda_slab_bytes(const saltus_lattice *l, int n_fields, int n_sets,
 /* Whether so many slabs of equal height have numbers and room; one is the whole lattice. */
 static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
 {
-    const int64_t plane = plane_of(l), more = n > 1 && plane % UNIT != 0 ? UNIT : 0,
+    const int64_t plane = saltus_lattice_plane(l), more = n > 1 && plane % UNIT != 0 ? UNIT : 0,
                   height = (l->size[2] + n - 1) / n + more,
                   n_planes = height < l->size[2] ? height : l->size[2];
     const double bytes = saltus_cuda_slab_bytes(l, l->n_species, l->n_scatters, n_planes);
@@ -138,7 +133,7 @@ static saltus_status check_numbers(const saltus_lattice *l, int i, int n, int64_
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t plane = plane_of(l), least = saltus_cuda_least_slabs(l);
+    const int64_t plane = saltus_lattice_plane(l), least = saltus_cuda_least_slabs(l);
     if (least == 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "a plane of %lld sites: a slab of one, with one on each side, has more than "
@@ -150,7 +145,7 @@ static saltus_status check_numbers(const saltus_lattice *l, int i, int n, int64_
                     "slab %d of %d has %lld planes of %lld sites: with one on each side it has "
                     "more than 2^32, which are numbered; %lld slabs of equal height would do%s",
                     i + 1, n, (long long)n_planes, (long long)plane, (long long)least,
-                    least > SALTUS_MOST_SLABS ? ", but there can be 64" : "");
+                    least > SALTUS_MOST_SLABS ? ", but that is more than there can be" : "");
     }
 done:
     return status;
@@ -173,7 +168,7 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, int unit, 
             SALTUS_TRY(check_numbers(l, i, task->n_slabs, n, err));
             needed += saltus_cuda_slab_bytes(l, saltus_cuda_n_fields(&start->tables),
                                              start->tables.n_sets, n);
-            n_sites += n * plane_of(l);
+            n_sites += n * saltus_lattice_plane(l);
         }
         SALTUS_TRY(saltus_cuda_check(gpus->cu, gpus->cu->context_use(gpus->gpu[g].context),
                                      "using a GPU", err));
