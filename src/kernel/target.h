@@ -102,12 +102,16 @@ extern __shared__ double saltus_shared[]; /* memory that the threads of a block 
 #elif SALTUS_DEVICE
 #define SALTUS_THREAD saltus_thread
 #define SALTUS_STRIDE saltus_stride
-#define SALTUS_THREAD_IN_BLOCK ((int)(saltus_thread % SALTUS_BLOCK))
-#define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_BLOCK)
+#ifdef SALTUS_PLAYED_TOGETHER /* tests/fake/together.h */
+#define SALTUS_THREADS_OF_BLOCK played_threads_of_block(SALTUS_BLOCK)
+#else
 #define SALTUS_THREADS_OF_BLOCK SALTUS_BLOCK
+#endif
+#define SALTUS_THREAD_IN_BLOCK ((int)(saltus_thread % SALTUS_THREADS_OF_BLOCK))
+#define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_THREADS_OF_BLOCK)
 static int64_t saltus_thread, saltus_stride;
 static double saltus_shared[1 << 15] __attribute__((unused));
-#ifndef SALTUS_PLAYED_WARPS
+#if !defined(SALTUS_PLAYED_WARPS) && !defined(SALTUS_PLAYED_TOGETHER)
 static inline void saltus_play(void (*thread)(void), int64_t n_threads)
 {
     for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) {

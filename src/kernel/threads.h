@@ -163,6 +163,7 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 {
     ++numbers[which];
 }
+#ifndef SALTUS_PLAYED_TOGETHER /* else tests/fake/together.h has them */
 SALTUS_FN void saltus_all_blocks_tell(uint64_t *arrived)
 {
     (void)arrived; /* a host that plays a GPU cannot wait: it gets one phase at a time */
@@ -187,6 +188,7 @@ SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *los
 {
     (void)ended, (void)n, (void)lost;
 }
+#endif
 #endif
 #endif
 

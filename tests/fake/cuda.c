@@ -2,7 +2,7 @@
  * is a shared object that the other fake, nvrtc.c, has compiled from the kernel's text, and a
  * launch runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return
  * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the
- * memory. */
+ * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -51,6 +51,39 @@ static int fate(void)
         return doom;         \
     }
 
+/* Launches whose blocks wait for each other's, of these streams (together.h): they go on when
+ * anything else is asked of one of them, or of all. */
+static void (*under_way)(void);
+static void *streams[64];
+static int n_streams;
+
+static void finish(void)
+{
+    if (under_way) {
+        under_way();
+    }
+    under_way = NULL;
+    n_streams = 0;
+}
+
+static void finish_all(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    finish();
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void finish_stream(void *stream)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_streams; ++i) {
+        if (streams[i] == stream) {
+            finish();
+        }
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
 EXPORT int cuInit(unsigned flags)
 {
     (void)flags;
@@ -94,10 +127,10 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
     (void)device;
     *value = attribute == 75   ? 9
              : attribute == 76 ? 0
-             : attribute == 16 ? 3
+             : attribute == 16 ? getenv("FAKE_CUDA_TOGETHER") ? 12 : 3
              : attribute == 38 ? 4 << 20
              : attribute == 81 ? 228 << 10
-             : attribute == 95 ? 0 /* threads run in turn */
+             : attribute == 95 ? getenv("FAKE_CUDA_TOGETHER") != NULL
              : attribute == 97 ? 227 << 10
                                : 1024;
     return 0;
@@ -185,6 +218,7 @@ EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 }
 EXPORT int cuMemFree_v2(uint64_t address)
 {
+    finish_all();
     char *p = (char *)(uintptr_t)address - HEADER;
     size_t bytes;
     memcpy(&bytes, p, sizeof bytes);
@@ -208,29 +242,29 @@ EXPORT int cuMemFreeHost(void *address)
 }
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
-    (void)stream;
     DIE_OR
+    finish_stream(stream);
     memcpy((void *)(uintptr_t)to, from, bytes);
     return 0;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
-    (void)stream;
     DIE_OR
+    finish_stream(stream);
     memcpy(to, (void *)(uintptr_t)from, bytes);
     return 0;
 }
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 {
-    (void)stream;
     DIE_OR
+    finish_stream(stream);
     memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
     return 0;
 }
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
 {
-    (void)stream;
     DIE_OR
+    finish_stream(stream);
     memset((void *)(uintptr_t)to, value, bytes);
     return 0;
 }
@@ -248,8 +282,8 @@ EXPORT int cuStreamDestroy_v2(void *stream)
 }
 EXPORT int cuStreamSynchronize(void *stream)
 {
-    (void)stream;
     DIE_OR
+    finish_stream(stream);
     return 0;
 }
 EXPORT int cuStreamQuery(void *stream)
@@ -261,9 +295,9 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
                           unsigned block_x, unsigned block_y, unsigned block_z,
                           unsigned shared_bytes, void *stream, void **parameters, void **extra)
 {
-    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared_bytes, (void)stream;
-    (void)extra;
+    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared_bytes, (void)extra;
     DIE_OR
+    finish_stream(stream);
     void (*run)(void **, int64_t);
     memcpy(&run, &function, sizeof run);
     (void)pthread_mutex_lock(&lock); /* kernels have statics: thread and stride */
@@ -271,9 +305,31 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     (void)pthread_mutex_unlock(&lock);
     return 0;
 }
-EXPORT int cuLaunchCooperativeKernel(void)
+EXPORT int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y,
+                                     unsigned grid_z, unsigned block_x, unsigned block_y,
+                                     unsigned block_z, unsigned shared_bytes, void *stream,
+                                     void **parameters)
 {
-    return 801; /* not supported */
+    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared_bytes;
+    DIE_OR
+    finish_stream(stream);
+    Dl_info info;
+    void (*run)(void **, int64_t);
+    void *module = dladdr(function, &info) ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    int64_t *block = module ? dlsym(module, "played_block") : NULL;
+    if (!block) {
+        return 801; /* not supported */
+    }
+    void *rest = dlsym(module, "played_finish");
+    memcpy(&run, &function, sizeof run);
+    (void)pthread_mutex_lock(&lock);
+    memcpy(&under_way, &rest, sizeof under_way);
+    streams[n_streams++ % 64] = stream;
+    *block = block_x;
+    run(parameters, (int64_t)grid_x * block_x);
+    *block = 0;
+    (void)pthread_mutex_unlock(&lock);
+    return 0;
 }
 EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
@@ -325,6 +381,7 @@ EXPORT int cuEventRecord(void *event, void *stream)
 }
 EXPORT int cuEventSynchronize(void *event)
 {
+    finish_all();
     (void)event;
     return 0;
 }
