@@ -140,9 +140,7 @@ static double bytes_of_step(const saltus_bench_cell *c, const saltus_plan *plan)
     const double n_sites = (double)c->size[0] * c->size[1] * c->size[2], n = (double)c->particles;
     const bool is_counts = strcmp(saltus_plan_layout(plan), "counts") == 0;
     const int n_species = saltus_model_n_species(saltus_plan_model(plan));
-    const double bytes = n_species <= 2   ? 1.0 /* 4 bits of a species */
-                         : n_species <= 4 ? 2.0
-                                          : 4.0 * ceil(n_species / 8.0),
+    const double bytes = saltus_cuda_site_bytes(n_species),
                  sites_each = is_counts ? 32.0 / bytes : 256.0,
                  touched = 32.0 * n_sites / sites_each * (1.0 - exp(-sites_each * n / n_sites));
     return is_counts ? bytes * n_sites + 3.0 * touched : 18.0 * n + 4.0 * touched;

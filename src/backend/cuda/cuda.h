@@ -69,8 +69,10 @@ int64_t saltus_cuda_least_slabs(const saltus_lattice *lattice);
 double saltus_cuda_slab_bytes(const saltus_lattice *lattice, int n_fields, int n_sets,
                               int64_t n_planes);
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout);
-/** Counts of a site: species, and one more if there is anybody who watches. */
+/** Counts of a site: species, and one more if there is anybody who watches; and the bytes of so
+ * many in a set, of the fewest bits each. */
 int saltus_cuda_n_fields(const saltus_mpd_tables *tables);
+double saltus_cuda_site_bytes(int n_fields);
 enum { SALTUS_CUDA_MOST_FIELDS = 32, SALTUS_CUDA_LEAST_BITS = 4 };
 /** Sites of a lattice where warps wait for memory, and there is little to do for more of them. */
 enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };

@@ -330,15 +330,10 @@ void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s)
     }
 }
 
-/* Words of a site that holds counts, or of sites that share one, and the bytes of a site. */
-static int words_of(const saltus_lattice *lattice)
+double saltus_cuda_site_bytes(int n_fields)
 {
-    return SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
-}
-static double site_bytes(const saltus_lattice *lattice)
-{
-    const int sharers = SALTUS_MPD_SHARERS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
-    return (double)sizeof(uint32_t) * words_of(lattice) / sharers;
+    return (double)sizeof(uint32_t) * SALTUS_MPD_WORDS_OF(n_fields, SALTUS_CUDA_LEAST_BITS) /
+           SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
 }
 
 /* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU". Lists are longer
@@ -347,7 +342,7 @@ static double site_bytes(const saltus_lattice *lattice)
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 {
     const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
-                 words = sites * words_of(lattice);
+                 words = sites * SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
     if (strcmp(layout, "counts") == 0) {
         return lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 2.7 + 0.9e-6 * words + 22e-6 * n
                                                              : 2.7 + 1.9e-6 * words + 30e-6 * n;
@@ -360,7 +355,8 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double m
                                          const char *wanted, const char **layout, char why[200],
                                          saltus_error *err)
 {
-    const double needs = 3.0 * site_bytes(lattice) * (double)lattice->n_sites;
+    const double needs =
+        3.0 * saltus_cuda_site_bytes(lattice->n_species) * (double)lattice->n_sites;
     const bool is_auto = strcmp(wanted, "auto") == 0,
                fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS && needs <= 0.9 * memory,
                is_sooner = saltus_cuda_step_us(lattice, "counts") <

@@ -81,8 +81,8 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
     return moves;
 }
 
-/* What slab i of n will take, and has: three sets, those that are too small with a quarter of room
- * to spare; and types. */
+/* What a slab of so many sites takes more than it has: three sets, if these are too small with a
+ * quarter of room to spare; and types. */
 static double more_bytes(const saltus_gpu_slab *this, int64_t sites)
 {
     const saltus_gpu_counts *c = &this->c;

@@ -24,10 +24,7 @@ typedef saltus_gpu_counts counts;
 
 int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
 {
-    const int fields = saltus_cuda_n_fields(tables),
-              set = (int)sizeof(uint32_t) * SALTUS_MPD_WORDS_OF(fields, LEAST_BITS) /
-                    SALTUS_MPD_SHARERS_OF(fields, LEAST_BITS),
-              type = 1;
+    const int set = (int)saltus_cuda_site_bytes(saltus_cuda_n_fields(tables)), type = 1;
     return (SETS_EACH * set + type) * tables->lattice->n_sites +
            tables->n_sets * (tables->lattice->n_sites / SALTUS_MPD_STRETCH) * (int)sizeof(uint32_t);
 }
@@ -88,7 +85,7 @@ static int64_t farthest(const saltus_mpd *m)
 
 /* If most blocks are farther away than that, and all sites are gone over at once, a block waits for
  * the near ones alone: one that is late does not stop all. Those beside another slab are near each
- * other, so that none of them is a phase ahead when the others are counted. */
+ * other, so that none of them is more than a phase ahead when the others are counted. */
 static saltus_status find_reach(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;

@@ -7,14 +7,6 @@
  * Of a plan
  */
 
-/* Of so many sites' counts in fields of the fewest bits. */
-static double bytes_of(const saltus_lattice *l, int64_t sites)
-{
-    const int words = SALTUS_MPD_WORDS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS),
-              sharers = SALTUS_MPD_SHARERS_OF(l->n_species, SALTUS_CUDA_LEAST_BITS);
-    return (double)sites * sizeof(uint32_t) * words / sharers;
-}
-
 static void print_bytes(double bytes, FILE *out)
 {
     const char *const units[] = {"bytes", "kB", "MB", "GB"};
@@ -63,7 +55,9 @@ void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *l,
         fprintf(out, "\n");
     }
     fprintf(out, "          between two, in each direction: ");
-    print_bytes(bytes_of(l, slabs->by_host ? saltus_mpd_margin(plane) : plane), out);
+    print_bytes(saltus_cuda_site_bytes(l->n_species) *
+                    (double)(slabs->by_host ? saltus_mpd_margin(plane) : plane),
+                out);
     fprintf(out, " in a step\n");
 }
 

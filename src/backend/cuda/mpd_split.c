@@ -62,12 +62,12 @@ double saltus_cuda_slab_bytes(const saltus_lattice *l, int n_fields, int n_sets,
 {
     const int64_t plane = saltus_lattice_plane(l), n = n_planes * plane,
                   places = saltus_mpd_whole(n) + 2 * saltus_mpd_margin(plane);
-    const int words = SALTUS_MPD_WORDS_OF(n_fields, SALTUS_CUDA_LEAST_BITS),
-              sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
-    const double set = (double)words / sharers * (double)places,
-                 ranks = l->n_types > 1 ? (double)n_sets * (double)n / SALTUS_MPD_STRETCH : 0.0,
+    const double set = saltus_cuda_site_bytes(n_fields) * (double)places,
+                 ranks = l->n_types > 1 ? (double)n_sets * (double)n / SALTUS_MPD_STRETCH *
+                                              (double)sizeof(uint32_t)
+                                        : 0.0,
                  types = l->n_types > 1 ? (double)(n + 2 * plane) : 0.0;
-    return (double)sizeof(uint32_t) * (SETS * set + ranks) + types;
+    return SETS * set + ranks + types;
 }
 
 /* ------------------------------------------------------------------------------------------------
