@@ -332,8 +332,9 @@ void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s)
 
 double saltus_cuda_site_bytes(int n_fields)
 {
-    return (double)sizeof(uint32_t) * SALTUS_MPD_WORDS_OF(n_fields, SALTUS_CUDA_LEAST_BITS) /
-           SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
+    const int words = SALTUS_MPD_WORDS_OF(n_fields, SALTUS_CUDA_LEAST_BITS),
+              sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
+    return (double)sizeof(uint32_t) * words / sharers;
 }
 
 /* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU". Lists are longer
@@ -341,8 +342,9 @@ double saltus_cuda_site_bytes(int n_fields)
  * all words are looked at. */
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 {
+    const int words_each = SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
     const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
-                 words = sites * SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
+                 words = sites * words_each;
     if (strcmp(layout, "counts") == 0) {
         return lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 2.7 + 0.9e-6 * words + 22e-6 * n
                                                              : 2.7 + 1.9e-6 * words + 30e-6 * n;

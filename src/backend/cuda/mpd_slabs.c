@@ -154,55 +154,72 @@ done:
     return status;
 }
 
-/* The next launch in one slab, after the one before it of its neighbours: n of a batch's phases, or
- * none behind the last, to take in who has come. */
-static saltus_status run_one(slabs *s, int i, const saltus_mpd_phase *phases, int n, bool is_timed,
-                             saltus_error *err)
+/* The next launch of slab i comes after the one before it of its neighbours, and of who came then.
+ */
+static saltus_status wait_for_neighbours(const slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slab *this = &s->slab[i];
-    saltus_gpu_counts *c = &this->c;
-    int launched = 0;
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
     for (int side = 0; side < 2; ++side) {
         const slab *other = saltus_gpu_slabs_next(s, i, side);
         if (other) {
-            CU(this, stream_wait_event(c->on.stream, other->done[(s->n_launches + 1) % 2], 0),
+            CU(this, stream_wait_event(this->c.on.stream, other->done[(s->n_launches + 1) % 2], 0),
                "running a kernel");
         }
     }
     if (s->is_staged && s->n_ended > s->began) {
         SALTUS_TRY(saltus_gpu_slabs_fetch(s, i, err));
     }
-    if (n > 0) {
-        c->on.a.m.slab.meeting.phases = (uint64_t)s->n_ended;
-        if (is_timed) {
-            CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
-        }
-        SALTUS_TRY(saltus_gpu_counts_launch(c, phases, n, &launched, err));
-        if (is_timed) {
-            CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
-        }
-        c->on.a.set = (c->on.a.set + n) & 1;
-        if (s->is_staged) {
-            SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
-        }
-    } else {
-        const int64_t height = saltus_gpu_counts_sites(&this->c), beside = 2 * c->margin;
-        SALTUS_TRY(saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
-                                             height < beside ? height : beside, err));
-    }
-    CU(this, event_record(this->done[s->n_launches % 2], c->on.stream), "running a kernel");
 done:
     return status;
 }
 
-static saltus_status run_all(slabs *s, const saltus_mpd_phase *phases, int n, bool are_timed,
-                             saltus_error *err)
+/* So many phases of a batch. */
+static saltus_status launch_phases(slabs *s, int i, const saltus_mpd_phase *phases, int n,
+                                   bool is_timed, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slab *this = &s->slab[i];
+    saltus_gpu_counts *c = &this->c;
+    int launched = 0;
+    c->on.a.m.slab.meeting.phases = (uint64_t)s->n_ended;
+    if (is_timed) {
+        CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
+    }
+    SALTUS_TRY(saltus_gpu_counts_launch(c, phases, n, &launched, err));
+    if (is_timed) {
+        CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
+    }
+    c->on.a.set = (c->on.a.set + n) & 1;
+    if (s->is_staged) {
+        SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
+    }
+done:
+    return status;
+}
+
+/* Take in who has come with the last of them. */
+static saltus_status launch_arrival(const slab *this, saltus_error *err)
+{
+    const saltus_gpu_counts *c = &this->c;
+    const int64_t height = saltus_gpu_counts_sites(c), beside = 2 * c->margin;
+    return saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
+                                     height < beside ? height : beside, err);
+}
+
+/* The next launch in each slab: n phases, or (0) the arrival behind them. */
+static saltus_status launch_all(slabs *s, const saltus_mpd_phase *phases, int n, bool are_timed,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(run_one(s, i, phases, n, are_timed, err));
+        slab *this = &s->slab[i];
+        SALTUS_TRY(wait_for_neighbours(s, i, err));
+        SALTUS_TRY(n > 0 ? launch_phases(s, i, phases, n, are_timed, err)
+                         : launch_arrival(this, err));
+        CU(this, event_record(this->done[s->n_launches % 2], this->c.on.stream),
+           "running a kernel");
     }
     s->n_ended += n;
     ++s->n_launches;
@@ -254,9 +271,9 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     const int n_free = s->takes_times ? n - 1 : n;
     for (int p = 0, some; p < n; p += some) {
         some = s->is_joint && p < n_free ? n_free - p : 1;
-        SALTUS_TRY(run_all(s, &phases[p], some, p >= n_free, err));
+        SALTUS_TRY(launch_all(s, &phases[p], some, p >= n_free, err));
     }
-    SALTUS_TRY(run_all(s, NULL, 0, false, err));
+    SALTUS_TRY(launch_all(s, NULL, 0, false, err));
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_end_batch(&s->slab[i].c.on, err));
