@@ -420,6 +420,8 @@ typedef struct saltus_run_report {
     int64_t planes_moved;  /**< of a lattice in slabs: how far their ends have moved, so that they
                                 take as long as each other */
     int64_t halo_bytes;    /**< and what crosses between GPUs in a step, of all slabs, */
+    double halo_wait; /**< the part of their time that blocks of threads beside another GPU's slab
+                           waited for it, 0 to 1; negative: slabs do not run at once */
     const char
         *halo_path; /**< by "peer" memory or the "host", or on the "same GPU"; NULL: no slabs */
     int64_t moves;  /**< of the next-subvolume method in them: jumps of particles between

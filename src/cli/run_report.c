@@ -44,6 +44,9 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
         if (report->halo_path) {
             printf(", \"path\": \"%s\", \"halo_bytes_per_step\": %lld", report->halo_path,
                    (long long)report->halo_bytes);
+            if (report->halo_wait >= 0.0) {
+                printf(", \"halo_wait\": %.3g", report->halo_wait);
+            }
         }
     }
     if (report->moves > 0) {

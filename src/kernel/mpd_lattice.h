@@ -52,6 +52,8 @@ typedef struct saltus_mpd_meeting {
     int64_t begin[2], end[2]; /**< which blocks these are */
     uint64_t phases;          /**< that had ended at the launch */
     uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
+    uint64_t *passed, *waited; /**< cycles of those threads which speak for a block on a side: of
+                                    all launches, and of waiting in them */
 } saltus_mpd_meeting;
 
 /** A slab of planes along z that holds counts: its sites stand in a row, numbered from `first` on;

@@ -487,7 +487,19 @@ SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
     }
     for (int side = 0; side < 2; ++side) {
         if (saltus_mpd_speaks(with, side)) {
+            const uint64_t since = SALTUS_CYCLES();
             saltus_gpu_await(with->ended[side], with->phases + ended, with->lost);
+            (void)SALTUS_TAKE_NUMBERS(with->waited, SALTUS_CYCLES() - since);
+        }
+    }
+}
+
+/* At the begin of a launch n is 0 - the time, at its end the time. */
+SALTUS_FN void saltus_mpd_pass(const saltus_mpd *m, uint64_t n)
+{
+    for (int side = 0; side < 2; ++side) {
+        if (saltus_mpd_speaks(&m->slab.meeting, side)) {
+            (void)SALTUS_TAKE_NUMBERS(m->slab.meeting.passed, n);
         }
     }
 }
@@ -520,6 +532,9 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
     if (SALTUS_LANE_NUMBER >= SALTUS_WARP) {
         return; /* on a host the first of a warp has the work of all */
     }
+#ifdef SALTUS_MPD_SLABS
+    saltus_mpd_pass(&a.m, 0 - SALTUS_CYCLES());
+#endif
     for (int i = 0; i < a.n_phases; ++i) {
         const int what = saltus_mpd_what(&a, i);
         const saltus_mpd_now p = {&a.m, board, a.step + i, what, (a.set + i) & 1};
@@ -533,6 +548,9 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
             saltus_mpd_end_phase(&a, (uint64_t)(i + 1));
         }
     }
+#ifdef SALTUS_MPD_SLABS
+    saltus_mpd_pass(&a.m, SALTUS_CYCLES());
+#endif
     if (s.fired > 0) {
         (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
     }

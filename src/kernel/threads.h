@@ -52,6 +52,7 @@ enum { SALTUS_APART = 8 };
 
 #if SALTUS_DEVICE
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_CYCLES() ((uint64_t)clock64()) /* of a multiprocessor, so far */
 /* A number that other blocks have written since this kernel began. */
 #define SALTUS_PEEK_NEW(p) (*(const volatile int64_t *)(p))
 /* Add 1 to one of a few numbers: threads of a warp that mean the same one add together. */
@@ -164,6 +165,7 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
     ++numbers[which];
 }
 #ifndef SALTUS_PLAYED_TOGETHER /* else tests/fake/together.h has them */
+#define SALTUS_CYCLES() ((uint64_t)0)
 SALTUS_FN void saltus_all_blocks_tell(uint64_t *arrived)
 {
     (void)arrived; /* a host that plays a GPU cannot wait: it gets one phase at a time */

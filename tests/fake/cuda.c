@@ -2,7 +2,8 @@
  * is a shared object that the other fake, nvrtc.c, has compiled from the kernel's text, and a
  * launch runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return
  * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the
- * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h. */
+ * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h;
+ * with FAKE_CUDA_SLOWER all takes longer each time that somebody asks how long. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -387,7 +388,12 @@ EXPORT int cuEventSynchronize(void *event)
 }
 EXPORT int cuEventElapsedTime(float *ms, void *start, void *end)
 {
+    static int asked;
     const struct timespec *a = start, *b = end;
+    if (getenv("FAKE_CUDA_SLOWER")) {
+        *ms = (float)++asked;
+        return 0;
+    }
     *ms = (float)(1e3 * (double)(b->tv_sec - a->tv_sec) + 1e-6 * (double)(b->tv_nsec - a->tv_nsec));
     return 0;
 }

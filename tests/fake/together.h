@@ -30,6 +30,8 @@ typedef struct played_warp {
 static int64_t saltus_thread, saltus_stride;
 int64_t played_block; /* threads of a block of a cooperative launch; else 0 */
 static played_warp *played_warps, *played_now;
+static uint64_t played_turns; /* of all coroutines so far: what passes for time */
+#define SALTUS_CYCLES() (played_turns)
 static ucontext_t played_host;
 static void (*played_body)(void);
 
@@ -43,6 +45,7 @@ static void played_entry(void)
 static void played_go_on(played_warp *w)
 {
     played_now = w;
+    ++played_turns;
     saltus_thread = w->thread;
     saltus_stride = w->launch->stride;
     (void)swapcontext(&played_host, &w->context);

@@ -100,6 +100,7 @@ static saltus_model *read_case(const space_case *c)
 static const char *split;    /* of the lattice in slabs, or NULL, */
 static bool no_peer;         /* which exchange particles by way of the host */
 static int64_t planes_moved; /* by all runs so far */
+static double halo_wait;     /* of the last run */
 
 /* Samples at these steps, or, of many, at the last alone. */
 static moments run(const saltus_model *model, const char *device, const char *layout, int threads,
@@ -125,6 +126,7 @@ static moments run(const saltus_model *model, const char *device, const char *la
     p.profile = "y";
     OK(run_plan((saltus_model *)(uintptr_t)model, device, &p, &o, &m, &err));
     planes_moved += m.planes_moved;
+    halo_wait = m.halo_wait;
     return m;
 }
 
@@ -368,6 +370,7 @@ static void slabs_that_run_at_once_change_nothing(void **state)
                            is_near = is_fake() && strcmp(cases[k].name, "abc-lattice") == 0;
                 if (is_near || (is_small && (i == 0 || k == 1 || k == GROWS))) {
                     check_case(&cases[k], gpus, COUNTS);
+                    assert_true(halo_wait > 0.0 && halo_wait <= 1.0);
                 }
             }
             for (size_t k = 0; !is_fake() && k < sizeof models / sizeof *models; ++k) {
@@ -386,6 +389,31 @@ static void slabs_that_run_at_once_change_nothing(void **state)
         }
     }
     split = NULL;
+}
+
+/* Planes come to who has been sooner done, and go back when that did not help. */
+static void planes_that_moved_in_vain_go_back(void **state)
+{
+    static const int steps[] = {200, 1800}; /* more batches than until a move is judged */
+    (void)state;
+    need_gpu("cuda");
+    if (!is_fake() || plays_warps()) {
+        skip(); /* it is not known beforehand what helps */
+    }
+    saltus_model *m = read_case(&cases[1]);
+    moments one = run(m, "cpu", "auto", 1, 0.2, steps, 2, 1);
+    split = "1:1:1+";
+    assert_int_equal(setenv("FAKE_CUDA_SLOWER", "1", 1), 0);
+    planes_moved = 0;
+    moments some = run(m, "cuda:0,1", "counts", 1, 0.2, steps, 2, 1);
+    assert_int_equal(unsetenv("FAKE_CUDA_SLOWER"), 0);
+    split = NULL;
+    assert_true(planes_moved > 0);
+    assert_int_equal(planes_moved % 2, 0); /* there and back */
+    assert_true(one.hash == some.hash);
+    moments_free(&one);
+    moments_free(&some);
+    saltus_model_destroy(m);
 }
 
 /* Frames as they come. */
@@ -570,6 +598,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(a_million_steps_lose_nobody),
                                        cmocka_unit_test(slabs_change_nothing),
                                        cmocka_unit_test(slabs_that_run_at_once_change_nothing),
+                                       cmocka_unit_test(planes_that_moved_in_vain_go_back),
                                        cmocka_unit_test(a_lattice_may_be_larger_than_32_bits),
                                        cmocka_unit_test(auto_takes_what_is_sooner_done),
                                        cmocka_unit_test(a_failing_gpu_is_reported)};

@@ -95,6 +95,7 @@ saltus_status run_plan(saltus_model *model, const char *device, const saltus_pla
         status = saltus_run(plan, options, &sink, &report, err);
     }
     m->planes_moved = report.planes_moved;
+    m->halo_wait = report.halo_wait;
     saltus_plan_destroy(plan);
     saltus_backend_close(backend);
     return status;

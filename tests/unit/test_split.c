@@ -325,6 +325,43 @@ static void sites_at_faces_are_found_slab_by_slab(void **state)
     free(types);
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Two ways to share out sites
+ */
+
+/* Batches that take so long in either way; how many of them went the other one. */
+static int go(saltus_gpu_ways *ways, bool *is_spread, int n, double in_rows, double spread)
+{
+    int n_spread = 0;
+    for (int i = 0; i < n; ++i) {
+        n_spread += *is_spread;
+        if (saltus_gpu_ways_learn(ways, 256 * (*is_spread ? spread : in_rows), 256)) {
+            *is_spread = !*is_spread;
+        }
+    }
+    return n_spread;
+}
+
+static void the_faster_way_is_found(void **state)
+{
+    (void)state;
+    saltus_gpu_ways ways = {0};
+    bool is_spread = false;
+    assert_int_equal(go(&ways, &is_spread, 150, 1.0, 2.0), 8); /* after 1, 1, 2, 4 ... 64 */
+    assert_false(is_spread);
+    assert_true(go(&ways, &is_spread, 200, 2.0, 1.0) > 130); /* found at the next try */
+    assert_true(is_spread);
+    go(&ways, &is_spread, 200, 1.0, 1.01); /* alike: it stays */
+    assert_true(go(&ways, &is_spread, 200, 1.0, 1.01) > 190);
+    assert_true(go(&ways, &is_spread, 200, 1.0, 1.1) < 100);
+    assert_false(go(&ways, &is_spread, 1, 1.0, 1.1));
+    ways = (saltus_gpu_ways){0};
+    for (int i = 0; i < 63; ++i) { /* too few phases to tell */
+        assert_false(saltus_gpu_ways_learn(&ways, 1.0, 1));
+    }
+    assert_true(saltus_gpu_ways_learn(&ways, 1.0, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +372,7 @@ int main(void)
         cmocka_unit_test(what_has_no_room_is_refused),
         cmocka_unit_test(a_large_lattice_takes_no_memory),
         cmocka_unit_test(sites_at_faces_are_found_slab_by_slab),
+        cmocka_unit_test(the_faster_way_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

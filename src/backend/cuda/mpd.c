@@ -14,7 +14,7 @@ enum { MOST_THREADS = 1 << 30 }; /* that are started, of which each goes over so
 /* What the host asks for after a batch; one stretch of the GPU's memory. */
 typedef struct answers {
     int64_t used;
-    uint64_t fired, trouble, made, arrived, lost;
+    uint64_t fired, trouble, made, arrived, lost, passed, waited;
 } answers;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->cu, s->cu->call, what, err))
@@ -166,6 +166,7 @@ saltus_status saltus_gpu_lattice_run(void *user, const saltus_mpd_phase *phases,
     saltus_status status = SALTUS_OK;
     saltus_gpu_lattice *s = user;
     s->a.m.first_step = phases[0].step;
+    s->batch = n;
     for (int i = 0, launched; i < n; i += launched) {
         SALTUS_TRY(s->launch_phases(user, phases + i, n - i, &launched, err));
         s->a.set = (s->a.set + launched) & 1;
@@ -182,6 +183,8 @@ static saltus_status ask(saltus_gpu_lattice *s, answers *out, saltus_error *err)
     CU(stream_wait(s->stream), "running a kernel");
     s->used = out->used;
     s->is_lost = out->lost != 0;
+    s->passed += (double)out->passed;
+    s->waited += (double)out->waited;
 done:
     return status;
 }
@@ -201,6 +204,7 @@ saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_e
     SALTUS_TRY(ask(s, &a, err));
     SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
     CU(event_elapsed(&ms, s->start, s->end), "running a kernel");
+    s->batch_us = 1e3 * (double)ms;
     (void)__atomic_fetch_add(s->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
     *out = (saltus_mpd_news){s->work, (int64_t)a.fired,
                              saltus_mpd_trouble_of(a.trouble, s->a.m.slab.zero),
@@ -300,6 +304,8 @@ saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err
     a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
     s->arrived_bytes = sizeof *a->arrived;
     a->m.slab.meeting.lost = (void *)(uintptr_t)(s->answers + offsetof(answers, lost));
+    a->m.slab.meeting.passed = (void *)(uintptr_t)(s->answers + offsetof(answers, passed));
+    a->m.slab.meeting.waited = (void *)(uintptr_t)(s->answers + offsetof(answers, waited));
     a->totals = (void *)(uintptr_t)s->totals;
     a->parts = (void *)(uintptr_t)s->parts;
     a->column_of = (void *)(uintptr_t)s->model.column_of;

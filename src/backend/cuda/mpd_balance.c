@@ -10,11 +10,29 @@
 
 enum {
     LONGEST_WAIT = 64, /* batches between two moves, each time twice as many until then */
-    MOVE_US = 2000     /* that the first move is thought to take; then, what the last one took */
+    WAIT_UNMOVED = 4 * LONGEST_WAIT, /* where planes have been moved in vain */
+    SEE_BATCHES = 4,                 /* after which it is seen what a move did */
+    MOVE_US = 2000 /* that the first move is thought to take; then, what the last one took */
 };
 static const double imbalance = 1.05; /* of the longest time and the mean, that is left alone */
+static const double later = 1.02;     /* then a move was in vain */
+static const double of_last = 0.25;   /* the weight of the last batch in the time of a phase */
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
+
+void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s)
+{
+    s->wait = 1;
+    s->move_us = MOVE_US;
+}
+
+void saltus_gpu_slabs_take_phase(saltus_gpu_slabs *s, double us)
+{
+    if (!s->ways.is_try) {
+        s->phase_us = s->phase_us > 0.0 ? (1.0 - of_last) * s->phase_us + of_last * us : us;
+    }
+    ++s->n_timed;
+}
 
 /* Averaged over batches since moves were thought of. The step is that of the batch's last phase. */
 saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltus_error *err)
@@ -26,7 +44,8 @@ saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltu
     CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
     const double us = 1e3 * (double)ms;
     this->us = (this->us * s->n_timed + us) / (s->n_timed + 1);
-    saltus_tracer_count(tracer, "step", i, (double)(this->c.on.a.m.first_step + s->batch - 1));
+    saltus_tracer_count(tracer, "step", i,
+                        (double)(this->c.on.a.m.first_step + this->c.on.batch - 1));
     saltus_tracer_count(tracer, "planes", i,
                         (double)saltus_gpu_counts_sites(&this->c) / (double)s->plane);
     saltus_tracer_count(tracer, "us per step", i, us);
@@ -170,25 +189,57 @@ done:
     return status;
 }
 
+/* If there is room for it. */
+static saltus_status try_to_move(saltus_gpu_slabs *s, const int64_t *begins, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    bool has = false;
+    SALTUS_TRY(has_room(s, begins, &has, err));
+    if (has) {
+        const double start = saltus_now();
+        SALTUS_TRY(move(s, begins, err));
+        s->move_us = 1e6 * (saltus_now() - start);
+        s->unmoved_us = s->phase_us;
+        s->phase_us = 0.0;
+    }
+done:
+    return status;
+}
+
+/* Planes are alike only as long as it is not known better: a slab that gets crowded ones may take
+ * longer than any before. */
+static saltus_status see(saltus_gpu_slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t begins[SALTUS_MOST_SLABS + 1];
+    const bool was_in_vain = s->phase_us > later * s->unmoved_us;
+    if (was_in_vain) {
+        for (int i = 0; i < s->n; ++i) {
+            begins[i] = s->slab[i].was / s->plane;
+        }
+        begins[s->n] = s->slab[0].c.on.tables.lattice->size[2];
+        SALTUS_TRY(try_to_move(s, begins, err));
+        s->wait = WAIT_UNMOVED;
+        s->n_timed = 0;
+        s->n_since = 0;
+    }
+    s->unmoved_us = 0.0;
+done:
+    return status;
+}
+
 saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int64_t begins[SALTUS_MOST_SLABS + 1];
-    bool has = false;
-    if (s->wait < 1) {
-        s->wait = 1;
-        s->move_us = MOVE_US;
+    if (s->unmoved_us > 0.0 && s->n_timed >= SEE_BATCHES) {
+        SALTUS_TRY(see(s, err));
     }
-    if (s->n_timed < s->wait) {
+    if (s->unmoved_us > 0.0 || s->n_timed < s->wait) {
         return status;
     }
     if (should_move(s, begins)) {
-        SALTUS_TRY(has_room(s, begins, &has, err));
-        if (has) {
-            const double start = saltus_now();
-            SALTUS_TRY(move(s, begins, err));
-            s->move_us = 1e6 * (saltus_now() - start);
-        }
+        SALTUS_TRY(try_to_move(s, begins, err));
     }
     s->n_timed = 0;
     s->n_since = 0;

@@ -9,8 +9,6 @@ enum {
     MOST_BITS = 32,
     SETS_EACH = 5,   /* that a trajectory has room for: what is kept, and two of twice the bits */
     SITES_EACH = 16, /* that take as long as a particle */
-    MOST_LOOKS = 16, /* of a warp, one after the other, where all sites are gone over at once; of
-                        one that does not look ahead one less */
     TELL_WORDS = 1 << 24 /* that come to the host at a time */
 };
 
@@ -56,70 +54,6 @@ done:
     return status;
 }
 
-/* Large blocks, because few wait less for each other; but most multiprocessors have one. */
-static void size_blocks(counts *s)
-{
-    const int look = SALTUS_MPD_LOOK_OF(s->words), n = s->on.gpu->n_multiprocessors,
-              most_warps = saltus_cuda_most_warps(&s->on.tables, saltus_gpu_lattice_slabs(&s->on));
-    const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
-                  n_looks = (saltus_gpu_counts_sites(s) + look - 1) / look,
-                  wanted = (n_looks + n - 1) / n, room = s->on.gpu->limits.block_bytes / board,
-                  most = room < most_warps ? room : most_warps,
-                  n_warps = wanted < most ? wanted : most, each = (wanted + n_warps - 1) / n_warps;
-    const int most_looks = most_warps == SALTUS_MPD_FEW_WARPS ? MOST_LOOKS : MOST_LOOKS - 1;
-    s->on.a.stretch = look * (each <= most_looks ? each : 1);
-    s->block = (int)n_warps * 32;
-    s->shared = (size_t)(n_warps * board);
-    s->n_blocks =
-        (saltus_gpu_counts_sites(s) + n_warps * s->on.a.stretch - 1) / (n_warps * s->on.a.stretch);
-}
-
-/* How far, in numbers of sites, a particle can be after a phase: one step along each axis, or to
- * the other end of one, but that of z, where the last site is next to the first. */
-static int64_t farthest(const saltus_mpd *m)
-{
-    const int64_t row = m->size[0], plane = row * m->size[1];
-    return plane + (m->faces[2] == SALTUS_MPD_PERIODIC ? plane - row : row) +
-           (m->faces[0] == SALTUS_MPD_PERIODIC ? row - 1 : 1);
-}
-
-/* If most blocks are farther away than that, and all sites are gone over at once, a block waits for
- * the near ones alone: one that is late does not stop all. Those beside another slab are near each
- * other, so that none of them is more than a phase ahead when the others are counted. */
-static saltus_status find_reach(counts *s, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_mpd_launch *a = &s->on.a;
-    const int64_t each = s->block / 32 * a->stretch, far = farthest(&a->m) + s->margin,
-                  reach = (far + each - 1) / each + (saltus_gpu_counts_sites(s) % each != 0);
-    const bool is_near = a->m.n_origins == 0 && s->n_blocks * each >= saltus_gpu_counts_sites(s) &&
-                         2 * reach < s->n_blocks - 1 && 2 * reach <= s->block;
-    a->reach = is_near ? (int32_t)reach : 0;
-    saltus_gpu_lattice_give(&s->on, &s->arrived);
-    s->on.arrived_bytes = (size_t)(s->n_blocks + 2) * SALTUS_APART * sizeof(uint64_t);
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->arrived, s->on.arrived_bytes, err));
-    a->arrived = (void *)(uintptr_t)s->arrived;
-    for (int side = 0; side < 2; ++side) {
-        a->m.slab.meeting.done[side] = a->arrived + (s->n_blocks + side) * SALTUS_APART;
-    }
-done:
-    return status;
-}
-
-static saltus_status share_out(counts *s, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    int64_t at_once = 0;
-    size_blocks(s);
-    CU(function_set(s->run, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES, (int)s->shared),
-       "asking for shared memory");
-    SALTUS_TRY(saltus_gpu_lattice_blocks(&s->on, s->run, s->block, s->shared, &at_once, err));
-    s->n_blocks = s->n_blocks < at_once ? s->n_blocks : at_once;
-    SALTUS_TRY(find_reach(s, err));
-done:
-    return status;
-}
-
 static void use_set(counts *s, int set, cu_pointer memory)
 {
     s->sets[set] = memory;
@@ -153,7 +87,7 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     s->bits = bits;
     s->words = SALTUS_MPD_WORDS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
     s->sharers = SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
-    SALTUS_TRY(share_out(s, err));
+    SALTUS_TRY(saltus_gpu_counts_share_out(s, err));
     a->m.capacity = bits < MOST_BITS ? ((int64_t)1 << bits) - 1 : (int64_t)1 << 30;
     s->room = set_bytes(s);
     SALTUS_TRY(take_set(s, 0, err));
@@ -238,6 +172,19 @@ saltus_status saltus_gpu_counts_restore(void *user, saltus_error *err)
     CU(stream_wait(s->on.stream), "running a kernel");
     saltus_gpu_lattice_give(&s->on, &s->kept);
     SALTUS_TRY(saltus_gpu_counts_gather(s, err));
+done:
+    return status;
+}
+
+static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    counts *s = user;
+    SALTUS_TRY(saltus_gpu_lattice_look(&s->on, out, err));
+    if (saltus_gpu_counts_can_spread(s) &&
+        saltus_gpu_ways_learn(&s->ways, s->on.batch_us, s->on.batch)) {
+        saltus_gpu_counts_spread(s, !s->is_spread);
+    }
 done:
     return status;
 }
@@ -418,7 +365,7 @@ saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, int64_t first, int6
     if (s->on.tables.m.n_origins > 0) {
         SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
     }
-    SALTUS_TRY(share_out(s, err));
+    SALTUS_TRY(saltus_gpu_counts_share_out(s, err));
     SALTUS_TRY(resize_sets(s, before, err));
 done:
     return status;
@@ -479,7 +426,7 @@ saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const sal
                                       saltus_gpu_counts_begin,
                                       saltus_gpu_counts_gather,
                                       saltus_gpu_lattice_run,
-                                      saltus_gpu_lattice_look,
+                                      look,
                                       saltus_gpu_counts_restore,
                                       saltus_gpu_counts_count,
                                       saltus_gpu_lattice_split,

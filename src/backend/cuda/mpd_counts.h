@@ -1,8 +1,18 @@
-/** Counts of a lattice on a GPU, or of a slab of its planes (mpd_counts.c). */
+/** Counts of a lattice on a GPU, or of a slab of its planes (mpd_counts.c), how warps share out its
+ * sites (mpd_share.c), and what is there at time 0 (mpd_place.c). */
 #ifndef SALTUS_BACKEND_CUDA_MPD_COUNTS_H
 #define SALTUS_BACKEND_CUDA_MPD_COUNTS_H
 
 #include "backend/cuda/mpd.h"
+
+/** Of two ways for warps to share out sites, in rows or spread, the one that is not used is tried
+ * now and then. */
+typedef struct saltus_gpu_ways {
+    double us, usual_us; /**< of some batches so far, and of a phase when none was tried last */
+    int phases;          /**< of those batches */
+    int wait, left;      /**< as many times as many phases between two tries, and until the next */
+    bool is_try;
+} saltus_gpu_ways;
 
 typedef struct saltus_gpu_counts {
     saltus_gpu_lattice on;
@@ -11,6 +21,10 @@ typedef struct saltus_gpu_counts {
     int block;                /**< threads of one that goes over the sites, */
     size_t shared;            /**< its bytes of shared memory, */
     int64_t n_blocks;         /**< and how many there are, all at once */
+    int64_t row;              /**< sites that a warp has in a row, unless they are spread; */
+    int32_t reach;            /**< the launch's, then */
+    bool is_spread;           /**< if they can be */
+    saltus_gpu_ways ways;     /**< of a whole lattice */
     cu_pointer sets[2], kept; /**< kept: what gather has found; 0 until then */
     size_t room;              /**< bytes of each of these, */
     bool stays;               /**< which is enough for the sites that there will be */
@@ -45,6 +59,17 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, i
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_resized(saltus_gpu_counts *s, cu_pointer *before,
                                                           saltus_error *err);
 void saltus_gpu_counts_tear_down(saltus_gpu_counts *s);
+
+/** Share out the sites among blocks and their warps, for kernels that are loaded. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_share_out(saltus_gpu_counts *s,
+                                                            saltus_error *err);
+/** Whether there are two ways: each warp has sites in a row, and blocks wait for those near them;
+ * or it looks here and there, which is better where particles are crowded, and blocks wait for all.
+ */
+bool saltus_gpu_counts_can_spread(const saltus_gpu_counts *s);
+void saltus_gpu_counts_spread(saltus_gpu_counts *s, bool is_spread);
+/** A batch of so many phases has taken so long; whether the next one is to go the other way. */
+bool saltus_gpu_ways_learn(saltus_gpu_ways *ways, double us, int phases);
 
 /** What this slab has of the tables' sets of sites, and of origins (mpd_place.c); with other sites,
  * forget that first. */

@@ -69,10 +69,13 @@ void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
 {
     saltus_run_report *report = s->slab[0].c.on.task->report;
     bool is_apart = false;
+    double passed = 0.0, waited = 0.0;
     report->halo_bytes = 0;
     for (int i = 0; i < s->n; ++i) {
         const saltus_gpu_slab *this = &s->slab[i];
         const saltus_gpu_counts *c = &this->c;
+        passed += c->on.passed;
+        waited += c->on.waited;
         const size_t plane = (size_t)(s->plane * c->words / c->sharers) * sizeof(uint32_t);
         for (int side = 0; side < 2; ++side) {
             const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
@@ -82,5 +85,6 @@ void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
                 crosses ? (int64_t)(s->is_staged ? saltus_gpu_slab_margin_bytes(this) : plane) : 0;
         }
     }
+    report->halo_wait = passed > 0.0 ? waited / passed : -1.0;
     report->halo_path = s->is_staged ? "host" : is_apart ? "peer" : "same GPU";
 }

@@ -263,8 +263,8 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     slabs *s = user;
     for (int i = 0; i < s->n; ++i) {
         s->slab[i].c.on.a.m.first_step = phases[0].step;
+        s->slab[i].c.on.batch = n;
     }
-    s->batch = n;
     s->n_since += n;
     s->began = s->n_ended;
     take_turn(s);
@@ -302,6 +302,26 @@ static saltus_status check_lost(const slabs *s, saltus_error *err)
     return status;
 }
 
+/* All have gone through a batch, which has taken as long as the slowest of them. */
+static void learn(slabs *s)
+{
+    const int n = s->slab[0].c.on.batch;
+    double us = 0.0;
+    bool can_spread = false;
+    for (int i = 0; i < s->n; ++i) {
+        const saltus_gpu_counts *c = &s->slab[i].c;
+        us = c->on.batch_us > us ? c->on.batch_us : us;
+        can_spread |= saltus_gpu_counts_can_spread(c);
+    }
+    saltus_gpu_slabs_take_phase(s, us / n);
+    if (can_spread && saltus_gpu_ways_learn(&s->ways, us, n)) {
+        for (int i = 0; i < s->n; ++i) {
+            saltus_gpu_counts_spread(&s->slab[i].c, !s->slab[i].c.is_spread);
+            meet(s, i);
+        }
+    }
+}
+
 /* There is so much work as each GPU has: they have it at the same time. */
 static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
 {
@@ -321,7 +341,7 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         out->trouble = saltus_mpd_first_trouble(out->trouble, one.trouble);
         out->is_full |= one.is_full;
     }
-    ++s->n_timed;
+    learn(s);
     SALTUS_TRY(check_lost(s, err)); /* now, because what failed is told first */
     end_turn(s);
 done:
@@ -444,6 +464,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
     s->unit = s->balances ? s->unit : 1;
     s->takes_times = s->balances || task->tracer;
+    saltus_gpu_slabs_start_balance(s);
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
     SALTUS_TRY(saltus_gpu_slabs_check(start, s->unit, err));
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);

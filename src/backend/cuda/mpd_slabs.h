@@ -32,10 +32,12 @@ typedef struct saltus_gpu_slabs {
     bool takes_times;       /**< of the last phase of a batch */
     bool balances;          /**< planes may move, */
     int unit;               /**< so many together, so that words do */
-    int batch;              /**< phases of the last one */
     int n_timed, wait;      /**< batches since moves were thought of, and until then */
     int64_t n_since;        /**< phases since then */
     double move_us;         /**< that moving planes takes */
+    double phase_us;        /**< of a phase, of the batches so far, the last ones above all; */
+    double unmoved_us;      /**< and before planes moved last; 0: that has been looked at */
+    saltus_gpu_ways ways;   /**< that all slabs go */
     bool has_turn;          /**< its launches wait for each other, and nobody else's do */
 } saltus_gpu_slabs;
 
@@ -70,10 +72,14 @@ int saltus_slabs_unit(int64_t plane, int n_fields);
 /** Tell the task's report how particles cross. */
 void saltus_gpu_slabs_report(const saltus_gpu_slabs *s);
 
+void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s);
 /** How long the last phase of slab i has taken, which has ended; who traces the run is told. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i,
                                                            saltus_error *err);
-/** Between two batches: move planes to those that are soon done, if that pays. */
+/** And, after all of them, how long a phase of the batch has taken all. */
+void saltus_gpu_slabs_take_phase(saltus_gpu_slabs *s, double us);
+/** Between two batches: move planes to those that are soon done, if that pays, or back, if it did
+ * not. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err);
 
 #endif
