@@ -8,55 +8,60 @@
 
 enum { OPT_QUICK = 256, OPT_PART, OPT_DEVICE, OPT_THREADS, OPT_EXAMPLES };
 
+/* Where there is something to measure. */
+typedef enum place { ANYWHERE, ON_GPUS } place;
+
 static const struct {
     const char *name;
+    place where;
     saltus_status (*run)(saltus_bench *bench, saltus_error *err);
     const char *what;
 } tables[] = {
-    {"klingbeil-oregonator", saltus_bench_klingbeil_oregonator,
+    {"klingbeil-oregonator", ANYWHERE, saltus_bench_klingbeil_oregonator,
      "time per trajectory against the block size, fat and thin threads, Oregonator"},
-    {"klingbeil-models", saltus_bench_klingbeil_models,
+    {"klingbeil-models", ANYWHERE, saltus_bench_klingbeil_models,
      "speed-up of every layout over one core: the paper's five models and a larger one"},
-    {"klingbeil-copies", saltus_bench_klingbeil_copies,
+    {"klingbeil-copies", ANYWHERE, saltus_bench_klingbeil_copies,
      "fat over thin for 1 to 12 copies of decay-dimerisation"},
-    {"sumiyoshi-realisations", saltus_bench_sumiyoshi_realisations,
+    {"sumiyoshi-realisations", ANYWHERE, saltus_bench_sumiyoshi_realisations,
      "10 to 1,000,000 realisations, thread and warp per trajectory"},
-    {"sumiyoshi-overlap", saltus_bench_sumiyoshi_overlap,
+    {"sumiyoshi-overlap", ANYWHERE, saltus_bench_sumiyoshi_overlap,
      "1-, 2- and 4-way overlap of kernels and transfers, whole time courses"},
-    {"sumiyoshi-genes", saltus_bench_sumiyoshi_genes, "single-gene models of 8 to 256 reactions"},
-    {"sumiyoshi-tables", saltus_bench_sumiyoshi_tables,
+    {"sumiyoshi-genes", ANYWHERE, saltus_bench_sumiyoshi_genes,
+     "single-gene models of 8 to 256 reactions"},
+    {"sumiyoshi-tables", ANYWHERE, saltus_bench_sumiyoshi_tables,
      "dense against compressed tables: bytes, and reactions that fit in 64 KiB"},
-    {"nobile-table1", saltus_bench_nobile_table1,
+    {"nobile-table1", ANYWHERE, saltus_bench_nobile_table1,
      "2^6 to 2^18 simulations of four models, by the method that auto chooses"},
-    {"nobile-table2", saltus_bench_nobile_table2,
+    {"nobile-table2", ANYWHERE, saltus_bench_nobile_table2,
      "100 random networks a row, of eight kinds, by the method that auto chooses"},
-    {"nobile-sweeps", saltus_bench_nobile_sweeps,
+    {"nobile-sweeps", ANYWHERE, saltus_bench_nobile_sweeps,
      "sweeps of Schlögl's network and of Ras, distributions over time, break-even of a GPU"},
-    {"hallock-cells", saltus_bench_hallock_cells,
+    {"hallock-cells", ANYWHERE, saltus_bench_hallock_cells,
      "time of a step of a lattice: the paper's four cells, at two spacings, two kinds of "
      "reactions"},
-    {"hallock-scaling", saltus_bench_hallock_scaling,
+    {"hallock-scaling", ON_GPUS, saltus_bench_hallock_scaling,
      "the same on 1, 2, 4 and 8 GPUs, a slab on each"},
-    {"hallock-particles", saltus_bench_hallock_particles,
+    {"hallock-particles", ON_GPUS, saltus_bench_hallock_particles,
      "the same against the number of particles: A <-> B in two lattices"},
-    {"hallock-reactions", saltus_bench_hallock_reactions,
+    {"hallock-reactions", ON_GPUS, saltus_bench_hallock_reactions,
      "the same against the number of reactions of first order, 0 to 10"},
-    {"hallock-balance", saltus_bench_hallock_balance,
+    {"hallock-balance", ON_GPUS, saltus_bench_hallock_balance,
      "slabs as high as each other, and levelled: not alike in particles, nor in GPUs"},
-    {"hallock-copy", saltus_bench_hallock_copy,
+    {"hallock-copy", ON_GPUS, saltus_bench_hallock_copy,
      "from one GPU to another: by copies, by loads and by way of the host, 1 kB to 64 MB"},
-    {"lm-lattices", saltus_bench_lm_lattices,
+    {"lm-lattices", ANYWHERE, saltus_bench_lm_lattices,
      "the same for the lattices on which Lattice Microbes was timed, and denser ones"},
-    {"rng", saltus_bench_rng,
+    {"rng", ANYWHERE, saltus_bench_rng,
      "the random generators: words, events of every layout, distributions"},
-    {"tau-accuracy", saltus_bench_tau_accuracy,
+    {"tau-accuracy", ANYWHERE, saltus_bench_tau_accuracy,
      "distributions by tau-leaping beside exact ones, for four values of epsilon"},
-    {"unequal", saltus_bench_unequal,
+    {"unequal", ANYWHERE, saltus_bench_unequal,
      "one trajectory in a hundred runs a hundred times longer, beside equal ones"},
-    {"lm-nsm", saltus_bench_lm_nsm,
+    {"lm-nsm", ANYWHERE, saltus_bench_lm_nsm,
      "space on one core: the next-subvolume method beside multiparticle diffusion"},
 };
-enum { N_TABLES = sizeof tables / sizeof *tables };
+enum { N_TABLES = sizeof tables / sizeof *tables, MOST_GPUS = 8 };
 
 typedef struct arguments {
     const char *name, *device, *examples;
@@ -202,6 +207,45 @@ static void print_machine(const saltus_bench *b)
     printf("}\n");
 }
 
+static int count_gpus(const saltus_bench *b)
+{
+    char name[20];
+    int n = 0;
+    for (; b->gpu && n < MOST_GPUS; ++n) {
+        saltus_backend *device = NULL;
+        saltus_error ignored = {0};
+        (void)snprintf(name, sizeof name, "cuda:%d", n);
+        if (saltus_backend_open(name, &device, &ignored) != SALTUS_OK) {
+            break;
+        }
+        saltus_backend_close(device);
+    }
+    return n;
+}
+
+saltus_status saltus_bench_open_gpus(int n, saltus_backend **out, saltus_error *err)
+{
+    char name[60] = "cuda:0";
+    for (int i = 1; i < n; ++i) {
+        (void)snprintf(name + strlen(name), sizeof name - strlen(name), ",%d", i);
+    }
+    return saltus_backend_open(name, out, err);
+}
+
+/* Where a GPU is needed and there is none, a line tells why nothing is measured. */
+static saltus_status run_table(saltus_bench *b, int table, saltus_error *err)
+{
+    print_machine(b);
+    b->n_gpus = tables[table].where == ON_GPUS ? count_gpus(b) : 0;
+    if (tables[table].where == ON_GPUS && b->n_gpus == 0) {
+        printf("{\"bench\": \"%s\", \"skipped\": ", b->name);
+        saltus_cli_print_text(b->no_gpu);
+        printf("}\n");
+        return SALTUS_OK;
+    }
+    return tables[table].run(b, err);
+}
+
 static int measure(const arguments *a, int table)
 {
     char folder[1200];
@@ -215,8 +259,7 @@ static int measure(const arguments *a, int table)
     saltus_status status = open_devices(&b, a, &err);
     const bool is_open = status == SALTUS_OK;
     if (is_open) {
-        print_machine(&b);
-        status = tables[table].run(&b, &err);
+        status = run_table(&b, table, &err);
     }
     if (status == SALTUS_OK && !saltus_cli_flush(&err)) {
         status = SALTUS_E_IO;

@@ -21,6 +21,7 @@ typedef struct saltus_bench {
     const char *cpu_layout;    /**< NULL: what the plan chooses */
     saltus_backend *cpu, *gpu; /**< gpu may be NULL … */
     char no_gpu[300];          /**< … and why */
+    int n_gpus;                /**< that are here, 8 at most; 0: nobody asks */
     bool wants_samples;        /**< all come back from a GPU, else their sums, made there */
     bool has_failed;           /**< a check */
 } saltus_bench;
@@ -86,11 +87,7 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_time_gpu(saltus_bench_case *c, salt
                                                       double *us, saltus_error *err);
 void saltus_bench_close(saltus_bench_case *c);
 
-/** Print a line that says why there is nothing else. */
-void saltus_bench_skip(const saltus_bench *bench, const char *why);
-/** GPUs that are here, 8 at most; 0 if the benchmark has none. */
-int saltus_bench_count_gpus(const saltus_bench *bench);
-/** The first n of them. */
+/** The first n GPUs. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_open_gpus(int n, saltus_backend **out,
                                                        saltus_error *err);
 

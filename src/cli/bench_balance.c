@@ -417,15 +417,10 @@ done:
 saltus_status saltus_bench_hallock_balance(saltus_bench *bench, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int n_gpus = saltus_bench_count_gpus(bench);
-    if (n_gpus == 0) {
-        saltus_bench_skip(bench, bench->no_gpu);
-    } else if (bench->quick) {
-        SALTUS_TRY(compare_all(bench, &quick_setting, n_gpus, err));
-    } else {
-        for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i) {
-            SALTUS_TRY(compare_all(bench, &settings[i], n_gpus, err));
-        }
+    const setting *list = bench->quick ? &quick_setting : settings;
+    const size_t n = bench->quick ? 1 : sizeof settings / sizeof *settings;
+    for (size_t i = 0; i < n; ++i) {
+        SALTUS_TRY(compare_all(bench, &list[i], bench->n_gpus, err));
     }
 done:
     return status;

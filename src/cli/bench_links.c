@@ -31,12 +31,8 @@ saltus_status saltus_bench_hallock_copy(saltus_bench *bench, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_backend *device = NULL;
     saltus_link_pair *pair = NULL;
-    const int n_gpus = saltus_bench_count_gpus(bench) > 1 ? 2 : 1;
+    const int n_gpus = bench->n_gpus > 1 ? 2 : 1;
     const size_t most = bench->quick ? QUICK_MOST : MOST;
-    if (!bench->gpu) {
-        saltus_bench_skip(bench, bench->no_gpu);
-        return status;
-    }
     SALTUS_TRY(saltus_bench_open_gpus(n_gpus, &device, err));
     SALTUS_TRY(saltus_link_open(device, 0, n_gpus - 1, most, &pair, err));
     for (int way = 0; way < SALTUS_LINK_WAYS; ++way) {

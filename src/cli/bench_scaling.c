@@ -7,42 +7,9 @@
 #include <string.h>
 
 enum {
-    MOST_GPUS = 8,
     MOST_LEVELS = 4, /* 1, 2, 4, 8 GPUs */
     SMALLER = 4      /* sides of a lattice in a quick benchmark, by this */
 };
-
-void saltus_bench_skip(const saltus_bench *bench, const char *why)
-{
-    printf("{\"bench\": \"%s\", \"skipped\": ", bench->name);
-    saltus_cli_print_text(why);
-    printf("}\n");
-}
-
-int saltus_bench_count_gpus(const saltus_bench *bench)
-{
-    char name[20];
-    int n = 0;
-    for (; bench->gpu && n < MOST_GPUS; ++n) {
-        saltus_backend *device = NULL;
-        saltus_error ignored = {0};
-        (void)snprintf(name, sizeof name, "cuda:%d", n);
-        if (saltus_backend_open(name, &device, &ignored) != SALTUS_OK) {
-            break;
-        }
-        saltus_backend_close(device);
-    }
-    return n;
-}
-
-saltus_status saltus_bench_open_gpus(int n, saltus_backend **out, saltus_error *err)
-{
-    char name[60] = "cuda:0";
-    for (int i = 1; i < n; ++i) {
-        (void)snprintf(name + strlen(name), sizeof name - strlen(name), ",%d", i);
-    }
-    return saltus_backend_open(name, out, err);
-}
 
 /* A cell as slabs on GPUs, and what its time is compared with. */
 typedef struct division {
@@ -82,27 +49,25 @@ static void print_division(saltus_bench *b, const division *d, const saltus_benc
     saltus_bench_end_line(b, t->is_kept);
 }
 
-static saltus_status time_division(saltus_bench *b, const division *d, double *us,
-                                   saltus_error *err)
+/* In slabs as high as each other, as many on each GPU. */
+static saltus_status time_slabs(const saltus_bench *b, const saltus_bench_cell *c, int n_gpus,
+                                int n_slabs, saltus_bench_steps *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_backend *device = NULL;
     saltus_model *m = NULL;
     saltus_plan *plan = NULL;
     saltus_plan_options o = saltus_plan_options_default();
-    saltus_bench_steps t = {0};
     char split[60] = "1";
-    for (int i = 1; i < d->n_slabs; ++i) {
+    for (int i = 1; i < n_slabs; ++i) {
         (void)snprintf(split + strlen(split), sizeof split - strlen(split), ":1");
     }
-    SALTUS_TRY(saltus_bench_open_gpus(d->n_gpus, &device, err));
-    SALTUS_TRY(saltus_bench_cell_model(b, d->cell, &m, err));
+    SALTUS_TRY(saltus_bench_open_gpus(n_gpus, &device, err));
+    SALTUS_TRY(saltus_bench_cell_model(b, c, &m, err));
     o.layout = "counts";
-    o.split = d->n_slabs > 1 ? split : NULL;
+    o.split = n_slabs > 1 ? split : NULL;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
-    SALTUS_TRY(saltus_bench_time_steps(b, d->cell, plan, &t, err));
-    *us = t.us;
-    print_division(b, d, &t);
+    SALTUS_TRY(saltus_bench_time_steps(b, c, plan, out, err));
 done:
     saltus_plan_destroy(plan);
     saltus_model_destroy(m);
@@ -110,10 +75,21 @@ done:
     return status;
 }
 
-/* On one GPU, then on 2, 4, 8; where there is but one, as two slabs on it, which tells what slabs
- * cost. */
-static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, int n_gpus,
-                           saltus_error *err)
+static saltus_status time_division(saltus_bench *b, const division *d, double *us,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_bench_steps t = {0};
+    SALTUS_TRY(time_slabs(b, d->cell, d->n_gpus, d->n_slabs, &t, err));
+    *us = t.us;
+    print_division(b, d, &t);
+done:
+    return status;
+}
+
+/* On one GPU, then on 2, 4, 8, as many as there are; where there is but one, as two slabs on it,
+ * which tells what slabs cost. */
+static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     division d = {.cell = c, .n_gpus = 1, .n_slabs = 1};
@@ -123,11 +99,11 @@ static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, int n_gp
     }
     SALTUS_TRY(time_division(b, &d, &one, err));
     d.one_us = one;
-    if (n_gpus == 1) {
+    if (b->n_gpus == 1) {
         d.n_slabs = 2;
         SALTUS_TRY(time_division(b, &d, &us, err));
     }
-    for (d.n_gpus = 2; d.n_gpus <= n_gpus; d.n_gpus *= 2) {
+    for (d.n_gpus = 2; d.n_gpus <= b->n_gpus; d.n_gpus *= 2) {
         d.n_slabs = d.n_gpus;
         SALTUS_TRY(time_division(b, &d, &us, err));
     }
@@ -140,21 +116,16 @@ saltus_status saltus_bench_hallock_scaling(saltus_bench *bench, saltus_error *er
     saltus_status status = SALTUS_OK;
     static const char *const chosen[] = {"64x64x256", "min-system", "512x512x512",
                                          "1024x1024x1024"};
-    const int n_gpus = saltus_bench_count_gpus(bench);
-    if (n_gpus == 0) {
-        saltus_bench_skip(bench, bench->no_gpu);
-        return status;
-    }
     for (int i = 0; i < saltus_bench_n_lattices; ++i) {
         for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
             if (strcmp(saltus_bench_lattices[i].name, chosen[k]) == 0) {
-                SALTUS_TRY(scale(bench, &saltus_bench_lattices[i], n_gpus, err));
+                SALTUS_TRY(scale(bench, &saltus_bench_lattices[i], err));
             }
         }
     }
     for (int i = 0; i < saltus_bench_n_cells; ++i) {
         if (strcmp(saltus_bench_cells[i].constant, "1e-11") != 0) {
-            SALTUS_TRY(scale(bench, &saltus_bench_cells[i], n_gpus, err));
+            SALTUS_TRY(scale(bench, &saltus_bench_cells[i], err));
         }
     }
 done:
@@ -175,11 +146,11 @@ static saltus_bench_cell make_smaller(const saltus_bench *b, saltus_bench_cell c
 }
 
 /* On 1, 2, 4, 8 GPUs, us[level] of each. */
-static saltus_status time_levels(saltus_bench *b, division d, int n_gpus, const double *inert_us,
-                                 double *us, saltus_error *err)
+static saltus_status time_levels(saltus_bench *b, division d, const double *inert_us, double *us,
+                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int level = 0; 1 << level <= n_gpus; ++level) {
+    for (int level = 0; 1 << level <= b->n_gpus; ++level) {
         d.n_gpus = d.n_slabs = 1 << level;
         d.one_us = level > 0 ? us[0] : 0.0;
         d.inert_us = inert_us ? inert_us[level] : 0.0;
@@ -198,18 +169,13 @@ saltus_status saltus_bench_hallock_particles(saltus_bench *bench, saltus_error *
     static const int64_t numbers[] = {10000, 40000, 160000, 640000, 2560000};
     saltus_status status = SALTUS_OK;
     double us[MOST_LEVELS];
-    const int n_gpus = saltus_bench_count_gpus(bench),
-              n_numbers = bench->quick ? 2 : (int)(sizeof numbers / sizeof *numbers);
-    if (n_gpus == 0) {
-        saltus_bench_skip(bench, bench->no_gpu);
-        return status;
-    }
+    const int n_numbers = bench->quick ? 2 : (int)(sizeof numbers / sizeof *numbers);
     for (int i = 0; i < (bench->quick ? 1 : 2); ++i) {
         for (int k = 0; k < n_numbers; ++k) {
             saltus_bench_cell cell = places[i];
             cell.particles = numbers[k];
             cell = make_smaller(bench, cell);
-            SALTUS_TRY(time_levels(bench, (division){.cell = &cell}, n_gpus, NULL, us, err));
+            SALTUS_TRY(time_levels(bench, (division){.cell = &cell}, NULL, us, err));
         }
     }
 done:
@@ -223,12 +189,7 @@ saltus_status saltus_bench_hallock_reactions(saltus_bench *bench, saltus_error *
     static const int reactions[] = {0, 1, 2, 4, 6, 8, 10};
     saltus_status status = SALTUS_OK;
     double inert[MOST_LEVELS] = {0}, us[MOST_LEVELS];
-    const int n_gpus = saltus_bench_count_gpus(bench),
-              n_reactions = bench->quick ? 2 : (int)(sizeof reactions / sizeof *reactions);
-    if (n_gpus == 0) {
-        saltus_bench_skip(bench, bench->no_gpu);
-        return status;
-    }
+    const int n_reactions = bench->quick ? 2 : (int)(sizeof reactions / sizeof *reactions);
     for (int i = 0; i < (bench->quick ? 1 : 2); ++i) {
         for (int k = 0; k < n_reactions; ++k) {
             const saltus_bench_cell cell =
@@ -240,7 +201,7 @@ saltus_status saltus_bench_hallock_reactions(saltus_bench *bench, saltus_error *
                                                         .particles = numbers[i],
                                                         .constant = "",
                                                         .n_first = reactions[k]});
-            SALTUS_TRY(time_levels(bench, (division){.cell = &cell, .peer_of_one = 40.0}, n_gpus,
+            SALTUS_TRY(time_levels(bench, (division){.cell = &cell, .peer_of_one = 40.0},
                                    k > 0 ? inert : NULL, k > 0 ? us : inert, err));
         }
     }
