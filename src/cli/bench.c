@@ -46,6 +46,8 @@ static const struct {
      "the same against the number of particles: A <-> B in two lattices"},
     {"hallock-reactions", ON_GPUS, saltus_bench_hallock_reactions,
      "the same against the number of reactions of first order, 0 to 10"},
+    {"hallock-phases", ON_GPUS, saltus_bench_hallock_phases,
+     "what of a step is looking for particles, moving them, reactions and slabs that meet"},
     {"hallock-balance", ON_GPUS, saltus_bench_hallock_balance,
      "slabs as high as each other, and levelled: not alike in particles, nor in GPUs"},
     {"hallock-copy", ON_GPUS, saltus_bench_hallock_copy,

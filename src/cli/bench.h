@@ -111,6 +111,7 @@ SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_cells(saltus_bench *, saltu
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_scaling(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_particles(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_reactions(saltus_bench *, saltus_error *);
+SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_phases(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_balance(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_hallock_copy(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_lm_lattices(saltus_bench *, saltus_error *);

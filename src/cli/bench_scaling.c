@@ -1,5 +1,6 @@
-/* Lattices in slabs on 1, 2, 4 and 8 GPUs, as many as are here: Hallock et al. 2014, table 2 and
- * figures 5 (seconds of a cell in an hour), 6 (against particles) and 7 (against reactions). */
+/* Lattices in slabs on 1, 2, 4 and 8 GPUs, as many as are here: Hallock et al. 2014, tables 2
+ * and 3 (what a step consists of) and figures 5 (seconds of a cell in an hour), 6 (against
+ * particles) and 7 (against reactions). */
 #include "cli/bench_space.h"
 
 #include "core/status.h"
@@ -163,8 +164,8 @@ done:
 saltus_status saltus_bench_hallock_particles(saltus_bench *bench, saltus_error *err)
 {
     static const saltus_bench_cell places[] = {
-        {"particles", "ab", {64, 64, 128}, 16, 50, 0, 0, 0, "", 0},
-        {"particles", "ab", {128, 128, 256}, 8, 12.5, 0, 0, 0, "", 0},
+        {"particles", "ab", {64, 64, 128}, 16, 50, 0, 0, 0, "", 0, false},
+        {"particles", "ab", {128, 128, 256}, 8, 12.5, 0, 0, 0, "", 0, false},
     };
     static const int64_t numbers[] = {10000, 40000, 160000, 640000, 2560000};
     saltus_status status = SALTUS_OK;
@@ -203,6 +204,93 @@ saltus_status saltus_bench_hallock_reactions(saltus_bench *bench, saltus_error *
                                                         .n_first = reactions[k]});
             SALTUS_TRY(time_levels(bench, (division){.cell = &cell, .peer_of_one = 40.0},
                                    k > 0 ? inert : NULL, k > 0 ? us : inert, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What a step consists of
+ */
+
+static void print_phases_start(const saltus_bench *b, const saltus_bench_cell *c, int n_gpus,
+                               const saltus_bench_steps *t)
+{
+    saltus_bench_print_cell(b, c);
+    printf(", \"table\": 3, \"gpus\": %d, \"steps\": %lld, \"events\": %lld, \"us_per_step\": %.4g",
+           n_gpus, (long long)t->steps, (long long)t->events, t->us);
+}
+
+/* Particles react and move along all axes in one kernel, parts of which have no times of their own.
+ * What each takes is by how much longer a step is with it. */
+static saltus_status time_parts(saltus_bench *b, const saltus_bench_cell *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_bench_cell inert = *c, empty = *c;
+    saltus_bench_steps looks = {0}, moves = {0}, all = {0};
+    inert.is_inert = empty.is_inert = true;
+    empty.particles = 0;
+    SALTUS_TRY(time_slabs(b, &empty, 1, 1, &looks, err));
+    SALTUS_TRY(time_slabs(b, &inert, 1, 1, &moves, err));
+    SALTUS_TRY(time_slabs(b, c, 1, 1, &all, err));
+    print_phases_start(b, c, 1, &all);
+    printf(", \"us_looking\": %.4g, \"us_moving\": %.4g, \"us_reacting\": %.4g", looks.us,
+           moves.us - looks.us, all.us - moves.us);
+    saltus_bench_end_line(b, looks.is_kept && moves.is_kept && all.is_kept && looks.events == 0 &&
+                                 moves.events == 0);
+done:
+    return status;
+}
+
+/* Slabs on n GPUs wait for each other and pass particles on; one of them, as a lattice of its own,
+ * does not. */
+static saltus_status time_meeting(saltus_bench *b, const saltus_bench_cell *c, int n,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_bench_cell part = *c;
+    saltus_bench_steps alone = {0}, all = {0};
+    part.size[2] /= n;
+    part.particles /= n;
+    SALTUS_TRY(time_slabs(b, &part, 1, 1, &alone, err));
+    SALTUS_TRY(time_slabs(b, c, n, n, &all, err));
+    print_phases_start(b, c, n, &all);
+    printf(", \"us_alone\": %.4g, \"us_meeting\": %.4g", alone.us, all.us - alone.us);
+    saltus_bench_end_line(b, alone.is_kept && all.is_kept);
+done:
+    return status;
+}
+
+static saltus_status time_phases(saltus_bench *b, const saltus_bench_cell *whole, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_bench_cell cell = make_smaller(b, *whole);
+    /* So that hardly any bind, and particles do not become fewer. */
+    cell.constant = cell.constant[0] ? "1e-11" : "";
+    SALTUS_TRY(time_parts(b, &cell, err));
+    for (int n = 2; n <= b->n_gpus; n *= 2) {
+        SALTUS_TRY(time_meeting(b, &cell, n, err));
+    }
+done:
+    return status;
+}
+
+/* Table 1 at 16 nm, and of the lattices a small one and the largest. */
+saltus_status saltus_bench_hallock_phases(saltus_bench *bench, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < saltus_bench_n_cells; ++i) {
+        const saltus_bench_cell *c = &saltus_bench_cells[i];
+        if (c->nm == 16 && strcmp(c->constant, "1e7") != 0 && !saltus_bench_leaves_out(bench, c)) {
+            SALTUS_TRY(time_phases(bench, c, err));
+        }
+    }
+    for (int i = 0; i < saltus_bench_n_lattices; ++i) {
+        const saltus_bench_cell *c = &saltus_bench_lattices[i];
+        if ((strcmp(c->name, "64x64x256") == 0 || strcmp(c->name, "1024x1024x1024") == 0) &&
+            !saltus_bench_leaves_out(bench, c)) {
+            SALTUS_TRY(time_phases(bench, c, err));
         }
     }
 done:

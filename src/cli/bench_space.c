@@ -12,27 +12,27 @@
 #include <string.h>
 
 const saltus_bench_cell saltus_bench_lattices[] = {
-    {"64x64x64", "abc", {64, 64, 64}, 16, 50, 2000, 46.5, 4, "1e6", 0},
-    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 40000, 83.5, 5, "1e6", 0},
-    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 200000, 0, 11, "1e6", 0},
-    {"64x64x256", "abc", {64, 64, 256}, 16, 50, 80000, 141, 7, "1e6", 0},
-    {"128x128x256", "abc", {128, 128, 256}, 16, 50, 40000, 456, 5.5, "1e6", 0},
-    {"min-system", "", {64, 64, 256}, 16, 50, 4430, 163, 6, "", 0},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 1280000, 2310, 100, "1e6", 0},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 16777216, 0, 0, "1e6", 0},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 67108864, 0, 0, "1e6", 0},
-    {"512x512x512", "abc", {512, 512, 512}, 16, 50, 10240000, 0, 900, "1e6", 0},
-    {"1024x1024x1024", "abc", {1024, 1024, 1024}, 16, 50, 81920000, 0, 8000, "1e6", 0},
+    {"64x64x64", "abc", {64, 64, 64}, 16, 50, 2000, 46.5, 4, "1e6", 0, false},
+    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 40000, 83.5, 5, "1e6", 0, false},
+    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 200000, 0, 11, "1e6", 0, false},
+    {"64x64x256", "abc", {64, 64, 256}, 16, 50, 80000, 141, 7, "1e6", 0, false},
+    {"128x128x256", "abc", {128, 128, 256}, 16, 50, 40000, 456, 5.5, "1e6", 0, false},
+    {"min-system", "", {64, 64, 256}, 16, 50, 4430, 163, 6, "", 0, false},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 1280000, 2310, 100, "1e6", 0, false},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 16777216, 0, 0, "1e6", 0, false},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 67108864, 0, 0, "1e6", 0, false},
+    {"512x512x512", "abc", {512, 512, 512}, 16, 50, 10240000, 0, 900, "1e6", 0, false},
+    {"1024x1024x1024", "abc", {1024, 1024, 1024}, 16, 50, 81920000, 0, 8000, "1e6", 0, false},
 };
 const int saltus_bench_n_lattices = sizeof saltus_bench_lattices / sizeof *saltus_bench_lattices;
 
 /* The second order constant as it is printed, with which B and C hardly ever react, and one with
  * which they do. */
-#define CELL(name, x, y, z, nm, us, n, peer)                      \
-    {name, "ab", {x, y, z}, nm, us, n, peer, 0, "", 0},           \
-        {name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e-11", 0}, \
-    {                                                             \
-        name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e7", 0      \
+#define CELL(name, x, y, z, nm, us, n, peer)                             \
+    {name, "ab", {x, y, z}, nm, us, n, peer, 0, "", 0, false},           \
+        {name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e-11", 0, false}, \
+    {                                                                    \
+        name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e7", 0, false      \
     }
 const saltus_bench_cell saltus_bench_cells[] = {
     CELL("E. coli", 64, 64, 128, 16, 50, 40000, 1110),
@@ -63,28 +63,36 @@ static void write_first_order(const saltus_bench_cell *c, FILE *out)
     }
 }
 
-static void write_model(const saltus_bench_cell *c, FILE *out)
+static void write_reactions(const saltus_bench_cell *c, const char *a, const char *b, const char *d,
+                            FILE *out)
 {
-    const long long half = c->particles / 2;
-    const bool bcd = strcmp(c->reactions, "bcd") == 0, first = strcmp(c->reactions, "first") == 0,
-               ab = first || strcmp(c->reactions, "ab") == 0;
-    const char *a = bcd ? "B" : "A", *b = bcd ? "C" : "B", *d = bcd ? "D" : "C";
-    fprintf(out, "model: %s\nspecies: {%s: %lld, %s: %lld%s%s%s}\n", c->name, a, half, b, half,
-            ab ? "" : ", ", ab ? "" : d, ab ? "" : ": 0");
-    if (first) {
+    if (strcmp(c->reactions, "first") == 0) {
         write_first_order(c, out);
-    } else if (ab) {
+    } else if (strcmp(c->reactions, "ab") == 0) {
         fprintf(out, "reactions: {there: A -> B @ 1, back: B -> A @ 1}\n");
     } else {
         fprintf(out, "reactions: {bind: %s + %s -> %s, part: %s -> %s + %s @ 1}\n", a, b, d, d, a,
                 b);
+    }
+}
+
+static void write_model(const saltus_bench_cell *c, FILE *out)
+{
+    const long long half = c->particles / 2;
+    const bool bcd = strcmp(c->reactions, "bcd") == 0,
+               ab = strcmp(c->reactions, "first") == 0 || strcmp(c->reactions, "ab") == 0;
+    const char *a = bcd ? "B" : "A", *b = bcd ? "C" : "B", *d = bcd ? "D" : "C";
+    fprintf(out, "model: %s\nspecies: {%s: %lld, %s: %lld%s%s%s}\n", c->name, a, half, b, half,
+            ab ? "" : ", ", ab ? "" : d, ab ? "" : ": 0");
+    if (!c->is_inert) {
+        write_reactions(c, a, b, d, out);
     }
     fprintf(out,
             "lattice:\n  size: [%d, %d, %d]\n  spacing: %g nm\n  step: %g us\n"
             "  diffusion: {%s: 1 um2/s, %s: 1 um2/s%s%s%s}\n",
             c->size[0], c->size[1], c->size[2], c->nm, c->step_us, a, b, ab ? "" : ", ",
             ab ? "" : d, ab ? "" : ": 1 um2/s");
-    if (!ab) {
+    if (!ab && !c->is_inert) {
         fprintf(out, "  reactions: {bind: %s 1/(M s)}\n", c->constant);
     }
 }
@@ -161,9 +169,10 @@ saltus_status saltus_bench_time_steps(const saltus_bench *b, const saltus_bench_
     saltus_totals_free(&brief);
     SALTUS_TRY(run(c, plan, steps, &brief, &seconds[1], &n_events, err));
     saltus_totals_free(&brief);
-    const double each = (seconds[1] - seconds[0]) / (double)(steps - few);
-    const double wanted =
-        (b->quick ? quick_budget : budget * b->part) / (each > 1e-7 ? each : 1e-7);
+    /* By their difference, unless something has disturbed it. */
+    const double each = fmax((seconds[1] - seconds[0]) / (double)(steps - few),
+                             fmax(0.1 * seconds[1] / (double)steps, 1e-7)),
+                 wanted = (b->quick ? quick_budget : budget * b->part) / each;
     steps = wanted > STEPS ? STEPS : wanted < 2.0 * (double)least ? 2 * least : (int64_t)wanted;
     few = steps / 4;
     SALTUS_TRY(run(c, plan, few, &brief, &seconds[0], &n_events, err));

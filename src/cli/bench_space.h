@@ -16,6 +16,7 @@ typedef struct saltus_bench_cell {
     double peer_us, goal_us; /**< 0: none is known */
     const char *constant;    /**< of second order, 1/(M s) */
     int n_first;             /**< of "first": so many reactions of first order */
+    bool is_inert;           /**< without the reactions */
 } saltus_bench_cell;
 
 /** Those on which Lattice Microbes was timed, and the paper's. */

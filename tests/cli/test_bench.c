@@ -52,19 +52,34 @@ static void assert_lines(const outcome *o, const char *name)
 
 static void names_are_listed(void **state)
 {
-    static const char *const names[] = {
-        "klingbeil-oregonator",   "klingbeil-models",  "klingbeil-copies",
-        "sumiyoshi-realisations", "sumiyoshi-overlap", "sumiyoshi-genes",
-        "sumiyoshi-tables",       "nobile-table1",     "nobile-table2",
-        "nobile-sweeps",          "hallock-cells",     "hallock-scaling",
-        "hallock-particles",      "hallock-reactions", "hallock-balance",
-        "hallock-copy",           "lm-lattices",       "rng",
-        "tau-accuracy",           "unequal",           "lm-nsm"};
+    static const char *const names[] = {"klingbeil-oregonator",
+                                        "klingbeil-models",
+                                        "klingbeil-copies",
+                                        "sumiyoshi-realisations",
+                                        "sumiyoshi-overlap",
+                                        "sumiyoshi-genes",
+                                        "sumiyoshi-tables",
+                                        "nobile-table1",
+                                        "nobile-table2",
+                                        "nobile-sweeps",
+                                        "hallock-cells",
+                                        "hallock-scaling",
+                                        "hallock-particles",
+                                        "hallock-reactions",
+                                        "hallock-balance",
+                                        "hallock-phases",
+                                        "hallock-copy",
+                                        "lm-lattices",
+                                        "rng",
+                                        "tau-accuracy",
+                                        "unequal",
+                                        "lm-nsm"};
+    enum { N_NAMES = sizeof names / sizeof *names };
     (void)state;
     const outcome o = saltus("bench");
     assert_done(&o);
-    assert_int_equal(count_lines(o.out), 21);
-    for (int i = 0; i < 21; ++i) {
+    assert_int_equal(count_lines(o.out), N_NAMES);
+    for (int i = 0; i < N_NAMES; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
 }
@@ -141,9 +156,10 @@ static void steps_of_lattices_are_timed_and_checked(void **state)
     o = saltus("bench hallock-cells --quick --device cpu " EXAMPLES);
     assert_lines(&o, "hallock-cells");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
-    static const char *const of_gpus[] = {"hallock-scaling", "hallock-particles",
-                                          "hallock-reactions", "hallock-balance", "hallock-copy"};
-    for (int i = 0; i < 5; ++i) {
+    static const char *const of_gpus[] = {"hallock-scaling",   "hallock-particles",
+                                          "hallock-reactions", "hallock-phases",
+                                          "hallock-balance",   "hallock-copy"};
+    for (size_t i = 0; i < sizeof of_gpus / sizeof *of_gpus; ++i) {
         o = saltus("bench %s --quick --device cpu " EXAMPLES, of_gpus[i]);
         assert_lines(&o, of_gpus[i]);
         assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 1);
@@ -242,6 +258,11 @@ static void several_gpus_are_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
     assert_int_equal(count(o.out, "\"us_per_reaction\": "), 2);
     assert_int_equal(count(o.out, "\"events\": 0, "), 2);
+    o = saltus("bench hallock-phases --quick " EXAMPLES);
+    assert_lines(&o, "hallock-phases");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
+    assert_int_equal(count(o.out, "\"us_looking\": "), 2);
+    assert_int_equal(count(o.out, "\"us_meeting\": "), 2);
     o = saltus("bench hallock-balance --quick " EXAMPLES);
     assert_lines(&o, "hallock-balance");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
