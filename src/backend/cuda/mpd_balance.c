@@ -10,9 +10,8 @@
 
 enum {
     LONGEST_WAIT = 64, /* batches between two moves, each time twice as many until then */
-    WAIT_UNMOVED = 4 * LONGEST_WAIT, /* where planes have been moved in vain */
-    SEE_BATCHES = 4,                 /* after which it is seen what a move did */
-    MOVE_US = 2000 /* that the first move is thought to take; then, what the last one took */
+    SEE_BATCHES = 5,   /* after which it is seen what a move did */
+    MOVE_US = 2000     /* that the first move is thought to take; then, what the last one took */
 };
 static const double imbalance = 1.05; /* of the longest time and the mean, that is left alone */
 static const double later = 1.02;     /* then a move was in vain */
@@ -22,13 +21,16 @@ static const double of_last = 0.25;   /* the weight of the last batch in the tim
 
 void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s)
 {
-    s->wait = 1;
+    s->wait = 2;
     s->move_us = MOVE_US;
+    s->phase_us = -1.0;
 }
 
 void saltus_gpu_slabs_take_phase(saltus_gpu_slabs *s, double us)
 {
-    if (!s->ways.is_try) {
+    if (s->phase_us < 0.0) {
+        s->phase_us = 0.0;
+    } else if (!s->ways.is_try) {
         s->phase_us = s->phase_us > 0.0 ? (1.0 - of_last) * s->phase_us + of_last * us : us;
     }
     ++s->n_timed;
@@ -200,7 +202,7 @@ static saltus_status try_to_move(saltus_gpu_slabs *s, const int64_t *begins, sal
         SALTUS_TRY(move(s, begins, err));
         s->move_us = 1e6 * (saltus_now() - start);
         s->unmoved_us = s->phase_us;
-        s->phase_us = 0.0;
+        s->phase_us = -1.0;
     }
 done:
     return status;
@@ -219,7 +221,7 @@ static saltus_status see(saltus_gpu_slabs *s, saltus_error *err)
         }
         begins[s->n] = s->slab[0].c.on.tables.lattice->size[2];
         SALTUS_TRY(try_to_move(s, begins, err));
-        s->wait = WAIT_UNMOVED;
+        s->wait = LONGEST_WAIT;
         s->n_timed = 0;
         s->n_since = 0;
     }

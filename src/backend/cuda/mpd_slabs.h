@@ -35,7 +35,8 @@ typedef struct saltus_gpu_slabs {
     int n_timed, wait;      /**< batches since moves were thought of, and until then */
     int64_t n_since;        /**< phases since then */
     double move_us;         /**< that moving planes takes */
-    double phase_us;        /**< of a phase, of the batches so far, the last ones above all; */
+    double phase_us;        /**< of a phase, of the batches so far, the last ones above all; below
+                                 0: not of the next one, in which memory is taken; */
     double unmoved_us;      /**< and before planes moved last; 0: that has been looked at */
     saltus_gpu_ways ways;   /**< that all slabs go */
     bool has_turn;          /**< its launches wait for each other, and nobody else's do */
