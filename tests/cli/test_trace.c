@@ -221,6 +221,43 @@ static void slabs_are_told_of(void **state)
                                   "performance rank 0\n"));
 }
 
+/* Of four GPUs the first does not reach the second, nor the third the last. The way by which
+ * particles go is that of a run, not of what is told of it before. */
+static void slabs_go_where_links_are_best(void **state)
+{
+    static const struct {
+        const char *split, *gpus[4], *path;
+    } cases[] = {
+        {"1:1:1:1", {"0", "2", "1", "3"}, "\"path\": \"peer\""},
+        {"1:1:1:2", {"0", "1", "2", "3"}, "\"path\": \"host\""},
+    };
+    (void)state;
+    if (!getenv("FAKE_CUDA")) {
+        skip(); /* such GPUs are played */
+    }
+    (void)setenv("FAKE_CUDA_LINKS", "x-0-/-x00/00x-/-0-x", 1);
+    write_file("box.yaml", box_model);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("run box.yaml --until 1 --device cuda:0,1,2,3 --split %s "
+                                 "--explain --json",
+                                 cases[i].split);
+        const char *at = o.err;
+        assert_int_equal(o.code, 0);
+        for (int k = 0; k < 4; ++k) {
+            char gpu[20];
+            (void)snprintf(gpu, sizeof gpu, "cuda:%s: planes ", cases[i].gpus[k]);
+            at = strstr(at, gpu);
+            assert_non_null(at);
+        }
+        assert_non_null(strstr(o.out, cases[i].path));
+    }
+    const outcome o = saltus("devices");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "  cuda:0 and cuda:1: no peer memory: by way of the host\n"));
+    assert_non_null(strstr(o.out, "  cuda:0 and cuda:2: peer memory with atomics"));
+    (void)unsetenv("FAKE_CUDA_LINKS");
+}
+
 static void what_is_refused_leaves_no_trace(void **state)
 {
     (void)state;
@@ -259,6 +296,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(gpus_are_traced, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(slabs_are_traced, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(slabs_are_told_of, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(slabs_go_where_links_are_best, enter_with_models,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(what_is_refused_leaves_no_trace, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(the_file_is_bounded, enter_with_models, leave_directory),

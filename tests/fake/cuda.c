@@ -3,7 +3,10 @@
  * launch runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return
  * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the
  * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h;
- * with FAKE_CUDA_SLOWER all takes longer each time that somebody asks how long. */
+ * with FAKE_CUDA_SLOWER all takes longer each time that somebody asks how long.
+ * FAKE_CUDA_LINKS has a row for each GPU, such as "x0n/0x1/n1x", of its links to all: the rank, n
+ * if there are no atomics, or - if it does not reach the other. FAKE_CUDA_NODE is the host's NUMA
+ * node that is closest. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -104,7 +107,8 @@ EXPORT int cuGetErrorString(int result, const char **text)
 }
 EXPORT int cuDeviceGetCount(int *n)
 {
-    *n = 2;
+    const char *links = getenv("FAKE_CUDA_LINKS");
+    *n = links ? (int)strcspn(links, "/") : 2;
     return 0;
 }
 EXPORT int cuDeviceGet(int *device, int ordinal)
@@ -126,14 +130,16 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     (void)device;
-    *value = attribute == 75   ? 9
-             : attribute == 76 ? 0
-             : attribute == 16 ? getenv("FAKE_CUDA_TOGETHER") ? 12 : 3
-             : attribute == 38 ? 4 << 20
-             : attribute == 81 ? 228 << 10
-             : attribute == 95 ? getenv("FAKE_CUDA_TOGETHER") != NULL
-             : attribute == 97 ? 227 << 10
-                               : 1024;
+    const char *node = getenv("FAKE_CUDA_NODE");
+    *value = attribute == 75    ? 9
+             : attribute == 76  ? 0
+             : attribute == 16  ? getenv("FAKE_CUDA_TOGETHER") ? 12 : 3
+             : attribute == 38  ? 4 << 20
+             : attribute == 81  ? 228 << 10
+             : attribute == 95  ? getenv("FAKE_CUDA_TOGETHER") != NULL
+             : attribute == 97  ? 227 << 10
+             : attribute == 134 ? node ? atoi(node) : 0
+                                : 1024;
     return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -338,15 +344,20 @@ EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
     DIE_OR
     return 0; /* all is done in the order in which it is asked for */
 }
+static char link_of(int device, int peer)
+{
+    const char *links = getenv("FAKE_CUDA_LINKS");
+    return links ? links[(size_t)device * (strcspn(links, "/") + 1) + (size_t)peer] : '0';
+}
 EXPORT int cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
-    *can = device != peer;
+    *can = device != peer && link_of(device, peer) != '-';
     return 0;
 }
 EXPORT int cuDeviceGetP2PAttribute(int *value, int attribute, int device, int peer)
 {
-    (void)device, (void)peer;
-    *value = attribute == 3; /* atomics, and the best rank */
+    const char link = link_of(device, peer);
+    *value = attribute == 3 ? link != 'n' : link == 'n' ? 9 : link - '0';
     return 0;
 }
 EXPORT int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,

@@ -341,6 +341,34 @@ static void slabs_change_nothing(void **state)
     split = NULL;
 }
 
+/* Four GPUs of which the first and the third, and the second and the last, are close, in a row or
+ * (what "laws" has) a ring; and by way of the host's memory, also if it is told to be on a node
+ * that is not there. */
+static void close_gpus_change_nothing(void **state)
+{
+    static const struct {
+        const char *links, *split, *node;
+        int number;
+    } ways[] = {
+        {"x101/1x10/01x1/101x", "1:1:1:1", "0", 0}, {"x101/1x10/01x1/101x", "1:1:1", "0", 2},
+        {"x-0-/-x00/00x-/-0-x", "1:1:1:1", "0", 0}, {"xn0n/nxn0/0nxn/n0nx", "1:1:1:1", "-1", 0},
+        {"x---/-x--/--x-/---x", "1:1:1", "700", 2},
+    };
+    (void)state;
+    if (!is_fake() || plays_warps()) {
+        skip(); /* such GPUs are played */
+    }
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+        assert_int_equal(setenv("FAKE_CUDA_LINKS", ways[i].links, 1), 0);
+        assert_int_equal(setenv("FAKE_CUDA_NODE", ways[i].node, 1), 0);
+        split = ways[i].split;
+        check_case(&cases[ways[i].number], "cuda:0,1,2,3", COUNTS);
+    }
+    split = NULL;
+    assert_int_equal(unsetenv("FAKE_CUDA_LINKS"), 0);
+    assert_int_equal(unsetenv("FAKE_CUDA_NODE"), 0);
+}
+
 /* As many slabs as GPUs, which go through many phases in a launch and wait for each other's parts:
  * thousands of steps are those of one GPU. */
 static void slabs_that_run_at_once_change_nothing(void **state)
@@ -597,6 +625,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(a_gpu_gives_the_same),
                                        cmocka_unit_test(a_million_steps_lose_nobody),
                                        cmocka_unit_test(slabs_change_nothing),
+                                       cmocka_unit_test(close_gpus_change_nothing),
                                        cmocka_unit_test(slabs_that_run_at_once_change_nothing),
                                        cmocka_unit_test(planes_that_moved_in_vain_go_back),
                                        cmocka_unit_test(a_lattice_may_be_larger_than_32_bits),

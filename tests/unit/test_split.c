@@ -166,8 +166,15 @@ static cu_result tell(size_t *available, size_t *total)
     *available = *total = memory;
     return CU_SUCCESS;
 }
+/* All links are alike. */
+static cu_result reaches(int *can, cu_device from, cu_device to)
+{
+    (void)from, (void)to;
+    *can = 0;
+    return CU_SUCCESS;
+}
 static const saltus_driver driver = {
-    .context_use = use, .device_memory = tell_total, .memory_info = tell};
+    .context_use = use, .device_memory = tell_total, .memory_info = tell, .peers_can = reaches};
 
 static saltus_lattice box(int x, int y, int z)
 {
@@ -207,6 +214,7 @@ static void as_many_slabs_as_fit_are_taken(void **state)
 static void what_has_no_room_is_refused(void **state)
 {
     static const double equal[] = {1.0, 1.0}, unequal[] = {3.0, 1.0};
+    static const int order[] = {1, 0};
     static const struct {
         int size[3];
         const double *heights;
@@ -253,10 +261,10 @@ static void what_has_no_room_is_refused(void **state)
                                           .task = &task,
                                           .tables = {.lattice = &l, .m = {.n_species = 3}}};
         saltus_error err = {0};
-        gpus.gpu[0].ordinal = 3;
-        (void)snprintf(gpus.gpu[0].name, sizeof gpus.gpu[0].name, "played");
+        gpus.gpu[1].ordinal = 3; /* the first in order */
+        (void)snprintf(gpus.gpu[1].name, sizeof gpus.gpu[1].name, "played");
         memory = (size_t)(1e9 * cases[i].gb);
-        assert_int_equal(saltus_gpu_slabs_check(&start, 1, &err), cases[i].status);
+        assert_int_equal(saltus_gpu_slabs_check(&start, order, 1, &err), cases[i].status);
         assert_string_equal(err.message, cases[i].message);
     }
 }

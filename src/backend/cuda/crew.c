@@ -177,7 +177,7 @@ done:
     return status;
 }
 
-static saltus_status take_memory(saltus_crew *c, saltus_error *err)
+static saltus_status take_memory(saltus_crew *c, const saltus_gpu *gpu, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
@@ -191,8 +191,9 @@ static saltus_status take_memory(saltus_crew *c, saltus_error *err)
     CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
     CU(memory_take(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
     CU(fill(c->jobs_memory, 0, jobs_bytes, c->stream), "clearing GPU memory");
-    CU(host_take(&pinned, results > orders ? results : orders, 0),
-       "taking pinned memory for samples");
+    SALTUS_TRY(saltus_cuda_host_take(c->cu, gpu->host_node, &pinned,
+                                     results > orders ? results : orders,
+                                     "taking pinned memory for samples", err));
     c->samples = pinned;
     c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
     SALTUS_NEED(c->jobs);
@@ -234,7 +235,7 @@ saltus_status saltus_crew_take_memory(saltus_crew *c, const saltus_gpu *gpu, sal
     const int block = saltus_crew_per_block(c);
     while (status == SALTUS_OK) {
         saltus_error none = {0};
-        status = take_memory(c, &none);
+        status = take_memory(c, gpu, &none);
         if (status != SALTUS_E_NO_MEMORY || (c->n_threads <= block && c->batch <= 1)) {
             if (status != SALTUS_OK && err) {
                 *err = none;

@@ -63,6 +63,9 @@ static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN, &block_bytes, err));
     SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY, &bytes, err));
     gpu->limits = (saltus_limits){major, minor, block_bytes, bytes};
+    if (cu->device_attribute(&gpu->host_node, CU_ATTRIBUTE_HOST_NODE, gpu->device) != CU_SUCCESS) {
+        gpu->host_node = -1; /* an older driver */
+    }
     SALTUS_TRY(saltus_cuda_check(cu, cu->context_retain(&gpu->context, gpu->device),
                                  "starting a GPU", err));
     ++gpus->n;

@@ -18,6 +18,7 @@ typedef struct saltus_gpu {
     cu_context context;
     int n_multiprocessors;
     int cache_bytes; /**< of the second level */
+    int host_node;   /**< of the host's memory, the closest NUMA node; -1: not known */
     saltus_limits limits;
     char name[100];
 } saltus_gpu;

@@ -1,10 +1,13 @@
 #include "backend/cuda/driver.h"
 
 #include <dlfcn.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* What was found, or why nothing was; written once. */
 static struct {
@@ -142,4 +145,30 @@ saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result, const
     return saltus_error_set(
         err, result == CU_ERROR_OUT_OF_MEMORY ? SALTUS_E_NO_MEMORY : SALTUS_E_UNAVAILABLE,
         "%s: %s (CUDA error %d)", what, text, result);
+}
+
+/* Whether this thread's memory is to come from a node from now on. It is not where the system
+ * refuses that, as in some containers, or where whoever started the program has said otherwise. */
+static bool prefer(int node)
+{
+    enum { MOST_NODES = 1024, BITS = 8 * sizeof(unsigned long) };
+    unsigned long nodes[MOST_NODES / BITS] = {0};
+    int policy = MPOL_DEFAULT;
+    if (node < 0 || node >= MOST_NODES ||
+        syscall(SYS_get_mempolicy, &policy, NULL, 0UL, NULL, 0UL) != 0 || policy != MPOL_DEFAULT) {
+        return false;
+    }
+    nodes[node / BITS] = 1UL << node % BITS;
+    return syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes, MOST_NODES + 1UL) == 0;
+}
+
+saltus_status saltus_cuda_host_take(const saltus_driver *cu, int node, void **out, size_t bytes,
+                                    const char *what, saltus_error *err)
+{
+    const bool prefers = prefer(node);
+    const cu_result result = cu->host_take(out, bytes, 0);
+    if (prefers) {
+        (void)syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0UL);
+    }
+    return saltus_cuda_check(cu, result, what, err);
 }

@@ -39,6 +39,7 @@ enum {
     CU_ATTRIBUTE_MINOR = 76,
     CU_ATTRIBUTE_COOPERATIVE_LAUNCH = 95, /* of blocks that run all at once */
     CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+    CU_ATTRIBUTE_HOST_NODE = 134, /* of the host's memory, the NUMA node closest to the GPU */
 
     CU_FUNCTION_SHARED_BYTES = 1,
     CU_FUNCTION_LOCAL_BYTES = 3,
@@ -154,5 +155,11 @@ SALTUS_MUST_CHECK saltus_status saltus_cuda_nvrtc(const saltus_nvrtc **out, salt
 /** Check a driver's result: SALTUS_OK, or `what` and the driver's own words. */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result,
                                                   const char *what, saltus_error *err);
+
+/** Take pinned memory, if it can be had on this NUMA node of the host: that which is closest to the
+ * GPU that reads it next; -1: anywhere. A thread that has a policy for its memory keeps to it. */
+SALTUS_MUST_CHECK saltus_status saltus_cuda_host_take(const saltus_driver *cu, int node, void **out,
+                                                      size_t bytes, const char *what,
+                                                      saltus_error *err);
 
 #endif

@@ -194,7 +194,8 @@ saltus_status saltus_link_open(const saltus_backend *backend, int from, int to, 
     SALTUS_TRY(reach(p, err));
     CU(event_create(&p->start, 0), "making an event");
     CU(event_create(&p->stop, 0), "making an event");
-    CU(host_take((void **)&p->staged, most, 0), "taking pinned memory");
+    SALTUS_TRY(saltus_cuda_host_take(cu, p->to.gpu->host_node, (void **)&p->staged, most,
+                                     "taking pinned memory", err));
     SALTUS_TRY(load_kernel(p, err));
     *out = p;
     p = NULL;

@@ -18,10 +18,11 @@ static void print_bytes(double bytes, FILE *out)
 }
 
 /* How slab i comes by those who leave the next for it. */
-static void print_link(const saltus_gpus *gpus, const saltus_slab_plan *slabs, int i, FILE *out)
+static void print_link(const saltus_gpus *gpus, const int *order, const saltus_slab_plan *slabs,
+                       int i, FILE *out)
 {
-    const saltus_gpu *gpu = &gpus->gpu[i % gpus->n],
-                     *next = &gpus->gpu[(i + 1) % slabs->n % gpus->n];
+    const saltus_gpu *gpu = &gpus->gpu[order[i % gpus->n]],
+                     *next = &gpus->gpu[order[(i + 1) % slabs->n % gpus->n]];
     saltus_link link = {0};
     saltus_error err = {0};
     fprintf(out, "; the next one: ");
@@ -43,14 +44,16 @@ void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *l,
     const int most = saltus_slabs_unit(plane, l->n_species),
               unit = slabs->move && (int64_t)most * slabs->n <= n_planes ? most : 1;
     const bool is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
+    int order[SALTUS_MAX_GPUS];
+    saltus_gpu_slabs_order(gpus, l, slabs->heights, slabs->n, order);
     for (int i = 0; i < slabs->n && gpus->cu; ++i) {
         const int64_t first = saltus_slabs_begin(slabs->heights, slabs->n, i, n_planes, unit),
                       end = saltus_slabs_begin(slabs->heights, slabs->n, i + 1, n_planes, unit);
-        fprintf(out, "          cuda:%d: planes %lld to %lld, ", gpus->gpu[i % gpus->n].ordinal,
-                (long long)first, (long long)end - 1);
+        fprintf(out, "          cuda:%d: planes %lld to %lld, ",
+                gpus->gpu[order[i % gpus->n]].ordinal, (long long)first, (long long)end - 1);
         print_bytes(saltus_cuda_slab_bytes(l, l->n_species, l->n_scatters, end - first), out);
         if (i + 1 < slabs->n || is_ring) {
-            print_link(gpus, slabs, i, out);
+            print_link(gpus, order, slabs, i, out);
         }
         fprintf(out, "\n");
     }

@@ -454,6 +454,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     const saltus_task *task = start->task;
     const saltus_lattice *l = start->tables.lattice;
     int64_t room = start->tables.m.n_species;
+    int order[SALTUS_MAX_GPUS];
     for (int how = 0; how < SALTUS_N_SPLITS; ++how) {
         const int64_t parts = (int64_t)task->space.n_parts[how] * task->columns->n_counts;
         room = parts > room ? parts : room;
@@ -466,14 +467,15 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->takes_times = s->balances || task->tracer;
     saltus_gpu_slabs_start_balance(s);
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
-    SALTUS_TRY(saltus_gpu_slabs_check(start, s->unit, err));
+    saltus_gpu_slabs_order(start->gpus, l, task->slabs, s->n, order);
+    SALTUS_TRY(saltus_gpu_slabs_check(start, order, s->unit, err));
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
     s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
     SALTUS_NEED(s->slab && s->sums);
     for (int i = 0; i < s->n; ++i) {
         slab *this = &s->slab[i];
         this->c.on = *start;
-        this->c.on.gpu = &start->gpus->gpu[i % start->gpus->n];
+        this->c.on.gpu = &start->gpus->gpu[order[i % start->gpus->n]];
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
         SALTUS_TRY(saltus_gpu_counts_set_up(
             &this->c, s->plane * saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit),

@@ -52,9 +52,15 @@ saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int sid
 /** Tell all slabs where their neighbours are, again. */
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
 
-/** Whether slabs have numbers for their sites, and GPUs room for the slabs; planes come in units.
- */
-SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, int unit,
+/** Which GPUs have n slabs: slab i is on gpus->gpu[order[i % gpus->n]]. If slabs are of equal
+ * height by wish (or heights are NULL), neighbours are where links are best, else in the order
+ * given. */
+void saltus_gpu_slabs_order(const saltus_gpus *gpus, const saltus_lattice *l, const double *heights,
+                            int n, int order[SALTUS_MAX_GPUS]);
+/** Whether slabs have numbers for their sites, and GPUs in that order room for them; planes come in
+ * units. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start,
+                                                       const int *order, int unit,
                                                        saltus_error *err);
 
 /** Staging: room for those who leave; then, in each phase of slab i, before its kernel, fetch into

@@ -1,13 +1,16 @@
-/* Into which slabs a lattice is split, and whether GPUs have room for them. */
+/* Into which slabs a lattice is split, which GPUs have them, and whether there is room. */
+#include "backend/cuda/links.h"
 #include "backend/cuda/mpd_slabs.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     SETS = 3,     /* of counts: two, and what is kept */
     MEET_US = 5,  /* that a phase takes longer where slabs on a GPU each wait for each other; */
     START_US = 6, /* else to start a phase of a slab */
-    UNIT = 4      /* planes that move together, at most */
+    UNIT = 4,     /* planes that move together, at most */
+    ORDERED = 8   /* GPUs, at most, all orders of which are tried */
 };
 
 static const double SOONER = 0.999; /* else fewer are as good */
@@ -71,6 +74,85 @@ double saltus_cuda_slab_bytes(const saltus_lattice *l, int n_fields, int n_sets,
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * On which GPUs
+ */
+
+typedef struct orders {
+    int64_t costs[ORDERED][ORDERED], least;
+    int n, n_used;
+    int beside_first[2]; /* places behind it that are; 0: none */
+    int order[ORDERED], *best;
+} orders;
+
+/* Of a link: more than all that are better together. Where a GPU does not reach the other, or
+ * without atomics, all particles go by way of the host. */
+static int64_t link_cost(const saltus_gpus *gpus, int from, int to)
+{
+    enum { BITS = 5, WORST = 10 };
+    saltus_error err = {0};
+    saltus_link link = {0};
+    const bool is_told = saltus_link_ask(gpus->cu, gpus->gpu[from].device, gpus->gpu[to].device,
+                                         &link, &err) == SALTUS_OK;
+    const int rank = !is_told || !link.atomics ? WORST : link.rank < WORST ? link.rank : WORST - 1;
+    return rank > 0 ? INT64_C(1) << BITS * rank : 0;
+}
+
+/* The first of the best in which all before place `at` stay, if it is better than the best so far.
+ */
+static void try_orders(orders *o, int at, int64_t cost)
+{
+    if (at > 1) {
+        cost += o->costs[o->order[at - 2]][o->order[at - 1]];
+    }
+    for (int i = 0; i < 2 && at == o->n_used; ++i) {
+        cost += o->costs[o->order[o->beside_first[i]]][o->order[0]];
+    }
+    if (cost >= o->least) {
+        return;
+    }
+    if (at == o->n_used) {
+        o->least = cost;
+        memcpy(o->best, o->order, (size_t)o->n * sizeof *o->best);
+        return;
+    }
+    for (int k = at; k < o->n; ++k) {
+        const int here = o->order[at];
+        o->order[at] = o->order[k];
+        o->order[k] = here;
+        try_orders(o, at + 1, cost);
+        o->order[k] = o->order[at];
+        o->order[at] = here;
+    }
+}
+
+void saltus_gpu_slabs_order(const saltus_gpus *gpus, const saltus_lattice *l, const double *heights,
+                            int n, int order[SALTUS_MAX_GPUS])
+{
+    bool is_free = gpus->cu && gpus->n <= ORDERED;
+    orders o = {
+        .least = INT64_MAX, .n = gpus->n, .n_used = n < gpus->n ? n : gpus->n, .best = order};
+    o.beside_first[0] = n > gpus->n ? gpus->n - 1 : 0;
+    o.beside_first[1] =
+        l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC ? (n - 1) % gpus->n : 0;
+    for (int i = 0; i < gpus->n; ++i) {
+        order[i] = i;
+    }
+    for (int i = 1; i < n && heights; ++i) {
+        is_free &= heights[i] == heights[0];
+    }
+    if (!is_free) {
+        return;
+    }
+    for (int i = 0; i < o.n; ++i) {
+        o.order[i] = i;
+        for (int k = 0; k < i; ++k) {
+            o.costs[i][k] = o.costs[k][i] = link_cost(gpus, i, k) + link_cost(gpus, k, i);
+        }
+    }
+    try_orders(&o, 0, 0);
+}
+
+/* ------------------------------------------------------------------------------------------------
  * How many
  */
 
@@ -85,10 +167,12 @@ static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
                : !saltus_cuda_slab_has_numbers(plane, n_planes)) {
         return false;
     }
+    int order[SALTUS_MAX_GPUS];
+    saltus_gpu_slabs_order(gpus, l, NULL, n, order);
     for (int g = 0; g < gpus->n && g < n && gpus->cu; ++g) {
         size_t memory = 0;
         const int n_slabs = (n - g + gpus->n - 1) / gpus->n;
-        if (gpus->cu->device_memory(&memory, gpus->gpu[g].device) != CU_SUCCESS ||
+        if (gpus->cu->device_memory(&memory, gpus->gpu[order[g]].device) != CU_SUCCESS ||
             n_slabs * bytes > 0.9 * (double)memory) {
             return false;
         }
@@ -151,13 +235,15 @@ done:
     return status;
 }
 
-saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, int unit, saltus_error *err)
+saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int *order, int unit,
+                                     saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = start->task;
     const saltus_lattice *l = start->tables.lattice;
     const saltus_gpus *gpus = start->gpus;
     for (int g = 0; g < gpus->n && g < task->n_slabs; ++g) {
+        const saltus_gpu *gpu = &gpus->gpu[order[g]];
         size_t available = 0, total = 0;
         double needed = 0.0;
         int64_t n_sites = 0;
@@ -170,17 +256,17 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, int unit, 
                                              start->tables.n_sets, n);
             n_sites += n * saltus_lattice_plane(l);
         }
-        SALTUS_TRY(saltus_cuda_check(gpus->cu, gpus->cu->context_use(gpus->gpu[g].context),
-                                     "using a GPU", err));
+        SALTUS_TRY(
+            saltus_cuda_check(gpus->cu, gpus->cu->context_use(gpu->context), "using a GPU", err));
         SALTUS_TRY(saltus_cuda_check(gpus->cu, gpus->cu->memory_info(&available, &total),
                                      "asking for free GPU memory", err));
         if (needed > (double)available) {
             SALTUS_FAIL(SALTUS_E_NO_MEMORY,
                         "GPU %d (%s) has %.3f GB of memory left, and %lld sites of %lld, in %d of "
                         "%d slabs, need %.3f GB: take more GPUs, or other heights (--split)",
-                        gpus->gpu[g].ordinal, gpus->gpu[g].name, 1e-9 * (double)available,
-                        (long long)n_sites, (long long)l->n_sites,
-                        (task->n_slabs - g + gpus->n - 1) / gpus->n, task->n_slabs, 1e-9 * needed);
+                        gpu->ordinal, gpu->name, 1e-9 * (double)available, (long long)n_sites,
+                        (long long)l->n_sites, (task->n_slabs - g + gpus->n - 1) / gpus->n,
+                        task->n_slabs, 1e-9 * needed);
         }
     }
 done:

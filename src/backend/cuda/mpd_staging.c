@@ -1,6 +1,6 @@
 /* Where GPUs do not reach each other's memory, who leaves a slab comes to the next by way of the
  * host: they are copied to pinned memory after a phase, and from there to the neighbour's margin
- * before his next. */
+ * before his next. It lies on the side of the host where the neighbour is. */
 #include "backend/cuda/mpd_slabs.h"
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
@@ -19,10 +19,16 @@ saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err)
         const size_t bytes = most_bytes(this);
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
         for (int side = 0; side < 2; ++side) {
+            const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
+            if (!next) {
+                continue;
+            }
             SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->leaving[side], bytes, err));
             CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
             for (int odd = 0; odd < 2; ++odd) {
-                CU(this, host_take(&this->sent[odd][side], bytes, 0), "taking pinned memory");
+                SALTUS_TRY(saltus_cuda_host_take(this->c.on.cu, next->c.on.gpu->host_node,
+                                                 &this->sent[odd][side], bytes,
+                                                 "taking pinned memory", err));
             }
         }
     }
