@@ -41,8 +41,10 @@ enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
 #define SALTUS_NOWHERE 0xffffffffu
 
 /** Where slabs run at once, each on a GPU of its own, and go through many phases in one launch:
- * blocks that have sites beside another slab tell when they are done with those, and wait for the
- * blocks beside them there to have come as far; of [below, above]. */
+ * blocks that have sites beside another slab tell when they are done with those, and wait, at the
+ * end of the phase, for the blocks beside them there to have come as far; of [below, above]. Where
+ * warps look here and there, they look at sites beside other slabs first, so that who meets has
+ * passed the time with the others. */
 typedef struct saltus_mpd_meeting {
     const uint64_t *ended[2]; /**< phases that have ended there, which the neighbour writes; NULL:
                                    there is none, or a launch is a phase */
@@ -50,6 +52,9 @@ typedef struct saltus_mpd_meeting {
     uint64_t *done[2];        /**< blocks that are done, in all even phases of the launch and in all
                                    odd ones: some may already be a phase ahead of others */
     int64_t begin[2], end[2]; /**< which blocks these are */
+    int32_t first_looks[2];   /**< of all warps, at what lies beside the slab below, then above; */
+    int32_t rounds;           /**< in which a warp is done with them; 0: sites come in their order,
+                                   and blocks tell at the end of the phase */
     uint64_t phases;          /**< that had ended at the launch */
     uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
     uint64_t *passed, *waited; /**< cycles of those threads which speak for a block on a side: of

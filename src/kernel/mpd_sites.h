@@ -432,38 +432,6 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
     saltus_mpd_settle(p->m, last);
 }
 
-/* The part of a warp in a phase. */
-SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a,
-                                saltus_mpd_scratch *s)
-{
-    const int64_t stride = SALTUS_STRIDE / 32 * a->stretch;
-    int n_full = 0;
-    if (SALTUS_LANE_NUMBER == 0) {
-        p->board->n_busy = p->board->n_others = 0;
-    }
-    for (int64_t first = a->first_site + SALTUS_WARP_NUMBER * a->stretch; first < a->end_site;
-         first += stride) {
-        const int64_t behind = first + a->stretch,
-                      end = behind < a->end_site ? behind : a->end_site;
-        int64_t site = first + SALTUS_LANE_NUMBER * SALTUS_MPD_ROW;
-        saltus_mpd_row next = saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE ? site : end, end);
-        for (int64_t at = first; at < end; at += SALTUS_MPD_LOOK, site += SALTUS_MPD_LOOK) {
-            const saltus_mpd_row v =
-                SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, site, end);
-            if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
-                next = saltus_mpd_look(p->m, p->set, site + SALTUS_MPD_LOOK, end);
-            }
-            saltus_mpd_clear(p, site, &v);
-            saltus_mpd_keep(p, site, &v, &n_full);
-            if (n_full > SALTUS_MPD_ENOUGH) {
-                saltus_mpd_work_off(p, a->tables, n_full, s);
-                n_full = 0;
-            }
-        }
-    }
-    saltus_mpd_work_off(p, a->tables, n_full, s);
-}
-
 #ifdef SALTUS_MPD_SLABS
 /* Whether this thread speaks for its block on a side where that has sites beside another slab. */
 SALTUS_FN int saltus_mpd_speaks(const saltus_mpd_meeting *with, int side)
@@ -473,17 +441,25 @@ SALTUS_FN int saltus_mpd_speaks(const saltus_mpd_meeting *with, int side)
            SALTUS_BLOCK_NUMBER >= with->begin[side] && SALTUS_BLOCK_NUMBER < with->end[side];
 }
 
-/* Blocks tell the slabs beside them that they have come to the end of so many phases of the launch,
- * and wait for these to have done so. */
-SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
+/* Blocks tell the slabs beside them that they are done, in so many phases of the launch, with sites
+ * there. */
+SALTUS_FN void saltus_mpd_tell(const saltus_mpd_meeting *with, uint64_t ended)
 {
-    const saltus_mpd_meeting *const with = &m->slab.meeting;
     for (int side = 0; side < 2; ++side) {
         const uint64_t n = (uint64_t)(with->end[side] - with->begin[side]);
         if (saltus_mpd_speaks(with, side)) {
             saltus_gpu_tell(with->done[side] + ended % 2, (ended + 1) / 2 * n, with->ends[side],
                             with->phases + ended);
         }
+    }
+}
+
+/* And, at the end of such a phase, wait for these to be done with theirs. */
+SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
+{
+    const saltus_mpd_meeting *const with = &m->slab.meeting;
+    if (with->rounds == 0) {
+        saltus_mpd_tell(with, ended);
     }
     for (int side = 0; side < 2; ++side) {
         if (saltus_mpd_speaks(with, side)) {
@@ -504,6 +480,84 @@ SALTUS_FN void saltus_mpd_pass(const saltus_mpd *m, uint64_t n)
     }
 }
 #endif
+
+/* The first site of look number i, of all looks of all warps in a phase. */
+SALTUS_FN int64_t saltus_mpd_look_at(const saltus_mpd_launch *a, int i)
+{
+    int64_t site = (int64_t)i * SALTUS_MPD_LOOK;
+#ifdef SALTUS_MPD_SLABS
+    const saltus_mpd_slab *const slab = &a->m.slab;
+    const int below = slab->meeting.first_looks[0], above = slab->meeting.first_looks[1];
+    if (i >= below && above > 0) {
+        site = i < below + above ? slab->from_above + (int64_t)(i - below) * SALTUS_MPD_LOOK
+                                 : (int64_t)(i - above) * SALTUS_MPD_LOOK;
+    }
+#endif
+    return a->first_site + site;
+}
+
+/* After so many looks the warps of this block have done what another slab waits for in a phase that
+ * ends as number `ended` of the launch; 0: none waits. */
+SALTUS_FN int saltus_mpd_first_rounds(const saltus_mpd *m, uint64_t ended)
+{
+    int rounds = 0;
+#ifdef SALTUS_MPD_SLABS
+    const saltus_mpd_meeting *const with = &m->slab.meeting;
+    if (ended > 0 && (SALTUS_BLOCK_NUMBER < with->end[0] || SALTUS_BLOCK_NUMBER < with->end[1])) {
+        rounds = with->rounds;
+    }
+#endif
+    (void)m, (void)ended;
+    return rounds;
+}
+SALTUS_FN void saltus_mpd_end_first_rounds(const saltus_mpd *m, uint64_t ended)
+{
+#ifdef SALTUS_MPD_SLABS
+    saltus_block_wait();
+    saltus_mpd_tell(&m->slab.meeting, ended);
+#endif
+    (void)m, (void)ended;
+}
+
+/* The part of a warp in a phase, which ends as number `ended` of the launch; 0: as the last. */
+SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
+                                saltus_mpd_scratch *s)
+{
+    const int64_t end = a->end_site;
+    const int n = (int)((end - a->first_site + SALTUS_MPD_LOOK - 1) / SALTUS_MPD_LOOK),
+              each = (int)a->stretch / SALTUS_MPD_LOOK, /* in a row, */
+        skip = ((int)(SALTUS_STRIDE / 32) - 1) * each,  /* and from one row to the next */
+        mine = SALTUS_LANE_NUMBER * SALTUS_MPD_ROW, n_first = saltus_mpd_first_rounds(p->m, ended);
+    int i = (int)SALTUS_WARP_NUMBER * each, in_row = 0, n_full = 0;
+    saltus_mpd_row next = saltus_mpd_look(
+        p->m, p->set, SALTUS_MPD_IS_LATE && i < n ? saltus_mpd_look_at(a, i) + mine : end, end);
+    if (SALTUS_LANE_NUMBER == 0) {
+        p->board->n_busy = p->board->n_others = 0;
+    }
+    for (int round = 1; i < n || round <= n_first; ++round) {
+        if (i < n) {
+            const int64_t site = saltus_mpd_look_at(a, i) + mine;
+            const saltus_mpd_row v =
+                SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, site, end);
+            in_row = in_row + 1 < each ? in_row + 1 : 0;
+            i += in_row > 0 ? 1 : 1 + skip;
+            if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
+                next = saltus_mpd_look(p->m, p->set, i < n ? saltus_mpd_look_at(a, i) + mine : end,
+                                       end);
+            }
+            saltus_mpd_clear(p, site, &v);
+            saltus_mpd_keep(p, site, &v, &n_full);
+        }
+        if (n_full > SALTUS_MPD_ENOUGH || round == n_first) {
+            saltus_mpd_work_off(p, a->tables, n_full, s);
+            n_full = 0;
+        }
+        if (round == n_first) {
+            saltus_mpd_end_first_rounds(p->m, ended);
+        }
+    }
+    saltus_mpd_work_off(p, a->tables, n_full, s);
+}
 
 /* After so many phases of the launch. */
 SALTUS_FN void saltus_mpd_end_phase(const saltus_mpd_launch *a, uint64_t ended)
@@ -538,7 +592,7 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
     for (int i = 0; i < a.n_phases; ++i) {
         const int what = saltus_mpd_what(&a, i);
         const saltus_mpd_now p = {&a.m, board, a.step + i, what, (a.set + i) & 1};
-        saltus_mpd_share(&p, &a, &s);
+        saltus_mpd_share(&p, &a, i + 1 < a.n_phases ? (uint64_t)(i + 1) : 0, &s);
         for (int64_t o = SALTUS_WARP_NUMBER; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
              o += SALTUS_STRIDE / 32) {
             saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, SALTUS_LANE_NUMBER,

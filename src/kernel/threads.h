@@ -63,6 +63,11 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
         (void)SALTUS_TAKE_NUMBERS(&numbers[which], __popc(same));
     }
 }
+/* All threads of a block. */
+SALTUS_FN void saltus_block_wait(void)
+{
+    __syncthreads();
+}
 /* What the first thread of a block says. */
 SALTUS_FN int64_t saltus_block_same(int64_t x)
 {
@@ -166,6 +171,9 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 }
 #ifndef SALTUS_PLAYED_TOGETHER /* else tests/fake/together.h has them */
 #define SALTUS_CYCLES() ((uint64_t)0)
+SALTUS_FN void saltus_block_wait(void)
+{
+}
 SALTUS_FN void saltus_all_blocks_tell(uint64_t *arrived)
 {
     (void)arrived; /* a host that plays a GPU cannot wait: it gets one phase at a time */

@@ -143,6 +143,11 @@ static inline void played_block_meets(void)
     }
 }
 
+static inline void saltus_block_wait(void)
+{
+    played_block_meets();
+}
+
 static inline int played_is_first(void)
 {
     return saltus_thread % played_now->launch->block == 0;

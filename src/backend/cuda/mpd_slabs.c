@@ -45,25 +45,58 @@ size_t saltus_gpu_slab_margin_bytes(const slab *s)
     return (size_t)(s->c.margin / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
-/* Which blocks of a slab have sites beside another one, and tell when these have come to the end of
- * a phase: all, if not all sites are gone over at once. */
-static void meet(const slabs *s, int i)
+/* Where warps have sites in rows: which blocks of a slab have those beside another one, all if not
+ * all sites are gone over at once. */
+static void meet_in_rows(const slabs *s, slab *this)
 {
-    slab *this = &s->slab[i];
     saltus_mpd_slab *of = &this->c.on.a.m.slab;
     const int64_t block = this->c.block / 32 * this->c.on.a.stretch;
     const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c);
-    of->meeting.begin[0] = 0;
     of->meeting.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
     of->meeting.begin[1] = at_once ? of->from_above / block : 0;
     of->meeting.end[1] = this->c.n_blocks;
+}
+
+/* Where they look here and there: those come first, all of them, to the first blocks. */
+static void meet_first(const slabs *s, slab *this, bool is_below, bool is_above)
+{
+    const saltus_gpu_counts *c = &this->c;
+    const int64_t from_above = c->on.a.m.slab.from_above, look = SALTUS_MPD_LOOK_OF(c->words),
+                  warps = c->block / 32, all = c->n_blocks * warps,
+                  below = is_below ? saltus_mpd_whole(s->plane) / look : 0,
+                  both =
+                      below +
+                      (is_above ? (saltus_gpu_counts_sites(c) - from_above + look - 1) / look : 0),
+                  rounds = (both + all - 1) / all;
+    saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
+    with->first_looks[0] = (int32_t)below;
+    with->first_looks[1] = (int32_t)(both - below);
+    with->rounds = (int32_t)rounds;
+    with->end[0] = rounds == 1 ? (below + warps - 1) / warps : c->n_blocks;
+    with->begin[1] = rounds == 1 ? below / warps : 0;
+    with->end[1] = rounds == 1 ? (both + warps - 1) / warps : c->n_blocks;
+}
+
+/* Which blocks meet those of other slabs, and when, and where they tell so. */
+static void meet(const slabs *s, int i)
+{
+    slab *this = &s->slab[i];
+    saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
+    const bool is_high = saltus_mpd_whole(s->plane) <= this->c.on.a.m.slab.from_above;
+    with->rounds = 0;
+    with->begin[0] = with->first_looks[0] = with->first_looks[1] = 0;
+    if (s->is_joint && is_high && this->c.on.a.stretch == SALTUS_MPD_LOOK_OF(this->c.words)) {
+        meet_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
+    } else {
+        meet_in_rows(s, this);
+    }
     for (int side = 0; side < 2; ++side) {
         const slab *next = saltus_gpu_slabs_next(s, i, side);
         uint64_t *const mine = (void *)(uintptr_t)this->ended;
         uint64_t *const others = next ? (void *)(uintptr_t)next->ended : NULL;
         const bool meets = s->is_joint && next;
-        of->meeting.ended[side] = meets ? mine + side * SALTUS_APART : NULL;
-        of->meeting.ends[side] = meets ? others + (1 - side) * SALTUS_APART : NULL;
+        with->ended[side] = meets ? mine + side * SALTUS_APART : NULL;
+        with->ends[side] = meets ? others + (1 - side) * SALTUS_APART : NULL;
     }
 }
 
