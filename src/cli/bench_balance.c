@@ -1,16 +1,15 @@
 /* Hallock et al. 2014, figure 8: particles in the upper quarter of a box that spread through a
- * barrier, in slabs of fixed height and in slabs that are levelled, on GPUs that are alike and with
- * another run on the last of them. */
+ * barrier, in slabs of fixed height and in slabs that are levelled, on GPUs that are alike and on
+ * such of which the last has half as many multiprocessors. */
+#include "backend/cuda/cuda.h"
 #include "cli/bench.h"
 
 #include "core/memory.h"
 #include "model/lattice.h"
 #include "model/network.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     MOST_SLABS = 8,
@@ -159,114 +158,23 @@ done:
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Another run on the last GPU
- */
-
-typedef struct companion {
-    const saltus_model *model;
-    saltus_backend *device;
-    saltus_plan *plan;
-    volatile int stop;
-    pthread_t thread;
-    bool runs;
-    int is_under_way, has_ended; /* atomic */
-    saltus_status status;
-    saltus_error err;
-} companion;
-
-static saltus_status ignore(void *user, const saltus_block *block, void *prepared,
-                            saltus_error *err)
-{
-    (void)user, (void)block, (void)prepared, (void)err;
-    return SALTUS_OK;
-}
-
-/* Slabs tell of their first batch. */
-static void notice(void *user, const saltus_span *span)
-{
-    companion *c = user;
-    if (span->track == SALTUS_TRACK_SLAB) {
-        __atomic_store_n(&c->is_under_way, 1, __ATOMIC_RELEASE);
-    }
-}
-
-static void *keep_busy(void *user)
-{
-    companion *c = user;
-    saltus_run_options run = saltus_run_options_default();
-    const double until = 1e9 * c->model->network->lattice->step;
-    const saltus_sink sink = {.deliver = ignore};
-    run.seed = 1;
-    run.times = &until;
-    run.n_times = 1;
-    run.stop = &c->stop;
-    run.trace = notice;
-    run.trace_user = c;
-    c->status = saltus_run(c->plan, &run, &sink, NULL, &c->err);
-    __atomic_store_n(&c->has_ended, 1, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-/* In slabs, so that each phase is a kernel of its own, between which others have their turn. */
-static saltus_status start(companion *c, const saltus_model *m, int gpu, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    char name[20];
-    saltus_plan_options o = saltus_plan_options_default();
-    (void)snprintf(name, sizeof name, "cuda:%d", gpu);
-    c->model = m;
-    SALTUS_TRY(saltus_backend_open(name, &c->device, err));
-    o.layout = "counts";
-    o.split = "1:1";
-    SALTUS_TRY(saltus_plan_create(m, c->device, &o, &c->plan, err));
-    c->runs = pthread_create(&c->thread, NULL, keep_busy, c) == 0;
-    if (!c->runs) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "a thread could not be started");
-    }
-    while (!__atomic_load_n(&c->is_under_way, __ATOMIC_ACQUIRE) &&
-           !__atomic_load_n(&c->has_ended, __ATOMIC_ACQUIRE)) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-done:
-    return status;
-}
-
-/* It must have run until now. */
-static saltus_status end(companion *c, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    c->stop = 1;
-    if (c->runs) {
-        (void)pthread_join(c->thread, NULL);
-        if (c->status != SALTUS_E_CANCELLED) {
-            status = saltus_error_set(err, c->status == SALTUS_OK ? SALTUS_E_INTERNAL : c->status,
-                                      "the other run: %.500s",
-                                      c->status == SALTUS_OK ? "it has ended" : c->err.message);
-        }
-    }
-    saltus_plan_destroy(c->plan);
-    saltus_backend_close(c->device);
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------------
  * Lines
  */
 
 typedef struct comparison {
     const setting *of;
     int n_gpus, n_slabs;
-    bool is_loaded;
+    bool is_halved;
     double step; /* s */
 } comparison;
 
 static void print_start(const saltus_bench *b, const comparison *x, bool moves)
 {
     printf("{\"bench\": \"%s\", \"figure\": 8, \"case\": \"%s\", \"size\": \"%dx%dx%d\", "
-           "\"particles\": %lld, \"gpus\": %d, \"slabs\": %d, \"last_gpu_shared\": %s, "
+           "\"particles\": %lld, \"gpus\": %d, \"slabs\": %d, \"last_gpu_halved\": %s, "
            "\"planes_move\": %s",
            b->name, x->of->name, x->of->size[0], x->of->size[1], x->of->size[2],
-           (long long)x->of->particles, x->n_gpus, x->n_slabs, x->is_loaded ? "true" : "false",
+           (long long)x->of->particles, x->n_gpus, x->n_slabs, x->is_halved ? "true" : "false",
            moves ? "true" : "false");
 }
 
@@ -362,11 +270,10 @@ static saltus_status compare(saltus_bench *b, const comparison *x, const saltus_
     const int64_t part = (int64_t)((double)x->of->steps * b->part),
                   steps = b->quick || part > LEAST_STEPS ? part : LEAST_STEPS;
     course fixed = {0}, levelled = {0};
-    companion other = {0};
     saltus_backend *device = NULL;
     SALTUS_TRY(saltus_bench_open_gpus(x->n_gpus, &device, err));
-    if (x->is_loaded) {
-        SALTUS_TRY(start(&other, m, x->n_gpus - 1, err));
+    if (x->is_halved) {
+        saltus_cuda_halve(device, x->n_gpus - 1);
     }
     SALTUS_TRY(follow(m, device, x->n_slabs, false, steps, &fixed, err));
     const bool keeps = fixed.at_first == x->of->particles && fixed.at_last == fixed.at_first;
@@ -379,13 +286,6 @@ static saltus_status compare(saltus_bench *b, const comparison *x, const saltus_
                   memcmp(levelled.last, fixed.last, (size_t)fixed.n_planes * sizeof *fixed.last) ==
                       0);
 done:
-    if (status == SALTUS_OK) {
-        status = end(&other, err);
-    } else {
-        saltus_error later = {0};
-        const saltus_status ignored = end(&other, &later);
-        (void)ignored;
-    }
     saltus_backend_close(device);
     free_course(&fixed);
     free_course(&levelled);
@@ -402,7 +302,7 @@ static saltus_status compare_all(saltus_bench *b, const setting *of, int n_gpus,
     SALTUS_TRY(make_model(of, &m, err));
     x.step = m->network->lattice->step;
     SALTUS_TRY(compare(b, &x, m, err));
-    x.is_loaded = true;
+    x.is_halved = true;
     if (n_gpus > 1) {
         SALTUS_TRY(compare(b, &x, m, err));
     } else {

@@ -267,7 +267,7 @@ static void several_gpus_are_measured_and_checked(void **state)
     assert_lines(&o, "hallock-balance");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
     assert_int_equal(count(o.out, "\"planes_move\": false, \"time\": "), 2 * 3 * 2);
-    assert_int_equal(count(o.out, "\"planes\": 32, "), 2 * (3 * 2 + 2));
+    assert_int_equal(count(o.out, "\"planes\": 32, "), 2 * (3 * 2 + 2 * 2));
     o = saltus("bench hallock-copy --quick " EXAMPLES);
     assert_lines(&o, "hallock-copy");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 * 11);

@@ -343,6 +343,12 @@ done:
     return status;
 }
 
+void saltus_cuda_halve(saltus_backend *backend, int i)
+{
+    saltus_gpus *gpus = (saltus_gpus *)backend->device;
+    gpus->gpu[i].n_multiprocessors = (gpus->gpu[i].n_multiprocessors + 1) / 2;
+}
+
 saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err)
 {
     enum { TIMES = 20 };
