@@ -330,6 +330,9 @@ EXPORT int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned g
     void *rest = dlsym(module, "played_finish");
     memcpy(&run, &function, sizeof run);
     (void)pthread_mutex_lock(&lock);
+    if (memcmp(&under_way, &rest, sizeof under_way) != 0) {
+        finish(); /* those of another module, which has threads of its own */
+    }
     memcpy(&under_way, &rest, sizeof under_way);
     streams[n_streams++ % 64] = stream;
     *block = block_x;
