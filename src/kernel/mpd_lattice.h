@@ -52,9 +52,8 @@ typedef struct saltus_mpd_meeting {
     uint64_t *done[2];        /**< blocks that are done, in all even phases of the launch and in all
                                    odd ones: some may already be a phase ahead of others */
     int64_t begin[2], end[2]; /**< which blocks these are */
-    int32_t first_looks[2];   /**< of all warps, at what lies beside the slab below, then above; */
-    int32_t rounds;           /**< in which a warp is done with them; 0: sites come in their order,
-                                   and blocks tell at the end of the phase */
+    int32_t first_looks[2];   /**< of all warps, at what lies beside the slab below, then above; 0:
+                                   sites come in their order, and blocks tell when a phase ends */
     uint64_t phases;          /**< that had ended at the launch */
     uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
     uint64_t *passed, *waited; /**< cycles of those threads which speak for a block on a side: of

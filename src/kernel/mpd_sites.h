@@ -316,26 +316,26 @@ SALTUS_FN void saltus_mpd_receive(const saltus_mpd *m, int set, uint32_t site, s
 #endif
 
 /* Where the words of sites in a row stand. */
-SALTUS_FN saltus_mpd_row *saltus_mpd_row_at(const saltus_mpd *m, int set, int64_t site)
+SALTUS_FN saltus_mpd_row *saltus_mpd_row_at(const saltus_mpd *m, int set, uint32_t site)
 {
-    return (saltus_mpd_row *)(void *)saltus_mpd_words_at(m, set, (uint32_t)site);
+    return (saltus_mpd_row *)(void *)saltus_mpd_words_at(m, set, site);
 }
 
 /* The words of a thread's sites, which stand in a row from `site` on; of none from `end` on. */
-SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, int64_t site, int64_t end)
+SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, uint32_t site, uint32_t end)
 {
     saltus_mpd_row v = {{{0}}};
     if (site < end) {
         v = *saltus_mpd_row_at(m, set, site);
 #ifdef SALTUS_MPD_SLABS
-        saltus_mpd_receive(m, set, (uint32_t)site, &v);
+        saltus_mpd_receive(m, set, site, &v);
 #endif
     }
     return v;
 }
 
 /* Whoever is there leaves this set. */
-SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, int64_t site, const saltus_mpd_row *v)
+SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v)
 {
     const saltus_mpd_row none = {{{0}}};
     uint32_t any = 0;
@@ -357,7 +357,7 @@ SALTUS_FN void saltus_mpd_pick(const saltus_mpd_row *v, int i, uint32_t of[SALTU
 }
 
 /* Put those of them with particles behind n_full others. */
-SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, int64_t site, const saltus_mpd_row *v,
+SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v,
                                int *n_full)
 {
     enum { N = SALTUS_MPD_LOOKS * SALTUS_MPD_SHARERS };
@@ -374,7 +374,7 @@ SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, int64_t site, const salt
     for (int i = 0; i < N; ++i) {
         saltus_mpd_pick(v, i, of);
         if (saltus_mpd_is_full(of)) {
-            b->full[at] = (uint32_t)(site + i);
+            b->full[at] = site + (uint32_t)i;
             SALTUS_UNROLL
             for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
                 b->counts[at * SALTUS_MPD_WORDS + j] = of[j];
@@ -454,11 +454,26 @@ SALTUS_FN void saltus_mpd_tell(const saltus_mpd_meeting *with, uint64_t ended)
     }
 }
 
+/* Whether this block looks first at sites beside another slab. */
+SALTUS_FN int saltus_mpd_meets_first(const saltus_mpd *m)
+{
+    const saltus_mpd_meeting *const with = &m->slab.meeting;
+    return with->first_looks[0] + with->first_looks[1] > 0 &&
+           (SALTUS_BLOCK_NUMBER < with->end[0] || SALTUS_BLOCK_NUMBER < with->end[1]);
+}
+
+/* It is done with these. */
+SALTUS_FN void saltus_mpd_end_first(const saltus_mpd *m, uint64_t ended)
+{
+    saltus_block_wait();
+    saltus_mpd_tell(&m->slab.meeting, ended);
+}
+
 /* And, at the end of such a phase, wait for these to be done with theirs. */
 SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
 {
     const saltus_mpd_meeting *const with = &m->slab.meeting;
-    if (with->rounds == 0) {
+    if (!saltus_mpd_meets_first(m)) {
         saltus_mpd_tell(with, ended);
     }
     for (int side = 0; side < 2; ++side) {
@@ -481,82 +496,103 @@ SALTUS_FN void saltus_mpd_pass(const saltus_mpd *m, uint64_t n)
 }
 #endif
 
-/* The first site of look number i, of all looks of all warps in a phase. */
-SALTUS_FN int64_t saltus_mpd_look_at(const saltus_mpd_launch *a, int i)
+#ifndef SALTUS_MPD_SLABS
+SALTUS_FN int saltus_mpd_meets_first(const saltus_mpd *m)
 {
-    int64_t site = (int64_t)i * SALTUS_MPD_LOOK;
+    (void)m;
+    return 0;
+}
+SALTUS_FN void saltus_mpd_end_first(const saltus_mpd *m, uint64_t ended)
+{
+    (void)m, (void)ended;
+}
+#endif
+
+/* A phase has three parts, each of some looks that stand in a row, which warps share: at what lies
+ * beside the slab below, and above, if these are waited for, and then at all others. */
+enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_MIDDLE, SALTUS_MPD_PARTS };
+typedef struct saltus_mpd_looks {
+    uint32_t first; /* site */
+    int n, begin;   /* looks, and the one with which this warp begins */
+} saltus_mpd_looks;
+
+SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int number)
+{
+    const int warp = (int)SALTUS_WARP_NUMBER, each = (int)a->stretch / SALTUS_MPD_LOOK,
+              all = (int)((a->end_site - a->first_site + SALTUS_MPD_LOOK - 1) / SALTUS_MPD_LOOK);
+    saltus_mpd_looks looks = {(uint32_t)a->first_site, all, warp * each};
 #ifdef SALTUS_MPD_SLABS
-    const saltus_mpd_slab *const slab = &a->m.slab;
-    const int below = slab->meeting.first_looks[0], above = slab->meeting.first_looks[1];
-    if (i >= below && above > 0) {
-        site = i < below + above ? slab->from_above + (int64_t)(i - below) * SALTUS_MPD_LOOK
-                                 : (int64_t)(i - above) * SALTUS_MPD_LOOK;
+    const int below = a->m.slab.meeting.first_looks[0], above = a->m.slab.meeting.first_looks[1],
+              warps = (int)(SALTUS_STRIDE / 32);
+    if (below + above > 0) { /* who has one of the first has one of the others less */
+        const int before = number == SALTUS_MPD_BELOW   ? 0
+                           : number == SALTUS_MPD_ABOVE ? below
+                                                        : below + above;
+        const int begin = warp - before % warps;
+        looks.begin = begin < 0 ? begin + warps : begin;
+        looks.n = number == SALTUS_MPD_BELOW   ? below
+                  : number == SALTUS_MPD_ABOVE ? above
+                                               : all - below - above;
+        looks.first += number == SALTUS_MPD_BELOW   ? 0
+                       : number == SALTUS_MPD_ABOVE ? a->m.slab.from_above
+                                                    : (uint32_t)(below * SALTUS_MPD_LOOK);
     }
 #endif
-    return a->first_site + site;
+    (void)number;
+    return looks;
 }
 
-/* After so many looks the warps of this block have done what another slab waits for in a phase that
- * ends as number `ended` of the launch; 0: none waits. */
-SALTUS_FN int saltus_mpd_first_rounds(const saltus_mpd *m, uint64_t ended)
+/* Those of a warp. */
+SALTUS_FN void saltus_mpd_go_over(const saltus_mpd_now *p, const saltus_mpd_launch *a,
+                                  saltus_mpd_looks looks, int *n_full, saltus_mpd_scratch *s)
 {
-    int rounds = 0;
-#ifdef SALTUS_MPD_SLABS
-    const saltus_mpd_meeting *const with = &m->slab.meeting;
-    if (ended > 0 && (SALTUS_BLOCK_NUMBER < with->end[0] || SALTUS_BLOCK_NUMBER < with->end[1])) {
-        rounds = with->rounds;
+    const int each = (int)a->stretch / SALTUS_MPD_LOOK,    /* looks in a row, */
+        skip = ((int)(SALTUS_STRIDE / 32) - 1) * each + 1; /* and from a row to the next */
+    const uint32_t end = (uint32_t)a->end_site,
+                   first = looks.first + (uint32_t)(SALTUS_LANE_NUMBER * SALTUS_MPD_ROW);
+    int i = looks.begin, in_row = 0;
+    uint32_t site = first + (uint32_t)i * SALTUS_MPD_LOOK;
+    saltus_mpd_row next =
+        saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE && i < looks.n ? site : end, end);
+    while (i < looks.n) {
+        const uint32_t here = site;
+        const saltus_mpd_row v =
+            SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, here, end);
+        in_row = in_row + 1 < each ? in_row + 1 : 0;
+        i += in_row > 0 ? 1 : skip;
+        site = first + (uint32_t)i * SALTUS_MPD_LOOK;
+        if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
+            next = saltus_mpd_look(p->m, p->set, i < looks.n ? site : end, end);
+        }
+        saltus_mpd_clear(p, here, &v);
+        saltus_mpd_keep(p, here, &v, n_full);
+        if (*n_full > SALTUS_MPD_ENOUGH) {
+            saltus_mpd_work_off(p, a->tables, *n_full, s);
+            *n_full = 0;
+        }
     }
-#endif
-    (void)m, (void)ended;
-    return rounds;
-}
-SALTUS_FN void saltus_mpd_end_first_rounds(const saltus_mpd *m, uint64_t ended)
-{
-#ifdef SALTUS_MPD_SLABS
-    saltus_block_wait();
-    saltus_mpd_tell(&m->slab.meeting, ended);
-#endif
-    (void)m, (void)ended;
 }
 
 /* The part of a warp in a phase, which ends as number `ended` of the launch; 0: as the last. */
 SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
                                 saltus_mpd_scratch *s)
 {
-    const int64_t end = a->end_site;
-    const int n = (int)((end - a->first_site + SALTUS_MPD_LOOK - 1) / SALTUS_MPD_LOOK),
-              each = (int)a->stretch / SALTUS_MPD_LOOK, /* in a row, */
-        skip = ((int)(SALTUS_STRIDE / 32) - 1) * each,  /* and from one row to the next */
-        mine = SALTUS_LANE_NUMBER * SALTUS_MPD_ROW, n_first = saltus_mpd_first_rounds(p->m, ended);
-    int i = (int)SALTUS_WARP_NUMBER * each, in_row = 0, n_full = 0;
-    saltus_mpd_row next = saltus_mpd_look(
-        p->m, p->set, SALTUS_MPD_IS_LATE && i < n ? saltus_mpd_look_at(a, i) + mine : end, end);
+    int n_full = 0;
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
     }
-    for (int round = 1; i < n || round <= n_first; ++round) {
-        if (i < n) {
-            const int64_t site = saltus_mpd_look_at(a, i) + mine;
-            const saltus_mpd_row v =
-                SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, site, end);
-            in_row = in_row + 1 < each ? in_row + 1 : 0;
-            i += in_row > 0 ? 1 : 1 + skip;
-            if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
-                next = saltus_mpd_look(p->m, p->set, i < n ? saltus_mpd_look_at(a, i) + mine : end,
-                                       end);
-            }
-            saltus_mpd_clear(p, site, &v);
-            saltus_mpd_keep(p, site, &v, &n_full);
+    for (int number = saltus_mpd_meets_first(p->m) ? SALTUS_MPD_BELOW : SALTUS_MPD_MIDDLE;
+         number < SALTUS_MPD_PARTS; ++number) {
+        saltus_mpd_go_over(p, a, saltus_mpd_looks_of(a, number), &n_full, s);
+        if (number == SALTUS_MPD_BELOW) {
+            continue;
         }
-        if (n_full > SALTUS_MPD_ENOUGH || round == n_first) {
-            saltus_mpd_work_off(p, a->tables, n_full, s);
-            n_full = 0;
-        }
-        if (round == n_first) {
-            saltus_mpd_end_first_rounds(p->m, ended);
+        saltus_mpd_work_off(p, a->tables, n_full, s);
+        n_full = 0;
+        if (number == SALTUS_MPD_ABOVE && ended > 0) {
+            saltus_mpd_end_first(p->m, ended);
         }
     }
-    saltus_mpd_work_off(p, a->tables, n_full, s);
 }
 
 /* After so many phases of the launch. */
@@ -654,7 +690,8 @@ SALTUS_KERNEL(saltus_mpd_arrive, saltus_mpd_launch, a)
     for (int64_t k = SALTUS_THREAD * SALTUS_MPD_ROW; k < low + n - high;
          k += SALTUS_STRIDE * SALTUS_MPD_ROW) {
         const int64_t site = a.first_site + (k < low ? k : k - low + high);
-        *saltus_mpd_row_at(&a.m, a.set, site) = saltus_mpd_look(&a.m, a.set, site, a.end_site);
+        *saltus_mpd_row_at(&a.m, a.set, (uint32_t)site) =
+            saltus_mpd_look(&a.m, a.set, (uint32_t)site, (uint32_t)a.end_site);
     }
 }
 #endif

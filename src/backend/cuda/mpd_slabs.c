@@ -71,7 +71,6 @@ static void meet_first(const slabs *s, slab *this, bool is_below, bool is_above)
     saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
     with->first_looks[0] = (int32_t)below;
     with->first_looks[1] = (int32_t)(both - below);
-    with->rounds = (int32_t)rounds;
     with->end[0] = rounds == 1 ? (below + warps - 1) / warps : c->n_blocks;
     with->begin[1] = rounds == 1 ? below / warps : 0;
     with->end[1] = rounds == 1 ? (both + warps - 1) / warps : c->n_blocks;
@@ -83,7 +82,6 @@ static void meet(const slabs *s, int i)
     slab *this = &s->slab[i];
     saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
     const bool is_high = saltus_mpd_whole(s->plane) <= this->c.on.a.m.slab.from_above;
-    with->rounds = 0;
     with->begin[0] = with->first_looks[0] = with->first_looks[1] = 0;
     if (s->is_joint && is_high && this->c.on.a.stretch == SALTUS_MPD_LOOK_OF(this->c.words)) {
         meet_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
