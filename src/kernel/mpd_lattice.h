@@ -53,7 +53,10 @@ typedef struct saltus_mpd_meeting {
                                    odd ones: some may already be a phase ahead of others */
     int64_t begin[2], end[2]; /**< which blocks these are */
     int32_t first_looks[2];   /**< of all warps, at what lies beside the slab below, then above; 0:
-                                   sites come in their order, and blocks tell when a phase ends */
+                                   sites come in their order, and blocks tell when a phase ends; */
+    int32_t first_warps;      /**< which have them, and of what is neither beside one slab nor the
+                                   other */
+    int32_t inner_looks;      /**< so many looks are the other warps' alone */
     uint64_t phases;          /**< that had ended at the launch */
     uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
     uint64_t *passed, *waited; /**< cycles of those threads which speak for a block on a side: of

@@ -462,13 +462,6 @@ SALTUS_FN int saltus_mpd_meets_first(const saltus_mpd *m)
            (SALTUS_BLOCK_NUMBER < with->end[0] || SALTUS_BLOCK_NUMBER < with->end[1]);
 }
 
-/* It is done with these. */
-SALTUS_FN void saltus_mpd_end_first(const saltus_mpd *m, uint64_t ended)
-{
-    saltus_block_wait();
-    saltus_mpd_tell(&m->slab.meeting, ended);
-}
-
 /* And, at the end of such a phase, wait for these to be done with theirs. */
 SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
 {
@@ -496,102 +489,107 @@ SALTUS_FN void saltus_mpd_pass(const saltus_mpd *m, uint64_t n)
 }
 #endif
 
-#ifndef SALTUS_MPD_SLABS
-SALTUS_FN int saltus_mpd_meets_first(const saltus_mpd *m)
-{
-    (void)m;
-    return 0;
-}
-SALTUS_FN void saltus_mpd_end_first(const saltus_mpd *m, uint64_t ended)
-{
-    (void)m, (void)ended;
-}
-#endif
-
-/* A phase has three parts, each of some looks that stand in a row, which warps share: at what lies
- * beside the slab below, and above, if these are waited for, and then at all others. */
-enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_MIDDLE, SALTUS_MPD_PARTS };
+/* A phase has parts, each of some looks that stand in a row, which warps share. If other slabs wait
+ * for what lies beside them, that comes first, of some blocks, while the others have a few looks
+ * more, because what crosses takes longer; then come all others. */
+enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_INNER, SALTUS_MPD_REST, SALTUS_MPD_PARTS };
 typedef struct saltus_mpd_looks {
-    uint32_t first; /* site */
-    int n, begin;   /* looks, and the one with which this warp begins */
+    uint32_t first; /* site, of look number 0; */
+    int n, begin;   /* looks, the one with which this warp begins, */
+    int each, skip; /* how many it has in a row, and from the last of a row to the next row */
 } saltus_mpd_looks;
 
 SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int number)
 {
-    const int warp = (int)SALTUS_WARP_NUMBER, each = (int)a->stretch / SALTUS_MPD_LOOK,
+    const int warp = (int)SALTUS_WARP_NUMBER, warps = (int)(SALTUS_STRIDE / 32),
+              each = (int)a->stretch / SALTUS_MPD_LOOK,
               all = (int)((a->end_site - a->first_site + SALTUS_MPD_LOOK - 1) / SALTUS_MPD_LOOK);
-    saltus_mpd_looks looks = {(uint32_t)a->first_site, all, warp * each};
+    saltus_mpd_looks looks = {(uint32_t)a->first_site, all, warp * each, each,
+                              (warps - 1) * each + 1};
 #ifdef SALTUS_MPD_SLABS
-    const int below = a->m.slab.meeting.first_looks[0], above = a->m.slab.meeting.first_looks[1],
-              warps = (int)(SALTUS_STRIDE / 32);
-    if (below + above > 0) { /* who has one of the first has one of the others less */
-        const int before = number == SALTUS_MPD_BELOW   ? 0
-                           : number == SALTUS_MPD_ABOVE ? below
-                                                        : below + above;
-        const int begin = warp - before % warps;
-        looks.begin = begin < 0 ? begin + warps : begin;
-        looks.n = number == SALTUS_MPD_BELOW   ? below
-                  : number == SALTUS_MPD_ABOVE ? above
-                                               : all - below - above;
-        looks.first += number == SALTUS_MPD_BELOW   ? 0
-                       : number == SALTUS_MPD_ABOVE ? a->m.slab.from_above
-                                                    : (uint32_t)(below * SALTUS_MPD_LOOK);
+    const saltus_mpd_meeting *const with = &a->m.slab.meeting;
+    const int below = with->first_looks[0], above = with->first_looks[1], inner = with->inner_looks,
+              busy = with->first_warps;
+    if (number == SALTUS_MPD_BELOW) {
+        looks.n = below;
+    } else if (number == SALTUS_MPD_ABOVE) {
+        looks.first += a->m.slab.from_above;
+        looks.n = above;
+        looks.begin = warp - below % warps + (warp < below % warps ? warps : 0);
+    } else if (number == SALTUS_MPD_INNER) {
+        looks.first += (uint32_t)(below * SALTUS_MPD_LOOK);
+        looks.n = inner;
+        looks.begin = warp < busy ? inner : warp - busy;
+        looks.skip = warps - busy;
+    } else {
+        looks.first += (uint32_t)((below + inner) * SALTUS_MPD_LOOK);
+        looks.n = all - below - inner - above;
     }
 #endif
     (void)number;
     return looks;
 }
 
-/* Those of a warp. */
-SALTUS_FN void saltus_mpd_go_over(const saltus_mpd_now *p, const saltus_mpd_launch *a,
-                                  saltus_mpd_looks looks, int *n_full, saltus_mpd_scratch *s)
+/* With which part a block begins, and whether a list is worked off at the end of one. */
+SALTUS_FN int saltus_mpd_first_part(const saltus_mpd *m)
 {
-    const int each = (int)a->stretch / SALTUS_MPD_LOOK,    /* looks in a row, */
-        skip = ((int)(SALTUS_STRIDE / 32) - 1) * each + 1; /* and from a row to the next */
-    const uint32_t end = (uint32_t)a->end_site,
-                   first = looks.first + (uint32_t)(SALTUS_LANE_NUMBER * SALTUS_MPD_ROW);
-    int i = looks.begin, in_row = 0;
-    uint32_t site = first + (uint32_t)i * SALTUS_MPD_LOOK;
-    saltus_mpd_row next =
-        saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE && i < looks.n ? site : end, end);
-    while (i < looks.n) {
-        const uint32_t here = site;
-        const saltus_mpd_row v =
-            SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, here, end);
-        in_row = in_row + 1 < each ? in_row + 1 : 0;
-        i += in_row > 0 ? 1 : skip;
-        site = first + (uint32_t)i * SALTUS_MPD_LOOK;
-        if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
-            next = saltus_mpd_look(p->m, p->set, i < looks.n ? site : end, end);
-        }
-        saltus_mpd_clear(p, here, &v);
-        saltus_mpd_keep(p, here, &v, n_full);
-        if (*n_full > SALTUS_MPD_ENOUGH) {
-            saltus_mpd_work_off(p, a->tables, *n_full, s);
-            *n_full = 0;
-        }
-    }
+#ifdef SALTUS_MPD_SLABS
+    return saltus_mpd_meets_first(m)         ? SALTUS_MPD_BELOW
+           : m->slab.meeting.inner_looks > 0 ? SALTUS_MPD_INNER
+                                             : SALTUS_MPD_REST;
+#else
+    (void)m;
+    return SALTUS_MPD_REST;
+#endif
+}
+SALTUS_FN int saltus_mpd_ends_list(int part)
+{
+    return part == SALTUS_MPD_ABOVE || part == SALTUS_MPD_REST;
 }
 
 /* The part of a warp in a phase, which ends as number `ended` of the launch; 0: as the last. */
 SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
                                 saltus_mpd_scratch *s)
 {
+    const uint32_t end = (uint32_t)a->end_site;
     int n_full = 0;
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
     }
-    for (int number = saltus_mpd_meets_first(p->m) ? SALTUS_MPD_BELOW : SALTUS_MPD_MIDDLE;
-         number < SALTUS_MPD_PARTS; ++number) {
-        saltus_mpd_go_over(p, a, saltus_mpd_looks_of(a, number), &n_full, s);
-        if (number == SALTUS_MPD_BELOW) {
-            continue;
+    for (int number = saltus_mpd_first_part(p->m); number < SALTUS_MPD_PARTS; ++number) {
+        const saltus_mpd_looks looks = saltus_mpd_looks_of(a, number);
+        const uint32_t first = looks.first + (uint32_t)(SALTUS_LANE_NUMBER * SALTUS_MPD_ROW);
+        int i = looks.begin, in_row = 0, goes_on = 1;
+        uint32_t site = first + (uint32_t)i * SALTUS_MPD_LOOK;
+        saltus_mpd_row next =
+            saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE && i < looks.n ? site : end, end);
+        while (goes_on) {
+            goes_on = i < looks.n;
+            if (goes_on) {
+                const uint32_t here = site;
+                const saltus_mpd_row v =
+                    SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, here, end);
+                in_row = in_row + 1 < looks.each ? in_row + 1 : 0;
+                i += in_row > 0 ? 1 : looks.skip;
+                site = first + (uint32_t)i * SALTUS_MPD_LOOK;
+                if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
+                    next = saltus_mpd_look(p->m, p->set, i < looks.n ? site : end, end);
+                }
+                saltus_mpd_clear(p, here, &v);
+                saltus_mpd_keep(p, here, &v, &n_full);
+            }
+            if (n_full > SALTUS_MPD_ENOUGH || (!goes_on && saltus_mpd_ends_list(number))) {
+                saltus_mpd_work_off(p, a->tables, n_full, s);
+                n_full = 0;
+            }
         }
-        saltus_mpd_work_off(p, a->tables, n_full, s);
-        n_full = 0;
+#ifdef SALTUS_MPD_SLABS
         if (number == SALTUS_MPD_ABOVE && ended > 0) {
-            saltus_mpd_end_first(p->m, ended);
+            saltus_block_wait();
+            saltus_mpd_tell(&p->m->slab.meeting, ended);
         }
+#endif
+        (void)ended;
     }
 }
 

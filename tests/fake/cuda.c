@@ -2,7 +2,8 @@
  * is a shared object that the other fake, nvrtc.c, has compiled from the kernel's text, and a
  * launch runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return
  * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the
- * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h;
+ * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h, on
+ * so many multiprocessors;
  * with FAKE_CUDA_SLOWER all takes longer each time that somebody asks how long.
  * FAKE_CUDA_LINKS has a row for each GPU, such as "x0n/0x1/n1x", of its links to all: the rank, n
  * if there are no atomics, or - if it does not reach the other. FAKE_CUDA_NODE is the host's NUMA
@@ -60,6 +61,12 @@ static int fate(void)
 static void (*under_way)(void);
 static void *streams[64];
 static int n_streams;
+
+static int together(void)
+{
+    const char *text = getenv("FAKE_CUDA_TOGETHER");
+    return text ? atoi(text) : 0;
+}
 
 static void finish(void)
 {
@@ -133,7 +140,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
     const char *node = getenv("FAKE_CUDA_NODE");
     *value = attribute == 75    ? 9
              : attribute == 76  ? 0
-             : attribute == 16  ? getenv("FAKE_CUDA_TOGETHER") ? 12 : 3
+             : attribute == 16  ? together() > 0 ? together() : 3
              : attribute == 38  ? 4 << 20
              : attribute == 81  ? 228 << 10
              : attribute == 95  ? getenv("FAKE_CUDA_TOGETHER") != NULL

@@ -369,6 +369,25 @@ static void close_gpus_change_nothing(void **state)
     assert_int_equal(unsetenv("FAKE_CUDA_NODE"), 0);
 }
 
+/* Blocks that look several times in a phase, some of them first at what lies beside another slab,
+ * and then less often than others: played GPUs have two multiprocessors for that. */
+static void check_few_blocks(const char *gpus)
+{
+    static const space_case many = {"many looks",
+                                    "species: {A: 9000, B: 9000, C: 0}\nreactions: {bind: A + B -> "
+                                    "C @ 1, part: C -> A + B @ 1}\n"
+                                    "lattice: {size: [64, 64, 80], spacing: 1 m, step: 0.1 s, "
+                                    "diffusion: {A: 4 m2/s, B: 2 m2/s, "
+                                    "C: 1 m2/s}}\n",
+                                    0.1, 3000};
+    const char *was = getenv("FAKE_CUDA_TOGETHER");
+    char before[20];
+    (void)snprintf(before, sizeof before, "%s", was ? was : "");
+    assert_int_equal(setenv("FAKE_CUDA_TOGETHER", "2", 1), 0);
+    check_case(&many, gpus, COUNTS);
+    assert_int_equal(setenv("FAKE_CUDA_TOGETHER", before, 1), 0);
+}
+
 /* As many slabs as GPUs, which go through many phases in a launch and wait for each other's parts:
  * thousands of steps are those of one GPU. */
 static void slabs_that_run_at_once_change_nothing(void **state)
@@ -400,6 +419,9 @@ static void slabs_that_run_at_once_change_nothing(void **state)
                     check_case(&cases[k], gpus, COUNTS);
                     assert_true(halo_wait > 0.0 && halo_wait <= 1.0);
                 }
+            }
+            if (is_fake()) {
+                check_few_blocks(gpus);
             }
             for (size_t k = 0; !is_fake() && k < sizeof models / sizeof *models; ++k) {
                 saltus_model *m = read_case(&models[k]);

@@ -16,7 +16,11 @@
 typedef saltus_gpu_slab slab;
 typedef saltus_gpu_slabs slabs;
 
-enum { ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t) };
+enum {
+    ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
+    LESS_LOOKS = 4,   /* of a warp whose particles cross to another GPU, and waits for answers, */
+    LESS_OF_LOOKS = 4 /* or this part of its looks */
+};
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
@@ -57,23 +61,25 @@ static void meet_in_rows(const slabs *s, slab *this)
     of->meeting.end[1] = this->c.n_blocks;
 }
 
-/* Where they look here and there: those come first, all of them, to the first blocks. */
+/* Where they look here and there: those come first, all of them, to the first blocks, whose warps
+ * have a few of the others less. */
 static void meet_first(const slabs *s, slab *this, bool is_below, bool is_above)
 {
     const saltus_gpu_counts *c = &this->c;
-    const int64_t from_above = c->on.a.m.slab.from_above, look = SALTUS_MPD_LOOK_OF(c->words),
-                  warps = c->block / 32, all = c->n_blocks * warps,
+    const int64_t look = SALTUS_MPD_LOOK_OF(c->words), warps = c->block / 32,
+                  all = c->n_blocks * warps, to_above = c->on.a.m.slab.from_above / look,
+                  n = (saltus_gpu_counts_sites(c) + look - 1) / look,
                   below = is_below ? saltus_mpd_whole(s->plane) / look : 0,
-                  both =
-                      below +
-                      (is_above ? (saltus_gpu_counts_sites(c) - from_above + look - 1) / look : 0),
-                  rounds = (both + all - 1) / all;
+                  both = below + (is_above ? n - to_above : 0), rounds = (both + all - 1) / all;
     saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
     with->first_looks[0] = (int32_t)below;
     with->first_looks[1] = (int32_t)(both - below);
     with->end[0] = rounds == 1 ? (below + warps - 1) / warps : c->n_blocks;
     with->begin[1] = rounds == 1 ? below / warps : 0;
     with->end[1] = rounds == 1 ? (both + warps - 1) / warps : c->n_blocks;
+    const int64_t busy = with->end[1] * warps, each = (n - both) / all / LESS_OF_LOOKS;
+    with->first_warps = (int32_t)busy;
+    with->inner_looks = (int32_t)((all - busy) * (each < LESS_LOOKS ? each : LESS_LOOKS));
 }
 
 /* Which blocks meet those of other slabs, and when, and where they tell so. */
@@ -82,7 +88,7 @@ static void meet(const slabs *s, int i)
     slab *this = &s->slab[i];
     saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
     const bool is_high = saltus_mpd_whole(s->plane) <= this->c.on.a.m.slab.from_above;
-    with->begin[0] = with->first_looks[0] = with->first_looks[1] = 0;
+    with->begin[0] = with->first_looks[0] = with->first_looks[1] = with->inner_looks = 0;
     if (s->is_joint && is_high && this->c.on.a.stretch == SALTUS_MPD_LOOK_OF(this->c.words)) {
         meet_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
     } else {
