@@ -369,10 +369,17 @@ static void close_gpus_change_nothing(void **state)
     assert_int_equal(unsetenv("FAKE_CUDA_NODE"), 0);
 }
 
-/* Blocks that look several times in a phase, some of them first at what lies beside another slab,
- * and then less often than others: played GPUs have two multiprocessors for that. */
-static void check_few_blocks(const char *gpus)
+/* A long box, each block of which waits for the blocks near it; and a larger one, for two
+ * multiprocessors, whose blocks look several times in a phase, some of them first at what lies
+ * beside another slab, and then less often than others. */
+static void check_boxes(const char *gpus)
 {
+    static const space_case near = {
+        "a long box",
+        "species: {A: 900, B: 900, C: 0}\nreactions: {bind: A + B -> C @ 9, part: C -> A + B @ 1}\n"
+        "lattice: {size: [8, 8, 512], spacing: 1 m, step: 0.1 s, diffusion: {A: 5 m2/s, B: 2 m2/s, "
+        "C: 1 m2/s}}\n",
+        0.1, 3000};
     static const space_case many = {"many looks",
                                     "species: {A: 9000, B: 9000, C: 0}\nreactions: {bind: A + B -> "
                                     "C @ 1, part: C -> A + B @ 1}\n"
@@ -386,6 +393,7 @@ static void check_few_blocks(const char *gpus)
     assert_int_equal(setenv("FAKE_CUDA_TOGETHER", "2", 1), 0);
     check_case(&many, gpus, COUNTS);
     assert_int_equal(setenv("FAKE_CUDA_TOGETHER", before, 1), 0);
+    check_case(&near, gpus, COUNTS);
 }
 
 /* As many slabs as GPUs, which go through many phases in a launch and wait for each other's parts:
@@ -421,7 +429,7 @@ static void slabs_that_run_at_once_change_nothing(void **state)
                 }
             }
             if (is_fake()) {
-                check_few_blocks(gpus);
+                check_boxes(gpus);
             }
             for (size_t k = 0; !is_fake() && k < sizeof models / sizeof *models; ++k) {
                 saltus_model *m = read_case(&models[k]);

@@ -87,9 +87,13 @@ static void meet(const slabs *s, int i)
 {
     slab *this = &s->slab[i];
     saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
-    const bool is_high = saltus_mpd_whole(s->plane) <= this->c.on.a.m.slab.from_above;
+    const saltus_mpd_launch *a = &this->c.on.a;
+    const bool is_high = saltus_mpd_whole(s->plane) <= a->m.slab.from_above,
+               is_spread = a->reach == 0 && a->stretch == SALTUS_MPD_LOOK_OF(this->c.words) &&
+                           this->c.n_blocks * (this->c.block / 32) * a->stretch <
+                               saltus_gpu_counts_sites(&this->c);
     with->begin[0] = with->first_looks[0] = with->first_looks[1] = with->inner_looks = 0;
-    if (s->is_joint && is_high && this->c.on.a.stretch == SALTUS_MPD_LOOK_OF(this->c.words)) {
+    if (s->is_joint && is_high && is_spread) {
         meet_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
     } else {
         meet_in_rows(s, this);
