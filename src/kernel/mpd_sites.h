@@ -494,40 +494,52 @@ SALTUS_FN void saltus_mpd_pass(const saltus_mpd *m, uint64_t n)
  * more, because what crosses takes longer; then come all others. */
 enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_INNER, SALTUS_MPD_REST, SALTUS_MPD_PARTS };
 typedef struct saltus_mpd_looks {
-    uint32_t first; /* site, of look number 0; */
-    int n, begin;   /* looks, the one with which this warp begins, */
-    int each, skip; /* how many it has in a row, and from the last of a row to the next row */
+    uint32_t site, jump; /* where a warp begins, and from the last of a row to the next row */
+    int left, each;      /* looks of the warp, and how many it has in a row */
 } saltus_mpd_looks;
 
-SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int number)
+/* Of n looks from a site on: rows of `each`, one for each of so many warps, of which this is number
+ * `warp`. */
+SALTUS_FN saltus_mpd_looks saltus_mpd_looks_among(int64_t site, int n, int each, int warp,
+                                                  int warps)
+{
+    const int begin = warp * each, round = warps * each, behind = n > begin ? n - begin : 0,
+              last = behind % round;
+    const saltus_mpd_looks looks = {(uint32_t)site + (uint32_t)begin * SALTUS_MPD_LOOK,
+                                    (uint32_t)(round - each + 1) * SALTUS_MPD_LOOK,
+                                    behind / round * each + (last < each ? last : each), each};
+    return looks;
+}
+
+SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int part)
 {
     const int warp = (int)SALTUS_WARP_NUMBER, warps = (int)(SALTUS_STRIDE / 32),
-              each = (int)a->stretch / SALTUS_MPD_LOOK,
               all = (int)((a->end_site - a->first_site + SALTUS_MPD_LOOK - 1) / SALTUS_MPD_LOOK);
-    saltus_mpd_looks looks = {(uint32_t)a->first_site, all, warp * each, each,
-                              (warps - 1) * each + 1};
+    int64_t first = 0;
+    int n = all, number = warp, among = warps;
 #ifdef SALTUS_MPD_SLABS
     const saltus_mpd_meeting *const with = &a->m.slab.meeting;
-    const int below = with->first_looks[0], above = with->first_looks[1], inner = with->inner_looks,
-              busy = with->first_warps;
-    if (number == SALTUS_MPD_BELOW) {
-        looks.n = below;
-    } else if (number == SALTUS_MPD_ABOVE) {
-        looks.first += a->m.slab.from_above;
-        looks.n = above;
-        looks.begin = warp - below % warps + (warp < below % warps ? warps : 0);
-    } else if (number == SALTUS_MPD_INNER) {
-        looks.first += (uint32_t)(below * SALTUS_MPD_LOOK);
-        looks.n = inner;
-        looks.begin = warp < busy ? inner : warp - busy;
-        looks.skip = warps - busy;
+    const int below = with->first_looks[0], above = with->first_looks[1], inner = with->inner_looks;
+    if (part == SALTUS_MPD_BELOW) {
+        n = below;
+    } else if (part == SALTUS_MPD_ABOVE) {
+        first = a->m.slab.from_above / SALTUS_MPD_LOOK;
+        n = above;
+        number += warps - below % warps;
+        number -= number < warps ? 0 : warps;
+    } else if (part == SALTUS_MPD_INNER) {
+        first = below;
+        n = number < with->first_warps ? 0 : inner;
+        number -= n > 0 ? with->first_warps : 0;
+        among -= n > 0 ? with->first_warps : 0;
     } else {
-        looks.first += (uint32_t)((below + inner) * SALTUS_MPD_LOOK);
-        looks.n = all - below - inner - above;
+        first = below + inner;
+        n = all - below - inner - above;
     }
 #endif
-    (void)number;
-    return looks;
+    (void)part;
+    return saltus_mpd_looks_among(a->first_site + first * SALTUS_MPD_LOOK, n,
+                                  (int)a->stretch / SALTUS_MPD_LOOK, number, among);
 }
 
 /* With which part a block begins, and whether a list is worked off at the end of one. */
@@ -556,35 +568,34 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
     if (SALTUS_LANE_NUMBER == 0) {
         p->board->n_busy = p->board->n_others = 0;
     }
-    for (int number = saltus_mpd_first_part(p->m); number < SALTUS_MPD_PARTS; ++number) {
-        const saltus_mpd_looks looks = saltus_mpd_looks_of(a, number);
-        const uint32_t first = looks.first + (uint32_t)(SALTUS_LANE_NUMBER * SALTUS_MPD_ROW);
-        int i = looks.begin, in_row = 0, goes_on = 1;
-        uint32_t site = first + (uint32_t)i * SALTUS_MPD_LOOK;
+    for (int part = saltus_mpd_first_part(p->m); part < SALTUS_MPD_PARTS; ++part) {
+        saltus_mpd_looks looks = saltus_mpd_looks_of(a, part);
+        uint32_t site = looks.site + (uint32_t)(SALTUS_LANE_NUMBER * SALTUS_MPD_ROW);
+        int in_row = 0, goes_on = 1;
         saltus_mpd_row next =
-            saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE && i < looks.n ? site : end, end);
+            saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE && looks.left > 0 ? site : end, end);
         while (goes_on) {
-            goes_on = i < looks.n;
+            goes_on = looks.left > 0;
             if (goes_on) {
                 const uint32_t here = site;
                 const saltus_mpd_row v =
                     SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, here, end);
+                --looks.left;
                 in_row = in_row + 1 < looks.each ? in_row + 1 : 0;
-                i += in_row > 0 ? 1 : looks.skip;
-                site = first + (uint32_t)i * SALTUS_MPD_LOOK;
+                site += in_row > 0 ? SALTUS_MPD_LOOK : looks.jump;
                 if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
-                    next = saltus_mpd_look(p->m, p->set, i < looks.n ? site : end, end);
+                    next = saltus_mpd_look(p->m, p->set, looks.left > 0 ? site : end, end);
                 }
                 saltus_mpd_clear(p, here, &v);
                 saltus_mpd_keep(p, here, &v, &n_full);
             }
-            if (n_full > SALTUS_MPD_ENOUGH || (!goes_on && saltus_mpd_ends_list(number))) {
+            if (n_full > SALTUS_MPD_ENOUGH || (!goes_on && saltus_mpd_ends_list(part))) {
                 saltus_mpd_work_off(p, a->tables, n_full, s);
                 n_full = 0;
             }
         }
 #ifdef SALTUS_MPD_SLABS
-        if (number == SALTUS_MPD_ABOVE && ended > 0) {
+        if (part == SALTUS_MPD_ABOVE && ended > 0) {
             saltus_block_wait();
             saltus_mpd_tell(&p->m->slab.meeting, ended);
         }
