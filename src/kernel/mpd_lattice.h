@@ -59,8 +59,8 @@ typedef struct saltus_mpd_meeting {
     int32_t inner_looks;      /**< so many looks are the other warps' alone */
     uint64_t phases;          /**< that had ended at the launch */
     uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
-    uint64_t *passed, *waited; /**< cycles of those threads which speak for a block on a side: of
-                                    all launches, and of waiting in them */
+    uint64_t *passed, *waited; /**< [2] cycles of the threads which speak for blocks on that side:
+                                    of all launches, and of waiting in them */
 } saltus_mpd_meeting;
 
 /** A slab of planes along z that holds counts: its sites stand in a row, numbered from `first` on;

@@ -473,7 +473,7 @@ SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
         if (saltus_mpd_speaks(with, side)) {
             const uint64_t since = SALTUS_CYCLES();
             saltus_gpu_await(with->ended[side], with->phases + ended, with->lost);
-            (void)SALTUS_TAKE_NUMBERS(with->waited, SALTUS_CYCLES() - since);
+            (void)SALTUS_TAKE_NUMBERS(&with->waited[side], SALTUS_CYCLES() - since);
         }
     }
 }
@@ -483,7 +483,7 @@ SALTUS_FN void saltus_mpd_pass(const saltus_mpd *m, uint64_t n)
 {
     for (int side = 0; side < 2; ++side) {
         if (saltus_mpd_speaks(&m->slab.meeting, side)) {
-            (void)SALTUS_TAKE_NUMBERS(m->slab.meeting.passed, n);
+            (void)SALTUS_TAKE_NUMBERS(&m->slab.meeting.passed[side], n);
         }
     }
 }

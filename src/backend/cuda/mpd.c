@@ -14,7 +14,7 @@ enum { MOST_THREADS = 1 << 30 }; /* that are started, of which each goes over so
 /* What the host asks for after a batch; one stretch of the GPU's memory. */
 typedef struct answers {
     int64_t used;
-    uint64_t fired, trouble, made, arrived, lost, passed, waited;
+    uint64_t fired, trouble, made, arrived, lost, passed[2], waited[2];
 } answers;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->cu, s->cu->call, what, err))
@@ -183,8 +183,10 @@ static saltus_status ask(saltus_gpu_lattice *s, answers *out, saltus_error *err)
     CU(stream_wait(s->stream), "running a kernel");
     s->used = out->used;
     s->is_lost = out->lost != 0;
-    s->passed += (double)out->passed;
-    s->waited += (double)out->waited;
+    for (int side = 0; side < 2; ++side) {
+        s->passed[side] = (double)out->passed[side];
+        s->waited[side] = (double)out->waited[side];
+    }
 done:
     return status;
 }

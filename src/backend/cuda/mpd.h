@@ -18,11 +18,11 @@ typedef struct saltus_gpu_lattice {
     saltus_mpd_tables tables;
     saltus_uploaded model;
     saltus_mpd_launch a;
-    int64_t work;          /**< saltus_mpd_news; threads that count, */
-    int block;             /**< in blocks of so many */
-    int64_t used;          /**< kernel/mpd_lattice.h, when it was asked for last; */
-    bool is_lost;          /**< and whether another GPU was waited for in vain; */
-    double passed, waited; /**< cycles so far of kernel/mpd_lattice.h */
+    int64_t work;                /**< saltus_mpd_news; threads that count, */
+    int block;                   /**< in blocks of so many */
+    int64_t used;                /**< kernel/mpd_lattice.h, when it was asked for last; */
+    bool is_lost;                /**< and whether another GPU was waited for in vain; */
+    double passed[2], waited[2]; /**< cycles of that batch, of kernel/mpd_lattice.h */
     cu_stream stream;
     cu_event start, end; /**< of a batch, */
     int batch;           /**< of so many phases, */

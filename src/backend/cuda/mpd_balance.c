@@ -36,15 +36,30 @@ void saltus_gpu_slabs_take_phase(saltus_gpu_slabs *s, double us)
     ++s->n_timed;
 }
 
+/* The part of its time that a slab has waited for that neighbour for which it waited longer. */
+static double part_waited(const saltus_gpu_lattice *on)
+{
+    double most = 0.0;
+    for (int side = 0; side < 2; ++side) {
+        const double part = on->passed[side] > 0.0 ? on->waited[side] / on->passed[side] : 0.0;
+        most = part > most ? part : most;
+    }
+    return most;
+}
+
 /* Averaged over batches since moves were thought of. The step is that of the batch's last phase. */
 saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_gpu_slab *this = &s->slab[i];
-    saltus_tracer *tracer = this->c.on.task->tracer;
+    const saltus_gpu_lattice *on = &this->c.on;
+    saltus_tracer *tracer = on->task->tracer;
     float ms = 0.0F;
-    CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
-    const double us = 1e3 * (double)ms;
+    if (!s->is_joint) {
+        CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
+    }
+    const double us =
+        s->is_joint ? on->batch_us / on->batch * (1.0 - part_waited(on)) : 1e3 * (double)ms;
     this->us = (this->us * s->n_timed + us) / (s->n_timed + 1);
     saltus_tracer_count(tracer, "step", i,
                         (double)(this->c.on.a.m.first_step + this->c.on.batch - 1));

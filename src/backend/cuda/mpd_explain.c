@@ -77,8 +77,8 @@ void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
     for (int i = 0; i < s->n; ++i) {
         const saltus_gpu_slab *this = &s->slab[i];
         const saltus_gpu_counts *c = &this->c;
-        passed += c->on.passed;
-        waited += c->on.waited;
+        passed += this->passed;
+        waited += this->waited;
         const size_t plane = (size_t)(s->plane * c->words / c->sharers) * sizeof(uint32_t);
         for (int side = 0; side < 2; ++side) {
             const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);

@@ -297,7 +297,7 @@ static void give_up(const slabs *s)
     }
 }
 
-/* The last phase is timed, alone, because those of a launch wait for other slabs. */
+/* Of launches that wait for no other slab the last is timed. */
 static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -309,10 +309,9 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     s->n_since += n;
     s->began = s->n_ended;
     take_turn(s);
-    const int n_free = s->takes_times ? n - 1 : n;
-    for (int p = 0, some; p < n; p += some) {
-        some = s->is_joint && p < n_free ? n_free - p : 1;
-        SALTUS_TRY(launch_all(s, &phases[p], some, p >= n_free, err));
+    for (int p = 0, some = s->is_joint ? n : 1; p < n; p += some) {
+        SALTUS_TRY(
+            launch_all(s, &phases[p], some, s->takes_times && !s->is_joint && p == n - 1, err));
     }
     SALTUS_TRY(launch_all(s, NULL, 0, false, err));
     for (int i = 0; i < s->n; ++i) {
@@ -374,6 +373,10 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         saltus_mpd_news one = {0};
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
+        for (int side = 0; side < 2; ++side) {
+            s->slab[i].passed += s->slab[i].c.on.passed[side];
+            s->slab[i].waited += s->slab[i].c.on.waited[side];
+        }
         out->work += one.work / (s->n < n_gpus ? s->n : n_gpus);
         out->fired += one.fired;
         if (s->takes_times) {

@@ -9,11 +9,12 @@
 typedef struct saltus_gpu_slab {
     saltus_gpu_counts c;
     cu_event done[2];  /**< with an even launch, and with an odd one */
-    cu_event timed[2]; /**< before and after the last phase of a batch, */
-    double us;         /**< what lies between them, of batches since moves were thought of */
-    cu_pointer ended;  /**< phases that [below, above] neighbours have ended, SALTUS_APART apart */
-    void *sent[2][2];  /**< staged: [even or odd launch] who leaves it to [below, above], on
-                            the host */
+    cu_event timed[2]; /**< before and after the last phase of a batch, if a launch is a phase */
+    double us;         /**< of a phase, without waiting, of batches since moves were thought of */
+    double passed, waited; /**< cycles of all batches, of both sides (kernel/mpd_lattice.h) */
+    cu_pointer ended; /**< phases that [below, above] neighbours have ended, SALTUS_APART apart */
+    void *sent[2][2]; /**< staged: [even or odd launch] who leaves it to [below, above], on
+                           the host */
     cu_pointer leaving[2]; /**< and, before, on its GPU */
     cu_pointer before;     /**< while planes are moved: saltus_gpu_counts_resize's */
     int64_t was, was_n;    /**< its first site in the lattice then, and how many */
@@ -29,7 +30,7 @@ typedef struct saltus_gpu_slabs {
     int64_t n_launches;     /**< so far, those of gather and of arriving too; */
     int64_t n_ended, began; /**< phases, and those before this batch */
     int64_t plane;          /**< sites of one */
-    bool takes_times;       /**< of the last phase of a batch */
+    bool takes_times;       /**< of phases */
     bool balances;          /**< planes may move, */
     int unit;               /**< so many together, so that words do */
     int n_timed, wait;      /**< batches since moves were thought of, and until then */
@@ -80,7 +81,9 @@ int saltus_slabs_unit(int64_t plane, int n_fields);
 void saltus_gpu_slabs_report(const saltus_gpu_slabs *s);
 
 void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s);
-/** How long the last phase of slab i has taken, which has ended; who traces the run is told. */
+/** How long a phase of the last batch has taken slab i, without waiting; who traces the run is
+ * told.
+ */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i,
                                                            saltus_error *err);
 /** And, after all of them, how long a phase of the batch has taken all. */
