@@ -345,17 +345,17 @@ double saltus_cuda_site_bytes(int n_fields)
     return (double)sizeof(uint32_t) * words / sharers;
 }
 
-/* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU". Lists are longer
- * where lattices are denser, and what they touch is far apart where lattices are large; of counts
- * all words are looked at. */
+/* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU" and "A lattice on
+ * several GPUs". Lists are longer where lattices are denser, and what they touch is far apart where
+ * lattices are large; of counts all words are looked at. */
 double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 {
     const int words_each = SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
     const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
                  words = sites * words_each;
     if (strcmp(layout, "counts") == 0) {
-        return lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 2.7 + 0.9e-6 * words + 22e-6 * n
-                                                             : 2.7 + 1.9e-6 * words + 30e-6 * n;
+        return 2.7 + 0.9e-6 * words +
+               (lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 22e-6 : 28e-6) * n;
     }
     return (sites < 3e7 ? 6.5 + 34e-6 * n : 6.5 + 56e-6 * n + 0.4e-6 * sites) +
            50e-6 * n * n / sites;
