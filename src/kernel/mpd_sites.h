@@ -8,34 +8,16 @@
 #ifndef SALTUS_KERNEL_MPD_SITES_H
 #define SALTUS_KERNEL_MPD_SITES_H
 
-#include "kernel/mpd_counts.h"
+#include "kernel/mpd_looks.h"
+#include "kernel/mpd_meet.h"
 #include "kernel/mpd_move.h"
-#include "kernel/mpd_launch.h"
-
-#if SALTUS_LANES != 1
-#error "a site is one lane wide"
-#endif
 
 #if SALTUS_DEVICE
 
-/* Warps of a block, at most, and whether memory's answers are waited for as late as possible, which
- * takes registers. */
-#ifndef SALTUS_MPD_WARPS
-#define SALTUS_MPD_WARPS SALTUS_MPD_MOST_WARPS
-#endif
-#define SALTUS_MPD_IS_LATE (SALTUS_MPD_WARPS < SALTUS_MPD_MOST_WARPS)
-
 enum {
-    SALTUS_MPD_LOOK = SALTUS_MPD_LOOK_OF(SALTUS_MPD_WORDS),
     SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
-    SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH,
-    SALTUS_MPD_ROW = SALTUS_MPD_LOOK / SALTUS_WARP, /* of these, the sites of a thread, */
-    SALTUS_MPD_LOOKS = SALTUS_MPD_ROW / SALTUS_MPD_SHARERS
+    SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH
 };
-#define SALTUS_MPD_ROW_BYTES                             \
-    (SALTUS_MPD_LOOKS * SALTUS_MPD_WORDS % 4 == 0   ? 16 \
-     : SALTUS_MPD_LOOKS * SALTUS_MPD_WORDS % 2 == 0 ? 8  \
-                                                    : 4)
 
 /* What the threads of a warp share. */
 typedef struct saltus_mpd_board {
@@ -48,11 +30,6 @@ typedef struct saltus_mpd_board {
 } saltus_mpd_board;
 typedef char saltus_mpd_board_fits
     [sizeof(saltus_mpd_board) <= SALTUS_MPD_BOARD_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
-
-/* Words of the sites of a thread, in a row, which are read together. */
-typedef struct SALTUS_ALIGNED(SALTUS_MPD_ROW_BYTES) saltus_mpd_row {
-    uint32_t of[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS];
-} saltus_mpd_row;
 
 /* What a phase is. */
 typedef struct saltus_mpd_now {
@@ -273,67 +250,6 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  * Phases
  */
 
-#ifdef SALTUS_MPD_SLABS
-/* Those join a row who have come to a margin, from a place of it on, which they leave. */
-SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, uint32_t *margin, uint32_t place,
-                               saltus_mpd_row *v)
-{
-    const saltus_mpd_row none = {{{0}}};
-    saltus_mpd_row *const from = (saltus_mpd_row *)(void *)saltus_mpd_words_of(margin, place);
-    const saltus_mpd_row more = *from;
-    uint32_t any = 0;
-    SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
-        SALTUS_UNROLL
-        for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
-            v->of[k][j] = saltus_mpd_join(m, v->of[k][j], more.of[k][j]);
-            any |= more.of[k][j];
-        }
-    }
-    if (any) {
-        *from = none;
-    }
-}
-
-/* Sites of a plane. */
-SALTUS_FN uint32_t saltus_mpd_plane(const saltus_mpd *m)
-{
-    return saltus_mpd_size(m, 0) * saltus_mpd_size(m, 1);
-}
-
-/* Those join a row who come from other slabs. */
-SALTUS_FN void saltus_mpd_receive(const saltus_mpd *m, int set, uint32_t site, saltus_mpd_row *v)
-{
-    const uint32_t i = site - m->slab.first;
-    if (i < saltus_mpd_plane(m)) {
-        saltus_mpd_take(m, set ? m->slab.coming[1][0] : m->slab.coming[0][0], i, v);
-    }
-    if (i >= m->slab.from_above) {
-        saltus_mpd_take(m, set ? m->slab.coming[1][1] : m->slab.coming[0][1],
-                        i - m->slab.from_above, v);
-    }
-}
-#endif
-
-/* Where the words of sites in a row stand. */
-SALTUS_FN saltus_mpd_row *saltus_mpd_row_at(const saltus_mpd *m, int set, uint32_t site)
-{
-    return (saltus_mpd_row *)(void *)saltus_mpd_words_at(m, set, site);
-}
-
-/* The words of a thread's sites, which stand in a row from `site` on; of none from `end` on. */
-SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, uint32_t site, uint32_t end)
-{
-    saltus_mpd_row v = {{{0}}};
-    if (site < end) {
-        v = *saltus_mpd_row_at(m, set, site);
-#ifdef SALTUS_MPD_SLABS
-        saltus_mpd_receive(m, set, site, &v);
-#endif
-    }
-    return v;
-}
-
 /* Whoever is there leaves this set. */
 SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v)
 {
@@ -432,133 +348,6 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
     saltus_mpd_settle(p->m, last);
 }
 
-#ifdef SALTUS_MPD_SLABS
-/* Whether this thread speaks for its block on a side where that has sites beside another slab. */
-SALTUS_FN int saltus_mpd_speaks(const saltus_mpd_meeting *with, int side)
-{
-    const int first_of_warp = 32 * (1 + side) % SALTUS_THREADS_OF_BLOCK;
-    return with->ended[side] && SALTUS_THREAD_IN_BLOCK == first_of_warp &&
-           SALTUS_BLOCK_NUMBER >= with->begin[side] && SALTUS_BLOCK_NUMBER < with->end[side];
-}
-
-/* Blocks tell the slabs beside them that they are done, in so many phases of the launch, with sites
- * there. */
-SALTUS_FN void saltus_mpd_tell(const saltus_mpd_meeting *with, uint64_t ended)
-{
-    for (int side = 0; side < 2; ++side) {
-        const uint64_t n = (uint64_t)(with->end[side] - with->begin[side]);
-        if (saltus_mpd_speaks(with, side)) {
-            saltus_gpu_tell(with->done[side] + ended % 2, (ended + 1) / 2 * n, with->ends[side],
-                            with->phases + ended);
-        }
-    }
-}
-
-/* Whether this block looks first at sites beside another slab. */
-SALTUS_FN int saltus_mpd_meets_first(const saltus_mpd *m)
-{
-    const saltus_mpd_meeting *const with = &m->slab.meeting;
-    return with->first_looks[0] + with->first_looks[1] > 0 &&
-           (SALTUS_BLOCK_NUMBER < with->end[0] || SALTUS_BLOCK_NUMBER < with->end[1]);
-}
-
-/* And, at the end of such a phase, wait for these to be done with theirs. */
-SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
-{
-    const saltus_mpd_meeting *const with = &m->slab.meeting;
-    if (!saltus_mpd_meets_first(m)) {
-        saltus_mpd_tell(with, ended);
-    }
-    for (int side = 0; side < 2; ++side) {
-        if (saltus_mpd_speaks(with, side)) {
-            const uint64_t since = SALTUS_CYCLES();
-            saltus_gpu_await(with->ended[side], with->phases + ended, with->lost);
-            (void)SALTUS_TAKE_NUMBERS(&with->waited[side], SALTUS_CYCLES() - since);
-        }
-    }
-}
-
-/* At the begin of a launch n is 0 - the time, at its end the time. */
-SALTUS_FN void saltus_mpd_pass(const saltus_mpd *m, uint64_t n)
-{
-    for (int side = 0; side < 2; ++side) {
-        if (saltus_mpd_speaks(&m->slab.meeting, side)) {
-            (void)SALTUS_TAKE_NUMBERS(&m->slab.meeting.passed[side], n);
-        }
-    }
-}
-#endif
-
-/* A phase has parts, each of some looks that stand in a row, which warps share. If other slabs wait
- * for what lies beside them, that comes first, of some blocks, while the others have a few looks
- * more, because what crosses takes longer; then come all others. */
-enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_INNER, SALTUS_MPD_REST, SALTUS_MPD_PARTS };
-typedef struct saltus_mpd_looks {
-    uint32_t site, jump; /* where a warp begins, and from the last of a row to the next row */
-    int left, each;      /* looks of the warp, and how many it has in a row */
-} saltus_mpd_looks;
-
-/* Of n looks from a site on: rows of `each`, one for each of so many warps, of which this is number
- * `warp`. */
-SALTUS_FN saltus_mpd_looks saltus_mpd_looks_among(int64_t site, int n, int each, int warp,
-                                                  int warps)
-{
-    const int begin = warp * each, round = warps * each, behind = n > begin ? n - begin : 0,
-              last = behind % round;
-    const saltus_mpd_looks looks = {(uint32_t)site + (uint32_t)begin * SALTUS_MPD_LOOK,
-                                    (uint32_t)(round - each + 1) * SALTUS_MPD_LOOK,
-                                    behind / round * each + (last < each ? last : each), each};
-    return looks;
-}
-
-SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int part)
-{
-    const int warp = (int)SALTUS_WARP_NUMBER, warps = (int)(SALTUS_STRIDE / 32),
-              all = (int)((a->end_site - a->first_site + SALTUS_MPD_LOOK - 1) / SALTUS_MPD_LOOK);
-    int64_t first = 0;
-    int n = all, number = warp, among = warps;
-#ifdef SALTUS_MPD_SLABS
-    const saltus_mpd_meeting *const with = &a->m.slab.meeting;
-    const int below = with->first_looks[0], above = with->first_looks[1], inner = with->inner_looks;
-    if (part == SALTUS_MPD_BELOW) {
-        n = below;
-    } else if (part == SALTUS_MPD_ABOVE) {
-        first = a->m.slab.from_above / SALTUS_MPD_LOOK;
-        n = above;
-        number += warps - below % warps;
-        number -= number < warps ? 0 : warps;
-    } else if (part == SALTUS_MPD_INNER) {
-        first = below;
-        n = number < with->first_warps ? 0 : inner;
-        number -= n > 0 ? with->first_warps : 0;
-        among -= n > 0 ? with->first_warps : 0;
-    } else {
-        first = below + inner;
-        n = all - below - inner - above;
-    }
-#endif
-    (void)part;
-    return saltus_mpd_looks_among(a->first_site + first * SALTUS_MPD_LOOK, n,
-                                  (int)a->stretch / SALTUS_MPD_LOOK, number, among);
-}
-
-/* With which part a block begins, and whether a list is worked off at the end of one. */
-SALTUS_FN int saltus_mpd_first_part(const saltus_mpd *m)
-{
-#ifdef SALTUS_MPD_SLABS
-    return saltus_mpd_meets_first(m)         ? SALTUS_MPD_BELOW
-           : m->slab.meeting.inner_looks > 0 ? SALTUS_MPD_INNER
-                                             : SALTUS_MPD_REST;
-#else
-    (void)m;
-    return SALTUS_MPD_REST;
-#endif
-}
-SALTUS_FN int saltus_mpd_ends_list(int part)
-{
-    return part == SALTUS_MPD_ABOVE || part == SALTUS_MPD_REST;
-}
-
 /* The part of a warp in a phase, which ends as number `ended` of the launch; 0: as the last. */
 SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
                                 saltus_mpd_scratch *s)
@@ -604,24 +393,6 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
     }
 }
 
-/* After so many phases of the launch. */
-SALTUS_FN void saltus_mpd_end_phase(const saltus_mpd_launch *a, uint64_t ended)
-{
-    if (a->reach > 0) {
-        saltus_near_blocks_tell(a->arrived, ended);
-    } else {
-        saltus_all_blocks_tell(a->arrived);
-    }
-#ifdef SALTUS_MPD_SLABS
-    saltus_mpd_meet(&a->m, ended);
-#endif
-    if (a->reach > 0) {
-        saltus_near_blocks_await(a->arrived, a->reach, ended);
-    } else {
-        saltus_all_blocks_await(a->arrived, ended);
-    }
-}
-
 /** Some phases: all blocks run at once if they are more than one. */
 SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)
 {
@@ -652,117 +423,6 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
 #endif
     if (s.fired > 0) {
         (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
-    }
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Beside them
- */
-
-/** Scatter particles number 0 to n_known - 1 of a species over some sites. */
-SALTUS_KERNEL(saltus_mpd_scatter, saltus_mpd_launch, a)
-{
-    for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
-        const uint32_t site = saltus_mpd_scattered(&a.m, &a.sites, a.scatter, a.species, i);
-        if (site != SALTUS_NOWHERE) {
-            saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, site, a.species, 1));
-        }
-    }
-}
-
-/** Put deposits[n_known] into their sites. */
-SALTUS_KERNEL(saltus_mpd_fill, saltus_mpd_launch, a)
-{
-    for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
-        const saltus_mpd_deposit d = a.deposits[i];
-        saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, d.site, d.species, d.n));
-    }
-}
-
-/** Put one that watches into each site of some types. */
-SALTUS_KERNEL(saltus_mpd_watch, saltus_mpd_launch, a)
-{
-    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
-        if (a.sites.in[saltus_mpd_type(&a.m, (uint32_t)site)]) {
-            saltus_mpd_settle(&a.m, saltus_mpd_put(&a.m, a.set, (uint32_t)site, a.species, 1));
-        }
-    }
-}
-
-#ifdef SALTUS_MPD_SLABS
-/** Take in who has come from other slabs: to the first plane, and to all from `from_above` on. */
-SALTUS_KERNEL(saltus_mpd_arrive, saltus_mpd_launch, a)
-{
-    const int64_t n = a.end_site - a.first_site, whole = saltus_mpd_whole(saltus_mpd_plane(&a.m)),
-                  low = whole < n ? whole : n, from = a.m.slab.from_above,
-                  high = from > low ? from : low;
-    for (int64_t k = SALTUS_THREAD * SALTUS_MPD_ROW; k < low + n - high;
-         k += SALTUS_STRIDE * SALTUS_MPD_ROW) {
-        const int64_t site = a.first_site + (k < low ? k : k - low + high);
-        *saltus_mpd_row_at(&a.m, a.set, (uint32_t)site) =
-            saltus_mpd_look(&a.m, a.set, (uint32_t)site, (uint32_t)a.end_site);
-    }
-}
-#endif
-
-/** Write counts of a.bits bits anew, with more, into an empty set. */
-SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
-{
-    const int words = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, a.bits),
-              sharers = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, a.bits), per_word = 32 / a.bits;
-    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
-        for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
-            const int shift = (int)(site % sharers) * (32 / sharers) + x % per_word * a.bits;
-            const uint32_t n = a.narrow[site / sharers * words + x / per_word] >> shift &
-                               0xffffffffu >> (32 - a.bits);
-            if (n > 0) {
-                (void)saltus_mpd_put(&a.m, a.set, (uint32_t)site, x, n);
-            }
-        }
-    }
-}
-
-/* The words of a site of the set that holds particles; returns the first species. */
-SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
-                                   uint32_t v[SALTUS_MPD_WORDS])
-{
-    saltus_mpd_read(v, saltus_mpd_words_at(&a->m, a->set, (uint32_t)site));
-    v[SALTUS_MPD_WORDS - 1] =
-        v[SALTUS_MPD_WORDS - 1] >> saltus_mpd_shift_of((uint32_t)site) & SALTUS_MPD_LAST_WORD;
-    return saltus_mpd_first(v);
-}
-
-SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
-{
-    uint64_t sums[SALTUS_MPD_FIELDS] = {0};
-    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
-        uint32_t v[SALTUS_MPD_WORDS];
-        (void)saltus_mpd_read_site(&a, site, v);
-        SALTUS_UNROLL
-        for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
-            sums[x] += saltus_mpd_number(v, x);
-        }
-    }
-    SALTUS_UNROLL
-    for (int x = 0; x < SALTUS_MPD_FIELDS; ++x) {
-        saltus_warp_add(&a.totals[x], sums[x]);
-    }
-}
-
-/** The same in each of the parts of the lattice. */
-SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
-{
-    for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
-        uint32_t v[SALTUS_MPD_WORDS];
-        for (int x = saltus_mpd_read_site(&a, site, v); x >= 0; x = saltus_mpd_first(v)) {
-            const uint32_t n = saltus_mpd_number(v, x);
-            const int column = x < SALTUS_MPD_N_SPECIES(&a.m) - 1 ? a.column_of[x] : -1;
-            saltus_mpd_change(v, x, 0u - n);
-            if (column >= 0) {
-                const int64_t part = saltus_mpd_part_of(&a, (uint32_t)site);
-                (void)SALTUS_TAKE_NUMBERS(&a.parts[part * a.n_counts + column], n);
-            }
-        }
     }
 }
 

@@ -1,6 +1,6 @@
-/* The kernels of a model's lattice: kernel/mpd_phases.h or kernel/mpd_sites.h, with the model's
- * sizes and, unless they are long, its tables in the text: a GPU has constants at hand where memory
- * is far away. */
+/* The kernels of a model's lattice: kernel/mpd_phases.h, or kernel/mpd_sites.h and
+ * kernel/mpd_fill.h, with the model's sizes and, unless they are long, its tables in the text: a
+ * GPU has constants at hand where memory is far away. */
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/kernels.h"
 #include "core/status.h"
@@ -183,7 +183,9 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
         put_order(stream, tables);
         put_tables(stream, tables);
     }
-    fprintf(stream, "#include \"kernel/mpd_%s.h\"\n", bits > 0 ? "sites" : "phases");
+    fputs(bits > 0 ? "#include \"kernel/mpd_sites.h\"\n#include \"kernel/mpd_fill.h\"\n"
+                   : "#include \"kernel/mpd_phases.h\"\n",
+          stream);
     if (fclose(stream) != 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
