@@ -286,6 +286,9 @@ static int simulate(saltus_cli_run_arguments *a)
     } else if (!a->quiet && !a->json) {
         status = print_summary(&s, a, &print_err);
     }
+    if (a->explain) {
+        saltus_cli_explain_waiting(s.plan, &s.report);
+    }
     if (a->json) {
         saltus_cli_print_json(a, s.plan, &s.report, total, status == SALTUS_OK);
     }

@@ -66,6 +66,8 @@ void saltus_cli_remove_scratch(char *path);
  * whose `user` is the arguments. */
 void saltus_cli_show_progress(void *user, const saltus_progress *p);
 void saltus_cli_show_warning(void *user, const char *sentence);
+/** After a run, with --explain, how much of the time slabs waited for each other: on stderr. */
+void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report *report);
 /** One JSON object about the run on stdout. */
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete);

@@ -22,6 +22,23 @@ void saltus_cli_show_warning(void *user, const char *sentence)
     }
 }
 
+void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report *report)
+{
+    if (saltus_plan_slabs(plan) < 2 || !report->halo_path) {
+        return;
+    }
+    if (report->halo_wait >= 0.0) {
+        fprintf(stderr,
+                "          of the run: blocks of threads beside another GPU's slab waited for it "
+                "%.2g %% of their time\n",
+                100.0 * report->halo_wait);
+    } else {
+        fprintf(stderr,
+                "          of the run: a launch was a phase of a slab, and what they waited "
+                "for each other is not measured\n");
+    }
+}
+
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete)
 {

@@ -213,6 +213,7 @@ static void slabs_are_told_of(void **state)
         assert_non_null(strstr(o.err, "cuda:1: planes 8 to 11, "));
         assert_non_null(strstr(o.err, cases[i].link));
         assert_non_null(strstr(o.err, cases[i].halo));
+        assert_non_null(strstr(o.err, "of the run: a launch was a phase"));
         assert_non_null(strstr(o.out, cases[i].path));
     }
     const outcome o = saltus("devices");
