@@ -60,7 +60,7 @@ typedef struct saltus_mpd_meeting {
     uint64_t phases;          /**< that had ended at the launch */
     uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
     uint64_t *passed, *waited; /**< [2] cycles of the threads which speak for blocks on that side:
-                                    of all launches, and of waiting in them */
+                                    of all launches of a batch, and of waiting in them */
 } saltus_mpd_meeting;
 
 /** A slab of planes along z that holds counts: its sites stand in a row, numbered from `first` on;

@@ -40,7 +40,7 @@ SALTUS_FN int saltus_mpd_meets_first(const saltus_mpd *m)
            (SALTUS_BLOCK_NUMBER < with->end[0] || SALTUS_BLOCK_NUMBER < with->end[1]);
 }
 
-/* And, at the end of such a phase, wait for these to be done with theirs. */
+/* At the end of a phase blocks wait for those beside other slabs to be done with it there. */
 SALTUS_FN void saltus_mpd_meet(const saltus_mpd *m, uint64_t ended)
 {
     const saltus_mpd_meeting *const with = &m->slab.meeting;

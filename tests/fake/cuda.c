@@ -4,7 +4,8 @@
  * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the
  * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h, on
  * so many multiprocessors;
- * with FAKE_CUDA_SLOWER all takes longer each time that somebody asks how long.
+ * with FAKE_CUDA_SLOWER=TEXT all takes longer each time that somebody asks how long, from when the
+ * text was first this one.
  * FAKE_CUDA_LINKS has a row for each GPU, such as "x0n/0x1/n1x", of its links to all: the rank, n
  * if there are no atomics, or - if it does not reach the other. FAKE_CUDA_NODE is the host's NUMA
  * node that is closest. */
@@ -410,9 +411,13 @@ EXPORT int cuEventSynchronize(void *event)
 EXPORT int cuEventElapsedTime(float *ms, void *start, void *end)
 {
     static int asked;
+    static char since[20];
     const struct timespec *a = start, *b = end;
-    if (getenv("FAKE_CUDA_SLOWER")) {
-        *ms = (float)++asked;
+    const char *slower = getenv("FAKE_CUDA_SLOWER");
+    if (slower) {
+        asked = strcmp(since, slower) == 0 ? asked + 1 : 1;
+        (void)snprintf(since, sizeof since, "%s", slower);
+        *ms = (float)asked;
         return 0;
     }
     *ms = (float)(1e3 * (double)(b->tv_sec - a->tv_sec) + 1e-6 * (double)(b->tv_nsec - a->tv_nsec));

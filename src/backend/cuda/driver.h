@@ -156,8 +156,9 @@ SALTUS_MUST_CHECK saltus_status saltus_cuda_nvrtc(const saltus_nvrtc **out, salt
 SALTUS_MUST_CHECK saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result,
                                                   const char *what, saltus_error *err);
 
-/** Take pinned memory, if it can be had on this NUMA node of the host: that which is closest to the
- * GPU that reads it next; -1: anywhere. A thread that has a policy for its memory keeps to it. */
+/** Take pinned memory, if it can be had on this NUMA node of the host: that which is closest to a
+ * GPU that reads or writes it; -1: anywhere. A thread that has a policy for its memory keeps to it.
+ */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_host_take(const saltus_driver *cu, int node, void **out,
                                                       size_t bytes, const char *what,
                                                       saltus_error *err);

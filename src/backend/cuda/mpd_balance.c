@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 enum {
-    LONGEST_WAIT = 64, /* batches between two moves, each time twice as many until then */
+    FIRST_WAIT = 2,    /* batches until a first move, */
+    LONGEST_WAIT = 64, /* and between two moves, each time twice as many until then; */
+    MOST_VAIN = 4,     /* and as often twice as many again, where moves were in vain */
     SEE_BATCHES = 5,   /* after which it is seen what a move did */
     MOVE_US = 2000     /* that the first move is thought to take; then, what the last one took */
 };
@@ -19,21 +21,22 @@ static const double of_last = 0.25;   /* the weight of the last batch in the tim
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
-void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s)
+void saltus_gpu_slabs_forget_times(saltus_gpu_slabs *s)
 {
-    s->wait = 2;
-    s->move_us = MOVE_US;
-    s->phase_us = -1.0;
+    for (int i = 0; i < s->n; ++i) {
+        s->slab[i].us = 0.0;
+    }
+    s->n_timed = 0;
+    s->n_since = 0;
+    s->phase_us = s->unmoved_us = 0.0;
 }
 
-void saltus_gpu_slabs_take_phase(saltus_gpu_slabs *s, double us)
+void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s)
 {
-    if (s->phase_us < 0.0) {
-        s->phase_us = 0.0;
-    } else if (!s->ways.is_try) {
-        s->phase_us = s->phase_us > 0.0 ? (1.0 - of_last) * s->phase_us + of_last * us : us;
-    }
-    ++s->n_timed;
+    saltus_gpu_slabs_forget_times(s);
+    s->wait = FIRST_WAIT;
+    s->n_vain = 0;
+    s->move_us = s->move_us > 0.0 ? s->move_us : MOVE_US;
 }
 
 /* The part of its time that a slab has waited for that neighbour for which it waited longer. */
@@ -47,25 +50,43 @@ static double part_waited(const saltus_gpu_lattice *on)
     return most;
 }
 
-/* Averaged over batches since moves were thought of. The step is that of the batch's last phase. */
-saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i, saltus_error *err)
+/* How long a phase has taken slab i in the batch, with waiting (*all); without it, it is averaged
+ * over batches since moves were thought of. */
+static saltus_status take_time(const saltus_gpu_slabs *s, int i, double *all, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_gpu_slab *this = &s->slab[i];
     const saltus_gpu_lattice *on = &this->c.on;
     saltus_tracer *tracer = on->task->tracer;
     float ms = 0.0F;
-    if (!s->is_joint) {
-        CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
+    CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
+    *all = 1e3 * (double)ms / (s->is_joint ? on->batch : 1);
+    const double us = *all * (1.0 - part_waited(on));
+    if (!s->ways.is_try) {
+        this->us = (this->us * s->n_timed + us) / (s->n_timed + 1);
     }
-    const double us =
-        s->is_joint ? on->batch_us / on->batch * (1.0 - part_waited(on)) : 1e3 * (double)ms;
-    this->us = (this->us * s->n_timed + us) / (s->n_timed + 1);
-    saltus_tracer_count(tracer, "step", i,
-                        (double)(this->c.on.a.m.first_step + this->c.on.batch - 1));
+    saltus_tracer_count(tracer, "step", i, (double)(on->a.m.first_step + on->batch - 1));
     saltus_tracer_count(tracer, "planes", i,
                         (double)saltus_gpu_counts_sites(&this->c) / (double)s->plane);
     saltus_tracer_count(tracer, "us per step", i, us);
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_slabs_take_times(saltus_gpu_slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    double longest = 0.0;
+    for (int i = 0; i < s->n; ++i) {
+        double us = 0.0;
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(take_time(s, i, &us, err));
+        longest = us > longest ? us : longest;
+    }
+    if (!s->ways.is_try) {
+        s->phase_us = s->n_timed > 0 ? (1.0 - of_last) * s->phase_us + of_last * longest : longest;
+        ++s->n_timed;
+    }
 done:
     return status;
 }
@@ -216,8 +237,9 @@ static saltus_status try_to_move(saltus_gpu_slabs *s, const int64_t *begins, sal
         const double start = saltus_now();
         SALTUS_TRY(move(s, begins, err));
         s->move_us = 1e6 * (saltus_now() - start);
-        s->unmoved_us = s->phase_us;
-        s->phase_us = -1.0;
+        const double unmoved_us = s->phase_us;
+        saltus_gpu_slabs_forget_times(s);
+        s->unmoved_us = unmoved_us;
     }
 done:
     return status;
@@ -236,9 +258,11 @@ static saltus_status see(saltus_gpu_slabs *s, saltus_error *err)
         }
         begins[s->n] = s->slab[0].c.on.tables.lattice->size[2];
         SALTUS_TRY(try_to_move(s, begins, err));
-        s->wait = LONGEST_WAIT;
-        s->n_timed = 0;
-        s->n_since = 0;
+        saltus_gpu_slabs_forget_times(s);
+        s->n_vain += s->n_vain < MOST_VAIN;
+        s->wait = LONGEST_WAIT << s->n_vain;
+    } else {
+        s->n_vain = 0;
     }
     s->unmoved_us = 0.0;
 done:
@@ -252,7 +276,7 @@ saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err)
     if (s->unmoved_us > 0.0 && s->n_timed >= SEE_BATCHES) {
         SALTUS_TRY(see(s, err));
     }
-    if (s->unmoved_us > 0.0 || s->n_timed < s->wait) {
+    if (s->unmoved_us > 0.0 || s->n_timed < s->wait || s->ways.is_try) {
         return status;
     }
     if (should_move(s, begins)) {
@@ -260,7 +284,7 @@ saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err)
     }
     s->n_timed = 0;
     s->n_since = 0;
-    s->wait = s->wait < LONGEST_WAIT ? 2 * s->wait : LONGEST_WAIT;
+    s->wait = 2 * s->wait < LONGEST_WAIT ? 2 * s->wait : LONGEST_WAIT;
 done:
     return status;
 }

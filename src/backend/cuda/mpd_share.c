@@ -1,9 +1,10 @@
 /* How the sites of counts on a GPU are shared out among blocks and their warps. Where all sites are
  * gone over at once there are two ways. In rows, a warp has sites that follow each other, and a
- * block waits for those near it alone, so that one that is late does not stop all: best where
- * particles are everywhere. Spread, a warp looks here and there, so that all have as many where
- * particles are crowded, but all wait for all. Which is better changes while a run goes on, so the
- * other is tried now and then. Results do not depend on it. */
+ * block waits for those near it alone, where that can be (saltus_mpd_launch.reach), so that one
+ * that is late does not stop all: best where particles are everywhere. Spread, a warp looks here
+ * and there, so that all have as many where particles are crowded, but all wait for all. Which is
+ * better changes while a run goes on, so the other is tried now and then. Results do not depend on
+ * it. */
 #include "backend/cuda/mpd_counts.h"
 
 enum {

@@ -173,6 +173,7 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
         SALTUS_TRY(saltus_gpu_counts_begin(&s->slab[i].c, trajectory, err));
     }
     SALTUS_TRY(level(s, err));
+    saltus_gpu_slabs_start_balance(s);
 done:
     return status;
 }
@@ -297,7 +298,7 @@ static void give_up(const slabs *s)
     }
 }
 
-/* Of launches that wait for no other slab the last is timed. */
+/* The last launch is timed. */
 static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -310,8 +311,7 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     s->began = s->n_ended;
     take_turn(s);
     for (int p = 0, some = s->is_joint ? n : 1; p < n; p += some) {
-        SALTUS_TRY(
-            launch_all(s, &phases[p], some, s->takes_times && !s->is_joint && p == n - 1, err));
+        SALTUS_TRY(launch_all(s, &phases[p], some, s->takes_times && p + some == n, err));
     }
     SALTUS_TRY(launch_all(s, NULL, 0, false, err));
     for (int i = 0; i < s->n; ++i) {
@@ -353,8 +353,9 @@ static void learn(slabs *s)
         us = c->on.batch_us > us ? c->on.batch_us : us;
         can_spread |= saltus_gpu_counts_can_spread(c);
     }
-    saltus_gpu_slabs_take_phase(s, us / n);
-    if (can_spread && saltus_gpu_ways_learn(&s->ways, us, n)) {
+    if (!can_spread) {
+        s->ways = (saltus_gpu_ways){0};
+    } else if (saltus_gpu_ways_learn(&s->ways, us, n)) {
         for (int i = 0; i < s->n; ++i) {
             saltus_gpu_counts_spread(&s->slab[i].c, !s->slab[i].c.is_spread);
             meet(s, i);
@@ -379,11 +380,11 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
         }
         out->work += one.work / (s->n < n_gpus ? s->n : n_gpus);
         out->fired += one.fired;
-        if (s->takes_times) {
-            SALTUS_TRY(saltus_gpu_slabs_take_time(s, i, err));
-        }
         out->trouble = saltus_mpd_first_trouble(out->trouble, one.trouble);
         out->is_full |= one.is_full;
+    }
+    if (s->takes_times) {
+        SALTUS_TRY(saltus_gpu_slabs_take_times(s, err));
     }
     learn(s);
     SALTUS_TRY(check_lost(s, err)); /* now, because what failed is told first */
@@ -402,6 +403,8 @@ static saltus_status restore(void *user, saltus_error *err)
         CU(&s->slab[i], stream_wait(s->slab[i].c.on.stream), "running a kernel");
     }
     saltus_gpu_slabs_connect(s);
+    saltus_gpu_slabs_forget_times(s);
+    s->ways = (saltus_gpu_ways){0};
 done:
     return status;
 }
@@ -509,7 +512,6 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
     s->unit = s->balances ? s->unit : 1;
     s->takes_times = s->balances || task->tracer;
-    saltus_gpu_slabs_start_balance(s);
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
     saltus_gpu_slabs_order(start->gpus, l, task->slabs, s->n, order);
     SALTUS_TRY(saltus_gpu_slabs_check(start, order, s->unit, err));

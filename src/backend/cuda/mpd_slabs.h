@@ -9,7 +9,7 @@
 typedef struct saltus_gpu_slab {
     saltus_gpu_counts c;
     cu_event done[2];  /**< with an even launch, and with an odd one */
-    cu_event timed[2]; /**< before and after the last phase of a batch, if a launch is a phase */
+    cu_event timed[2]; /**< before and after the launch of the last phase of a batch */
     double us;         /**< of a phase, without waiting, of batches since moves were thought of */
     double passed, waited; /**< cycles of all batches, of both sides (kernel/mpd_lattice.h) */
     cu_pointer ended; /**< phases that [below, above] neighbours have ended, SALTUS_APART apart */
@@ -36,8 +36,8 @@ typedef struct saltus_gpu_slabs {
     int n_timed, wait;      /**< batches since moves were thought of, and until then */
     int64_t n_since;        /**< phases since then */
     double move_us;         /**< that moving planes takes */
-    double phase_us;        /**< of a phase, of the batches so far, the last ones above all; below
-                                 0: not of the next one, in which memory is taken; */
+    int n_vain;             /**< moves in a row that have not helped */
+    double phase_us;        /**< of a phase, of the batches so far, the last ones above all; */
     double unmoved_us;      /**< and before planes moved last; 0: that has been looked at */
     saltus_gpu_ways ways;   /**< that all slabs go */
     bool has_turn;          /**< its launches wait for each other, and nobody else's do */
@@ -80,14 +80,11 @@ int saltus_slabs_unit(int64_t plane, int n_fields);
 /** Tell the task's report how particles cross. */
 void saltus_gpu_slabs_report(const saltus_gpu_slabs *s);
 
+/** At the begin of a trajectory; and where times so far tell nothing of those to come. */
 void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s);
-/** How long a phase of the last batch has taken slab i, without waiting; who traces the run is
- * told.
- */
-SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_time(const saltus_gpu_slabs *s, int i,
-                                                           saltus_error *err);
-/** And, after all of them, how long a phase of the batch has taken all. */
-void saltus_gpu_slabs_take_phase(saltus_gpu_slabs *s, double us);
+void saltus_gpu_slabs_forget_times(saltus_gpu_slabs *s);
+/** How long a phase of a batch that has ended has taken each slab; who traces the run is told. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_times(saltus_gpu_slabs *s, saltus_error *err);
 /** Between two batches: move planes to those that are soon done, if that pays, or back, if it did
  * not. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err);
