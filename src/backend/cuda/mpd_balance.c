@@ -147,7 +147,7 @@ static double more_bytes(const saltus_gpu_slab *this, int64_t sites)
                  set = word * (double)(saltus_mpd_whole(sites) + 2 * c->margin),
                  room = (double)c->room;
     return (set > room ? 3.0 * (1.25 * set - room) : 0.0) +
-           (double)(sites - saltus_gpu_counts_sites(&this->c));
+           (c->types ? (double)(sites - saltus_gpu_counts_sites(c)) : 0.0);
 }
 
 /* Whether each slab has numbers for its sites, and each GPU room for what its slabs take more. */
