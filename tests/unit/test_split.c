@@ -343,7 +343,7 @@ static int go(saltus_gpu_ways *ways, bool *is_spread, int n, double in_rows, dou
     int n_spread = 0;
     for (int i = 0; i < n; ++i) {
         n_spread += *is_spread;
-        if (saltus_gpu_ways_learn(ways, 256 * (*is_spread ? spread : in_rows), 256)) {
+        if (saltus_gpu_ways_learn(ways, true, 256 * (*is_spread ? spread : in_rows), 256)) {
             *is_spread = !*is_spread;
         }
     }
@@ -365,9 +365,9 @@ static void the_faster_way_is_found(void **state)
     assert_false(go(&ways, &is_spread, 1, 1.0, 1.1));
     ways = (saltus_gpu_ways){0};
     for (int i = 0; i < 63; ++i) { /* too few phases to tell */
-        assert_false(saltus_gpu_ways_learn(&ways, 1.0, 1));
+        assert_false(saltus_gpu_ways_learn(&ways, true, 1.0, 1));
     }
-    assert_true(saltus_gpu_ways_learn(&ways, 1.0, 1));
+    assert_true(saltus_gpu_ways_learn(&ways, true, 1.0, 1));
 }
 
 int main(void)

@@ -23,12 +23,9 @@ static const double of_last = 0.25;   /* the weight of the last batch in the tim
 
 void saltus_gpu_slabs_forget_times(saltus_gpu_slabs *s)
 {
-    for (int i = 0; i < s->n; ++i) {
-        s->slab[i].us = 0.0;
-    }
-    s->n_timed = 0;
+    s->n_timed = 0; /* so what is averaged begins anew */
     s->n_since = 0;
-    s->phase_us = s->unmoved_us = 0.0;
+    s->unmoved_us = 0.0;
 }
 
 void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s)
@@ -203,7 +200,6 @@ static saltus_status move(saltus_gpu_slabs *s, const int64_t *begins, saltus_err
         saltus_gpu_slab *this = &s->slab[i];
         this->was = saltus_gpu_counts_first(&this->c);
         this->was_n = saltus_gpu_counts_sites(&this->c);
-        this->us = 0.0;
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
         SALTUS_TRY(saltus_gpu_counts_resize(&this->c, begins[i] * s->plane,
                                             begins[i + 1] * s->plane, &this->before, err));
@@ -237,9 +233,7 @@ static saltus_status try_to_move(saltus_gpu_slabs *s, const int64_t *begins, sal
         const double start = saltus_now();
         SALTUS_TRY(move(s, begins, err));
         s->move_us = 1e6 * (saltus_now() - start);
-        const double unmoved_us = s->phase_us;
-        saltus_gpu_slabs_forget_times(s);
-        s->unmoved_us = unmoved_us;
+        s->unmoved_us = s->phase_us;
     }
 done:
     return status;

@@ -181,9 +181,8 @@ static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
     saltus_status status = SALTUS_OK;
     counts *s = user;
     SALTUS_TRY(saltus_gpu_lattice_look(&s->on, out, err));
-    if (!saltus_gpu_counts_can_spread(s)) {
-        s->ways = (saltus_gpu_ways){0};
-    } else if (saltus_gpu_ways_learn(&s->ways, s->on.batch_us, s->on.batch)) {
+    if (saltus_gpu_ways_learn(&s->ways, saltus_gpu_counts_can_spread(s), s->on.batch_us,
+                              s->on.batch)) {
         saltus_gpu_counts_spread(s, !s->is_spread);
     }
 done:

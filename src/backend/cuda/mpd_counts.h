@@ -68,8 +68,9 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_share_out(saltus_gpu_counts *s
  */
 bool saltus_gpu_counts_can_spread(const saltus_gpu_counts *s);
 void saltus_gpu_counts_spread(saltus_gpu_counts *s, bool is_spread);
-/** A batch of so many phases has taken so long; whether the next one is to go the other way. */
-bool saltus_gpu_ways_learn(saltus_gpu_ways *ways, double us, int phases);
+/** A batch of so many phases has taken so long; whether the next one is to go the other way, if it
+ * can. */
+bool saltus_gpu_ways_learn(saltus_gpu_ways *ways, bool can, double us, int phases);
 
 /** What this slab has of the tables' sets of sites, and of origins (mpd_place.c); with other sites,
  * forget that first. */

@@ -108,8 +108,12 @@ void saltus_gpu_counts_spread(saltus_gpu_counts *s, bool is_spread)
     s->on.a.reach = is_spread && can ? 0 : s->reach;
 }
 
-bool saltus_gpu_ways_learn(saltus_gpu_ways *ways, double us, int phases)
+bool saltus_gpu_ways_learn(saltus_gpu_ways *ways, bool can, double us, int phases)
 {
+    if (!can) {
+        *ways = (saltus_gpu_ways){0};
+        return false;
+    }
     ways->us += us;
     ways->phases += phases;
     if (ways->phases < TRY_PHASES) {

@@ -49,13 +49,11 @@ size_t saltus_gpu_slab_margin_bytes(const slab *s)
     return (size_t)(s->c.margin / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
-/* Where warps have sites in rows: which blocks of a slab have those beside another one, all if not
- * all sites are gone over at once. */
-static void meet_in_rows(const slabs *s, slab *this)
+/* Where warps have sites in rows, so many in a block: which blocks of a slab have those beside
+ * another one, all if not all sites are gone over at once. */
+static void meet_in_rows(const slabs *s, slab *this, int64_t block, bool at_once)
 {
     saltus_mpd_slab *of = &this->c.on.a.m.slab;
-    const int64_t block = this->c.block / 32 * this->c.on.a.stretch;
-    const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c);
     of->meeting.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
     of->meeting.begin[1] = at_once ? of->from_above / block : 0;
     of->meeting.end[1] = this->c.n_blocks;
@@ -88,15 +86,15 @@ static void meet(const slabs *s, int i)
     slab *this = &s->slab[i];
     saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
     const saltus_mpd_launch *a = &this->c.on.a;
-    const bool is_high = saltus_mpd_whole(s->plane) <= a->m.slab.from_above,
-               is_spread = a->reach == 0 && a->stretch == SALTUS_MPD_LOOK_OF(this->c.words) &&
-                           this->c.n_blocks * (this->c.block / 32) * a->stretch <
-                               saltus_gpu_counts_sites(&this->c);
+    const int64_t block = this->c.block / 32 * a->stretch; /* its sites */
+    const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c),
+               is_spread = a->stretch == SALTUS_MPD_LOOK_OF(this->c.words) && !at_once,
+               is_high = saltus_mpd_whole(s->plane) <= a->m.slab.from_above;
     with->begin[0] = with->first_looks[0] = with->first_looks[1] = with->inner_looks = 0;
-    if (s->is_joint && is_high && is_spread) {
+    if (s->is_joint && a->reach == 0 && is_spread && is_high) {
         meet_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
     } else {
-        meet_in_rows(s, this);
+        meet_in_rows(s, this, block, at_once);
     }
     for (int side = 0; side < 2; ++side) {
         const slab *next = saltus_gpu_slabs_next(s, i, side);
@@ -345,7 +343,6 @@ static saltus_status check_lost(const slabs *s, saltus_error *err)
 /* All have gone through a batch, which has taken as long as the slowest of them. */
 static void learn(slabs *s)
 {
-    const int n = s->slab[0].c.on.batch;
     double us = 0.0;
     bool can_spread = false;
     for (int i = 0; i < s->n; ++i) {
@@ -353,9 +350,7 @@ static void learn(slabs *s)
         us = c->on.batch_us > us ? c->on.batch_us : us;
         can_spread |= saltus_gpu_counts_can_spread(c);
     }
-    if (!can_spread) {
-        s->ways = (saltus_gpu_ways){0};
-    } else if (saltus_gpu_ways_learn(&s->ways, us, n)) {
+    if (saltus_gpu_ways_learn(&s->ways, can_spread, us, s->slab[0].c.on.batch)) {
         for (int i = 0; i < s->n; ++i) {
             saltus_gpu_counts_spread(&s->slab[i].c, !s->slab[i].c.is_spread);
             meet(s, i);
