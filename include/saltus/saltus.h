@@ -185,8 +185,9 @@ typedef struct saltus_backend saltus_backend;
 
 /**
  * Open a backend by its specification: "auto", "cpu", or "cpu:generic", "cpu:avx2", "cpu:avx512"
- * (an instruction set; tests use these), "cuda", "cuda:N,M…" (NVIDIA GPUs by number). "auto" is the
- * CPU here, but see saltus_backend_choose; a named one is never replaced by another. "cuda:sm_90"
+ * (an instruction set; tests use these), "cuda", "cuda:N,M…" (NVIDIA GPUs by number; one that is
+ * named several times plays as many, each with a part of its multiprocessors). "auto" is the CPU
+ * here, but see saltus_backend_choose; a named one is never replaced by another. "cuda:sm_90"
  * stands for GPUs of that compute capability: plans for it can be compiled (saltus_plan_compile),
  * without a GPU, but not run.
  *

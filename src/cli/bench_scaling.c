@@ -9,13 +9,15 @@
 
 enum {
     MOST_LEVELS = 4, /* 1, 2, 4, 8 GPUs */
-    SMALLER = 4      /* sides of a lattice in a quick benchmark, by this */
+    MOST_GPUS = 1 << (MOST_LEVELS - 1),
+    SMALLER = 4 /* sides of a lattice in a quick benchmark, by this */
 };
 
 /* A cell as slabs on GPUs, and what its time is compared with. */
 typedef struct division {
     const saltus_bench_cell *cell;
     int n_gpus, n_slabs;
+    int plays;          /* so many GPUs, by a part of the lattice; 0: no others */
     double one_us;      /* of one GPU with all of it; 0: this is it */
     double inert_us;    /* of the same without reactions; 0: none are told apart */
     double peer_of_one; /* the paper's us for a reaction; 0: none */
@@ -43,9 +45,12 @@ static void print_division(saltus_bench *b, const division *d, const saltus_benc
         printf(", \"us_per_reaction\": %.3g, \"paper_us_per_reaction\": %g",
                (t->us - d->inert_us) / d->cell->n_first, d->peer_of_one);
     }
+    if (d->plays > 0) {
+        printf(", \"plays_gpus\": %d", d->plays);
+    }
     if (d->one_us > 0.0) {
         printf(", \"speed_up\": %.3g, \"efficiency\": %.3g", d->one_us / t->us,
-               d->one_us / t->us / d->n_gpus);
+               d->one_us / t->us / (d->plays > 0 ? d->plays : d->n_gpus));
     }
     saltus_bench_end_line(b, t->is_kept);
 }
@@ -88,8 +93,23 @@ done:
     return status;
 }
 
-/* On one GPU, then on 2, 4, 8, as many as there are; where there is but one, as two slabs on it,
- * which tells what slabs cost. */
+/* What n GPUs would take, by fewer: as much of the lattice as those would have, in a ring, so that
+ * each has another slab below and above, as all of the n but the first and the last. */
+static saltus_status play(saltus_bench *b, division d, int n, saltus_error *err)
+{
+    double us = 0.0;
+    saltus_bench_cell part = *d.cell;
+    part.size[2] = part.size[2] / n * b->n_gpus;
+    part.particles = part.particles / n * b->n_gpus;
+    part.is_ring = true;
+    d.cell = &part;
+    d.n_gpus = d.n_slabs = b->n_gpus;
+    d.plays = n;
+    return time_division(b, &d, &us, err);
+}
+
+/* On one GPU, then on 2, 4, 8, as many as there are, and what more would take; where there is but
+ * one, as two slabs on it, which tells what slabs cost. */
 static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -107,6 +127,9 @@ static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, saltus_e
     for (d.n_gpus = 2; d.n_gpus <= b->n_gpus; d.n_gpus *= 2) {
         d.n_slabs = d.n_gpus;
         SALTUS_TRY(time_division(b, &d, &us, err));
+    }
+    for (int n = 2 * b->n_gpus; b->n_gpus > 1 && c->reactions[0] && n <= MOST_GPUS; n *= 2) {
+        SALTUS_TRY(play(b, d, n, err));
     }
 done:
     return status;
@@ -164,8 +187,8 @@ done:
 saltus_status saltus_bench_hallock_particles(saltus_bench *bench, saltus_error *err)
 {
     static const saltus_bench_cell places[] = {
-        {"particles", "ab", {64, 64, 128}, 16, 50, 0, 0, 0, "", 0, false},
-        {"particles", "ab", {128, 128, 256}, 8, 12.5, 0, 0, 0, "", 0, false},
+        {"particles", "ab", {64, 64, 128}, 16, 50, 0, 0, 0, "", 0, false, false},
+        {"particles", "ab", {128, 128, 256}, 8, 12.5, 0, 0, 0, "", 0, false, false},
     };
     static const int64_t numbers[] = {10000, 40000, 160000, 640000, 2560000};
     saltus_status status = SALTUS_OK;

@@ -12,27 +12,38 @@
 #include <string.h>
 
 const saltus_bench_cell saltus_bench_lattices[] = {
-    {"64x64x64", "abc", {64, 64, 64}, 16, 50, 2000, 46.5, 4, "1e6", 0, false},
-    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 40000, 83.5, 5, "1e6", 0, false},
-    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 200000, 0, 11, "1e6", 0, false},
-    {"64x64x256", "abc", {64, 64, 256}, 16, 50, 80000, 141, 7, "1e6", 0, false},
-    {"128x128x256", "abc", {128, 128, 256}, 16, 50, 40000, 456, 5.5, "1e6", 0, false},
-    {"min-system", "", {64, 64, 256}, 16, 50, 4430, 163, 6, "", 0, false},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 1280000, 2310, 100, "1e6", 0, false},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 16777216, 0, 0, "1e6", 0, false},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 67108864, 0, 0, "1e6", 0, false},
-    {"512x512x512", "abc", {512, 512, 512}, 16, 50, 10240000, 0, 900, "1e6", 0, false},
-    {"1024x1024x1024", "abc", {1024, 1024, 1024}, 16, 50, 81920000, 0, 8000, "1e6", 0, false},
+    {"64x64x64", "abc", {64, 64, 64}, 16, 50, 2000, 46.5, 4, "1e6", 0, false, false},
+    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 40000, 83.5, 5, "1e6", 0, false, false},
+    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 200000, 0, 11, "1e6", 0, false, false},
+    {"64x64x256", "abc", {64, 64, 256}, 16, 50, 80000, 141, 7, "1e6", 0, false, false},
+    {"128x128x256", "abc", {128, 128, 256}, 16, 50, 40000, 456, 5.5, "1e6", 0, false, false},
+    {"min-system", "", {64, 64, 256}, 16, 50, 4430, 163, 6, "", 0, false, false},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 1280000, 2310, 100, "1e6", 0, false, false},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 16777216, 0, 0, "1e6", 0, false, false},
+    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 67108864, 0, 0, "1e6", 0, false, false},
+    {"512x512x512", "abc", {512, 512, 512}, 16, 50, 10240000, 0, 900, "1e6", 0, false, false},
+    {"1024x1024x1024",
+     "abc",
+     {1024, 1024, 1024},
+     16,
+     50,
+     81920000,
+     0,
+     8000,
+     "1e6",
+     0,
+     false,
+     false},
 };
 const int saltus_bench_n_lattices = sizeof saltus_bench_lattices / sizeof *saltus_bench_lattices;
 
 /* The second order constant as it is printed, with which B and C hardly ever react, and one with
  * which they do. */
-#define CELL(name, x, y, z, nm, us, n, peer)                             \
-    {name, "ab", {x, y, z}, nm, us, n, peer, 0, "", 0, false},           \
-        {name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e-11", 0, false}, \
-    {                                                                    \
-        name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e7", 0, false      \
+#define CELL(name, x, y, z, nm, us, n, peer)                                    \
+    {name, "ab", {x, y, z}, nm, us, n, peer, 0, "", 0, false, false},           \
+        {name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e-11", 0, false, false}, \
+    {                                                                           \
+        name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e7", 0, false, false      \
     }
 const saltus_bench_cell saltus_bench_cells[] = {
     CELL("E. coli", 64, 64, 128, 16, 50, 40000, 1110),
@@ -94,6 +105,9 @@ static void write_model(const saltus_bench_cell *c, FILE *out)
             ab ? "" : d, ab ? "" : ": 1 um2/s");
     if (!ab && !c->is_inert) {
         fprintf(out, "  reactions: {bind: %s 1/(M s)}\n", c->constant);
+    }
+    if (c->is_ring) {
+        fprintf(out, "  faces: {z: periodic}\n");
     }
 }
 

@@ -17,6 +17,7 @@ typedef struct saltus_bench_cell {
     const char *constant;    /**< of second order, 1/(M s) */
     int n_first;             /**< of "first": so many reactions of first order */
     bool is_inert;           /**< without the reactions */
+    bool is_ring;            /**< behind its last plane comes the first */
 } saltus_bench_cell;
 
 /** Those on which Lattice Microbes was timed, and the paper's. */

@@ -182,27 +182,39 @@ static saltus_lattice box(int x, int y, int z)
         .size = {x, y, z}, .n_sites = (int64_t)x * y * z, .n_types = 1, .n_species = 2};
 }
 
+/* So many, of which so many are here and play the others. */
+static saltus_gpus gpus_of(int n, int here)
+{
+    saltus_gpus gpus = {.cu = &driver, .n = n};
+    for (int i = 0; i < n; ++i) {
+        gpus.gpu[i].device = i % here;
+    }
+    return gpus;
+}
+
 static void as_many_slabs_as_fit_are_taken(void **state)
 {
     static const struct {
-        int size[3], n_gpus;
+        int size[3], n_gpus, here;
         double gb; /* of each */
         int n;
     } cases[] = {
-        {{64, 64, 64}, 1, 100, 1},        /* one is soonest done */
-        {{2048, 2048, 1023}, 1, 100, 1},  /* just below 2^32 */
-        {{2048, 2048, 1024}, 1, 100, 2},  /* and what is not */
-        {{2048, 2048, 1040}, 2, 100, 2},  /* a byte in each of three sets */
-        {{2048, 2048, 4096}, 4, 30, 8},   /* with margins four have no numbers: two each */
-        {{2048, 2048, 4096}, 8, 30, 8},   /* all of them are sooner done than five */
-        {{1024, 1024, 256}, 4, 0.3, 4},   /* one would be too large */
-        {{65536, 65536, 4}, 4, 10000, 4}, /* no number would do: then setting up says so */
+        {{64, 64, 64}, 1, 1, 100, 1},        /* one is soonest done */
+        {{2048, 2048, 1023}, 1, 1, 100, 1},  /* just below 2^32 */
+        {{2048, 2048, 1024}, 1, 1, 100, 2},  /* and what is not */
+        {{2048, 2048, 1040}, 2, 2, 100, 2},  /* a byte in each of three sets */
+        {{2048, 2048, 4096}, 4, 4, 30, 8},   /* with margins four have no numbers: two each */
+        {{2048, 2048, 4096}, 8, 8, 30, 8},   /* all of them are sooner done than five */
+        {{1024, 1024, 256}, 4, 4, 0.3, 4},   /* one would be too large */
+        {{1024, 1024, 256}, 4, 2, 0.6, 4},   /* two on each */
+        {{1024, 1024, 256}, 4, 2, 0.4, 4},   /* which has no room: then setting up says so, */
+        {{65536, 65536, 4}, 4, 4, 10000, 4}, /* as where no number would do */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const int *size = cases[i].size;
         const saltus_lattice l = box(size[0], size[1], size[2]);
-        const saltus_gpus gpus = {.cu = &driver, .n = cases[i].n_gpus};
+        const saltus_gpus gpus = gpus_of(cases[i].n_gpus, cases[i].here);
         memory = (size_t)(1e9 * cases[i].gb);
         const int n = saltus_cuda_choose_slabs(&gpus, &l);
         if (n != cases[i].n) {
@@ -220,20 +232,32 @@ static void what_has_no_room_is_refused(void **state)
         const double *heights;
         double gb;
         saltus_status status;
+        int here;
         const char *message;
     } cases[] = {
-        {{2048, 2048, 1040}, equal, 14, SALTUS_OK, ""},
+        {{2048, 2048, 1040}, equal, 14, SALTUS_OK, 2, ""},
+        {{2048, 2048, 1040}, equal, 14, SALTUS_OK, 1, ""},
         {{2048, 2048, 1040},
          equal,
          6,
          SALTUS_E_NO_MEMORY,
+         2,
          "GPU 3 (played) has 6.000 GB of memory left, and 2181038080 sites of 4362076160, in 1 of "
          "2 "
          "slabs, need 6.568 GB: take more GPUs, or other heights (--split)"},
         {{2048, 2048, 1040},
+         equal,
+         12,
+         SALTUS_E_NO_MEMORY,
+         1,
+         "GPU 3 (played) has 12.000 GB of memory left, and 4362076160 sites of 4362076160, in 2 of "
+         "2 "
+         "slabs, need 13.137 GB: take more GPUs, or other heights (--split)"},
+        {{2048, 2048, 1040},
          unequal,
          8,
          SALTUS_E_NO_MEMORY,
+         2,
          "GPU 3 (played) has 8.000 GB of memory left, and 3271557120 sites of 4362076160, in 1 of "
          "2 "
          "slabs, need 9.840 GB: take more GPUs, or other heights (--split)"},
@@ -241,12 +265,14 @@ static void what_has_no_room_is_refused(void **state)
          equal,
          100,
          SALTUS_E_UNSUPPORTED,
+         2,
          "slab 1 of 2 has 2048 planes of 4194304 sites: with one on each side it has more than "
          "2^32, which are numbered; 5 slabs of equal height would do"},
         {{65536, 65536, 4},
          equal,
          100,
          SALTUS_E_UNSUPPORTED,
+         2,
          "a plane of 4294967296 sites: a slab of one, with one on each side, has more than 2^32 "
          "sites, which are numbered; let z be the longest axis"},
     };
@@ -254,7 +280,7 @@ static void what_has_no_room_is_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const int *size = cases[i].size;
         const saltus_lattice l = box(size[0], size[1], size[2]);
-        saltus_gpus gpus = {.cu = &driver, .n = 2};
+        saltus_gpus gpus = gpus_of(2, cases[i].here);
         const saltus_task task = {.slabs = cases[i].heights, .n_slabs = 2};
         const saltus_gpu_lattice start = {.gpus = &gpus,
                                           .cu = &driver,

@@ -89,6 +89,19 @@ done:
     return status;
 }
 
+/* A GPU that is named several times plays as many, each with a part of its multiprocessors. */
+static void share_multiprocessors(saltus_gpus *gpus)
+{
+    for (int i = 0; i < gpus->n; ++i) {
+        saltus_gpu *gpu = &gpus->gpu[i];
+        int all = 0;
+        for (int k = 0; k < gpus->n; ++k) {
+            all += saltus_gpu_is_same(gpu, &gpus->gpu[k]);
+        }
+        gpu->n_multiprocessors = gpu->n_multiprocessors > all ? gpu->n_multiprocessors / all : 1;
+    }
+}
+
 /* "cuda", "cuda:1", "cuda:0,1"; "cuda:sm_90". */
 static saltus_status open_cuda(const char *specification, saltus_backend *backend,
                                saltus_error *err)
@@ -109,19 +122,16 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
     do {
         char *end;
         const long ordinal = strtol(list, &end, 10);
-        bool is_double = false;
-        for (int i = 0; i < gpus->n; ++i) {
-            is_double |= gpus->gpu[i].ordinal == ordinal;
-        }
         if (end == list || (*end != ',' && *end != '\0') || *list < '0' || *list > '9' ||
-            ordinal > 10000 || is_double || gpus->n == SALTUS_MAX_GPUS) {
+            ordinal > 10000 || gpus->n == SALTUS_MAX_GPUS) {
             SALTUS_FAIL(SALTUS_E_INVALID,
-                        "device '%s': cuda, cuda:N or cuda:N,M… with different numbers is needed",
-                        specification);
+                        "device '%s': cuda, cuda:N or cuda:N,M… is needed, of at most %d GPUs",
+                        specification, SALTUS_MAX_GPUS);
         }
         SALTUS_TRY(open_gpu(gpus, (int)ordinal, err));
         list = *end == ',' ? end + 1 : end;
     } while (*list);
+    share_multiprocessors(gpus);
 done:
     if (status != SALTUS_OK && gpus) {
         close_cuda(backend);

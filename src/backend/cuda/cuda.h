@@ -33,6 +33,12 @@ typedef struct saltus_gpus {
     pthread_mutex_t joint; /**< launches that wait for each other are under way */
 } saltus_gpus;
 
+/** Whether two of them are one: a GPU that is named twice plays two. */
+static inline bool saltus_gpu_is_same(const saltus_gpu *a, const saltus_gpu *b)
+{
+    return a->device == b->device;
+}
+
 /** Cut n things of a size off a range of addresses from base on, which is only measured while base
  * is 0; *at is the offset behind what is there. */
 static inline uint64_t saltus_cut(uint64_t base, size_t *at, size_t n, size_t size)

@@ -27,6 +27,10 @@ saltus_status saltus_link_ask(const saltus_driver *cu, cu_device from, cu_device
 {
     saltus_status status = SALTUS_OK;
     int can = 0, atomics = 0, rank = -1;
+    if (from == to) {
+        *out = (saltus_link){true, true, 0};
+        return status;
+    }
     CU(peers_can(&can, from, to), "asking whether GPUs reach each other");
     if (can) {
         CU(peers_tell(&atomics, CU_PEERS_ATOMICS, from, to), "asking how GPUs reach each other");

@@ -11,7 +11,7 @@ typedef struct saltus_link {
     int rank;     /**< among the links of the machine, 0 the best; -1: not told */
 } saltus_link;
 
-/** Ask the driver how `from` reaches `to`. */
+/** Ask the driver how `from` reaches `to`; itself at once. */
 SALTUS_MUST_CHECK saltus_status saltus_link_ask(const saltus_driver *cu, cu_device from,
                                                 cu_device to, saltus_link *out, saltus_error *err);
 /** In a few words, such as "peer memory with atomics". */

@@ -159,7 +159,8 @@ static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, 
         double more = 0.0;
         for (int k = 0; k < s->n; ++k) {
             const double bytes = more_bytes(&s->slab[k], (begins[k + 1] - begins[k]) * s->plane);
-            more += s->slab[k].c.on.gpu == this->c.on.gpu && bytes > 0.0 ? bytes : 0.0;
+            more += saltus_gpu_is_same(s->slab[k].c.on.gpu, this->c.on.gpu) && bytes > 0.0 ? bytes
+                                                                                           : 0.0;
         }
         *has &= saltus_cuda_slab_has_numbers(s->plane, begins[i + 1] - begins[i]);
         SALTUS_TRY(saltus_gpu_slab_use(this, err));

@@ -28,7 +28,7 @@ static void print_link(const saltus_gpus *gpus, const int *order, const saltus_s
     fprintf(out, "; the next one: ");
     if (slabs->by_host) {
         fprintf(out, "by way of the host");
-    } else if (gpu == next) {
+    } else if (saltus_gpu_is_same(gpu, next)) {
         fprintf(out, "on the same GPU");
     } else if (saltus_link_ask(gpus->cu, gpu->device, next->device, &link, &err) == SALTUS_OK) {
         fprintf(out, "%s", saltus_link_text(&link));
@@ -82,7 +82,8 @@ void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
         const size_t plane = (size_t)(s->plane * c->words / c->sharers) * sizeof(uint32_t);
         for (int side = 0; side < 2; ++side) {
             const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
-            const bool crosses = next && (s->is_staged || next->c.on.gpu != c->on.gpu);
+            const bool crosses =
+                next && (s->is_staged || !saltus_gpu_is_same(next->c.on.gpu, c->on.gpu));
             is_apart |= crosses;
             report->halo_bytes +=
                 crosses ? (int64_t)(s->is_staged ? saltus_gpu_slab_margin_bytes(this) : plane) : 0;

@@ -461,7 +461,7 @@ static saltus_status reach(slabs *s, int i, saltus_error *err)
     for (int side = 0; side < 2 && !s->is_staged; ++side) {
         const slab *other = saltus_gpu_slabs_next(s, i, side);
         saltus_link link = {0};
-        if (!other || other->c.on.gpu == this->c.on.gpu) {
+        if (!other || saltus_gpu_is_same(other->c.on.gpu, this->c.on.gpu)) {
             continue;
         }
         SALTUS_TRY(saltus_link_ask(this->c.on.cu, this->c.on.gpu->device, other->c.on.gpu->device,

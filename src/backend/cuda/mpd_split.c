@@ -171,7 +171,10 @@ static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
     saltus_gpu_slabs_order(gpus, l, NULL, n, order);
     for (int g = 0; g < gpus->n && g < n && gpus->cu; ++g) {
         size_t memory = 0;
-        const int n_slabs = (n - g + gpus->n - 1) / gpus->n;
+        int n_slabs = 0;
+        for (int i = 0; i < n; ++i) {
+            n_slabs += saltus_gpu_is_same(&gpus->gpu[order[g]], &gpus->gpu[order[i % gpus->n]]);
+        }
         if (gpus->cu->device_memory(&memory, gpus->gpu[order[g]].device) != CU_SUCCESS ||
             n_slabs * bytes > 0.9 * (double)memory) {
             return false;
@@ -247,7 +250,11 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int 
         size_t available = 0, total = 0;
         double needed = 0.0;
         int64_t n_sites = 0;
-        for (int i = g; i < task->n_slabs; i += gpus->n) {
+        int n_slabs = 0;
+        for (int i = 0; i < task->n_slabs; ++i) {
+            if (!saltus_gpu_is_same(gpu, &gpus->gpu[order[i % gpus->n]])) {
+                continue;
+            }
             const int64_t n =
                 saltus_slabs_begin(task->slabs, task->n_slabs, i + 1, l->size[2], unit) -
                 saltus_slabs_begin(task->slabs, task->n_slabs, i, l->size[2], unit);
@@ -255,6 +262,7 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int 
             needed += saltus_cuda_slab_bytes(l, saltus_cuda_n_fields(&start->tables),
                                              start->tables.n_sets, n);
             n_sites += n * saltus_lattice_plane(l);
+            ++n_slabs;
         }
         SALTUS_TRY(
             saltus_cuda_check(gpus->cu, gpus->cu->context_use(gpu->context), "using a GPU", err));
@@ -265,8 +273,7 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int 
                         "GPU %d (%s) has %.3f GB of memory left, and %lld sites of %lld, in %d of "
                         "%d slabs, need %.3f GB: take more GPUs, or other heights (--split)",
                         gpu->ordinal, gpu->name, 1e-9 * (double)available, (long long)n_sites,
-                        (long long)l->n_sites, (task->n_slabs - g + gpus->n - 1) / gpus->n,
-                        task->n_slabs, 1e-9 * needed);
+                        (long long)l->n_sites, n_slabs, task->n_slabs, 1e-9 * needed);
         }
     }
 done:
