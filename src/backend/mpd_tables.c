@@ -317,10 +317,10 @@ static saltus_status check_sizes(const saltus_mpd_tables *s, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->lattice;
     const saltus_tables *t = s->of;
-    if (l->n_sites >= SALTUS_NOWHERE && !s->in_slabs) {
+    if (l->n_sites > SALTUS_MPD_MOST_SITES && !s->in_slabs) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "%lld sites: a lattice that is whole has at most 2^32 - 2; GPUs take more of "
-                    "them in slabs (--split auto)",
+                    "%lld sites: a lattice that is whole has at most 2^32 - 2^24; GPUs take more "
+                    "of them in slabs (--split auto)",
                     (long long)l->n_sites);
     }
     if (l->n_species > UINT16_MAX) {

@@ -27,7 +27,8 @@
 enum {
     SALTUS_MPD_PER_WORD = 32 / SALTUS_MPD_BITS,
     SALTUS_MPD_WORDS = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS),
-    SALTUS_MPD_SHARERS = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS)
+    SALTUS_MPD_SHARERS = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS),
+    SALTUS_MPD_WIDE = 32 / SALTUS_MPD_SHARERS /* bits of a site in a word */
 };
 /* A field of a word, once shifted; what it may hold; and the fields of a last word that there are.
  */
@@ -53,7 +54,7 @@ SALTUS_FN uint32_t *saltus_mpd_words_at(const saltus_mpd *m, int set, uint32_t p
 }
 SALTUS_FN int saltus_mpd_shift_of(uint32_t place)
 {
-    return (int)(place % SALTUS_MPD_SHARERS) * (32 / SALTUS_MPD_SHARERS);
+    return (int)(place % SALTUS_MPD_SHARERS) * SALTUS_MPD_WIDE;
 }
 
 /** Where a site stands, which is its number, or, beyond a slab, in a neighbour's margin; and in

@@ -40,6 +40,10 @@ enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
 /** Nowhere: the site of a particle that is no more. */
 #define SALTUS_NOWHERE 0xffffffffu
 
+/** Sites that are numbered together, at most: who goes over them by leaps of up to 2^24 may leap
+ * beyond the last, and is not back at the first. */
+#define SALTUS_MPD_MOST_SITES (0u - (1u << 24))
+
 /** Where slabs run at once, each on a GPU of its own, and go through many phases in one launch:
  * blocks that have sites beside another slab tell when they are done with those, and wait, at the
  * end of the phase, for the blocks beside them there to have come as far; of [below, above]. Where

@@ -14,11 +14,13 @@
 /** Counts: threads of a block, or, where all go over the sites at once, warps of one that has few
  * registers each or many. */
 enum { SALTUS_MPD_SITES_BLOCK = 256, SALTUS_MPD_MOST_WARPS = 32, SALTUS_MPD_FEW_WARPS = 16 };
-/** Sites of so many words that a warp looks at together, those with particles that it can hold, and
- * of these particles those that are not the first of their site; bytes of all that. */
-enum { SALTUS_MPD_OTHERS = 320 };
+/** Sites of so many words that a warp looks at together, those with particles that are enough to be
+ * worked off, and of these particles those that are not the first of their site; bytes of all that.
+ * Of one word, 32 warps take just less than 196 of a multiprocessor's 256 KiB, the next step being
+ * 228; the rest caches what has no register. */
+enum { SALTUS_MPD_OTHERS = 268 };
 #define SALTUS_MPD_LOOK_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
-#define SALTUS_MPD_ENOUGH_OF(words) (64 / (words) / 2 * 2)
+#define SALTUS_MPD_ENOUGH_OF(words) (112 / (words) / 2 * 2)
 #define SALTUS_MPD_BOARD_BYTES(words)                                                 \
     ((SALTUS_MPD_LOOK_OF(words) + SALTUS_MPD_ENOUGH_OF(words)) * (10 + 4 * (words)) + \
      4 * SALTUS_MPD_OTHERS + 8)
@@ -64,8 +66,8 @@ typedef struct saltus_mpd_launch {
                              deposits, to be put into their sites */
     uint32_t *new_site; /**< where particles are gathered */
     uint16_t *new_species;
-    int64_t n_bricks, stretch; /**< bricks that a thread gathers, or sites that a warp has in a row
-                                */
+    int64_t n_bricks, stretch; /**< bricks that a thread gathers, or sites that a warp has in its
+                                    row; of no more than a look it has every so many-th */
     uint64_t *made;            /**< particles gathered */
 
     int64_t first_site, end_site; /**< counts: of the lattice, or a slab */

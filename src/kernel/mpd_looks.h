@@ -112,52 +112,51 @@ SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, uint32_t 
  * more, because what crosses takes longer; then come all others. */
 enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_INNER, SALTUS_MPD_REST, SALTUS_MPD_PARTS };
 typedef struct saltus_mpd_looks {
-    uint32_t site, jump; /* where a warp begins, and from the last of a row to the next row */
-    int left, each;      /* looks of the warp, and how many it has in a row */
+    uint32_t site, until; /* of a thread: its first site, and what is behind all of them; site may
+                             be more: it has none */
+    uint32_t jump;        /* from one look to the next */
 } saltus_mpd_looks;
 
-/* Of n looks from a site on: rows of `each`, one for each of so many warps, of which this is number
- * `warp`. */
-SALTUS_FN saltus_mpd_looks saltus_mpd_looks_among(int64_t site, int n, int each, int warp,
-                                                  int warps)
+/* The looks of warp number `warp` of so many among the sites from one to another: those of a row,
+ * if it has one, or every so many-th. */
+SALTUS_FN saltus_mpd_looks saltus_mpd_looks_among(const saltus_mpd_launch *a, int64_t site,
+                                                  int64_t end, int warp, int warps)
 {
-    const int begin = warp * each, round = warps * each, behind = n > begin ? n - begin : 0,
-              last = behind % round;
-    const saltus_mpd_looks looks = {(uint32_t)site + (uint32_t)begin * SALTUS_MPD_LOOK,
-                                    (uint32_t)(round - each + 1) * SALTUS_MPD_LOOK,
-                                    behind / round * each + (last < each ? last : each), each};
+    const int lane = SALTUS_LANE_NUMBER * SALTUS_MPD_ROW, is_row = a->stretch > SALTUS_MPD_LOOK;
+    const int64_t first = site + warp * a->stretch,
+                  last = is_row && first + a->stretch < end ? first + a->stretch : end;
+    const saltus_mpd_looks looks = {(uint32_t)first + lane, (uint32_t)last + lane,
+                                    (uint32_t)(is_row ? SALTUS_MPD_LOOK : warps * SALTUS_MPD_LOOK)};
     return looks;
 }
 
 SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int part)
 {
-    const int warp = (int)SALTUS_WARP_NUMBER, warps = (int)(SALTUS_STRIDE / 32),
-              all = (int)((a->end_site - a->first_site + SALTUS_MPD_LOOK - 1) / SALTUS_MPD_LOOK);
-    int64_t first = 0;
-    int n = all, number = warp, among = warps;
+    int64_t first = a->first_site, end = a->end_site;
+    int warp = (int)SALTUS_WARP_NUMBER, warps = (int)(SALTUS_STRIDE / 32);
 #ifdef SALTUS_MPD_SLABS
     const saltus_mpd_meeting *const with = &a->m.slab.meeting;
-    const int below = with->first_looks[0], above = with->first_looks[1], inner = with->inner_looks;
+    const int64_t below = a->first_site + (int64_t)with->first_looks[0] * SALTUS_MPD_LOOK,
+                  rest = below + (int64_t)with->inner_looks * SALTUS_MPD_LOOK,
+                  above = with->first_looks[1] > 0 ? first + a->m.slab.from_above : end;
     if (part == SALTUS_MPD_BELOW) {
-        n = below;
+        end = below;
     } else if (part == SALTUS_MPD_ABOVE) {
-        first = a->m.slab.from_above / SALTUS_MPD_LOOK;
-        n = above;
-        number += warps - below % warps;
-        number -= number < warps ? 0 : warps;
+        first = above;
+        warp += warps - with->first_looks[0] % warps;
+        warp -= warp < warps ? 0 : warps;
     } else if (part == SALTUS_MPD_INNER) {
         first = below;
-        n = number < with->first_warps ? 0 : inner;
-        number -= n > 0 ? with->first_warps : 0;
-        among -= n > 0 ? with->first_warps : 0;
+        end = warp < with->first_warps ? below : rest;
+        warp -= warp < with->first_warps ? 0 : with->first_warps;
+        warps -= with->first_warps;
     } else {
-        first = below + inner;
-        n = all - below - inner - above;
+        first = rest;
+        end = above;
     }
 #endif
     (void)part;
-    return saltus_mpd_looks_among(a->first_site + first * SALTUS_MPD_LOOK, n,
-                                  (int)a->stretch / SALTUS_MPD_LOOK, number, among);
+    return saltus_mpd_looks_among(a, first, end, warp, warps);
 }
 
 /* With which part a block begins, and whether a list is worked off at the end of one. */

@@ -21,8 +21,8 @@ enum {
 
 /* What the threads of a warp share. */
 typedef struct saltus_mpd_board {
-    uint32_t full[SALTUS_MPD_FULL]; /* sites with particles, */
-    uint32_t counts[SALTUS_MPD_FULL * SALTUS_MPD_WORDS];
+    uint32_t full[SALTUS_MPD_FULL * (1 + SALTUS_MPD_WORDS)]; /* sites with particles, then the
+                                                                first word of each, and so on */
     uint32_t waits[SALTUS_MPD_FULL];    /* what the first wait of a busy one is made of */
     uint32_t others[SALTUS_MPD_OTHERS]; /* saltus_mpd_other */
     int32_t n_busy, n_others;           /* n_others: also those that find no place */
@@ -30,6 +30,15 @@ typedef struct saltus_mpd_board {
 } saltus_mpd_board;
 typedef char saltus_mpd_board_fits
     [sizeof(saltus_mpd_board) <= SALTUS_MPD_BOARD_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
+
+/* The words of full site i. */
+SALTUS_FN void saltus_mpd_read_full(uint32_t v[SALTUS_MPD_WORDS], const saltus_mpd_board *b, int i)
+{
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = b->full[SALTUS_MPD_FULL * (1 + k) + i];
+    }
+}
 
 /* What a phase is. */
 typedef struct saltus_mpd_now {
@@ -153,7 +162,7 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
     saltus_mpd_answer answer = saltus_mpd_no_answer();
     const saltus_mpd_spot here = saltus_mpd_spot_of(m, b->full[i]);
     uint32_t v[SALTUS_MPD_WORDS], w[4];
-    saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
+    saltus_mpd_read_full(v, b, i);
     const int x = saltus_mpd_first(v);
     saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x, 0, w);
     saltus_mpd_change(v, x, 0u - 1u);
@@ -233,14 +242,15 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
     const uint32_t site = b->full[i];
     int32_t n_fired = -1;
     uint32_t v[SALTUS_MPD_WORDS];
-    saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
+    saltus_mpd_read_full(v, b, i);
     if (saltus_mpd_sum(v) <= SALTUS_MPD_MOST_FEW) {
         n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, wait, v);
     }
     if (n_fired < 0) {
-        n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, wait, s,
-                                          &b->counts[i * SALTUS_MPD_WORDS]);
-        saltus_mpd_read(v, &b->counts[i * SALTUS_MPD_WORDS]);
+        uint32_t words[SALTUS_MPD_WORDS]; /* v may stay in registers */
+        saltus_mpd_read(words, v);
+        n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, wait, s, words);
+        saltus_mpd_read(v, words);
     }
     s->fired += n_fired;
     saltus_mpd_list(&p, i, v, -1);
@@ -250,7 +260,7 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  * Phases
  */
 
-/* Whoever is there leaves this set. */
+/* Whoever is in a row, of those from `site` on, leaves this set. */
 SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v)
 {
     const saltus_mpd_row none = {{{0}}};
@@ -264,38 +274,50 @@ SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const sa
     }
 }
 
-/* The fields of site number i of a row. */
-SALTUS_FN void saltus_mpd_pick(const saltus_mpd_row *v, int i, uint32_t of[SALTUS_MPD_WORDS])
+/* How many of the sites of a row have particles. */
+SALTUS_FN int saltus_mpd_n_full(const saltus_mpd_row *v)
 {
-    saltus_mpd_read(of, v->of[i / SALTUS_MPD_SHARERS]);
-    of[SALTUS_MPD_WORDS - 1] = of[SALTUS_MPD_WORDS - 1] >> saltus_mpd_shift_of((uint32_t)i) &
-                               SALTUS_MPD_LAST_WORD; /* without what a full field left behind */
+    enum { WIDE = SALTUS_MPD_WIDE };
+    const uint32_t each =
+                       0xffffffffu / (0xffffffffu >> (32 - WIDE)), /* 1 for each site of a word */
+        top = each << (WIDE - 1), others = top - each;
+    uint32_t full = 0; /* of a first word the highest bits of sites, of the next ones lower ones */
+    int n = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
+        uint32_t any = v->of[k][SALTUS_MPD_WORDS - 1] & SALTUS_MPD_LAST_WORD * each;
+        SALTUS_UNROLL
+        for (int j = 0; j < SALTUS_MPD_WORDS - 1; ++j) {
+            any |= v->of[k][j];
+        }
+        full |= (((any & others) + others | any) & top) >> k % WIDE;
+        if (k % WIDE == WIDE - 1 || k == SALTUS_MPD_LOOKS - 1) {
+            n += SALTUS_POPCOUNT(full);
+            full = 0;
+        }
+    }
+    return n;
 }
 
-/* Put those of them with particles behind n_full others. */
+/* Put those of them behind n_full others; without what a full field left behind in a last word. */
 SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v,
                                int *n_full)
 {
-    enum { N = SALTUS_MPD_LOOKS * SALTUS_MPD_SHARERS };
-    saltus_mpd_board *const b = p->board;
-    uint32_t of[SALTUS_MPD_WORDS];
-    int n = 0;
+    uint32_t *to = &p->board->full[saltus_warp_number(n_full, saltus_mpd_n_full(v))];
     SALTUS_UNROLL
-    for (int i = 0; i < N; ++i) {
-        saltus_mpd_pick(v, i, of);
-        n += saltus_mpd_is_full(of);
-    }
-    int at = saltus_warp_number(n_full, n, N);
-    SALTUS_UNROLL
-    for (int i = 0; i < N; ++i) {
-        saltus_mpd_pick(v, i, of);
+    for (int i = 0; i < SALTUS_MPD_ROW; ++i) {
+        const int k = i / SALTUS_MPD_SHARERS, shift = i % SALTUS_MPD_SHARERS * SALTUS_MPD_WIDE;
+        uint32_t of[SALTUS_MPD_WORDS];
+        saltus_mpd_read(of, v->of[k]);
+        of[SALTUS_MPD_WORDS - 1] &= SALTUS_MPD_LAST_WORD << shift;
         if (saltus_mpd_is_full(of)) {
-            b->full[at] = site + (uint32_t)i;
+            of[SALTUS_MPD_WORDS - 1] >>= shift;
+            *to = site + (uint32_t)i;
             SALTUS_UNROLL
             for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
-                b->counts[at * SALTUS_MPD_WORDS + j] = of[j];
+                to[SALTUS_MPD_FULL * (1 + j)] = of[j];
             }
-            ++at;
+            ++to;
         }
     }
 }
@@ -358,22 +380,20 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
         p->board->n_busy = p->board->n_others = 0;
     }
     for (int part = saltus_mpd_first_part(p->m); part < SALTUS_MPD_PARTS; ++part) {
-        saltus_mpd_looks looks = saltus_mpd_looks_of(a, part);
-        uint32_t site = looks.site + (uint32_t)(SALTUS_LANE_NUMBER * SALTUS_MPD_ROW);
-        int in_row = 0, goes_on = 1;
-        saltus_mpd_row next =
-            saltus_mpd_look(p->m, p->set, SALTUS_MPD_IS_LATE && looks.left > 0 ? site : end, end);
+        const saltus_mpd_looks looks = saltus_mpd_looks_of(a, part);
+        uint32_t site = looks.site;
+        int goes_on = 1;
+        saltus_mpd_row next = saltus_mpd_look(
+            p->m, p->set, SALTUS_MPD_IS_LATE && site < looks.until ? site : end, end);
         while (goes_on) {
-            goes_on = looks.left > 0;
+            goes_on = site < looks.until;
             if (goes_on) {
                 const uint32_t here = site;
                 const saltus_mpd_row v =
                     SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, here, end);
-                --looks.left;
-                in_row = in_row + 1 < looks.each ? in_row + 1 : 0;
-                site += in_row > 0 ? SALTUS_MPD_LOOK : looks.jump;
+                site += looks.jump;
                 if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
-                    next = saltus_mpd_look(p->m, p->set, looks.left > 0 ? site : end, end);
+                    next = saltus_mpd_look(p->m, p->set, site < looks.until ? site : end, end);
                 }
                 saltus_mpd_clear(p, here, &v);
                 saltus_mpd_keep(p, here, &v, &n_full);

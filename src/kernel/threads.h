@@ -211,6 +211,7 @@ SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *los
 #define SALTUS_BALLOT(here, x) __ballot_sync((here), (x))
 #define SALTUS_ANY(here, x) __any_sync((here), (x))
 #define SALTUS_SHUFFLE(here, x, from) __shfl_sync((here), (x), (from))
+#define SALTUS_SHUFFLE_UP(here, x, by) __shfl_up_sync((here), (x), (by)) /* from so many below */
 #define SALTUS_WAIT_FOR(here) __syncwarp(here)
 #define SALTUS_HERE() __activemask()
 #endif
@@ -268,16 +269,20 @@ SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     SALTUS_WAIT_FOR(here);
 }
-/* Number what the threads of the warp have, at most so many each, from *n on, which grows by as
- * many; the number of a thread's first. */
-SALTUS_FN int saltus_warp_number(int *n, int mine, int most)
+/* Number what the threads of the warp have from *n on, which grows by as many; the number of a
+ * thread's first. */
+SALTUS_FN int saltus_warp_number(int *n, int mine)
 {
-    int first = *n;
-    for (int bit = 1; bit <= most; bit *= 2) {
-        const uint32_t mask = SALTUS_BALLOT(SALTUS_ALL, (mine & bit) != 0);
-        first += bit * saltus_warp_rank(mask);
-        *n += bit * SALTUS_POPCOUNT(mask);
+    int until = mine;
+    SALTUS_UNROLL
+    for (int by = 1; by < SALTUS_WARP; by *= 2) {
+        const int below = SALTUS_SHUFFLE_UP(SALTUS_ALL, until, by);
+        if (SALTUS_LANE_NUMBER >= by) {
+            until += below;
+        }
     }
+    const int first = *n + until - mine;
+    *n += SALTUS_SHUFFLE(SALTUS_ALL, until, SALTUS_WARP - 1);
     return first;
 }
 /* Add what each thread of the warp has to a number. */
@@ -351,10 +356,9 @@ SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     (void)here;
 }
-SALTUS_FN int saltus_warp_number(int *n, int mine, int most)
+SALTUS_FN int saltus_warp_number(int *n, int mine)
 {
     const int first = *n;
-    (void)most;
     *n += mine;
     return first;
 }

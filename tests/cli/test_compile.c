@@ -126,7 +126,7 @@ static void kernels_of_slabs_are_built(void **state)
                              "[4096, 4096, 1024], spacing: 1 m, step: 0.1 s, diffusion: "
                              "{A: 1 m2/s, B: 1 m2/s}}\n");
     outcome o = saltus("compile large.yaml --arch sm_90 --layout counts");
-    assert_refused(&o, 1, "17179869184 sites: a lattice that is whole has at most 2^32 - 2");
+    assert_refused(&o, 1, "17179869184 sites: a lattice that is whole has at most 2^32 - 2^24");
     o = saltus("compile large.yaml --arch sm_90 --split auto");
     assert_done(&o);
     assert_non_null(strstr(o.out, "large, mpd, layout counts, sm_90: "));

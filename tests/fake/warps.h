@@ -115,6 +115,8 @@ static inline uint64_t played_shuffle(uint32_t here, uint64_t x, int from, int l
         memcpy(&played_x, &played_bits, sizeof played_x);                    \
         played_x;                                                            \
     })
+#define SALTUS_SHUFFLE_UP(here, x, by) \
+    SALTUS_SHUFFLE((here), (x), SALTUS_LANE_NUMBER - (SALTUS_LANE_NUMBER >= (by) ? (by) : 0))
 #define SALTUS_WAIT_FOR(here) ((void)played_shuffle((here), 0, 0, __LINE__))
 #define SALTUS_HERE() (1u << SALTUS_LANE_NUMBER)
 

@@ -200,8 +200,8 @@ static void as_many_slabs_as_fit_are_taken(void **state)
         int n;
     } cases[] = {
         {{64, 64, 64}, 1, 1, 100, 1},        /* one is soonest done */
-        {{2048, 2048, 1023}, 1, 1, 100, 1},  /* just below 2^32 */
-        {{2048, 2048, 1024}, 1, 1, 100, 2},  /* and what is not */
+        {{2048, 2048, 1020}, 1, 1, 100, 1},  /* 2^32 - 2^24 */
+        {{2048, 2048, 1021}, 1, 1, 100, 2},  /* and more */
         {{2048, 2048, 1040}, 2, 2, 100, 2},  /* a byte in each of three sets */
         {{2048, 2048, 4096}, 4, 4, 30, 8},   /* with margins four have no numbers: two each */
         {{2048, 2048, 4096}, 8, 8, 30, 8},   /* all of them are sooner done than five */
@@ -314,7 +314,7 @@ static void a_large_lattice_takes_no_memory(void **state)
     assert_true(l->sites_of[0] == INT64_C(1) << 38);
     assert_int_equal(saltus_mpd_tables_create(model, false, &t, &err), SALTUS_E_UNSUPPORTED);
     assert_string_equal(err.message,
-                        "274877906944 sites: a lattice that is whole has at most 2^32 - 2; GPUs "
+                        "274877906944 sites: a lattice that is whole has at most 2^32 - 2^24; GPUs "
                         "take more of them in slabs (--split auto)");
     saltus_mpd_tables_free(&t);
     err = (saltus_error){0};

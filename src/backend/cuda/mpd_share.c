@@ -87,7 +87,10 @@ saltus_status saltus_gpu_counts_share_out(saltus_gpu_counts *s, saltus_error *er
     CU(function_set(s->run, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES, (int)s->shared),
        "asking for shared memory");
     SALTUS_TRY(saltus_gpu_lattice_blocks(&s->on, s->run, s->block, s->shared, &at_once, err));
-    s->n_blocks = s->n_blocks < at_once ? s->n_blocks : at_once;
+    if (at_once < s->n_blocks) {
+        s->n_blocks = at_once;
+        s->row = SALTUS_MPD_LOOK_OF(s->words); /* a warp has but one row */
+    }
     s->reach = find_reach(s);
     SALTUS_TRY(take_arrived(s, err));
     saltus_gpu_counts_spread(s, s->is_spread);

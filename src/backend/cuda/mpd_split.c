@@ -48,13 +48,15 @@ int saltus_slabs_unit(int64_t plane, int n_fields)
 
 bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes)
 {
-    return saltus_mpd_whole(n_planes * plane) + 2 * saltus_mpd_margin(plane) < SALTUS_NOWHERE;
+    return saltus_mpd_whole(n_planes * plane) + 2 * saltus_mpd_margin(plane) <=
+           SALTUS_MPD_MOST_SITES;
 }
 
 int64_t saltus_cuda_least_slabs(const saltus_lattice *l)
 {
     const int64_t plane = saltus_lattice_plane(l);
-    int64_t most = (SALTUS_NOWHERE - 2 * saltus_mpd_margin(plane)) / plane; /* planes of a slab */
+    int64_t most =
+        (SALTUS_MPD_MOST_SITES - 2 * saltus_mpd_margin(plane)) / plane; /* planes of a slab */
     while (most > 0 && !saltus_cuda_slab_has_numbers(plane, most)) {
         --most;
     }
@@ -163,7 +165,7 @@ static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
                   height = (l->size[2] + n - 1) / n + more,
                   n_planes = height < l->size[2] ? height : l->size[2];
     const double bytes = saltus_cuda_slab_bytes(l, l->n_species, l->n_scatters, n_planes);
-    if (n == 1 ? l->n_sites >= SALTUS_NOWHERE || saltus_lattice_n_placed(l) > INT32_MAX / 2
+    if (n == 1 ? l->n_sites > SALTUS_MPD_MOST_SITES || saltus_lattice_n_placed(l) > INT32_MAX / 2
                : !saltus_cuda_slab_has_numbers(plane, n_planes)) {
         return false;
     }
