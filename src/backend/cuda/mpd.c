@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_THREADS = 1 << 30 }; /* that are started, of which each goes over some */
+enum {
+    MOST_THREADS = 1 << 30, /* that are started, of which each goes over some */
+    THREADS_AT_ONCE = 2048  /* of a multiprocessor */
+};
 
 /* What the host asks for after a batch; one stretch of the GPU's memory. */
 typedef struct answers {
@@ -215,33 +218,70 @@ done:
     return status;
 }
 
-/* n sums that a kernel adds up. */
-static saltus_status add_up(const saltus_gpu_lattice *s, cu_function kernel, cu_pointer sums,
-                            size_t n, int64_t *out, saltus_error *err)
+/* Start a kernel that adds up n sums: no more threads than are at once, because each has sums of
+ * its own at first. */
+static saltus_status start_sums(const saltus_gpu_lattice *s, cu_function kernel, cu_pointer sums,
+                                size_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    CU(fill(sums, 0, n * sizeof *out, s->stream), "clearing GPU memory");
-    SALTUS_TRY(saltus_gpu_lattice_launch(s, kernel, s->block, s->work, err));
+    const int64_t most = (int64_t)THREADS_AT_ONCE * s->gpu->n_multiprocessors;
+    CU(fill(sums, 0, n * sizeof(int64_t), s->stream), "clearing GPU memory");
+    SALTUS_TRY(
+        saltus_gpu_lattice_launch(s, kernel, s->block, s->work < most ? s->work : most, err));
+done:
+    return status;
+}
+
+static saltus_status end_sums(const saltus_gpu_lattice *s, cu_pointer sums, size_t n, int64_t *out,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
     CU(download(out, sums, n * sizeof *out, s->stream), "counting particles");
     CU(stream_wait(s->stream), "counting particles");
 done:
     return status;
 }
 
+static size_t n_parts(const saltus_gpu_lattice *s, saltus_split how)
+{
+    return (size_t)s->task->space.n_parts[how] * (size_t)s->a.n_counts;
+}
+
+saltus_status saltus_gpu_lattice_start_count(const saltus_gpu_lattice *s, saltus_error *err)
+{
+    return start_sums(s, s->count, s->totals, (size_t)s->a.m.n_species, err);
+}
+
+saltus_status saltus_gpu_lattice_end_count(const saltus_gpu_lattice *s, int64_t *totals,
+                                           saltus_error *err)
+{
+    return end_sums(s, s->totals, (size_t)s->a.m.n_species, totals, err);
+}
+
 saltus_status saltus_gpu_lattice_count(void *user, int64_t *totals, saltus_error *err)
 {
-    const saltus_gpu_lattice *s = user;
-    return add_up(s, s->count, s->totals, (size_t)s->a.m.n_species, totals, err);
+    saltus_status status = saltus_gpu_lattice_start_count(user, err);
+    return status == SALTUS_OK ? saltus_gpu_lattice_end_count(user, totals, err) : status;
+}
+
+saltus_status saltus_gpu_lattice_start_split(saltus_gpu_lattice *s, saltus_split how,
+                                             saltus_error *err)
+{
+    s->a.axis = how == SALTUS_BY_TYPE ? -1 : s->task->space.axis;
+    return start_sums(s, s->split, s->parts, n_parts(s, how), err);
+}
+
+saltus_status saltus_gpu_lattice_end_split(const saltus_gpu_lattice *s, saltus_split how,
+                                           int64_t *out, saltus_error *err)
+{
+    return end_sums(s, s->parts, n_parts(s, how), out, err);
 }
 
 saltus_status saltus_gpu_lattice_split(void *user, saltus_split how, int64_t *out,
                                        saltus_error *err)
 {
-    saltus_gpu_lattice *s = user;
-    const saltus_recording *space = &s->task->space;
-    s->a.axis = how == SALTUS_BY_TYPE ? -1 : space->axis;
-    return add_up(s, s->split, s->parts, (size_t)space->n_parts[how] * (size_t)s->a.n_counts, out,
-                  err);
+    saltus_status status = saltus_gpu_lattice_start_split(user, how, err);
+    return status == SALTUS_OK ? saltus_gpu_lattice_end_split(user, how, out, err) : status;
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -93,6 +93,17 @@ saltus_status saltus_gpu_lattice_count(void *user, int64_t *totals, saltus_error
 saltus_status saltus_gpu_lattice_split(void *user, saltus_split how, int64_t *out,
                                        saltus_error *err);
 
+/** The last two in two parts, between which the GPUs of other slabs start as well. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_start_count(const saltus_gpu_lattice *s,
+                                                               saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_count(const saltus_gpu_lattice *s,
+                                                             int64_t *totals, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_start_split(saltus_gpu_lattice *s,
+                                                               saltus_split how, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_split(const saltus_gpu_lattice *s,
+                                                             saltus_split how, int64_t *out,
+                                                             saltus_error *err);
+
 /** Bytes of a GPU's memory that a trajectory takes, roughly. */
 int64_t saltus_cuda_bytes_of_lists(const saltus_mpd_tables *tables);
 int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables);

@@ -115,25 +115,43 @@ done:
  * The engine
  */
 
-saltus_status saltus_gpu_counts_begin(void *user, int64_t trajectory, saltus_error *err)
+/* Put the particles of time 0 into empty sets. */
+static saltus_status put(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    counts *s = user;
-    saltus_mpd_start(&s->on.a.m, s->on.task->seed, (uint64_t)trajectory);
-    s->on.used = 0; /* then as many bits as they need */
-    do {
-        if (s->on.used > 0) {
-            saltus_gpu_lattice_give(&s->on, &s->kept);
-            SALTUS_TRY(widen(s, err));
-        }
-        s->on.a.set = 0;
-        SALTUS_TRY(clear_sets(s, err));
-        SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
-        SALTUS_TRY(saltus_gpu_counts_place(s, err));
-        SALTUS_TRY(saltus_gpu_lattice_ask(&s->on, err));
-    } while (s->on.used > s->on.a.m.capacity);
+    s->on.a.set = 0;
+    SALTUS_TRY(clear_sets(s, err));
+    SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
+    SALTUS_TRY(saltus_gpu_counts_place(s, err));
 done:
     return status;
+}
+
+saltus_status saltus_gpu_counts_start_begin(counts *s, int64_t trajectory, saltus_error *err)
+{
+    saltus_mpd_start(&s->on.a.m, s->on.task->seed, (uint64_t)trajectory);
+    return put(s, err);
+}
+
+/* With as many bits as they need. */
+saltus_status saltus_gpu_counts_end_begin(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_gpu_lattice_ask(&s->on, err));
+    while (s->on.used > s->on.a.m.capacity) {
+        saltus_gpu_lattice_give(&s->on, &s->kept);
+        SALTUS_TRY(widen(s, err));
+        SALTUS_TRY(put(s, err));
+        SALTUS_TRY(saltus_gpu_lattice_ask(&s->on, err));
+    }
+done:
+    return status;
+}
+
+static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = saltus_gpu_counts_start_begin(user, trajectory, err);
+    return status == SALTUS_OK ? saltus_gpu_counts_end_begin(user, err) : status;
 }
 
 saltus_status saltus_gpu_counts_gather(void *user, saltus_error *err)
@@ -190,17 +208,23 @@ done:
 }
 
 /* Totals, which tell also how much work there is by now. */
-saltus_status saltus_gpu_counts_count(void *user, int64_t *totals, saltus_error *err)
+saltus_status saltus_gpu_counts_end_count(counts *s, int64_t *totals, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    counts *s = user;
-    SALTUS_TRY(saltus_gpu_lattice_count(&s->on, totals, err));
+    SALTUS_TRY(saltus_gpu_lattice_end_count(&s->on, totals, err));
     s->on.work = saltus_gpu_counts_sites(s) / SITES_EACH;
     for (int x = 0; x < s->on.a.m.n_species; ++x) {
         s->on.work += totals[x];
     }
 done:
     return status;
+}
+
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    counts *s = user;
+    saltus_status status = saltus_gpu_lattice_start_count(&s->on, err);
+    return status == SALTUS_OK ? saltus_gpu_counts_end_count(s, totals, err) : status;
 }
 
 /* The counts of sites that share words, of which there are so many. */
@@ -423,12 +447,12 @@ saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const sal
     saltus_status status = SALTUS_OK;
     counts s = {.on = *start};
     const saltus_mpd_engine engine = {&s,
-                                      saltus_gpu_counts_begin,
+                                      begin,
                                       saltus_gpu_counts_gather,
                                       saltus_gpu_lattice_run,
                                       look,
                                       saltus_gpu_counts_restore,
-                                      saltus_gpu_counts_count,
+                                      count,
                                       saltus_gpu_lattice_split,
                                       saltus_gpu_counts_tell};
     SALTUS_TRY(saltus_gpu_counts_set_up(&s, 0, start->tables.lattice->n_sites, err));

@@ -81,11 +81,18 @@ void saltus_gpu_counts_forget(saltus_gpu_counts *s);
  * the last. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_place(saltus_gpu_counts *s, saltus_error *err);
 
+/** Begin a trajectory, and count particles, when other slabs have started that as well. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_start_begin(saltus_gpu_counts *s,
+                                                              int64_t trajectory,
+                                                              saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_end_begin(saltus_gpu_counts *s,
+                                                            saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_end_count(saltus_gpu_counts *s, int64_t *totals,
+                                                            saltus_error *err);
+
 /** Those parts of an engine (backend/mpd.h) whose user is one of these. */
-saltus_status saltus_gpu_counts_begin(void *user, int64_t trajectory, saltus_error *err);
 saltus_status saltus_gpu_counts_gather(void *user, saltus_error *err);
 saltus_status saltus_gpu_counts_restore(void *user, saltus_error *err);
-saltus_status saltus_gpu_counts_count(void *user, int64_t *totals, saltus_error *err);
 saltus_status saltus_gpu_counts_tell(void *user, saltus_contents *contents, saltus_error *err);
 saltus_status saltus_gpu_counts_launch(void *user, const saltus_mpd_phase *phases, int n,
                                        int *launched, saltus_error *err);

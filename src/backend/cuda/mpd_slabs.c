@@ -168,7 +168,11 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
     slabs *s = user;
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_counts_begin(&s->slab[i].c, trajectory, err));
+        SALTUS_TRY(saltus_gpu_counts_start_begin(&s->slab[i].c, trajectory, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_end_begin(&s->slab[i].c, err));
     }
     SALTUS_TRY(level(s, err));
     saltus_gpu_slabs_start_balance(s);
@@ -411,7 +415,11 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     const int n = s->slab[0].c.on.a.m.n_species;
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_counts_count(&s->slab[i].c, s->sums, err));
+        SALTUS_TRY(saltus_gpu_lattice_start_count(&s->slab[i].c.on, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_end_count(&s->slab[i].c, s->sums, err));
         for (int x = 0; x < n; ++x) {
             totals[x] = s->sums[x] + (i > 0 ? totals[x] : 0);
         }
@@ -428,7 +436,11 @@ static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_er
     const int64_t n = (int64_t)on->task->space.n_parts[how] * on->a.n_counts;
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_lattice_split(&s->slab[i].c.on, how, s->sums, err));
+        SALTUS_TRY(saltus_gpu_lattice_start_split(&s->slab[i].c.on, how, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_end_split(&s->slab[i].c.on, how, s->sums, err));
         for (int64_t k = 0; k < n; ++k) {
             out[k] = s->sums[k] + (i > 0 ? out[k] : 0);
         }
