@@ -109,7 +109,7 @@ SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, uint32_t 
 
 /* A phase has parts, each of some looks that stand in a row, which warps share. If other slabs wait
  * for what lies beside them, that comes first, of some blocks, while the others have a few looks
- * more, because what crosses takes longer; then come all others. */
+ * more, because a block's warps wait for each other before it tells; then come all others. */
 enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_INNER, SALTUS_MPD_REST, SALTUS_MPD_PARTS };
 typedef struct saltus_mpd_looks {
     uint32_t site, until; /* of a thread: its first site, and what is behind all of them; site may

@@ -18,7 +18,8 @@ typedef saltus_gpu_slabs slabs;
 
 enum {
     ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
-    LESS_LOOKS = 4,   /* of a warp whose particles cross to another GPU, and waits for answers, */
+    LESS_LOOKS = 4,   /* of a warp with looks beside another slab, which waits for the others of
+                         its block to be done with theirs before it goes on, */
     LESS_OF_LOOKS = 4 /* or this part of its looks */
 };
 
