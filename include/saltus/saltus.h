@@ -217,8 +217,8 @@ typedef struct saltus_plan_options {
                             GPUs in turn: relative heights such as "1:1" or "3:1:2", with a "+"
                             behind them if planes may move to slabs that are sooner done; or
                             "auto", equal ones on as many GPUs as pay, or more where that wants more
-                            than 2^32 sites or memory, which may; changes no bit. A lattice that is
-                            whole has fewer than 2^32 sites */
+                            sites or memory, which may; changes no bit. A lattice that is
+                            whole has at most 2^32 - 2^24 sites */
     bool no_peer;      /**< slabs exchange particles by way of the host, also where GPUs reach each
                             other's memory; changes no bit */
     const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the

@@ -49,7 +49,7 @@ typedef struct saltus_mpd_tables {
 
 /**
  * @retval SALTUS_E_UNSUPPORTED what kernel/mpd.h cannot hold: 65,535 species, and of a lattice that
- *                              is not in slabs 2^32 sites or 2^30 particles
+ *                              is not in slabs 2^32 - 2^24 sites or 2^30 particles
  */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const struct saltus_model *model,
                                                          bool in_slabs, saltus_mpd_tables *out,

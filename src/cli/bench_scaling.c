@@ -129,7 +129,7 @@ static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, saltus_e
         SALTUS_TRY(time_division(b, &d, &us, err));
     }
     for (int n = 2 * b->n_gpus; b->n_gpus > 1 && c->reactions[0] && n <= MOST_GPUS; n *= 2) {
-        SALTUS_TRY(play(b, d, n, err));
+        SALTUS_TRY(c->size[2] % n == 0 ? play(b, d, n, err) : SALTUS_OK);
     }
 done:
     return status;

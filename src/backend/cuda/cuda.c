@@ -321,8 +321,15 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
     if (task->in_space) { /* worker after worker on each, because a GPU has room for few */
-        return saltus_cuda_work_mpd(gpus, &gpus->gpu[task->worker % gpus->n],
-                                    task->worker / gpus->n, task, source, err);
+        const int i = task->worker % gpus->n;
+        int before = 0, all = 0; /* that are the same GPU */
+        for (int k = 0; k < gpus->n; ++k) {
+            const bool is_same = saltus_gpu_is_same(&gpus->gpu[i], &gpus->gpu[k]);
+            before += is_same && k < i;
+            all += is_same;
+        }
+        return saltus_cuda_work_mpd(gpus, &gpus->gpu[i], task->worker / gpus->n * all + before,
+                                    task, source, err);
     }
     const int number = __atomic_fetch_add(&gpus->next_worker, 1, __ATOMIC_RELAXED);
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);

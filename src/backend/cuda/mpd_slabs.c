@@ -18,9 +18,11 @@ typedef saltus_gpu_slabs slabs;
 
 enum {
     ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
-    LESS_LOOKS = 4,   /* of a warp with looks beside another slab, which waits for the others of
-                         its block to be done with theirs before it goes on, */
-    LESS_OF_LOOKS = 4 /* or this part of its looks */
+    LESS_LOOKS = 4,    /* of a warp with looks beside another slab, which waits for the others of
+                          its block to be done with theirs before it goes on, */
+    LESS_OF_LOOKS = 4, /* or this part of its looks */
+    MOST_AT_ONCE = 4   /* slabs of a GPU that plays several: a context has 8 queues, and what stands
+                          behind a kernel in one does not start before that has ended */
 };
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
@@ -490,13 +492,27 @@ done:
     return status;
 }
 
+/* Whether what is launched for a slab, and for others on its GPU, is under way at once. */
+static bool starts_at_once(const slabs *s, const slab *this)
+{
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"), /* a launch returns when it has ended */
+        *queues = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const int n_queues = queues ? atoi(queues) : MOST_AT_ONCE,
+              most = n_queues < MOST_AT_ONCE ? n_queues : MOST_AT_ONCE;
+    int n_here = 0;
+    for (int i = 0; i < s->n; ++i) {
+        n_here += saltus_gpu_is_same(s->slab[i].c.on.gpu, this->c.on.gpu);
+    }
+    return this->c.on.is_cooperative && (!blocking || strcmp(blocking, "0") == 0) &&
+           (n_here == 1 || n_here <= most);
+}
+
 /* Whether a launch is many phases, in which slabs wait for each other: all must run at once. */
 static void choose_launches(slabs *s, int n_gpus)
 {
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); /* a launch returns when it has ended */
-    s->is_joint = !s->is_staged && s->n <= n_gpus && (!blocking || strcmp(blocking, "0") == 0);
+    s->is_joint = !s->is_staged && s->n <= n_gpus;
     for (int i = 0; i < s->n; ++i) {
-        s->is_joint &= s->slab[i].c.on.is_cooperative;
+        s->is_joint &= starts_at_once(s, &s->slab[i]);
     }
     for (int i = 0; i < s->n; ++i) {
         s->slab[i].c.on.is_cooperative = s->is_joint;
