@@ -322,6 +322,7 @@ static saltus_status compare(bench *b, const char *file, double t_end, saltus_er
     for (int i = 0; i < N_POINTS; ++i) {
         times[i] = t_end * i / (N_POINTS - 1);
     }
+    wanted.method = "direct";
     wanted.n_streams = 1;
     SALTUS_TRY(saltus_example_load(b->examples, file, &model, err));
     sums = saltus_calloc((size_t)model->network->tables.n_species, sizeof *sums);

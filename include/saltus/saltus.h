@@ -205,9 +205,9 @@ SALTUS_API void saltus_backend_list(FILE *out);
 
 /** What a plan is made for. Start from saltus_plan_options_default(). */
 typedef struct saltus_plan_options {
-    const char *method;     /**< "auto" (direct; see saltus_method_choose), "direct" or "tau"; of a
-                               model     with a lattice "auto" (mpd), "mpd" (steps) or "nsm" (exact, on
-                               the     CPU);     changes the trajectories */
+    const char *method; /**< "direct" (exact), "tau" (leaps) or "auto" (saltus_method_choose); of a
+                             model with a lattice "mpd" (steps), "nsm" (exact, on the CPU) or "auto"
+                             (mpd). NULL: direct, of a lattice mpd. Changes the trajectories */
     const char *method_why; /**< for saltus_plan_explain; NULL: there is nothing to say */
     const char *columns;    /**< NULL: every species and every rule target. Else names separated by
                                  commas: species, rule targets, parameters, "[S]" for a
@@ -416,7 +416,7 @@ typedef struct saltus_run_report {
     int64_t events;        /**< reactions that fired in them */
     double seconds;        /**< from the first trajectory's start to the last delivery */
     double kernel_seconds; /**< of kernels on GPUs, summed over streams; 0 on the CPU */
-    int64_t leaps;         /**< of tau-leaping in them, as far as the CPU simulated; */
+    int64_t leaps;         /**< of tau-leaping in them, */
     int64_t exact_steps;   /**< and exact steps between leaps */
     int64_t planes_moved;  /**< of a lattice in slabs: how far their ends have moved, so that they
                                 take as long as each other */
@@ -460,16 +460,17 @@ typedef struct saltus_method_choice {
 
 /**
  * Choose between the exact method and tau-leaping: leaps where they are several times faster, and
- * no event watches the state. A pilot of two trajectories of fixed numbers and seed leaps along the
- * run, or the first part of it; its reactions, leaps and exact steps are compared with constants.
- * No time is measured, so the choice is the same on every machine.
+ * no event watches the state. This is what method "auto" means, in a plan and in the command; it is
+ * never taken unless it is named. A pilot of two trajectories of fixed numbers and seed leaps from
+ * time 0 until it has seen enough; its reactions, leaps and exact steps are compared with
+ * constants. No time is measured, and no end, sample times or number of trajectories are looked at,
+ * so the choice is the same on every machine and for every run of a model.
  *
- * @param options the plan's; epsilon and the like are the pilot's too
- * @param run     of its times the last is looked at
+ * @param model   frozen
+ * @param options the plan's; epsilon and the like are the pilot's too; NULL: the usual ones
  */
 SALTUS_API saltus_method_choice saltus_method_choose(const saltus_model *model,
-                                                     const saltus_plan_options *options,
-                                                     const saltus_run_options *run);
+                                                     const saltus_plan_options *options);
 
 /**
  * Open the backend that will be done first with a run: the CPU, or all of "cuda" if that is here

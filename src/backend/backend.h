@@ -20,7 +20,7 @@ typedef struct saltus_job {
     int64_t *splits[SALTUS_N_SPLITS]; /**< [point][part][count], if the task's space wants them */
     double *derived;                  /**< [quantity] of the task's derivation, or NULL */
     int64_t events;                   /**< out: reactions that fired */
-    int64_t leaps;                    /**< out, of tau-leaping on the CPU: leaps, */
+    int64_t leaps;                    /**< out, of tau-leaping: leaps, */
     int64_t singles;                  /**< and exact steps between them */
     int64_t moves;                    /**< out, of the next-subvolume method: jumps of particles */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */

@@ -141,6 +141,7 @@ static saltus_status follow(const saltus_model *m, const saltus_backend *device,
     *c = (course){.n_slabs = n_slabs};
     c->last = saltus_calloc((size_t)l->size[2], sizeof *c->last);
     SALTUS_NEED(c->last);
+    o.method = "mpd";
     o.layout = "counts";
     o.split = split;
     o.profile = "z";

@@ -61,7 +61,7 @@ saltus_status saltus_bench_run(const saltus_bench_ensemble *e, saltus_totals *to
     for (int i = 0; i < e->n_times; ++i) {
         times[i] = e->until * i / (e->n_times - 1);
     }
-    wanted.method = e->method ? e->method : wanted.method;
+    wanted.method = e->method ? e->method : "direct";
     wanted.rng = e->rng ? e->rng : wanted.rng;
     wanted.n_threads = e->n_threads;
     options.times = times;
@@ -198,6 +198,7 @@ static saltus_status plan_cpu(const saltus_bench_case *c, int threads, saltus_pl
                               saltus_error *err)
 {
     saltus_plan_options wanted = saltus_plan_options_default();
+    wanted.method = "direct";
     wanted.n_threads = threads;
     wanted.rng = c->bench->rng ? c->bench->rng : wanted.rng;
     wanted.layout = c->bench->cpu_layout ? c->bench->cpu_layout : wanted.layout;
@@ -341,6 +342,7 @@ saltus_status saltus_bench_time_gpu(saltus_bench_case *c, saltus_bench_gpu how, 
         print_skipped(c, how, c->bench->no_gpu);
         return SALTUS_OK;
     }
+    wanted.method = "direct";
     wanted.layout = how.layout;
     wanted.rng = c->bench->rng ? c->bench->rng : wanted.rng;
     wanted.block = how.block;

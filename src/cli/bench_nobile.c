@@ -115,9 +115,8 @@ static saltus_status time_model(saltus_bench *bench, const struct model *m, salt
     saltus_status status = SALTUS_OK;
     ensemble e = {.bench = bench, .m = m, .until = bench->quick ? m->quick_end : m->t_end};
     double seconds;
-    const saltus_run_options whole = {.times = &e.until, .n_times = 1};
     SALTUS_TRY(saltus_example_load(bench->examples, m->file, &e.model, err));
-    e.choice = saltus_method_choose(e.model, NULL, &whole);
+    e.choice = saltus_method_choose(e.model, NULL);
     SALTUS_TRY(run(&e, bench->cpu, "direct", bench->quick ? 256 : m->reference, &e.reference,
                    &seconds, err));
     SALTUS_TRY(time_device(&e, bench->cpu, err));

@@ -104,9 +104,8 @@ static saltus_status time_network(const saltus_bench *bench, const struct row *r
     saltus_totals totals = {0}, others = {0};
     double seconds, gpu_seconds;
     const int64_t n = bench->quick ? QUICK_RUNS : RUNS;
-    const saltus_run_options whole = {.times = &t_end, .n_times = 1};
     SALTUS_TRY(saltus_random_network(&row->kind, (uint64_t)number, &model, err));
-    const saltus_method_choice choice = saltus_method_choose(model, NULL, &whole);
+    const saltus_method_choice choice = saltus_method_choose(model, NULL);
     const bool leaps = choice.method[0] == 't';
     SALTUS_TRY(run(bench, model, bench->cpu, choice.method, 0, n, &totals, &seconds, err));
     count(cores, seconds, leaps);

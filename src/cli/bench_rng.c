@@ -179,6 +179,7 @@ static saltus_status sample(const saltus_bench *bench, const saltus_model *model
     saltus_plan_options wanted = saltus_plan_options_default();
     saltus_run_options run = saltus_run_options_default();
     const saltus_sink sink = {.user = x, .deliver = keep};
+    wanted.method = "direct";
     wanted.rng = rng;
     wanted.columns = "X";
     wanted.n_threads = bench->gpu ? 0 : bench->threads;

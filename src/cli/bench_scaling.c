@@ -70,6 +70,7 @@ static saltus_status time_slabs(const saltus_bench *b, const saltus_bench_cell *
     }
     SALTUS_TRY(saltus_bench_open_gpus(n_gpus, &device, err));
     SALTUS_TRY(saltus_bench_cell_model(b, c, &m, err));
+    o.method = "mpd";
     o.layout = "counts";
     o.split = n_slabs > 1 ? split : NULL;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));

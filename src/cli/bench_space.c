@@ -243,6 +243,7 @@ static saltus_status time_cell(saltus_bench *b, const saltus_bench_cell *c,
     saltus_plan_options o = saltus_plan_options_default();
     saltus_bench_steps t = {0};
     SALTUS_TRY(saltus_bench_cell_model(b, c, &m, err));
+    o.method = "mpd";
     o.n_threads = device == b->cpu ? b->threads : 0;
     o.layout = layout;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));

@@ -124,6 +124,17 @@ saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a)
     return run;
 }
 
+void saltus_cli_choose_method(const saltus_model *model, saltus_plan_options *plan,
+                              saltus_method_choice *choice)
+{
+    if (plan->method && strcmp(plan->method, "auto") == 0) {
+        *choice = saltus_method_choose(model, plan);
+        plan->method = choice->method;
+        plan->method_why = choice->why;
+        fprintf(stderr, "saltus: method auto takes %s: %s\n", choice->method, choice->why);
+    }
+}
+
 static saltus_status open_backend(session *s, const saltus_cli_run_arguments *a,
                                   const saltus_plan_options *plan, const saltus_run_options *run,
                                   saltus_error *err)
@@ -154,14 +165,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     saltus_method_choice choice;
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;
-    if (strcmp(a->method, "auto") == 0) {
-        saltus_run_options to_the_end = *run;
-        to_the_end.times = &a->until;
-        to_the_end.n_times = 1;
-        choice = saltus_method_choose(s->model, &plan, &to_the_end);
-        plan.method = choice.method;
-        plan.method_why = choice.why;
-    }
+    saltus_cli_choose_method(s->model, &plan, &choice);
     if ((status = open_backend(s, a, &plan, run, err)) != SALTUS_OK ||
         (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
         return status;

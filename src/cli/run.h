@@ -40,6 +40,10 @@ void saltus_cli_run_free(saltus_cli_run_arguments *a);
 saltus_plan_options saltus_cli_plan_options(const saltus_cli_run_arguments *a);
 saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a);
 saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a);
+/** Choose where the method is auto, and tell on stderr what and why, always: it decides on the
+ * samples. `choice` must outlive what is made of the plan's options. */
+void saltus_cli_choose_method(const saltus_model *model, saltus_plan_options *plan,
+                              saltus_method_choice *choice);
 /** Number of sample times; they themselves, to be freed, NULL when memory ran out. */
 saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
                                      saltus_error *err);
@@ -68,6 +72,8 @@ void saltus_cli_show_progress(void *user, const saltus_progress *p);
 void saltus_cli_show_warning(void *user, const char *sentence);
 /** After a run, with --explain, how much of the time slabs waited for each other: on stderr. */
 void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report *report);
+/** Of method tau: members "leaps" and "exact_steps" of a JSON object, with a comma before each. */
+void saltus_cli_print_leaps(const char *method, const saltus_run_report *report);
 /** One JSON object about the run on stdout. */
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete);

@@ -51,7 +51,9 @@ static const struct argp_option options[] = {
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox); changes the samples",
      1},
     {"method", OPT_METHOD, "NAME", 0,
-     "auto, direct (exact) or tau (leaps); of a lattice, mpd (steps) or nsm (exact)", 1},
+     "direct (exact; the default), tau (leaps) or auto (tells which it takes); of a lattice, mpd "
+     "(steps; the default) or nsm (exact)",
+     1},
     {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount; may be repeated", 1},
     {"law", OPT_LAW, "MODE", 0,
      "literal (as written) or combinatorial (k*A^2 with two A consumed is k*A*(A-1))", 1},
@@ -323,8 +325,7 @@ static char *join(int n, char **words)
 int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
                          saltus_cli_run_arguments *a)
 {
-    *a = (saltus_cli_run_arguments){.method = "auto",
-                                    .device = "auto",
+    *a = (saltus_cli_run_arguments){.device = "auto",
                                     .layout = "auto",
                                     .rng = "philox",
                                     .epsilon = 0.03,

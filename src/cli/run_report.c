@@ -1,6 +1,8 @@
 /* saltus run: progress, warnings, the JSON object. */
 #include "cli/run.h"
 
+#include <string.h>
+
 void saltus_cli_show_progress(void *user, const saltus_progress *p)
 {
     const double fraction = (double)p->trajectories / (double)p->total;
@@ -39,6 +41,14 @@ void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report
     }
 }
 
+void saltus_cli_print_leaps(const char *method, const saltus_run_report *report)
+{
+    if (strcmp(method, "tau") == 0) {
+        printf(", \"leaps\": %lld, \"exact_steps\": %lld", (long long)report->leaps,
+               (long long)report->exact_steps);
+    }
+}
+
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete)
 {
@@ -51,10 +61,7 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
            report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0,
            report->kernel_seconds);
     saltus_cli_print_text(saltus_backend_name(saltus_plan_backend(plan)));
-    if (report->leaps > 0 || report->exact_steps > 0) {
-        printf(", \"leaps\": %lld, \"exact_steps\": %lld", (long long)report->leaps,
-               (long long)report->exact_steps);
-    }
+    saltus_cli_print_leaps(saltus_plan_method(plan), report);
     if (saltus_plan_slabs(plan) > 1) {
         printf(", \"slabs\": %d, \"planes_moved\": %lld", saltus_plan_slabs(plan),
                (long long)report->planes_moved);

@@ -131,10 +131,8 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     if (status == SALTUS_OK) {
         status = saltus_sweep_freeze(s->sweep, 0, *model, s->a->law, err);
     }
-    if (status == SALTUS_OK && strcmp(s->a->method, "auto") == 0) {
-        s->choice = saltus_method_choose(*model, &s->options.plan, &s->options.run);
-        s->options.plan.method = s->choice.method;
-        s->options.plan.method_why = s->choice.why;
+    if (status == SALTUS_OK) {
+        saltus_cli_choose_method(*model, &s->options.plan, &s->choice);
     }
     for (int i = 0; i < saltus_model_n_warnings(*model) && !s->a->quiet; ++i) {
         fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(*model, i));
@@ -210,6 +208,7 @@ static void print_json(const session *s, double total, bool complete)
            (long long)s->report.events, (long long)s->report.trajectories,
            (long long)saltus_sweep_n_points(s->sweep), s->report.seconds, total);
     saltus_cli_print_text(s->device);
+    saltus_cli_print_leaps(s->method, &s->report);
     printf(", \"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
            "\"output\": ",
            s->layout, s->method, (unsigned long long)s->a->seed, complete ? "true" : "false");

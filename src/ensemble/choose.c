@@ -1,6 +1,6 @@
-/* Method "auto": exact, unless leaps are much faster. Device "auto": the CPU, unless a GPU that is
- * here will be done sooner. How much there is to simulate is found out by simulating a little of
- * it. */
+/* Method "auto": exact, unless leaps are much faster; never taken unless it is named. Device
+ * "auto": the CPU, unless a GPU that is here will be done sooner. How much there is to simulate is
+ * found out by simulating a little of it. */
 #include "ensemble/plan.h"
 
 #include <math.h>
@@ -51,7 +51,12 @@ static double count_steps(const saltus_plan *plan, const saltus_run_options *run
  * Methods
  */
 
-enum { PILOT_RUNS = 2, PILOT_STEPS = 50000 };
+enum {
+    PILOT_RUNS = 2,
+    PILOT_STEPS = 50000,     /* leaps and exact steps of a small network, */
+    PILOT_UPDATES = 1 << 24, /* fewer of one so large that they are this many propensities */
+    PILOT_DOUBLINGS = 200,   /* from 10^-12 to 10^48: nothing happens that late */
+};
 /* A pilot begins with this time and doubles it, so that it ends soon whatever the rates are. */
 static const double first_pilot = 1e-12;
 /* Nanoseconds of a core, as bench/RESULTS.md has them for vector lanes; what counts is how they
@@ -70,47 +75,34 @@ static double single_ns(double n)
 }
 static const double much_faster = 2.0;
 
-/* What the pilot's trajectories take, or would. */
-typedef struct pilot {
-    double events, leaps, exact_steps;
-} pilot;
-
-/* Leap along the run, or as much of it as is needed. The rest is taken to go on like the stretch
- * between the last two pilots: a run often begins with a burst that tells little of what follows.
- * False when that fails. */
-static bool pilot_leaps(const saltus_plan *plan, const saltus_run_options *run, pilot *all)
+/* Leap from time 0 until there are enough steps, or nothing happens any more, or a trajectory
+ * fails: its time has not come in a run that ends earlier. False when not even the first stretch
+ * can be simulated. */
+static bool pilot_leaps(const saltus_plan *plan, saltus_run_report *pilot)
 {
     const saltus_sink sink = {.deliver = forget};
     saltus_run_options options = saltus_run_options_default();
-    saltus_run_report report = {0};
-    const double end = run->times[run->n_times - 1];
-    double until = end < first_pilot ? end : first_pilot, before = 0.0;
-    pilot last = {0};
-    *all = last;
+    const int64_t updates = PILOT_UPDATES / (plan->model->network->tables.n_reactions + 1) + 100;
+    const int64_t enough = updates < PILOT_STEPS ? updates : PILOT_STEPS;
+    double until = first_pilot;
+    bool has_run = false;
     options.n_trajectories = PILOT_RUNS;
     options.times = &until;
     options.n_times = 1;
-    options.stop = run->stop;
-    for (;; before = until, until = 2.0 * until < end ? 2.0 * until : end) {
-        last = *all;
+    for (int i = 0; i < PILOT_DOUBLINGS && pilot->leaps + pilot->exact_steps < enough; ++i) {
+        saltus_run_report report = {0};
         if (saltus_run(plan, &options, &sink, &report, NULL) != SALTUS_OK) {
-            return false;
-        }
-        *all = (pilot){(double)report.events, (double)report.leaps, (double)report.exact_steps};
-        if (report.leaps + report.exact_steps >= PILOT_STEPS || until >= end) {
             break;
         }
+        *pilot = report;
+        has_run = true;
+        until *= 2.0;
     }
-    const double rest = until < end ? (end - until) / (until - before) : 0.0;
-    all->events += rest * fmax(all->events - last.events, 0.0);
-    all->leaps += rest * fmax(all->leaps - last.leaps, 0.0);
-    all->exact_steps += rest * fmax(all->exact_steps - last.exact_steps, 0.0);
-    return true;
+    return has_run;
 }
 
 saltus_method_choice saltus_method_choose(const saltus_model *model,
-                                          const saltus_plan_options *options,
-                                          const saltus_run_options *run)
+                                          const saltus_plan_options *options)
 {
     saltus_method_choice choice = {.method = "direct"};
     saltus_plan_options wanted = options ? *options : saltus_plan_options_default();
@@ -118,7 +110,7 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
     const double n = t->n_reactions;
     saltus_backend *cpu = NULL;
     saltus_plan *plan = NULL;
-    pilot all;
+    saltus_run_report pilot = {0};
     wanted.method = "tau";
     wanted.layout = "scalar";
     wanted.rng = "philox";
@@ -126,22 +118,23 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
     wanted.block = wanted.n_streams = 0;
     if (model->network->lattice) {
         choice.method = "mpd";
-        return choice;
-    }
-    if (t->watches_state) {
+        (void)snprintf(choice.why, sizeof choice.why, "the model has a lattice");
+    } else if (t->watches_state) {
         (void)snprintf(choice.why, sizeof choice.why, "no leaps: events watch the state");
-        return choice;
-    }
-    if (saltus_backend_open("cpu", &cpu, NULL) == SALTUS_OK &&
-        saltus_plan_create(model, cpu, &wanted, &plan, NULL) == SALTUS_OK &&
-        pilot_leaps(plan, run, &all)) {
-        const double exact = exact_ns(n) * all.events;
-        const double tau = leap_ns(n) * all.leaps + single_ns(n) * all.exact_steps;
+    } else if (saltus_backend_open("cpu", &cpu, NULL) == SALTUS_OK &&
+               saltus_plan_create(model, cpu, &wanted, &plan, NULL) == SALTUS_OK &&
+               pilot_leaps(plan, &pilot)) {
+        const double exact = exact_ns(n) * (double)pilot.events;
+        const double tau =
+            leap_ns(n) * (double)pilot.leaps + single_ns(n) * (double)pilot.exact_steps;
         choice.method = tau * much_faster < exact ? "tau" : "direct";
         (void)snprintf(choice.why, sizeof choice.why,
                        "by a pilot, two trajectories make %.3g reactions in %.3g leaps and %.3g "
                        "exact steps, about %.2g of the exact method's cost",
-                       all.events, all.leaps, all.exact_steps, exact > 0.0 ? tau / exact : 1.0);
+                       (double)pilot.events, (double)pilot.leaps, (double)pilot.exact_steps,
+                       exact > 0.0 ? tau / exact : 1.0);
+    } else {
+        (void)snprintf(choice.why, sizeof choice.why, "no leaps: a pilot of them fails");
     }
     saltus_plan_destroy(plan);
     saltus_backend_close(cpu);
@@ -203,7 +196,8 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
     double steps = -1.0;
     SALTUS_TRY(saltus_backend_open("cpu", &cpu, err));
     const bool in_space = model->network->lattice != NULL;
-    const bool few = (in_space ? strcmp(o.method, "nsm") == 0 : run->n_trajectories < FEW);
+    const bool few =
+        (in_space ? o.method && strcmp(o.method, "nsm") == 0 : run->n_trajectories < FEW);
     const double on_cpu = few && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
                               ? 0.0
                               : time_on(cpu, model, &o, run, &steps, &no_cpu);
@@ -235,7 +229,7 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
             if (!in_space) {
                 (void)snprintf(of, sizeof of, "; %.2g %s expected",
                                steps * (double)run->n_trajectories,
-                               strcmp(o.method, "tau") == 0 ? "leaps" : "reactions");
+                               o.method && strcmp(o.method, "tau") == 0 ? "leaps" : "reactions");
             }
             (void)snprintf(chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s%s",
                            chosen == gpu ? on_gpu : on_cpu,

@@ -10,12 +10,8 @@
 
 saltus_plan_options saltus_plan_options_default(void)
 {
-    return (saltus_plan_options){.method = "auto",
-                                 .layout = "auto",
-                                 .rng = "philox",
-                                 .epsilon = 0.03,
-                                 .n_critical = 10,
-                                 .n_exact = 100};
+    return (saltus_plan_options){
+        .layout = "auto", .rng = "philox", .epsilon = 0.03, .n_critical = 10, .n_exact = 100};
 }
 
 /* A variable's value, or its concentration, in a frozen model. */
@@ -176,8 +172,6 @@ done:
     return status;
 }
 
-/* "auto" stands for the exact method here: a leaping one is chosen by who knows how much there is
- * to simulate, ensemble/choose.c. */
 static saltus_status choose_method(saltus_plan *plan, saltus_plan_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -186,7 +180,7 @@ static saltus_status choose_method(saltus_plan *plan, saltus_plan_options *o, sa
         SALTUS_FAIL(SALTUS_E_INVALID, "method '%s' is for models with a lattice; this one has none",
                     o->method);
     }
-    if (!plan->leaps && strcmp(o->method, "auto") != 0 && strcmp(o->method, "direct") != 0) {
+    if (!plan->leaps && strcmp(o->method, "direct") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': this version has auto, direct and tau",
                     o->method);
     }
@@ -215,7 +209,7 @@ static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
     plan->next_subvolume = strcmp(o->method, "nsm") == 0;
-    if (!plan->next_subvolume && strcmp(o->method, "auto") != 0 && strcmp(o->method, "mpd") != 0) {
+    if (!plan->next_subvolume && strcmp(o->method, "mpd") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': a model with a lattice has auto, mpd and nsm",
                     o->method);
     }
@@ -334,10 +328,18 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
 {
     saltus_status status = SALTUS_OK;
     saltus_plan_options o = options ? *options : saltus_plan_options_default();
+    saltus_method_choice choice;
     saltus_plan *plan = saltus_calloc(1, sizeof *plan);
     SALTUS_NEED(plan);
     if (!model->network) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
+    }
+    if (!o.method) {
+        o.method = model->network->lattice ? "mpd" : "direct";
+    } else if (strcmp(o.method, "auto") == 0) {
+        choice = saltus_method_choose(model, &o);
+        o.method = choice.method;
+        o.method_why = choice.why;
     }
     if (model->network->lattice) {
         SALTUS_TRY(choose_space(plan, model, backend, &o, err));

@@ -239,6 +239,8 @@ static saltus_status run_stretch(at_once *o, const stretch *s, saltus_error *err
     status = saltus_run_at_points(o->plan, &run, &points, &sink, &report, err);
     o->report.trajectories += report.trajectories;
     o->report.events += report.events;
+    o->report.leaps += report.leaps;
+    o->report.exact_steps += report.exact_steps;
     o->report.kernel_seconds += report.kernel_seconds;
     o->report.seconds += report.seconds;
     if (status != SALTUS_OK && points.failed >= 0) {

@@ -222,22 +222,50 @@ done:
     return status;
 }
 
+/* Method "auto" is chosen at the first point, for all. */
+static saltus_status choose_method(const saltus_sweep *sweep, saltus_sweep_options *o,
+                                   saltus_method_choice *choice, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error refused = {0};
+    if (!o->plan.method || strcmp(o->plan.method, "auto") != 0) {
+        return SALTUS_OK;
+    }
+    saltus_model *model = o->load(o->load_user, &refused);
+    if (!model) {
+        if (err) {
+            *err = refused;
+        }
+        return refused.code;
+    }
+    SALTUS_TRY(saltus_sweep_freeze(sweep, 0, model, o->law, err));
+    *choice = saltus_method_choose(model, &o->plan);
+    o->plan.method = choice->method;
+    o->plan.method_why = choice->why;
+done:
+    saltus_model_destroy(model);
+    return status;
+}
+
 saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_options *options,
                                const saltus_sweep_sink *sink, saltus_run_report *report,
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const double start = saltus_now();
-    sweep_run r = {.sweep = sweep, .options = options, .sink = sink};
+    saltus_sweep_options chosen = *options;
+    saltus_method_choice choice;
+    sweep_run r = {.sweep = sweep, .options = &chosen, .sink = sink};
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
     SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
                                           options->run.n_trajectories, err));
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
     SALTUS_TRY(share_threads(&r, err));
+    SALTUS_TRY(choose_method(sweep, &chosen, &choice, err));
     if (r.backend->ops->reduces) {
         saltus_error at_once = {0};
-        status = saltus_sweep_run_at_once(sweep, options, r.backend, sink, &r.delivered, &r.report,
+        status = saltus_sweep_run_at_once(sweep, &chosen, r.backend, sink, &r.delivered, &r.report,
                                           &at_once);
         if (status != SALTUS_E_UNSUPPORTED) {
             if (status != SALTUS_OK && err) {

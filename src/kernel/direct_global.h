@@ -212,6 +212,10 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, saltus_phase phase)
             p->trouble = SALTUS_FINE;
         } else {
             a->events[job] = p->fired;
+#if SALTUS_LEAPS
+            a->leaps[2 * job] = p->leaps;
+            a->leaps[2 * job + 1] = p->singles;
+#endif
             a->troubles[job] = p->trouble;
             (void)SALTUS_TAKE_NUMBER(a->progress);
             job = -1;

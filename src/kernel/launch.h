@@ -71,6 +71,8 @@ typedef struct saltus_launch {
     int64_t room_doubles; /**< of a block's propensities and counts */
     double *rooms;        /**< [block][room_doubles], unless they are in shared memory */
     int32_t *saved;       /**< [species][slot] counts between launches */
+
+    uint64_t *leaps; /**< [job][2] leaps and exact steps, of tau-leaping alone */
 } saltus_launch;
 
 #if SALTUS_DEVICE

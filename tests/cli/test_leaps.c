@@ -55,6 +55,69 @@ static void wrong_options_are_one_line(void **state)
     }
 }
 
+/* Where leaps would be a thousand times faster, too: nothing leaps that was not told to. A sweep's
+ * point and a run that goes on for longer have the bits of a run. */
+static void exact_is_the_default(void **state)
+{
+    (void)state;
+    outcome o = saltus("run large.yaml --until 2 --points 3 --runs 2 --json -o default.h5");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "\"method\": \"direct\""));
+    o = saltus("run large.yaml --until 2 --points 3 --runs 2 --method direct -q -o direct.h5");
+    assert_done(&o);
+    o = saltus("run large.yaml --until 4 --points 5 --runs 2 -q -o longer.h5");
+    assert_done(&o);
+    o = saltus("sweep large.yaml --vary A=list:100000,50 --until 2 --points 3 --runs 2 --json "
+               "-o sweep.h5");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "\"method\": \"direct\""));
+    char *expected = exported("direct.h5"), *found = exported("default.h5");
+    assert_string_equal(found, expected);
+    free(found);
+    found = exported("sweep.h5");
+    int n_compared = 0;
+    for (char *line = strtok(expected, "\n"); line; line = strtok(NULL, "\n")) {
+        char row[200];
+        (void)snprintf(row, sizeof row, "100000,%s\n", line);
+        n_compared += strstr(found, row) != NULL; /* the header has other columns */
+    }
+    assert_int_equal(n_compared, 6);
+    free(found);
+    free(expected);
+    expected = exported("direct.h5");
+    found = exported("longer.h5");
+    char *end = NULL;
+    n_compared = 0;
+    for (char *line = strtok_r(expected, "\n", &end); line; line = strtok_r(NULL, "\n", &end)) {
+        n_compared += strstr(found, line) != NULL;
+    }
+    assert_int_equal(n_compared, 7);
+    free(found);
+    free(expected);
+}
+
+/* It decides on the samples: told even to who wants to hear nothing. */
+static void auto_tells_what_it_takes(void **state)
+{
+    (void)state;
+    outcome o = saltus("run large.yaml --until 2 --method auto -q");
+    assert_int_equal(o.code, 0);
+    assert_one_message(&o, "saltus: method auto takes tau: by a pilot");
+    o = saltus("run large.yaml --until 1e-9 --method auto -q --json");
+    assert_int_equal(o.code, 0);
+    assert_one_message(&o, "saltus: method auto takes tau");
+    assert_non_null(strstr(o.out, "\"method\": \"tau\""));
+    o = saltus("sweep large.yaml --vary A=list:100000,5 --until 2 --points 3 --method auto -q "
+               "-o sweep.h5");
+    assert_int_equal(o.code, 0);
+    assert_one_message(&o, "saltus: method auto takes tau");
+    o = saltus("sweep large.yaml --vary A=list:5,100000 --until 2 --points 3 --method auto --json "
+               "-o sweep.h5");
+    assert_int_equal(o.code, 0);
+    assert_one_message(&o, "saltus: method auto takes direct");
+    assert_non_null(strstr(o.out, "\"method\": \"direct\""));
+}
+
 /* Also where the first 20,000 reactions are a burst of exact steps. */
 static void auto_leaps_where_that_is_faster(void **state)
 {
@@ -155,6 +218,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave_directory)
     const struct CMUnitTest tests[] = {
+        TEST(exact_is_the_default),
+        TEST(auto_tells_what_it_takes),
         TEST(auto_leaps_where_that_is_faster),
         TEST(wrong_options_are_one_line),
         TEST(layouts_leap_or_are_refused),

@@ -309,6 +309,39 @@ static void company_does_not_matter_to_leaps(void **state)
     }
 }
 
+/* A plan that names no method is exact; "auto" is what saltus_method_choose takes. */
+static void plans_are_exact_unless_told_otherwise(void **state)
+{
+    static const char *const sizes[] = {"5", "100000"};
+    static const char *const expected[] = {"direct", "tau"};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        char text[100];
+        saltus_error err = {0};
+        saltus_backend *backend = NULL;
+        saltus_plan *plan = NULL;
+        saltus_plan_options wanted = saltus_plan_options_default();
+        (void)snprintf(text, sizeof text,
+                       "species: {A: %s, B: 0}\nreactions: {f: A -> B @ 1, g: B -> A @ 1}\n",
+                       sizes[i]);
+        saltus_model *m = bits_parse(text);
+        OK(saltus_backend_open("cpu", &backend, &err));
+        OK(saltus_plan_create(m, backend, NULL, &plan, &err));
+        assert_string_equal(saltus_plan_method(plan), "direct");
+        saltus_plan_destroy(plan);
+        OK(saltus_plan_create(m, backend, &wanted, &plan, &err));
+        assert_string_equal(saltus_plan_method(plan), "direct");
+        saltus_plan_destroy(plan);
+        wanted.method = "auto";
+        OK(saltus_plan_create(m, backend, &wanted, &plan, &err));
+        assert_string_equal(saltus_plan_method(plan), expected[i]);
+        assert_string_equal(saltus_method_choose(m, NULL).method, expected[i]);
+        saltus_plan_destroy(plan);
+        saltus_backend_close(backend);
+        saltus_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +353,7 @@ int main(void)
         cmocka_unit_test(huge_counts_are_carried),
         cmocka_unit_test(leaps_have_the_same_bits_everywhere),
         cmocka_unit_test(company_does_not_matter_to_leaps),
+        cmocka_unit_test(plans_are_exact_unless_told_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,9 @@ size_t saltus_crew_place_jobs(saltus_launch *a, saltus_reducer *reducer, const s
     CUT(progress, 3);
     CUT(troubles, jobs);
     CUT(events, jobs);
+    if (c->layout.needs.leaps) {
+        CUT(leaps, 2 * jobs);
+    }
     saltus_reducer_place(reducer, c->task, &c->model, n, n_stretches, base, &at, result_bytes);
     CUT(counts, samples * (size_t)columns->n_counts);
     CUT(observables, samples * (size_t)columns->n_observables);
