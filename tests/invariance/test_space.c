@@ -125,8 +125,8 @@ static moments run(const saltus_model *model, const char *device, const char *la
     p.by_type = true;
     p.profile = "y";
     OK(run_plan((saltus_model *)(uintptr_t)model, device, &p, &o, &m, &err));
-    planes_moved += m.planes_moved;
-    halo_wait = m.halo_wait;
+    planes_moved += m.report.planes_moved;
+    halo_wait = m.report.halo_wait;
     return m;
 }
 

@@ -102,6 +102,30 @@ saltus_model *bits_model(int i)
 
 const char *const bits_generators[N_BITS_GENERATORS] = {"philox", "xorwow", "mrg32k3a", "mt19937"};
 
+const char *const bits_devices[N_BITS_DEVICES] = {"cpu:generic", "cpu:avx2", "cpu:avx512"};
+
+bool bits_has(const char *device)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    const saltus_status status = saltus_backend_open(device, &backend, &err);
+    if (status != SALTUS_OK && status != SALTUS_E_UNAVAILABLE) {
+        fail_msg("%s: %s", device, err.message);
+    }
+    saltus_backend_close(backend);
+    return status == SALTUS_OK;
+}
+
+saltus_plan_options bits_plan(const char *method, const char *rng, const char *layout, int threads)
+{
+    saltus_plan_options plan = saltus_plan_options_default();
+    plan.method = method;
+    plan.rng = rng;
+    plan.layout = layout;
+    plan.n_threads = threads;
+    return plan;
+}
+
 uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, int threads,
                    int64_t first, int64_t n, const double *times, int64_t n_times)
 {
@@ -111,10 +135,7 @@ uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, 
 uint64_t bits_hash_rng(saltus_model *model, const char *rng, const char *device, const char *layout,
                        int threads, int64_t first, int64_t n, const double *times, int64_t n_times)
 {
-    saltus_plan_options plan = saltus_plan_options_default();
-    plan.rng = rng;
-    plan.layout = layout;
-    plan.n_threads = threads;
+    const saltus_plan_options plan = bits_plan("direct", rng, layout, threads);
     return bits_hash_plan(model, device, &plan, first, n, times, n_times);
 }
 
@@ -129,13 +150,32 @@ uint64_t bits_hash_plan(saltus_model *model, const char *device, const saltus_pl
     run.n_trajectories = n;
     run.times = times;
     run.n_times = n_times;
-    const saltus_status status = run_plan(model, device, plan, &run, &m, &err);
-    if (status != SALTUS_OK && status != SALTUS_E_UNAVAILABLE && status != SALTUS_E_INVALID) {
+    if (run_plan(model, device, plan, &run, &m, &err) != SALTUS_OK) {
         fail_msg("%s %s %s %s: %s", device, plan->method, plan->layout, plan->rng, err.message);
     }
-    const uint64_t hash = status == SALTUS_OK ? m.hash : 0;
+    assert_true(m.n == n && m.hash != 0);
+    const int64_t counted[] = {m.report.events, m.report.leaps, m.report.exact_steps};
+    uint64_t hash = m.hash;
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; ++i) {
+        hash = (hash ^ (uint64_t)counted[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    }
     moments_free(&m);
     return hash;
+}
+
+void bits_refused(saltus_model *model, const char *device, const saltus_plan_options *wanted)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    OK(saltus_backend_open(device, &backend, &err));
+    const saltus_status status = saltus_plan_create(model, backend, wanted, &plan, &err);
+    char says[60];
+    (void)snprintf(says, sizeof says, "layout '%s' does not fit", wanted->layout);
+    if (status != SALTUS_E_INVALID || !strstr(err.message, says)) {
+        fail_msg("%s takes layout %s: %d, %s", device, wanted->layout, (int)status, err.message);
+    }
+    saltus_backend_close(backend);
 }
 
 /* Laws vanish with what they consume, so that no count becomes negative. */

@@ -19,8 +19,8 @@ saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed);
 /** Parse and freeze. */
 saltus_model *bits_parse(const char *text);
 
-/** Hash of all samples of trajectories first … first + n - 1, or 0 when the device is not here or
- * the layout does not fit. */
+/** Hash of all samples of trajectories first … first + n - 1 and of what the run counted. The run
+ * must take place: a device that is not here, or a layout that does not fit, fails the test. */
 uint64_t bits_hash(saltus_model *model, const char *device, const char *layout, int threads,
                    int64_t first, int64_t n, const double *times, int64_t n_times);
 /** The same with random generator `rng`. */
@@ -29,6 +29,14 @@ uint64_t bits_hash_rng(saltus_model *model, const char *rng, const char *device,
 /** The same by whatever a plan may ask for. */
 uint64_t bits_hash_plan(saltus_model *model, const char *device, const saltus_plan_options *plan,
                         int64_t first, int64_t n, const double *times, int64_t n_times);
+/** Fail unless the device, which must be here, refuses the plan because of its layout. */
+void bits_refused(saltus_model *model, const char *device, const saltus_plan_options *plan);
+/** Options of a plan with this method, generator, layout and number of threads. */
+saltus_plan_options bits_plan(const char *method, const char *rng, const char *layout, int threads);
+/** Instruction sets of the CPU, "cpu:generic" first; and whether one is built and here. */
+enum { N_BITS_DEVICES = 3 };
+extern const char *const bits_devices[N_BITS_DEVICES];
+bool bits_has(const char *device);
 extern const char *const bits_generators[];
 enum { N_BITS_GENERATORS = 4 };
 

@@ -86,16 +86,13 @@ saltus_status run_plan(saltus_model *model, const char *device, const saltus_pla
     saltus_backend *backend = NULL;
     saltus_plan *plan = NULL;
     const saltus_sink sink = moments_sink(m);
-    saltus_run_report report = {0};
     saltus_status status = saltus_backend_open(device, &backend, err);
     if (status == SALTUS_OK) {
         status = saltus_plan_create(model, backend, wanted, &plan, err);
     }
     if (status == SALTUS_OK) {
-        status = saltus_run(plan, options, &sink, &report, err);
+        status = saltus_run(plan, options, &sink, &m->report, err);
     }
-    m->planes_moved = report.planes_moved;
-    m->halo_wait = report.halo_wait;
     saltus_plan_destroy(plan);
     saltus_backend_close(backend);
     return status;

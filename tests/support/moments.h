@@ -23,9 +23,8 @@ typedef struct moments {
     double *squares; /* [point][column] */
     int64_t *last;   /* [trajectory][count] at the last point, grows; NULL unless keep_last */
     bool keep_last;
-    int64_t planes_moved; /* saltus_run_report's, */
-    double halo_wait;     /* and that */
-    uint64_t hash;        /* of all samples in order, and of what they are split into */
+    saltus_run_report report; /* of run_plan */
+    uint64_t hash;            /* of all samples in order, and of what they are split into */
 } moments;
 
 /** The sink; *m starts as zeros (but for center and keep_last) and is freed by moments_free. */
