@@ -91,6 +91,10 @@ void saltus_bench_close(saltus_bench_case *c);
 SALTUS_MUST_CHECK saltus_status saltus_bench_open_gpus(int n, saltus_backend **out,
                                                        saltus_error *err);
 
+/** Of a JSON object, with a comma before it: a over b, null unless both are above 0. A time that is
+ * the difference of two may be none on a busy machine; the member is there in any case. */
+void saltus_bench_print_ratio(const char *name, double a, double b);
+
 /** The tables. */
 SALTUS_MUST_CHECK saltus_status saltus_bench_klingbeil_oregonator(saltus_bench *, saltus_error *);
 SALTUS_MUST_CHECK saltus_status saltus_bench_klingbeil_models(saltus_bench *, saltus_error *);

@@ -249,11 +249,9 @@ static void print_end(saltus_bench *b, const comparison *x, bool moves, course *
     printf(", \"steps\": %.10g, \"seconds\": %.4g, \"seconds_run\": %.4g, \"planes_moved\": %lld, "
            "\"of_ideal\": %.3g",
            steps, seconds, c->report.seconds, (long long)c->report.planes_moved, share_of_ideal(c));
-    if (steps > 0.0) {
-        printf(", \"us_per_step\": %.4g", 1e6 * seconds / steps);
-    }
-    if (fixed_seconds > 0.0 && seconds > 0.0) {
-        printf(", \"over_fixed\": %.3g", fixed_seconds / seconds);
+    saltus_bench_print_ratio("us_per_step", 1e6 * seconds, steps);
+    if (moves) {
+        saltus_bench_print_ratio("over_fixed", fixed_seconds, seconds);
     }
     printf(", \"check\": \"%s\"}\n", is_right ? "ok" : "failed");
     (void)fflush(stdout);

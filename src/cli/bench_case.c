@@ -38,6 +38,15 @@ static void look(void *user, const saltus_progress *progress)
     }
 }
 
+void saltus_bench_print_ratio(const char *name, double a, double b)
+{
+    if (a > 0.0 && b > 0.0) {
+        printf(", \"%s\": %.4g", name, a / b);
+    } else {
+        printf(", \"%s\": null", name);
+    }
+}
+
 void saltus_bench_set_limit(saltus_bench_limit *limit, saltus_run_options *run)
 {
     run->progress = look;

@@ -19,9 +19,9 @@ static void print_time(saltus_bench *b, int n_gpus, const saltus_link_pair *pair
         printf(", \"skipped\": \"GPU 1 does not reach the memory of GPU 0\"}\n");
         return;
     }
-    printf(", \"us\": %.4g, \"us_in_a_row\": %.4g, \"gb_per_second\": %.4g, \"check\": \"%s\"}\n",
-           t->us_alone, t->us_in_row, 1e-3 * (double)bytes / t->us_in_row,
-           t->is_right ? "ok" : "failed");
+    printf(", \"us\": %.4g, \"us_in_a_row\": %.4g", t->us_alone, t->us_in_row);
+    saltus_bench_print_ratio("gb_per_second", 1e-3 * (double)bytes, t->us_in_row);
+    printf(", \"check\": \"%s\"}\n", t->is_right ? "ok" : "failed");
     (void)fflush(stdout);
     b->has_failed |= !t->is_right;
 }

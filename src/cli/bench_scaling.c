@@ -17,10 +17,10 @@ enum {
 typedef struct division {
     const saltus_bench_cell *cell;
     int n_gpus, n_slabs;
-    int plays;          /* so many GPUs, by a part of the lattice; 0: no others */
-    double one_us;      /* of one GPU with all of it; 0: this is it */
-    double inert_us;    /* of the same without reactions; 0: none are told apart */
-    double peer_of_one; /* the paper's us for a reaction; 0: none */
+    int plays;              /* so many GPUs, by a part of the lattice; 0: no others */
+    const double *one_us;   /* of one GPU with all of it; NULL: this is it */
+    const double *inert_us; /* of the same without reactions; NULL: none are told apart */
+    double peer_of_one;     /* the paper's us for a reaction; 0: none */
 } division;
 
 /* Simulated seconds of the Min system in an hour, on 1, 2 and 4 GPUs. */
@@ -41,16 +41,17 @@ static void print_division(saltus_bench *b, const division *d, const saltus_benc
     if (strcmp(d->cell->reactions, "first") == 0) {
         printf(", \"first_order\": %d", d->cell->n_first);
     }
-    if (d->inert_us > 0.0) {
+    if (d->inert_us) {
         printf(", \"us_per_reaction\": %.3g, \"paper_us_per_reaction\": %g",
-               (t->us - d->inert_us) / d->cell->n_first, d->peer_of_one);
+               (t->us - *d->inert_us) / d->cell->n_first, d->peer_of_one);
     }
     if (d->plays > 0) {
         printf(", \"plays_gpus\": %d", d->plays);
     }
-    if (d->one_us > 0.0) {
-        printf(", \"speed_up\": %.3g, \"efficiency\": %.3g", d->one_us / t->us,
-               d->one_us / t->us / (d->plays > 0 ? d->plays : d->n_gpus));
+    if (d->one_us) {
+        saltus_bench_print_ratio("speed_up", *d->one_us, t->us);
+        saltus_bench_print_ratio("efficiency", *d->one_us,
+                                 t->us * (d->plays > 0 ? d->plays : d->n_gpus));
     }
     saltus_bench_end_line(b, t->is_kept);
 }
@@ -120,7 +121,7 @@ static saltus_status scale(saltus_bench *b, const saltus_bench_cell *c, saltus_e
         return status;
     }
     SALTUS_TRY(time_division(b, &d, &one, err));
-    d.one_us = one;
+    d.one_us = &one;
     if (b->n_gpus == 1) {
         d.n_slabs = 2;
         SALTUS_TRY(time_division(b, &d, &us, err));
@@ -177,8 +178,8 @@ static saltus_status time_levels(saltus_bench *b, division d, const double *iner
     saltus_status status = SALTUS_OK;
     for (int level = 0; 1 << level <= b->n_gpus; ++level) {
         d.n_gpus = d.n_slabs = 1 << level;
-        d.one_us = level > 0 ? us[0] : 0.0;
-        d.inert_us = inert_us ? inert_us[level] : 0.0;
+        d.one_us = level > 0 ? us : NULL;
+        d.inert_us = inert_us ? &inert_us[level] : NULL;
         SALTUS_TRY(time_division(b, &d, &us[level], err));
     }
 done:

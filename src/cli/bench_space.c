@@ -212,8 +212,8 @@ void saltus_bench_print_cell(const saltus_bench *b, const saltus_bench_cell *c)
 
 void saltus_bench_print_pace(const saltus_bench_cell *c, double us)
 {
-    printf(", \"simulated_seconds_per_hour\": %.4g, \"hours_per_simulated_hour\": %.4g",
-           3600.0 * c->step_us / us, us / c->step_us);
+    saltus_bench_print_ratio("simulated_seconds_per_hour", 3600.0 * c->step_us, us);
+    saltus_bench_print_ratio("hours_per_simulated_hour", us, c->step_us);
 }
 
 void saltus_bench_end_line(saltus_bench *b, bool is_kept)
@@ -251,16 +251,18 @@ static saltus_status time_cell(saltus_bench *b, const saltus_bench_cell *c,
     const double bytes = bytes_of_step(c, plan);
     saltus_bench_print_cell(b, c);
     printf(", \"engine\": \"%s\", \"layout\": \"%s\", \"steps\": %lld, \"events\": %lld, "
-           "\"us_per_step\": %.4g, \"moves_per_second\": %.4g, \"bytes_per_step\": %.4g",
+           "\"us_per_step\": %.4g, \"bytes_per_step\": %.4g",
            device == b->cpu ? "cores" : "gpu", layout, (long long)t.steps, (long long)t.events,
-           t.us, 1e6 * (double)c->particles / t.us, bytes);
+           t.us, bytes);
+    saltus_bench_print_ratio("moves_per_second", 1e6 * (double)c->particles, t.us);
     saltus_bench_print_pace(c, t.us);
     if (copy_rate > 0.0) {
-        printf(", \"of_copy_rate\": %.3g, \"copy_bytes_per_second\": %.4g",
-               1e6 * bytes / t.us / copy_rate, copy_rate);
+        saltus_bench_print_ratio("of_copy_rate", 1e6 * bytes, t.us * copy_rate);
+        printf(", \"copy_bytes_per_second\": %.4g", copy_rate);
     }
     if (c->peer_us > 0.0) {
-        printf(", \"peer_us\": %g, \"over_peer\": %.4g", c->peer_us, c->peer_us / t.us);
+        printf(", \"peer_us\": %g", c->peer_us);
+        saltus_bench_print_ratio("over_peer", c->peer_us, t.us);
     }
     if (c->goal_us > 0.0) {
         printf(", \"goal_us\": %g", c->goal_us);

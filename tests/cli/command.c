@@ -126,6 +126,46 @@ pid_t start_saltus(const char *format, ...)
     return child;
 }
 
+static const char *last_of(const char *text, const char *part)
+{
+    const char *found = NULL;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) {
+        found = at;
+    }
+    return found;
+}
+
+void wait_for_progress(void)
+{
+    for (double rate = 0.0; !(rate > 0.0); (void)usleep(2000)) {
+        char *text = read_file(".err");
+        const char *line = text ? last_of(text, "\r") : NULL;
+        if (line && sscanf(line, "\r%*f %% %lf trajectories/s", &rate) != 1) {
+            rate = 0.0;
+        }
+        free(text);
+    }
+}
+
+void wait_for_growth(const char *name, int times)
+{
+    off_t size = 0;
+    for (int n = 0; n < times; (void)usleep(2000)) {
+        struct stat s;
+        if (stat(name, &s) == 0 && s.st_size != size) {
+            size = s.st_size;
+            ++n;
+        }
+    }
+}
+
+void wait_for_file(const char *name)
+{
+    while (!file_exists(name)) {
+        (void)usleep(2000);
+    }
+}
+
 outcome finish_saltus(pid_t child)
 {
     int status = 0;
@@ -137,6 +177,10 @@ outcome finish_saltus(pid_t child)
     last.err = read_file(".err");
     assert_non_null(last.out);
     assert_non_null(last.err);
+    const char *erased = last_of(last.err, "\033[K");
+    if (erased) { /* as a terminal shows it: lines of progress are gone */
+        memmove(last.err, erased + 3, strlen(erased + 3) + 1);
+    }
     return last;
 }
 

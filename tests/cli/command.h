@@ -22,9 +22,17 @@ extern const char decay_model[];
 /** Run `saltus` with arguments, redirections and pipes as in a shell: "run m.yaml >x" (a leading
  * "saltus" is written as %S elsewhere in the line). The outcome is valid until the next call. */
 __attribute__((format(printf, 1, 2))) outcome saltus(const char *format, ...);
-/** The same, without waiting; finish_saltus waits. */
+/** The same, without waiting; finish_saltus waits. Of progress that was shown and erased, as the
+ * last line is at the end, nothing is left in the outcome. */
 __attribute__((format(printf, 1, 2))) pid_t start_saltus(const char *format, ...);
 outcome finish_saltus(pid_t child);
+
+/** Wait until what was started with --progress has finished a trajectory; until a file is there;
+ * until its size has been seen to change so many times. However long that takes: the limit of the
+ * whole test ends what hangs. */
+void wait_for_progress(void);
+void wait_for_file(const char *name);
+void wait_for_growth(const char *name, int times);
 
 void write_file(const char *name, const char *text);
 /** The text of a file, to be freed; NULL when there is none. */

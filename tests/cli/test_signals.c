@@ -9,11 +9,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -24,14 +26,6 @@
 #ifndef DEFERS_SIGNALS
 #define DEFERS_SIGNALS false
 #endif
-
-static void wait_for_file(const char *name)
-{
-    const double start = seconds_now();
-    while (!file_exists(name) && seconds_now() < start + 10.0) {
-        (void)usleep(10000);
-    }
-}
 
 /* Every row of `part` must stand in `whole`; both are ordered by run. */
 static void assert_rows_within(const char *part, const char *whole)
@@ -50,13 +44,11 @@ static void assert_rows_within(const char *part, const char *whole)
 
 static void interrupt(int signal_number)
 {
-    const pid_t child = start_saltus("run busy.yaml --until 2 --points 3 --runs 1e8 -o out.h5");
-    wait_for_file("out.h5");
-    (void)usleep(400000);
-    const double start = seconds_now();
+    const pid_t child =
+        start_saltus("run busy.yaml --until 2 --points 3 --runs 1e8 --progress -o out.h5");
+    wait_for_progress();
     assert_int_equal(kill(child, signal_number), 0);
     outcome o = finish_saltus(child);
-    assert_true(seconds_now() - start < 3.0);
     assert_refused(&o, 130, "interrupted after");
     assert_non_null(strstr(o.err, "they are in out.h5"));
     long long n = 0;
@@ -85,7 +77,7 @@ static void interrupted_runs_keep_what_is_finished(void **state)
     interrupt(SIGTERM);
 }
 
-/* Also in the middle of trajectories, of which none is finished. */
+/* Also in the middle of trajectories, of which none is finished: they would take hours. */
 static void interrupts_need_no_end_of_a_trajectory(void **state)
 {
     static const char *const layouts[] = {"lanes", "scalar"};
@@ -96,14 +88,11 @@ static void interrupts_need_no_end_of_a_trajectory(void **state)
                                          "--json -o out.h5",
                                          layouts[l]);
         wait_for_file("out.h5");
-        (void)usleep(100000);
-        const double start = seconds_now();
         assert_int_equal(kill(child, SIGINT), 0);
         const outcome o = finish_saltus(child);
         assert_int_equal(o.code, 130);
         assert_is_json(o.out);
         assert_non_null(strstr(o.out, "\"complete\": false"));
-        assert_true(seconds_now() - start < 3.0);
         char *text = exported("out.h5");
         assert_int_equal(count_lines(text), 1);
         free(text);
@@ -119,9 +108,9 @@ static void signals_at_once_are_one(void **state)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) {
         (void)unlink("out.h5");
         const pid_t child =
-            start_saltus("run busy.yaml --until 2 --points 3 --runs 1e8 --json -o out.h5");
-        wait_for_file("out.h5");
-        (void)usleep(400000);
+            start_saltus("run busy.yaml --until 2 --points 3 --runs 1e8 --json --progress "
+                         "-o out.h5");
+        wait_for_progress();
         for (int k = 0; k < 10; ++k) {
             (void)kill(child, signals[i]);
             (void)usleep(k < 5 ? 0 : 1000);
@@ -194,16 +183,23 @@ static void a_late_second_interrupt_ends_at_once(void **state)
     const pid_t child = start_saltus("run long.yaml --until 1 --points 2 >pipe");
     (void)unsetenv("TMPDIR");
     const int reader = open("pipe", O_RDONLY);
-    (void)usleep(700000);
+    struct pollfd table = {.fd = reader, .events = POLLIN};
+    assert_int_equal(poll(&table, 1, -1), 1); /* it prints */
     assert_false(is_empty("tmp"));
+    const double first = seconds_now();
     (void)kill(child, SIGINT);
-    (void)usleep(200000);
     (void)kill(child, SIGTERM);
+    (void)usleep(200000);
     (void)kill(child, SIGINT);
     (void)usleep(200000);
-    assert_false(is_empty("tmp")); /* goes on */
-    (void)usleep(1000000);
-    (void)kill(child, SIGINT);
+    /* it goes on; on a machine so busy that this took long, the second one may have ended it */
+    assert_true(!is_empty("tmp") || seconds_now() - first > 0.9);
+    siginfo_t info = {0};
+    while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0) {
+        (void)usleep(100000);
+        (void)kill(child, SIGINT);
+    }
     const outcome o = finish_saltus(child);
     (void)close(reader);
     assert_int_equal(o.code, 130);

@@ -211,7 +211,7 @@ static void an_interrupted_run_keeps_frames(void **state)
 {
     (void)state;
     const pid_t child = start_saltus("run cell.yaml --until 1e5 --points 2 --frames 0.1 -o out.h5");
-    (void)usleep(700000);
+    wait_for_growth("out.h5", 5);
     assert_int_equal(kill(child, SIGINT), 0);
     outcome o = finish_saltus(child);
     assert_refused(&o, 130, "interrupted after 0 of 1");
