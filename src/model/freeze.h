@@ -112,6 +112,23 @@ SALTUS_MUST_CHECK saltus_status saltus_split_law(saltus_freezer *f, const saltus
                                                  const saltus_expr **forward,
                                                  const saltus_expr **backward, saltus_error *err);
 
+/** The rule behind a variable that reactions change, or NULL. */
+const saltus_expr *saltus_rule_behind(const saltus_freezer *f, const saltus_expr *e);
+/** How many of a variable stand on a side of an equation. */
+int64_t saltus_side_count(const saltus_participant *side, int n_side, int variable);
+/** Whether e is x - 1, or x - 2 …, where more x than that stand on one side of the equation: the
+ * molecules that are left to choose from. */
+bool saltus_counts_ways(const saltus_freezer *f, const saltus_reaction *r, const saltus_expr *e);
+
+/* freeze_terms.c */
+/** The same rates of a law that is such a difference only once it is multiplied out and what stands
+ * above and below the line is cancelled, as in V A (1 - B / (K A)) / (Km + A + B); NULL both where
+ * it is none. At most 256 terms are looked at. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_expand_law(saltus_freezer *f, const saltus_reaction *r,
+                                                  const saltus_expr *law,
+                                                  const saltus_expr **forward,
+                                                  const saltus_expr **backward, saltus_error *err);
+
 /* freeze_program.c */
 /** Compile an expression; rows are final only after saltus_place_rows. */
 SALTUS_MUST_CHECK saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e,

@@ -30,15 +30,14 @@ static const saltus_expr *sum(splitter *s, const saltus_expr *a, const saltus_ex
     return a && b ? make(s, SALTUS_OP_ADD, a, b) : a ? a : b;
 }
 
-/* The rule behind a variable that reactions change, or NULL. */
-static const saltus_expr *rule_of(const saltus_freezer *f, const saltus_expr *e)
+const saltus_expr *saltus_rule_behind(const saltus_freezer *f, const saltus_expr *e)
 {
     const bool is_rule = e->op == SALTUS_OP_VARIABLE && e->variable < (int)f->model->n_variables &&
                          f->net->bindings[e->variable].role == SALTUS_ROLE_RULE;
     return is_rule ? f->rules[e->variable] : NULL;
 }
 
-static int64_t n_of(const saltus_participant *side, int n_side, int variable)
+int64_t saltus_side_count(const saltus_participant *side, int n_side, int variable)
 {
     int64_t n = 0;
     for (int i = 0; i < n_side; ++i) {
@@ -47,17 +46,17 @@ static int64_t n_of(const saltus_participant *side, int n_side, int variable)
     return n;
 }
 
-/* x - 1 where two or more x stand on one side: the molecules that are left to choose from. */
-static bool counts_ways(const splitter *s, const saltus_expr *difference)
+bool saltus_counts_ways(const saltus_freezer *f, const saltus_reaction *r,
+                        const saltus_expr *difference)
 {
-    const saltus_reaction *r = s->r;
     const saltus_expr *x = difference->args[0];
-    if (x->op != SALTUS_OP_VARIABLE || !saltus_is_constant(s->f, difference->args[1])) {
+    if (difference->op != SALTUS_OP_SUB || x->op != SALTUS_OP_VARIABLE ||
+        !saltus_is_constant(f, difference->args[1])) {
         return false;
     }
-    const double n = saltus_constant_value(s->f, difference->args[1]);
-    const int64_t before = n_of(r->reactants, r->n_reactants, x->variable),
-                  after = n_of(r->products, r->n_products, x->variable);
+    const double n = saltus_constant_value(f, difference->args[1]);
+    const int64_t before = saltus_side_count(r->reactants, r->n_reactants, x->variable),
+                  after = saltus_side_count(r->products, r->n_products, x->variable);
     return n >= 1.0 && n == nearbyint(n) && n < (double)(before > after ? before : after);
 }
 
@@ -93,12 +92,15 @@ static parts divide_product(splitter *s, const saltus_expr *e)
 static parts divide(splitter *s, const saltus_expr *e)
 {
     const saltus_freezer *f = s->f;
-    const saltus_expr *rule = rule_of(f, e);
+    const saltus_expr *rule = saltus_rule_behind(f, e);
     if (--s->budget < 0) {
         s->tangled = true;
         return (parts){e, NULL};
     }
-    if (saltus_is_constant(f, e)) {
+    /* The sign of a product of constants is its factors', so that one that is 0 changes nothing. */
+    const bool has_signs =
+        e->op == SALTUS_OP_NEG || e->op == SALTUS_OP_MUL || e->op == SALTUS_OP_DIV;
+    if (!has_signs && saltus_is_constant(f, e)) {
         const bool negative = saltus_constant_value(f, e) < 0.0;
         return negative ? (parts){NULL, make(s, SALTUS_OP_NEG, e, NULL)} : (parts){e, NULL};
     }
@@ -113,7 +115,7 @@ static parts divide(splitter *s, const saltus_expr *e)
     }
     case SALTUS_OP_ADD:
     case SALTUS_OP_SUB: {
-        if (e->op == SALTUS_OP_SUB && counts_ways(s, e)) {
+        if (saltus_counts_ways(f, s->r, e)) {
             return (parts){e, NULL};
         }
         const parts a = divide(s, e->args[0]), b = divide(s, e->args[1]);
@@ -137,10 +139,10 @@ static bool reads_product(const saltus_expr *node, void *user)
     if (node->op != SALTUS_OP_VARIABLE) {
         return false;
     }
-    if (n_of(s->r->products, s->r->n_products, node->variable) > 0) {
+    if (saltus_side_count(s->r->products, s->r->n_products, node->variable) > 0) {
         return true;
     }
-    const saltus_expr *rule = rule_of(s->f, node);
+    const saltus_expr *rule = saltus_rule_behind(s->f, node);
     if (rule && s->f->seen[node->variable] != s->f->n_visits) {
         s->f->seen[node->variable] = s->f->n_visits;
         return saltus_expr_any(rule, reads_product, s);
@@ -151,7 +153,7 @@ static bool reads_product(const saltus_expr *node, void *user)
 /* Whether e is 0, by its form, where there is none of `species`. */
 static bool vanishes(splitter *s, const saltus_expr *e, int species)
 {
-    const saltus_expr *rule = rule_of(s->f, e);
+    const saltus_expr *rule = saltus_rule_behind(s->f, e);
     if (--s->budget < 0) {
         return false;
     }
@@ -188,8 +190,8 @@ static bool is_way_back(splitter *s, const saltus_expr *e)
     }
     for (int i = 0; i < r->n_reactants; ++i) {
         const int species = r->reactants[i].variable;
-        if (n_of(r->reactants, r->n_reactants, species) >
-                n_of(r->products, r->n_products, species) &&
+        if (saltus_side_count(r->reactants, r->n_reactants, species) >
+                saltus_side_count(r->products, r->n_products, species) &&
             vanishes(s, e, species)) {
             return false;
         }
@@ -215,6 +217,9 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
         *forward = p.plus;
         *backward = p.minus;
     } else if (s.tangled || p.minus) {
+        SALTUS_TRY(saltus_expand_law(f, r, law, forward, backward, err));
+    }
+    if (!*backward && (s.tangled || p.minus)) {
         saltus_model_warn(f->model,
                           "%sreaction '%s' is reversible but its rate law is no difference of a "
                           "rate there and a rate back; it is simulated as written, one way",

@@ -2,6 +2,9 @@
  * differences, fractions of molecules. */
 #include "frozen.h"
 
+#include "kernel/program.h"
+#include "model/model.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -416,6 +419,143 @@ static void plain_powers_are_seen_in_both_directions(void **state)
     }
 }
 
+/* The propensity of reaction r in a state. */
+static double propensity(const saltus_model *m, int r, const double *counts)
+{
+    const saltus_tables *t = &m->network->tables;
+    double *v = calloc((size_t)t->n_rows + 1, sizeof *v);
+    assert_non_null(v);
+    memcpy(v, counts, (size_t)t->n_species * sizeof *v);
+    memcpy(v + t->row_variables, t->initial_variables, (size_t)t->n_variables * sizeof *v);
+    memcpy(v + t->row_constants, t->constants, (size_t)t->n_constants * sizeof *v);
+    v[t->row_one] = 1.0;
+    for (int i = 0; i < t->n_rules; ++i) {
+        saltus_program_run(t->code, t->rules[i], v);
+        v[t->row_rules + i] = v[t->rules[i].result];
+    }
+    double a = t->rate[r];
+    for (int k = t->factor_row[r]; k < t->factor_row[r + 1]; ++k) {
+        a *= v[t->factor_species[k]] - t->factor_offset[k];
+    }
+    if (t->law_program[r] >= 0) {
+        const saltus_program law = t->laws[t->law_program[r]];
+        saltus_program_run(t->code, law, v);
+        a = v[law.result];
+    }
+    free(v);
+    return a;
+}
+
+/* Two rates, neither of them ever negative, each 0 where there is nothing to take, whose difference
+ * is the law. */
+static void check_rates(const saltus_model *m, const char *law)
+{
+    static const double amounts[] = {0.0, 1.0, 2.0, 7.0, 300.0};
+    double counts[6] = {0};
+    const saltus_variable *plain = &m->variables[saltus_model_find(m, "plain")];
+    assert_int_equal(m->network->tables.n_species, 6);
+    for (int i = 0; i < 125; ++i) {
+        counts[0] = amounts[i % 5];
+        counts[1] = amounts[i / 5 % 5];
+        counts[2] = amounts[i / 25];
+        counts[3] = 4.0; /* E, S, K */
+        counts[4] = 7.0;
+        counts[5] = 4.0;
+        const double there = propensity(m, 0, counts), back = propensity(m, 1, counts);
+        if (!(there >= 0.0 && back >= 0.0) || (counts[0] == 0.0 && there != 0.0) ||
+            (counts[1] == 0.0 && back != 0.0)) {
+            fail_msg("%s: with %g A, %g B, %g C there %g, back %g", law, counts[0], counts[1],
+                     counts[2], there, back);
+        }
+        double values[200] = {0};
+        for (size_t k = 0; k < m->n_variables; ++k) {
+            const saltus_binding *b = &m->network->bindings[k];
+            values[k] = b->role == SALTUS_ROLE_COUNT ? counts[b->row] : b->value;
+        }
+        for (size_t k = 0; k < m->n_variables; ++k) {
+            values[k] = m->variables[k].rule ? saltus_expr_value(m->variables[k].rule, values, 0.0)
+                                             : values[k];
+        }
+        const double whole = saltus_expr_value(plain->rule, values, 0.0);
+        if (isfinite(whole) && !(fabs(there - back - whole) <= 1e-12 * (there + back))) {
+            fail_msg("%s: %g - %g is not %g", law, there, back, whole);
+        }
+    }
+}
+
+/* Whether a law is split hangs on its form alone: not on a constant or a fixed species that is 0.
+ */
+static void zeros_do_not_keep_laws_from_being_split(void **state)
+{
+    static const char *const laws[] = {
+        "-(kf*A + -1*kr*B)", "-(-1*kf*A + kr*B)", "kf*A + -1*kr*B", "kf*A - kr*B*F",
+        "kf*A*F - kr*B",     "-1*(kr*B - kf*A)",  "kf*A + -kr*B",
+    };
+    static const double constants[][3] = {{1, 1, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 0}, {0, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
+        for (size_t k = 0; k < sizeof constants / sizeof *constants; ++k) {
+            char text[400];
+            (void)snprintf(text, sizeof text,
+                           "parameters: {kf: %g, kr: %g}\n"
+                           "species: {A: 10, B: 20, F: {initial: %g, boundary: true}}\n"
+                           "reactions:\n"
+                           "  r: {equation: \"%s\", law: \"%s\", reversible: true}\n",
+                           constants[k][0], constants[k][1], constants[k][2],
+                           i == 0 ? "B -> A" : "A -> B", laws[i]);
+            saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+            if (m->network->tables.n_reactions != 2 || saltus_model_n_warnings(m) != 0) {
+                fail_msg("%s with %g, %g, %g was not split", laws[i], constants[k][0],
+                         constants[k][1], constants[k][2]);
+            }
+            saltus_model_destroy(m);
+        }
+    }
+}
+
+/* Reversible enzymes, as models write them: what is subtracted has to be multiplied out, and what
+ * stands above and below the line cancelled. */
+static void differences_are_found_by_multiplying_out(void **state)
+{
+    static const char *const laws[][2] = {
+        {"A -> B", "k*A*(1 - B/(c*A))/(W + A + B)"},
+        {"A -> B", "k*(A/V)*(1 - (B/V)/(c*(A/V)))/(1 + A/V)*V"},
+        {"A -> B", "k*A/c*(1 - B/A/c)/(1 + A/c + B/k2)"},
+        {"A -> B", "k*A*(1 - ratio/c)/(1 + A)"},
+        {"A -> B", "k*A*(1 - B/(c*A)) + k2*A*(1 - B/(c*A))/(1 + C)"},
+        {"A -> B", "k*A*A*(1 - B/(c*A))"},
+        {"A -> B", "k*A^1.5*(1 - B/(c*A))/(W + A^1.5)"},
+        {"A -> B", "k*(A/c)^2*(1 - B^2/(c*A)^2)/(1 + A^2)"},
+        {"A + C -> B", "k*A*C*(1 - B/(c*A*C))/((1 + A)*(1 + C) + B)"},
+        {"A -> B + C", "k*A*(1 - B*C/(c*A))/(1 + A + B*C)"},
+        {"2 A -> B", "k*A*(A-1)*(1 - B/(c*A*(A-1)))"},
+        {"A -> B", "k*(A - B)*(1 + C)/(1 + A)"},
+        {"A -> B", "-k*(B/c - A)*(2 + C)/(-1*(-1)*(1 + A))"},
+        {"A + E -> B + E", "k*E*A*(1 - B/(c*A))/(W + A)"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
+        char text[1500];
+        (void)snprintf(
+            text, sizeof text,
+            "parameters: {k: 0.5, k2: 2*k, c: 3}\n"
+            "compartments: {V: 2, W: 2}\n"
+            "species: {A: 10, B: 20, C: 5, E: {initial: 4, boundary: true},\n"
+            "          S: {initial: 7, boundary: true}, K: {initial: 4, constant: true}}\n"
+            "rules: {ratio: B/A, plain: \"%s\"}\n"
+            "reactions:\n"
+            "  r: {equation: %s, law: \"%s\", reversible: true}\n"
+            "  s: A + B -> C @ 0\n",
+            laws[i][1], laws[i][0], laws[i][1]);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        if (m->network->tables.n_reactions != 3 || saltus_model_n_warnings(m) != 0) {
+            fail_msg("%s was not split", laws[i][1]);
+        }
+        check_rates(m, laws[i][1]);
+        saltus_model_destroy(m);
+    }
+}
+
 static void other_differences_are_not_split(void **state)
 {
     static const case_ cases[] = {
@@ -426,6 +566,9 @@ static void other_differences_are_not_split(void **state)
         {"A -> B", "(k*A - B)*(C - B)", "expression"},
         {"A -> B", "k*A*(50 - B)", "expression"}, /* what is subtracted needs what is consumed */
         {"A -> B", "k*A - k*A*B/c", "expression"},
+        {"A -> B", "k*A*(1 - B/c)/(1 + A)", "expression"},
+        {"A -> B", "k*A*(1 - B/(c*C))", "expression"},
+        {"A -> B", "k*A*(1 - C/(c*A))", "expression"},
         {"A -> B", "k*A/(50 - B)", "expression"}, /* none above the line */
         {"A -> B", "max(A - B, 0)", "expression"},
         {"2 A -> B", "k*A*(A-1)", "0.5 A A-1"}, /* a product already */
@@ -589,6 +732,8 @@ int main(void)
         cmocka_unit_test(other_powers_stay_as_written),
         cmocka_unit_test(constants_are_not_asked_about),
         cmocka_unit_test(differences_are_split),
+        cmocka_unit_test(zeros_do_not_keep_laws_from_being_split),
+        cmocka_unit_test(differences_are_found_by_multiplying_out),
         cmocka_unit_test(differences_without_products_are_split),
         cmocka_unit_test(plain_powers_are_seen_in_both_directions),
         cmocka_unit_test(other_differences_are_not_split),
