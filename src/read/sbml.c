@@ -83,18 +83,24 @@ static const char *name_of_model(const sbml_reader *r)
 }
 
 /* Fill the model in. `copy` is the text as libsbml gets it, `text` as it came. */
-static saltus_status parse(sbml_reader *r, const char *copy, const char *text, size_t size)
+static saltus_status parse(sbml_reader *r, char *copy, size_t copy_size, const char *text,
+                           size_t size)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
 
-    SALTUS_TRY(sbml_check_text(r, text, size));
+    SALTUS_TRY(sbml_check_text(r, copy, copy_size));
     SALTUS_TRY(open_document(r, copy));
     SALTUS_TRY(sbml_check_document(r));
     SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
     saltus_sha256_hex(text, size, r->model->sha256);
     r->model->path = saltus_strdup(r->path);
     SALTUS_NEED(r->model->path);
+    if (r->skipped_line > 0) {
+        sbml_warn(r, r->skipped_line,
+                  "elements and attributes of other name spaces are skipped, such as those of '%s'",
+                  r->skipped_space);
+    }
     SALTUS_TRY(sbml_read_model(r));
 done:
     return status;
@@ -102,7 +108,7 @@ done:
 
 /* A copy that ends with a zero, without a byte order mark, which libsbml does not take, and with an
  * XML declaration: libsbml would add one on a line of its own, and all lines would be wrong. */
-static char *prepare(const char *text, size_t size)
+static char *prepare(const char *text, size_t size, size_t *copy_size)
 {
     static const char mark[] = "\xef\xbb\xbf", start[] = "<?xml",
                       declaration[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
@@ -113,6 +119,7 @@ static char *prepare(const char *text, size_t size)
     const bool declared = size >= sizeof start - 1 && memcmp(text, start, sizeof start - 1) == 0;
     const size_t before = declared ? 0 : sizeof declaration - 1;
     char *copy = saltus_calloc(before + size + 1, 1);
+    *copy_size = before + size;
     if (copy) {
         memcpy(copy, declaration, before);
         memcpy(copy + before, text, size);
@@ -127,10 +134,11 @@ saltus_status saltus_model_parse_sbml(const char *text, size_t size, const char 
     saltus_error own = {.code = SALTUS_OK};
     sbml_reader r = {.err = err ? err : &own, .path = name ? name : "SBML"};
 
-    char *copy = prepare(size > 0 ? text : "", size);
+    size_t copy_size;
+    char *copy = prepare(size > 0 ? text : "", size, &copy_size);
     SALTUS_NEED(copy);
     (void)pthread_mutex_lock(&one_at_a_time);
-    status = parse(&r, copy, size > 0 ? text : "", size);
+    status = parse(&r, copy, copy_size, size > 0 ? text : "", size);
     SBMLDocument_free(r.document);
     (void)pthread_mutex_unlock(&one_at_a_time);
     if (status == SALTUS_OK) {

@@ -78,6 +78,8 @@ typedef struct sbml_reader {
     sbml_locals *locals;         /* [reaction] */
     size_t n_nodes;              /* of all expressions together */
     bool mole_seen, scaled_seen; /* units and factors that are worth a warning */
+    unsigned skipped_line;       /* of the first thing in a name space that is skipped; 0: none */
+    char skipped_space[160];
 } sbml_reader;
 
 /* Moles count as in the SI since 2019, and the csymbol avogadro has the same value. */
@@ -96,8 +98,10 @@ const sbml_symbol *sbml_find(const sbml_reader *r, const char *id);
 /** Add the nearest defined name as a hint. */
 void sbml_hint_nearest(sbml_reader *r, const char *id);
 
-/** sbml_check.c: refuse a text that would make libsbml run out of stack or expand entities. */
-SALTUS_MUST_CHECK saltus_status sbml_check_text(sbml_reader *r, const char *text, size_t size);
+/** sbml_check.c: refuse a text that would make libsbml run out of stack or expand entities, and
+ * blank what libsbml is not to see: notes, annotations, other name spaces. The text starts with an
+ * XML declaration; lines stay where they are. */
+SALTUS_MUST_CHECK saltus_status sbml_check_text(sbml_reader *r, char *text, size_t size);
 /** sbml_check.c: refuse levels and packages that are not done, and what libsbml complains of. */
 SALTUS_MUST_CHECK saltus_status sbml_check_document(sbml_reader *r);
 

@@ -7,13 +7,19 @@
 
 /* libsbml and the expressions made from its trees recurse once per level, and libsbml turns a sum
  * of n terms into a tree of depth n. These bounds leave most of a stack of 8 MiB free. */
-enum { MAX_XML_DEPTH = 1000, MAX_MATH_ELEMENTS = 50000 };
+enum { MAX_XML_DEPTH = 1000, MAX_MATH_ELEMENTS = 50000, MAX_NAME_SPACES = 1000 };
 
 /* A part of the text. */
 typedef struct piece {
     const char *start;
     size_t size;
 } piece;
+
+/* xmlns:prefix="uri", in an element of this depth. */
+typedef struct binding {
+    int depth;
+    piece prefix, uri;
+} binding;
 
 typedef struct scanner {
     const char *p, *end;
@@ -23,6 +29,14 @@ typedef struct scanner {
     int n_elements; /* since it was opened */
     bool root_seen;
     piece space; /* of the root */
+    binding spaces[MAX_NAME_SPACES];
+    int n_spaces;
+    piece hidden[MAX_NAME_SPACES]; /* declarations to be blanked when their prefixes are not needed
+                                      any more */
+    int n_hidden;
+    const char *skipped; /* where an open element starts that libsbml is not to see, or NULL, */
+    int skipped_depth;
+    bool has_warned; /* of another name space */
 } scanner;
 
 /* Go behind the next `mark`, or to the end; libsbml will say what is wrong there. */
@@ -177,40 +191,124 @@ static bool begins(piece a, const char *text)
     return a.size >= strlen(text) && memcmp(a.start, text, strlen(text)) == 0;
 }
 
-/* Is this a name space of SBML other than the document's? Packages belong to level 3. */
-static bool is_foreign(const scanner *s, piece space)
+/* Is this the core of SBML in another level or version than the document's? */
+static bool is_other_core(const scanner *s, piece space)
 {
-    static const char sbml[] = "http://www.sbml.org/sbml/level";
-    static const char level_3[] = "http://www.sbml.org/sbml/level3/";
-    if (space.size == s->space.size &&
-        (space.size == 0 || memcmp(space.start, s->space.start, space.size) == 0)) {
-        return false;
-    }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (is(space, known[i].space)) {
-            return true;
+            return !is(s->space, known[i].space);
         }
     }
-    return begins(space, sbml) && !(begins(space, level_3) && begins(s->space, level_3));
+    return false;
 }
 
-/* A second name space of SBML makes libsbml throw too, on any element. */
-static saltus_status check_spaces(sbml_reader *r, const scanner *s)
+static bool is_same_piece(piece a, piece b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.start, b.start, a.size) == 0);
+}
+
+/* What libsbml understands: the document's name space, MathML and, in level 3, packages of SBML. */
+static bool is_understood(const scanner *s, piece space)
+{
+    static const char level_3[] = "http://www.sbml.org/sbml/level3/";
+    return is_same_piece(space, s->space) || is(space, "http://www.w3.org/1998/Math/MathML") ||
+           (begins(space, level_3) && begins(s->space, level_3));
+}
+
+/* The name space of a name's prefix; the default one of a name without, if it is an element's. NULL
+ * start: none. */
+static piece space_of(const scanner *s, piece name)
+{
+    const char *colon = memchr(name.start, ':', name.size);
+    const piece prefix = {name.start, colon ? (size_t)(colon - name.start) : 0};
+    for (int i = s->n_spaces - 1; i >= 0; --i) {
+        if (is_same_piece(s->spaces[i].prefix, prefix)) {
+            return s->spaces[i].uri;
+        }
+    }
+    return (piece){NULL, 0};
+}
+
+/* The scanner's text is a copy that is libsbml's alone; lines stay where they are. */
+static void blank(const char *from, const char *to)
+{
+    for (char *c = (char *)(uintptr_t)from; c < to; ++c) {
+        *c = *c == '\n' ? '\n' : ' ';
+    }
+}
+
+static void warn_skipped(sbml_reader *r, scanner *s, piece space)
+{
+    if (!s->has_warned) {
+        r->skipped_line = s->line;
+        (void)snprintf(r->skipped_space, sizeof r->skipped_space, "%.*s",
+                       (int)(space.size < 150 ? space.size : 150), space.start);
+        s->has_warned = true;
+    }
+}
+
+/* Note the name spaces that a tag declares. A second one of SBML's core would make libsbml throw;
+ * one that it does not understand, or does in another level, is taken out of its sight. */
+static saltus_status bind_spaces(sbml_reader *r, scanner *s)
 {
     const char *p = s->p + name_at(s->p, s->end).size;
     piece name, value;
     while (next_attribute(&p, s->end, &name, &value)) {
-        if (!begins(name, "xmlns")) {
+        if (!begins(name, "xmlns") || (name.size > 5 && name.start[5] != ':')) {
             continue;
         }
         /* "&#104;ttp://…" would hide one */
-        if (is_foreign(s, value) || memmem(value.start, value.size, "&#", 2)) {
+        if (is_other_core(s, value) || memmem(value.start, value.size, "&#", 2)) {
             return sbml_fail(r, SALTUS_E_SYNTAX, s->line,
                              "the name space '%.*s' has no place in this document",
                              (int)(value.size < 100 ? value.size : 100), value.start);
         }
+        if (s->n_spaces == MAX_NAME_SPACES || s->n_hidden == MAX_NAME_SPACES) {
+            return sbml_fail(r, SALTUS_E_UNSUPPORTED, s->line, "more than %d name spaces",
+                             MAX_NAME_SPACES);
+        }
+        const size_t before = name.size > 5 ? strlen("xmlns:") : 5;
+        s->spaces[s->n_spaces++] =
+            (binding){s->depth, {name.start + before, name.size - before}, value};
+        if (begins(value, "http://www.sbml.org/sbml/level") && !is_understood(s, value)) {
+            const char *end = value.start + value.size + 1;
+            s->hidden[s->n_hidden++] = (piece){name.start, (size_t)(end - name.start)};
+        }
     }
     return SALTUS_OK;
+}
+
+/* Attributes of other name spaces are taken out. */
+static void skip_attributes(sbml_reader *r, scanner *s)
+{
+    const char *p = s->p + name_at(s->p, s->end).size;
+    piece name, value;
+    while (next_attribute(&p, s->end, &name, &value)) {
+        if (memchr(name.start, ':', name.size) && !begins(name, "xmlns:") &&
+            !begins(name, "xml:")) {
+            const piece space = space_of(s, name);
+            if (space.start && !is_understood(s, space)) {
+                warn_skipped(r, s, space);
+                blank(name.start, value.start + value.size + 1);
+            }
+        }
+    }
+}
+
+/* Notes and annotations mean nothing here, and elements of other name spaces are not understood:
+ * libsbml gets none of these. */
+static void skip_element(sbml_reader *r, scanner *s)
+{
+    const piece name = name_at(s->p, s->end), space = space_of(s, name);
+    const bool is_other = space.start && !is_understood(s, space);
+    if (!s->skipped && s->depth > 1 &&
+        (is_other || is_element(s->p, s->end, "annotation") || is_element(s->p, s->end, "notes"))) {
+        if (is_other) {
+            warn_skipped(r, s, space);
+        }
+        s->skipped = s->p - 1;
+        s->skipped_depth = s->depth;
+    }
 }
 
 static saltus_status open_element(sbml_reader *r, scanner *s)
@@ -220,8 +318,12 @@ static saltus_status open_element(sbml_reader *r, scanner *s)
         SALTUS_TRY(check_root(r, s->p, s->end, s->line, &s->space));
         s->root_seen = true;
     }
-    SALTUS_TRY(check_spaces(r, s));
     ++s->depth;
+    SALTUS_TRY(bind_spaces(r, s));
+    skip_element(r, s);
+    if (!s->skipped) {
+        skip_attributes(r, s);
+    }
     if (s->depth > MAX_XML_DEPTH) {
         status = sbml_fail(r, SALTUS_E_UNSUPPORTED, s->line,
                            "elements are nested more than %d deep", MAX_XML_DEPTH);
@@ -240,10 +342,18 @@ done:
     return status;
 }
 
+/* The tag that closes an element is passed. */
 static void close_element(scanner *s)
 {
     if (s->math_depth == s->depth) {
         s->math_depth = 0;
+    }
+    if (s->skipped && s->skipped_depth == s->depth) {
+        blank(s->skipped, s->p);
+        s->skipped = NULL;
+    }
+    while (s->n_spaces > 0 && s->spaces[s->n_spaces - 1].depth == s->depth) {
+        --s->n_spaces;
     }
     s->depth -= s->depth > 0;
 }
@@ -268,50 +378,62 @@ static saltus_status check_encoding(sbml_reader *r, const char *p, const char *e
     return SALTUS_OK;
 }
 
-saltus_status sbml_check_text(sbml_reader *r, const char *text, size_t size)
+static saltus_status check_markup(sbml_reader *r, scanner *s)
 {
     saltus_status status = SALTUS_OK;
-    scanner s = {.p = text, .end = text + size, .line = 1};
+    while (s->p < s->end) {
+        if (*s->p != '<') {
+            s->line += *s->p++ == '\n';
+        } else if (starts(s, "<!--")) {
+            s->p += strlen("<!--"); /* "<!-->" is no whole comment */
+            skip_past(s, "-->");
+        } else if (starts(s, "<![CDATA[")) {
+            skip_past(s, "]]>");
+        } else if (starts(s, "<?>") || starts(s, "<??")) {
+            return sbml_fail(r, SALTUS_E_SYNTAX, s->line, "an instruction without a name");
+        } else if (starts(s, "<?")) {
+            skip_past(s, "?>");
+        } else if (starts(s, "<!")) {
+            return sbml_fail(r, SALTUS_E_SYNTAX, s->line,
+                             "SBML has no document type declarations and entities");
+        } else if (starts(s, "</")) {
+            (void)skip_tag(s);
+            close_element(s);
+        } else {
+            ++s->p;
+            SALTUS_TRY(open_element(r, s));
+            if (skip_tag(s)) {
+                close_element(s);
+            }
+        }
+    }
+    for (int i = 0; i < s->n_hidden; ++i) {
+        blank(s->hidden[i].start, s->hidden[i].start + s->hidden[i].size);
+    }
+done:
+    return status;
+}
 
+saltus_status sbml_check_text(sbml_reader *r, char *text, size_t size)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    scanner *s = saltus_calloc(1, sizeof *s);
+    SALTUS_NEED(s);
+    *s = (scanner){.p = text, .end = text + size, .line = 1};
     if (memchr(text, '\0', size)) {
         status = sbml_fail(r, SALTUS_E_SYNTAX, 0, "not a text in UTF-8: it has a zero byte");
         goto done;
     }
-    if (skip_blanks(s.p, s.end) == s.end) {
+    SALTUS_TRY(check_encoding(r, text, s->end));
+    const char *behind = memmem(text, size, "?>", 2);
+    if (behind && skip_blanks(behind + 2, s->end) == s->end) {
         status = sbml_fail(r, SALTUS_E_SYNTAX, 0, "the file is empty");
         goto done;
     }
-    if (starts(&s, "\xef\xbb\xbf")) {
-        s.p += 3;
-    }
-    if (starts(&s, "<?xml")) {
-        SALTUS_TRY(check_encoding(r, s.p, s.end));
-    }
-    while (s.p < s.end) {
-        if (*s.p != '<') {
-            s.line += *s.p++ == '\n';
-        } else if (starts(&s, "<!--")) {
-            skip_past(&s, "-->");
-        } else if (starts(&s, "<![CDATA[")) {
-            skip_past(&s, "]]>");
-        } else if (starts(&s, "<?")) {
-            skip_past(&s, "?>");
-        } else if (starts(&s, "<!")) {
-            status = sbml_fail(r, SALTUS_E_SYNTAX, s.line,
-                               "SBML has no document type declarations and entities");
-            goto done;
-        } else if (starts(&s, "</")) {
-            close_element(&s);
-            (void)skip_tag(&s);
-        } else {
-            ++s.p;
-            SALTUS_TRY(open_element(r, &s));
-            if (skip_tag(&s)) {
-                close_element(&s);
-            }
-        }
-    }
+    SALTUS_TRY(check_markup(r, s));
 done:
+    saltus_free(s);
     return status;
 }
 

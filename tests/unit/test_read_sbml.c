@@ -119,7 +119,6 @@ static void what_is_no_sbml_is_refused(void **state)
                   "'http://www.sbml.org/sbml/level3/version4' is not known",
                   NULL);
     static const char *const strange[] = {"http://www.sbml.org/sbml/level3/version1/core",
-                                          "http://www.sbml.org/sbml/level3/version1/comp/version1",
                                           "&#104;ttp://www.sbml.org/sbml/level3/version1/core"};
     for (size_t i = 0; i < sizeof strange / sizeof *strange; ++i) {
         char text[400];
@@ -137,6 +136,68 @@ static void what_is_no_sbml_is_refused(void **state)
     err.code = SALTUS_OK;
     assert_int_equal(saltus_model_read_sbml("/nowhere/model.xml", &m, &err), SALTUS_E_IO);
     assert_null(m);
+}
+
+/* Pictures and tables of other programs, left in a file, as elements, as attributes, in notes and
+ * annotations: not read, and told once. Lines stay what they were. */
+static void other_name_spaces_are_skipped(void **state)
+{
+    static const char *const warning =
+        "model.xml:3: elements and attributes of other name spaces are skipped, such as those of "
+        "'http://projects.eml.org/bcb/sbml/level2'";
+    (void)state;
+    saltus_model *m = read_text(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" version=\"4\" "
+        "xmlns:layout=\"http://projects.eml.org/bcb/sbml/level2\" "
+        "xmlns:r=\"http://www.sbml.org/sbml/level3/version1/render/version1\">\n"
+        "<model id=\"m\" layout:size=\"3\">\n"
+        "<notes><body xmlns=\"http://www.w3.org/1999/xhtml\"><p>a &lt; b</p></body></notes>\n"
+        "<annotation><r:styles r:x=\"1\"/></annotation>\n"
+        "<layout:listOfLayouts><layout:layout>\n<!-- > --><![CDATA[</model>]]></layout:layout>"
+        "</layout:listOfLayouts>\n"
+        "<listOfParameters><parameter id=\"p\" value=\"7\" r:color=\"red\"/></listOfParameters>"
+        "\n<listOfPictures xmlns=\"urn:pictures\"><parameter id=\"p\"/></listOfPictures>\n"
+        "</model></sbml>");
+    assert_int_equal(variable(m, "p")->line, 8);
+    assert_int_equal(saltus_model_n_warnings(m), 1);
+    assert_string_equal(saltus_model_warning(m, 0), warning);
+    saltus_model_destroy(m);
+    check_refused("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+                  "xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
+                  "version=\"4\">\n<model id=\"m\"><listOfPictures/></model></sbml>",
+                  SALTUS_E_MODEL, "model.xml:3:", NULL);
+}
+
+/* What looks like a comment and is none hides nothing. */
+static void comments_hide_nothing(void **state)
+{
+    static const char *const cases[][3] = {
+        {"<!-->", "<!DOCTYPE a [<!ENTITY b \"c\">]>", "-->"},
+        {"<!--->", "<!DOCTYPE a [<!ENTITY b \"c\">]>", "-->"},
+        {"<?>", "<!DOCTYPE a>", "?>"},
+        {"<?? ?>", "<!DOCTYPE a>", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        /* behind a comment that is one after all, and before one that hides the rest */
+        char text[600];
+        (void)snprintf(text, sizeof text, "<?xml version=\"1.0\"?>\n%s --> %s<!-- %s<sbml/>",
+                       cases[i][0], cases[i][1], cases[i][2]);
+        check_refused(text, SALTUS_E_SYNTAX, "model.xml:2: ", NULL);
+    }
+    enum { DEEP = 200000 };
+    char *text = malloc(20 * DEEP);
+    assert_non_null(text);
+    char *at = text + sprintf(text, "<?xml version=\"1.0\"?><!--> --><sbml "
+                                    "xmlns=\"http://www.sbml.org/sbml/level2/version4\" "
+                                    "level=\"2\" version=\"4\"><!-->-->");
+    for (int i = 0; i < DEEP; ++i) {
+        at += sprintf(at, "<model>");
+    }
+    (void)sprintf(at, "<!-- -->");
+    check_refused(text, SALTUS_E_UNSUPPORTED, "nested more than 1000 deep", NULL);
+    free(text);
 }
 
 static void required_packages_are_refused(void **state)
@@ -905,6 +966,8 @@ int main(void)
         cmocka_unit_test(model_without_id_is_called_by_its_file),
         cmocka_unit_test(byte_order_mark_and_plain_declaration_are_taken),
         cmocka_unit_test(what_is_no_sbml_is_refused),
+        cmocka_unit_test(other_name_spaces_are_skipped),
+        cmocka_unit_test(comments_hide_nothing),
         cmocka_unit_test(required_packages_are_refused),
         cmocka_unit_test(amounts_and_concentrations_become_molecules),
         cmocka_unit_test(compartment_without_size_is_one),
