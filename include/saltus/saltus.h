@@ -53,7 +53,7 @@ typedef enum saltus_status {
 typedef struct saltus_error {
     saltus_status code;
     char message[600]; /**< one sentence: place, thing, value; no newline */
-    char hint[240];    /**< what would help; empty when there is nothing to say */
+    char hint[480];    /**< what would help; empty when there is nothing to say */
 } saltus_error;
 
 /** A constant text for a status, never NULL. */

@@ -91,6 +91,10 @@ static saltus_status make_composed(saltus_scanner *s, const char *at, const char
         e = saltus_expr_n(arena, SALTUS_OP_PIECEWISE, 3, pieces);
     } else if (strcmp(name, "sqr") == 0) {
         e = saltus_expr_2(arena, SALTUS_OP_POW, args[0], saltus_expr_const(arena, 2.0));
+    } else if (strcmp(name, "rint") == 0) {
+        e = saltus_expr_1(
+            arena, SALTUS_OP_FLOOR,
+            saltus_expr_2(arena, SALTUS_OP_ADD, args[0], saltus_expr_const(arena, 0.5)));
     } else if (strcmp(name, "log2") == 0) {
         e = saltus_expr_2(arena, SALTUS_OP_DIV, saltus_expr_1(arena, SALTUS_OP_LN, args[0]),
                           saltus_expr_1(arena, SALTUS_OP_LN, saltus_expr_const(arena, 2.0)));
@@ -191,6 +195,26 @@ static saltus_status make_name(saltus_scanner *s, const char *at, const char *na
     return status;
 }
 
+static saltus_status unknown_function(saltus_scanner *s, const char *at, const char *name)
+{
+    const char *what = NULL, *hint = NULL;
+    char all[sizeof s->err->hint];
+    const bool is_absent = saltus_function_absent(name, &what, &hint);
+    const saltus_status status =
+        what ? saltus_scan_fail(s, SALTUS_E_UNSUPPORTED, at, "'%.60s', %s, is not supported", name,
+                                what)
+             : saltus_scan_fail(s, SALTUS_E_MODEL, at, "'%.100s' is not a function", name);
+    saltus_functions_list(all, sizeof all);
+    if (saltus_model_find(s->context->model, name) >= 0) {
+        saltus_error_hint(s->err, "to multiply, write %.100s*(…)", name);
+    } else if (is_absent && hint) {
+        saltus_error_hint(s->err, "%s", hint);
+    } else if (!is_absent) {
+        saltus_error_hint(s->err, "there are %s", all);
+    }
+    return status;
+}
+
 /* A name, or a call. */
 static saltus_status parse_name(saltus_scanner *s, tree *out)
 {
@@ -212,10 +236,7 @@ static saltus_status parse_name(saltus_scanner *s, tree *out)
         goto done;
     }
     if (is_quoted || (!saltus_is_composed(name) && saltus_function_named(name) < 0)) {
-        status = saltus_scan_fail(s, SALTUS_E_MODEL, at, "'%.100s' is not a function", name);
-        if (saltus_model_find(s->context->model, name) >= 0) {
-            saltus_error_hint(err, "to multiply, write %.100s*(…)", name);
-        }
+        status = unknown_function(s, at, name);
         goto done;
     }
     SALTUS_TRY(parse_call(s, at, name, out));

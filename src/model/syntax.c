@@ -43,7 +43,7 @@ static const struct {
 enum { N_SYNONYMS = sizeof synonyms / sizeof *synonyms };
 
 /* Functions that make more than one node. */
-static const char *const composed[] = {"if", "sqr", "log2", "sum", "avg"};
+static const char *const composed[] = {"if", "sqr", "log2", "rint", "sum", "avg"};
 enum { N_COMPOSED = sizeof composed / sizeof *composed };
 
 static const saltus_constant constants[] = {
@@ -56,6 +56,44 @@ static const saltus_constant constants[] = {
     {"nan", (double)NAN, true},
 };
 enum { N_CONSTANTS = sizeof constants / sizeof *constants };
+
+/* Functions of BioNetGen that there are not, and of others what they are here. */
+static const struct {
+    const char *name, *what, *hint;
+} absent[] = {
+    {"tfun", "values from a table", "give the values as piecewise(value, time < T, …)"},
+    {"TFUN", "values from a table", "give the values as piecewise(value, time < T, …)"},
+    {"mratio", "a ratio of Kummer's functions", NULL},
+    {"hill", NULL, "write x^n/(K^n + x^n)"},
+    {"Hill", NULL, "write x^n/(K^n + x^n)"},
+    {"mm", NULL, "write x/(Km + x)"},
+    {"heaviside", NULL, "write piecewise(1, x >= 0, 0)"},
+};
+
+bool saltus_function_absent(const char *name, const char **what, const char **hint)
+{
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; ++i) {
+        if (strcmp(absent[i].name, name) == 0) {
+            *what = absent[i].what;
+            *hint = absent[i].hint;
+            return true;
+        }
+    }
+    return false;
+}
+
+void saltus_functions_list(char *text, size_t size)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < N_COMPOSED + SALTUS_N_OPS && at < size; ++i) {
+        const char *name =
+            i < N_COMPOSED ? composed[i] : saltus_op_text((saltus_op)(i - N_COMPOSED));
+        if (saltus_is_name_start(name[0]) && (i < N_COMPOSED || saltus_op_find(name) >= 0)) {
+            at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "", name);
+        }
+    }
+}
 
 const saltus_infix *saltus_infix_of(saltus_op op)
 {

@@ -44,6 +44,12 @@ const saltus_constant *saltus_constant_named(const char *name);
 /** The function of one node that a name stands for, or -1. */
 int saltus_function_named(const char *name);
 
+/** Whether users try this function, and there is none: what it is (NULL: nothing to say) and a hint
+ * (or NULL). */
+bool saltus_function_absent(const char *name, const char **what, const char **hint);
+/** The names of all functions, separated by commas. */
+void saltus_functions_list(char *text, size_t size);
+
 /** True for functions that make more than one node: if, sqr … */
 bool saltus_is_composed(const char *name);
 

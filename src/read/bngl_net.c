@@ -78,6 +78,34 @@ static saltus_status declare_parameter(const saltus_net_reader *r, saltus_net_li
     return declare(r, l, SALTUS_KIND_PARAMETER, name);
 }
 
+/* "name 1,2*5,7". In expressions the name of a parameter or function means that one; a group of
+ * this name is recorded under another. */
+static saltus_status declare_group(const saltus_net_reader *r, saltus_net_line *l)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    char *longer = NULL;
+    char *name = saltus_net_cut_word(&l->text);
+    const int known = saltus_model_find(r->model, name);
+    if (known >= 0 && !r->model->variables[known].observable) {
+        const size_t size = strlen(name) + sizeof "_group";
+        longer = saltus_calloc(size, 1);
+        SALTUS_NEED(longer);
+        (void)snprintf(longer, size, "%s_group", name);
+        saltus_model_warn(
+            r->model,
+            "%.180s:%d: group '%.100s' has the name of a parameter or function, which is "
+            "what the name means in expressions; the group is recorded as '%.100s'",
+            r->name, l->number, name, longer);
+        name = longer;
+    }
+    SALTUS_TRY(declare(r, l, SALTUS_KIND_PARAMETER, name));
+    r->model->variables[l->variable].observable = true;
+done:
+    saltus_free(longer);
+    return status;
+}
+
 /* "name() value" */
 static saltus_status declare_function(const saltus_net_reader *r, saltus_net_line *l)
 {
@@ -129,7 +157,7 @@ done:
     return status;
 }
 
-/* Species come last, for the sake of names that are taken. */
+/* Groups and species come last, for the sake of names that are taken. */
 static saltus_status declare_all(saltus_net_reader *r)
 {
     saltus_status status = SALTUS_OK;
@@ -140,8 +168,13 @@ static saltus_status declare_all(saltus_net_reader *r)
         saltus_net_line *l = &r->lines[i];
         if (l->block == SALTUS_NET_FUNCTIONS) {
             SALTUS_TRY(declare_function(r, l));
-        } else if (l->block == SALTUS_NET_PARAMETERS || l->block == SALTUS_NET_GROUPS) {
+        } else if (l->block == SALTUS_NET_PARAMETERS) {
             SALTUS_TRY(declare_parameter(r, l));
+        }
+    }
+    for (size_t i = 0; i < r->n_lines; ++i) {
+        if (r->lines[i].block == SALTUS_NET_GROUPS) {
+            SALTUS_TRY(declare_group(r, &r->lines[i]));
         }
     }
     for (size_t i = 0; i < r->n_lines; ++i) {

@@ -185,6 +185,13 @@ static void errors_tell_the_line(void **state)
          SALTUS_E_UNSUPPORTED, "m.net:2: a function has arguments"},
         {"begin functions\n1 f 2\nend functions\nbegin species\n1 A 1\nend species\n",
          SALTUS_E_SYNTAX, "m.net:2: 'name() expression' is wanted"},
+        {"begin functions\n1 f() tfun('a',time)\nend functions\nbegin species\n1 A 1\nend "
+         "species\n",
+         SALTUS_E_UNSUPPORTED, "m.net:2: function 'f': 'tfun', values from a table, is not"},
+        {"begin functions\n1 f() mratio(1,2,3)\nend functions\nbegin species\n1 A 1\nend species\n",
+         SALTUS_E_UNSUPPORTED, "m.net:2: function 'f': 'mratio', a ratio of Kummer's functions"},
+        {"begin groups\n1 g 1\n2 g 1\nend groups\nbegin species\n1 A 1\nend species\n",
+         SALTUS_E_MODEL, "m.net:3: 'g' is defined twice, first in line 2"},
         {"begin species\n1 A 1\nend species\nbegin groups\n1 g 2\nend groups\n", SALTUS_E_MODEL,
          "m.net:5: species 2 does not exist, there are 1"},
         {"begin species\n1 A 1\nend species\nbegin groups\n1 g 1x\nend groups\n", SALTUS_E_SYNTAX,
@@ -199,6 +206,34 @@ static void errors_tell_the_line(void **state)
             fail_msg("'%s': %d '%s'", cases[i].text, status, err.message);
         }
     }
+}
+
+/* A group may have a parameter's name: the name means the parameter. Amounts are rounded and said
+ * to be; BioNetGen's rint rounds halves up. */
+static void groups_may_have_the_names_of_parameters(void **state)
+{
+    static const char text[] = "begin parameters\n1 k 0.5\n2 L 10.5\nend parameters\n"
+                               "begin functions\n1 f() rint(L)+rint(-k)+0*time()\nend functions\n"
+                               "begin species\n1 A() L\n2 B() 2\nend species\n"
+                               "begin reactions\n1 1 2 k\nend reactions\n"
+                               "begin groups\n1 L 1\n2 f 2*1,2\n3 both 1,2\nend groups\n";
+    saltus_error err = {0};
+    double values[20] = {0};
+    (void)state;
+    saltus_model *m = parse(text);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+    assert_null(m->variables[saltus_model_find(m, "L")].rule);
+    assert_non_null(m->variables[saltus_model_find(m, "L_group")].rule);
+    assert_true(m->variables[saltus_model_find(m, "f_group")].observable);
+    values[saltus_model_find(m, "k")] = 0.5;
+    values[saltus_model_find(m, "L")] = 10.5;
+    const saltus_variable *f = &m->variables[saltus_model_find(m, "f")];
+    assert_true(saltus_expr_value(f->rule, values, 0.0) == 11.0);
+    assert_int_equal(saltus_model_n_warnings(m), 3);
+    assert_non_null(strstr(saltus_model_warning(m, 0), ":16: group 'L' has the name of a"));
+    assert_non_null(strstr(saltus_model_warning(m, 0), "recorded as 'L_group'"));
+    assert_non_null(strstr(saltus_model_warning(m, 2), "'A()': initial amount 10.5 is rounded to"));
+    saltus_model_destroy(m);
 }
 
 static void wrong_reactions_are_refused(void **state)
@@ -326,6 +361,7 @@ int main(void)
         cmocka_unit_test(everything_is_read),
         cmocka_unit_test(models_pass_through_yaml),
         cmocka_unit_test(errors_tell_the_line),
+        cmocka_unit_test(groups_may_have_the_names_of_parameters),
         cmocka_unit_test(wrong_reactions_are_refused),
         cmocka_unit_test(allocations_may_fail),
         cmocka_unit_test(large_groups_are_shallow),
