@@ -2,6 +2,8 @@
  * conditions, reactions, events. */
 #include "model/freeze.h"
 
+#include "core/stack.h"
+
 const char *saltus_place_in(const char *path, int line, char buffer[160])
 {
     if (!path) {
@@ -113,6 +115,7 @@ static saltus_status bind_rules(saltus_freezer *f, saltus_error *err)
         f->net->bindings[i].role = SALTUS_ROLE_RULE;
         f->net->rule_variables[t->n_rules++] = i;
     }
+    SALTUS_TRY(saltus_collect_rule_counts(f, err));
 done:
     return status;
 }
@@ -276,8 +279,9 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     f->has_time = saltus_calloc(n, sizeof *f->has_time);
     f->rule_order = saltus_calloc(n, sizeof *f->rule_order);
     f->seen = saltus_calloc(n, sizeof *f->seen);
+    f->counts_of_rules = saltus_calloc(n, sizeof *f->counts_of_rules);
     SALTUS_NEED(f->values && f->reads && f->reacts && f->is_assigned && f->rules && f->has_time &&
-                f->rule_order && f->seen);
+                f->rule_order && f->seen && f->counts_of_rules);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
     net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
@@ -384,6 +388,8 @@ static void free_freezer(saltus_freezer *f)
     saltus_free(f->has_time);
     saltus_free(f->rule_order);
     saltus_free(f->seen);
+    saltus_free(f->counts_of_rules);
+    saltus_free(f->rule_counts);
     saltus_free(f->clocks);
     saltus_free(f->clock_when);
     saltus_free(f->steps);
@@ -392,10 +398,17 @@ static void free_freezer(saltus_freezer *f)
     saltus_free(f->laws);
 }
 
-saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_error *err)
+typedef struct freezing {
+    saltus_model *model;
+    saltus_law law;
+} freezing;
+
+static saltus_status freeze(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_freezer f = {.model = model, .law_mode = law};
+    const freezing *wanted = user;
+    saltus_model *model = wanted->model;
+    saltus_freezer f = {.model = model, .law_mode = wanted->law};
     const saltus_expr **triggers = saltus_calloc(model->n_events, sizeof *triggers);
     SALTUS_NEED(triggers);
     if (model->network) {
@@ -430,6 +443,12 @@ done:
     saltus_free(triggers);
     free_freezer(&f);
     return status;
+}
+
+saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_error *err)
+{
+    freezing wanted = {model, law};
+    return saltus_with_stack(freeze, &wanted, err);
 }
 
 void saltus_network_destroy(saltus_network *network)

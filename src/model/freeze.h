@@ -36,6 +36,11 @@ enum saltus_reads {
     SALTUS_READS_AMOUNTS = 2, /**< initial ones */
 };
 
+/** The counts that a rule reads, also through other rules: a stretch of rule_counts. */
+typedef struct saltus_counts_of_rule {
+    size_t first, n;
+} saltus_counts_of_rule;
+
 typedef struct saltus_freezer {
     saltus_model *model;
     saltus_network *net;
@@ -51,6 +56,9 @@ typedef struct saltus_freezer {
     int n_rule_order;
     int64_t *seen; /**< [variable] number of the visit that has looked into its rule */
     int64_t n_visits;
+    saltus_counts_of_rule *counts_of_rules; /**< [variable] of those with rules that change */
+    int32_t *rule_counts;
+    size_t n_rule_counts, rule_counts_capacity;
 
     saltus_clock *clocks;
     const saltus_expr **clock_when; /**< [flag] */
@@ -139,12 +147,20 @@ void saltus_place_rows(saltus_freezer *f);
 /* freeze_tables.c */
 /** Reactions, laws, dependencies, the tree. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err);
-/** Call found for every count that e reads, also through rules, for some more than once. Rules may
- * share parts, so each is looked into once. */
-void saltus_visit_counts(saltus_freezer *f, const saltus_expr *e,
-                         void (*found)(void *user, int species), void *user);
 /** Whether a count, directly or through rules, enters e. */
-bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e);
+bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
+
+/* freeze_reads.c */
+/** Which counts each rule reads, once rules are bound. */
+SALTUS_MUST_CHECK saltus_status saltus_collect_rule_counts(saltus_freezer *f, saltus_error *err);
+/** Call found for every count that e reads, also through rules, for some more than once. */
+void saltus_visit_counts(const saltus_freezer *f, const saltus_expr *e,
+                         void (*found)(void *user, int species), void *user);
+/** Whether visit is true for some node of e or of a rule behind it; each rule is looked into once.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_any_through_rules(
+    saltus_freezer *f, const saltus_expr *e, bool (*visit)(const saltus_expr *node, void *user),
+    void *user, bool *found, saltus_error *err);
 
 /* freeze_lattice.c */
 /** Refuse what was set but cannot be, before anything is frozen. */

@@ -133,21 +133,13 @@ static parts divide(splitter *s, const saltus_expr *e)
     }
 }
 
-static bool reads_product(const saltus_expr *node, void *user)
+static bool is_product(const saltus_expr *node, void *user)
 {
-    splitter *s = user;
+    const splitter *s = user;
     if (node->op != SALTUS_OP_VARIABLE) {
         return false;
     }
-    if (saltus_side_count(s->r->products, s->r->n_products, node->variable) > 0) {
-        return true;
-    }
-    const saltus_expr *rule = saltus_rule_behind(s->f, node);
-    if (rule && s->f->seen[node->variable] != s->f->n_visits) {
-        s->f->seen[node->variable] = s->f->n_visits;
-        return saltus_expr_any(rule, reads_product, s);
-    }
-    return false;
+    return saltus_side_count(s->r->products, s->r->n_products, node->variable) > 0;
 }
 
 /* Whether e is 0, by its form, where there is none of `species`. */
@@ -184,8 +176,13 @@ static bool vanishes(splitter *s, const saltus_expr *e, int species)
 static bool is_way_back(splitter *s, const saltus_expr *e)
 {
     const saltus_reaction *r = s->r;
-    ++s->f->n_visits;
-    if (r->n_products > 0 && !saltus_expr_any(e, reads_product, s)) {
+    bool reads_product = true;
+    if (r->n_products > 0 &&
+        saltus_any_through_rules(s->f, e, is_product, s, &reads_product, NULL) != SALTUS_OK) {
+        s->no_memory = true;
+        return false;
+    }
+    if (!reads_product) {
         return false;
     }
     for (int i = 0; i < r->n_reactants; ++i) {
@@ -209,11 +206,12 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
     splitter s = {.f = f, .r = r, .budget = MOST};
     const parts p = divide(&s, law);
     *forward = *backward = NULL;
+    s.budget = MOST;
+    const bool is_split = !s.tangled && p.plus && p.minus && is_way_back(&s, p.minus);
     if (s.no_memory) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
-    s.budget = MOST;
-    if (!s.tangled && p.plus && p.minus && is_way_back(&s, p.minus)) {
+    if (is_split) {
         *forward = p.plus;
         *backward = p.minus;
     } else if (s.tangled || p.minus) {

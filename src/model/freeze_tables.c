@@ -211,42 +211,13 @@ done:
     return status;
 }
 
-typedef struct visit_counts {
-    saltus_freezer *f;
-    void (*found)(void *user, int species);
-    void *user;
-} visit_counts;
-
-static bool visit_node(const saltus_expr *node, void *user)
-{
-    const visit_counts *v = user;
-    if (node->op == SALTUS_OP_VARIABLE && node->variable < (int)v->f->model->n_variables) {
-        const saltus_binding *b = &v->f->net->bindings[node->variable];
-        if (b->role == SALTUS_ROLE_COUNT) {
-            v->found(v->user, b->row);
-        } else if (b->role == SALTUS_ROLE_RULE && v->f->seen[node->variable] != v->f->n_visits) {
-            v->f->seen[node->variable] = v->f->n_visits;
-            (void)saltus_expr_any(v->f->rules[node->variable], visit_node, user);
-        }
-    }
-    return false;
-}
-
-void saltus_visit_counts(saltus_freezer *f, const saltus_expr *e,
-                         void (*found)(void *user, int species), void *user)
-{
-    visit_counts v = {f, found, user};
-    ++f->n_visits;
-    (void)saltus_expr_any(e, visit_node, &v);
-}
-
 static void note_any(void *user, int species)
 {
     (void)species;
     *(bool *)user = true;
 }
 
-bool saltus_reads_counts(saltus_freezer *f, const saltus_expr *e)
+bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e)
 {
     bool any = false;
     saltus_visit_counts(f, e, note_any, &any);

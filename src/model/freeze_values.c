@@ -6,25 +6,43 @@
 
 enum { UNVISITED, IN_PROGRESS, DONE };
 
+/* A variable whose value is wanted, and those of its references that come before it. */
+typedef struct frame {
+    int variable;
+    size_t first, next, end; /* in the references */
+} frame;
+
+/* Values wait for those that they come from on a stack of its own: chains of rules may be long. */
 typedef struct evaluation {
     saltus_freezer *f;
     char *state; /* [variable] */
     saltus_error *err;
     saltus_status status;
-    int depth;
-    unsigned reads; /* by the expression that is looked at: saltus_reads */
+    frame *frames;
+    size_t n_frames, frames_capacity;
+    int *references;
+    size_t n_references, references_capacity;
 } evaluation;
 
-static void evaluate_variable(evaluation *v, int i);
+static void run_out(evaluation *v)
+{
+    v->status = saltus_error_set(v->err, SALTUS_E_NO_MEMORY, "memory ran out");
+}
 
-static bool evaluate_reference(const saltus_expr *node, void *user)
+static bool note_reference(const saltus_expr *node, void *user)
 {
     evaluation *v = user;
     if (node->op == SALTUS_OP_VARIABLE) {
-        evaluate_variable(v, node->variable);
-        v->reads |= v->f->reads[node->variable];
+        int *grown = saltus_grow(v->references, v->n_references, &v->references_capacity,
+                                 sizeof *v->references);
+        if (!grown) {
+            run_out(v);
+            return true;
+        }
+        v->references = grown;
+        v->references[v->n_references++] = node->variable;
     }
-    return v->status != SALTUS_OK;
+    return false;
 }
 
 /* A species without a rule starts with a whole number of molecules. */
@@ -46,42 +64,56 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
     return whole;
 }
 
-static void evaluate_variable(evaluation *v, int i)
+static const saltus_expr *value_of(const saltus_variable *v)
+{
+    return v->rule ? v->rule : v->initial;
+}
+
+/* A variable's value is wanted: note what it comes from. */
+static void begin(evaluation *v, int i)
 {
     char place[160];
     saltus_model *m = v->f->model;
     const saltus_variable *var = &m->variables[i];
-    const saltus_expr *e = var->rule ? var->rule : var->initial;
-    if (v->status != SALTUS_OK || v->state[i] == DONE) {
-        return;
-    }
-    if (v->state[i] == IN_PROGRESS || v->depth > 5000) {
+    if (v->state[i] == IN_PROGRESS) {
         v->status =
             saltus_error_set(v->err, SALTUS_E_MODEL, "%s%s '%s': its value depends on itself",
                              saltus_place(m, var->line, place), saltus_kind_text(var), var->id);
         return;
     }
-    if (!e && var->kind == SALTUS_KIND_SPECIES) {
+    if (!value_of(var) && var->kind == SALTUS_KIND_SPECIES) {
         v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s' has no initial amount",
                                      saltus_place(m, var->line, place), var->id);
         return;
     }
-    const unsigned outer = v->reads;
-    v->state[i] = IN_PROGRESS;
-    v->reads = 0;
-    ++v->depth;
-    if (e) {
-        (void)saltus_expr_any(e, evaluate_reference, v);
+    frame *grown = saltus_grow(v->frames, v->n_frames, &v->frames_capacity, sizeof *v->frames);
+    if (!grown) {
+        run_out(v);
+        return;
     }
-    --v->depth;
+    v->frames = grown;
+    v->state[i] = IN_PROGRESS;
+    const size_t first = v->n_references;
+    if (value_of(var)) {
+        (void)saltus_expr_any(value_of(var), note_reference, v);
+    }
+    v->frames[v->n_frames++] = (frame){i, first, first, v->n_references};
+}
+
+/* All that a variable's value comes from is known. */
+static void end(evaluation *v, const frame *x)
+{
+    const int i = x->variable;
+    const saltus_variable *var = &v->f->model->variables[i];
+    const saltus_expr *e = value_of(var);
+    unsigned reads = 0;
+    for (size_t k = x->first; k < x->end; ++k) {
+        reads |= v->f->reads[v->references[k]];
+    }
     v->f->reads[i] =
         (unsigned char)(var->kind == SALTUS_KIND_COMPARTMENT             ? SALTUS_READS_SIZES
                         : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
-                                                                         : v->reads);
-    v->reads = outer;
-    if (v->status != SALTUS_OK) {
-        return;
-    }
+                                                                         : reads);
     v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
     if (var->kind == SALTUS_KIND_SPECIES && !var->rule) {
         v->f->values[i] = start_count(v, var, v->f->values[i]);
@@ -90,6 +122,23 @@ static void evaluate_variable(evaluation *v, int i)
         v->f->rule_order[v->f->n_rule_order++] = i;
     }
     v->state[i] = DONE;
+    v->n_references = x->first;
+    --v->n_frames;
+}
+
+static void evaluate_variable(evaluation *v, int i)
+{
+    if (v->status == SALTUS_OK && v->state[i] != DONE) {
+        begin(v, i);
+    }
+    while (v->status == SALTUS_OK && v->n_frames > 0) {
+        frame *x = &v->frames[v->n_frames - 1];
+        if (x->next == x->end) {
+            end(v, x);
+        } else if (v->state[v->references[x->next++]] != DONE) {
+            begin(v, v->references[x->next - 1]);
+        }
+    }
 }
 
 /* Amounts are those of whole compartments; everything else is what it is when a site is all that
@@ -133,6 +182,8 @@ saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
     if (v.status == SALTUS_OK && f->model->space && f->model->space->site_sizes) {
         evaluate_in_site(&v);
     }
+    saltus_free(v.frames);
+    saltus_free(v.references);
     saltus_free(v.state);
     return v.status;
 }

@@ -1,5 +1,6 @@
 /* What a frozen model holds, for people. */
 #include "core/file.h"
+#include "core/stack.h"
 #include "model/freeze.h"
 #include "model/info_lattice.h"
 
@@ -124,8 +125,16 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, saltus_error *err)
+typedef struct printing {
+    const saltus_model *model;
+    FILE *out;
+} printing;
+
+static saltus_status print(void *user, saltus_error *err)
 {
+    const printing *wanted = user;
+    const saltus_model *model = wanted->model;
+    FILE *out = wanted->out;
     saltus_status status = SALTUS_OK;
     enum { MOST = 200 };
     if (!model->network) {
@@ -156,4 +165,10 @@ saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, salt
     status = saltus_check_written(out, err);
 done:
     return status;
+}
+
+saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, saltus_error *err)
+{
+    printing wanted = {model, out};
+    return saltus_with_stack(print, &wanted, err);
 }

@@ -1,5 +1,7 @@
 #include "model/model.h"
 
+#include "core/stack.h"
+
 #include "model/network.h"
 #include "model/space.h"
 
@@ -370,10 +372,17 @@ done:
     return status;
 }
 
-saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, const char *equation,
-                                        const char *rate, saltus_error *err)
+typedef struct adding {
+    saltus_model *model;
+    const char *id, *equation, *rate;
+} adding;
+
+static saltus_status add_reaction(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const adding *wanted = user;
+    saltus_model *model = wanted->model;
+    const char *id = wanted->id;
     char what[200];
     saltus_reaction r = {0};
     (void)snprintf(what, sizeof what, "reaction '%s'", id);
@@ -381,10 +390,17 @@ saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, con
 
     r.id = saltus_arena_strndup(&model->arena, id, strlen(id));
     SALTUS_NEED(r.id);
-    SALTUS_TRY(saltus_equation_parse(&context, equation, &r, err));
-    SALTUS_TRY(saltus_expr_parse(&context, rate, &r.law, err));
+    SALTUS_TRY(saltus_equation_parse(&context, wanted->equation, &r, err));
+    SALTUS_TRY(saltus_expr_parse(&context, wanted->rate, &r.law, err));
     SALTUS_TRY(saltus_expr_is_constant_rate(model, r.law, &r.mass_action, err));
     SALTUS_TRY(saltus_model_push_reaction(model, &r, err));
 done:
     return status;
+}
+
+saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, const char *equation,
+                                        const char *rate, saltus_error *err)
+{
+    adding wanted = {model, id, equation, rate};
+    return saltus_with_stack(add_reaction, &wanted, err);
 }

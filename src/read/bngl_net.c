@@ -534,8 +534,8 @@ done:
     return status;
 }
 
-saltus_status saltus_model_parse_net(const char *text, size_t size, const char *name,
-                                     saltus_model **out, saltus_error *err)
+static saltus_status parse_text(const char *text, size_t size, const char *name, saltus_model **out,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_net_reader r = {.name = name, .err = err};
@@ -563,4 +563,10 @@ done:
     saltus_free(r.lines);
     saltus_free(r.species);
     return status;
+}
+
+saltus_status saltus_model_parse_net(const char *text, size_t size, const char *name,
+                                     saltus_model **out, saltus_error *err)
+{
+    return saltus_model_parse_with(parse_text, text, size, name, out, err);
 }

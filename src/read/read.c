@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/stack.h"
 #include "model/model.h"
 
 #include <string.h>
@@ -31,6 +32,26 @@ done:
     saltus_model_destroy(m);
     saltus_free(name);
     return status;
+}
+
+typedef struct parsing {
+    saltus_model_parser *parse;
+    const char *text, *name;
+    size_t size;
+    saltus_model **out;
+} parsing;
+
+static saltus_status parse_here(void *user, saltus_error *err)
+{
+    const parsing *p = user;
+    return p->parse(p->text, p->size, p->name, p->out, err);
+}
+
+saltus_status saltus_model_parse_with(saltus_model_parser *parse, const char *text, size_t size,
+                                      const char *name, saltus_model **out, saltus_error *err)
+{
+    parsing p = {parse, text, name, size, out};
+    return saltus_with_stack(parse_here, &p, err);
 }
 
 saltus_status saltus_model_read_with(saltus_model_parser *parse, const char *path,

@@ -8,6 +8,12 @@
 typedef saltus_status saltus_model_parser(const char *text, size_t size, const char *name,
                                           saltus_model **out, saltus_error *err);
 
+/** Call a parser where it has room to recurse (core/stack.h). */
+SALTUS_MUST_CHECK saltus_status saltus_model_parse_with(saltus_model_parser *parse,
+                                                        const char *text, size_t size,
+                                                        const char *name, saltus_model **out,
+                                                        saltus_error *err);
+
 /** Read a file, parse it, free its text. */
 SALTUS_MUST_CHECK saltus_status saltus_model_read_with(saltus_model_parser *parse, const char *path,
                                                        saltus_model **out, saltus_error *err);

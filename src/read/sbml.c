@@ -1,3 +1,4 @@
+#include "read/read.h"
 #include "read/sbml.h"
 
 #include "core/file.h"
@@ -127,8 +128,8 @@ static char *prepare(const char *text, size_t size, size_t *copy_size)
     return copy;
 }
 
-saltus_status saltus_model_parse_sbml(const char *text, size_t size, const char *name,
-                                      saltus_model **out, saltus_error *err)
+static saltus_status parse_text(const char *text, size_t size, const char *name, saltus_model **out,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_error own = {.code = SALTUS_OK};
@@ -154,6 +155,12 @@ done:
     saltus_map_free(&r.names);
     saltus_model_destroy(r.model);
     return status;
+}
+
+saltus_status saltus_model_parse_sbml(const char *text, size_t size, const char *name,
+                                      saltus_model **out, saltus_error *err)
+{
+    return saltus_model_parse_with(parse_text, text, size, name, out, err);
 }
 
 saltus_status saltus_model_read_sbml(const char *path, saltus_model **out, saltus_error *err)

@@ -281,8 +281,8 @@ done:
     return status;
 }
 
-saltus_status saltus_model_parse_yaml(const char *text, size_t size, const char *name,
-                                      saltus_model **out, saltus_error *err)
+static saltus_status parse_text(const char *text, size_t size, const char *name, saltus_model **out,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_arena arena = {0};
@@ -305,4 +305,10 @@ done:
     saltus_model_destroy(r.model);
     saltus_arena_free(&arena);
     return status;
+}
+
+saltus_status saltus_model_parse_yaml(const char *text, size_t size, const char *name,
+                                      saltus_model **out, saltus_error *err)
+{
+    return saltus_model_parse_with(parse_text, text, size, name, out, err);
 }

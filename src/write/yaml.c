@@ -1,6 +1,7 @@
 /* A model as Saltus YAML. Block style for lists, flow style for the properties of one thing; what
  * has its default is left out. Reading it back gives the same model, bit for bit. */
 #include "core/file.h"
+#include "core/stack.h"
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -329,8 +330,16 @@ done:
     return status;
 }
 
-saltus_status saltus_model_write_yaml(const saltus_model *model, FILE *out, saltus_error *err)
+typedef struct printing {
+    const saltus_model *model;
+    FILE *out;
+} printing;
+
+static saltus_status write_model(void *user, saltus_error *err)
 {
+    const printing *wanted = user;
+    const saltus_model *model = wanted->model;
+    FILE *out = wanted->out;
     saltus_status status = SALTUS_OK;
     const writer w = {.model = model, .out = out, .err = err};
     if (model->space) {
@@ -355,4 +364,10 @@ saltus_status saltus_model_write_yaml(const saltus_model *model, FILE *out, salt
     status = saltus_check_written(out, err);
 done:
     return status;
+}
+
+saltus_status saltus_model_write_yaml(const saltus_model *model, FILE *out, saltus_error *err)
+{
+    printing wanted = {model, out};
+    return saltus_with_stack(write_model, &wanted, err);
 }
