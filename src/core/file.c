@@ -3,31 +3,63 @@
 #include "core/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
-saltus_status saltus_read_file(const char *path, char **text, size_t *size, saltus_error *err)
+const char *saltus_file_kind(mode_t mode)
+{
+    return S_ISREG(mode)    ? "file"
+           : S_ISDIR(mode)  ? "folder"
+           : S_ISFIFO(mode) ? "named pipe"
+           : S_ISSOCK(mode) ? "socket"
+                            : "device";
+}
+
+saltus_status saltus_open_regular(const char *path, int flags, int *fd, struct stat *about,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    /* so that a pipe without a writer does not keep this waiting; files do not mind */
+    int opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+    if (opened < 0 || fstat(opened, about) != 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(about->st_mode)) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: it is a %s, not a file", path,
+                    saltus_file_kind(about->st_mode));
+    }
+    *fd = opened;
+    opened = -1;
+done:
+    if (opened >= 0) {
+        (void)close(opened);
+    }
+    return status;
+}
+
+saltus_status saltus_read_all(int fd, const char *name, char **text, size_t *size,
+                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const size_t limit = (size_t)1 << 30;
-    char *data = NULL;
     size_t n = 0, capacity = 1 << 16;
-
-    FILE *f = fopen(path, "rb");
-    if (!f) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", path, strerror(errno));
-    }
-    data = saltus_calloc(capacity, 1);
+    char *data = saltus_calloc(capacity, 1);
     SALTUS_NEED(data);
     for (;;) {
-        n += fread(data + n, 1, capacity - 1 - n, f);
-        if (ferror(f)) {
-            SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", path, strerror(errno));
+        const ssize_t got = read(fd, data + n, capacity - 1 - n);
+        if (got < 0 && errno != EINTR) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", name, strerror(errno));
         }
-        if (n < capacity - 1) {
+        if (got == 0) {
             break;
         }
+        n += got > 0 ? (size_t)got : 0;
+        if (n < capacity - 1) {
+            continue;
+        }
         if (capacity > limit) {
-            SALTUS_FAIL(SALTUS_E_IO, "%s: larger than 1 GiB", path);
+            SALTUS_FAIL(SALTUS_E_IO, "%s: larger than 1 GiB", name);
         }
         char *grown = saltus_realloc(data, capacity * 2, 1);
         SALTUS_NEED(grown);
@@ -38,11 +70,21 @@ saltus_status saltus_read_file(const char *path, char **text, size_t *size, salt
     *text = data;
     *size = n;
     data = NULL;
-
 done:
     saltus_free(data);
-    if (f) {
-        (void)fclose(f);
+    return status;
+}
+
+saltus_status saltus_read_file(const char *path, char **text, size_t *size, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    struct stat about;
+    int fd = -1;
+    SALTUS_TRY(saltus_open_regular(path, 0, &fd, &about, err));
+    SALTUS_TRY(saltus_read_all(fd, path, text, size, err));
+done:
+    if (fd >= 0) {
+        (void)close(fd);
     }
     return status;
 }

@@ -4,6 +4,21 @@
 
 #include "core/status.h"
 
+#include <sys/stat.h>
+
+/** "file", "folder", "named pipe", "socket" or "device". */
+const char *saltus_file_kind(mode_t mode);
+
+/** Open a file for reading, with further flags of open(2), and tell about it; the caller closes
+ * *fd. SALTUS_E_IO also for what is no file: a pipe or a device is not waited for. */
+SALTUS_MUST_CHECK saltus_status saltus_open_regular(const char *path, int flags, int *fd,
+                                                    struct stat *about, saltus_error *err);
+
+/** Read what is left of an open file or pipe, at most 1 GiB, as saltus_read_file does; `name` is
+ * for messages. */
+SALTUS_MUST_CHECK saltus_status saltus_read_all(int fd, const char *name, char **text, size_t *size,
+                                                saltus_error *err);
+
 /** Read a whole file of at most 1 GiB into *text, ended by a zero that *size does not count. The
  * caller frees *text with saltus_free. SALTUS_E_IO, SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_read_file(const char *path, char **text, size_t *size,

@@ -1,11 +1,13 @@
 #include "read/image.h"
 
+#include "core/file.h"
 #include "core/memory.h"
 
 #if SALTUS_WITH_TIFF
 
 #include <string.h>
 #include <tiffio.h>
+#include <unistd.h>
 
 typedef struct stack {
     TIFF *tiff;
@@ -14,6 +16,7 @@ typedef struct stack {
     int32_t z; /* the page that is open */
     uint32_t value;
     uint8_t *mask;
+    int64_t most; /* bytes at once */
 } stack;
 
 static uint32_t pixel(const uint8_t *row, int64_t x, uint16_t bits)
@@ -44,11 +47,14 @@ static void take_pixels(const stack *s, const uint8_t *pixels, uint16_t bits, in
 static saltus_status read_rows(const stack *s, uint16_t bits, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    uint8_t *row = saltus_calloc((size_t)TIFFScanlineSize(s->tiff), 1);
-    SALTUS_NEED(row);
-    if (TIFFScanlineSize(s->tiff) < (int64_t)s->size[0] * bits / 8) {
+    const int64_t bytes = TIFFScanlineSize(s->tiff);
+    uint8_t *row = NULL;
+    if (bytes < (int64_t)s->size[0] * bits / 8 || bytes > s->most ||
+        TIFFStripSize(s->tiff) > s->most) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: page %d is damaged", s->path, s->z);
     }
+    row = saltus_calloc((size_t)bytes, 1);
+    SALTUS_NEED(row);
     for (int32_t y = 0; y < s->size[1]; ++y) {
         if (TIFFReadScanline(s->tiff, row, (uint32_t)y, 0) != 1) {
             SALTUS_FAIL(SALTUS_E_IO, "%s: row %d of page %d cannot be read", s->path, y, s->z);
@@ -65,7 +71,12 @@ static saltus_status read_tiles(const stack *s, uint16_t bits, saltus_error *err
     saltus_status status = SALTUS_OK;
     uint32_t width = 0, height = 0;
     const int64_t bytes = TIFFTileSize(s->tiff);
-    uint8_t *tile = saltus_calloc(bytes > 0 ? (size_t)bytes : 1, 1);
+    uint8_t *tile = NULL;
+    if (bytes <= 0 || bytes > s->most) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: page %d has tiles of %lld bytes", s->path, s->z,
+                    (long long)bytes);
+    }
+    tile = saltus_calloc((size_t)bytes, 1);
     SALTUS_NEED(tile);
     (void)TIFFGetField(s->tiff, TIFFTAG_TILEWIDTH, &width);
     (void)TIFFGetField(s->tiff, TIFFTAG_TILELENGTH, &height);
@@ -113,30 +124,63 @@ done:
     return status;
 }
 
+/* libtiff takes no more memory at once than this: a page of the declared size, or the whole file,
+ * and something for its tables. */
+static int64_t most_memory(const int32_t size[3], int64_t file_size)
+{
+    const int64_t page = 4 * (int64_t)size[0] * size[1], tables = 16 << 20;
+    return (page > file_size ? page : file_size) + tables;
+}
+
+static TIFF *open_tiff(const char *path, int fd, int64_t most)
+{
+    (void)TIFFSetErrorHandler(NULL); /* it would print */
+    (void)TIFFSetWarningHandler(NULL);
+#if TIFFLIB_VERSION >= 20221213
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    TIFF *tiff = NULL;
+    if (options) {
+        TIFFOpenOptionsSetMaxSingleMemAlloc(options, most);
+        tiff = TIFFFdOpenExt(fd, path, "rm", options);
+        TIFFOpenOptionsFree(options);
+    }
+    return tiff;
+#else
+    (void)most;
+    return TIFFFdOpen(fd, path, "rm");
+#endif
+}
+
 saltus_status saltus_image_mask(const char *path, const int32_t size[3], uint32_t value,
                                 uint8_t *mask, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     stack s = {.path = path, .size = size, .value = value, .mask = mask};
-    (void)TIFFSetErrorHandler(NULL); /* it would print */
-    (void)TIFFSetWarningHandler(NULL);
-    s.tiff = TIFFOpen(path, "r");
+    struct stat about;
+    int fd = -1;
+    SALTUS_TRY(saltus_open_regular(path, 0, &fd, &about, err));
+    s.most = most_memory(size, about.st_size);
+    s.tiff = open_tiff(path, fd, s.most);
     if (!s.tiff) {
         SALTUS_FAIL(SALTUS_E_IO, "%s cannot be read as TIFF", path);
     }
+    fd = -1; /* libtiff closes it */
     do {
         if (s.z < size[2]) {
             SALTUS_TRY(read_page(&s, err));
         }
         ++s.z;
-    } while (s.z < INT32_MAX && TIFFReadDirectory(s.tiff));
+    } while (s.z <= size[2] && TIFFReadDirectory(s.tiff));
     if (s.z != size[2]) {
-        SALTUS_FAIL(SALTUS_E_MODEL, "%s: the image has %d pages, not the lattice's %d", path, s.z,
-                    size[2]);
+        SALTUS_FAIL(SALTUS_E_MODEL, "%s: the image has %s%d pages, not the lattice's %d", path,
+                    s.z > size[2] ? "more than " : "", s.z > size[2] ? size[2] : s.z, size[2]);
     }
 done:
     if (s.tiff) {
         TIFFClose(s.tiff);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
     }
     return status;
 }

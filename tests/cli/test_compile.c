@@ -147,6 +147,54 @@ static void damaged_kernels_are_built_again(void **state)
     assert_non_null(strstr(o.out, "\"cached\": false"));
 }
 
+/* The kernel of decay.yaml, after `change` has been done to the folder or the file, "$f". */
+static bool is_cached_after(const char *change)
+{
+    char line[400];
+    outcome o = saltus("compile decay.yaml --arch sm_80");
+    assert_done(&o);
+    (void)snprintf(line, sizeof line, "for f in *.cubin; do %s || exit 1; done", change);
+    assert_int_equal(system(line), 0);
+    o = saltus("compile decay.yaml --arch sm_80 --json");
+    assert_done(&o);
+    return strstr(o.out, "\"cached\": true") != NULL;
+}
+
+/* A kernel is code that will run: one that another could have put there, or that is not what was
+ * kept, is compiled anew. */
+static void only_own_whole_kernels_are_trusted(void **state)
+{
+    static const char *const changes[] = {
+        "printf X | dd of=$f bs=1 seek=2000 conv=notrunc status=none",
+        "printf X | dd of=$f bs=1 seek=20 conv=notrunc status=none",
+        "truncate -s -1 $f",
+        "printf X >>$f",
+        "chmod g+w $f",
+        "chmod o+w $f",
+        "mv $f other.$f && ln -s other.$f $f",
+        "rm $f && mkfifo $f",
+        "rm $f && mkdir $f",
+        "chmod 770 .",
+        "chmod 707 .",
+    };
+    (void)state;
+    need_nvrtc();
+    if (is_fake()) {
+        skip(); /* which is another compiler in every process */
+    }
+    assert_true(is_cached_after("test $(stat -c %a $f) = 600 && ! ls | grep cubin.\\."));
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
+        if (is_cached_after(changes[i])) {
+            fail_msg("a kernel is trusted after %s", changes[i]);
+        }
+        assert_int_equal(system("chmod 700 . && rm -rf *.cubin"), 0);
+    }
+    assert_int_equal(setenv("SALTUS_CACHE", "new", 1), 0);
+    const outcome o = saltus("compile decay.yaml --arch sm_80");
+    assert_done(&o);
+    assert_int_equal(system("test $(stat -c %a new) = 700"), 0);
+}
+
 static void wrong_input_is_refused(void **state)
 {
     static const struct {
@@ -208,6 +256,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(shared_memory_grows_with_the_block, enter, leave_directory),
         cmocka_unit_test_setup_teardown(kernels_of_slabs_are_built, enter, leave_directory),
         cmocka_unit_test_setup_teardown(damaged_kernels_are_built_again, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(only_own_whole_kernels_are_trusted, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_input_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_machine_without_nvrtc_says_so, enter, leave_directory),
     };

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "read/image.h"
+
 #if SALTUS_WITH_TIFF
 #include <tiffio.h>
 #endif
@@ -282,6 +284,50 @@ static void images_are_types(void **state)
             assert_int_equal(l->types[k], pixel_of(x, y, z) == 2);
         }
         saltus_model_destroy(m);
+    }
+}
+
+/* A page of 33 x 20 pixels whose tiles, or compressed strip, are said to be huge: a file of some
+ * hundred bytes. */
+static void write_bomb(const char *path, bool tiled)
+{
+    const uint32_t tiles[][2] = {{256, NX}, {257, NY},    {258, 8},     {259, 1},   {262, 1},
+                                 {277, 1},  {322, 40000}, {323, 40000}, {324, 200}, {325, 16}};
+    const uint32_t strip[][2] = {{256, NX},  {257, NY}, {258, 8},  {259, 5},         {262, 1},
+                                 {273, 200}, {277, 1},  {278, NY}, {279, 2000000000}};
+    const uint32_t(*tags)[2] = tiled ? tiles : strip;
+    const uint16_t n = tiled ? 10 : 9;
+    const uint32_t start[] = {0x002a4949, 8}, none = 0;
+    const uint8_t data[200] = {0};
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(start, sizeof start, 1, f), 1);
+    assert_int_equal(fwrite(&n, sizeof n, 1, f), 1);
+    for (int i = 0; i < n; ++i) {
+        const uint16_t head[] = {(uint16_t)tags[i][0], 4};
+        const uint32_t one = 1;
+        assert_int_equal(fwrite(head, sizeof head, 1, f), 1);
+        assert_int_equal(fwrite(&one, sizeof one, 1, f), 1);
+        assert_int_equal(fwrite(&tags[i][1], sizeof tags[i][1], 1, f), 1);
+    }
+    assert_int_equal(fwrite(&none, sizeof none, 1, f), 1);
+    assert_int_equal(fwrite(data, sizeof data, 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void images_take_no_more_than_they_declare(void **state)
+{
+    static const int32_t size[3] = {NX, NY, 1};
+    static uint8_t mask[NX * NY];
+    (void)state;
+    for (int tiled = 0; tiled < 2; ++tiled) {
+        saltus_error err = {0};
+        write_bomb("bomb.tif", tiled);
+        const saltus_status status = saltus_image_mask("bomb.tif", size, 1, mask, &err);
+        if (status != SALTUS_E_IO || !strstr(err.message, "bomb.tif")) {
+            fail_msg("status %d: %s", (int)status, err.message);
+        }
+        assert_true(!tiled || strstr(err.message, "tiles of 1600000000 bytes"));
     }
 }
 #endif
@@ -576,7 +622,9 @@ static const refusal refusals[] = {
     {9, "  sites: {a: , b: {pack: {in: a, fraction: 0.9, seed: 1, sphere: {radius: 2}}}}", NULL,
      "make them smaller or let them overlap ('overlap: true')"},
     {9, "  sites: {a: , b: {image: {file: none.tif, value: 1}}}",
-     "9:34: site type 'b': none.tif cannot be read as TIFF", ""},
+     "9:34: site type 'b': none.tif: cannot be read: No such file or directory", ""},
+    {9, "  sites: {a: , b: {image: {file: /dev/null, value: 1}}}",
+     "9:34: site type 'b': /dev/null: cannot be read: it is a device, not a file", ""},
     {10, "  diffusion: {A: 1 um2/s, B: {a: 0}}", "10:14: species 'n' has no diffusion constant",
      "write 'n: 0' if it never moves"},
     {10, "  diffusion: {A: 1 um/s, B: 0, n: 0}",
@@ -789,6 +837,7 @@ int main(void)
         cmocka_unit_test(packed_obstacles_are_whole),
 #if SALTUS_WITH_TIFF
         cmocka_unit_test(images_are_types),
+        cmocka_unit_test(images_take_no_more_than_they_declare),
 #endif
         cmocka_unit_test(pairs_of_types_have_constants),
         cmocka_unit_test(the_largest_step_has_q_one_half),

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,11 +36,13 @@ void saltus_put_number(FILE *out, double x)
     }
 }
 
-/* The folder for compiled kernels, made if need be; false: there is none. */
+/* The folder for compiled kernels, made if need be; false: there is none that this user alone can
+ * write to. */
 static bool find_cache(char path[PATH_SIZE])
 {
     const char *own = getenv("SALTUS_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
+    struct stat folder;
     int n;
     if (own && *own) {
         n = snprintf(path, PATH_SIZE, "%s", own);
@@ -53,7 +56,8 @@ static bool find_cache(char path[PATH_SIZE])
         return false;
     }
     return n > 0 && n < PATH_SIZE - 100 && (mkdir(path, 0700) == 0 || errno == EEXIST) &&
-           access(path, W_OK | X_OK) == 0;
+           stat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
+           (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 && access(path, W_OK | X_OK) == 0;
 }
 
 /* The name of the file for a text: of the text, the kernels, the options and the compiler. */
@@ -81,37 +85,88 @@ done:
     return status;
 }
 
-/* Keep an image under its name, its usage behind it; a cache that fails is no failure. */
+/* What a kept file starts with: what follows is as long as this, and has this SHA-256. */
+typedef struct header {
+    char magic[16];
+    uint64_t size; /* of the usage and the image behind it */
+    char sha256[65];
+    char zeros[7];
+} header;
+static const char magic[16] = "saltus kernel 1";
+
+/* Header, usage and image in one, to be freed; NULL when memory ran out. */
+static char *pack(const saltus_image *image, size_t *size)
+{
+    header h = {.size = sizeof image->usage + image->size};
+    *size = sizeof h + h.size;
+    char *all = saltus_calloc(*size, 1);
+    if (all) {
+        memcpy(h.magic, magic, sizeof h.magic);
+        memcpy(all + sizeof h, &image->usage, sizeof image->usage);
+        memcpy(all + sizeof h + sizeof image->usage, image->image, image->size);
+        saltus_sha256_hex(all + sizeof h, h.size, h.sha256);
+        memcpy(all, &h, sizeof h);
+    }
+    return all;
+}
+
+/* Keep an image under its name; a cache that fails is no failure. The name of what is not whole yet
+ * is nobody else's, whatever processes, containers and machines share the folder. */
 static void keep(const char *path, const saltus_image *image)
 {
     char temporary[PATH_SIZE + 120];
-    (void)snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
-    FILE *out = fopen(temporary, "wb");
-    if (!out) {
-        return;
+    size_t size;
+    char *all = pack(image, &size);
+    (void)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    const int fd = all ? mkstemp(temporary) : -1; /* mode 0600 */
+    if (fd >= 0) {
+        const bool is_whole = write(fd, all, size) == (ssize_t)size;
+        if (close(fd) != 0 || !is_whole || rename(temporary, path) != 0) {
+            (void)unlink(temporary);
+        }
     }
-    const bool is_whole = fwrite(image->image, 1, image->size, out) == image->size &&
-                          fwrite(&image->usage, sizeof image->usage, 1, out) == 1;
-    if (fclose(out) != 0 || !is_whole || rename(temporary, path) != 0) {
-        (void)unlink(temporary);
-    }
+    saltus_free(all);
 }
 
-/* What `keep` has kept. */
+static bool is_intact(const char *all, size_t size)
+{
+    header h;
+    char sha256[65];
+    if (size <= sizeof h + sizeof(saltus_usage)) {
+        return false;
+    }
+    memcpy(&h, all, sizeof h);
+    saltus_sha256_hex(all + sizeof h, size - sizeof h, sha256);
+    return memcmp(h.magic, magic, sizeof magic) == 0 && h.size == size - sizeof h &&
+           memcmp(h.sha256, sha256, sizeof sha256) == 0;
+}
+
+/* What `keep` has kept: a file of this user's that no other can write to, whole and undamaged. */
 static bool fetch(const char *path, saltus_image *out)
 {
-    if (saltus_read_file(path, &out->image, &out->size, NULL) != SALTUS_OK) {
-        return false;
+    struct stat about;
+    char *all = NULL;
+    size_t size = 0;
+    int fd = -1;
+    bool found = saltus_open_regular(path, O_NOFOLLOW, &fd, &about, NULL) == SALTUS_OK &&
+                 about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+                 saltus_read_all(fd, path, &all, &size, NULL) == SALTUS_OK && is_intact(all, size);
+    if (found) {
+        const size_t before = sizeof(header) + sizeof out->usage;
+        out->size = size - before;
+        out->image = saltus_calloc(out->size, 1);
+        found = out->image != NULL;
+        if (found) {
+            memcpy(&out->usage, all + sizeof(header), sizeof out->usage);
+            memcpy(out->image, all + before, out->size);
+            out->is_cached = true;
+        }
     }
-    if (out->size <= sizeof out->usage) {
-        saltus_free(out->image);
-        *out = (saltus_image){0};
-        return false;
+    if (fd >= 0) {
+        (void)close(fd);
     }
-    out->size -= sizeof out->usage;
-    memcpy(&out->usage, out->image + out->size, sizeof out->usage);
-    out->is_cached = true;
-    return true;
+    saltus_free(all);
+    return found;
 }
 
 /* What the compiler says, to be freed; NULL when memory ran out. */
