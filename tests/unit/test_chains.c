@@ -13,15 +13,15 @@ enum { LONG = 100000, SHORT = 20000 };
 typedef saltus_status parser(const char *text, size_t size, const char *name, saltus_model **out,
                              saltus_error *err);
 
-typedef struct text {
+typedef struct model_text {
     char *start;
     size_t size;
     FILE *out;
-} text;
+} model_text;
 
-static text begin(void)
+static model_text begin(void)
 {
-    text t = {0};
+    model_text t = {0};
     t.out = open_memstream(&t.start, &t.size);
     assert_non_null(t.out);
     return t;
@@ -30,7 +30,7 @@ static text begin(void)
 /* x0 … xn: the first is 7, or comes from A = 10, each other is one more than the one before. */
 static char *yaml_chain(const char *list, int n, bool backwards, const char *first)
 {
-    text t = begin();
+    model_text t = begin();
     (void)fprintf(t.out, "species: {A: 10, B: 0}\n%s:\n", list);
     for (int k = 0; k <= n; ++k) {
         const int i = backwards ? n - k : k;
@@ -48,7 +48,7 @@ static char *yaml_chain(const char *list, int n, bool backwards, const char *fir
 
 static char *net_chain(int n, bool backwards)
 {
-    text t = begin();
+    model_text t = begin();
     for (int block = 0; block < 2; ++block) {
         static const char *const names[] = {"parameters", "functions"};
         (void)fprintf(t.out, "begin %s\n", names[block]);
@@ -74,7 +74,7 @@ static char *net_chain(int n, bool backwards)
 
 static char *sbml_chain(int n, bool backwards)
 {
-    text t = begin();
+    model_text t = begin();
     (void)fprintf(t.out,
                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
                   "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" level=\"3\" "
@@ -180,7 +180,7 @@ static void check_depths(void)
                  {502, true, 0.0, "nested more than 500 deep"},
                  {LONG, true, 0.0, "nested more than 500 deep"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        text t = begin();
+        model_text t = begin();
         (void)fprintf(t.out, "species: {A: 10, B: 0}\nrules:\n  x0: ");
         for (int k = 0; k < cases[i].n; ++k) {
             (void)fprintf(t.out, cases[i].nests ? "(" : k > 0 ? " + A" : "A");
