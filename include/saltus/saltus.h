@@ -601,6 +601,8 @@ typedef struct saltus_hdf5_options {
     const char *derive;  /**< sweeps: quantities of every trajectory, such as "mean:X,period:X,
                               passage:X:50" (docs/file-format.md); may be NULL */
     double burn_in;      /**< derived quantities look at samples from this time on */
+    bool overwrite; /**< a result of that name is replaced; without this, it is left alone. What
+                         Saltus has not written is never replaced */
 } saltus_hdf5_options;
 SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
 

@@ -91,6 +91,7 @@ saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a)
     o.command = a->command;
     o.derive = a->derive;
     o.burn_in = a->burn_in;
+    o.overwrite = a->overwrite;
     return o;
 }
 

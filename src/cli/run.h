@@ -22,7 +22,7 @@ typedef struct saltus_cli_run_arguments {
     const char *design, *derive;
     double burn_in;
     bool common_random_numbers;
-    bool no_peer;
+    bool no_peer, overwrite;
     bool json, progress, explain, quiet, has_until, has_record;
     char *command; /**< the whole line; to be freed, as settings are */
 } saltus_cli_run_arguments;

@@ -38,6 +38,7 @@ enum {
     OPT_PROFILE,
     OPT_SPLIT,
     OPT_NO_PEER,
+    OPT_OVERWRITE,
 };
 
 static const struct argp_option options[] = {
@@ -74,6 +75,7 @@ static const struct argp_option options[] = {
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
     {"output", 'o', "FILE.h5", 0, "result file (without it, a summary is printed)", 3},
+    {"overwrite", OPT_OVERWRITE, NULL, 0, "replace a result of that name", 3},
     {"record", OPT_RECORD, "WHAT", 0, "all, stats, final or histogram (all)", 3},
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
     {"range", OPT_RANGE, "LO:HI", 0, "range of a histogram", 3},
@@ -279,6 +281,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return e;
     }
     switch (key) {
+    case OPT_OVERWRITE:
+        a->overwrite = true;
+        return 0;
     case OPT_JSON:
         a->json = true;
         return 0;

@@ -1,5 +1,6 @@
 /* saltus run --trace: what took how long, as chrome://tracing and Perfetto read it. */
 #include "cli/run.h"
+#include "core/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +26,11 @@ saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, sa
 {
     static const char *const tracks[] = {"GPU streams", "workers", "writer", "slabs"};
     saltus_cli_trace *t = calloc(1, sizeof *t);
+    if (saltus_may_replace(path, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [", err) !=
+        SALTUS_OK) {
+        free(t);
+        return err->code;
+    }
     if (!t || !(t->out = fopen(path, "w"))) {
         free(t);
         return cannot(path, err);

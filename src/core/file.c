@@ -89,6 +89,41 @@ done:
     return status;
 }
 
+saltus_status saltus_may_replace(const char *path, const char *mark, saltus_error *err)
+{
+    enum { PART = 4096 };
+    saltus_status status = SALTUS_OK;
+    char bytes[2 * PART];
+    struct stat about;
+    int fd = -1;
+    if (stat(path, &about) != 0 && errno == ENOENT) {
+        return SALTUS_OK;
+    }
+    if (stat(path, &about) != 0 || S_ISDIR(about.st_mode)) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be written: %s", path,
+                    strerror(S_ISDIR(about.st_mode) ? EISDIR : errno));
+    }
+    if (!S_ISREG(about.st_mode)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%s: exists and is a %s", path,
+                    saltus_file_kind(about.st_mode));
+    }
+    SALTUS_TRY(saltus_open_regular(path, 0, &fd, &about, err));
+    const ssize_t first = pread(fd, bytes, PART, 0);
+    const off_t tail = about.st_size > 2 * (off_t)PART ? about.st_size - PART : PART;
+    const ssize_t last = first == PART ? pread(fd, bytes + PART, PART, tail) : 0;
+    const size_t n = first > 0 && last >= 0 ? (size_t)(first + last) : 0;
+    if (about.st_size > 0 && !memmem(bytes, n, mark, strlen(mark))) {
+        status = saltus_error_set(err, SALTUS_E_INVALID,
+                                  "%s: exists, and Saltus has not written it", path);
+        saltus_error_hint(err, "choose another name, or remove it first");
+    }
+done:
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
+}
+
 saltus_status saltus_check_written(FILE *out, saltus_error *err)
 {
     errno = 0;

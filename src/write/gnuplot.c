@@ -1,5 +1,6 @@
 #include "write/gnuplot.h"
 
+#include "core/file.h"
 #include "core/memory.h"
 
 #include <errno.h>
@@ -13,15 +14,17 @@
 static const struct format {
     const char *ending, *terminal;
     int font;
+    const char *mark; /* behind the picture: viewers pass over it */
 } formats[] = {
     {".svg",
      "svg size 1000,560 fixed noenhanced font 'Helvetica,Arial,sans-serif,15' background '#ffffff'",
-     15},
+     15, "<!-- drawn by Saltus -->\n"},
     {".png",
      "pngcairo size 1600,896 noenhanced font 'sans,12' fontscale 1.75 linewidth 1.6 "
      "background '#ffffff'",
-     12},
-    {".pdf", "pdfcairo size 18cm,10.1cm noenhanced font 'sans,11' linewidth 1.2", 11},
+     12, "\ndrawn by Saltus\n"},
+    {".pdf", "pdfcairo size 18cm,10.1cm noenhanced font 'sans,11' linewidth 1.2", 11,
+     "\n% drawn by Saltus\n"},
 };
 
 static const struct format *format_of(const char *figure)
@@ -81,6 +84,7 @@ saltus_status saltus_gnuplot_begin(saltus_gnuplot *g, const char *figure, saltus
     const size_t size = strlen(figure) + 40;
 
     *g = (saltus_gnuplot){.figure = figure, .fd = -1, .font = format->font};
+    SALTUS_TRY(saltus_may_replace(figure, "drawn by Saltus", err));
     g->part = saltus_calloc(size, 1);
     SALTUS_NEED(g->part);
     (void)snprintf(g->part, size, "%s.%ld.part", figure, (long)getpid());
@@ -188,6 +192,10 @@ static saltus_status draw(saltus_gnuplot *g, FILE *complaints, saltus_error *err
         SALTUS_FAIL(SALTUS_E_IO, "gnuplot cannot be started: %s", strerror(problem));
     }
     problem = copy_picture(ends[0], g->fd, &size);
+    const char *mark = format_of(g->figure)->mark;
+    if (!problem && size > 0 && write(g->fd, mark, strlen(mark)) != (ssize_t)strlen(mark)) {
+        problem = errno ? errno : ENOSPC;
+    }
     (void)close(ends[0]); /* after a failure it may still be writing */
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
     }

@@ -265,8 +265,8 @@ saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
     bool created = false;
     int64_t now, closing;
     sizes(sink, &now, &closing);
-    SALTUS_TRY(saltus_h5_start(sink->path, now, closing, sink->layout.reserve, &sink->reserve,
-                               &sink->file, &created, err));
+    SALTUS_TRY(saltus_h5_start(sink->path, sink->layout.options.overwrite, now, closing,
+                               sink->layout.reserve, &sink->reserve, &sink->file, &created, err));
     if (create_sets(sink) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
     }

@@ -68,13 +68,15 @@ saltus_status saltus_h5_fail(saltus_hdf5_sink *sink, int problem, saltus_error *
 
 /**
  * Create a file that takes `now` bytes at once and `closing` more when it is closed; see
- * write/reserve.h. On failure nothing is left, but the reserve is to be closed.
+ * write/reserve.h. With `overwrite` it may take the place of a result, never of anything else.
+ * On failure nothing is left, but the reserve is to be closed.
  *
  * @param[out] created the file is new: to be removed when what follows fails
  */
-SALTUS_MUST_CHECK saltus_status saltus_h5_start(const char *path, int64_t now, int64_t closing,
-                                                saltus_reserve_mode mode, saltus_reserve *reserve,
-                                                hid_t *file, bool *created, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now,
+                                                int64_t closing, saltus_reserve_mode mode,
+                                                saltus_reserve *reserve, hid_t *file, bool *created,
+                                                saltus_error *err);
 /** Write the attributes of a file that holds nothing yet. @param[out] started the time, ISO 8601 */
 herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *layout, char started[32]);
 

@@ -1,3 +1,4 @@
+#include "write/results.h"
 #include "write/hdf5_sink.h"
 
 #include "core/memory.h"
@@ -82,6 +83,9 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     SALTUS_NEED(names);
     SALTUS_TRY(saltus_run_options_check(plan, run, err));
     SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
+    if (run->n_frames > 0) { /* what is written at the end can be told now */
+        SALTUS_TRY(saltus_xdmf_check(path, err));
+    }
     for (int c = 0; c < n_counts; ++c) {
         names[c] = saltus_plan_count_name(plan, c);
     }

@@ -1,6 +1,7 @@
 #include "write/results.h"
 
 #include "core/memory.h"
+#include "write/hdf5_probe.h"
 #include "write/hdf5_read.h"
 
 #include <sys/stat.h>
@@ -254,7 +255,7 @@ done:
     return status;
 }
 
-saltus_status saltus_results_open(const char *path, saltus_results **out, saltus_error *err)
+saltus_status saltus_results_open_here(const char *path, saltus_results **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;

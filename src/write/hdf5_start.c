@@ -1,5 +1,6 @@
 /* How a result file begins: who may be overwritten, HDF5's settings, space, attributes. */
 #include "write/hdf5_file.h"
+#include "write/hdf5_probe.h"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,39 +11,64 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Refuse to overwrite what is no result file, or what another process is writing. */
-static saltus_status check_existing(int fd, const char *path, saltus_error *err)
+static saltus_status refuse(const char *path, const char *what, const char *hint, saltus_error *err)
 {
-    static const char signature[8] = "\211HDF\r\n\032\n";
+    const saltus_status status =
+        saltus_error_set(err, SALTUS_E_IO, "%s: exists and %s", path, what);
+    saltus_error_hint(err, "%s", hint);
+    return status;
+}
+
+/* Refuse to replace what another process is writing, what Saltus has not written, and without
+ * `overwrite` also what it has. An empty file is nobody's. */
+static saltus_status check_existing(int fd, const char *path, bool overwrite, saltus_error *err)
+{
+    static const char signature[8] = "\211HDF\r\n\032\n", other[] = "choose another name",
+                      remove_it[] = "choose another name, or remove it first";
     saltus_status status = SALTUS_OK;
+    saltus_h5_kind kind;
     char head[8];
     struct stat st;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: exists and is no regular file", path);
+        SALTUS_TRY(refuse(path, "is no regular file", other, err));
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
     }
     (void)flock(fd, LOCK_UN); /* HDF5 takes its own */
-    if (st.st_size > 0 && (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head ||
-                           memcmp(head, signature, sizeof head) != 0)) {
-        status = saltus_error_set(err, SALTUS_E_IO, "%s: exists and is no HDF5 file", path);
-        saltus_error_hint(err, "choose another name, or remove it first");
+    if (st.st_size == 0) {
+        goto done;
+    }
+    if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head, signature, sizeof head) != 0) {
+        SALTUS_TRY(refuse(path, "is no HDF5 file", remove_it, err));
+    }
+    SALTUS_TRY(saltus_h5_probe(path, &kind, err));
+    if (kind != SALTUS_H5_RESULT) {
+        SALTUS_TRY(refuse(path,
+                          kind == SALTUS_H5_FOREIGN ? "is no result of Saltus"
+                                                    : "is no result that can be read",
+                          remove_it, err));
+    }
+    if (!overwrite) {
+        SALTUS_TRY(
+            refuse(path, "is a result", "choose another name, or replace it: --overwrite", err));
     }
 done:
     return status;
 }
 
-static saltus_status open_target(const char *path, int *fd, bool *created, saltus_error *err)
+static saltus_status open_target(const char *path, bool overwrite, int *fd, bool *created,
+                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     *created = *fd >= 0;
     if (*fd < 0 && errno == EEXIST) {
-        *fd = open(path, O_RDWR | O_CLOEXEC);
+        *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
         if (*fd >= 0) {
-            SALTUS_TRY(check_existing(*fd, path, err));
+            SALTUS_TRY(check_existing(*fd, path, overwrite, err));
         }
     }
     if (*fd < 0) {
@@ -101,13 +127,13 @@ static hid_t create_file(const char *path)
     return file;
 }
 
-saltus_status saltus_h5_start(const char *path, int64_t now, int64_t closing,
+saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now, int64_t closing,
                               saltus_reserve_mode mode, saltus_reserve *reserve, hid_t *file,
                               bool *created, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int fd;
-    SALTUS_TRY(open_target(path, &fd, created, err));
+    SALTUS_TRY(open_target(path, overwrite, &fd, created, err));
     int problem = saltus_reserve_open(reserve, fd, path, closing, mode);
     problem = problem ? problem : saltus_reserve_grow(reserve, 0, now);
     if (problem) {

@@ -292,8 +292,9 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
                                           options->run.n_trajectories, err));
     SALTUS_TRY(saltus_hdf5_check(plan, &options->run, results, err));
     SALTUS_TRY(prepare(f, plan, options, results, err));
-    SALTUS_TRY(saltus_h5_start(path, head_bytes(f), SALTUS_SWEEP_CLOSING_BYTES,
-                               SALTUS_RESERVE_AHEAD, &f->reserve, &f->file, &created, err));
+    SALTUS_TRY(saltus_h5_start(path, results && results->overwrite, head_bytes(f),
+                               SALTUS_SWEEP_CLOSING_BYTES, SALTUS_RESERVE_AHEAD, &f->reserve,
+                               &f->file, &created, err));
     SALTUS_TRY(write_head(f, plan, options, results, err));
     SALTUS_TRY(write_axes(f, err));
     SALTUS_TRY(add_sets(f, plan, err));

@@ -95,6 +95,9 @@ SALTUS_MUST_CHECK saltus_status saltus_results_histogram(const saltus_results *r
 void saltus_results_put_name(FILE *out, const char *prefix, const char *name, const char *suffix);
 void saltus_results_put_names(const saltus_results *r, FILE *out, const char *suffix);
 
+/** Refuse when the XDMF file beside a result would replace what Saltus has not written. */
+SALTUS_MUST_CHECK saltus_status saltus_xdmf_check(const char *result, saltus_error *err);
+
 /* ---- a lattice: hdf5_results_space.c ---- */
 
 /** Look for what a file holds of a lattice, and check it. */

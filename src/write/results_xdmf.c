@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define MARK "<!-- written by Saltus -->"
+
 typedef struct xdmf {
     const saltus_results *r;
     FILE *out;
@@ -111,7 +113,8 @@ static saltus_status put_frames(const xdmf *x, saltus_error *err)
     const saltus_results_space *s = &x->r->space;
     uint8_t *there = saltus_calloc((size_t)s->n_frames, 1);
     SALTUS_NEED(there);
-    (void)fputs("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<Xdmf Version=\"2.2\">\n  <Domain>\n",
+    (void)fputs("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" MARK
+                "\n<Xdmf Version=\"2.2\">\n  <Domain>\n",
                 x->out);
     for (int64_t row = 0; row < s->n_frame_runs; ++row) {
         SALTUS_TRY(saltus_results_frames_there(x->r, row, there, err));
@@ -164,6 +167,17 @@ static char *beside(const char *path)
     return name;
 }
 
+saltus_status saltus_xdmf_check(const char *result, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *path = beside(result);
+    SALTUS_NEED(path);
+    SALTUS_TRY(saltus_may_replace(path, MARK, err));
+done:
+    saltus_free(path);
+    return status;
+}
+
 saltus_status saltus_results_write_xdmf(const saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -176,6 +190,7 @@ saltus_status saltus_results_write_xdmf(const saltus_results *r, saltus_error *e
         SALTUS_TRY(saltus_results_no_frames(r, err));
     }
     SALTUS_TRY(find_species(&x, err));
+    SALTUS_TRY(saltus_may_replace(path, MARK, err));
     x.out = fopen(path, "w");
     if (!x.out) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be written: %s", path, strerror(errno));

@@ -34,6 +34,7 @@ static const char busy_model[] = "species: {A: 200, B: 0}\n"
 
 static char home[4096], directory[4200];
 static outcome last;
+static bool careful; /* a result is not written over another */
 
 int enter_directory(void **state)
 {
@@ -49,6 +50,7 @@ int leave_directory(void **state)
 {
     char line[4300];
     (void)state;
+    careful = false;
     free(last.out);
     free(last.err);
     last = (outcome){0};
@@ -97,14 +99,22 @@ double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+void keep_results(void)
+{
+    careful = true;
+}
+
 static pid_t start(const char *format, va_list args)
 {
     char line[2000];
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, line, NULL};
     posix_spawn_file_actions_t files;
     pid_t child = 0;
-    strcpy(line, "exec \"$SALTUS_COMMAND\" ");
-    (void)vsnprintf(line + strlen(line), sizeof line - strlen(line), format, args);
+    const bool writes = strncmp(format, "run ", 4) == 0 || strncmp(format, "sweep ", 6) == 0;
+    const int verb = writes && !careful ? (int)strcspn(format, " ") : 0;
+    (void)snprintf(line, sizeof line, "exec \"$SALTUS_COMMAND\" %.*s%s", verb, format,
+                   verb ? " --overwrite" : "");
+    (void)vsnprintf(line + strlen(line), sizeof line - strlen(line), format + verb, args);
     if (strchr(line, '|')) { /* a pipe has a shell around it */
         memmove(line, line + 5, strlen(line + 5) + 1);
     }

@@ -22,6 +22,9 @@ extern const char decay_model[];
 /** Run `saltus` with arguments, redirections and pipes as in a shell: "run m.yaml >x" (a leading
  * "saltus" is written as %S elsewhere in the line). The outcome is valid until the next call. */
 __attribute__((format(printf, 1, 2))) outcome saltus(const char *format, ...);
+/** Tests write one result over another: `run` and `sweep` are given --overwrite, until a test asks
+ * for what a user gets without it. */
+void keep_results(void);
 /** The same, without waiting; finish_saltus waits. Of progress that was shown and erased, as the
  * last line is at the end, nothing is left in the outcome. */
 __attribute__((format(printf, 1, 2))) pid_t start_saltus(const char *format, ...);

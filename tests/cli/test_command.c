@@ -237,7 +237,7 @@ static void bad_model_files_are_refused(void **state)
     o = saltus("run . --until 1 -o out.h5");
     assert_refused(&o, 2, ".: cannot be read");
     o = saltus("stats . ");
-    assert_refused(&o, 2, "is no HDF5 file");
+    assert_refused(&o, 2, ".: cannot be read: it is a folder, not a file");
     assert_false(file_exists("out.h5"));
     if (geteuid() != 0) {
         (void)chmod("decay.yaml", 0);

@@ -61,6 +61,47 @@ static void refused_runs_leave_older_results_alone(void **state)
     free(after);
 }
 
+/* A model, a user's file beside a result, another result: whatever stands there stays as it is. */
+static void nothing_is_replaced_unasked(void **state)
+{
+    static const char *const refused[][2] = {
+        {"run decay.yaml --until 1 --overwrite -o decay.yaml", "is no HDF5 file"},
+        {"run decay.yaml --until 1 --overwrite -o busy.yaml", "is no HDF5 file"},
+        {"run decay.yaml --until 1 --trace busy.yaml", "Saltus has not written it"},
+        {"plot t.h5 -o mine.svg", "Saltus has not written it"},
+        {"run decay.yaml --until 1 --overwrite -o pipe", "is no regular file"},
+        {"run decay.yaml --until 1 --trace pipe", "is a named pipe"},
+        {"run decay.yaml --until 1 -o t.h5", "t.h5: exists and is a result"},
+        {"sweep decay.yaml --vary k=list:1,2 --until 1 -o t.h5", "t.h5: exists and is a result"},
+        {"stats pipe", "it is a named pipe, not a file"},
+        {"stats /dev/null", "it is a device, not a file"},
+        {"info pipe", "it is a named pipe, not a file"},
+    };
+    (void)state;
+    keep_results();
+    write_file("mine.svg", "<svg/>");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    outcome o = saltus("run decay.yaml --until 1 -q -o t.h5");
+    assert_done(&o);
+    char *before = exported("t.h5");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
+        o = saltus("%s", refused[i][0]);
+        assert_refused(&o, 2, refused[i][1]);
+    }
+    char *after = exported("t.h5"), *model = read_file("decay.yaml"), *mine = read_file("mine.svg");
+    assert_string_equal(before, after);
+    assert_string_equal(model, decay_model);
+    assert_string_equal(mine, "<svg/>");
+    o = saltus("run decay.yaml --until 1 --seed 2 --overwrite -q -o t.h5");
+    assert_done(&o);
+    o = saltus("sweep decay.yaml --vary k=list:1,2 --until 1 --overwrite -q -o t.h5");
+    assert_done(&o);
+    free(before);
+    free(after);
+    free(model);
+    free(mine);
+}
+
 static void full_disks_leave_a_readable_file(void **state)
 {
     (void)state;
@@ -113,7 +154,8 @@ static void figures_that_cannot_be_written(void **state)
     if (system("command -v gnuplot >/dev/null") != 0) {
         return;
     }
-    write_file("old.png", "old");
+    static const char old[] = "an old one, drawn by Saltus\n";
+    write_file("old.png", old);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     const struct rlimit small = {12 << 10, limit.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
@@ -121,7 +163,7 @@ static void figures_that_cannot_be_written(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_refused(&o, 1, "old.png: cannot be written: File too large");
     char *text = read_file("old.png");
-    assert_string_equal(text, "old"); /* and nothing beside it */
+    assert_string_equal(text, old); /* and nothing beside it */
     free(text);
     assert_int_equal(system("test -z \"$(ls *.part 2>/dev/null)\""), 0);
     (void)mkdir("small", 0700);
@@ -196,7 +238,7 @@ int main(void)
         TEST(outputs_that_cannot_be_written),   TEST(refused_runs_leave_older_results_alone),
         TEST(full_disks_leave_a_readable_file), TEST(full_disks_are_told),
         TEST(figures_that_cannot_be_written),   TEST(closed_streams_are_no_success),
-        TEST(temporary_files_go_where_told),
+        TEST(temporary_files_go_where_told),    TEST(nothing_is_replaced_unasked),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

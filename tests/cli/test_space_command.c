@@ -109,6 +109,10 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_refused(&o, 2, "it is for method mpd on a GPU");
     o = saltus("sweep decay.yaml --vary k=list:1,2 --until 1 --frames 1 -o a.h5");
     assert_refused(&o, 2, "are for saltus run");
+    write_file("mine.xdmf", "<Xdmf/>"); /* by another program */
+    o = saltus("run cell.yaml --until 0.1 --frames 0.1 -o mine.h5");
+    assert_refused(&o, 2, "mine.xdmf: exists, and Saltus has not written it");
+    assert_false(file_exists("mine.h5"));
     o = saltus("run cell.yaml --until 0.1 --points 2 -q -o out.h5");
     assert_done(&o);
     o = saltus("export out.h5 --xdmf");

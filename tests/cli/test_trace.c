@@ -9,7 +9,9 @@
 #include "command.h"
 
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Its lines: heads, events with a comma behind all but the last, the tail. */
 enum { MAX_TRACKS = 8 };
@@ -270,7 +272,29 @@ static void what_is_refused_leaves_no_trace(void **state)
     o = saltus("run decay.yaml --until 1 --trace ''");
     assert_refused(&o, 2, "--trace");
     o = saltus("run decay.yaml --until 1 -q --trace /dev/full");
-    assert_refused(&o, 1, "/dev/full: cannot be written");
+    assert_refused(&o, 2, "/dev/full: exists and is a device");
+    o = saltus("run decay.yaml --until 1 -q --trace decay.yaml");
+    assert_refused(&o, 2, "decay.yaml: exists, and Saltus has not written it");
+}
+
+static void a_full_disk_is_told(void **state)
+{
+    const saltus_span span = {.name = "kernel", .seconds = 1e-6};
+    saltus_error err = {0};
+    saltus_cli_trace *t = NULL;
+    struct rlimit limit;
+    (void)state;
+    assert_int_equal(saltus_cli_open_trace("t.json", &t, &err), SALTUS_OK);
+    saltus_cli_write_span(t, &span);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit small = {200, limit.rlim_max};
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const saltus_status status = saltus_cli_close_trace(t, true, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    (void)signal(SIGXFSZ, before);
+    assert_int_equal(status, SALTUS_E_IO);
+    assert_non_null(strstr(err.message, "t.json: cannot be written: File too large"));
 }
 
 static void the_file_is_bounded(void **state)
@@ -301,6 +325,7 @@ int main(void)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_refused_leaves_no_trace, enter_with_models,
                                         leave_directory),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_told, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(the_file_is_bounded, enter_with_models, leave_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

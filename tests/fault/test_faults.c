@@ -405,6 +405,7 @@ static saltus_status run_into_file(saltus_error *err)
     saltus_plan *plan = NULL;
     saltus_hdf5_sink *sink = NULL;
     saltus_hdf5_options how = saltus_hdf5_options_default();
+    how.overwrite = true;
     saltus_plan_options options = saltus_plan_options_default();
     saltus_run_options run = saltus_run_options_default();
     saltus_run_report report = {0};
@@ -455,6 +456,7 @@ static saltus_status sweep_into_file(saltus_error *err)
     saltus_sweep *sweep = NULL;
     saltus_sweep_options o = saltus_sweep_options_default();
     saltus_hdf5_options how = saltus_hdf5_options_default();
+    how.overwrite = true;
     saltus_backend *backend = NULL;
     saltus_plan *plan = NULL;
     saltus_sweep_file *results = NULL;

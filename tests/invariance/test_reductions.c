@@ -456,6 +456,7 @@ static void result_files_are_the_same(void **state)
     saltus_model *m = bits_model(0);
     for (int i = 0; i < 4; ++i) {
         saltus_hdf5_options options = saltus_hdf5_options_default();
+        options.overwrite = true;
         options.record = i == 0   ? SALTUS_RECORD_STATS
                          : i == 1 ? SALTUS_RECORD_FINAL
                                   : SALTUS_RECORD_HISTOGRAM;

@@ -55,6 +55,7 @@ saltus_hdf5_layout layout_of(int64_t n_points, int n_counts, int n_observables, 
                             .count_names = odd_names,
                             .observable_names = real_names,
                             .options = saltus_hdf5_options_default()};
+    l.options.overwrite = true;
     l.options.command = "saltus run model.xml";
     return l;
 }

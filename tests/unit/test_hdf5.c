@@ -305,6 +305,32 @@ static void bad_paths_are_refused(void **state)
     finish_sink(sink);
 }
 
+/* A result is replaced when that is asked for, anything else never. */
+static void what_is_there_is_kept(void **state)
+{
+    saltus_hdf5_layout l = layout_of(3, 1, 0, 10);
+    saltus_hdf5_sink *sink = NULL;
+    saltus_error err = {0};
+    (void)state;
+    (void)unlink("kept.h5");
+    l.options.overwrite = false;
+    finish_sink(create_sink("kept.h5", &l));
+    assert_int_equal(saltus_hdf5_sink_create("kept.h5", &l, &sink, &err), SALTUS_E_IO);
+    assert_non_null(strstr(err.message, "kept.h5: exists and is a result"));
+    assert_non_null(strstr(err.hint, "--overwrite"));
+    l.options.overwrite = true;
+    finish_sink(create_sink("kept.h5", &l));
+
+    const hid_t file = H5Fcreate("foreign.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t group = H5Gcreate2(file, "saltus", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(file >= 0 && group >= 0);
+    assert_true(H5Gclose(group) >= 0 && H5Fclose(file) >= 0);
+    expect_refusal("foreign.h5", "foreign.h5: exists and is no result of Saltus");
+    const hid_t again = H5Fopen("foreign.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(again >= 0 && H5Lexists(again, "saltus", H5P_DEFAULT) > 0);
+    assert_true(H5Fclose(again) >= 0);
+}
+
 static void nothing_is_left_behind_the_end(void **state)
 {
     struct stat st;
@@ -330,6 +356,7 @@ int main(void)
         cmocka_unit_test(histograms_have_odd_names),
         cmocka_unit_test(an_interrupted_run_is_kept),
         cmocka_unit_test(bad_paths_are_refused),
+        cmocka_unit_test(what_is_there_is_kept),
         cmocka_unit_test(nothing_is_left_behind_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

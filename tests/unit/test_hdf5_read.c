@@ -142,6 +142,7 @@ static void a_running_file_can_be_read(void **state)
     saltus_results *r = NULL;
     int status = -1;
     (void)state;
+    (void)unlink("t.h5");
     saltus_hdf5_sink *sink = create_sink("t.h5", &l);
     const pid_t child = fork(); /* HDF5 opens a file once per process */
     if (child == 0) {

@@ -45,6 +45,7 @@ static void write_reals(const char *path, saltus_record record, const char *cons
                             .count_names = names,
                             .observable_names = real_names,
                             .options = saltus_hdf5_options_default()};
+    l.options.overwrite = true;
     l.options.record = record;
     assert_int_equal(saltus_hdf5_sink_create(path, &l, &sink, NULL), SALTUS_OK);
     const saltus_block block = {.trajectories = numbers,
@@ -235,17 +236,18 @@ static void write_many(const char *path)
             }
         }
     }
-    const saltus_hdf5_layout l = {.model_name = "many",
-                                  .model_sha256 = "",
-                                  .method = "direct",
-                                  .device = "cpu",
-                                  .layout = "lanes",
-                                  .n_trajectories = RUNS,
-                                  .times = times,
-                                  .n_points = POINTS,
-                                  .n_counts = MANY,
-                                  .count_names = names,
-                                  .options = saltus_hdf5_options_default()};
+    saltus_hdf5_layout l = {.model_name = "many",
+                            .model_sha256 = "",
+                            .method = "direct",
+                            .device = "cpu",
+                            .layout = "lanes",
+                            .n_trajectories = RUNS,
+                            .times = times,
+                            .n_points = POINTS,
+                            .n_counts = MANY,
+                            .count_names = names,
+                            .options = saltus_hdf5_options_default()};
+    l.options.overwrite = true;
     assert_int_equal(saltus_hdf5_sink_create(path, &l, &sink, NULL), SALTUS_OK);
     const saltus_block block = {.trajectories = numbers,
                                 .n_trajectories = RUNS,

@@ -60,6 +60,7 @@ static void run_file(const char *text, const char *path, const char *axis, int t
     saltus_plan_options p = saltus_plan_options_default();
     saltus_run_options o = saltus_run_options_default();
     saltus_hdf5_options results = saltus_hdf5_options_default();
+    results.overwrite = true;
     OK(saltus_model_parse_yaml(text, strlen(text), "m", &m, &err));
     OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
     OK(saltus_backend_open(device, &backend, &err));

@@ -1,0 +1,29 @@
+/** What a file that somebody else may have made does to HDF5, before this process opens it. */
+#ifndef SALTUS_WRITE_HDF5_PROBE_H
+#define SALTUS_WRITE_HDF5_PROBE_H
+
+#include "write/results.h"
+
+/** What a file is. */
+typedef enum saltus_h5_kind {
+    SALTUS_H5_RESULT,    /**< a result of Saltus, perhaps an incomplete one */
+    SALTUS_H5_FOREIGN,   /**< an HDF5 file, but no result */
+    SALTUS_H5_NO_RESULT, /**< nothing that can be opened, or a result that cannot be read */
+    SALTUS_H5_DEADLY,    /**< HDF5 dies of it, or needs over 5 s of a processor */
+} saltus_h5_kind;
+
+/**
+ * Open a file in a child process, which looks at all that a reader would: groups, headers,
+ * attributes, indices of chunks and some of what is in them. Headers that were changed so that
+ * their checksums fit make libhdf5 1.10 crash; that is the child's end then, not the caller's.
+ *
+ * Costs a fork and reading headers, some ms. SALTUS_E_NO_MEMORY when no process can be had.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_h5_probe(const char *path, saltus_h5_kind *kind,
+                                                saltus_error *err);
+
+/** Open, without a probe; saltus_results_open is this behind one. */
+SALTUS_MUST_CHECK saltus_status saltus_results_open_here(const char *path, saltus_results **out,
+                                                         saltus_error *err);
+
+#endif
