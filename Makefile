@@ -8,19 +8,18 @@ MESON_ARGS ?=
 ifeq ($(origin CC),default)
 CC := $(if $(shell command -v clang)$(filter demo test packages,$(MAKECMDGOALS)),clang,cc)
 endif
-export CC
+ifneq ($(filter default undefined,$(origin CXX)),)
+CXX := $(if $(filter %clang,$(CC)),$(CC:%clang=%clang++),$(if $(filter %gcc,$(CC)),$(CC:%gcc=%g++),c++))
+endif
+export CC CXX
 
 # Tests run in folders of their own.
-ifdef SBML_STOCHASTIC_CASES
-export SBML_STOCHASTIC_CASES := $(abspath $(SBML_STOCHASTIC_CASES))
-endif
-ifdef BIONETGEN_NETWORKS
-export BIONETGEN_NETWORKS := $(abspath $(BIONETGEN_NETWORKS))
-endif
+data := SBML_STOCHASTIC_CASES SBML_DISTRIB_CASES SBML_SEMANTIC_CASES BIONETGEN_NETWORKS
+$(foreach name,$(data),$(if $($(name)),$(eval export $(name) := $(abspath $($(name))))))
 
 features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
 
-.PHONY: all build demo test bench install packages format format-check ci clean help configure
+.PHONY: all build demo test check-long bench install packages format format-check ci clean help configure
 
 all: build
 
@@ -53,6 +52,11 @@ test:
 	@ninja -C $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs $(TEST_ARGS); status=$$?; \
 	    tools/test_summary $(BUILD) && exit $$status
+
+## check-long what takes longer than a change can wait: every allocation fails once, long fuzzing
+check-long: test
+	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
 
 ## bench      run the benchmarks
 bench: build

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,6 +48,21 @@ static void occupy_streams(void)
     }
 }
 
+/* LeakSanitizer's, in builds that have it. */
+extern void __lsan_do_leak_check(void) __attribute__((weak));
+
+/* Libraries clean up when a program ends, and one of them throws when there is no memory for that.
+ * All is written and closed by now, so that the system may do it. */
+static void leave(int code, void *unused)
+{
+    (void)unused;
+    (void)fflush(NULL);
+    if (__lsan_do_leak_check) {
+        __lsan_do_leak_check();
+    }
+    _exit(code);
+}
+
 static int finish(void)
 {
     saltus_error err = {0};
@@ -60,6 +76,7 @@ static int finish(void)
 int main(int argc, char **argv)
 {
     occupy_streams();
+    (void)on_exit(leave, NULL);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is reported like a full disk */
     if (argc < 2) {
         print_help(stderr);

@@ -1,5 +1,6 @@
 #include "read/read.h"
 #include "read/sbml.h"
+#include "read/sbml_guard.h"
 
 #include "core/file.h"
 
@@ -59,16 +60,15 @@ void sbml_hint_nearest(sbml_reader *r, const char *id)
 static saltus_status open_document(sbml_reader *r, const char *text)
 {
     saltus_status status = SALTUS_OK;
-    SBMLReader_t *reader = SBMLReader_create();
     saltus_error *err = r->err;
-    SALTUS_NEED(reader);
-    r->document = SBMLReader_readSBMLFromString(reader, text);
+    r->reader = SBMLReader_create();
+    SALTUS_NEED(r->reader);
+    r->document = SBMLReader_readSBMLFromString(r->reader, text);
     SALTUS_NEED(r->document);
     r->sbml = SBMLDocument_getModel(r->document);
     r->level = SBMLDocument_getLevel(r->document);
     r->version = SBMLDocument_getVersion(r->document);
 done:
-    SBMLReader_free(reader);
     return status;
 }
 
@@ -83,18 +83,26 @@ static const char *name_of_model(const sbml_reader *r)
     return saltus_base_name(r->path);
 }
 
-/* Fill the model in. `copy` is the text as libsbml gets it, `text` as it came. */
-static saltus_status parse(sbml_reader *r, char *copy, size_t copy_size, const char *text,
-                           size_t size)
+/* A text, as it came and as libsbml gets it. */
+typedef struct sbml_text {
+    sbml_reader *reader;
+    const char *text;
+    char *copy;
+    size_t size, copy_size;
+    saltus_status status;
+} sbml_text;
+
+/* Fill the model in. */
+static saltus_status parse(sbml_reader *r, const sbml_text *t)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
 
-    SALTUS_TRY(sbml_check_text(r, copy, copy_size));
-    SALTUS_TRY(open_document(r, copy));
+    SALTUS_TRY(sbml_check_text(r, t->copy, t->copy_size));
+    SALTUS_TRY(open_document(r, t->copy));
     SALTUS_TRY(sbml_check_document(r));
     SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
-    saltus_sha256_hex(text, size, r->model->sha256);
+    saltus_sha256_hex(t->text, t->size, r->model->sha256);
     r->model->path = saltus_strdup(r->path);
     SALTUS_NEED(r->model->path);
     if (r->skipped_line > 0) {
@@ -105,6 +113,25 @@ static saltus_status parse(sbml_reader *r, char *copy, size_t copy_size, const c
     SALTUS_TRY(sbml_read_model(r));
 done:
     return status;
+}
+
+static void parse_unguarded(void *user)
+{
+    sbml_text *t = user;
+    t->status = parse(t->reader, t);
+}
+
+static saltus_status parse_guarded(sbml_text *t)
+{
+    char what[200];
+    saltus_error *err = t->reader->err;
+    if (!sbml_guard(parse_unguarded, t, what, sizeof what)) {
+        return t->status;
+    }
+    return what[0] ? saltus_error_set(err, SALTUS_E_UNSUPPORTED, "%.200s: libsbml gives up: %s",
+                                      t->reader->path, what)
+                   : saltus_error_set(err, SALTUS_E_NO_MEMORY, "%.200s: memory ran out",
+                                      t->reader->path);
 }
 
 /* A copy that ends with a zero, without a byte order mark, which libsbml does not take, and with an
@@ -135,19 +162,20 @@ static saltus_status parse_text(const char *text, size_t size, const char *name,
     saltus_error own = {.code = SALTUS_OK};
     sbml_reader r = {.err = err ? err : &own, .path = name ? name : "SBML"};
 
-    size_t copy_size;
-    char *copy = prepare(size > 0 ? text : "", size, &copy_size);
-    SALTUS_NEED(copy);
+    sbml_text t = {.reader = &r, .text = size > 0 ? text : "", .size = size};
+    t.copy = prepare(t.text, size, &t.copy_size);
+    SALTUS_NEED(t.copy);
     (void)pthread_mutex_lock(&one_at_a_time);
-    status = parse(&r, copy, copy_size, size > 0 ? text : "", size);
+    status = parse_guarded(&t);
     SBMLDocument_free(r.document);
+    SBMLReader_free(r.reader);
     (void)pthread_mutex_unlock(&one_at_a_time);
     if (status == SALTUS_OK) {
         *out = r.model;
         r.model = NULL;
     }
 done:
-    saltus_free(copy);
+    saltus_free(t.copy);
     saltus_free(r.symbols);
     saltus_free(r.info);
     saltus_free(r.references);

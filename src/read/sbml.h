@@ -5,7 +5,9 @@
  * into expressions, sbml_units.c units into molecules.
  *
  * Only these files know libsbml. Its C functions cannot report that memory ran out: libsbml throws,
- * and the process ends. So what can be made large by a small input is bounded beforehand.
+ * and sbml_guard.cpp catches that around everything. So whatever the functions here allocate and
+ * keep while they call libsbml hangs on the reader, or is an arena's. What a small input can make
+ * large is bounded beforehand all the same.
  */
 #ifndef SALTUS_READ_SBML_H
 #define SALTUS_READ_SBML_H
@@ -65,6 +67,7 @@ typedef struct sbml_reader {
     saltus_model *model;
     saltus_error *err;
     const char *path;
+    SBMLReader_t *reader;
     SBMLDocument_t *document;
     Model_t *sbml;
     unsigned level, version;

@@ -246,12 +246,10 @@ static saltus_status convert_folded(sbml_converter *c, const sbml_scope *in, con
         left = child(left, 0);
     }
     ++n;
-    args = saltus_calloc((size_t)n, sizeof(saltus_expr *));
-    terms = saltus_calloc((size_t)n, sizeof(ASTNode_t *));
-    if (!args || !terms) {
-        status = saltus_error_set(c->r->err, SALTUS_E_NO_MEMORY, "memory ran out");
-        goto done;
-    }
+    args = saltus_arena_alloc(&c->r->model->arena, (size_t)n * sizeof *args);
+    SALTUS_TRY(sbml_made(c, args));
+    terms = saltus_arena_alloc(&c->r->model->arena, (size_t)n * sizeof *terms);
+    SALTUS_TRY(sbml_made(c, terms));
     at = n;
     for (const ASTNode_t *p = node; p != left; p = child(p, 0)) {
         for (int i = n_children(p) - 1; i > 0; --i) {
@@ -265,8 +263,6 @@ static saltus_status convert_folded(sbml_converter *c, const sbml_scope *in, con
     *out = fold(&c->r->model->arena, folded[k].op, n, args);
     SALTUS_TRY(sbml_made(c, *out));
 done:
-    saltus_free(terms);
-    saltus_free(args);
     return status;
 }
 
@@ -336,7 +332,7 @@ static saltus_status convert_piecewise(sbml_converter *c, const sbml_scope *in,
     if (n == 1) { /* only an otherwise */
         return sbml_convert_node(c, in, child(node, 0), depth + 1, out);
     }
-    args = saltus_calloc((size_t)n, sizeof(saltus_expr *));
+    args = saltus_arena_alloc(&c->r->model->arena, (size_t)n * sizeof *args);
     SALTUS_TRY(sbml_made(c, args));
     for (int i = 0; i < n; ++i) {
         SALTUS_TRY(sbml_convert_node(c, in, child(node, i), depth + 1, &args[i]));
@@ -344,7 +340,6 @@ static saltus_status convert_piecewise(sbml_converter *c, const sbml_scope *in,
     *out = saltus_expr_n(&c->r->model->arena, SALTUS_OP_PIECEWISE, n, args);
     SALTUS_TRY(sbml_made(c, *out));
 done:
-    saltus_free(args);
     return status;
 }
 

@@ -20,7 +20,7 @@ static saltus_status add_local(sbml_reader *r, const char *reaction, const char 
         goto done;
     }
     const size_t size = strlen(reaction) + strlen(id) + 2;
-    full = saltus_calloc(size, 1);
+    full = saltus_arena_alloc(&r->model->arena, size);
     SALTUS_NEED(full);
     (void)snprintf(full, size, "%s.%s", reaction, id);
     if (saltus_model_find(r->model, full) >= 0) {
@@ -35,7 +35,6 @@ static saltus_status add_local(sbml_reader *r, const char *reaction, const char 
         SALTUS_NEED(r->model->variables[v].initial);
     }
 done:
-    saltus_free(full);
     return status;
 }
 

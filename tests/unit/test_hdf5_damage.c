@@ -119,7 +119,9 @@ static void damage(struct bytes bad, const checked_block *blocks, size_t n_block
 /* In t.h5. */
 static void damaged_bytes_crash_nothing(void)
 {
-    const int n_rounds = getenv("SALTUS_TEST_DIVISOR") ? 100 : 320;
+    const int n_rounds = getenv("SALTUS_TEST_DIVISOR") ? 100
+                         : getenv("SALTUS_TEST_LONG")  ? 5000
+                                                       : 320;
     uint64_t state = 1;
     const struct bytes good = load("t.h5");
     checked_block *blocks = calloc(MOST_BLOCKS, sizeof *blocks);
