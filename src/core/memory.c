@@ -1,22 +1,9 @@
 #include "core/memory.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-double saltus_memory_most(bool *is_limit)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    const double machine = pages > 0 && page > 0 ? (double)pages * (double)page : (double)INFINITY;
-    struct rlimit limit;
-    *is_limit = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-                (double)limit.rlim_cur < machine;
-    return *is_limit ? (double)limit.rlim_cur : machine;
-}
 
 /* Only tests set this; it is the one variable of the library that is not on a handle, because the
  * allocator has no handle. */

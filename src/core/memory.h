@@ -18,10 +18,6 @@ void saltus_free(void *p);
 /** Copy of a string; NULL when memory ran out. */
 char *saltus_strdup(const char *s);
 
-/** Bytes that this process may have: the machine's memory or the limit of the address space,
- * whichever is less; *is_limit says which. Infinity when unknown. */
-double saltus_memory_most(bool *is_limit);
-
 /** Make the n-th allocation from now on (0 is the next) and all later ones fail; a negative n never
  * fails. What an arena hands out counts as well. For tests; applies to the whole process. */
 void saltus_fail_allocation(long long n);

@@ -1,5 +1,6 @@
 /* The points of a sweep as one run of a device, which is given every point's numbers: stretch after
  * stretch of points, so that memory is bounded. While one stretch runs the next is made ready. */
+#include "core/limits.h"
 #include "core/memory.h"
 #include "ensemble/blocks.h"
 #include "ensemble/sweep.h"
@@ -7,7 +8,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     ROWS_BYTES = 64 << 20, /* of a stretch */
@@ -291,7 +291,7 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
 {
     saltus_status status = SALTUS_OK;
     const int64_t n_points = saltus_sweep_n_points(o->sweep);
-    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int n_cores = saltus_cores();
     int64_t n_threads = n_points / POINTS_EACH + 1;
     n_threads = n_threads < n_cores ? n_threads : n_cores;
     o->model = o->options->load(o->options->load_user, err);

@@ -1,5 +1,6 @@
 /* `sites` of a lattice: types of sites, painted one over the other. */
 #include "core/file.h"
+#include "core/limits.h"
 #include "model/geometry.h"
 #include "read/image.h"
 #include "read/yaml_lattice.h"

@@ -1,6 +1,7 @@
 #include "write/results.h"
 #include "write/hdf5_sink.h"
 
+#include "core/limits.h"
 #include "core/memory.h"
 #include "ensemble/histogram.h"
 #include "ensemble/plan.h"

@@ -1,13 +1,12 @@
 #include "backend/backend.h"
 
 #include "backend/cpu/cpu.h"
+#include "core/limits.h"
 #include "kernel/stream.h"
 #include "kernel/tables.h"
 #include "model/lattice.h"
 
-#include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Lanes hold counts exactly below 2^52, looked at every 2^16 blocks; see lanes.c. */
 static const int64_t largest_lane_count = (int64_t)1 << 52;
@@ -58,21 +57,10 @@ static void close_cpu(saltus_backend *backend)
     (void)backend;
 }
 
-/* Cores that this process may use. */
-static int n_cores(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        return CPU_COUNT(&set);
-    }
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
-}
-
 static void list(FILE *out)
 {
     const saltus_cpu_variant *chosen = saltus_cpu_variant_find(NULL);
-    fprintf(out, "cpu: %d core%s\n", n_cores(), n_cores() == 1 ? "" : "s");
+    fprintf(out, "cpu: %d core%s\n", saltus_cores(), saltus_cores() == 1 ? "" : "s");
     for (int i = 0; saltus_cpu_variants[i]; ++i) {
         const saltus_cpu_variant *v = saltus_cpu_variants[i];
         fprintf(out, "  cpu:%-8s %d lanes%s\n", v->name, v->lanes,
@@ -144,7 +132,7 @@ done:
 static int n_workers(const saltus_backend *backend, const saltus_plan_options *wanted)
 {
     (void)backend;
-    return wanted->n_threads > 0 ? wanted->n_threads : n_cores();
+    return wanted->n_threads > 0 ? wanted->n_threads : saltus_cores();
 }
 
 /* Nanoseconds of a core per event; bench/RESULTS.md, "Cost per event against the number of
