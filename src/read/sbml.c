@@ -3,13 +3,10 @@
 #include "read/sbml_guard.h"
 
 #include "core/file.h"
+#include "core/lock.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
-
-/* libsbml keeps registries that are made and changed without locks: one document at a time. */
-static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 saltus_status sbml_fail(sbml_reader *r, saltus_status code, unsigned line, const char *format, ...)
 {
@@ -165,11 +162,11 @@ static saltus_status parse_text(const char *text, size_t size, const char *name,
     sbml_text t = {.reader = &r, .text = size > 0 ? text : "", .size = size};
     t.copy = prepare(t.text, size, &t.copy_size);
     SALTUS_NEED(t.copy);
-    (void)pthread_mutex_lock(&one_at_a_time);
+    saltus_lock(SALTUS_LIBSBML);
     status = parse_guarded(&t);
     SBMLDocument_free(r.document);
     SBMLReader_free(r.reader);
-    (void)pthread_mutex_unlock(&one_at_a_time);
+    saltus_unlock(SALTUS_LIBSBML);
     if (status == SALTUS_OK) {
         *out = r.model;
         r.model = NULL;

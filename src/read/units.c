@@ -1,17 +1,14 @@
 #include "read/units.h"
 
+#include "core/lock.h"
 #include "core/memory.h"
 
 #include <math.h>
 
 #if SALTUS_WITH_UDUNITS
 
-#include <pthread.h>
 #include <string.h>
 #include <udunits2.h>
-
-/* UDUNITS keeps what it parses in variables of its own. */
-static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static saltus_status open_system(saltus_units *units, saltus_error *err)
 {
@@ -67,7 +64,7 @@ saltus_status saltus_units_factor(saltus_units *units, const char *unit, const c
                                   saltus_unit_fit *fit, double *factor, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    (void)pthread_mutex_lock(&one_at_a_time);
+    saltus_lock(SALTUS_UDUNITS);
     const size_t n = strlen(unit);
     char *text = saltus_calloc(n + 2, 1);
     SALTUS_NEED(text);
@@ -78,17 +75,17 @@ saltus_status saltus_units_factor(saltus_units *units, const char *unit, const c
     }
     *fit = compare(units->system, text, si, factor);
 done:
-    (void)pthread_mutex_unlock(&one_at_a_time);
+    saltus_unlock(SALTUS_UDUNITS);
     saltus_free(text);
     return status;
 }
 
 void saltus_units_free(saltus_units *units)
 {
-    (void)pthread_mutex_lock(&one_at_a_time);
+    saltus_lock(SALTUS_UDUNITS);
     ut_free_system(units->system);
     units->system = NULL;
-    (void)pthread_mutex_unlock(&one_at_a_time);
+    saltus_unlock(SALTUS_UDUNITS);
 }
 
 #else

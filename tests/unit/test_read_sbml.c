@@ -4,6 +4,9 @@
 #include "core/file.h"
 
 #include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CI(name) "<ci>" name "</ci>"
@@ -959,6 +962,48 @@ static void stochastic_cases_are_read(void **state)
     assert_int_equal(n, 39);
 }
 
+/* A thread reads when its process forks: the child can read too. */
+static _Atomic bool is_done;
+
+static void *read_on(void *text)
+{
+    while (!is_done) {
+        saltus_model *m = NULL;
+        (void)!saltus_model_parse_sbml(text, strlen(text), "thread", &m, NULL);
+        saltus_model_destroy(m);
+    }
+    return NULL;
+}
+
+static void forks_do_not_hang(void **state)
+{
+    static char text[] =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" level=\"3\" version=\"1\"><model "
+        "id=\"m\"><listOfParameters><parameter id=\"x\" value=\"1\" constant=\"true\"/>"
+        "</listOfParameters></model></sbml>";
+    pthread_t thread;
+    (void)state;
+    is_done = false;
+    assert_int_equal(pthread_create(&thread, NULL, read_on, text), 0);
+    for (int i = 0; i < 50; ++i) {
+        int code = -1;
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            saltus_model *m = NULL;
+            (void)signal(SIGALRM, SIG_DFL);
+            (void)alarm(60);
+            _exit(saltus_model_parse_sbml(text, strlen(text), "child", &m, NULL) == SALTUS_OK ? 0
+                                                                                              : 1);
+        }
+        assert_int_equal(waitpid(child, &code, 0), child);
+        assert_int_equal(code, 0);
+    }
+    is_done = true;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -987,6 +1032,7 @@ int main(void)
         cmocka_unit_test(events_are_read_in_full),
         cmocka_unit_test(events_assign_concentrations_with_the_size_afterwards),
         cmocka_unit_test(events_that_make_no_sense_are_refused),
+        cmocka_unit_test(forks_do_not_hang),
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(every_cut_is_survived),
         cmocka_unit_test(noise_is_survived),
