@@ -110,6 +110,23 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_net(const char *te
                                                                   saltus_model **out,
                                                                   saltus_error *err);
 
+/** How a file is read. Start from saltus_read_options_default(). */
+typedef struct saltus_read_options {
+    double molecules_per_mole; /**< how many molecules stand for a mole, above 0; 0: Avogadro's
+                                    number. With fewer, amounts in mole become fewer molecules, and
+                                    rates keep to them: concentrations stay, fluctuations grow */
+} saltus_read_options;
+SALTUS_API saltus_read_options saltus_read_options_default(void);
+
+/** saltus_model_read, and the same from memory, whose format is told in the same way; name stands
+ * for the path. @param options NULL for the defaults. SALTUS_E_INVALID when molecules_per_mole is
+ * out of its range, or nothing in the model is given in mole. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_with(
+    const char *path, const saltus_read_options *options, saltus_model **out, saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_model_parse_with(const char *text, size_t size, const char *name,
+                        const saltus_read_options *options, saltus_model **out, saltus_error *err);
+
 /** Start an empty model. @param name for people and for the output file; copied. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_create(const char *name, saltus_model **out,
                                                                saltus_error *err);
@@ -139,6 +156,23 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_add_reaction(
  * there is no such name (the hint lists near ones), or it is fixed by a rule. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set(saltus_model *model, const char *name,
                                                             double value, saltus_error *err);
+
+/**
+ * Change the size of a compartment and keep the concentrations in it (--volume NAME=V): initial
+ * amounts of its species change in proportion; initial assignments and rules are computed with the
+ * new size. Only before freezing, which warns of laws that do not grow with their compartment as
+ * amounts do. A later saltus_model_set gives a number of molecules, whatever the volume.
+ *
+ * @param compartment its name, or "all" for every volume of the model
+ * @param volume      "1 fL", "0.5 um^3"; a number without a unit is in the model's own
+ * @retval SALTUS_E_INVALID     there is no such compartment or no such unit, a rule determines the
+ *                              size, or the model has a lattice, whose sites are its volume
+ * @retval SALTUS_E_UNAVAILABLE there is a unit, and the library was built without UDUNITS
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set_volume(saltus_model *model,
+                                                                   const char *compartment,
+                                                                   const char *volume,
+                                                                   saltus_error *err);
 
 /**
  * Check the model and turn it into flat tables. After this it cannot be changed, until it is

@@ -37,21 +37,43 @@ int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input
  * there was one already. */
 error_t saltus_cli_take_argument(const char **argument, const char *text, const char *what);
 
-/** --set NAME=VALUE, kept in order. */
+/** NAME=VALUE of an option that may be repeated, kept in order. */
 typedef struct saltus_cli_settings {
     const char **items; /**< to be freed */
     int n;
 } saltus_cli_settings;
 
+/** What changes a model once it is read: --mole, then --volume, then --set. */
+typedef struct saltus_cli_changes {
+    saltus_cli_settings set, volume;
+    double mole; /**< 0: not given */
+} saltus_cli_changes;
+
+/** Keys and rows of their options, for a verb's own list. */
+enum { SALTUS_CLI_SET = 1024, SALTUS_CLI_VOLUME, SALTUS_CLI_MOLE };
+/* clang-format off */
+#define SALTUS_CLI_CHANGES(group)                                                                  \
+    {"set", SALTUS_CLI_SET, "NAME=VALUE", 0,                                                       \
+     "set a parameter or an initial amount; may be repeated", group},                              \
+    {"volume", SALTUS_CLI_VOLUME, "NAME=V", 0,                                                     \
+     "size of a compartment or of all, such as 'all=1 fL'; keeps concentrations; may be repeated", \
+     group},                                                                                       \
+    {"mole", SALTUS_CLI_MOLE, "N", 0,                                                              \
+     "molecules that stand for a mole (6.02214076e23); keeps concentrations", group}
+/* clang-format on */
+/** Take one of them. 1: it is none; else what argp expects. */
+error_t saltus_cli_take_change(int key, const char *text, saltus_cli_changes *changes);
+void saltus_cli_free_changes(saltus_cli_changes *changes);
+
 /** Add one; ENOMEM when memory ran out. */
 error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
 
-/** Read a model and set what is to be set. NULL: the error is recorded. */
-saltus_model *saltus_cli_read(const char *path, const saltus_cli_settings *settings,
+/** Read a model and change what is to be changed. NULL: the error is recorded. */
+saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *changes,
                               saltus_error *err);
-/** Read, set and freeze a model; its warnings go to stderr unless quiet. NULL: the error is
+/** Read, change and freeze a model; its warnings go to stderr unless quiet. NULL: the error is
  * recorded. */
-saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
+saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *changes, saltus_law law,
                               bool quiet, saltus_error *err);
 /** "literal" or "combinatorial"; anything else is complained of: EINVAL. */
 error_t saltus_cli_take_law(const char *text, saltus_law *law);

@@ -199,15 +199,49 @@ error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text)
     return 0;
 }
 
-static saltus_status apply_setting(saltus_model *model, const char *item, saltus_error *err)
+error_t saltus_cli_take_change(int key, const char *text, saltus_cli_changes *changes)
+{
+    switch (key) {
+    case SALTUS_CLI_SET:
+        return saltus_cli_add_setting(&changes->set, text);
+    case SALTUS_CLI_VOLUME:
+        return saltus_cli_add_setting(&changes->volume, text);
+    case SALTUS_CLI_MOLE:
+        if (!saltus_cli_double(text, &changes->mole) || !(changes->mole > 0.0)) {
+            (void)saltus_cli_usage("--mole '%s': a number of molecules above 0 is needed", text);
+            return EINVAL;
+        }
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+void saltus_cli_free_changes(saltus_cli_changes *changes)
+{
+    free(changes->set.items);
+    free(changes->volume.items);
+}
+
+static saltus_status refuse_item(const char *option, const char *item, const char *wanted,
+                                 saltus_error *err)
+{
+    err->code = SALTUS_E_INVALID;
+    (void)snprintf(err->message, sizeof err->message, "%s '%.100s': %s is needed", option, item,
+                   wanted);
+    return err->code;
+}
+
+/* "NAME=VALUE" of --set, "NAME=V" of --volume. */
+static saltus_status apply(saltus_model *model, const char *item, bool is_volume, saltus_error *err)
 {
     const char *equals = strrchr(item, '=');
-    double value;
-    if (!equals || equals == item || !saltus_cli_double(equals + 1, &value)) {
-        err->code = SALTUS_E_INVALID;
-        (void)snprintf(err->message, sizeof err->message,
-                       "--set '%.100s': NAME=VALUE with a number is needed", item);
-        return SALTUS_E_INVALID;
+    double value = 0.0;
+    if (is_volume && (!equals || equals == item)) {
+        return refuse_item("--volume", item, "NAME=V or all=V, such as 'all=1 fL',", err);
+    }
+    if (!is_volume && (!equals || equals == item || !saltus_cli_double(equals + 1, &value))) {
+        return refuse_item("--set", item, "NAME=VALUE with a number", err);
     }
     char *name = strndup(item, (size_t)(equals - item));
     if (!name) {
@@ -215,18 +249,24 @@ static saltus_status apply_setting(saltus_model *model, const char *item, saltus
         (void)snprintf(err->message, sizeof err->message, "memory ran out");
         return err->code;
     }
-    const saltus_status status = saltus_model_set(model, name, value, err);
+    const saltus_status status = is_volume ? saltus_model_set_volume(model, name, equals + 1, err)
+                                           : saltus_model_set(model, name, value, err);
     free(name);
     return status;
 }
 
-saltus_model *saltus_cli_read(const char *path, const saltus_cli_settings *settings,
+saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *changes,
                               saltus_error *err)
 {
     saltus_model *model = NULL;
-    saltus_status status = saltus_model_read(path, &model, err);
-    for (int i = 0; settings && i < settings->n && status == SALTUS_OK; ++i) {
-        status = apply_setting(model, settings->items[i], err);
+    saltus_read_options options = saltus_read_options_default();
+    options.molecules_per_mole = changes->mole;
+    saltus_status status = saltus_model_read_with(path, &options, &model, err);
+    for (int i = 0; i < changes->volume.n && status == SALTUS_OK; ++i) {
+        status = apply(model, changes->volume.items[i], true, err);
+    }
+    for (int i = 0; i < changes->set.n && status == SALTUS_OK; ++i) {
+        status = apply(model, changes->set.items[i], false, err);
     }
     if (status != SALTUS_OK) {
         saltus_model_destroy(model);
@@ -235,10 +275,10 @@ saltus_model *saltus_cli_read(const char *path, const saltus_cli_settings *setti
     return model;
 }
 
-saltus_model *saltus_cli_load(const char *path, const saltus_cli_settings *settings, saltus_law law,
+saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *changes, saltus_law law,
                               bool quiet, saltus_error *err)
 {
-    saltus_model *model = saltus_cli_read(path, settings, err);
+    saltus_model *model = saltus_cli_read(path, changes, err);
     if (!model) {
         return NULL;
     }

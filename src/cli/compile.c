@@ -1,7 +1,6 @@
 /* saltus compile: the GPU kernel of a model, without a GPU. */
 #include "cli/cli.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -12,7 +11,6 @@ enum {
     OPT_BLOCK,
     OPT_RNG,
     OPT_SPECIES,
-    OPT_SET,
     OPT_LAW,
     OPT_JSON
 };
@@ -21,7 +19,7 @@ typedef struct arguments {
     const char *model, *arch, *method, *layout, *split, *rng, *species;
     int64_t block;
     saltus_law law;
-    saltus_cli_settings settings;
+    saltus_cli_changes changes;
     bool json;
 } arguments;
 
@@ -36,7 +34,7 @@ static const struct argp_option options[] = {
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
-    {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount first", 0},
+    SALTUS_CLI_CHANGES(0),
     {"law", OPT_LAW, "MODE", 0, "literal or combinatorial", 0},
     {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -45,6 +43,10 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     arguments *a = state->input;
+    const error_t e = saltus_cli_take_change(key, text, &a->changes);
+    if (e != 1) {
+        return e;
+    }
     switch (key) {
     case OPT_ARCH:
         a->arch = text;
@@ -79,8 +81,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_SPECIES:
         a->species = text;
         return 0;
-    case OPT_SET:
-        return saltus_cli_add_setting(&a->settings, text);
     case OPT_LAW:
         return saltus_cli_take_law(text, &a->law);
     case OPT_JSON:
@@ -129,7 +129,7 @@ static int build(const arguments *a)
         return saltus_cli_usage("%s is needed: saltus compile MODEL --arch sm_90",
                                 a->model ? "--arch" : "a model file");
     }
-    saltus_model *model = saltus_cli_load(a->model, &a->settings, a->law, false, &err);
+    saltus_model *model = saltus_cli_load(a->model, &a->changes, a->law, false, &err);
     saltus_status status = model ? SALTUS_OK : err.code;
     wanted.columns = a->species;
     wanted.method = a->method ? a->method : wanted.method;
@@ -170,6 +170,6 @@ int saltus_cli_compile(int argc, char **argv)
     arguments a = {0};
     const int code = saltus_cli_parse(&argp, argc, argv, &a);
     const int result = code >= 0 ? code : build(&a);
-    free(a.settings.items);
+    saltus_cli_free_changes(&a.changes);
     return result;
 }

@@ -1,21 +1,20 @@
 /* saltus info and devices: what there is. */
 #include "cli/cli.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { OPT_AS = 256, OPT_SET, OPT_LAW };
+enum { OPT_AS = 256, OPT_LAW };
 
 typedef struct arguments {
     const char *model;
     bool as_yaml;
     saltus_law law;
-    saltus_cli_settings settings;
+    saltus_cli_changes changes;
 } arguments;
 
 static const struct argp_option options[] = {
     {"as", OPT_AS, "FORMAT", 0, "yaml: print the model as Saltus YAML", 0},
-    {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount first", 0},
+    SALTUS_CLI_CHANGES(0),
     {"law", OPT_LAW, "MODE", 0, "literal or combinatorial", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -23,6 +22,10 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     arguments *a = state->input;
+    const error_t e = saltus_cli_take_change(key, text, &a->changes);
+    if (e != 1) {
+        return e;
+    }
     switch (key) {
     case OPT_AS:
         a->as_yaml = true;
@@ -31,8 +34,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
             return EINVAL;
         }
         return 0;
-    case OPT_SET:
-        return saltus_cli_add_setting(&a->settings, text);
     case OPT_LAW:
         return saltus_cli_take_law(text, &a->law);
     case ARGP_KEY_ARG:
@@ -49,7 +50,7 @@ static int show(const arguments *a)
     if (!a->model) {
         return saltus_cli_usage("a model file is needed: saltus info MODEL");
     }
-    saltus_model *model = saltus_cli_load(a->model, &a->settings, a->law, false, &err);
+    saltus_model *model = saltus_cli_load(a->model, &a->changes, a->law, false, &err);
     saltus_status status = model ? SALTUS_OK : err.code;
     if (model) {
         status = a->as_yaml ? saltus_model_write_yaml(model, stdout, &err)
@@ -79,7 +80,7 @@ int saltus_cli_info(int argc, char **argv)
     arguments a = {0};
     const int code = saltus_cli_parse(&argp, argc, argv, &a);
     const int result = code >= 0 ? code : show(&a);
-    free(a.settings.items);
+    saltus_cli_free_changes(&a.changes);
     return result;
 }
 

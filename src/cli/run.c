@@ -154,7 +154,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    s->model = saltus_cli_load(a->model, &a->settings, a->law, a->quiet, err);
+    s->model = saltus_cli_load(a->model, &a->changes, a->law, a->quiet, err);
     if (!s->model) {
         return err->code;
     }

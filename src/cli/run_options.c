@@ -14,7 +14,6 @@ enum {
     OPT_FIRST,
     OPT_SEED,
     OPT_METHOD,
-    OPT_SET,
     OPT_LAW,
     OPT_SPECIES,
     OPT_DEVICE,
@@ -55,7 +54,7 @@ static const struct argp_option options[] = {
      "direct (exact; the default), tau (leaps) or auto (tells which it takes); of a lattice, mpd "
      "(steps; the default) or nsm (exact)",
      1},
-    {"set", OPT_SET, "NAME=VALUE", 0, "set a parameter or an initial amount; may be repeated", 1},
+    SALTUS_CLI_CHANGES(1),
     {"law", OPT_LAW, "MODE", 0,
      "literal (as written) or combinatorial (k*A^2 with two A consumed is k*A*(A-1))", 1},
     {"species", OPT_SPECIES, "A,B", 0,
@@ -223,8 +222,6 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
     case OPT_METHOD:
         a->method = text;
         return 0;
-    case OPT_SET:
-        return saltus_cli_add_setting(&a->settings, text);
     case OPT_LAW:
         return saltus_cli_take_law(text, &a->law);
     case OPT_SPECIES:
@@ -276,6 +273,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     error_t e = parse_number(key, text, a);
     if (e == 1) {
         e = parse_word(key, text, a);
+    }
+    if (e == 1) {
+        e = saltus_cli_take_change(key, text, &a->changes);
     }
     if (e != 1) {
         return e;
@@ -367,7 +367,7 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
 
 void saltus_cli_run_free(saltus_cli_run_arguments *a)
 {
-    free(a->settings.items);
+    saltus_cli_free_changes(&a->changes);
     free(a->vary.items);
     free(a->command);
 }

@@ -81,11 +81,11 @@ typedef struct session {
     char device[40], layout[20], method[20]; /* of the first point */
 } session;
 
-/* Read the model and set what --set says; it is frozen by who sweeps. */
+/* Read the model and change what options say; it is frozen by who sweeps. */
 static saltus_model *load(void *user, saltus_error *err)
 {
     const saltus_cli_run_arguments *a = user;
-    return saltus_cli_read(a->model, &a->settings, err);
+    return saltus_cli_read(a->model, &a->changes, err);
 }
 
 static saltus_status make_points(session *s, saltus_error *err)

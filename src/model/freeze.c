@@ -420,6 +420,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     model->n_read_warnings = model->n_warnings;
     SALTUS_TRY(allocate(&f, err));
     SALTUS_TRY(saltus_evaluate(&f, err));
+    SALTUS_TRY(saltus_check_volumes(&f, err));
     SALTUS_TRY(note_changes(&f, err));
     SALTUS_TRY(require_values(&f, err));
     bind_counts_and_variables(&f);

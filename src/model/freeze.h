@@ -100,6 +100,18 @@ double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e);
 /** Values at time 0, what they come from, and the order of rules; counts are whole. */
 SALTUS_MUST_CHECK saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err);
 
+/** The largest initial amount of all, not rounded, and whose it is; 0: there is none that is a
+ * number. Values of the freezer are those of the model as it is now, also where they are none that
+ * freezing takes. */
+double saltus_largest_amount(saltus_freezer *f, int *variable);
+
+/* freeze_volume.c */
+/** Warn of laws that do not grow with compartments whose sizes were changed. */
+SALTUS_MUST_CHECK saltus_status saltus_check_volumes(saltus_freezer *f, saltus_error *err);
+/** Options of the command, "--mole 1e6" or "--volume cell=1e-15", with which the largest species
+ * has about 1000 molecules; false when there are none or they are not needed. */
+bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room);
+
 /* freeze_time.c */
 /** Replace comparisons with time by flags. With `must`, anything else that reads the time fails. */
 SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e,

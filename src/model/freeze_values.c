@@ -22,6 +22,10 @@ typedef struct evaluation {
     size_t n_frames, frames_capacity;
     int *references;
     size_t n_references, references_capacity;
+    bool is_too_large; /* an amount is: what would help is worth finding out */
+    bool is_search;    /* for the largest amount: amounts stay as they are computed */
+    double largest;
+    int largest_variable;
 } evaluation;
 
 static void run_out(evaluation *v)
@@ -51,10 +55,18 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
     char place[160];
     saltus_model *m = v->f->model;
     const double whole = nearbyint(value) + 0.0; /* -0 becomes 0 */
+    if (v->is_search) {
+        if (isfinite(value) && value > v->largest) {
+            v->largest = value;
+            v->largest_variable = (int)(var - m->variables);
+        }
+        return value;
+    }
     if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
         v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s': initial amount %g %s",
                                      saltus_place(m, var->line, place), var->id, value,
                                      value < 0.0 ? "is negative" : "is no number of molecules");
+        v->is_too_large = value >= 9223372036854775808.0;
         return 0.0;
     }
     if (fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
@@ -169,6 +181,32 @@ static void evaluate_in_site(evaluation *v)
     }
 }
 
+double saltus_largest_amount(saltus_freezer *f, int *variable)
+{
+    evaluation v = {.f = f, .is_search = true, .largest_variable = -1};
+    v.state = saltus_calloc(f->model->n_variables, 1);
+    f->n_rule_order = 0;
+    for (size_t i = 0; i < f->model->n_variables && v.state; ++i) {
+        evaluate_variable(&v, (int)i);
+    }
+    saltus_free(v.frames);
+    saltus_free(v.references);
+    saltus_free(v.state);
+    *variable = v.largest_variable;
+    return v.status == SALTUS_OK ? v.largest : 0.0;
+}
+
+/* Amounts are too large: say which options would make them fit. */
+static void hint_amounts(saltus_freezer *f, saltus_error *err)
+{
+    char options[400];
+    if (saltus_suggest_amounts(f, options, sizeof options)) {
+        saltus_error_hint(err, "%s makes about 1000 molecules of the largest amount", options);
+    } else {
+        saltus_error_hint(err, "--set gives it another initial amount");
+    }
+}
+
 saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
 {
     evaluation v = {.f = f, .err = err};
@@ -181,6 +219,9 @@ saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
     }
     if (v.status == SALTUS_OK && f->model->space && f->model->space->site_sizes) {
         evaluate_in_site(&v);
+    }
+    if (v.is_too_large) {
+        hint_amounts(f, err);
     }
     saltus_free(v.frames);
     saltus_free(v.references);

@@ -68,6 +68,17 @@ static void print_species(const saltus_model *m, int most, FILE *out)
     }
 }
 
+/* Of a compartment that was resized. */
+static void print_old_size(const saltus_variable *v, FILE *out)
+{
+    if (v->size_was && v->size_was->op == SALTUS_OP_CONST) {
+        fprintf(out, "   (was %.10g; concentrations are kept)", v->size_was->value);
+    } else if (v->size_was) {
+        fputs("   (changed; concentrations are kept)", out);
+    }
+    fputc('\n', out);
+}
+
 static void print_values(const saltus_model *m, int most, FILE *out)
 {
     int shown = 0;
@@ -88,8 +99,9 @@ static void print_values(const saltus_model *m, int most, FILE *out)
             saltus_expr_print(m, v->rule, out);
             fputs(b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)\n" : "\n", out);
         } else {
-            fprintf(out, "  %-24s %.10g%s\n", v->id, b->value,
+            fprintf(out, "  %-24s %.10g%s", v->id, b->value,
                     b->role == SALTUS_ROLE_VARIABLE ? "   (events change it)" : "");
+            print_old_size(v, out);
         }
     }
     if (shown > most) {
@@ -155,6 +167,9 @@ static saltus_status print(void *user, saltus_error *err)
         fprintf(out, ", %d event%s", t->n_triggers, plural(t->n_triggers));
     }
     fputc('\n', out);
+    if (model->has_moles && model->mole != SALTUS_AVOGADRO) {
+        fprintf(out, "a mole stands for %.10g molecules\n", model->mole);
+    }
     print_species(model, MOST, out);
     print_values(model, MOST, out);
     print_reactions(model, MOST, out);

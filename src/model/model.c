@@ -14,6 +14,7 @@ saltus_status saltus_model_create(const char *name, saltus_model **out, saltus_e
     saltus_status status = SALTUS_OK;
     saltus_model *m = saltus_calloc(1, sizeof *m);
     SALTUS_NEED(m);
+    m->mole = SALTUS_AVOGADRO;
     m->name = saltus_strdup(name);
     SALTUS_NEED(m->name);
     *out = m;

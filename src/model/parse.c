@@ -171,8 +171,14 @@ static const saltus_expr *look_up(const saltus_scanner *s, const char *name)
 static const saltus_expr *make_constant(const saltus_scanner *s, const saltus_constant *constant)
 {
     saltus_arena *arena = &s->context->model->arena;
-    return strcmp(constant->name, "time") == 0 ? saltus_expr_time(arena)
-                                               : saltus_expr_const(arena, constant->value);
+    if (strcmp(constant->name, "time") == 0) {
+        return saltus_expr_time(arena);
+    }
+    if (strcmp(constant->name, "avogadro") == 0) {
+        s->context->model->has_moles = true;
+        return saltus_expr_const(arena, s->context->model->mole);
+    }
+    return saltus_expr_const(arena, constant->value);
 }
 
 /* The value of a name by itself, or of a call without arguments: those are builtin constants, and

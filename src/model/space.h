@@ -30,6 +30,7 @@ typedef struct saltus_space {
     int32_t size[3];
     int64_t n_sites;
     double spacing, step; /**< m, s */
+    double mole;          /**< molecules per mole */
     bool only_one;        /**< at most one reaction in a site and step */
     saltus_face faces[SALTUS_N_FACES];
     const double *face_means[SALTUS_N_FACES]; /**< [variable] of constant faces, else NULL */

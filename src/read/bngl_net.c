@@ -534,27 +534,28 @@ done:
     return status;
 }
 
-static saltus_status parse_text(const char *text, size_t size, const char *name, saltus_model **out,
+static saltus_status parse_text(const saltus_source_text *source, saltus_model **out,
                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_net_reader r = {.name = name, .err = err};
-    SALTUS_TRY(saltus_model_begin(text, size, name, &r.model, err));
-    r.text = saltus_calloc(size + 1, 1);
+    saltus_net_reader r = {.name = source->name, .err = err};
+    SALTUS_TRY(saltus_model_begin(source, &r.model, err));
+    r.text = saltus_calloc(source->size + 1, 1);
     SALTUS_NEED(r.text);
-    memcpy(r.text, text, size);
-    SALTUS_TRY(saltus_net_split(&r, size));
+    memcpy(r.text, source->text, source->size);
+    SALTUS_TRY(saltus_net_split(&r, source->size));
     if (r.n_of[SALTUS_NET_SPECIES] == 0) {
-        status =
-            saltus_error_set(err, SALTUS_E_SYNTAX, "%.180s: there is no block of species", name);
+        status = saltus_error_set(err, SALTUS_E_SYNTAX, "%.180s: there is no block of species",
+                                  source->name);
         saltus_error_hint(err, "BioNetGen makes the network of a .bngl file: generate_network()");
         goto done;
     }
     SALTUS_TRY(declare_all(&r));
     SALTUS_TRY(read_all(&r));
     if (!r.begun[SALTUS_NET_REACTIONS]) {
-        SALTUS_FAIL(SALTUS_E_SYNTAX, "%.180s: there is no block of reactions", name);
+        SALTUS_FAIL(SALTUS_E_SYNTAX, "%.180s: there is no block of reactions", source->name);
     }
+    SALTUS_TRY(saltus_check_mole(source, r.model, err));
     *out = r.model;
     r.model = NULL;
 done:
@@ -565,8 +566,8 @@ done:
     return status;
 }
 
-saltus_status saltus_model_parse_net(const char *text, size_t size, const char *name,
-                                     saltus_model **out, saltus_error *err)
+saltus_status saltus_parse_net(const saltus_source_text *source, saltus_model **out,
+                               saltus_error *err)
 {
-    return saltus_model_parse_with(parse_text, text, size, name, out, err);
+    return saltus_parse_on_stack(parse_text, source, out, err);
 }

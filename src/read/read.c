@@ -5,27 +5,29 @@
 #include "core/stack.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <string.h>
 
-saltus_status saltus_model_begin(const char *text, size_t size, const char *path,
-                                 saltus_model **out, saltus_error *err)
+saltus_status saltus_model_begin(const saltus_source_text *source, saltus_model **out,
+                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *m = NULL;
     char *name = NULL;
-    if (size == 0) {
-        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: the file is empty", path);
+    if (source->size == 0) {
+        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: the file is empty", source->name);
     }
-    name = saltus_strdup(saltus_base_name(path));
+    name = saltus_strdup(saltus_base_name(source->name));
     SALTUS_NEED(name);
     char *dot = strrchr(name, '.');
     if (dot && dot != name) {
         *dot = '\0';
     }
     SALTUS_TRY(saltus_model_create(name, &m, err));
-    m->path = saltus_strdup(path);
+    m->path = saltus_strdup(source->name);
     SALTUS_NEED(m->path);
-    saltus_sha256_hex(text, size, m->sha256);
+    m->mole = source->mole > 0.0 ? source->mole : m->mole;
+    saltus_sha256_hex(source->text, source->size, m->sha256);
     *out = m;
     m = NULL;
 done:
@@ -34,47 +36,38 @@ done:
     return status;
 }
 
+saltus_status saltus_check_mole(const saltus_source_text *source, const saltus_model *model,
+                                saltus_error *err)
+{
+    if (source->mole == 0.0 || model->has_moles) {
+        return SALTUS_OK;
+    }
+    saltus_error_set(
+        err, SALTUS_E_INVALID,
+        "%.200s: nothing in it is given in mole, so %g molecules per mole would change "
+        "nothing",
+        source->name, source->mole);
+    saltus_error_hint(err, "--volume changes the sizes of compartments, --set amounts");
+    return SALTUS_E_INVALID;
+}
+
 typedef struct parsing {
     saltus_model_parser *parse;
-    const char *text, *name;
-    size_t size;
+    const saltus_source_text *source;
     saltus_model **out;
 } parsing;
 
 static saltus_status parse_here(void *user, saltus_error *err)
 {
     const parsing *p = user;
-    return p->parse(p->text, p->size, p->name, p->out, err);
+    return p->parse(p->source, p->out, err);
 }
 
-saltus_status saltus_model_parse_with(saltus_model_parser *parse, const char *text, size_t size,
-                                      const char *name, saltus_model **out, saltus_error *err)
+saltus_status saltus_parse_on_stack(saltus_model_parser *parse, const saltus_source_text *source,
+                                    saltus_model **out, saltus_error *err)
 {
-    parsing p = {parse, text, name, size, out};
+    parsing p = {parse, source, out};
     return saltus_with_stack(parse_here, &p, err);
-}
-
-saltus_status saltus_model_read_with(saltus_model_parser *parse, const char *path,
-                                     saltus_model **out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    char *text = NULL;
-    size_t size = 0;
-    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
-    SALTUS_TRY(parse(text, size, path, out, err));
-done:
-    saltus_free(text);
-    return status;
-}
-
-saltus_status saltus_model_read_yaml(const char *path, saltus_model **out, saltus_error *err)
-{
-    return saltus_model_read_with(saltus_model_parse_yaml, path, out, err);
-}
-
-saltus_status saltus_model_read_net(const char *path, saltus_model **out, saltus_error *err)
-{
-    return saltus_model_read_with(saltus_model_parse_net, path, out, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -141,42 +134,121 @@ static saltus_model_parser *choose_parser(const char *path, const char *text, si
 {
     const char *c = text, *end = text + size;
     if (size >= 2 && (memcmp(c, "\xff\xfe", 2) == 0 || memcmp(c, "\xfe\xff", 2) == 0)) {
-        return saltus_model_parse_sbml;
+        return saltus_parse_sbml;
     }
     if (size >= 3 && memcmp(c, "\xef\xbb\xbf", 3) == 0) {
         c += 3;
     }
     if (line_starts(c, end, "<")) {
-        return saltus_model_parse_sbml;
+        return saltus_parse_sbml;
     }
     if (looks_binary(text, size)) {
         return NULL;
     }
     if (looks_like_net(c, (size_t)(end - c))) {
-        return saltus_model_parse_net;
+        return saltus_parse_net;
     }
-    return ends_with(path, ".xml") || ends_with(path, ".sbml") ? saltus_model_parse_sbml
-           : ends_with(path, ".net")                           ? saltus_model_parse_net
-                                                               : saltus_model_parse_yaml;
+    return ends_with(path, ".xml") || ends_with(path, ".sbml") ? saltus_parse_sbml
+           : ends_with(path, ".net")                           ? saltus_parse_net
+                                                               : saltus_parse_yaml;
 }
 
-saltus_status saltus_model_read(const char *path, saltus_model **out, saltus_error *err)
+/* ------------------------------------------------------------------------------------------------
+ * Entries: texts and files, of any format or of one
+ */
+
+saltus_read_options saltus_read_options_default(void)
+{
+    return (saltus_read_options){.molecules_per_mole = 0.0};
+}
+
+/* parse: NULL to be chosen by content and name. */
+static saltus_status parse_text(saltus_model_parser *parse, const char *text, size_t size,
+                                const char *name, const saltus_read_options *options,
+                                saltus_model **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_source_text source = {text, size, name ? name : "model",
+                                       options ? options->molecules_per_mole : 0.0};
+    if (!(isfinite(source.mole) && source.mole >= 0.0)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%g molecules per mole: a number above 0 is needed",
+                    source.mole);
+    }
+    if (!parse && size == 0) {
+        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: the file is empty", source.name);
+    }
+    parse = parse ? parse : choose_parser(source.name, text, size);
+    if (!parse) {
+        status = saltus_error_set(err, SALTUS_E_SYNTAX, "%s: this is no text", source.name);
+        saltus_error_hint(err, "models are SBML, Saltus YAML or BioNetGen's .net");
+        goto done;
+    }
+    SALTUS_TRY(parse(&source, out, err));
+done:
+    return status;
+}
+
+static saltus_status read_file(saltus_model_parser *parse, const char *path,
+                               const saltus_read_options *options, saltus_model **out,
+                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *text = NULL;
     size_t size = 0;
     SALTUS_TRY(saltus_read_file(path, &text, &size, err));
-    if (size == 0) {
-        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: the file is empty", path);
-    }
-    saltus_model_parser *parse = choose_parser(path, text, size);
-    if (!parse) {
-        status = saltus_error_set(err, SALTUS_E_SYNTAX, "%s: this is no text", path);
-        saltus_error_hint(err, "models are SBML, Saltus YAML or BioNetGen's .net");
-        goto done;
-    }
-    SALTUS_TRY(parse(text, size, path, out, err));
+    SALTUS_TRY(parse_text(parse, text, size, path, options, out, err));
 done:
     saltus_free(text);
     return status;
+}
+
+saltus_status saltus_model_read(const char *path, saltus_model **out, saltus_error *err)
+{
+    return read_file(NULL, path, NULL, out, err);
+}
+
+saltus_status saltus_model_read_with(const char *path, const saltus_read_options *options,
+                                     saltus_model **out, saltus_error *err)
+{
+    return read_file(NULL, path, options, out, err);
+}
+
+saltus_status saltus_model_parse_with(const char *text, size_t size, const char *name,
+                                      const saltus_read_options *options, saltus_model **out,
+                                      saltus_error *err)
+{
+    return parse_text(NULL, text, size, name, options, out, err);
+}
+
+saltus_status saltus_model_read_sbml(const char *path, saltus_model **out, saltus_error *err)
+{
+    return read_file(saltus_parse_sbml, path, NULL, out, err);
+}
+
+saltus_status saltus_model_read_yaml(const char *path, saltus_model **out, saltus_error *err)
+{
+    return read_file(saltus_parse_yaml, path, NULL, out, err);
+}
+
+saltus_status saltus_model_read_net(const char *path, saltus_model **out, saltus_error *err)
+{
+    return read_file(saltus_parse_net, path, NULL, out, err);
+}
+
+saltus_status saltus_model_parse_sbml(const char *text, size_t size, const char *name,
+                                      saltus_model **out, saltus_error *err)
+{
+    return parse_text(saltus_parse_sbml, text, size, name ? name : "SBML", NULL, out, err);
+}
+
+saltus_status saltus_model_parse_yaml(const char *text, size_t size, const char *name,
+                                      saltus_model **out, saltus_error *err)
+{
+    return parse_text(saltus_parse_yaml, text, size, name, NULL, out, err);
+}
+
+saltus_status saltus_model_parse_net(const char *text, size_t size, const char *name,
+                                     saltus_model **out, saltus_error *err)
+{
+    return parse_text(saltus_parse_net, text, size, name, NULL, out, err);
 }

@@ -83,9 +83,9 @@ static const char *name_of_model(const sbml_reader *r)
 /* A text, as it came and as libsbml gets it. */
 typedef struct sbml_text {
     sbml_reader *reader;
-    const char *text;
+    const saltus_source_text *source;
     char *copy;
-    size_t size, copy_size;
+    size_t copy_size;
     saltus_status status;
 } sbml_text;
 
@@ -99,7 +99,9 @@ static saltus_status parse(sbml_reader *r, const sbml_text *t)
     SALTUS_TRY(open_document(r, t->copy));
     SALTUS_TRY(sbml_check_document(r));
     SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
-    saltus_sha256_hex(t->text, t->size, r->model->sha256);
+    saltus_sha256_hex(t->source->size > 0 ? t->source->text : "", t->source->size,
+                      r->model->sha256);
+    r->model->mole = t->source->mole > 0.0 ? t->source->mole : r->model->mole;
     r->model->path = saltus_strdup(r->path);
     SALTUS_NEED(r->model->path);
     if (r->skipped_line > 0) {
@@ -108,6 +110,7 @@ static saltus_status parse(sbml_reader *r, const sbml_text *t)
                   r->skipped_space);
     }
     SALTUS_TRY(sbml_read_model(r));
+    SALTUS_TRY(saltus_check_mole(t->source, r->model, err));
 done:
     return status;
 }
@@ -152,15 +155,15 @@ static char *prepare(const char *text, size_t size, size_t *copy_size)
     return copy;
 }
 
-static saltus_status parse_text(const char *text, size_t size, const char *name, saltus_model **out,
+static saltus_status parse_text(const saltus_source_text *source, saltus_model **out,
                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_error own = {.code = SALTUS_OK};
-    sbml_reader r = {.err = err ? err : &own, .path = name ? name : "SBML"};
+    sbml_reader r = {.err = err ? err : &own, .path = source->name};
 
-    sbml_text t = {.reader = &r, .text = size > 0 ? text : "", .size = size};
-    t.copy = prepare(t.text, size, &t.copy_size);
+    sbml_text t = {.reader = &r, .source = source};
+    t.copy = prepare(source->size > 0 ? source->text : "", source->size, &t.copy_size);
     SALTUS_NEED(t.copy);
     saltus_lock(SALTUS_LIBSBML);
     status = parse_guarded(&t);
@@ -182,20 +185,8 @@ done:
     return status;
 }
 
-saltus_status saltus_model_parse_sbml(const char *text, size_t size, const char *name,
-                                      saltus_model **out, saltus_error *err)
+saltus_status saltus_parse_sbml(const saltus_source_text *source, saltus_model **out,
+                                saltus_error *err)
 {
-    return saltus_model_parse_with(parse_text, text, size, name, out, err);
-}
-
-saltus_status saltus_model_read_sbml(const char *path, saltus_model **out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    char *text = NULL;
-    size_t size = 0;
-    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
-    SALTUS_TRY(saltus_model_parse_sbml(text, size, path, out, err));
-done:
-    saltus_free(text);
-    return status;
+    return saltus_parse_on_stack(parse_text, source, out, err);
 }

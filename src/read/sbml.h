@@ -85,9 +85,6 @@ typedef struct sbml_reader {
     char skipped_space[160];
 } sbml_reader;
 
-/* Moles count as in the SI since 2019, and the csymbol avogadro has the same value. */
-#define MOLECULES_PER_MOLE 6.02214076e23
-
 /** Record a failure, with file and line (0: none) before the sentence. Returns code. */
 __attribute__((format(printf, 4, 5))) saltus_status
 sbml_fail(sbml_reader *r, saltus_status code, unsigned line, const char *format, ...);

@@ -144,7 +144,7 @@ static double e_notation(const ASTNode_t *node)
 }
 
 /* Numbers and constants; false for anything else. */
-static bool number(const ASTNode_t *node, double *value)
+static bool number(saltus_model *model, const ASTNode_t *node, double *value)
 {
     switch (ASTNode_getType(node)) {
     case AST_INTEGER:
@@ -160,7 +160,8 @@ static bool number(const ASTNode_t *node, double *value)
         *value = (double)ASTNode_getNumerator(node) / (double)ASTNode_getDenominator(node);
         return true;
     case AST_NAME_AVOGADRO:
-        *value = MOLECULES_PER_MOLE;
+        model->has_moles = true;
+        *value = model->mole;
         return true;
     case AST_CONSTANT_E:
         *value = M_E;
@@ -410,7 +411,7 @@ saltus_status sbml_convert_node(sbml_converter *c, const sbml_scope *in, const A
                            "is too large: more than %d operations, or all formulas more than %d",
                            MAX_NODES, MAX_ALL_NODES);
     }
-    if (number(node, &value)) {
+    if (number(c->r->model, node, &value)) {
         *out = saltus_expr_const(&c->r->model->arena, value);
         return sbml_made(c, *out);
     }

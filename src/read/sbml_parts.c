@@ -96,6 +96,7 @@ static saltus_status read_compartment(sbml_reader *r, Compartment_t *compartment
     r->info[i].no_size = dimensions == 0.0;
     r->info[i].size_assumed = !is_size_set;
     saltus_variable *v = &r->model->variables[i];
+    v->is_point = dimensions == 0.0;
     v->constant = Compartment_getConstant(compartment);
     v->dimensions = (int)dimensions;
     v->size_unit = sbml_size_unit(r, compartment, v->dimensions);
@@ -131,7 +132,11 @@ static saltus_status read_species(sbml_reader *r, Species_t *species)
     v->constant = Species_getConstant(species);
     info->species = species;
     info->concentration = !Species_getHasOnlySubstanceUnits(species) && !r->info[in->index].no_size;
+    const bool has_moles = r->mole_seen;
+    r->mole_seen = false;
     SALTUS_TRY(sbml_species_unit(r, species, &info->molecules));
+    v->in_moles = r->mole_seen;
+    r->mole_seen |= has_moles;
 done:
     return status;
 }
@@ -368,7 +373,7 @@ static void warn(sbml_reader *r)
     }
     if (r->mole_seen) {
         sbml_warn(r, 0, "amounts in mole were converted to molecules (%.9g per mole)",
-                  MOLECULES_PER_MOLE);
+                  r->model->mole);
     } else if (r->scaled_seen) {
         sbml_warn(r, 0, "amounts were converted to molecules by the units that are declared");
     }

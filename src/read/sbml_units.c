@@ -19,8 +19,8 @@ static bool kind_counts(sbml_reader *r, UnitKind_t kind, double *molecules)
     switch (kind) {
     case UNIT_KIND_MOLE:
     case UNIT_KIND_AVOGADRO:
-        r->mole_seen = true;
-        *molecules = MOLECULES_PER_MOLE;
+        r->mole_seen = r->model->has_moles = true;
+        *molecules = r->model->mole;
         return true;
     case UNIT_KIND_ITEM:
     case UNIT_KIND_DIMENSIONLESS:

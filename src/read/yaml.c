@@ -281,17 +281,17 @@ done:
     return status;
 }
 
-static saltus_status parse_text(const char *text, size_t size, const char *name, saltus_model **out,
+static saltus_status parse_text(const saltus_source_text *source, saltus_model **out,
                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_arena arena = {0};
     const saltus_yaml_node *root = NULL;
-    saltus_yaml_reader r = {.name = name, .err = err};
-    SALTUS_TRY(saltus_model_begin(text, size, name, &r.model, err));
-    SALTUS_TRY(saltus_yaml_load(text, size, name, &arena, &root, err));
+    saltus_yaml_reader r = {.name = source->name, .mole = source->mole, .err = err};
+    SALTUS_TRY(saltus_model_begin(source, &r.model, err));
+    SALTUS_TRY(saltus_yaml_load(source->text, source->size, source->name, &arena, &root, err));
     if (!root || saltus_yaml_is_nothing(root)) {
-        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: there is no model in the file", name);
+        SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: there is no model in the file", source->name);
     }
     if (root->kind != SALTUS_YAML_MAPPING) {
         status = saltus_yaml_fail(&r, root, SALTUS_E_SYNTAX, "this is no model");
@@ -299,6 +299,7 @@ static saltus_status parse_text(const char *text, size_t size, const char *name,
         goto done;
     }
     SALTUS_TRY(read_root(&r, root));
+    SALTUS_TRY(saltus_check_mole(source, r.model, err));
     *out = r.model;
     r.model = NULL;
 done:
@@ -307,8 +308,8 @@ done:
     return status;
 }
 
-saltus_status saltus_model_parse_yaml(const char *text, size_t size, const char *name,
-                                      saltus_model **out, saltus_error *err)
+saltus_status saltus_parse_yaml(const saltus_source_text *source, saltus_model **out,
+                                saltus_error *err)
 {
-    return saltus_model_parse_with(parse_text, text, size, name, out, err);
+    return saltus_parse_on_stack(parse_text, source, out, err);
 }

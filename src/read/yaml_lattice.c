@@ -258,6 +258,7 @@ saltus_status saltus_yaml_lattice(const saltus_yaml_reader *r, const saltus_yaml
     l.space = saltus_arena_alloc(&r->model->arena, sizeof *l.space);
     SALTUS_NEED(l.space);
     r->model->space = l.space;
+    l.space->mole = r->model->mole;
     l.space->line = node->line;
     l.space->path = saltus_arena_strndup(&r->model->arena, r->name, strlen(r->name));
     SALTUS_NEED(l.space->path);

@@ -95,11 +95,8 @@ static double volume_of(const saltus_space *space)
 saltus_quantity saltus_concentration(const saltus_space *space)
 {
     const double volume = volume_of(space);
-    return (saltus_quantity){"concentration",
-                             "12.3 nM",
-                             {{"mol m-3", SALTUS_AVOGADRO * volume}, {"m-3", volume}},
-                             2,
-                             1.0};
+    return (saltus_quantity){
+        "concentration", "12.3 nM", {{"mol m-3", space->mole * volume}, {"m-3", volume}}, 2, 1.0};
 }
 
 saltus_quantity saltus_rate_constant(const saltus_space *space, int order)
@@ -107,7 +104,7 @@ saltus_quantity saltus_rate_constant(const saltus_space *space, int order)
     const double volume = volume_of(space);
     saltus_quantity q = {"constant of order 0",
                          "1e-9 M/s",
-                         {{"mol m-3 s-1", SALTUS_AVOGADRO * volume}, {"m-3 s-1", volume}},
+                         {{"mol m-3 s-1", space->mole * volume}, {"m-3 s-1", volume}},
                          2,
                          1.0};
     if (order == 1) {
@@ -126,7 +123,7 @@ saltus_quantity saltus_rate_constant(const saltus_space *space, int order)
         (void)snprintf(q.measures[0].si, sizeof q.measures[0].si, "m%d mol-%d s-1", 3 * power,
                        power);
         (void)snprintf(q.measures[1].si, sizeof q.measures[1].si, "m%d s-1", 3 * power);
-        q.measures[0].scale = pow(SALTUS_AVOGADRO * volume, -power);
+        q.measures[0].scale = pow(space->mole * volume, -power);
         q.measures[1].scale = pow(volume, -power);
     }
     return q;

@@ -3,6 +3,7 @@
  * happen where the compartments of all that they read and change meet, and in laws the size of a
  * site stands for that of the compartment. */
 #include "core/file.h"
+#include "read/read.h"
 #include "read/yaml_lattice.h"
 
 #include <math.h>
@@ -28,7 +29,8 @@ saltus_status saltus_yaml_sbml(saltus_yaml_reader *r, const saltus_yaml_node *no
         (void)saltus_yaml_fail(r, node, status, "sbml: %.300s", problem.message);
         goto done;
     }
-    SALTUS_TRY(saltus_model_parse_sbml(text, size, path, &model, err));
+    const saltus_source_text source = {text, size, path, r->mole};
+    SALTUS_TRY(saltus_parse_sbml(&source, &model, err));
     (void)snprintf(hashes, sizeof hashes, "%s%s", r->model->sha256, model->sha256);
     saltus_sha256_hex(hashes, sizeof hashes - 1, model->sha256); /* of both files */
     saltus_model_destroy(r->model);

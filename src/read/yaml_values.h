@@ -9,6 +9,7 @@
 typedef struct saltus_yaml_reader {
     saltus_model *model;
     const char *name; /**< of the file */
+    double mole;      /**< molecules per mole that are asked for; 0: none */
     saltus_error *err;
     bool has_lattice; /**< reactions may leave their rates to it */
     bool has_sbml;    /**< the model is that of an SBML file */

@@ -6,6 +6,7 @@
 #include "ensemble/histogram.h"
 #include "ensemble/plan.h"
 #include "ensemble/statistics.h"
+#include "model/volume.h"
 
 /* Statistics, histograms, times, and what is made of the samples before they are written: never
  * more than they take themselves. */
@@ -77,6 +78,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
 {
     saltus_status status = SALTUS_OK;
     const saltus_model *model = saltus_plan_model(plan);
+    char volumes[SALTUS_VOLUMES_SIZE];
     const int n_counts = saltus_plan_n_counts(plan);
     const int n_observables = saltus_plan_n_observables(plan);
     const char **names = saltus_calloc((size_t)n_counts + (size_t)n_observables + 1, sizeof *names);
@@ -96,6 +98,8 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     const saltus_hdf5_layout layout = {
         .model_name = saltus_model_name(model),
         .model_sha256 = saltus_model_sha256(model),
+        .volumes = saltus_print_volumes(model, volumes),
+        .molecules_per_mole = model->has_moles ? model->mole : 0.0,
         .method = saltus_plan_method(plan),
         .device = saltus_backend_name(saltus_plan_backend(plan)),
         .layout = saltus_plan_layout(plan),

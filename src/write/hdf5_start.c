@@ -180,6 +180,13 @@ herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *l, char started[
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         rc |= saltus_h5_set_text(file, texts[i].name, texts[i].text ? texts[i].text : "");
     }
+    if (l->volumes && l->volumes[0]) {
+        rc |= saltus_h5_set_text(file, "volumes", l->volumes);
+    }
+    if (l->molecules_per_mole > 0.0) {
+        rc |= saltus_h5_set_number(file, "molecules_per_mole", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                                   &l->molecules_per_mole);
+    }
     rc |= saltus_h5_set_number(file, "seed", H5T_STD_U64LE, H5T_NATIVE_UINT64, &l->seed);
     rc |= saltus_h5_set_int64(file, "first_trajectory", l->first_trajectory);
     rc |= saltus_h5_set_int64(file, "requested", l->n_trajectories);

@@ -2,6 +2,7 @@
 #include "write/hdf5_sweep.h"
 
 #include "core/memory.h"
+#include "model/volume.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -157,6 +158,7 @@ static saltus_status write_head(saltus_sweep_file *f, const saltus_plan *plan,
 {
     saltus_status status = SALTUS_OK;
     const saltus_model *model = saltus_plan_model(plan);
+    char volumes[SALTUS_VOLUMES_SIZE];
     const hsize_t times[1] = {(hsize_t)f->what.n_times};
     const int n_counts = f->what.n_counts, n_observables = f->what.n_observables;
     const int common = options->common_random_numbers;
@@ -164,6 +166,8 @@ static saltus_status write_head(saltus_sweep_file *f, const saltus_plan *plan,
     const saltus_hdf5_layout layout = {
         .model_name = saltus_model_name(model),
         .model_sha256 = saltus_model_sha256(model),
+        .volumes = saltus_print_volumes(model, volumes),
+        .molecules_per_mole = model->has_moles ? model->mole : 0.0,
         .method = saltus_plan_method(plan),
         .device = saltus_backend_name(saltus_plan_backend(plan)),
         .layout = saltus_plan_layout(plan),

@@ -216,6 +216,9 @@ static saltus_status build_from_sbml(saltus_error *err)
         return SALTUS_OK;
     }
     if (status == SALTUS_OK) {
+        status = saltus_model_set_volume(m, "all", "3", err);
+    }
+    if (status == SALTUS_OK) {
         status = saltus_model_freeze(m, SALTUS_LAW_LITERAL, err);
     }
     saltus_model_destroy(m);

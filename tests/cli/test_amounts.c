@@ -1,0 +1,288 @@
+/* --volume and --mole: sizes and amounts of a model that are changed for a run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two compartments; A and C are given by concentration, B by amount, D by an assignment. In %s are
+ * the unit of substance, a concentration, an amount, and the law's size. */
+static const char document[] =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    "<sbml xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" level=\"3\" version=\"1\">\n"
+    "<model id=\"m\" substanceUnits=\"%s\" extentUnits=\"%s\" volumeUnits=\"litre\">\n"
+    "<listOfCompartments>\n"
+    "<compartment id=\"cell\" size=\"1\" spatialDimensions=\"3\" constant=\"true\"/>\n"
+    "<compartment id=\"core\" size=\"0.25\" spatialDimensions=\"3\" constant=\"true\"/>\n"
+    "</listOfCompartments><listOfSpecies>\n"
+    "<species id=\"A\" compartment=\"cell\" initialConcentration=\"%s\" "
+    "hasOnlySubstanceUnits=\"false\" boundaryCondition=\"false\" constant=\"false\"/>\n"
+    "<species id=\"B\" compartment=\"cell\" initialAmount=\"%s\" "
+    "hasOnlySubstanceUnits=\"true\" boundaryCondition=\"false\" constant=\"false\"/>\n"
+    "<species id=\"C\" compartment=\"core\" initialConcentration=\"%s\" "
+    "hasOnlySubstanceUnits=\"false\" boundaryCondition=\"false\" constant=\"false\"/>\n"
+    "<species id=\"D\" compartment=\"cell\" "
+    "hasOnlySubstanceUnits=\"true\" boundaryCondition=\"false\" constant=\"false\"/>\n"
+    "</listOfSpecies><listOfParameters>\n"
+    "<parameter id=\"k\" value=\"0.1\" constant=\"true\"/>\n"
+    "<parameter id=\"d\" value=\"%s\" constant=\"true\"/>\n"
+    "</listOfParameters><listOfInitialAssignments><initialAssignment symbol=\"D\">\n"
+    "<math xmlns=\"http://www.w3.org/1998/Math/MathML\"><ci>d</ci></math>\n"
+    "</initialAssignment></listOfInitialAssignments><listOfReactions>\n"
+    "<reaction id=\"R\" reversible=\"false\" fast=\"false\">\n"
+    "<listOfReactants><speciesReference species=\"A\" stoichiometry=\"1\" constant=\"true\"/>\n"
+    "</listOfReactants><kineticLaw><math xmlns=\"http://www.w3.org/1998/Math/MathML\">\n"
+    "<apply><times/>%s<ci>k</ci><ci>A</ci></apply></math></kineticLaw></reaction>\n"
+    "</listOfReactions></model></sbml>\n";
+
+static void write_model(const char *name, const char *unit, const char *amount, const char *size)
+{
+    char text[4000];
+    (void)snprintf(text, sizeof text, document, unit, unit, amount, amount, amount, amount, size);
+    write_file(name, text);
+}
+
+static int enter_with_amounts(void **state)
+{
+    const int status = enter_with_models(state);
+    if (status == 0) {
+        write_model("moles.xml", "mole", "2e-3", "<ci>cell</ci>");
+        write_model("items.xml", "item", "2e21", "<ci>cell</ci>");
+        write_model("few.xml", "item", "400", "");
+    }
+    return status;
+}
+
+/* The number behind a name in what info prints. */
+static double number_of(const outcome *o, const char *name)
+{
+    char start[40];
+    (void)snprintf(start, sizeof start, "\n  %s ", name);
+    const char *line = strstr(o->out, start);
+    if (!line) {
+        print_message("no '%s' in\n%s", name, o->out);
+        fail();
+    }
+    return strtod(line + strlen(start), NULL);
+}
+
+static void check_number(const outcome *o, const char *name, double expected)
+{
+    const double got = number_of(o, name);
+    if (!(fabs(got - expected) <= 1e-9 * fabs(expected))) {
+        print_message("%s is %.10g, not %.10g\n", name, got, expected);
+        fail();
+    }
+}
+
+static void assert_worked(const outcome *o)
+{
+    if (o->code != 0) {
+        print_message("%s", o->err);
+    }
+    assert_int_equal(o->code, 0);
+}
+
+/* Concentrations stay: amounts follow the size, however they are given. */
+static void volumes_keep_concentrations(void **state)
+{
+    (void)state;
+    outcome o = saltus("info items.xml --volume 'cell=1e-18' --volume 'core=2.5e-19'");
+    assert_worked(&o);
+    check_number(&o, "A", 2000);
+    check_number(&o, "B", 2000);
+    check_number(&o, "C", 500);
+    check_number(&o, "D", 2000);
+    check_number(&o, "cell", 1e-18);
+    assert_non_null(strstr(o.out, "(was 1; concentrations are kept)"));
+    o = saltus("info items.xml --volume 'all=1 aL'");
+    assert_worked(&o);
+    check_number(&o, "A", 2000);
+    check_number(&o, "C", 2000);
+    check_number(&o, "core", 1e-18);
+    o = saltus("info items.xml --volume all=1e-17L --volume 'core=1e-6 um^3' --set B=7");
+    assert_worked(&o);
+    check_number(&o, "A", 20000);
+    check_number(&o, "B", 7); /* molecules, whatever the volume */
+    check_number(&o, "C", 2);
+    o = saltus(
+        "info few.xml --volume cell=2"); /* its law has no size in it, and grows with A / 2 */
+    assert_worked(&o);
+    check_number(&o, "A", 800);
+    assert_non_null(strstr(o.err, "reaction 'R': with the volume its rate does not change"));
+    o = saltus("info items.xml --volume all=1e-18");
+    assert_null(strstr(o.err, "with the volume"));
+}
+
+static void moles_are_as_many_as_asked(void **state)
+{
+    (void)state;
+    outcome o = saltus("info moles.xml --mole 1e6");
+    assert_worked(&o);
+    check_number(&o, "A", 2000);
+    check_number(&o, "B", 2000);
+    check_number(&o, "C", 500);
+    assert_non_null(strstr(o.out, "a mole stands for 1000000 molecules"));
+    o = saltus("info moles.xml --mole 1e6 --volume cell=0.5");
+    assert_worked(&o);
+    check_number(&o, "A", 1000);
+    o = saltus("info items.xml --mole 1e6");
+    assert_refused(&o, 2, "nothing in it is given in mole");
+    o = saltus("info decay.yaml --mole 1e6");
+    assert_refused(&o, 2, "nothing in it is given in mole");
+    o = saltus("run moles.xml --until 1 --mole 6.02214076e23 --volume all=1e-21 --json -q");
+    assert_worked(&o);
+}
+
+/* Run with the options that a hint names, cut out of it. */
+static outcome with_hinted(const char *model, const char *err)
+{
+    char options[400] = "";
+    const char *hint = strstr(err, "hint: "), *end = strstr(err, " makes about 1000 molecules");
+    if (!hint || !end) {
+        print_message("no option in: %s", err);
+        fail();
+        return (outcome){0};
+    }
+    (void)snprintf(options, sizeof options, "%.*s", (int)(end - hint - 6), hint + 6);
+    return saltus("info %s %s", model, options);
+}
+
+static void what_is_proposed_works(void **state)
+{
+    static const char *const models[] = {"moles.xml", "items.xml", "one.xml", "alike.xml"};
+    (void)state;
+    write_model("one.xml", "item", "2e21", "<ci>cell</ci>");
+    char *text = read_file("one.xml");
+    for (char *at = text; (at = strstr(at, "=\"core\"")) != NULL; ++at) {
+        memcpy(at, strncmp(at - 2, "id", 2) == 0 ? "=\"idle\"" : "=\"cell\"", 7);
+    }
+    write_file("one.xml", text);
+    free(text);
+    text = read_file("items.xml");
+    memcpy(strstr(text, "\"0.25\""), "\"1.00\"", 6);
+    write_file("alike.xml", text);
+    free(text);
+    for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
+        outcome o = saltus("run %s --until 1 -o out.h5", models[i]);
+        assert_int_equal(o.code, 2);
+        assert_non_null(strstr(o.err, "is no number of molecules"));
+        assert_false(file_exists("out.h5"));
+        char *err = strdup(o.err);
+        o = with_hinted(models[i], err);
+        free(err);
+        assert_worked(&o);
+        const double a = number_of(&o, "A"), c = number_of(&o, "C");
+        assert_true(fmax(a, c) > 900.0 && fmax(a, c) < 1100.0);
+    }
+    const outcome o = saltus("run decay.yaml --until 1 --set A=1e30");
+    assert_refused(&o, 2, "is no number of molecules"); /* there is nothing to scale */
+    assert_non_null(strstr(o.err, "--set"));
+}
+
+static void wrong_volumes_are_refused(void **state)
+{
+    static const struct {
+        const char *options, *part;
+    } cases[] = {
+        {"--volume cell", "--volume 'cell'"},
+        {"--volume =1", "--volume '=1'"},
+        {"--volume ''", "--volume ''"},
+        {"--volume cell=", "is no volume above 0"},
+        {"--volume cell=nan", "is no volume above 0"},
+        {"--volume cell=-1", "is no volume above 0"},
+        {"--volume cell=0", "is no volume above 0"},
+        {"--volume cell=1e400", "is no volume above 0"},
+        {"--volume 'cell=1 fL x'", "is no unit of volume"},
+        {"--volume 'cell=1 um2'", "is no unit of volume"},
+        {"--volume 'cell=1 s'", "is no unit of volume"},
+        {"--volume A=1", "no compartment of that name"},
+        {"--volume cel=1", "no compartment of that name"},
+        {"--mole 0", "--mole '0'"},
+        {"--mole -1", "--mole '-1'"},
+        {"--mole nan", "--mole 'nan'"},
+        {"--mole x", "--mole 'x'"},
+        {"--mole 1e400", "--mole '1e400'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        outcome o = saltus("info few.xml %s", cases[i].options);
+        assert_int_equal(o.code, 2);
+        assert_string_equal(o.out, "");
+        assert_non_null(strstr(o.err, cases[i].part));
+    }
+    outcome o = saltus("info decay.yaml --volume all=1");
+    assert_refused(&o, 2, "has no compartments");
+    write_file("two.yaml", "compartments: {cell: 2, part: }\nrules: {part: cell/2}\n"
+                           "species: {A: {initial: 100, compartment: cell}}\n");
+    o = saltus("info two.yaml --volume 'cell=1 fL'");
+    assert_refused(&o, 2, "does not say in which unit");
+    o = saltus("info two.yaml --volume part=1");
+    assert_refused(&o, 2, "a rule determines it");
+    o = saltus("info two.yaml --volume cell=20");
+    assert_done(&o);
+    check_number(&o, "A", 1000);
+}
+
+static bool holds_text(const char *name, const char *text)
+{
+    static char bytes[1 << 20];
+    FILE *f = fopen(name, "rb");
+    assert_non_null(f);
+    const size_t n = fread(bytes, 1, sizeof bytes, f), m = strlen(text);
+    (void)fclose(f);
+    for (size_t i = 0; i + m <= n; ++i) {
+        if (memcmp(bytes + i, text, m) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every verb that takes a model takes them, and a result file says so. */
+static void runs_and_sweeps_take_them(void **state)
+{
+    (void)state;
+    outcome o =
+        saltus("run moles.xml --until 1 --mole 1e6 --volume cell=0.5 --record final -o a.h5 -q");
+    assert_worked(&o);
+    o = saltus("stats a.h5 --csv");
+    assert_worked(&o);
+    assert_non_null(strstr(o.out, "\n0,1000,1000,500,1000,")); /* A, B, C, D at time 0 */
+    assert_true(holds_text("a.h5", "cell=0.5 (0.0005 m3)"));
+    o = saltus("sweep moles.xml --vary k=list:0,0.2 --until 1 --mole 1e6 --volume all=1 "
+               "--runs 3 -o b.h5 -q");
+    assert_worked(&o);
+    assert_true(holds_text("b.h5", "cell=1 (0.001 m3), core=1 (0.001 m3)"));
+    assert_true(holds_text("b.h5", "molecules_per_mole"));
+    o = saltus("run few.xml --until 1 -o c.h5 -q");
+    assert_worked(&o);
+    assert_false(holds_text("c.h5", "volumes"));
+    assert_false(holds_text("c.h5", "molecules_per_mole"));
+    o = saltus("compile moles.xml --arch sm_90 --mole 0");
+    assert_refused(&o, 2, "--mole '0'");
+    o = saltus("compile moles.xml --arch sm_90 --mole 1e6 --volume nothing=1");
+    assert_refused(&o, 2, "no compartment of that name");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_amounts, leave_directory)
+    const struct CMUnitTest tests[] = {
+        TEST(volumes_keep_concentrations), TEST(moles_are_as_many_as_asked),
+        TEST(what_is_proposed_works),      TEST(wrong_volumes_are_refused),
+        TEST(runs_and_sweeps_take_them),
+    };
+    if (!getenv("SALTUS_COMMAND")) {
+        (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
+        return 77; /* skipped */
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
