@@ -506,6 +506,22 @@ typedef struct saltus_method_choice {
 SALTUS_API saltus_method_choice saltus_method_choose(const saltus_model *model,
                                                      const saltus_plan_options *options);
 
+/** What a run is expected to take. */
+typedef struct saltus_forecast {
+    double n;         /**< reactions of all trajectories; by nsm jumps, by mpd steps */
+    const char *of;   /**< "reactions", "jumps", "steps" */
+    double seconds;   /**< 0: nothing is known */
+    char advice[300]; /**< what would help: options of the command, separated by commas */
+} saltus_forecast;
+
+/**
+ * Reckon what a run will take, roughly: from a pilot of at most about half a second, which looks
+ * ahead by leaps, or from the steps of a lattice, and constants that were measured. Changes nothing
+ * about the run. Of a run whose options are wrong nothing is known.
+ */
+SALTUS_API saltus_forecast saltus_run_forecast(const saltus_plan *plan,
+                                               const saltus_run_options *run);
+
 /**
  * Open the backend that will be done first with a run: the CPU, or all of "cuda" if that is here
  * and the run is long enough. How much there is to simulate is found out by simulating a part of

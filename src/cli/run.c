@@ -187,6 +187,10 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         return status;
     }
     run->frame_times = s->frames;
+    if (!a->quiet) {
+        const saltus_forecast forecast = saltus_run_forecast(s->plan, run);
+        saltus_cli_tell_forecast(a, &forecast);
+    }
     saltus_cli_keep_results();
     if (!a->output && (status = saltus_cli_make_scratch(&s->scratch, err)) != SALTUS_OK) {
         return status;

@@ -70,6 +70,8 @@ void saltus_cli_remove_scratch(char *path);
  * whose `user` is the arguments. */
 void saltus_cli_show_progress(void *user, const saltus_progress *p);
 void saltus_cli_show_warning(void *user, const char *sentence);
+/** One line on stderr about what is expected to take above an hour, unless quiet. */
+void saltus_cli_tell_forecast(const saltus_cli_run_arguments *a, const saltus_forecast *f);
 /** After a run, with --explain, how much of the time slabs waited for each other: on stderr. */
 void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report *report);
 /** Of method tau: members "leaps" and "exact_steps" of a JSON object, with a comma before each. */

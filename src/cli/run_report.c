@@ -87,3 +87,21 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
     }
     printf("}\n");
 }
+
+void saltus_cli_tell_forecast(const saltus_cli_run_arguments *a, const saltus_forecast *f)
+{
+    const double hours = f->seconds / 3600.0;
+    if (a->quiet || !(hours > 1.0)) {
+        return;
+    }
+    const bool is_years = hours > 2.0 * 365.25 * 24.0, is_days = hours > 48.0;
+    fprintf(stderr,
+            "saltus: this is expected to take about %.2g %s (%.2g %s); what would help: %s\n",
+            is_years  ? hours / (365.25 * 24.0)
+            : is_days ? hours / 24.0
+                      : hours,
+            is_years  ? "years"
+            : is_days ? "days"
+                      : "hours",
+            f->n, f->of, f->advice);
+}

@@ -118,6 +118,30 @@ static saltus_status check_values(const session *s, saltus_model *model, saltus_
     return status;
 }
 
+/* What the sweep will take, if all points are like the first and the last. What goes wrong here the
+ * sweep will say. */
+static void forecast(const session *s, saltus_model *model, const saltus_backend *backend)
+{
+    const int64_t n = saltus_sweep_n_points(s->sweep), points[2] = {0, n - 1};
+    const int n_points = n > 1 ? 2 : 1;
+    saltus_forecast sum = {.of = "reactions"};
+    saltus_run_options run = s->options.run;
+    run.n_trajectories = run.n_trajectories > INT64_MAX / n ? INT64_MAX : run.n_trajectories * n;
+    run.first_trajectory = 0;
+    for (int i = 0; i < n_points; ++i) {
+        saltus_plan *plan = NULL;
+        if (saltus_sweep_freeze(s->sweep, points[i], model, s->a->law, NULL) == SALTUS_OK &&
+            saltus_plan_create(model, backend, &s->options.plan, &plan, NULL) == SALTUS_OK) {
+            saltus_forecast f = saltus_run_forecast(plan, &run);
+            f.n = f.n / n_points + sum.n;
+            f.seconds = f.seconds / n_points + sum.seconds;
+            sum = f;
+        }
+        saltus_plan_destroy(plan);
+    }
+    saltus_cli_tell_forecast(s->a, &sum);
+}
+
 /* A plan of the first point: what is wrong with the input shows here. */
 static saltus_status plan_first(session *s, saltus_model **model, saltus_backend **backend,
                                 saltus_plan **plan, saltus_error *err)
@@ -133,12 +157,14 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     }
     if (status == SALTUS_OK) {
         saltus_cli_choose_method(*model, &s->options.plan, &s->choice);
+        status = saltus_backend_open(s->options.device, backend, err);
+    }
+    if (status == SALTUS_OK && !s->a->quiet) {
+        forecast(s, *model, *backend);
+        status = saltus_sweep_freeze(s->sweep, 0, *model, s->a->law, err);
     }
     for (int i = 0; i < saltus_model_n_warnings(*model) && !s->a->quiet; ++i) {
         fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(*model, i));
-    }
-    if (status == SALTUS_OK) {
-        status = saltus_backend_open(s->options.device, backend, err);
     }
     if (status == SALTUS_OK) {
         status = saltus_plan_create(*model, *backend, &s->options.plan, plan, err);

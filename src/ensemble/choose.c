@@ -9,8 +9,8 @@
 enum {
     PILOT_EVENTS = 1 << 14, /* that tell enough of a trajectory */
     PILOT_LEAPS = 1 << 11,
-    PILOT_PARTS = 20, /* the first pilot takes 2^-20 of the time */
-    FEW = 256,        /* trajectories: too few to fill a GPU */
+    PILOT_PARTS = 100, /* the first pilot takes 2^-100 of the time, whatever rates are */
+    FEW = 256,         /* trajectories: too few to fill a GPU */
 };
 /* Seconds: what takes the CPU less never needs a GPU, and compiling for a lattice takes some. */
 static const double worth_asking = 1.0, worth_asking_in_space = 5.0;
@@ -34,13 +34,14 @@ static double count_steps(const saltus_plan *plan, const saltus_run_options *run
     pilot.progress = NULL;
     pilot.warn = NULL;
     pilot.trace = NULL;
-    for (;; part *= 2.0) {
+    for (int64_t steps = 0;; part *= steps > 0 ? 2.0 : 16.0) {
+        part = fmin(part, 1.0);
         const double until = run->times[run->n_times - 1] * part;
         pilot.times = &until;
         if (saltus_run(plan, &pilot, &sink, &report, NULL) != SALTUS_OK) {
             return -1.0;
         }
-        const int64_t steps = plan->leaps ? report.leaps : report.events;
+        steps = plan->leaps ? report.leaps : report.events;
         if (steps >= (plan->leaps ? PILOT_LEAPS : PILOT_EVENTS) || part >= 1.0) {
             return (double)steps / part;
         }

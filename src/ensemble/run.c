@@ -261,7 +261,8 @@ static void watch(run *r)
         const double seconds = saltus_now() - r->start;
         while (r->n_working > 0 && pthread_cond_timedwait(&r->done, &r->lock, &until) == 0) {
         }
-        if (r->options->stop && __atomic_load_n(r->options->stop, __ATOMIC_RELAXED)) {
+        if (r->n_working > 0 && r->options->stop &&
+            __atomic_load_n(r->options->stop, __ATOMIC_RELAXED)) {
             const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
                                           .message = "stopped on request"};
             fail(r, SALTUS_E_CANCELLED, &stopped);

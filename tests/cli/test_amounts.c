@@ -8,6 +8,7 @@
 #include "command.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,13 +273,71 @@ static void runs_and_sweeps_take_them(void **state)
     assert_refused(&o, 2, "no compartment of that name");
 }
 
+/* What stderr says of a run that is interrupted as soon as it has begun. */
+static outcome begun(const char *arguments)
+{
+    const pid_t child = start_saltus("%s -o long.h5", arguments);
+    wait_for_file("long.h5");
+    assert_int_equal(kill(child, SIGINT), 0);
+    const outcome o = finish_saltus(child);
+    assert_int_equal(o.code, 130);
+    assert_int_equal(remove("long.h5"), 0);
+    return o;
+}
+
+static void long_runs_are_told_beforehand(void **state)
+{
+    static const char line[] = "saltus: this is expected to take about ";
+    static const struct {
+        const char *arguments, *parts[3];
+    } cases[] = {
+        {"run fast.yaml --until 1000 --runs 300",
+         {" years (6e+17 reactions)", "--method tau, --volume cell=1e-06", "fewer trajectories"}},
+        {"run fast.yaml --until 1e9 --method tau", {"(2e+21 reactions)", "--volume", ""}},
+        {"sweep fast.yaml --vary k=list:1e6,1e6 --until 1000 --runs 150", {"(6e+17 reac", "", ""}},
+        {"run moles.xml --until 1e9 --mole 1e18 --runs 1e6", {"--mole 5e+05", "a GPU", ""}},
+        {"run box.yaml --until 1e9 --runs 9", {"steps)", "fewer and larger sites", "a GPU"}},
+        {"run box.yaml --until 1e9 --method nsm", {"jumps)", "fewer and larger sites", ""}},
+    };
+    (void)state;
+    write_file("fast.yaml", "compartments: {cell: 1}\nparameters: {k: 1e6}\n"
+                            "species:\n  A: {initial: 1e9, compartment: cell}\n"
+                            "  B: {initial: 0, compartment: cell}\n"
+                            "reactions:\n  there: A -> B @ 1000\n  back: B -> A @ k\n");
+    write_file("box.yaml", "species: {A: 1000}\nlattice:\n  size: [16, 16, 16]\n"
+                           "  spacing: 16 nm\n  step: 1 us\n  diffusion: {A: 1 um2/s}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        outcome o = begun(cases[i].arguments);
+        const char *start = strstr(o.err, line);
+        if (!start || strstr(start + 1, line)) {
+            print_message("%s: %s", cases[i].arguments, o.err);
+            fail();
+            return;
+        }
+        for (int k = 0; k < 3; ++k) {
+            if (!strstr(start, cases[i].parts[k])) {
+                print_message("no '%s' in: %s", cases[i].parts[k], start);
+                fail();
+            }
+        }
+        char quiet[200];
+        (void)snprintf(quiet, sizeof quiet, "%s -q", cases[i].arguments);
+        o = begun(quiet);
+        assert_null(strstr(o.err, "is expected to take"));
+    }
+    outcome o = saltus("run fast.yaml --until 1e-6 --runs 300"); /* 3e8 reactions */
+    assert_done(&o);
+    o = saltus("run box.yaml --until 1e-4");
+    assert_done(&o);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_amounts, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(volumes_keep_concentrations), TEST(moles_are_as_many_as_asked),
         TEST(what_is_proposed_works),      TEST(wrong_volumes_are_refused),
-        TEST(runs_and_sweeps_take_them),
+        TEST(runs_and_sweeps_take_them),   TEST(long_runs_are_told_beforehand),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

@@ -1,0 +1,268 @@
+/* What a run will take, reckoned by a pilot: a trajectory of its own, of which nothing is kept. It
+ * leaps, also where the run does not, so that it comes far in the model's time; it counts the
+ * reactions all the same. */
+#include "ensemble/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the time, the pilot's first part; shorter ones where that is too much. */
+static const double first_part = 0x1p-30, shortest_part = 0x1p-90;
+static const double enough = 4096.0;      /* steps that tell a short run from a long one */
+static const double short_run = 1e8;      /* steps in all that take no hour */
+static const double many_molecules = 1e4; /* of which there are enough to do with fewer */
+
+static saltus_status forget(void *user, const saltus_block *block, void *prepared,
+                            saltus_error *err)
+{
+    (void)user, (void)block, (void)prepared, (void)err;
+    return SALTUS_OK;
+}
+
+/* What happened up to a time, and from the part before it to this one. */
+typedef struct pilot {
+    double events, leaps, singles; /* per time, in the last stretch */
+    double until;
+    saltus_run_report last;
+} pilot;
+
+static double steps_of(const saltus_run_report *r)
+{
+    return (double)(r->leaps > 0 || r->exact_steps > 0 ? r->leaps + r->exact_steps : r->events);
+}
+
+/* Simulate up to `until`, and no longer than a run takes to see that it is to stop: 0.2 s. */
+static bool try_until(const saltus_plan *plan, double until, pilot *p)
+{
+    static const volatile int stop_at_once = 1;
+    const saltus_sink sink = {.deliver = forget};
+    saltus_run_options options = saltus_run_options_default();
+    saltus_run_report report = {0};
+    options.n_trajectories = options.n_times = 1;
+    options.times = &until;
+    options.stop = &stop_at_once;
+    if (saltus_run(plan, &options, &sink, &report, NULL) != SALTUS_OK) {
+        return false;
+    }
+    const double length = until - p->until;
+    p->events = (double)(report.events - p->last.events) / length;
+    p->leaps = (double)(report.leaps - p->last.leaps) / length;
+    p->singles = (double)(report.exact_steps - p->last.exact_steps) / length;
+    p->until = until;
+    p->last = report;
+    return true;
+}
+
+/* Longer and longer parts: until the end, until a short run is known to be one, or as far as the
+ * time goes. */
+static bool pilot_run(const saltus_plan *plan, double t_end, double n_trajectories, pilot *p)
+{
+    double part = first_part, factor = 256.0;
+    while (p->until < t_end) {
+        const double until = part < 1.0 ? t_end * part : t_end;
+        const double before = steps_of(&p->last);
+        if (!(until > p->until)) { /* a time so short that it has no parts */
+            part *= factor;
+        } else if (try_until(plan, until, p)) {
+            const double steps = steps_of(&p->last);
+            if (steps >= enough && steps / p->until * t_end * n_trajectories < short_run) {
+                break;
+            }
+            factor = steps >= enough && factor > 16.0 ? 16.0 : factor;
+            part *= factor;
+        } else if (p->until == 0.0 && part > shortest_part) {
+            part *= first_part;
+        } else if (p->until > 0.0 && before < enough && factor > 2.0) {
+            part /= factor; /* much begins to happen there: come nearer to it */
+            factor = 2.0;
+            part *= factor;
+        } else {
+            break;
+        }
+    }
+    return p->until > 0.0;
+}
+
+/* A plan on the CPU that serves to look ahead, by leaps unless events watch the state. */
+static bool open_pilot(const saltus_plan *plan, bool leaps, saltus_backend **cpu, saltus_plan **out)
+{
+    saltus_plan_options wanted = saltus_plan_options_default();
+    wanted.method = leaps ? "tau" : "direct";
+    wanted.layout = "scalar";
+    wanted.n_threads = 1;
+    if (plan->leaps) {
+        wanted.epsilon = plan->tau.epsilon;
+        wanted.n_critical = (int)plan->tau.n_critical;
+        wanted.n_exact = (int)plan->tau.n_exact;
+    }
+    return saltus_backend_open("cpu", cpu, NULL) == SALTUS_OK &&
+           saltus_plan_create(plan->model, *cpu, &wanted, out, NULL) == SALTUS_OK;
+}
+
+static double estimate(const saltus_plan *plan, bool leaps, double n_trajectories, double steps)
+{
+    /* lanes are filled by many trajectories alone */
+    const bool few = strcmp(plan->layout, "lanes") == 0 && n_trajectories < 4.0 * plan->n_workers;
+    return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables,
+                                        few ? "scalar" : plan->layout, leaps, plan->n_workers,
+                                        n_trajectories, steps);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What would help
+ */
+
+static void add(saltus_forecast *f, const char *text)
+{
+    const size_t used = strlen(f->advice);
+    (void)snprintf(f->advice + used, sizeof f->advice - used, "%s%s", used > 0 ? ", " : "", text);
+}
+
+/* Fewer molecules, where there is a way to have them. */
+static void advise_fewer(const saltus_model *m, saltus_forecast *f)
+{
+    double most = 0.0;
+    int n = 0, last = -1;
+    char text[200];
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_binding *b = &m->network->bindings[i];
+        if (m->variables[i].kind == SALTUS_KIND_SPECIES && b->role == SALTUS_ROLE_COUNT) {
+            most = fmax(most, b->value);
+        }
+        if (m->variables[i].kind == SALTUS_KIND_COMPARTMENT && !m->variables[i].rule) {
+            ++n;
+            last = (int)i;
+        }
+    }
+    if (most < many_molecules) {
+        return;
+    }
+    const double factor = 1000.0 / most;
+    if (m->has_moles) {
+        (void)snprintf(text, sizeof text, "--mole %.4g", m->mole * factor);
+        add(f, text);
+    } else if (n == 1) {
+        (void)snprintf(text, sizeof text, "--volume %.100s=%.4g", m->variables[last].id,
+                       m->network->bindings[last].value * factor);
+        add(f, text);
+    } else if (n > 1) {
+        add(f, "smaller --volume");
+    }
+}
+
+static void advise(const saltus_plan *plan, double n_trajectories, bool leaps_help,
+                   saltus_forecast *f)
+{
+    const bool on_cpu = plan->backend->ops == &saltus_backend_cpu;
+    if (leaps_help) {
+        add(f, "--method tau");
+    }
+    if (plan->in_space) {
+        add(f, "fewer and larger sites");
+    } else {
+        advise_fewer(plan->model, f);
+    }
+    if (n_trajectories > 1.0) {
+        add(f, "fewer trajectories");
+    }
+    if (on_cpu && (plan->in_space ? !plan->next_subvolume : n_trajectories >= 256.0)) {
+        add(f, "a GPU");
+    }
+    if (!f->advice[0]) {
+        add(f, "an earlier end");
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The whole
+ */
+
+/* Jumps of what is there at first, of all trajectories. */
+static double count_jumps(const saltus_lattice *l)
+{
+    double jumps = 0.0;
+    for (int i = 0; i < l->n_scatters; ++i) {
+        jumps += 6.0 * (double)l->scatters[i].count * l->largest_jump[l->scatters[i].species];
+    }
+    for (int64_t i = 0; i < l->n_deposits; ++i) {
+        jumps += 6.0 * (double)l->deposits[i].n * l->largest_jump[l->deposits[i].species];
+    }
+    return jumps;
+}
+
+/* Steps are known beforehand, and particles as they are at first. */
+static void forecast_space(const saltus_plan *plan, double t_end, double n_trajectories,
+                           saltus_forecast *f)
+{
+    const double nsm_ns = 200.0; /* of a jump on a core: bench/RESULTS.md */
+    const saltus_lattice *l = plan->model->network->lattice;
+    const double steps = t_end / l->step;
+    if (plan->next_subvolume) {
+        const double busy = fmin(n_trajectories, plan->n_workers);
+        f->n = count_jumps(l) * steps * n_trajectories;
+        f->of = "jumps";
+        f->seconds = 1e-9 * nsm_ns * f->n / busy;
+    } else {
+        f->n = steps * n_trajectories;
+        f->of = "steps";
+        f->seconds = plan->backend->ops->estimate_space(plan->backend, l, plan->layout,
+                                                        plan->n_workers, n_trajectories, steps);
+    }
+    advise(plan, n_trajectories, false, f);
+}
+
+static void forecast_well_mixed(const saltus_plan *plan, double t_end, double n_trajectories,
+                                saltus_forecast *f)
+{
+    const bool may_leap = !plan->model->network->tables.watches_state;
+    saltus_backend *cpu = NULL;
+    saltus_plan *ahead = NULL;
+    pilot p = {0};
+    bool leaps = may_leap;
+    bool known =
+        open_pilot(plan, leaps, &cpu, &ahead) && pilot_run(ahead, t_end, n_trajectories, &p);
+    if (!known && leaps && !plan->leaps) {
+        saltus_plan_destroy(ahead);
+        saltus_backend_close(cpu);
+        ahead = NULL;
+        cpu = NULL;
+        p = (pilot){0};
+        leaps = false;
+        known =
+            open_pilot(plan, leaps, &cpu, &ahead) && pilot_run(ahead, t_end, n_trajectories, &p);
+    }
+    if (known) {
+        const double rest = t_end - p.until;
+        const double events = (double)p.last.events + p.events * rest;
+        const double n_leaps = (double)p.last.leaps + p.leaps * rest;
+        const double singles = (double)p.last.exact_steps + p.singles * rest;
+        const double by_leaps = estimate(plan, true, n_trajectories, n_leaps) +
+                                estimate(plan, false, n_trajectories, singles);
+        const double exactly = estimate(plan, false, n_trajectories, events);
+        f->n = events * n_trajectories;
+        f->of = "reactions";
+        f->seconds = plan->leaps ? by_leaps : exactly;
+        advise(plan, n_trajectories, leaps && !plan->leaps && 2.0 * by_leaps < exactly, f);
+    }
+    saltus_plan_destroy(ahead);
+    saltus_backend_close(cpu);
+}
+
+saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_options *run)
+{
+    saltus_forecast f = {.of = "reactions"};
+    saltus_error err = {0};
+    if (saltus_run_options_check(plan, run, &err) != SALTUS_OK) {
+        return f;
+    }
+    const double t_end = run->times[run->n_times - 1];
+    if (!(t_end > 0.0)) {
+        return f;
+    }
+    if (plan->in_space) {
+        forecast_space(plan, t_end, (double)run->n_trajectories, &f);
+    } else {
+        forecast_well_mixed(plan, t_end, (double)run->n_trajectories, &f);
+    }
+    return f;
+}
