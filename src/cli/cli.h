@@ -68,7 +68,7 @@ void saltus_cli_free_changes(saltus_cli_changes *changes);
 /** Add one; ENOMEM when memory ran out. */
 error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
 
-/** Read a model and change what is to be changed. NULL: the error is recorded. */
+/** Read a model and change what is to be changed, if it is given. NULL: the error is recorded. */
 saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *changes,
                               saltus_error *err);
 /** Read, change and freeze a model; its warnings go to stderr unless quiet. NULL: the error is

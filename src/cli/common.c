@@ -259,7 +259,9 @@ saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *change
                               saltus_error *err)
 {
     saltus_model *model = NULL;
+    static const saltus_cli_changes none = {.mole = 0.0};
     saltus_read_options options = saltus_read_options_default();
+    changes = changes ? changes : &none;
     options.molecules_per_mole = changes->mole;
     saltus_status status = saltus_model_read_with(path, &options, &model, err);
     for (int i = 0; i < changes->volume.n && status == SALTUS_OK; ++i) {

@@ -214,7 +214,8 @@ static void vtk_reads_frames(void **state)
 static void an_interrupted_run_keeps_frames(void **state)
 {
     (void)state;
-    const pid_t child = start_saltus("run cell.yaml --until 1e5 --points 2 --frames 0.1 -o out.h5");
+    const pid_t child = start_saltus("run cell.yaml --until 1e5 --points 2 --frames 0.1 -q "
+                                     "-o out.h5");
     wait_for_growth("out.h5", 5);
     assert_int_equal(kill(child, SIGINT), 0);
     outcome o = finish_saltus(child);
