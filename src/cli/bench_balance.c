@@ -38,15 +38,17 @@ static saltus_status make_model(const setting *x, saltus_model **out, saltus_err
     saltus_status status = SALTUS_OK;
     char text[800];
     const int z = x->size[2];
-    (void)snprintf(text, sizeof text,
-                   "model: barrier\nspecies: {A: %lld}\nlattice:\n  size: [%d, %d, %d]\n"
-                   "  spacing: 16 nm\n  step: largest\n  faces: reflecting\n  sites:\n"
-                   "    solution:\n    barrier:\n      box: {from: [0, 0, %d], to: [%d, %d, %d]}\n"
-                   "    start:\n      box: {from: [0, 0, %d], to: [%d, %d, %d]}\n"
-                   "  diffusion:\n    A: {solution: 1 um2/s, barrier: 0.1 um2/s, start: 1 um2/s}\n"
-                   "  place: {A: start}\n",
-                   (long long)x->particles, x->size[0], x->size[1], z, z / 32 * 15, x->size[0],
-                   x->size[1], z / 32 * 17, z / 4 * 3, x->size[0], x->size[1], z);
+    (void)snprintf(
+        text, sizeof text,
+        "model: barrier\nspecies: {A: %lld}\nlattice:\n  size: [%d, %d, %d]\n"
+        "  spacing: 16 nm\n  step: largest\n  faces: reflecting\n  sites:\n"
+        "    solution:\n    barrier:\n      box: {from: [0, 0, %d sites], to: [%d sites, %d sites, "
+        "%d sites]}\n"
+        "    start:\n      box: {from: [0, 0, %d sites], to: [%d sites, %d sites, %d sites]}\n"
+        "  diffusion:\n    A: {solution: 1 um2/s, barrier: 0.1 um2/s, start: 1 um2/s}\n"
+        "  place: {A: start}\n",
+        (long long)x->particles, x->size[0], x->size[1], z, z / 32 * 15, x->size[0], x->size[1],
+        z / 32 * 17, z / 4 * 3, x->size[0], x->size[1], z);
     SALTUS_TRY(saltus_model_parse_yaml(text, strlen(text), x->name, out, err));
     SALTUS_TRY(saltus_model_freeze(*out, SALTUS_LAW_LITERAL, err));
 done:

@@ -4,10 +4,10 @@
 #include "core/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 #if SALTUS_WITH_UDUNITS
 
-#include <string.h>
 #include <udunits2.h>
 
 static saltus_status open_system(saltus_units *units, saltus_error *err)
@@ -64,6 +64,11 @@ saltus_status saltus_units_factor(saltus_units *units, const char *unit, const c
                                   saltus_unit_fit *fit, double *factor, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (strcmp(unit, si) == 0) {
+        *fit = SALTUS_UNIT_FITS;
+        *factor = 1.0;
+        return SALTUS_OK;
+    }
     saltus_lock(SALTUS_UDUNITS);
     const size_t n = strlen(unit);
     char *text = saltus_calloc(n + 2, 1);
@@ -93,10 +98,15 @@ void saltus_units_free(saltus_units *units)
 saltus_status saltus_units_factor(saltus_units *units, const char *unit, const char *si,
                                   saltus_unit_fit *fit, double *factor, saltus_error *err)
 {
-    (void)units, (void)si, (void)fit, (void)factor;
+    (void)units;
+    if (strcmp(unit, si) == 0) {
+        *fit = SALTUS_UNIT_FITS;
+        *factor = 1.0;
+        return SALTUS_OK;
+    }
     saltus_error_set(err, SALTUS_E_UNAVAILABLE,
                      "the unit '%.40s' cannot be read: built without UDUNITS", unit);
-    saltus_error_hint(err, "numbers without a unit are m, s, m2/s, sites, or per molecule");
+    saltus_error_hint(err, "units that can be read are those of the SI, written as '%s'", si);
     return SALTUS_E_UNAVAILABLE;
 }
 

@@ -35,7 +35,7 @@ done:
 
 static saltus_status read_spacing(saltus_lattice_reader *l, const saltus_yaml_node *node)
 {
-    static const saltus_quantity length = {"length", "16 nm", {{"m", 1.0}}, 1, 1.0};
+    static const saltus_quantity length = {"length", "16 nm", {{"m", 1.0}}, 1, 0.0};
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_read_quantity(l, node, "spacing", &length, &l->space->spacing));
     if (!(l->space->spacing > 0.0)) {

@@ -61,11 +61,32 @@ done:
     return status;
 }
 
+/* "16 sites", "1 site" */
+static bool is_in_sites(const saltus_yaml_node *node, double *out)
+{
+    const char *text = node->kind == SALTUS_YAML_SCALAR ? node->text : "";
+    double value = 0.0;
+    size_t length = 0;
+    const bool negative = *text == '-';
+    text += negative || *text == '+';
+    if (saltus_number_parse(text, &value, &length) != SALTUS_NUMBER_OK) {
+        return false;
+    }
+    text += length;
+    text += strspn(text, " \t");
+    if (strcmp(text, "sites") != 0 && strcmp(text, "site") != 0) {
+        return false;
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
 saltus_status saltus_read_length(saltus_lattice_reader *l, const saltus_yaml_node *node,
                                  const char *what, double *out)
 {
-    const saltus_quantity q = {"length", "0.5 um", {{"m", 1.0 / l->space->spacing}}, 1, 1.0};
-    return saltus_read_quantity(l, node, what, &q, out);
+    const saltus_quantity q = {
+        "length", "0.5 um' or '16 sites", {{"m", 1.0 / l->space->spacing}}, 1, 0.0};
+    return is_in_sites(node, out) ? SALTUS_OK : saltus_read_quantity(l, node, what, &q, out);
 }
 
 saltus_status saltus_read_lengths(saltus_lattice_reader *l, const saltus_yaml_node *node,

@@ -16,20 +16,21 @@
 
 enum { SIZE_X = 6, SIZE_Y = 5, SIZE_Z = 9, RUNS = 3, FRAMES = 4 };
 
-static const char cell_model[] = "species: {A: 200, B: 0, \"C<&>\": }\n"
-                                 "reactions:\n"
-                                 "  change: A -> B @ 2\n"
-                                 "lattice:\n"
-                                 "  size: [6, 5, 9]\n"
-                                 "  spacing: 10 nm\n"
-                                 "  step: 0.01\n"
-                                 "  sites:\n"
-                                 "    outside:\n"
-                                 "    inside: {box: {from: [1, 1, 1], to: [5, 4, 8]}}\n"
-                                 "  diffusion: {A: 1e-15 m2/s, B: 1e-15 m2/s, \"C<&>\": 0}\n"
-                                 "  place:\n"
-                                 "    A: inside\n"
-                                 "    \"C<&>\": {sites: [[5, 4, 8, 300], [0, 1, 0, 70000]]}\n";
+static const char cell_model[] =
+    "species: {A: 200, B: 0, \"C<&>\": }\n"
+    "reactions:\n"
+    "  change: A -> B @ 2\n"
+    "lattice:\n"
+    "  size: [6, 5, 9]\n"
+    "  spacing: 10 nm\n"
+    "  step: 0.01\n"
+    "  sites:\n"
+    "    outside:\n"
+    "    inside: {box: {from: [1 sites, 1 sites, 1 sites], to: [5 sites, 4 sites, 8 sites]}}\n"
+    "  diffusion: {A: 1e-15 m2/s, B: 1e-15 m2/s, \"C<&>\": 0}\n"
+    "  place:\n"
+    "    A: inside\n"
+    "    \"C<&>\": {sites: [[5, 4, 8, 300], [0, 1, 0, 70000]]}\n";
 
 static int enter_with_cell(void **state)
 {

@@ -135,14 +135,16 @@ static saltus_status build_lattice(saltus_error *err)
         "reactions: {r: A + B -> C, s: 'A <-> C @ 1, 2', l: A -> 0 @ A/(1 + A)}\n"
         "lattice:\n"
         "  size: [6, 6, 6]\n"
-        "  spacing: 1e-8\n"
+        "  spacing: 1e-8 m\n"
         "  step: largest\n"
         "  faces: {x: periodic, z+: {B: 0.1}}\n"
         "  sites:\n"
         "    out:\n"
-        "    cell: {union: [{box: {from: [1, 1, 1], to: [6, 6, 6]}}]}\n"
+        "    cell: {union: [{box: {from: [1 sites, 1 sites, 1 sites], to: [6 sites, 6 sites, 6 "
+        "sites]}}]}\n"
         "    wall: {shell: {of: cell}}\n"
-        "    stone: {pack: {in: cell, box: {size: [1, 1, 1]}, fraction: 0.1, seed: 1}}\n"
+        "    stone: {pack: {in: cell, box: {size: [1 sites, 1 sites, 1 sites]}, fraction: 0.1, "
+        "seed: 1}}\n"
         "  diffusion: {A: 1e-12, B: {cell: 1e-12, cell-wall: 0}, C: 0}\n"
         "  place: {A: cell, B: {wall: 3, sites: [[1, 2, 3, 4]]}}\n"
 #if SALTUS_WITH_UDUNITS
@@ -250,7 +252,7 @@ static saltus_status build_sbml_lattice(saltus_error *err)
         "</model></sbml>\n";
     static const char lattice[] =
         "sbml: faults.xml\n"
-        "lattice: {size: [6, 6, 6], spacing: 1e-8, step: largest, sites: {c: , d: {shell: {of: "
+        "lattice: {size: [6, 6, 6], spacing: 1e-8 m, step: largest, sites: {c: , d: {shell: {of: "
         "c}}}, compartments: {c: [c, d]}, diffusion: {X: 1e-12, Y: 0}}\n";
     saltus_status status = SALTUS_OK;
     saltus_model *m = NULL;
@@ -343,7 +345,7 @@ static saltus_status run_in_space(saltus_error *err)
     static const char lattice[] =
         "species: {A: 60, B: 40, C: 0}\n"
         "reactions: {r: A + B -> C @ 1, s: 0 -> A @ 1, l: 0 -> B @ 1/(1 + B)}\nlattice:\n"
-        "  size: [5, 5, 5]\n  spacing: 1\n  step: 0.1\n  faces: {x+: {A: 1}}\n"
+        "  size: [5, 5, 5]\n  spacing: 1 m\n  step: 0.1\n  faces: {x+: {A: 1}}\n"
         "  diffusion: {A: 1, B: 1, C: 1}\n";
     static const double times[] = {1.0};
     saltus_status status = SALTUS_OK;
@@ -561,15 +563,16 @@ static void result_files(void **state)
 /* Frames whose sites hold more and more, so that values become wider. */
 static void files_of_lattices(void **state)
 {
-    static const char lattice[] = "species: {A: , B: 0}\n"
-                                  "reactions: {r: A -> 2 B @ 3}\n"
-                                  "lattice:\n"
-                                  "  size: [4, 3, 2]\n"
-                                  "  spacing: 1\n"
-                                  "  step: 0.5\n"
-                                  "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2, 3, 2]}}}\n"
-                                  "  diffusion: {A: 0, B: 0}\n"
-                                  "  place: {A: {sites: [[1, 1, 1, 200]]}}\n";
+    static const char lattice[] =
+        "species: {A: , B: 0}\n"
+        "reactions: {r: A -> 2 B @ 3}\n"
+        "lattice:\n"
+        "  size: [4, 3, 2]\n"
+        "  spacing: 1 m\n"
+        "  step: 0.5\n"
+        "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
+        "  diffusion: {A: 0, B: 0}\n"
+        "  place: {A: {sites: [[1, 1, 1, 200]]}}\n";
     saltus_model *model = NULL;
     saltus_error err = {0};
     (void)state;

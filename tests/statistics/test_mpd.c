@@ -107,7 +107,8 @@ static void distributions_are_those_of_the_master_equation(void **state)
         (void)snprintf(text, sizeof text,
                        "species: {A: , B: 0}\nreactions: {r: A -> B}\nlattice:\n  size: [9, 3, 2]\n"
                        "  spacing: 1 m\n  step: 1 s\n  faces: {x: periodic, y: periodic}\n"
-                       "  sites:\n    rest:\n    layer: {box: {from: [%d, 0, 0], to: [%d, 3, 2]}}\n"
+                       "  sites:\n    rest:\n    layer: {box: {from: [%d sites, 0, 0], to: [%d "
+                       "sites, 3 sites, 2 sites]}}\n"
                        "  diffusion: {A: 0.2 m2/s, B: 0.2 m2/s}\n"
                        "  place: {A: {sites: [[4, 1, 1, %d]]}}\n"
                        "  reactions: {r: {layer: %s 1/s}}\n",
@@ -191,7 +192,7 @@ static void equilibria_and_sums(void **state)
         "  there: A -> B @ 3\n  back: B -> A @ 3\n  bind: P + Q -> R @ 2\n  part: R -> P + Q @ 1\n"
         "  come: 0 -> S\n  go: S -> 0 @ 0.25\n"
         "lattice:\n  size: [6, 5, 4]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
-        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3, 5, 4]}}\n"
+        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3 sites, 5 sites, 4 sites]}}\n"
         "  diffusion: {A: 2 m2/s, B: 2 m2/s, P: 2 m2/s, Q: 3 m2/s, R: 1 m2/s, S: 1 m2/s}\n"
         "  reactions: {come: {half: 0.4}}\n";
     const double times[] = {1.0, 40.0};

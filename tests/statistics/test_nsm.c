@@ -165,8 +165,9 @@ static void types_are_those_of_the_master_equation(void **state)
         (void)snprintf(text, sizeof text,
                        "species: {A: , B: 0}\nreactions: {r: A -> B}\nlattice:\n  size: [9, 3, 3]\n"
                        "  spacing: 1 m\n  step: 0.1 s\n  faces: {y: periodic, z: periodic}\n"
-                       "  sites:\n    left:\n    right: {box: {from: [4, 0, 0], to: [9, 3, 3]}}\n"
-                       "    last: {box: {from: [8, 0, 0], to: [9, 3, 3]}}\n"
+                       "  sites:\n    left:\n    right: {box: {from: [4 sites, 0, 0], to: [9 "
+                       "sites, 3 sites, 3 sites]}}\n"
+                       "    last: {box: {from: [8 sites, 0, 0], to: [9 sites, 3 sites, 3 sites]}}\n"
                        "  diffusion: {A: %s, B: 0.1 m2/s}\n"
                        "  place: {A: {sites: [[%d, 1, 1, %d]]}}\n"
                        "  reactions: {r: {last: 0.5 1/s}}\n",
@@ -193,8 +194,9 @@ static void lone_particles_find_the_sink(void **state)
     static const char text[] =
         "species: {A: , B: 0}\nreactions: {r: A -> B}\nlattice:\n  size: [9, 30, 30]\n"
         "  spacing: 1 m\n  step: 0.1 s\n  faces: {x: reflecting, y: periodic, z: periodic}\n"
-        "  sites:\n    rest:\n    start: {box: {from: [4, 0, 0], to: [5, 30, 30]}}\n"
-        "    sink: {box: {from: [7, 0, 0], to: [9, 30, 30]}}\n"
+        "  sites:\n    rest:\n    start: {box: {from: [4 sites, 0, 0], to: [5 sites, 30 sites, 30 "
+        "sites]}}\n"
+        "    sink: {box: {from: [7 sites, 0, 0], to: [9 sites, 30 sites, 30 sites]}}\n"
         "  diffusion: {A: 0.4 m2/s, B: 0}\n  place: {A: {start: 200}}\n"
         "  reactions: {r: {sink: 0.3 1/s}}\n";
     const double times[] = {5.0, 30.0};
@@ -220,7 +222,7 @@ static void reservoirs_make_poisson_numbers(void **state)
 {
     static const char text[] =
         "species: {A: 0, B: 0}\nlattice:\n  size: [4, 5, 6]\n  spacing: 2 m\n  step: 0.1 s\n"
-        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [4, 2, 6]}}\n"
+        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [4 sites, 2 sites, 6 sites]}}\n"
         "  faces: {x: periodic, y-: {A: 0.8}, y+: {A: 0.2, B: 0.5}, z: reflecting}\n"
         "  diffusion: {A: {rest: 4 m2/s, half: 4 m2/s, rest-half: 4 m2/s}, B: {rest: 6 m2/s}}\n";
     const double times[] = {20.0, 30.0};
@@ -271,7 +273,7 @@ static void equilibria_and_sums(void **state)
         "  there: A -> B @ 3\n  back: B -> A @ 1\n  bind: P + Q -> R @ 2\n  part: R -> P + Q @ 1\n"
         "  come: 0 -> S\n  go: S -> 0 @ 0.5\n"
         "lattice:\n  size: [6, 5, 4]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
-        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3, 5, 4]}}\n"
+        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3 sites, 5 sites, 4 sites]}}\n"
         "  diffusion: {A: 1 m2/s, B: {half: 1 m2/s}, P: 0.2 m2/s, Q: 0.3 m2/s, R: 0.1 m2/s, S: 0.1 "
         "m2/s}\n"
         "  reactions: {come: {half: 0.4}, there: {half: 3}, back: {half: 1}}\n";
@@ -342,7 +344,8 @@ static void both_methods_begin_alike(void **state)
     static const char text[] =
         "species: {A: , B: 0, C: 20}\nreactions: {r: A -> B, s: C -> B}\nlattice:\n"
         "  size: [7, 6, 5]\n  spacing: 1 m\n  step: 0.1 s\n"
-        "  sites:\n    rest:\n    layer: {box: {from: [2, 0, 0], to: [4, 6, 5]}}\n"
+        "  sites:\n    rest:\n    layer: {box: {from: [2 sites, 0, 0], to: [4 sites, 6 sites, 5 "
+        "sites]}}\n"
         "  diffusion: {A: 0, B: 0, C: 0}\n"
         "  place: {A: {layer: 250, rest: 50}, C: [rest, layer]}\n"
         "  reactions: {r: {layer: 1e6 1/s}, s: {layer: 1e6 1/s}}\n";

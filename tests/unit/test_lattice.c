@@ -56,22 +56,30 @@ static void shapes_have_their_volumes(void **state)
 {
     (void)state;
     const double ball = 4.0 / 3.0 * PI * 20 * 20 * 20, sphere = 4.0 * PI * 20 * 20;
-    check_volume("box: {from: [1, 2, 3], to: [11, 22, 33]}", 10 * 20 * 30, 0.0);
-    check_volume("sphere: {centre: [32, 30, 50], radius: 20}", ball, sphere);
+    check_volume("box: {from: [1 sites, 2 sites, 3 sites], to: [11 sites, 22 sites, 33 sites]}",
+                 10 * 20 * 30, 0.0);
+    check_volume("sphere: {centre: [32 sites, 30 sites, 50 sites], radius: 20 sites}", ball,
+                 sphere);
     check_volume("sphere: {centre: [0.32 um, 300 nm, 5e-7 m], radius: 0.2 um}", ball, sphere);
-    check_volume("ellipsoid: {centre: [32, 30, 50], radii: [10, 20, 40]}", ball, sphere);
-    check_volume("capsule: {from: [32, 30, 30], to: [32, 30, 70], radius: 20}",
+    check_volume("ellipsoid: {centre: [32 sites, 30 sites, 50 sites], radii: [10 sites, 20 sites, "
+                 "40 sites]}",
+                 ball, sphere);
+    check_volume("capsule: {from: [32 sites, 30 sites, 30 sites], to: [32 sites, 30 sites, 70 "
+                 "sites], radius: 20 sites}",
                  ball + PI * 20 * 20 * 40, sphere + 2 * PI * 20 * 40);
-    check_volume("cylinder: {from: [32, 30, 30], to: [32, 30, 70], radius: 20}", PI * 20 * 20 * 40,
-                 2 * PI * 20 * 40);
-    check_volume("cylinder: {from: [20, 20, 40], to: [40, 40, 60], radius: 15}",
+    check_volume("cylinder: {from: [32 sites, 30 sites, 30 sites], to: [32 sites, 30 sites, 70 "
+                 "sites], radius: 20 sites}",
+                 PI * 20 * 20 * 40, 2 * PI * 20 * 40);
+    check_volume("cylinder: {from: [20 sites, 20 sites, 40 sites], to: [40 sites, 40 sites, 60 "
+                 "sites], radius: 15 sites}",
                  PI * 15 * 15 * sqrt(1200.0), 2 * PI * 15 * (sqrt(1200.0) + 15));
-    check_volume("union: [{box: {from: [0, 0, 0], to: [10, 10, 10]}}, "
-                 "{box: {from: [5, 0, 0], to: [20, 10, 10]}}]",
+    check_volume("union: [{box: {from: [0, 0, 0], to: [10 sites, 10 sites, 10 sites]}}, "
+                 "{box: {from: [5 sites, 0, 0], to: [20 sites, 10 sites, 10 sites]}}]",
                  2000.0, 0.0);
-    check_volume("difference: [{box: {from: [0, 0, 0], to: [10, 10, 10]}}, "
-                 "{sphere: {centre: [0, 0, 0], radius: 5}}, {box: {from: [9, 0, 0], to: [99, 99, "
-                 "99]}}]",
+    check_volume("difference: [{box: {from: [0, 0, 0], to: [10 sites, 10 sites, 10 sites]}}, "
+                 "{sphere: {centre: [0, 0, 0], radius: 5 sites}}, {box: {from: [9 sites, 0, 0], "
+                 "to: [99 sites, 99 sites, "
+                 "99 sites]}}]",
                  900.0 - PI * 125.0 / 6.0, 40.0);
 }
 
@@ -79,7 +87,8 @@ static void boxes_are_cut_by_the_lattice(void **state)
 {
     (void)state;
     saltus_model *m = with_sites("[8, 9, 10]", "reflecting",
-                                 "    body:\n      box: {from: [-5, -5, 6], to: [2, 3, 99]}\n");
+                                 "    body:\n      box: {from: [-5 sites, -5 sites, 6 sites], to: "
+                                 "[2 sites, 3 sites, 99 sites]}\n");
     const saltus_lattice *l = lattice_of(m);
     assert_int_equal(l->n_sites, 720);
     assert_int_equal(l->sites_of[1], 2 * 3 * 4);
@@ -93,9 +102,10 @@ static void boxes_are_cut_by_the_lattice(void **state)
 static void later_types_are_painted_over_earlier_ones(void **state)
 {
     (void)state;
-    saltus_model *m = with_sites("[10, 10, 10]", "reflecting",
-                                 "    low:\n      box: {from: [0, 0, 0], to: [10, 10, 6]}\n"
-                                 "    middle:\n      box: {from: [0, 0, 4], to: [10, 10, 8]}\n");
+    saltus_model *m = with_sites(
+        "[10, 10, 10]", "reflecting",
+        "    low:\n      box: {from: [0, 0, 0], to: [10 sites, 10 sites, 6 sites]}\n"
+        "    middle:\n      box: {from: [0, 0, 4 sites], to: [10 sites, 10 sites, 8 sites]}\n");
     const saltus_lattice *l = lattice_of(m);
     assert_int_equal(l->n_types, 3);
     assert_string_equal(l->type_names[2], "middle");
@@ -109,7 +119,8 @@ static void shells_have_their_layers(void **state)
 {
     (void)state;
     saltus_model *m = with_sites("[20, 20, 20]", "reflecting",
-                                 "    cell:\n      box: {from: [2, 2, 2], to: [16, 16, 16]}\n"
+                                 "    cell:\n      box: {from: [2 sites, 2 sites, 2 sites], to: "
+                                 "[16 sites, 16 sites, 16 sites]}\n"
                                  "    wall:\n      shell: {of: cell, layers: 2}\n"
                                  "    rim:\n      shell: {of: all, layers: 1}\n");
     const saltus_lattice *l = lattice_of(m);
@@ -150,14 +161,14 @@ static int64_t reach(const saltus_lattice *l)
 static void shells_may_hang_together(void **state)
 {
     (void)state;
-    saltus_model *loose =
-        with_sites("[20, 20, 20]", "reflecting",
-                   "    ball:\n      sphere: {centre: [10, 10, 10], radius: 8.5}\n"
-                   "    skin:\n      shell: {of: ball}\n");
-    saltus_model *whole =
-        with_sites("[20, 20, 20]", "reflecting",
-                   "    ball:\n      sphere: {centre: [10, 10, 10], radius: 8.5}\n"
-                   "    skin:\n      shell: {of: ball, connected: true}\n");
+    saltus_model *loose = with_sites(
+        "[20, 20, 20]", "reflecting",
+        "    ball:\n      sphere: {centre: [10 sites, 10 sites, 10 sites], radius: 8.5 sites}\n"
+        "    skin:\n      shell: {of: ball}\n");
+    saltus_model *whole = with_sites(
+        "[20, 20, 20]", "reflecting",
+        "    ball:\n      sphere: {centre: [10 sites, 10 sites, 10 sites], radius: 8.5 sites}\n"
+        "    skin:\n      shell: {of: ball, connected: true}\n");
     assert_true(reach(lattice_of(loose)) < lattice_of(loose)->sites_of[2]);
     assert_int_equal(reach(lattice_of(whole)), lattice_of(whole)->sites_of[2]);
     for (int64_t i = 0; i < 8000; ++i) {
@@ -170,10 +181,11 @@ static void shells_may_hang_together(void **state)
 static saltus_model *packed(const char *obstacle, double fraction, int seed, const char *overlap)
 {
     char text[600];
-    (void)snprintf(text, sizeof text,
-                   "    cell:\n      sphere: {centre: [25, 25, 25], radius: 22}\n"
-                   "    stone:\n      pack: {in: cell, %s, fraction: %g, seed: %d, overlap: %s}\n",
-                   obstacle, fraction, seed, overlap);
+    (void)snprintf(
+        text, sizeof text,
+        "    cell:\n      sphere: {centre: [25 sites, 25 sites, 25 sites], radius: 22 sites}\n"
+        "    stone:\n      pack: {in: cell, %s, fraction: %g, seed: %d, overlap: %s}\n",
+        obstacle, fraction, seed, overlap);
     return with_sites("[50, 50, 50]", "reflecting", text);
 }
 
@@ -184,10 +196,10 @@ static void packing_takes_its_fraction(void **state)
         const char *obstacle, *overlap;
         double fraction, largest;
     } cases[] = {
-        {"box: {size: [1, 1, 1]}", "false", 0.5, 1},
-        {"sphere: {radius: 2}", "false", 0.2, 45},
-        {"ellipsoid: {radii: [1, 2, 30 nm]}", "false", 0.2, 40},
-        {"sphere: {radius: 3}", "true", 0.4, 140},
+        {"box: {size: [1 sites, 1 sites, 1 sites]}", "false", 0.5, 1},
+        {"sphere: {radius: 2 sites}", "false", 0.2, 45},
+        {"ellipsoid: {radii: [1 sites, 2 sites, 30 nm]}", "false", 0.2, 40},
+        {"sphere: {radius: 3 sites}", "true", 0.4, 140},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         saltus_model *m = packed(cases[i].obstacle, cases[i].fraction, 1, cases[i].overlap);
@@ -211,9 +223,10 @@ static void packing_takes_its_fraction(void **state)
 static void packed_obstacles_are_whole(void **state)
 {
     (void)state;
-    saltus_model *m = with_sites("[40, 40, 40]", "reflecting",
-                                 "    stone:\n      pack: {in: all, box: {size: [4, 4, 4]}, "
-                                 "fraction: 0.25, seed: 3}\n");
+    saltus_model *m =
+        with_sites("[40, 40, 40]", "reflecting",
+                   "    stone:\n      pack: {in: all, box: {size: [4 sites, 4 sites, 4 sites]}, "
+                   "fraction: 0.25, seed: 3}\n");
     assert_int_equal(lattice_of(m)->sites_of[1] % 64, 0);
     assert_int_equal(lattice_of(m)->sites_of[1], 16000);
     saltus_model_destroy(m);
@@ -337,22 +350,22 @@ static void images_take_no_more_than_they_declare(void **state)
 static void pairs_of_types_have_constants(void **state)
 {
     (void)state;
-    saltus_model *m =
-        freeze_text("species: {A: 0, B: 0, C: 0, D: 0}\n"
-                    "lattice:\n"
-                    "  size: [6, 6, 6]\n"
-                    "  spacing: 10 nm\n"
-                    "  step: 10 us\n"
-                    "  sites:\n"
-                    "    out:\n"
-                    "    in: {box: {from: [1, 1, 1], to: [5, 5, 5]}}\n"
-                    "    wall: {shell: {of: in}}\n"
-                    "  diffusion:\n"
-                    "    A: 4 um2/s\n"
-                    "    B: {in: 3 um2/s, wall: 1e-12}\n"
-                    "    C: {in: 3 um2/s, wall: 1 um2/s, wall->in: 0, in-out: 2 um2/s}\n"
-                    "    D: 0\n",
-                    SALTUS_LAW_LITERAL);
+    saltus_model *m = freeze_text(
+        "species: {A: 0, B: 0, C: 0, D: 0}\n"
+        "lattice:\n"
+        "  size: [6, 6, 6]\n"
+        "  spacing: 10 nm\n"
+        "  step: 10 us\n"
+        "  sites:\n"
+        "    out:\n"
+        "    in: {box: {from: [1 sites, 1 sites, 1 sites], to: [5 sites, 5 sites, 5 sites]}}\n"
+        "    wall: {shell: {of: in}}\n"
+        "  diffusion:\n"
+        "    A: 4 um2/s\n"
+        "    B: {in: 3 um2/s, wall: 1e-12}\n"
+        "    C: {in: 3 um2/s, wall: 1 um2/s, wall->in: 0, in-out: 2 um2/s}\n"
+        "    D: 0\n",
+        SALTUS_LAW_LITERAL);
     /* in um2/s, from out, in, wall to out, in, wall */
     static const double expected[4][9] = {{4, 4, 4, 4, 4, 4, 4, 4, 4},
                                           {0, 0, 0, 0, 3, 1, 0, 1, 1},
@@ -427,7 +440,8 @@ static void constants_have_units(void **state)
                        "species: {A: 0, B: 0, C: 0}\n"
                        "reactions: {r: %s, s: A -> B @ 7, t: 2 B -> C @ 7}\n"
                        "lattice: {size: [4, 4, 4], spacing: 16 nm, step: 1 us, diffusion: {A: 0, "
-                       "B: 0, C: 0}, sites: {a: , b: {box: {from: [0, 0, 0], to: [1, 1, 1]}}}, "
+                       "B: 0, C: 0}, sites: {a: , b: {box: {from: [0, 0, 0], to: [1 sites, 1 "
+                       "sites, 1 sites]}}}, "
                        "reactions: {r: {b: %s}, s: a, t: {a: , b: 4}}}\n",
                        equations[cases[i].reaction], cases[i].constant);
         saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
@@ -453,10 +467,10 @@ static void laws_happen_or_not(void **state)
         "  open: A <-> E\n"
         "lattice:\n"
         "  size: [4, 4, 4]\n"
-        "  spacing: 1e-8\n"
+        "  spacing: 1e-8 m\n"
         "  step: 1e-6\n"
         "  diffusion: {A: 1e-12, E: 0}\n"
-        "  sites: {a: , b: {box: {from: [0, 0, 0], to: [1, 1, 1]}}}\n"
+        "  sites: {a: , b: {box: {from: [0, 0, 0], to: [1 sites, 1 sites, 1 sites]}}}\n"
         "  reactions: {mm: b, both: [a, b], open.forward: 5, open.backward: {a: 6 1/s}}\n",
         SALTUS_LAW_LITERAL);
     const saltus_lattice *l = lattice_of(m);
@@ -470,7 +484,7 @@ static void laws_happen_or_not(void **state)
     saltus_model_destroy(m);
     m = freeze_text("species: {A: 0, E: 5}\n"
                     "reactions: {r: 'A -> 0 @ 2*E*A'}\n"
-                    "lattice: {size: [4, 4, 4], spacing: 1e-8, step: 1e-6, diffusion: {A: 0, E: "
+                    "lattice: {size: [4, 4, 4], spacing: 1e-8 m, step: 1e-6, diffusion: {A: 0, E: "
                     "0}}\n",
                     SALTUS_LAW_LITERAL);
     assert_int_equal(m->network->tables.factor_row[1], 2);
@@ -484,18 +498,19 @@ static void particles_are_placed(void **state)
 {
     (void)state;
     saltus_error err = {0};
-    saltus_model *m = parse_text("species: {A: 100, B: , C: 7, D: 0}\n"
-                                 "lattice:\n"
-                                 "  size: [10, 10, 10]\n"
-                                 "  spacing: 100 nm\n"
-                                 "  step: 1 us\n"
-                                 "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5, 10, 10]}}}\n"
-                                 "  diffusion: {A: {b: 0}, B: 0, C: 0, D: 0}\n"
-                                 "  place:\n"
-                                 "    B: {a: 30, b: 2 uM, sites: [[1, 2, 3, 4], [9, 9, 9, 1], "
-                                 "[1, 2, 3, 2]]}\n"
-                                 "    C: [b, a]\n"
-                                 "    D: {sites: [[1, 2, 3, 5]]}\n");
+    saltus_model *m = parse_text(
+        "species: {A: 100, B: , C: 7, D: 0}\n"
+        "lattice:\n"
+        "  size: [10, 10, 10]\n"
+        "  spacing: 100 nm\n"
+        "  step: 1 us\n"
+        "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5 sites, 10 sites, 10 sites]}}}\n"
+        "  diffusion: {A: {b: 0}, B: 0, C: 0, D: 0}\n"
+        "  place:\n"
+        "    B: {a: 30, b: 2 uM, sites: [[1, 2, 3, 4], [9, 9, 9, 1], "
+        "[1, 2, 3, 2]]}\n"
+        "    C: [b, a]\n"
+        "    D: {sites: [[1, 2, 3, 5]]}\n");
     assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
     const saltus_lattice *l = lattice_of(m);
     const int64_t n_b = (int64_t)nearbyint(2e-6 * 6.02214076e23 * 1e3 * 500e-21); /* 602 */
@@ -559,18 +574,18 @@ static void faces_are_read(void **state)
 
 /* A whole model, of which a case replaces one line. */
 static const char *const whole[] = {
-    "species: {A: 10, B: 0, n: 2}",                                     /* 1 */
-    "rules: {sum: A + B}",                                              /* 2 */
-    "reactions: {r: A + B -> 0, s: A -> B @ 2, l: A -> 0 @ A/(1 + A)}", /* 3 */
-    "lattice:",                                                         /* 4 */
-    "  size: [8, 8, 8]",                                                /* 5 */
-    "  spacing: 10 nm",                                                 /* 6 */
-    "  step: 10 us",                                                    /* 7 */
-    "  faces: reflecting",                                              /* 8 */
-    "  sites: {a: , b: {box: {from: [0, 0, 0], to: [4, 4, 4]}}}",       /* 9 */
-    "  diffusion: {A: 1 um2/s, B: {a: 0}, n: 0}",                       /* 10 */
-    "  place: {A: a}",                                                  /* 11 */
-    "  reactions: {r: 1e6 1/(M s)}",                                    /* 12 */
+    "species: {A: 10, B: 0, n: 2}",                                                 /* 1 */
+    "rules: {sum: A + B}",                                                          /* 2 */
+    "reactions: {r: A + B -> 0, s: A -> B @ 2, l: A -> 0 @ A/(1 + A)}",             /* 3 */
+    "lattice:",                                                                     /* 4 */
+    "  size: [8, 8, 8]",                                                            /* 5 */
+    "  spacing: 10 nm",                                                             /* 6 */
+    "  step: 10 us",                                                                /* 7 */
+    "  faces: reflecting",                                                          /* 8 */
+    "  sites: {a: , b: {box: {from: [0, 0, 0], to: [4 sites, 4 sites, 4 sites]}}}", /* 9 */
+    "  diffusion: {A: 1 um2/s, B: {a: 0}, n: 0}",                                   /* 10 */
+    "  place: {A: a}",                                                              /* 11 */
+    "  reactions: {r: 1e6 1/(M s)}",                                                /* 12 */
 };
 enum { N_LINES = sizeof whole / sizeof *whole };
 
@@ -603,24 +618,37 @@ static const refusal refusals[] = {
     {8, "  faces: {x-: {A: 1 um}}",
      "8:19: face x-: '1 um' is no concentration: its unit does not fit", "write it like '12.3 nM'"},
     {8, "  faces: {x-: {a: 1}}", "8:16: face x-: 'a' is not a species", NULL},
-    {9, "  sites: {a: , b: {box: {from: [9, 0, 0], to: [12, 4, 4]}}}",
+    {9, "  sites: {a: , b: {box: {from: [9 sites, 0, 0], to: [12 sites, 4 sites, 4 sites]}}}",
      "9:16: site type 'b' has no sites", NULL},
-    {9, "  sites: {a: , b: {box: {from: [0, 0, 0], to: [9, 9, 9]}}}",
+    {9, "  sites: {a: , b: {box: {from: [0, 0, 0], to: [9 sites, 9 sites, 9 sites]}}}",
      "9:11: site type 'a' has no sites", NULL},
     {9, "  sites: {a: , b: {shell: {of: c}}}",
      "9:32: site type 'b': there are no sites of type 'c'", "known are a, b"},
-    {9, "  sites: {a: , b: {ball: {radius: 3}}}", "9:20: site type 'b': 'ball' is not known here",
+    {9, "  sites: {a: , b: {ball: {radius: 3 sites}}}",
+     "9:20: site type 'b': 'ball' is not known here",
      "known are box, sphere, ellipsoid, capsule, cylinder, union, difference, shell, pack, image"},
-    {9, "  sites: {a: , b: {sphere: {radius: 3}}}", "9:28: site type 'b': 'centre' is missing", ""},
-    {9, "  sites: {a: , b: {sphere: {centre: [1, 1, 1], radius: 3 s}}}",
-     "9:56: site type 'b': '3 s' is no length: its unit does not fit", "write it like '0.5 um'"},
+    {9, "  sites: {a: , b: {sphere: {radius: 3 sites}}}",
+     "9:28: site type 'b': 'centre' is missing", ""},
+    {9, "  sites: {a: , b: {sphere: {centre: [1 sites, 1 sites, 1 sites], radius: 3 s}}}",
+     "9:74: site type 'b': '3 s' is no length: its unit does not fit",
+     "write it like '0.5 um' or '16 sites'"},
+    {9, "  sites: {a: , b: {sphere: {centre: [0, 0, 0], radius: 3}}}",
+     "9:56: site type 'b': '3' is no length: its unit is missing",
+     "write it like '0.5 um' or '16 sites'"},
+    {9, "  sites: {a: , b: {sphere: {centre: [0, 8, 0], radius: 3 sites}}}",
+     "9:42: site type 'b': '8' is no length: its unit is missing",
+     "write it like '0.5 um' or '16 sites'"},
+    {6, "  spacing: 1e-8", "6:12: spacing: '1e-8' is no length: its unit is missing",
+     "write it like '16 nm'"},
+    {6, "  spacing: 1 sites", "6:12: spacing: '1 sites' is no length: its unit is not known",
+     "write it like '16 nm'"},
     {9, "  sites: {a: {box: {}}}",
      "9:14: site type 'a': the first type is all sites and has no shape", ""},
     {9, "  sites: {a: , a-b: {box: {}}}",
      "9:16: site type 'a-b': a name is letters, digits and '_', and does not start with a digit",
      ""},
-    {9, "  sites: {a: , b: {pack: {in: a, fraction: 0.9, seed: 1, sphere: {radius: 2}}}}", NULL,
-     "make them smaller or let them overlap ('overlap: true')"},
+    {9, "  sites: {a: , b: {pack: {in: a, fraction: 0.9, seed: 1, sphere: {radius: 2 sites}}}}",
+     NULL, "make them smaller or let them overlap ('overlap: true')"},
     {9, "  sites: {a: , b: {image: {file: none.tif, value: 1}}}",
      "9:34: site type 'b': none.tif: cannot be read: No such file or directory", ""},
     {9, "  sites: {a: , b: {image: {file: /dev/null, value: 1}}}",
@@ -717,14 +745,14 @@ static void what_is_set_may_not_fit(void **state)
     (void)state;
     check_not_frozen("species: {A: 1e16}\n"
                      "lattice:\n"
-                     "  {size: [2, 2, 2], spacing: 1e-8, step: 1, diffusion: {A: 0}}\n",
+                     "  {size: [2, 2, 2], spacing: 1e-8 m, step: 1, diffusion: {A: 0}}\n",
                      SALTUS_E_MODEL,
                      "model.yaml:1: species 'A': 10000000000000000 particles do not fit into 8 "
                      "sites (2147483648 each at most)");
     check_not_frozen("species: {A: 1}\n"
                      "reactions: {r: 'A -> 0 @ if(time > 3, 1, 2)'}\n"
                      "lattice:\n"
-                     "  {size: [2, 2, 2], spacing: 1e-8, step: 1, diffusion: {A: 0}}\n",
+                     "  {size: [2, 2, 2], spacing: 1e-8 m, step: 1, diffusion: {A: 0}}\n",
                      SALTUS_E_UNSUPPORTED,
                      "model.yaml:4: rates and rules that depend on the time cannot be simulated on "
                      "a lattice");
@@ -803,17 +831,18 @@ static void info_tells_of_the_lattice(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    saltus_model *m = freeze_text("species: {A: 10000, B: 5}\n"
-                                  "reactions: {r: A -> 0}\n"
-                                  "lattice:\n"
-                                  "  size: [10, 10, 10]\n"
-                                  "  spacing: 10 nm\n"
-                                  "  step: largest\n"
-                                  "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5, 10, 10]}}}\n"
-                                  "  diffusion: {A: 1 um2/s, B: 0}\n"
-                                  "  place: {A: a, B: b}\n"
-                                  "  reactions: {r: {a: 1000 1/s}}\n",
-                                  SALTUS_LAW_LITERAL);
+    saltus_model *m = freeze_text(
+        "species: {A: 10000, B: 5}\n"
+        "reactions: {r: A -> 0}\n"
+        "lattice:\n"
+        "  size: [10, 10, 10]\n"
+        "  spacing: 10 nm\n"
+        "  step: largest\n"
+        "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5 sites, 10 sites, 10 sites]}}}\n"
+        "  diffusion: {A: 1 um2/s, B: 0}\n"
+        "  place: {A: a, B: b}\n"
+        "  reactions: {r: {a: 1000 1/s}}\n",
+        SALTUS_LAW_LITERAL);
     assert_int_equal(saltus_model_print_info(m, out, NULL), SALTUS_OK);
     (void)fclose(out);
     for (size_t i = 0; i < sizeof said / sizeof *said; ++i) {

@@ -205,9 +205,10 @@ static void one_compartment_is_the_whole_box(void **state)
 
 #define FINE SBML(TWO_ATTRIBUTES, TWO)
 
-#define TWO_LATTICE                                                           \
-    "lattice:\n  size: [8, 8, 8]\n  spacing: 10 nm\n  step: 1 us\n  sites:\n" \
-    "    out:\n    cytoplasm: {box: {from: [1, 1, 1], to: [7, 7, 7]}}\n"      \
+#define TWO_LATTICE                                                                                \
+    "lattice:\n  size: [8, 8, 8]\n  spacing: 10 nm\n  step: 1 us\n  sites:\n"                      \
+    "    out:\n    cytoplasm: {box: {from: [1 sites, 1 sites, 1 sites], to: [7 sites, 7 sites, 7 " \
+    "sites]}}\n"                                                                                   \
     "    membrane: {shell: {of: cytoplasm}}\n"
 
 static void reactions_happen_where_compartments_meet(void **state)
@@ -262,7 +263,8 @@ static void what_a_law_reads_must_be_there(void **state)
                                  LIST("Reactions", REACTION("r", LEFT(OF("1", "A")), "",
                                                             AP("times", CI("p") CI("A"))))),
         "sbml: " FILE_NAME "\nlattice: {size: [4, 4, 4], spacing: 10 nm, step: 1, "
-        "sites: {c: , d: {box: {from: [0, 0, 0], to: [2, 2, 2]}}}, compartments: {c: [c, d]}, "
+        "sites: {c: , d: {box: {from: [0, 0, 0], to: [2 sites, 2 sites, 2 sites]}}}, compartments: "
+        "{c: [c, d]}, "
         "diffusion: {A: 0, E: 0}}\n");
     assert_true(m->network->lattice->rate[0] == 0.0 && m->network->lattice->rate[1] == 1.0);
     assert_int_equal(m->n_warnings, 0); /* E is a concentration */

@@ -14,22 +14,23 @@
 #include <string.h>
 
 /* Three types of sites; what is made in one reacts in another and is lost at a face. */
-static const char model_text[] = "species: {A: 300, B: 0, C: }\n"
-                                 "reactions:\n"
-                                 "  change: A -> B @ 2\n"
-                                 "  pair: 2 B -> C @ 5\n"
-                                 "  come: 0 -> A @ 0.01\n"
-                                 "lattice:\n"
-                                 "  size: [7, 6, 11]\n"
-                                 "  spacing: 1 um\n"
-                                 "  step: 0.01\n"
-                                 "  faces: {z: absorbing}\n"
-                                 "  sites:\n"
-                                 "    outside:\n"
-                                 "    inside: {box: {from: [1, 1, 2], to: [6, 5, 9]}}\n"
-                                 "    skin: {shell: {of: inside}}\n"
-                                 "  diffusion: {A: 20 um2/s, B: 10 um2/s, C: {skin: 5 um2/s}}\n"
-                                 "  place: {A: inside, C: {skin: 12}}\n";
+static const char model_text[] =
+    "species: {A: 300, B: 0, C: }\n"
+    "reactions:\n"
+    "  change: A -> B @ 2\n"
+    "  pair: 2 B -> C @ 5\n"
+    "  come: 0 -> A @ 0.01\n"
+    "lattice:\n"
+    "  size: [7, 6, 11]\n"
+    "  spacing: 1 um\n"
+    "  step: 0.01\n"
+    "  faces: {z: absorbing}\n"
+    "  sites:\n"
+    "    outside:\n"
+    "    inside: {box: {from: [1 sites, 1 sites, 2 sites], to: [6 sites, 5 sites, 9 sites]}}\n"
+    "    skin: {shell: {of: inside}}\n"
+    "  diffusion: {A: 20 um2/s, B: 10 um2/s, C: {skin: 5 um2/s}}\n"
+    "  place: {A: inside, C: {skin: 12}}\n";
 
 static const double times[] = {0.0, 0.1, 0.25, 0.4};
 static const double frame_times[] = {0.0, 0.25, 0.33};
@@ -176,17 +177,18 @@ static void frames_add_up_to_parts(void **state)
 /* What does not move stays where the model puts it; --species leaves some out. */
 static void check_places(void)
 {
-    static const char text[] = "species: {A: , B: , there: }\n"
-                               "lattice:\n"
-                               "  size: [3, 4, 5]\n"
-                               "  spacing: 1 um\n"
-                               "  step: 0.01\n"
-                               "  sites: {low: , high: {box: {from: [0, 0, 4], to: [3, 4, 5]}}}\n"
-                               "  diffusion: {A: 0, B: 0, there: 0}\n"
-                               "  place:\n"
-                               "    A: {sites: [[2, 1, 3, 70000], [0, 0, 0, 3]]}\n"
-                               "    B: {sites: [[1, 1, 1, 9]]}\n"
-                               "    there: {sites: [[0, 3, 4, 260]]}\n";
+    static const char text[] =
+        "species: {A: , B: , there: }\n"
+        "lattice:\n"
+        "  size: [3, 4, 5]\n"
+        "  spacing: 1 um\n"
+        "  step: 0.01\n"
+        "  sites: {low: , high: {box: {from: [0, 0, 4 sites], to: [3 sites, 4 sites, 5 sites]}}}\n"
+        "  diffusion: {A: 0, B: 0, there: 0}\n"
+        "  place:\n"
+        "    A: {sites: [[2, 1, 3, 70000], [0, 0, 0, 3]]}\n"
+        "    B: {sites: [[1, 1, 1, 9]]}\n"
+        "    there: {sites: [[0, 3, 4, 260]]}\n";
     hsize_t shape[5];
     run_file(text, "t.h5", "z", 1, 2, "there,A", SALTUS_RECORD_ALL);
     uint32_t *a = load("t.h5", "space/frames/A", H5T_NATIVE_UINT32, 5, shape);
