@@ -101,6 +101,9 @@ static void print_values(const saltus_model *m, int most, FILE *out)
         } else {
             fprintf(out, "  %-24s %.10g%s", v->id, b->value,
                     b->role == SALTUS_ROLE_VARIABLE ? "   (events change it)" : "");
+            if (v->unit && v->unit_size > 0.0) {
+                fprintf(out, "   (%.10g %s)", b->value / v->unit_size, v->unit);
+            }
             print_old_size(v, out);
         }
     }
@@ -167,6 +170,9 @@ static saltus_status print(void *user, saltus_error *err)
         fprintf(out, ", %d event%s", t->n_triggers, plural(t->n_triggers));
     }
     fputc('\n', out);
+    if (model->time_label) {
+        fprintf(out, "time in %s\n", model->time_label);
+    }
     if (model->has_moles && model->mole != SALTUS_AVOGADRO) {
         fprintf(out, "a mole stands for %.10g molecules\n", model->mole);
     }

@@ -22,20 +22,23 @@ typedef struct saltus_variable {
     const char *id;    /**< unique; any text ("R(a,l!1)" in .net files) */
     const char *label; /**< the file's name for people, or NULL */
     saltus_kind kind;
-    const saltus_expr *initial;  /**< value at time 0; species: in molecules (rounded half to even,
-                                      with a warning). NULL: not given, which freezing refuses if
-                                      the value is needed and there is no rule */
-    const saltus_expr *rule;     /**< assignment rule: the value at all times; a species with a rule
-                                      is an observable, not a count. NULL: none */
-    int compartment;             /**< species: the variable that is its compartment, or -1 */
-    int dimensions;              /**< compartment: of its size, 1 to 3; 0: it has none, or no file
-                                      says */
-    double size_unit;            /**< compartment with dimensions: the unit of its size in
-                                      m^dimensions; 0: it is none of such a size */
-    bool boundary;               /**< species: reactions do not change it */
-    bool constant;               /**< nothing may change it */
-    bool in_moles;               /**< species: its amount in the file is in mole */
-    bool is_point;               /**< compartment: without a size, as the file says */
+    const saltus_expr *initial; /**< value at time 0; species: in molecules (rounded half to even,
+                                     with a warning). NULL: not given, which freezing refuses if
+                                     the value is needed and there is no rule */
+    const saltus_expr *rule;    /**< assignment rule: the value at all times; a species with a rule
+                                     is an observable, not a count. NULL: none */
+    int compartment;            /**< species: the variable that is its compartment, or -1 */
+    int dimensions;             /**< compartment: of its size, 1 to 3; 0: it has none, or no file
+                                     says */
+    double size_unit;           /**< compartment with dimensions: the unit of its size in
+                                     m^dimensions; 0: it is none of such a size */
+    bool boundary;              /**< species: reactions do not change it */
+    bool constant;              /**< nothing may change it */
+    const char *unit;           /**< parameter, compartment: as its value was written; NULL: none */
+    double unit_size;           /**< how many units of the model that is */
+    int unit_volume;            /**< power of a volume in it */
+    bool in_moles;              /**< species: its amount in the file is in mole */
+    bool is_point;              /**< compartment: without a size, as the file says */
     const saltus_expr *size_was; /**< compartment: what its size was before it was changed with the
                                      amounts in it; NULL: as it was read */
     bool is_spent;               /**< stoichiometries were computed with its value */
@@ -94,6 +97,7 @@ struct saltus_model {
     double mole;                /**< molecules that stand for a mole: Avogadro's number, unless the
                                      reader was told else */
     bool has_moles;             /**< something in the file is given in mole */
+    const char *time_label;     /**< name of the unit of time for people; NULL: none is known */
     double time_unit;           /**< of rates, in s; 0: no file says, or it is no unit of time */
     struct saltus_space *space; /**< its lattice; NULL: well mixed */
     char **warnings;

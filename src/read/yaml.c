@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "model/model.h"
 #include "read/read.h"
-#include "read/yaml_values.h"
+#include "read/yaml_units.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,8 +109,14 @@ static saltus_status read_initial(const saltus_yaml_reader *r, const saltus_yaml
     if (saltus_yaml_is_nothing(node)) {
         goto done;
     }
-    SALTUS_TRY(saltus_yaml_expr(r, node, what, &v->initial));
-    const double value = v->initial->value;
+    const char *unit = NULL;
+    double value = 0.0;
+    if (node->kind == SALTUS_YAML_SCALAR && saltus_yaml_has_unit(r, node->text, &value, &unit)) {
+        SALTUS_TRY(saltus_yaml_initial(r, node, what, v));
+    } else {
+        SALTUS_TRY(saltus_yaml_expr(r, node, what, &v->initial));
+    }
+    value = v->initial->value;
     if (v->kind == SALTUS_KIND_SPECIES && v->initial->op == SALTUS_OP_CONST &&
         (!isfinite(value) || value < 0)) {
         status = saltus_yaml_fail(r, node, SALTUS_E_MODEL, "%s: %.40s is no number of molecules",
@@ -136,6 +142,9 @@ static saltus_status read_variable(const saltus_yaml_reader *r, const section *s
     }
     variable_fields(s, fields, &n);
     SALTUS_TRY(saltus_yaml_fields(r, e->value, what, fields, n));
+    if (fields[COMPARTMENT].entry) {
+        SALTUS_TRY(read_compartment(r, fields[COMPARTMENT].entry->value, what, &v->compartment));
+    }
     if (fields[VALUE].entry) {
         SALTUS_TRY(read_initial(r, fields[VALUE].entry->value, what, v));
     }
@@ -147,9 +156,6 @@ static saltus_status read_variable(const saltus_yaml_reader *r, const section *s
         SALTUS_TRY(saltus_yaml_text(r, fields[LABEL].entry->value, what, &text));
         v->label = saltus_arena_strndup(&r->model->arena, text, strlen(text));
         SALTUS_NEED(v->label);
-    }
-    if (fields[COMPARTMENT].entry) {
-        SALTUS_TRY(read_compartment(r, fields[COMPARTMENT].entry->value, what, &v->compartment));
     }
 done:
     return status;
@@ -203,13 +209,25 @@ done:
     return status;
 }
 
-enum { MODEL, SBML, COMPARTMENTS, PARAMETERS, SPECIES, RULES, REACTIONS, EVENTS, LATTICE, N_KEYS };
+enum {
+    MODEL,
+    SBML,
+    TIME,
+    COMPARTMENTS,
+    PARAMETERS,
+    SPECIES,
+    RULES,
+    REACTIONS,
+    EVENTS,
+    LATTICE,
+    N_KEYS
+};
 
 /* All that an SBML file says may not be said again here. */
 static saltus_status read_sbml(saltus_yaml_reader *r, const saltus_yaml_field f[N_KEYS])
 {
     saltus_status status = SALTUS_OK;
-    for (int i = COMPARTMENTS; i <= EVENTS; ++i) {
+    for (int i = TIME; i <= EVENTS; ++i) {
         if (f[i].entry) {
             status = saltus_yaml_fail(r, f[i].entry->key, SALTUS_E_UNSUPPORTED,
                                       "'%s' cannot stand beside 'sbml': the SBML file says it",
@@ -227,6 +245,9 @@ static saltus_status read_network(const saltus_yaml_reader *r, const saltus_yaml
 {
     saltus_status status = SALTUS_OK;
     const section *const sections[] = {&compartments, &parameters, &species};
+    if (f[TIME].entry) {
+        SALTUS_TRY(saltus_yaml_time_unit(r, f[TIME].entry->value));
+    }
     for (int i = 0; i < 3; ++i) {
         if (f[COMPARTMENTS + i].entry) {
             SALTUS_TRY(declare_section(r, sections[i], f[COMPARTMENTS + i].entry->value));
@@ -255,9 +276,9 @@ static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *ro
 {
     saltus_status status = SALTUS_OK;
     saltus_yaml_field f[N_KEYS] = {
-        {.key = "model"},      {.key = "sbml"},    {.key = "compartments"},
-        {.key = "parameters"}, {.key = "species"}, {.key = "rules"},
-        {.key = "reactions"},  {.key = "events"},  {.key = "lattice"}};
+        {.key = "model"},      {.key = "sbml"},    {.key = "time"},  {.key = "compartments"},
+        {.key = "parameters"}, {.key = "species"}, {.key = "rules"}, {.key = "reactions"},
+        {.key = "events"},     {.key = "lattice"}};
     SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N_KEYS));
     for (int i = 0; i < N_KEYS; ++i) { /* "events:" with nothing behind it has nothing in it */
         if (f[i].entry && saltus_yaml_is_nothing(f[i].entry->value)) {
@@ -287,7 +308,9 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     saltus_status status = SALTUS_OK;
     saltus_arena arena = {0};
     const saltus_yaml_node *root = NULL;
-    saltus_yaml_reader r = {.name = source->name, .mole = source->mole, .err = err};
+    saltus_units units = {0};
+    saltus_yaml_reader r = {
+        .name = source->name, .mole = source->mole, .units = &units, .err = err};
     SALTUS_TRY(saltus_model_begin(source, &r.model, err));
     SALTUS_TRY(saltus_yaml_load(source->text, source->size, source->name, &arena, &root, err));
     if (!root || saltus_yaml_is_nothing(root)) {
@@ -303,6 +326,7 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     *out = r.model;
     r.model = NULL;
 done:
+    saltus_units_free(&units);
     saltus_model_destroy(r.model);
     saltus_arena_free(&arena);
     return status;

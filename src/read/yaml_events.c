@@ -1,6 +1,6 @@
 /* The events of a YAML model. */
 #include "model/model.h"
-#include "read/yaml_values.h"
+#include "read/yaml_units.h"
 
 #include <string.h>
 
@@ -78,7 +78,7 @@ static saltus_status read_trigger(const saltus_yaml_reader *r, const saltus_yaml
         event->initial_value = true;
         goto done;
     }
-    SALTUS_TRY(saltus_yaml_expr(r, fields[AT].entry->value, what, &e));
+    SALTUS_TRY(saltus_yaml_time(r, fields[AT].entry->value, what, &e));
     event->trigger = saltus_expr_2(arena, SALTUS_OP_GE, saltus_expr_time(arena), e);
     SALTUS_NEED(event->trigger);
 done:
@@ -121,7 +121,7 @@ static saltus_status read_event(const saltus_yaml_reader *r, const saltus_yaml_e
     }
     SALTUS_TRY(read_assignments(r, fields[SET].entry->value, what, &event));
     if (fields[DELAY].entry) {
-        SALTUS_TRY(saltus_yaml_expr(r, fields[DELAY].entry->value, what, &event.delay));
+        SALTUS_TRY(saltus_yaml_time(r, fields[DELAY].entry->value, what, &event.delay));
     }
     if (fields[PRIORITY].entry) {
         SALTUS_TRY(saltus_yaml_expr(r, fields[PRIORITY].entry->value, what, &event.priority));

@@ -1,6 +1,6 @@
 /* The reactions of a YAML model. */
 #include "model/model.h"
-#include "read/yaml_values.h"
+#include "read/yaml_units.h"
 
 #include <string.h>
 
@@ -165,6 +165,23 @@ done:
     return status;
 }
 
+/* A parameter with a volume in its unit is no constant per set of molecules. */
+static saltus_status check_parameter(const saltus_yaml_reader *r, const draft *d,
+                                     const saltus_expr *law)
+{
+    const saltus_variable *v =
+        law->op == SALTUS_OP_VARIABLE ? &r->model->variables[law->variable] : NULL;
+    if (!v || !v->unit || v->unit_volume == 0) {
+        return SALTUS_OK;
+    }
+    const saltus_status status = saltus_yaml_fail(
+        r, d->node, SALTUS_E_MODEL, "%s: its rate '%.60s' is in '%.40s': a volume is missing",
+        d->what, v->id, v->unit);
+    saltus_error_hint(r->err, "write the rate as '%.60s%scell', with the size of a compartment",
+                      v->id, v->unit_volume > 0 ? "/" : "*");
+    return status;
+}
+
 static saltus_status parse_law(const saltus_yaml_reader *r, const draft *d, int i,
                                saltus_reaction *x)
 {
@@ -176,7 +193,14 @@ static saltus_status parse_law(const saltus_yaml_reader *r, const draft *d, int 
         x->mass_action = x->law_is_lattices = true;
         goto done;
     }
-    SALTUS_TRY(saltus_expr_parse(&d->rate_at[i], d->rates[i], &x->law, r->err));
+    const char *unit = NULL;
+    double value = 0.0;
+    if (saltus_yaml_has_unit(r, d->rates[i], &value, &unit)) {
+        SALTUS_TRY(saltus_yaml_constant(r, d->node, d->what, d->rates[i], x));
+    } else {
+        SALTUS_TRY(saltus_expr_parse(&d->rate_at[i], d->rates[i], &x->law, r->err));
+    }
+    SALTUS_TRY(check_parameter(r, d, x->law));
     x->mass_action = false;
     if (d->kind != LAW_WRITTEN) {
         SALTUS_TRY(saltus_expr_is_constant_rate(r->model, x->law, &x->mass_action, r->err));

@@ -3,7 +3,8 @@
 #ifndef SALTUS_READ_YAML_VALUES_H
 #define SALTUS_READ_YAML_VALUES_H
 
-#include "model/expr.h"
+#include "model/model.h"
+#include "read/units.h"
 #include "read/yaml_tree.h"
 
 typedef struct saltus_yaml_reader {
@@ -11,6 +12,7 @@ typedef struct saltus_yaml_reader {
     const char *name; /**< of the file */
     double mole;      /**< molecules per mole that are asked for; 0: none */
     saltus_error *err;
+    saltus_units *units;
     bool has_lattice; /**< reactions may leave their rates to it */
     bool has_sbml;    /**< the model is that of an SBML file */
 } saltus_yaml_reader;

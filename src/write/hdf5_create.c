@@ -173,6 +173,9 @@ static saltus_status write_names(const saltus_hdf5_sink *sink, saltus_error *err
     const char *const about[SALTUS_H5_N_ABOUT] = {saltus_version(), l->model_name, l->method,
                                                   l->device, sink->started};
     SALTUS_TRY(saltus_h5_write_names(sink->file, "about", about, SALTUS_H5_N_ABOUT, err));
+    if (l->time_unit) {
+        SALTUS_TRY(saltus_h5_write_names(sink->file, "time_unit", &l->time_unit, 1, err));
+    }
     SALTUS_TRY(
         saltus_h5_write_names(sink->file, "species", l->count_names, (size_t)l->n_counts, err));
     if (l->n_observables > 0) {

@@ -98,6 +98,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     const saltus_hdf5_layout layout = {
         .model_name = saltus_model_name(model),
         .model_sha256 = saltus_model_sha256(model),
+        .time_unit = model->time_label,
         .volumes = saltus_print_volumes(model, volumes),
         .molecules_per_mole = model->has_moles ? model->mole : 0.0,
         .method = saltus_plan_method(plan),

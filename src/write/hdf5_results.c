@@ -234,6 +234,7 @@ static saltus_status read_layout(saltus_results *r, saltus_error *err)
     SALTUS_TRY(read_axes(r, err));
     SALTUS_TRY(read_times(r, err));
     SALTUS_TRY(read_attributes(r, err));
+    SALTUS_TRY(saltus_h5_read_names(r, "time_unit", &r->n_time_units, &r->time_unit, err));
     SALTUS_TRY(saltus_h5_read_names(r, "species", &r->n_counts, &r->count_names, err));
     SALTUS_TRY(
         saltus_h5_read_names(r, "observable_names", &r->n_observables, &r->observable_names, err));
@@ -287,6 +288,10 @@ void saltus_results_close(saltus_results *r)
     for (int i = 0; r->observable_names && i < r->n_observables; ++i) {
         saltus_free(r->observable_names[i]);
     }
+    for (int i = 0; r->time_unit && i < r->n_time_units; ++i) {
+        saltus_free(r->time_unit[i]);
+    }
+    saltus_free(r->time_unit);
     for (int a = 0; a < r->n_axes; ++a) {
         saltus_free(r->axis_names ? r->axis_names[a] : NULL);
         saltus_free(r->axis_values ? r->axis_values[a] : NULL);

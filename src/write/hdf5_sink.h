@@ -9,6 +9,7 @@
 /** All that a result file says about a run. Strings and arrays are copied by the sink. */
 typedef struct saltus_hdf5_layout {
     const char *model_name, *model_sha256;
+    const char *time_unit;     /**< NULL: none is known */
     const char *volumes;       /**< what saltus_print_volumes says, or NULL */
     double molecules_per_mole; /**< 0: nothing to say */
     const char *method, *device, *layout, *rng;

@@ -166,6 +166,7 @@ static saltus_status write_head(saltus_sweep_file *f, const saltus_plan *plan,
     const saltus_hdf5_layout layout = {
         .model_name = saltus_model_name(model),
         .model_sha256 = saltus_model_sha256(model),
+        .time_unit = model->time_label,
         .volumes = saltus_print_volumes(model, volumes),
         .molecules_per_mole = model->has_moles ? model->mole : 0.0,
         .method = saltus_plan_method(plan),
@@ -198,6 +199,9 @@ static saltus_status write_head(saltus_sweep_file *f, const saltus_plan *plan,
     const char *const about[SALTUS_H5_N_ABOUT] = {saltus_version(), layout.model_name,
                                                   layout.method, layout.device, f->started};
     SALTUS_TRY(saltus_h5_write_names(f->file, "about", about, SALTUS_H5_N_ABOUT, err));
+    if (layout.time_unit) {
+        SALTUS_TRY(saltus_h5_write_names(f->file, "time_unit", &layout.time_unit, 1, err));
+    }
     SALTUS_TRY(saltus_h5_write_names(f->file, "species", names, (size_t)n_counts, err));
     if (n_observables > 0) {
         SALTUS_TRY(saltus_h5_write_names(f->file, "observable_names", names + n_counts,

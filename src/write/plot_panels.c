@@ -135,7 +135,11 @@ void saltus_plot_time_axis(const saltus_plot *p, struct place at, bool shown)
     (void)fprintf(out, "set xrange [%.17g:%.17g]\n", first, last > first ? last : first + 1);
     (void)fputs(shown ? "set format x\n" : "set format x ''\n", out);
     if (shown) {
-        saltus_plot_caption(out, "x", "time", at);
+        char text[80] = "time";
+        if (p->r->n_time_units > 0 && strlen(p->r->time_unit[0]) < 40) {
+            (void)snprintf(text, sizeof text, "time (%s)", p->r->time_unit[0]);
+        }
+        saltus_plot_caption(out, "x", text, at);
     }
 }
 

@@ -31,6 +31,8 @@ struct saltus_results {
     int64_t stats_runs; /**< trajectories that /stats speaks of */
     int64_t n_points;
     double *times;
+    int n_time_units;
+    char **time_unit; /**< [n_time_units] its name; none where it is not known */
     int n_counts, n_observables;
     char **count_names, **observable_names;
     bool has_counts, has_observables; /**< every sample was kept */

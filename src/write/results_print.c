@@ -155,6 +155,24 @@ done:
     return status;
 }
 
+/* The name of the unit of time, or "": in a damaged file anything may stand there. */
+static const char *time_unit(const saltus_results *r)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const char *unit = r->n_time_units == 1 ? r->time_unit[0] : "";
+    return unit[strspn(unit, letters)] == '\0' ? unit : "";
+}
+
+/* The heading of times. */
+static void put_time(const saltus_results *r, FILE *out)
+{
+    const char *unit = time_unit(r);
+    (void)fputs("time", out);
+    if (*unit) {
+        (void)fprintf(out, " (%s)", unit);
+    }
+}
+
 saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -164,7 +182,7 @@ saltus_status saltus_results_print_stats(const saltus_results *r, FILE *out, sal
 
     SALTUS_TRY(check_stats(r, err));
     put_axes(r, out);
-    (void)fputs("time", out);
+    put_time(r, out);
     saltus_results_put_names(r, out, "-mean");
     saltus_results_put_names(r, out, "-sd");
     for (; view.at < n_points_of_sweep(r) && !ferror(out); ++view.at) {
@@ -222,7 +240,8 @@ static saltus_status print_points(const saltus_results *r, FILE *out, saltus_err
     saltus_results view = *r;
     struct moments m[2] = {{0}};
     const int n = r->n_counts + r->n_observables, shown = n < SOME ? n : SOME;
-    (void)fprintf(out, "at time %.6g, mean (sd):\n", r->times[r->n_points - 1]);
+    (void)fprintf(out, "at time %.6g%s%s, mean (sd):\n", r->times[r->n_points - 1],
+                  *time_unit(r) ? " " : "", time_unit(r));
     for (int a = 0; a < r->n_axes; ++a) {
         (void)fprintf(out, "  %12s", r->axis_names[a]);
     }
@@ -283,7 +302,8 @@ saltus_status saltus_results_print_summary(const saltus_results *r, FILE *out, s
             width_of(c < r->n_counts ? r->count_names[c] : r->observable_names[c - r->n_counts]);
         width = w > width ? w : width;
     }
-    (void)fprintf(out, "at time %.6g:\n  %-*s", r->times[r->n_points - 1], width, "");
+    (void)fprintf(out, "at time %.6g%s%s:\n  %-*s", r->times[r->n_points - 1],
+                  *time_unit(r) ? " " : "", time_unit(r), width, "");
     for (int i = 0; i < 4; ++i) {
         (void)fprintf(out, "  %12s", titles[i]);
     }
@@ -479,7 +499,8 @@ saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltu
     }
     SALTUS_TRY(allocate_piece(r, &piece, size, err));
     put_axes(r, out);
-    (void)fputs("run,time", out);
+    (void)fputs("run,", out);
+    put_time(r, out);
     saltus_results_put_names(r, out, "");
     (void)fputc('\n', out);
     buffer->out = out;

@@ -349,6 +349,9 @@ static saltus_status write_model(void *user, saltus_error *err)
     (void)fputs("model: ", out);
     write_text(model->name, out);
     (void)fputc('\n', out);
+    if (model->time_label) {
+        (void)fprintf(out, "time: %s\n", model->time_label);
+    }
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_COMPARTMENT, "compartments", "size"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_PARAMETER, "parameters", "value"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_SPECIES, "species", "initial"));

@@ -1,4 +1,5 @@
-/* --volume and --mole: sizes and amounts of a model that are changed for a run. */
+/* Sizes and amounts of a model that are changed for a run (--volume, --mole), units of well-mixed
+ * models, and what is told of runs that take long. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -331,12 +332,138 @@ static void long_runs_are_told_beforehand(void **state)
     assert_done(&o);
 }
 
+/* ---- units of well-mixed models ---- */
+
+static const char with_units[] =
+    "model: units\ntime: min\ncompartments: {cell: 1 fL}\n"
+    "parameters: {kon: 0.01 1/s, tau: 30 s, K: 10 nM, half: 0.5 /h, x2: 2*kon, s: 4, two: 2 /s}\n"
+    "species:\n  A: {initial: 100 nM, compartment: cell}\n"
+    "  B: {initial: 1e-21 mol, compartment: cell}\n  C: 7\n"
+    "reactions:\n  a: A -> C @ kon\n  b: A + B -> C @ 1e6 1/(M s)\n  c: C -> 0 @ 0.5 1/s\n"
+    "  d: {equation: 0 -> A, rate: 1 nM/s}\n  f: A <-> B @ 6 /h, 1 /min\n"
+    "  g: A + C -> B @ 2 1/s\n"
+    "events:\n  e: {at: 90 s, set: {C: C + 5}, delay: 6 s}\n";
+/* The same in minutes, molecules and litres. */
+static const char without_units[] =
+    "model: units\ncompartments: {cell: 1e-15}\n"
+    "parameters: {kon: 0.6, tau: 0.5, K: 6.02214076e15, half: 0.5/60, x2: 2*kon, s: 4, two: 2 /s}\n"
+    "species:\n  A: {initial: 6.02214076e16*cell, compartment: cell}\n"
+    "  B: {initial: 602.214076, compartment: cell}\n  C: 7\n"
+    "reactions:\n  a: A -> C @ kon\n  b: A + B -> C @ 1e6*60/6.02214076e23/cell\n  c: C -> 0 @ 30\n"
+    "  d: {equation: 0 -> A, rate: 60*6.02214076e14*cell}\n  f: A <-> B @ 0.1, 1\n"
+    "  g: A + C -> B @ 120\n"
+    "events:\n  e: {at: 1.5, set: {C: C + 5}, delay: 0.1}\n";
+
+static void units_are_converted(void **state)
+{
+    static const char *const names[] = {"cell", "kon", "tau", "K", "half", "x2", "two", "A", "B"};
+    double plain[sizeof names / sizeof *names];
+    (void)state;
+    write_file("with.yaml", with_units);
+    write_file("without.yaml", without_units);
+    outcome o = saltus("info without.yaml");
+    assert_int_equal(o.code, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        plain[i] = number_of(&o, names[i]);
+    }
+    o = saltus("info with.yaml");
+    assert_int_equal(o.code, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        check_number(&o, names[i], plain[i]);
+    }
+    assert_non_null(strstr(o.out, "time in min\n"));
+    assert_non_null(strstr(o.out, "0.6   (0.01 1/s)"));
+    o = saltus("run with.yaml --until 3 --runs 20 --points 4 --seed 5 -o with.h5 -q");
+    assert_int_equal(o.code, 0);
+    o = saltus("run without.yaml --until 3 --runs 20 --points 4 --seed 5 -o without.h5 -q");
+    assert_int_equal(o.code, 0);
+    char *a = exported("with.h5"), *b = exported("without.h5");
+    assert_int_equal(strncmp(a, "run,time (min),A,B,C\n", 21), 0);
+    assert_int_equal(strncmp(b, "run,time,A,B,C\n", 15), 0);
+    assert_string_equal(strchr(a, '\n'), strchr(b, '\n'));
+    free(a);
+    free(b);
+    o = saltus("stats with.h5 --csv");
+    assert_int_equal(strncmp(o.out, "time (min),A-mean", 17), 0);
+    o = saltus("stats with.h5");
+    assert_non_null(strstr(o.out, "at time 3 min:"));
+    o = saltus("info with.yaml --as yaml");
+    assert_int_equal(o.code, 0);
+    write_file("again.yaml", o.out);
+    o = saltus("run again.yaml --until 3 --runs 20 --points 4 --seed 5 -o again.h5 -q");
+    assert_int_equal(o.code, 0);
+    a = exported("with.h5"), b = exported("again.h5");
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    o = saltus("sweep with.yaml --vary kon=list:0.1,0.2 --until 3 -o sweep.h5 -q");
+    assert_int_equal(o.code, 0);
+    o = saltus("stats sweep.h5 --csv");
+    assert_non_null(strstr(o.out, "time (min),A-mean"));
+    o = saltus("info with.yaml --volume 'cell=2 fL' --mole 1e24"); /* both know these units */
+    assert_int_equal(o.code, 0);
+    check_number(&o, "A", 200);
+}
+
+static void wrong_units_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"time: 5\n", "1:7: time: '5' is no unit of time"},
+        {"time: nM\n", "1:7: time: 'nM' is no unit of time"},
+        {"time: 2 min\n", "1:7: time: '2 min' is no unit of time"},
+        {"time: s\nlattice: {size: [1, 1, 1]}\n", "'spacing' is missing"},
+        {"time: min\nlattice: {size: [1, 1, 1]}\n", "time: 'min' cannot be: a lattice counts in s"},
+        {"parameters: {k: 1 foo}\n", "1:17: parameter 'k': '1 foo': its unit is not known"},
+        {"parameters: {k: 1 K}\n", "its unit is none of times, amounts and volumes"},
+        {"parameters: {k: 1 um}\n", "its unit is none of times, amounts and volumes"},
+        {"parameters: {k: 1e300 Ymol}\n", "1e300 Ymol"},
+        {"parameters: {k: 2k}\n", "'2k'"},
+        {"compartments: {c: 1 s}\n", "compartment 'c': '1 s' is no volume"},
+        {"species: {A: 1 s}\n", "species 'A': '1 s' is no amount"},
+        {"species: {A: 1 nM}\n", "is a concentration, and no compartment with a volume is said"},
+        {"compartments: {c: 1}\nspecies: {A: {initial: 1 nM, compartment: c}}\n",
+         "no compartment with a volume is said"},
+        {"species: {A: 1}\nreactions: {r: A -> 0 @ 1 1/(M s)}\n", "is no constant of its order, 1"},
+        {"species: {A: 1}\nreactions: {r: 2 A -> 0 @ 1 s}\n", "is no constant of its order, 2"},
+        {"species: {A: 1}\nreactions: {r: 2 A -> 0 @ 1 1/(M s)}\n",
+         "needs one compartment with a volume"},
+        {"species: {A: 1, B: 1}\nparameters: {k: 1 1/(M s)}\nreactions: {r: A + B -> 0 @ k}\n",
+         "its rate 'k' is in '1/(M s)': a volume is missing"},
+        {"species: {A: 1}\nevents: {e: {at: 1 nM, set: {A: 0}}}\n", "'1 nM' is no time"},
+        {"species: {A: 1}\nevents: {e: {at: 1, delay: 1 1/s, set: {A: 0}}}\n", "is no time"},
+        {"sbml: moles.xml\ntime: min\n", "'time' cannot stand beside 'sbml'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        write_file("wrong.yaml", cases[i].text);
+        const outcome o = saltus("info wrong.yaml");
+        if (o.code != 2 || !strstr(o.err, cases[i].part)) {
+            print_message("%s%s", cases[i].text, o.err);
+            fail();
+        }
+    }
+    /* operators, words of them, and the model's own names are expressions as before */
+    write_file("right.yaml",
+               "parameters: {s: 4, a: 2 /s, b: 1 and 1, c: 1 or 0, d: 2 /pi, e: 3 * s, "
+               "f: -1 min, g: 1e-3}\n");
+    const outcome o = saltus("info right.yaml");
+    assert_done(&o);
+    check_number(&o, "a", 0.5);
+    check_number(&o, "b", 1);
+    check_number(&o, "e", 12);
+    check_number(&o, "f", -60);
+    assert_non_null(strstr(o.out, "time in s\n"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_amounts, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(volumes_keep_concentrations), TEST(moles_are_as_many_as_asked),
         TEST(what_is_proposed_works),      TEST(wrong_volumes_are_refused),
+        TEST(units_are_converted),         TEST(wrong_units_are_refused),
         TEST(runs_and_sweeps_take_them),   TEST(long_runs_are_told_beforehand),
     };
     if (!getenv("SALTUS_COMMAND")) {

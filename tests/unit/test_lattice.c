@@ -636,7 +636,7 @@ static const refusal refusals[] = {
      "9:56: site type 'b': '3' is no length: its unit is missing",
      "write it like '0.5 um' or '16 sites'"},
     {9, "  sites: {a: , b: {sphere: {centre: [0, 8, 0], radius: 3 sites}}}",
-     "9:42: site type 'b': '8' is no length: its unit is missing",
+     "9:41: site type 'b': '8' is no length: its unit is missing",
      "write it like '0.5 um' or '16 sites'"},
     {6, "  spacing: 1e-8", "6:12: spacing: '1e-8' is no length: its unit is missing",
      "write it like '16 nm'"},
