@@ -70,6 +70,10 @@ bool saltus_yaml_has_unit(const saltus_yaml_reader *r, const char *text, double 
     if (*rest == '/') {
         return divides_by_unit(r, rest);
     }
+    const bool per = rest[0] == '1' && rest[1] == '/' && rest > text + length;
+    if (strchr("0123456789.", *rest) && !per) { /* two numbers, or one that is none */
+        return false;
+    }
     return *rest != '\0' && strchr("+-*^<>=!&|,)", *rest) == NULL && !saltus_infix_named(rest, n);
 }
 
