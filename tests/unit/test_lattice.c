@@ -1,10 +1,13 @@
 /* Lattices: geometry against exact volumes, units against numbers by hand, what is refused. */
 #include "frozen.h"
-#include "model/space.h"
+#include "core/limits.h"
+#include "core/parallel.h"
+#include "model/geometry.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "read/image.h"
 
 #if SALTUS_WITH_TIFF
@@ -81,6 +84,201 @@ static void shapes_have_their_volumes(void **state)
                  "to: [99 sites, 99 sites, "
                  "99 sites]}}]",
                  900.0 - PI * 125.0 / 6.0, 40.0);
+}
+
+/* ---- painting is what its definition says, site by site ---- */
+
+static uint64_t random_state;
+
+static double random_in(double low, double high)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return low + (double)(random_state >> 11) * 0x1p-53 * (high - low);
+}
+
+/* A coordinate, often on the middle or the edge of sites. */
+static double random_at(double low, double high)
+{
+    const double x = random_in(low, high);
+    return random_in(0.0, 1.0) < 0.5 ? x : floor(2.0 * x) * 0.5;
+}
+
+static saltus_shape random_shape(saltus_shape *parts, int depth)
+{
+    saltus_shape s = {.kind = (saltus_shape_kind)(random_in(0.0, 1.0) * (depth > 0 ? 6.0 : 4.0))};
+    s.radius = random_at(0.5, 20.0);
+    for (int i = 0; i < 3; ++i) {
+        s.a[i] = random_at(-10.0, 50.0);
+        s.b[i] = s.kind == SALTUS_SHAPE_BOX         ? s.a[i] + random_at(0.5, 40.0)
+                 : s.kind == SALTUS_SHAPE_ELLIPSOID ? random_at(0.5, 25.0)
+                 : random_in(0.0, 1.0) < 0.3        ? s.a[i] /* along an axis, or a point */
+                                                    : random_at(-10.0, 50.0);
+    }
+    if (s.kind >= SALTUS_SHAPE_UNION) {
+        for (int i = 0; i < 3; ++i) {
+            parts[i] = random_shape(parts + 3, depth - 1);
+            parts[i].next = i < 2 ? &parts[i + 1] : NULL;
+            if (parts[i].kind >= SALTUS_SHAPE_UNION) {
+                parts[i].kind = SALTUS_SHAPE_BOX;
+            }
+        }
+        s.parts = parts;
+    }
+    return s;
+}
+
+/* A site that is of another type than `of` or beyond a face that is not periodic. */
+static bool is_other(const saltus_space *s, const uint8_t *types, const int at[3], const int way[3],
+                     int of)
+{
+    int64_t to[3];
+    for (int i = 0; i < 3; ++i) {
+        const int64_t size = s->size[i];
+        to[i] = at[i] + way[i];
+        if ((to[i] < 0 || to[i] == size) &&
+            s->faces[2 * i + (way[i] > 0)] != SALTUS_FACE_PERIODIC) {
+            return true;
+        }
+        to[i] = (to[i] + size) % size;
+    }
+    return types[to[0] + s->size[0] * (to[1] + s->size[1] * to[2])] != of;
+}
+
+static bool is_outermost(const saltus_space *s, const uint8_t *types, const int at[3], int of,
+                         bool of_26)
+{
+    for (int k = 0; k < 27; ++k) {
+        const int way[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+        const int distance = abs(way[0]) + abs(way[1]) + abs(way[2]);
+        if (distance > 0 && (of_26 || distance == 1) && is_other(s, types, at, way, of)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The same by the definitions: a shape's sites, then the outermost layer of them. */
+static void paint_plainly(const saltus_space *s, const saltus_shape *shape, bool of_26,
+                          uint8_t *shapes, uint8_t *shells)
+{
+    int64_t site = 0;
+    int at[3];
+    for (int i = 0; i < s->n_sites; ++i) {
+        const double p[3] = {i % s->size[0] + 0.5, i / s->size[0] % s->size[1] + 0.5,
+                             i / (s->size[0] * s->size[1]) + 0.5};
+        shapes[i] = saltus_shape_holds(shape, p);
+    }
+    for (at[2] = 0; at[2] < s->size[2]; ++at[2]) {
+        for (at[1] = 0; at[1] < s->size[1]; ++at[1]) {
+            for (at[0] = 0; at[0] < s->size[0]; ++at[0], ++site) {
+                const bool marked = shapes[site] == 1 && is_outermost(s, shapes, at, 1, of_26);
+                shells[site] = marked ? 2 : shapes[site];
+            }
+        }
+    }
+}
+
+static void painting_is_site_by_site(void **state)
+{
+    enum { MOST = 48 * 48 * 48, N = 400 };
+    static const int32_t sizes[] = {1, 2, 3, 31, 48};
+    uint8_t *types = malloc(MOST), *shapes = malloc(MOST), *shells = malloc(MOST);
+    int64_t n_inside = 0, n_shell = 0;
+    (void)state;
+    random_state = 5;
+    for (int i = 0; i < N; ++i) {
+        saltus_shape parts[6];
+        const saltus_shape shape = random_shape(parts, 1);
+        saltus_space s = {.n_sites = 1, .n_types = 3, .types = types};
+        for (int axis = 0; axis < 3; ++axis) {
+            s.size[axis] = sizes[i % 4 == 0 ? (int)random_in(0.0, 5.0) : 3 + i / 4 % 2];
+            s.n_sites *= s.size[axis];
+            s.faces[2 * axis] = s.faces[2 * axis + 1] =
+                random_in(0.0, 1.0) < 0.5 ? SALTUS_FACE_PERIODIC : SALTUS_FACE_REFLECTING;
+        }
+        memset(types, 0, (size_t)s.n_sites);
+        paint_plainly(&s, &shape, i % 2, shapes, shells);
+        saltus_paint_shape(&s, &shape, 1);
+        if (memcmp(types, shapes, (size_t)s.n_sites) != 0) {
+            fail_msg("shape %d, of kind %d, is another", i, (int)shape.kind);
+        }
+        assert_int_equal(saltus_paint_shell(&s, 1, 1, i % 2, 2, NULL), SALTUS_OK);
+        if (memcmp(types, shells, (size_t)s.n_sites) != 0) {
+            fail_msg("the shell of shape %d is another", i);
+        }
+        saltus_count_sites(&s);
+        int64_t n[3] = {0};
+        for (int64_t k = 0; k < s.n_sites; ++k) {
+            ++n[shells[k]];
+        }
+        assert_true(n[0] == s.sites_of[0] && n[1] == s.sites_of[1] && n[2] == s.sites_of[2]);
+        n_inside += n[1];
+        n_shell += n[2];
+    }
+    assert_true(n_inside > 1000000 && n_shell > 100000); /* much was compared */
+    free(types);
+    free(shapes);
+    free(shells);
+}
+
+typedef struct marks {
+    int64_t n;
+    uint8_t *times;
+    int64_t ends[SALTUS_MOST_PARTS + 1];
+} marks;
+
+static void mark(void *user, int part, int64_t first, int64_t end)
+{
+    marks *x = user;
+    x->ends[part + 1] = end;
+    for (int64_t i = first; i < end; ++i) {
+        ++x->times[i];
+    }
+}
+
+/* Every number belongs to one stretch, and stretches are in order, however many cores there are. */
+static void work_is_shared_without_gaps(void **state)
+{
+    static const int64_t sizes[] = {0, 1, 2, 7, 63, 64, 65, 1000};
+    uint8_t times[1000];
+    (void)state;
+    assert_true(saltus_cores() >= 1);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        for (int64_t least = 0; least < 3; ++least) {
+            marks x = {.n = sizes[i], .times = times};
+            memset(times, 0, sizeof times);
+            saltus_parallel(x.n, least, mark, &x);
+            for (int64_t k = 0; k < (int64_t)sizeof times; ++k) {
+                assert_int_equal(times[k], k < x.n);
+            }
+            for (int k = 1; k <= SALTUS_MOST_PARTS && x.ends[k] > 0; ++k) {
+                assert_true(x.ends[k] >= x.ends[k - 1]);
+            }
+        }
+    }
+}
+
+/* Larger than what one thread takes: planes of several threads, whole. */
+static void large_lattices_are_painted_whole(void **state)
+{
+    (void)state;
+    saltus_model *m = with_sites("[256, 256, 256]", "periodic",
+                                 "    ball: {sphere: {centre: [128 sites, 128 sites, 128 sites], "
+                                 "radius: 100.25 sites}}\n    skin: {shell: {of: ball}}\n");
+    const saltus_lattice *l = lattice_of(m);
+    int64_t n[3] = {0}, n_wrong = 0;
+    for (int64_t i = 0; i < l->n_sites; ++i) {
+        const double x = (double)(i % 256) - 127.5, y = (double)(i / 256 % 256) - 127.5;
+        const double z = (double)(i / 65536) - 127.5;
+        const bool inside = x * x + y * y + z * z <= 100.25 * 100.25;
+        n_wrong += inside != (l->types[i] > 0);
+        ++n[l->types[i]];
+    }
+    assert_int_equal(n_wrong, 0);
+    for (int type = 0; type < 3; ++type) {
+        assert_true(n[type] > 0 && n[type] == l->sites_of[type]);
+    }
+    saltus_model_destroy(m);
 }
 
 static void boxes_are_cut_by_the_lattice(void **state)
@@ -858,6 +1056,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_have_their_volumes),
+        cmocka_unit_test(painting_is_site_by_site),
+        cmocka_unit_test(work_is_shared_without_gaps),
+        cmocka_unit_test(large_lattices_are_painted_whole),
         cmocka_unit_test(boxes_are_cut_by_the_lattice),
         cmocka_unit_test(later_types_are_painted_over_earlier_ones),
         cmocka_unit_test(shells_have_their_layers),
