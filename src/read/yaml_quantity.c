@@ -49,6 +49,8 @@ saltus_status saltus_read_quantity(saltus_lattice_reader *l, const saltus_yaml_n
             goto done;
         }
         *out = value * (factor * q->measures[i].scale);
+        l->yaml->model->has_moles |=
+            fit == SALTUS_UNIT_FITS && strstr(q->measures[i].si, "mol") != NULL;
     }
     if (fit != SALTUS_UNIT_FITS) {
         status =

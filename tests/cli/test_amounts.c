@@ -139,6 +139,19 @@ static void moles_are_as_many_as_asked(void **state)
     assert_refused(&o, 2, "nothing in it is given in mole");
     o = saltus("info decay.yaml --mole 1e6");
     assert_refused(&o, 2, "nothing in it is given in mole");
+    write_file("box.yaml",
+               "species: {A: }\nlattice:\n  size: [16, 16, 16]\n  spacing: 16 nm\n"
+               "  step: 1 us\n  diffusion: {A: 1 um2/s}\n  place: {A: {space: 100 uM}}\n");
+    o = saltus("info box.yaml --mole 6.02214076e25"); /* a hundred times as many */
+    assert_worked(&o);
+    check_number(&o, "A", 101035);
+    o = saltus("info box.yaml --volume all=1");
+    assert_refused(&o, 2, "has no compartments");
+    write_file("around.yaml",
+               "sbml: few.xml\nlattice: {size: [4, 4, 4], spacing: 1 um, step: largest, "
+               "diffusion: {A: 1 um2/s, B: 0, C: 0, D: 0}}\n");
+    o = saltus("info around.yaml --volume cell=1");
+    assert_refused(&o, 2, "the model has a lattice");
     o = saltus("run moles.xml --until 1 --mole 6.02214076e23 --volume all=1e-21 --json -q");
     assert_worked(&o);
 }
