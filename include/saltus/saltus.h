@@ -543,7 +543,7 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_backend_choose(const saltus_mo
  * Sweeps
  */
 
-/** Which values which parameters and initial amounts take: a grid, or a random design. */
+/** Which values which parameters and initial amounts take: a grid, a random design, or a table. */
 typedef struct saltus_sweep saltus_sweep;
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_create(saltus_sweep **out,
                                                                saltus_error *err);
@@ -561,9 +561,12 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_vary(saltus_sweep *sweep
  * Make the points: all combinations, the last name's values fastest, or those of a design.
  *
  * @param design NULL: the grid. "lhs:N": a Latin hypercube of N points; "sobol:N": the first N of
- *               Sobol's sequence
+ *               Sobol's sequence; "file:POINTS.csv": those of a table, which names in its first
+ * line what varies, so that there is no saltus_sweep_vary
  * @param seed   of a Latin hypercube
- * @retval SALTUS_E_INVALID there are no names, values are missing, or more than 2^28 points
+ * @retval SALTUS_E_INVALID there are no names, values are missing, or more than 2^28 points; the
+ *                          table is none, with its line
+ * @retval SALTUS_E_IO      the table cannot be read
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_finish(saltus_sweep *sweep,
                                                                const char *design, uint64_t seed,
@@ -648,7 +651,7 @@ typedef struct saltus_hdf5_options {
     double range_low; /**< histograms: with range_high > range_low, a fixed range */
     double range_high;
     const char *command; /**< kept as attribute "options"; may be NULL */
-    const char *derive;  /**< sweeps: quantities of every trajectory, such as "mean:X,period:X,
+    const char *derive;  /**< quantities of every trajectory, such as "mean:X,period:X,
                               passage:X:50" (docs/file-format.md); may be NULL */
     double burn_in;      /**< derived quantities look at samples from this time on */
     bool overwrite; /**< a result of that name is replaced; without this, it is left alone. What
@@ -715,11 +718,47 @@ SALTUS_API void saltus_results_close(saltus_results *results);
 /** Print time,<name>-mean…,<name>-sd as CSV (sample standard deviation): species, observables. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_stats(const saltus_results *results,
                                                                       FILE *out, saltus_error *err);
+
+/** What a table of statistics has behind means and standard deviations. Start from
+ * saltus_table_options_default(), which is nothing. */
+typedef struct saltus_table_options {
+    bool variance;           /**< sample variance, <name>-variance */
+    bool fano;               /**< it over the mean, <name>-fano; nan where the mean is 0 */
+    const double *quantiles; /**< [n_quantiles] from 0 to 1, <name>-q0.5 (docs/command.md) */
+    int n_quantiles;
+    void (*warn)(void *user, const char *sentence); /**< NULL, or called when quantiles are not
+                                                         exact, because bins are wider than 1 */
+    void *warn_user;
+} saltus_table_options;
+SALTUS_API saltus_table_options saltus_table_options_default(void);
+/**
+ * The same as saltus_results_print_stats with more columns, those of a kind side by side.
+ *
+ * @param options NULL: the default
+ * @retval SALTUS_E_INVALID a quantile is not from 0 to 1, or the file holds neither samples nor
+ *                          histograms to make it of
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_table(const saltus_results *results, const saltus_table_options *options,
+                           FILE *out, saltus_error *err);
+/** Print time,species,low,high,count as CSV, a line for every bin low <= x < high; values outside a
+ * fixed range stand in bins from -inf and to inf. SALTUS_E_INVALID when there are no histograms. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_histograms(const saltus_results *results, FILE *out, saltus_error *err);
+/** Print run,<quantity>… as CSV, a line per run: what saltus_hdf5_options.derive asked for; nan
+ * where a trajectory has no such quantity. SALTUS_E_INVALID when there are none. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_derived(const saltus_results *results, FILE *out, saltus_error *err);
+/** Print quantity,runs,mean,sd… as CSV, a line per derived quantity: over the `runs` trajectories
+ * that have it. As saltus_results_print_table and saltus_results_print_derived. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_derived_table(
+    const saltus_results *results, const saltus_table_options *options, FILE *out,
+    saltus_error *err);
 /** Print a table of the last sample for people: name, mean, sd, min, max. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_results_print_summary(const saltus_results *results, FILE *out, saltus_error *err);
-/** Print run,time,<name>… as CSV, a line per run and point. SALTUS_E_INVALID when the file holds
- * no trajectories. */
+/** Print run,time,<name>… as CSV, a line per run and point, or per run where the last samples alone
+ * were kept. SALTUS_E_INVALID when the file holds no trajectories. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_csv(const saltus_results *results,
                                                                     FILE *out, saltus_error *err);
 

@@ -78,6 +78,38 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *change
 /** "literal" or "combinatorial"; anything else is complained of: EINVAL. */
 error_t saltus_cli_take_law(const char *text, saltus_law *law);
 
+/** What the ending of a result's name means; none is HDF5. */
+typedef enum saltus_cli_format {
+    SALTUS_CLI_HDF5,
+    SALTUS_CLI_CSV,
+    SALTUS_CLI_UNKNOWN
+} saltus_cli_format;
+saltus_cli_format saltus_cli_format_of(const char *path);
+/** Whether a table may have this name: .csv, .txt or no ending. */
+bool saltus_cli_is_table(const char *path);
+
+/** Whether two names are those of one file. */
+bool saltus_cli_is_same_file(const char *a, const char *b);
+
+/** A table while it is written: beside its place, under another name. Zeros when there is none. */
+typedef struct saltus_cli_table {
+    const char *path;
+    char *target, *temporary;
+    FILE *out;
+    bool replaces; /**< what is there goes */
+} saltus_cli_table;
+/**
+ * Open one; the path must stay. An existing file is refused unless it is empty or to be replaced.
+ *
+ * @retval SALTUS_E_IO with the reason; nothing is left behind
+ */
+saltus_status saltus_cli_open_table(const char *path, bool overwrite, saltus_cli_table *t,
+                                    saltus_error *err);
+/** Put it in its place, if it is to be kept and whole; else nothing is left of it. */
+saltus_status saltus_cli_close_table(saltus_cli_table *t, bool keep, saltus_error *err);
+/** The library says "the output: writing failed"; say which it is. */
+void saltus_cli_name_table(const char *path, saltus_error *err);
+
 /** Print a text in JSON's quotes on stdout. */
 void saltus_cli_print_text(const char *text);
 /** Flush stdout; false when what was printed could not be written. */

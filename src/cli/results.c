@@ -1,5 +1,5 @@
 /* saltus stats, export and plot: what to do with a result file. */
-#include "cli/cli.h"
+#include "cli/run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,12 @@ enum {
     OPT_PROFILE,
     OPT_FRAMES,
     OPT_XDMF,
+    OPT_HISTOGRAM,
+    OPT_DERIVED_TABLE,
+    OPT_VARIANCE,
+    OPT_FANO,
+    OPT_QUANTILES,
+    OPT_OVERWRITE,
     OPT_SPECIES,
     OPT_DERIVED,
     OPT_KIND,
@@ -23,12 +29,44 @@ enum {
     OPT_SLICE
 };
 
+enum { MOST_QUANTILES = 1000 };
+
 typedef struct arguments {
-    const char *file, *figure;
-    bool csv;
-    int what; /* to export: one of the options, or 0 */
+    const char *file, *output;
+    bool csv, overwrite;
+    int what; /* to export, or of stats: one of the options, or 0 */
+    saltus_table_options table;
+    double quantiles[MOST_QUANTILES];
     saltus_plot_options plot;
 } arguments;
+
+static error_t take_quantiles(const char *text, arguments *a)
+{
+    const char *at = text;
+    char *end = NULL;
+    int n = 0;
+    do {
+        double *const q = &a->quantiles[n++];
+        *q = strtod(at, &end);
+        if (end == at || !(*q >= 0.0 && *q <= 1.0) || (*end && *end != ',') ||
+            (*end && n == MOST_QUANTILES)) {
+            (void)saltus_cli_usage("--quantiles '%.100s': up to %d numbers from 0 to 1, separated "
+                                   "by commas, are needed",
+                                   text, MOST_QUANTILES);
+            return EINVAL;
+        }
+        at = end + 1;
+    } while (*end);
+    a->table.quantiles = a->quantiles;
+    a->table.n_quantiles = n;
+    return 0;
+}
+
+static void warn(void *user, const char *sentence)
+{
+    (void)user;
+    fprintf(stderr, "saltus: warning: %s\n", sentence);
+}
 
 static error_t take_time(const char *option, const char *text, arguments *a)
 {
@@ -51,18 +89,33 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_PROFILE:
     case OPT_FRAMES:
     case OPT_XDMF:
+    case OPT_HISTOGRAM:
+    case OPT_DERIVED_TABLE:
         if (a->what && a->what != key) {
-            (void)saltus_cli_usage("one of --types, --profile, --frames and --xdmf at a time");
+            (void)saltus_cli_usage(
+                "one of --histogram, --derived, --types, --profile, --frames and "
+                "--xdmf at a time");
             return EINVAL;
         }
         a->what = key;
         return 0;
     case 'o':
         if (!text[0]) {
-            (void)saltus_cli_usage("-o '': the name of a figure is needed");
+            (void)saltus_cli_usage("-o '': the name of a file is needed");
             return EINVAL;
         }
-        a->figure = text;
+        a->output = text;
+        return 0;
+    case OPT_VARIANCE:
+        a->table.variance = true;
+        return 0;
+    case OPT_FANO:
+        a->table.fano = true;
+        return 0;
+    case OPT_QUANTILES:
+        return take_quantiles(text, a);
+    case OPT_OVERWRITE:
+        a->overwrite = true;
         return 0;
     case OPT_SPECIES:
         a->plot.species = text;
@@ -99,7 +152,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
-typedef saltus_status printer(const saltus_results *results, const arguments *a, saltus_error *err);
+typedef saltus_status printer(const saltus_results *results, const arguments *a, FILE *out,
+                              saltus_error *err);
 
 /* -1 to go on, else the exit code. */
 static int parse_line(const struct argp *argp, int argc, char **argv, arguments *a)
@@ -110,6 +164,12 @@ static int parse_line(const struct argp *argp, int argc, char **argv, arguments 
                                 : code;
 }
 
+static int code_of(saltus_status status, bool opened)
+{
+    const bool is_usage = !opened || status == SALTUS_E_INVALID || status == SALTUS_E_UNAVAILABLE;
+    return status == SALTUS_OK ? EXIT_DONE : is_usage ? EXIT_USAGE : EXIT_FAILED;
+}
+
 /* Open the file, hand it to `print`. */
 static int show(const arguments *a, printer *print)
 {
@@ -118,7 +178,7 @@ static int show(const arguments *a, printer *print)
     saltus_status status = saltus_results_open(a->file, &results, &err);
     const bool opened = status == SALTUS_OK;
     if (opened) {
-        status = print(results, a, &err);
+        status = print(results, a, stdout, &err);
     }
     if (status == SALTUS_OK && !saltus_cli_flush(&err)) {
         status = SALTUS_E_IO;
@@ -127,38 +187,93 @@ static int show(const arguments *a, printer *print)
         saltus_cli_print_error(&err);
     }
     saltus_results_close(results);
-    return status == SALTUS_OK                                                      ? EXIT_DONE
-           : opened && status != SALTUS_E_INVALID && status != SALTUS_E_UNAVAILABLE ? EXIT_FAILED
-                                                                                    : EXIT_USAGE;
+    return code_of(status, opened);
+}
+
+/* The same into a table; what is wrong with its name is wrong usage. */
+static int save(const arguments *a, printer *print)
+{
+    saltus_error err = {0}, close_err = {0};
+    saltus_results *results = NULL;
+    saltus_cli_table table = {0};
+    if (saltus_cli_is_same_file(a->file, a->output)) {
+        return saltus_cli_usage("-o '%s': that is the result file itself", a->output);
+    }
+    (void)saltus_cli_catch_signals(); /* what is half done goes with the process */
+    saltus_status status = saltus_results_open(a->file, &results, &err);
+    if (status == SALTUS_OK) {
+        status = saltus_cli_open_table(a->output, a->overwrite, &table, &err);
+    }
+    const bool opened = status == SALTUS_OK;
+    if (opened) {
+        status = print(results, a, table.out, &err);
+        saltus_cli_name_table(a->output, &err);
+    }
+    const saltus_status closed = saltus_cli_close_table(&table, status == SALTUS_OK,
+                                                        status == SALTUS_OK ? &err : &close_err);
+    status = status == SALTUS_OK ? closed : status;
+    if (status != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+    }
+    saltus_results_close(results);
+    return code_of(status, opened);
+}
+
+/* -1 to go on, else the exit code. */
+static int check_output(const arguments *a)
+{
+    if (!a->output || strcmp(a->output, "-") == 0) {
+        return -1;
+    }
+    if (a->what == OPT_XDMF) {
+        return saltus_cli_usage("--xdmf writes FILE.xdmf beside FILE.h5 and takes no -o");
+    }
+    return saltus_cli_is_table(a->output)
+               ? -1
+               : saltus_cli_usage("-o '%s': tables are written as CSV, FILE.csv", a->output);
 }
 
 static int with_results(const struct argp *argp, int argc, char **argv, printer *print)
 {
     arguments a;
-    const int code = parse_line(argp, argc, argv, &a);
-    return code >= 0 ? code : show(&a, print);
+    int code = parse_line(argp, argc, argv, &a);
+    a.table.warn = warn;
+    code = code >= 0 ? code : check_output(&a);
+    return code >= 0                                ? code
+           : a.output && strcmp(a.output, "-") != 0 ? save(&a, print)
+                                                    : show(&a, print);
 }
 
-static saltus_status print_stats(const saltus_results *results, const arguments *a,
+static saltus_status print_stats(const saltus_results *results, const arguments *a, FILE *out,
                                  saltus_error *err)
 {
-    return a->csv ? saltus_results_print_stats(results, stdout, err)
-                  : saltus_results_print_summary(results, stdout, err);
+    const saltus_table_options *t = &a->table;
+    if (a->what == OPT_DERIVED_TABLE) {
+        return saltus_results_print_derived_table(results, t, out, err);
+    }
+    return a->csv || a->output || t->variance || t->fano || t->n_quantiles > 0
+               ? saltus_results_print_table(results, t, out, err)
+               : saltus_results_print_summary(results, out, err);
 }
 
-static saltus_status export_it(const saltus_results *results, const arguments *a, saltus_error *err)
+static saltus_status export_it(const saltus_results *results, const arguments *a, FILE *out,
+                               saltus_error *err)
 {
     switch (a->what) {
     case OPT_TYPES:
-        return saltus_results_print_split(results, SALTUS_BY_TYPE, stdout, err);
+        return saltus_results_print_split(results, SALTUS_BY_TYPE, out, err);
     case OPT_PROFILE:
-        return saltus_results_print_split(results, SALTUS_BY_PLANE, stdout, err);
+        return saltus_results_print_split(results, SALTUS_BY_PLANE, out, err);
     case OPT_FRAMES:
-        return saltus_results_print_frames(results, stdout, err);
+        return saltus_results_print_frames(results, out, err);
+    case OPT_HISTOGRAM:
+        return saltus_results_print_histograms(results, out, err);
+    case OPT_DERIVED_TABLE:
+        return saltus_results_print_derived(results, out, err);
     case OPT_XDMF:
         return saltus_results_write_xdmf(results, err);
     default:
-        return saltus_results_print_csv(results, stdout, err);
+        return saltus_results_print_csv(results, out, err);
     }
 }
 
@@ -187,18 +302,20 @@ static bool is_writable(const char *figure, saltus_error *err)
     return problem == 0;
 }
 
-static saltus_status draw(const saltus_results *results, const arguments *a, saltus_error *err)
+static saltus_status draw(const saltus_results *results, const arguments *a, FILE *out,
+                          saltus_error *err)
 {
-    if (!a->figure) {
+    (void)out;
+    if (!a->output) {
         err->code = SALTUS_E_INVALID;
         (void)snprintf(err->message, sizeof err->message,
                        "a figure is needed: -o FIGURE.svg, .png or .pdf");
         return SALTUS_E_INVALID;
     }
-    if (!is_writable(a->figure, err)) {
+    if (!is_writable(a->output, err)) {
         return err->code;
     }
-    return saltus_results_plot(results, a->figure, &a->plot, err);
+    return saltus_results_plot(results, a->output, &a->plot, err);
 }
 
 /* Whether it is a model that is to be drawn. */
@@ -214,12 +331,12 @@ static int draw_model(const arguments *a)
     saltus_error err = {0};
     saltus_status status = SALTUS_E_INVALID;
     saltus_model *model = NULL;
-    if (!a->figure) {
+    if (!a->output) {
         return saltus_cli_usage("a figure is needed: -o FIGURE.svg, .png or .pdf");
     }
-    if (is_writable(a->figure, &err)) {
+    if (is_writable(a->output, &err)) {
         model = saltus_cli_load(a->file, NULL, SALTUS_LAW_LITERAL, true, &err);
-        status = model ? saltus_model_plot(model, a->figure, a->plot.title, &err) : err.code;
+        status = model ? saltus_model_plot(model, a->output, a->plot.title, &err) : err.code;
     }
     if (status != SALTUS_OK) {
         saltus_cli_print_error(&err);
@@ -230,10 +347,20 @@ static int draw_model(const arguments *a)
 
 static const struct argp_option stats_options[] = {
     {"csv", OPT_CSV, NULL, 0, "all times, as CSV: time, all means, all standard deviations", 0},
+    {"variance", OPT_VARIANCE, NULL, 0, "and all variances", 0},
+    {"fano", OPT_FANO, NULL, 0, "and all Fano factors, variance / mean", 0},
+    {"quantiles", OPT_QUANTILES, "P,Q", 0, "and these quantiles, such as 0.05,0.5,0.95", 0},
+    {"derived", OPT_DERIVED_TABLE, NULL, 0, "instead, of the quantities of --derive", 0},
+    {"output", 'o', "FILE.csv", 0, "write CSV there", 0},
+    {"overwrite", OPT_OVERWRITE, NULL, 0, "replace an existing file", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 static const struct argp_option export_options[] = {
     {"csv", OPT_CSV, NULL, 0, "as CSV (the default)", 0},
+    {"output", 'o', "FILE.csv", 0, "write there", 0},
+    {"overwrite", OPT_OVERWRITE, NULL, 0, "replace an existing file", 0},
+    {"histogram", OPT_HISTOGRAM, NULL, 0, "histograms: time, species, bin, count", 0},
+    {"derived", OPT_DERIVED_TABLE, NULL, 0, "quantities of --derive: run, one column for each", 0},
     {"types", OPT_TYPES, NULL, 0, "of a lattice: counts by site type", 0},
     {"profile", OPT_PROFILE, NULL, 0, "of a lattice: counts by plane", 0},
     {"frames", OPT_FRAMES, NULL, 0, "of a lattice: the sites of every frame that hold particles",

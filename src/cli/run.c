@@ -75,7 +75,8 @@ typedef struct session {
     saltus_hdf5_sink *sink;
     double *times, *frames;
     const volatile int *stop;
-    char *scratch; /* NULL with -o */
+    char *scratch;          /* NULL with -o FILE.h5 */
+    saltus_cli_table table; /* of -o FILE.csv */
     saltus_cli_trace *trace;
     saltus_run_report report;
 } session;
@@ -159,7 +160,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         return err->code;
     }
     saltus_plan_options plan = saltus_cli_plan_options(a);
-    plan.by_type = a->output != NULL;
+    plan.by_type = a->output && a->format == SALTUS_CLI_HDF5;
     plan.profile = a->profile;
     plan.split = a->split;
     plan.no_peer = a->no_peer;
@@ -192,7 +193,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         saltus_cli_tell_forecast(a, &forecast);
     }
     saltus_cli_keep_results();
-    if (!a->output && (status = saltus_cli_make_scratch(&s->scratch, err)) != SALTUS_OK) {
+    if ((status = saltus_cli_open_output(a, &s->table, &s->scratch, err)) != SALTUS_OK) {
         return status;
     }
     if (a->trace) {
@@ -202,7 +203,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         run->trace = saltus_cli_write_span;
         run->trace_user = s->trace;
     }
-    return saltus_hdf5_sink_open(a->output ? a->output : s->scratch, s->plan, run, &results,
+    return saltus_hdf5_sink_open(s->scratch ? s->scratch : a->output, s->plan, run, &results,
                                  &s->sink, err);
 }
 
@@ -222,7 +223,7 @@ static saltus_status print_summary(const session *s, const saltus_cli_run_argume
                                    saltus_error *err)
 {
     saltus_results *results = NULL;
-    saltus_status status = saltus_results_open(a->output ? a->output : s->scratch, &results, err);
+    saltus_status status = saltus_results_open(s->scratch ? s->scratch : a->output, &results, err);
     if (status == SALTUS_OK) {
         status = saltus_results_print_summary(results, stdout, err);
     }
@@ -249,6 +250,7 @@ static void clean_up(session *s)
     saltus_model_destroy(s->model);
     free(s->times);
     free(s->frames);
+    (void)saltus_cli_close_table(&s->table, false, NULL);
     saltus_cli_remove_scratch(s->scratch);
 }
 
@@ -275,7 +277,13 @@ static int simulate(saltus_cli_run_arguments *a)
         status = closed;
         err = close_err;
     }
-    saltus_error xdmf_err = {0};
+    saltus_error xdmf_err = {0}, table_err = {0};
+    if (s.table.out &&
+        saltus_cli_convert(s.scratch, a->record, &s.table, &table_err) != SALTUS_OK &&
+        (status == SALTUS_OK || status == SALTUS_E_CANCELLED)) {
+        status = table_err.code;
+        err = table_err;
+    }
     if (a->frames > 0.0 && write_xdmf(a, &xdmf_err) != SALTUS_OK && status == SALTUS_OK) {
         status = xdmf_err.code;
         err = xdmf_err;

@@ -9,6 +9,7 @@
 /** What the command line says. */
 typedef struct saltus_cli_run_arguments {
     const char *model, *output, *trace, *method, *device, *layout, *rng, *species;
+    saltus_cli_format format; /**< of the output */
     const char *profile, *split;
     double until, every, frames;
     int64_t points, runs, first, threads, block, streams, bins, n_critical, n_exact;
@@ -59,12 +60,22 @@ int saltus_cli_code_after(saltus_status status);
  * non-zero at a signal after saltus_cli_keep_results, before which one ends the process. */
 const volatile int *saltus_cli_catch_signals(void);
 void saltus_cli_keep_results(void);
-/** A file to be removed when a signal ends the process at once; NULL for none. */
+/** A file to be removed when a signal ends the process at once, of four at most; or no more. */
 void saltus_cli_remove_at_end(const char *path);
+void saltus_cli_forget(const char *path);
 
-/** Make an empty file in TMPDIR; free the path with saltus_cli_remove_scratch, which takes NULL. */
-saltus_status saltus_cli_make_scratch(char **path, saltus_error *err);
+/** Make an empty file beside another, or for NULL in TMPDIR; free the path with
+ * saltus_cli_remove_scratch, which takes NULL. */
+saltus_status saltus_cli_make_scratch(const char *beside, char **path, saltus_error *err);
 void saltus_cli_remove_scratch(char *path);
+/** Without -o FILE.h5, make a scratch file, and of -o FILE.csv the table. Close both in any case.
+ */
+saltus_status saltus_cli_open_output(const saltus_cli_run_arguments *a, saltus_cli_table *table,
+                                     char **scratch, saltus_error *err);
+/** Make of a result file the table of what was recorded: trajectories, statistics or histograms.
+ * The table is closed in any case. */
+saltus_status saltus_cli_convert(const char *file, saltus_record record, saltus_cli_table *table,
+                                 saltus_error *err);
 
 /** For saltus_run_options: a line on stderr that is written over and over, and one per warning,
  * whose `user` is the arguments. */

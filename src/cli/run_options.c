@@ -38,6 +38,8 @@ enum {
     OPT_SPLIT,
     OPT_NO_PEER,
     OPT_OVERWRITE,
+    OPT_DERIVE,
+    OPT_BURN_IN,
 };
 
 static const struct argp_option options[] = {
@@ -73,7 +75,9 @@ static const struct argp_option options[] = {
      "slabs exchange particles by way of the host, whether or not GPUs reach each other", 2},
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
-    {"output", 'o', "FILE.h5", 0, "result file (without it, a summary is printed)", 3},
+    {"output", 'o', "FILE.h5", 0,
+     "result file, or as FILE.csv a table of what is recorded (without it, a summary is printed)",
+     3},
     {"overwrite", OPT_OVERWRITE, NULL, 0, "replace a result of that name", 3},
     {"record", OPT_RECORD, "WHAT", 0, "all, stats, final or histogram (all)", 3},
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
@@ -81,6 +85,11 @@ static const struct argp_option options[] = {
     {"compress", OPT_COMPRESS, "HOW", 0, "none, fast or small (fast)", 3},
     {"frames", OPT_FRAMES, "DT", 0, "of a lattice: what every site holds, at 0, DT, 2 DT … T", 3},
     {"profile", OPT_PROFILE, "AXIS", 0, "of a lattice: counts in every plane along x, y or z", 3},
+    {"derive", OPT_DERIVE, "LIST", 0,
+     "of every run, mean, min, max, tmin, tmax, final, amplitude or period:NAME, passage or "
+     "above:NAME:THRESHOLD, separated by commas",
+     3},
+    {"burn-in", OPT_BURN_IN, "T", 0, "these look at samples from time T on (0)", 3},
     {NULL, 0, NULL, 0, "Leaps of --method tau:", 5},
     {"epsilon", OPT_EPSILON, "E", 0, "a propensity may change by this share in a leap (0.03)", 5},
     {"nc", OPT_NC, "N", 0, "reactions that fewer than N firings exhaust fire one by one (10)", 5},
@@ -208,6 +217,10 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
         return saltus_cli_double(text, &a->epsilon) && a->epsilon > 0.0 && a->epsilon < 1.0
                    ? 0
                    : wrong("--epsilon", text, "a number above 0 and below 1");
+    case OPT_BURN_IN:
+        return saltus_cli_double(text, &a->burn_in) && a->burn_in >= 0.0
+                   ? 0
+                   : wrong("--burn-in", text, "a time from 0");
     case OPT_RANGE:
         return parse_range(text, &a->low, &a->high) ? 0 : wrong("--range", text, "LOW:HIGH");
     default:
@@ -248,6 +261,12 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
     case OPT_NO_PEER:
         a->no_peer = true;
         return 0;
+    case OPT_DERIVE:
+        a->derive = text;
+        return 0;
+    case OPT_OVERWRITE:
+        a->overwrite = true;
+        return 0;
     case OPT_SPLIT:
         a->split = text;
         return 0;
@@ -281,9 +300,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return e;
     }
     switch (key) {
-    case OPT_OVERWRITE:
-        a->overwrite = true;
-        return 0;
     case OPT_JSON:
         a->json = true;
         return 0;
@@ -327,6 +343,25 @@ static char *join(int n, char **words)
     return line;
 }
 
+/* What the output's name means, and whether it can hold what is asked for. -1: it can. */
+static int check_output(saltus_cli_run_arguments *a)
+{
+    a->format = a->output ? saltus_cli_format_of(a->output) : SALTUS_CLI_HDF5;
+    if (a->format == SALTUS_CLI_UNKNOWN) {
+        return saltus_cli_usage("-o '%s': results are written as HDF5, FILE.h5, or as a table, "
+                                "FILE.csv",
+                                a->output);
+    }
+    if ((a->frames > 0.0 || a->profile) && (!a->output || a->format == SALTUS_CLI_CSV)) {
+        return saltus_cli_usage("--frames and --profile need a result file, -o FILE.h5");
+    }
+    if (a->derive && a->output && a->format == SALTUS_CLI_CSV) {
+        return saltus_cli_usage("--derive needs a result file, -o FILE.h5; saltus export --derived "
+                                "makes a table of it");
+    }
+    return -1;
+}
+
 int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
                          saltus_cli_run_arguments *a)
 {
@@ -356,13 +391,14 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
     if (a->points > 0 && a->every > 0.0) {
         return saltus_cli_usage("--points and --every exclude each other");
     }
-    if ((a->frames > 0.0 || a->profile) && !a->output) {
-        return saltus_cli_usage("--frames and --profile need a result file, -o FILE.h5");
+    if (a->burn_in > 0.0 && !a->derive) {
+        return saltus_cli_usage("--burn-in is for --derive, which is not there: statistics are of "
+                                "every sample time");
     }
     if (a->first > INT64_MAX - a->runs) {
         return saltus_cli_usage("--first and --runs go beyond trajectory 2^63 - 1");
     }
-    return -1;
+    return check_output(a);
 }
 
 void saltus_cli_run_free(saltus_cli_run_arguments *a)

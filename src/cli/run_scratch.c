@@ -1,4 +1,4 @@
-/* saltus run: a file for results when none was named. It is read back for the summary and removed.
+/* saltus run: a file for results when none was named, or a table was. It is read back and removed.
  */
 #include "cli/run.h"
 
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-saltus_status saltus_cli_make_scratch(char **path, saltus_error *err)
+saltus_status saltus_cli_make_scratch(const char *beside, char **path, saltus_error *err)
 {
-    static const char name[] = "/saltus-XXXXXX";
+    static const char name[] = "/saltus-XXXXXX", behind[] = ".h5-XXXXXX";
     const char *folder = getenv("TMPDIR");
-    folder = folder && folder[0] ? folder : "/tmp";
+    folder = beside ? beside : folder && folder[0] ? folder : "/tmp";
     const size_t size = strlen(folder) + sizeof name;
     char *made = malloc(size);
     if (!made) {
@@ -19,14 +19,15 @@ saltus_status saltus_cli_make_scratch(char **path, saltus_error *err)
         (void)snprintf(err->message, sizeof err->message, "memory ran out");
         return err->code;
     }
-    (void)snprintf(made, size, "%s%s", folder, name);
+    (void)snprintf(made, size, "%s%s", folder, beside ? behind : name);
     const int fd = mkstemp(made);
     if (fd < 0 || close(fd) != 0) {
         err->code = SALTUS_E_IO;
         (void)snprintf(err->message, sizeof err->message,
-                       "no temporary file can be made in %.400s: %s", folder, strerror(errno));
-        (void)snprintf(err->hint, sizeof err->hint,
-                       "TMPDIR names the folder; with -o FILE.h5 none is needed");
+                       "no temporary file can be made %s %.400s: %s", beside ? "beside" : "in",
+                       folder, strerror(errno));
+        (void)snprintf(err->hint, sizeof err->hint, "%swith -o FILE.h5 none is needed",
+                       beside ? "" : "TMPDIR names the folder; ");
         if (fd >= 0) {
             (void)unlink(made);
         }
@@ -42,7 +43,7 @@ void saltus_cli_remove_scratch(char *path)
 {
     if (path) {
         (void)unlink(path);
-        saltus_cli_remove_at_end(NULL);
+        saltus_cli_forget(path);
         free(path);
     }
 }

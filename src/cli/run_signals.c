@@ -5,14 +5,15 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 1000 };
 
 static volatile int stop_requested;
-static _Atomic bool is_running;            /* there are results to be kept */
-static _Atomic long long first_interrupt;  /* ms; 0: none yet */
-static _Atomic(const char *) scratch_file; /* to be removed when this process is ended */
+static _Atomic bool is_running;                /* there are results to be kept */
+static _Atomic long long first_interrupt;      /* ms; 0: none yet */
+static _Atomic(const char *) scratch_files[4]; /* to be removed when this process is ended */
 
 static long long milliseconds(void)
 {
@@ -21,9 +22,11 @@ static long long milliseconds(void)
 
 static void end_at_once(void)
 {
-    const char *path = atomic_load(&scratch_file);
-    if (path) {
-        (void)unlink(path);
+    for (size_t i = 0; i < sizeof scratch_files / sizeof *scratch_files; ++i) {
+        const char *path = atomic_load(&scratch_files[i]);
+        if (path) {
+            (void)unlink(path);
+        }
     }
     _exit(EXIT_INTERRUPTED);
 }
@@ -61,6 +64,7 @@ const volatile int *saltus_cli_catch_signals(void)
         (void)sigaction(SIGHUP, &action, NULL);
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails */
     return &stop_requested;
 }
 
@@ -69,7 +73,24 @@ void saltus_cli_keep_results(void)
     atomic_store(&is_running, true);
 }
 
+/* Put one path in the place of another. */
+static void swap(const char *from, const char *to)
+{
+    bool is_done = false;
+    for (size_t i = 0; i < sizeof scratch_files / sizeof *scratch_files && !is_done; ++i) {
+        const char *expected = from;
+        is_done = atomic_compare_exchange_strong(&scratch_files[i], &expected, to);
+    }
+}
+
 void saltus_cli_remove_at_end(const char *path)
 {
-    atomic_store(&scratch_file, path);
+    swap(NULL, path);
+}
+
+void saltus_cli_forget(const char *path)
+{
+    if (path) {
+        swap(path, NULL);
+    }
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON, OPT_DERIVE, OPT_BURN_IN };
+enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON };
 
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Points:", -1},
@@ -13,18 +13,13 @@ static const struct argp_option options[] = {
      "lin:LO:HI:N, log:LO:HI:N or list:A,B,C of a parameter or an initial amount; may be repeated: "
      "all combinations",
      -1},
-    {"design", OPT_DESIGN, "HOW:N", 0,
+    {"design", OPT_DESIGN, "HOW", 0,
      "instead N points of a Latin hypercube (lhs) or of Sobol's sequence (sobol), with lin:LO:HI "
-     "or "
-     "log:LO:HI for every name",
+     "or log:LO:HI for every name; or, without --vary, the points of a table, file:POINTS.csv: "
+     "names in its first line, values in each other one",
      -1},
     {"common-random-numbers", OPT_COMMON, NULL, 0,
      "run i has the same random numbers at every point", -1},
-    {"derive", OPT_DERIVE, "LIST", 0,
-     "of every run, mean, min, max, tmin, tmax, final, amplitude or period:NAME, passage or "
-     "above:NAME:THRESHOLD, separated by commas",
-     -1},
-    {"burn-in", OPT_BURN_IN, "T", 0, "these look at samples from time T on (0)", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -42,15 +37,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_COMMON:
         a->common_random_numbers = true;
-        return 0;
-    case OPT_DERIVE:
-        a->derive = text;
-        return 0;
-    case OPT_BURN_IN:
-        if (!saltus_cli_double(text, &a->burn_in) || a->burn_in < 0.0) {
-            (void)saltus_cli_usage("--burn-in '%s': a time from 0 is needed", text);
-            return EINVAL;
-        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -75,6 +61,8 @@ typedef struct session {
     saltus_sweep *sweep;
     saltus_sweep_options options;
     saltus_sweep_file *file;
+    char *scratch;          /* NULL with -o FILE.h5 */
+    saltus_cli_table table; /* of -o FILE.csv */
     double *times;
     saltus_run_report report;
     saltus_method_choice choice;             /* at the first point, for all */
@@ -189,8 +177,11 @@ static saltus_status open_file(session *s, saltus_error *err)
                     (long long)saltus_sweep_n_points(s->sweep), (long long)s->a->runs);
         }
         saltus_cli_keep_results();
-        status = saltus_sweep_file_open(s->a->output, s->sweep, &s->options, plan, &results,
-                                        &s->file, err);
+        status = saltus_cli_open_output(s->a, &s->table, &s->scratch, err);
+    }
+    if (status == SALTUS_OK) {
+        status = saltus_sweep_file_open(s->scratch ? s->scratch : s->a->output, s->sweep,
+                                        &s->options, plan, &results, &s->file, err);
     }
     saltus_plan_destroy(plan);
     saltus_backend_close(backend);
@@ -242,16 +233,23 @@ static void print_json(const session *s, double total, bool complete)
     printf("}\n");
 }
 
+static void clean_up(session *s)
+{
+    saltus_sweep_destroy(s->sweep);
+    free(s->times);
+    (void)saltus_cli_close_table(&s->table, false, NULL);
+    saltus_cli_remove_scratch(s->scratch);
+}
+
 static int simulate(saltus_cli_run_arguments *a)
 {
     session s = {.a = a};
-    saltus_error err = {0}, close_err = {0}, print_err = {0};
+    saltus_error err = {0}, close_err = {0}, print_err = {0}, table_err = {0};
     const double start = saltus_now();
     saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
     if (status != SALTUS_OK) {
         saltus_cli_print_error(&err);
-        saltus_sweep_destroy(s.sweep);
-        free(s.times);
+        clean_up(&s);
         return saltus_cli_code_before(status);
     }
     status = saltus_sweep_run(s.sweep, &s.options, saltus_sweep_file_sink(s.file), &s.report, &err);
@@ -262,6 +260,12 @@ static int simulate(saltus_cli_run_arguments *a)
     if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
         status = closed;
         err = close_err;
+    }
+    if (s.table.out &&
+        saltus_cli_convert(s.scratch, a->record, &s.table, &table_err) != SALTUS_OK &&
+        (status == SALTUS_OK || status == SALTUS_E_CANCELLED)) {
+        status = table_err.code;
+        err = table_err;
     }
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
@@ -281,8 +285,7 @@ static int simulate(saltus_cli_run_arguments *a)
         saltus_cli_print_error(&print_err);
         status = status == SALTUS_OK ? SALTUS_E_IO : status;
     }
-    saltus_sweep_destroy(s.sweep);
-    free(s.times);
+    clean_up(&s);
     return saltus_cli_code_after(status);
 }
 
@@ -290,15 +293,16 @@ int saltus_cli_sweep(int argc, char **argv)
 {
     saltus_cli_run_arguments a;
     int code = saltus_cli_run_parse(&argp, argc, argv, &a);
-    if (code < 0 && a.vary.n == 0) {
+    const char *points =
+        code < 0 && a.design && strncmp(a.design, "file:", 5) == 0 ? a.design + 5 : NULL;
+    if (code < 0 && a.vary.n == 0 && !points) {
         code = saltus_cli_usage("--vary NAME=VALUES is needed: what is to be varied");
     }
     if (code < 0 && !a.output) {
-        code = saltus_cli_usage("-o FILE.h5 is needed: where the results go");
+        code = saltus_cli_usage("-o FILE.h5 or FILE.csv is needed: where the results go");
     }
-    if (code < 0 && a.burn_in > 0.0 && !a.derive) {
-        code = saltus_cli_usage("--burn-in is for --derive, which is not there: statistics are of "
-                                "every sample time");
+    if (code < 0 && points && saltus_cli_is_same_file(points, a.output)) {
+        code = saltus_cli_usage("-o '%s': that is the table of points itself", a.output);
     }
     if (code < 0 && (a.trace || a.frames > 0.0 || a.profile)) {
         code = saltus_cli_usage("--trace, --frames and --profile are for saltus run");

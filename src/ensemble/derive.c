@@ -113,6 +113,46 @@ done:
     return status;
 }
 
+saltus_status saltus_derived_copy(const saltus_derived *from, saltus_derived *out,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_derived d = {.wanted = saltus_calloc((size_t)from->n, sizeof *d.wanted),
+                        .names = saltus_calloc((size_t)from->n, sizeof *d.names)};
+    SALTUS_NEED(d.wanted && d.names);
+    for (; d.n < from->n; ++d.n) {
+        d.wanted[d.n] = from->wanted[d.n];
+        d.names[d.n] = saltus_strdup(from->names[d.n]);
+        SALTUS_NEED(d.names[d.n]);
+    }
+    *out = d;
+    d = (saltus_derived){0};
+done:
+    saltus_derived_free(&d);
+    return status;
+}
+
+saltus_status saltus_derivation_make(const saltus_derived *derived, int n_counts, int n_observables,
+                                     const double *times, int64_t n_times, double burn_in,
+                                     saltus_derivation *out, saltus_error *err)
+{
+    if (burn_in > times[n_times - 1]) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "--burn-in %g: the last sample is at time %g", burn_in,
+                                times[n_times - 1]);
+    }
+    *out = (saltus_derivation){.wanted = derived->wanted,
+                               .n = derived->n,
+                               .n_counts = n_counts,
+                               .n_observables = n_observables,
+                               .times = times,
+                               .n_times = n_times};
+    while (out->first + 1 < n_times && times[out->first] < burn_in) {
+        ++out->first;
+    }
+    return SALTUS_OK;
+}
+
 void saltus_derived_free(saltus_derived *derived)
 {
     for (int i = 0; i < derived->n; ++i) {

@@ -19,6 +19,20 @@ typedef struct saltus_derived {
  */
 SALTUS_MUST_CHECK saltus_status saltus_derived_parse(const char *text, const saltus_plan *plan,
                                                      saltus_derived *out, saltus_error *err);
+/** Copy it. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_derived_copy(const saltus_derived *from, saltus_derived *out,
+                                                    saltus_error *err);
 void saltus_derived_free(saltus_derived *derived);
+
+/**
+ * Find out which samples count. What `derived` and `times` hold must stay.
+ *
+ * @param burn_in samples from this time on do
+ * @retval SALTUS_E_INVALID there are none
+ */
+SALTUS_MUST_CHECK saltus_status saltus_derivation_make(const saltus_derived *derived, int n_counts,
+                                                       int n_observables, const double *times,
+                                                       int64_t n_times, double burn_in,
+                                                       saltus_derivation *out, saltus_error *err);
 
 #endif

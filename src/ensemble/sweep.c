@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a sweep; each axis of a design has as many numbers. */
-static const int64_t most_points = (int64_t)1 << 28;
+/* Each axis of a design has as many numbers. */
+static const int64_t most_points = SALTUS_MOST_POINTS;
 
 saltus_status saltus_sweep_create(saltus_sweep **out, saltus_error *err)
 {
@@ -30,6 +30,8 @@ void saltus_sweep_destroy(saltus_sweep *sweep)
     }
     if (sweep) {
         saltus_free(sweep->axes);
+        saltus_free(sweep->file);
+        saltus_free(sweep->lines);
     }
     saltus_free(sweep);
 }
@@ -64,17 +66,33 @@ double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point)
     return x->values[sweep->has_design ? point : point / behind % x->n];
 }
 
+/* "FILE:LINE: " in front of what is wrong with a table. */
+static void name_line(const saltus_sweep *sweep, int64_t line, saltus_error *err)
+{
+    if (sweep->file && err) {
+        char message[sizeof err->message];
+        (void)snprintf(message, sizeof message, "%.200s:%lld: %.350s", sweep->file, (long long)line,
+                       err->message);
+        memcpy(err->message, message, sizeof message);
+    }
+}
+
 saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, saltus_model *model,
                                   saltus_law law, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
     saltus_model_thaw(model);
     for (size_t a = 0; a < sweep->n_axes; ++a) {
-        SALTUS_TRY(saltus_model_set(model, sweep->axes[a].name,
-                                    saltus_sweep_value(sweep, (int)a, point), err));
+        const saltus_status set = saltus_model_set(model, sweep->axes[a].name,
+                                                   saltus_sweep_value(sweep, (int)a, point), err);
+        if (set != SALTUS_OK) {
+            name_line(sweep, 1, err);
+            return set;
+        }
     }
-    SALTUS_TRY(saltus_model_freeze(model, law, err));
-done:
+    const saltus_status status = saltus_model_freeze(model, law, err);
+    if (status != SALTUS_OK) {
+        name_line(sweep, sweep->file ? sweep->lines[point] : 0, err);
+    }
     return status;
 }
 
@@ -232,8 +250,9 @@ static saltus_status make_design(saltus_sweep *sweep, const char *design, uint64
         !saltus_number_read(colon + 1, &n) || !(n >= 1.0) || n != floor(n) ||
         n > (double)most_points) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "--design '%.60s': lhs:N or sobol:N with 1 to %lld points is needed", design,
-                    (long long)most_points);
+                    "--design '%.60s': lhs:N or sobol:N with 1 to %lld points, or file:POINTS.csv, "
+                    "is needed",
+                    design, (long long)most_points);
     }
     if (!is_lhs && sweep->n_axes > SALTUS_SOBOL_AXES) {
         SALTUS_FAIL(SALTUS_E_INVALID,
@@ -268,6 +287,9 @@ done:
 saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint64_t seed,
                                   saltus_error *err)
 {
+    if (design && strncmp(design, "file:", 5) == 0) {
+        return saltus_design_read(sweep, design + 5, err);
+    }
     if (sweep->n_axes == 0) {
         return saltus_error_set(err, SALTUS_E_INVALID, "--vary is needed: what is to be varied");
     }

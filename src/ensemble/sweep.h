@@ -17,6 +17,8 @@ struct saltus_sweep {
     size_t n_axes, capacity;
     int64_t n_points;
     bool has_design;
+    char *file;     /**< of a table of points, else NULL */
+    int64_t *lines; /**< [point] where it stands there */
 };
 
 /** SALTUS_E_INVALID when there is no number for the last trajectory. */
@@ -38,6 +40,14 @@ SALTUS_MUST_CHECK saltus_status
 saltus_sweep_run_at_once(const struct saltus_sweep *sweep, const saltus_sweep_options *options,
                          const struct saltus_backend *backend, const saltus_sweep_sink *sink,
                          int64_t *delivered, saltus_run_report *report, saltus_error *err);
+
+/** Take names and values from a table (design_file.c). SALTUS_E_IO, SALTUS_E_INVALID,
+ * SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_design_read(struct saltus_sweep *sweep, const char *path,
+                                                   saltus_error *err);
+
+/** The most points of a sweep. */
+#define SALTUS_MOST_POINTS (INT64_C(1) << 28)
 
 /** Numbers in [0, 1) for n points of each axis, [axis][point] (design.c). Latin hypercube: every
  * one of n equal strata of every axis holds one point (McKay, Beckman, Conover 1979,

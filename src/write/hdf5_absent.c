@@ -66,6 +66,47 @@ saltus_status saltus_results_print_stats(const saltus_results *results, FILE *ou
     return absent(err);
 }
 
+saltus_status saltus_results_print_table(const saltus_results *results,
+                                         const saltus_table_options *options, FILE *out,
+                                         saltus_error *err)
+{
+    (void)results;
+    (void)options;
+    (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_print_histograms(const saltus_results *results, FILE *out,
+                                              saltus_error *err)
+{
+    (void)results;
+    (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_print_derived(const saltus_results *results, FILE *out,
+                                           saltus_error *err)
+{
+    (void)results;
+    (void)out;
+    return absent(err);
+}
+
+saltus_status saltus_results_print_derived_table(const saltus_results *results,
+                                                 const saltus_table_options *options, FILE *out,
+                                                 saltus_error *err)
+{
+    (void)results;
+    (void)options;
+    (void)out;
+    return absent(err);
+}
+
+saltus_table_options saltus_table_options_default(void)
+{
+    return (saltus_table_options){0};
+}
+
 saltus_status saltus_results_print_summary(const saltus_results *results, FILE *out,
                                            saltus_error *err)
 {

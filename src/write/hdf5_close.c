@@ -200,6 +200,7 @@ static void cut(saltus_hdf5_sink *sink)
     cut_set(sink, &sink->final_observables, "final_observables",
             (hsize_t)sink->layout.n_observables);
     cut_set(sink, &sink->trajectories, "trajectories", 0);
+    saltus_h5_derived_cut(sink);
 }
 
 static herr_t write_report(saltus_hdf5_sink *sink, const saltus_run_report *report)
@@ -222,6 +223,7 @@ static void close_sets(saltus_hdf5_sink *sink)
         saltus_h5_close_dataset(&sink->splits[i].set);
     }
     saltus_h5_close_frames(sink->frames);
+    saltus_h5_derived_close(sink);
     for (int i = 0; i < 2 + SALTUS_N_SPLITS; ++i) {
         saltus_h5_close_dataset(&moments[i]->mean);
         saltus_h5_close_dataset(&moments[i]->variance);
@@ -275,6 +277,7 @@ void saltus_h5_free(saltus_hdf5_sink *sink)
         saltus_statistics_free(&sink->split_statistics[i]);
     }
     saltus_h5_free_frames(sink->frames);
+    saltus_h5_derived_free(sink);
     (void)pthread_mutex_destroy(&sink->lock);
     free_names(sink->layout.count_names, sink->layout.n_counts);
     free_names(sink->layout.observable_names, sink->layout.n_observables);

@@ -258,7 +258,7 @@ static void sizes(const saltus_hdf5_sink *sink, int64_t *now, int64_t *closing)
         *now += 2 * 8 * l->n_points * l->n_parts[i] * l->n_counts;
     }
     *now += l->n_frames * 8 + l->n_counts * (l->n_frames > 0 ? 4096 : 0);
-    *closing = CLOSING_BYTES + columns * 8 +
+    *closing = CLOSING_BYTES + columns * 8 + saltus_h5_derived_bytes(sink, 0) +
                h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
 }
 
@@ -281,6 +281,7 @@ saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
     }
     SALTUS_TRY(write_names(sink, err));
+    SALTUS_TRY(saltus_h5_derived_create(sink, err));
     if (H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
     }

@@ -5,6 +5,7 @@
 #define SALTUS_WRITE_HDF5_FILE_H
 
 #include "backend/backend.h"
+#include "ensemble/derive.h"
 #include "ensemble/histogram.h"
 #include "ensemble/statistics.h"
 #include "write/chunk.h"
@@ -34,6 +35,14 @@ typedef struct saltus_h5_moments {
     hid_t mean, variance, min, max;
 } saltus_h5_moments;
 
+/** Quantities of every trajectory, each in a data set of its own. */
+typedef struct saltus_h5_derived {
+    saltus_derived what; /**< n is 0 when there are none */
+    saltus_derivation derivation;
+    hid_t *sets;
+    char **paths;
+} saltus_h5_derived;
+
 struct saltus_hdf5_sink {
     saltus_sink sink;
     saltus_reduction reduction; /* what is made of counts, unless they are recorded */
@@ -49,6 +58,7 @@ struct saltus_hdf5_sink {
     saltus_h5_moments count_moments, observable_moments;
     saltus_h5_moments split_moments[SALTUS_N_SPLITS]; /**< unless they are recorded; no min, max */
     struct saltus_h5_frames *frames;                  /**< NULL: there are none */
+    saltus_h5_derived derived;
     pthread_mutex_t lock; /**< HDF5 is no library for threads: held wherever it is used in a run */
     _Atomic bool wide;    /**< counts are 64 bits in the file */
     bool broken;          /**< a write has failed: only closing is left */
@@ -125,6 +135,26 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_reserve(saltus_hdf5_sink *sink, int64_
 /** Now and then bring the file on the disk up to date, for readers and in case of a kill. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_flush_sometimes(saltus_hdf5_sink *sink,
                                                           saltus_error *err);
+
+/* ---- quantities of trajectories: hdf5_derived.c ---- */
+
+/** Say which; NULL for none. SALTUS_E_INVALID, SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_derived_init(saltus_hdf5_sink *sink,
+                                                       const saltus_derived *wanted,
+                                                       saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_h5_derived_create(saltus_hdf5_sink *sink, saltus_error *err);
+/** The most that they take in the file when so many runs are appended. */
+int64_t saltus_h5_derived_bytes(const saltus_hdf5_sink *sink, int64_t n_runs);
+/** Make them of a block, or take what a device has made, as (*out)[quantity][trajectory]; nothing
+ * when there are none. Needs no HDF5: for any thread. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_derived_make(const saltus_hdf5_sink *sink,
+                                                       const saltus_block *block, double **out,
+                                                       saltus_error *err);
+herr_t saltus_h5_derived_append(const saltus_hdf5_sink *sink, const double *values, int64_t n);
+/** After a failed write: as many rows as runs. */
+void saltus_h5_derived_cut(saltus_hdf5_sink *sink);
+void saltus_h5_derived_close(saltus_hdf5_sink *sink);
+void saltus_h5_derived_free(saltus_hdf5_sink *sink);
 
 /* ---- a lattice: hdf5_space.c, hdf5_frames.c ---- */
 

@@ -3,6 +3,7 @@
 
 #include "core/limits.h"
 #include "core/memory.h"
+#include "ensemble/derive.h"
 #include "ensemble/histogram.h"
 #include "ensemble/plan.h"
 #include "ensemble/statistics.h"
@@ -81,6 +82,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     char volumes[SALTUS_VOLUMES_SIZE];
     const int n_counts = saltus_plan_n_counts(plan);
     const int n_observables = saltus_plan_n_observables(plan);
+    saltus_derived derived = {0};
     const char **names = saltus_calloc((size_t)n_counts + (size_t)n_observables + 1, sizeof *names);
 
     SALTUS_NEED(names);
@@ -88,6 +90,9 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
     if (run->n_frames > 0) { /* what is written at the end can be told now */
         SALTUS_TRY(saltus_xdmf_check(path, err));
+    }
+    if (options && options->derive) {
+        SALTUS_TRY(saltus_derived_parse(options->derive, plan, &derived, err));
     }
     for (int c = 0; c < n_counts; ++c) {
         names[c] = saltus_plan_count_name(plan, c);
@@ -119,6 +124,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
         .axis = plan->axis,
         .frame_times = run->frame_times,
         .n_frames = run->n_frames,
+        .derived = &derived,
         .options = options ? *options : saltus_hdf5_options_default(),
     };
     SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));
@@ -127,6 +133,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
                                   "parameters and concentrations the file holds statistics");
     }
 done:
+    saltus_derived_free(&derived);
     saltus_free(names);
     return status;
 }

@@ -248,7 +248,10 @@ static saltus_status read_layout(saltus_results *r, saltus_error *err)
         find_samples(r, "observables", H5T_FLOAT, 3, r->n_observables, &r->has_observables, err));
     SALTUS_TRY(find_samples(r, "counts", H5T_INTEGER, 3, r->n_counts, &r->has_counts, err));
     SALTUS_TRY(find_samples(r, "final", H5T_INTEGER, 2, r->n_counts, &r->has_final, err));
+    SALTUS_TRY(find_samples(r, "final_observables", H5T_FLOAT, 2, r->n_observables,
+                            &r->has_final_observables, err));
     r->has_histogram = saltus_h5_has(r, "histogram");
+    SALTUS_TRY(saltus_h5_read_names(r, "derived_names", &r->n_derived, &r->derived_names, err));
     if (r->n_axes == 0) {
         SALTUS_TRY(saltus_results_find_space(r, err));
     }
@@ -300,6 +303,10 @@ void saltus_results_close(saltus_results *r)
     saltus_free(r->axis_names);
     saltus_free(r->axis_values);
     saltus_free(r->axis_lengths);
+    for (int d = 0; r->derived_names && d < r->n_derived; ++d) {
+        saltus_free(r->derived_names[d]);
+    }
+    saltus_free(r->derived_names);
     saltus_free(r->count_names);
     saltus_free(r->observable_names);
     saltus_free(r->times);
@@ -377,6 +384,15 @@ saltus_status saltus_results_final(const saltus_results *r, int64_t run, int64_t
     return saltus_h5_read_quietly(r, "final", H5T_NATIVE_INT64, 2, start, count, out, err);
 }
 
+saltus_status saltus_results_final_observables(const saltus_results *r, int64_t run, int64_t n,
+                                               double *out, saltus_error *err)
+{
+    const hsize_t start[2] = {(hsize_t)run, 0};
+    const hsize_t count[2] = {(hsize_t)n, (hsize_t)r->n_observables};
+    return saltus_h5_read_quietly(r, "final_observables", H5T_NATIVE_DOUBLE, 2, start, count, out,
+                                  err);
+}
+
 saltus_status saltus_results_moment(const saltus_results *r, bool observables, saltus_moment moment,
                                     double *out, saltus_error *err)
 {
@@ -439,10 +455,72 @@ done:
     return status;
 }
 
+static saltus_status read_outside(const saltus_results *r, const char *group, const char *which,
+                                  uint64_t **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t start[1] = {0}, shape[1] = {(hsize_t)r->n_points};
+    const size_t size = strlen(group) + 32;
+    char *name = saltus_calloc(size, 1);
+    SALTUS_NEED(name);
+    (void)snprintf(name, size, "histogram/%s/%s", group, which);
+    if (!saltus_h5_has(r, name)) {
+        goto done;
+    }
+    SALTUS_TRY(saltus_h5_expect(r, name, H5T_INTEGER, 1, shape, err));
+    *out = saltus_calloc(shape[0], sizeof **out);
+    SALTUS_NEED(*out);
+    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_UINT64, 1, start, shape, *out, err));
+done:
+    saltus_free(name);
+    return status;
+}
+
+saltus_status saltus_results_outside(const saltus_results *r, int species, uint64_t **below,
+                                     uint64_t **above, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_h5_quiet quiet;
+    char *group = saltus_h5_escape(r->count_names[species]);
+    saltus_h5_quiet_begin(&quiet);
+    *below = *above = NULL;
+    SALTUS_NEED(group);
+    SALTUS_TRY(read_outside(r, group, "below", below, err));
+    SALTUS_TRY(read_outside(r, group, "above", above, err));
+done:
+    if (status != SALTUS_OK || !*below || !*above) {
+        saltus_free(*below);
+        saltus_free(*above);
+        *below = *above = NULL;
+    }
+    saltus_h5_quiet_end(&quiet);
+    saltus_free(group);
+    return status;
+}
+
+/* A file that was being written when its writer was killed may have fewer numbers of trajectories
+ * than values. */
+static saltus_status check_derived(const saltus_results *r, const char *path, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t shape[2] = {(hsize_t)r->n_swept, (hsize_t)r->runs};
+    hsize_t found[1];
+    if (r->n_axes > 0) {
+        return saltus_h5_expect(r, path, H5T_FLOAT, 2, shape, err);
+    }
+    SALTUS_TRY(saltus_h5_check(r, path, H5T_FLOAT, 1, found, NULL, err));
+    if (found[0] < (hsize_t)r->runs) {
+        SALTUS_TRY(saltus_h5_damaged(r, path, "values are missing", err));
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_results_derived(const saltus_results *r, const char *name, double **out,
                                      saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const bool is_swept = r->n_axes > 0;
     const hsize_t start[2] = {0, 0}, shape[2] = {(hsize_t)r->n_swept, (hsize_t)r->runs};
     char *escaped = saltus_h5_escape(name), *path = NULL;
     const size_t size = escaped ? strlen(escaped) + 16 : 0;
@@ -456,10 +534,11 @@ saltus_status saltus_results_derived(const saltus_results *r, const char *name, 
     if (!saltus_h5_has(r, "derived") || !saltus_h5_has(r, path)) {
         goto done;
     }
-    SALTUS_TRY(saltus_h5_expect(r, path, H5T_FLOAT, 2, shape, err));
-    *out = saltus_calloc(shape[0], shape[1] * sizeof **out);
+    SALTUS_TRY(check_derived(r, path, err));
+    *out = saltus_calloc(is_swept ? shape[0] : 1, shape[1] * sizeof **out);
     SALTUS_NEED(*out);
-    SALTUS_TRY(saltus_h5_read(r, path, H5T_NATIVE_DOUBLE, 2, start, shape, *out, err));
+    SALTUS_TRY(saltus_h5_read(r, path, H5T_NATIVE_DOUBLE, is_swept ? 2 : 1, start,
+                              is_swept ? shape : shape + 1, *out, err));
 done:
     if (status != SALTUS_OK) {
         saltus_free(*out);

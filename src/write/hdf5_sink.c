@@ -22,6 +22,7 @@ struct prepared {
     int value_size;               /* of the chunks of counts */
     hsize_t n_counts, n_observables, n_splits[SALTUS_N_SPLITS];
     saltus_chunk *counts, *observables, *splits[SALTUS_N_SPLITS];
+    double *derived; /* [quantity][trajectory] */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -55,6 +56,7 @@ static void discard(void *user, void *prepared)
         saltus_histogram_free(&p->histogram);
         free_counts(p);
         free_chunks(p->observables, p->n_observables);
+        saltus_free(p->derived);
         saltus_free(p);
     }
 }
@@ -137,6 +139,7 @@ static saltus_status prepare(void *user, const saltus_block *block, void **prepa
     struct prepared *p = saltus_calloc(1, sizeof *p);
 
     SALTUS_NEED(p);
+    SALTUS_TRY(saltus_h5_derived_make(sink, block, &p->derived, err));
     if (block->reduced) { /* a device has done it */
         *prepared = p;
         return SALTUS_OK;
@@ -295,7 +298,8 @@ static herr_t append(const saltus_hdf5_sink *sink, const saltus_block *b, const 
                      b->observables, n) < 0) {
         return -1;
     }
-    if (H5Dset_extent(sink->trajectories, shape) < 0) {
+    if (saltus_h5_derived_append(sink, p->derived, b->n_trajectories) < 0 ||
+        H5Dset_extent(sink->trajectories, shape) < 0) {
         return -1;
     }
     return write_rows(sink->trajectories, H5T_NATIVE_INT64, &n, (hsize_t)sink->rows, 1, 0,
@@ -317,6 +321,7 @@ static int64_t bytes_of(const saltus_hdf5_sink *sink, const saltus_block *b,
 {
     int64_t columns = (int64_t)b->n_counts + b->n_observables;
     int64_t bytes = BLOCK_BYTES + b->n_trajectories * 8;
+    bytes += saltus_h5_derived_bytes(sink, b->n_trajectories);
     bytes += bytes_of_chunks(p->counts, p->n_counts);
     bytes += bytes_of_chunks(p->observables, p->n_observables);
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
@@ -564,6 +569,7 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
     sink->path = saltus_strdup(path);
     SALTUS_NEED(sink->path);
     SALTUS_TRY(prepare_memory(sink, layout, err));
+    SALTUS_TRY(saltus_h5_derived_init(sink, layout->derived, err));
     sink->reduction = (saltus_reduction){.finals = layout->options.record == SALTUS_RECORD_FINAL,
                                          .n_bins = sink->histogram.n_bins,
                                          .edges = sink->histogram.edges};

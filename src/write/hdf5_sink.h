@@ -26,6 +26,7 @@ typedef struct saltus_hdf5_layout {
     int axis;                      /**< of planes */
     const double *frame_times;     /**< [n_frames] likewise */
     int64_t n_frames;
+    const struct saltus_derived *derived; /**< of options.derive; copied */
     saltus_hdf5_options options;
     saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
     int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */

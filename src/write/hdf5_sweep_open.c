@@ -95,6 +95,9 @@ static saltus_status add_sets(saltus_sweep_file *f, const saltus_plan *plan, sal
     }
     if (w->derivation.n > 0) {
         inner = H5Gcreate2(f->file, "derived", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        SALTUS_TRY(saltus_h5_write_names(f->file, "derived_names",
+                                         (const char *const *)f->derived.names,
+                                         (size_t)w->derivation.n, err));
     }
     for (int d = 0; d < w->derivation.n; ++d) {
         char *escaped = saltus_h5_escape(f->derived.names[d]);
@@ -234,20 +237,9 @@ static saltus_status prepare(saltus_sweep_file *f, const saltus_plan *plan,
     if (results->derive) {
         SALTUS_TRY(saltus_derived_parse(results->derive, plan, &f->derived, err));
     }
-    if (results->burn_in > f->times[run->n_times - 1]) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--burn-in %g: the last sample is at time %g",
-                    results->burn_in, f->times[run->n_times - 1]);
-    }
-    f->what.derivation = (saltus_derivation){.wanted = f->derived.wanted,
-                                             .n = f->derived.n,
-                                             .n_counts = f->what.n_counts,
-                                             .n_observables = f->what.n_observables,
-                                             .times = f->times,
-                                             .n_times = f->what.n_times};
-    int64_t *first = &f->what.derivation.first;
-    while (*first + 1 < f->what.n_times && f->times[*first] < results->burn_in) {
-        ++*first;
-    }
+    SALTUS_TRY(saltus_derivation_make(&f->derived, f->what.n_counts, f->what.n_observables,
+                                      f->times, f->what.n_times, results->burn_in,
+                                      &f->what.derivation, err));
     if (results->record == SALTUS_RECORD_HISTOGRAM) {
         SALTUS_TRY(saltus_histogram_init(&bins, 1, 1, results->n_bins, results->range_low,
                                          results->range_high, err));

@@ -36,7 +36,9 @@ struct saltus_results {
     int n_counts, n_observables;
     char **count_names, **observable_names;
     bool has_counts, has_observables; /**< every sample was kept */
-    bool has_final, has_histogram;
+    bool has_final, has_final_observables, has_histogram;
+    int n_derived; /**< quantities of every trajectory */
+    char **derived_names;
     int64_t chunk_runs; /**< a good number of runs to read at once */
 
     /* A sweep's file: what is read is of one point of it, the first; a copy of this that is `at`
@@ -53,8 +55,8 @@ struct saltus_results {
     int64_t held[4]; /**< statistics, open so that chunks stay unpacked from point to point */
 };
 
-/** A derived quantity of a sweep's trajectories as out[point][run]; NULL *out: there is none of
- * that name. To be freed with saltus_free. */
+/** A derived quantity of every trajectory as out[point of the sweep][run]; NULL *out: there is none
+ * of that name. To be freed with saltus_free. */
 SALTUS_MUST_CHECK saltus_status saltus_results_derived(const saltus_results *r, const char *name,
                                                        double **out, saltus_error *err);
 
@@ -83,6 +85,9 @@ SALTUS_MUST_CHECK saltus_status saltus_results_observables(const saltus_results 
 /** Last samples as out[run][species]; only if has_final. */
 SALTUS_MUST_CHECK saltus_status saltus_results_final(const saltus_results *r, int64_t run,
                                                      int64_t n, int64_t *out, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_results_final_observables(const saltus_results *r,
+                                                                 int64_t run, int64_t n,
+                                                                 double *out, saltus_error *err);
 /** A moment of the species, or of the observables, as out[point][column]. */
 SALTUS_MUST_CHECK saltus_status saltus_results_moment(const saltus_results *r, bool observables,
                                                       saltus_moment moment, double *out,
@@ -93,9 +98,61 @@ SALTUS_MUST_CHECK saltus_status saltus_results_histogram(const saltus_results *r
                                                          int64_t *n_bins, double **edges,
                                                          uint64_t **counts, saltus_error *err);
 
+/** What a fixed range left out, below[point] and above[point], to be freed with saltus_free; NULL
+ * where the data define the bins. */
+SALTUS_MUST_CHECK saltus_status saltus_results_outside(const saltus_results *r, int species,
+                                                       uint64_t **below, uint64_t **above,
+                                                       saltus_error *err);
+
+/** The quantile of n sorted values, n > 0, that cuts off the share p; of none, NaN (docs/command.md
+ * says which). */
+double saltus_quantile_of(const double *sorted, int64_t n, double p);
+/** Sort values; a NaN ends up behind all numbers. */
+void saltus_quantile_sort(double *values, int64_t n);
+/** SALTUS_E_INVALID when the file holds nothing to make quantiles of. */
+SALTUS_MUST_CHECK saltus_status saltus_results_check_quantiles(const saltus_results *r,
+                                                               saltus_error *err);
+/**
+ * Quantiles over runs as out[point][column][quantile], of samples, else of histograms; NaN where
+ * the file tells nothing.
+ *
+ * @param[in,out] too_small how far below the true value they may be, where bins are wider than 1
+ */
+SALTUS_MUST_CHECK saltus_status saltus_results_quantiles(const saltus_results *r,
+                                                         const saltus_table_options *options,
+                                                         double *out, double *too_small,
+                                                         saltus_error *err);
+
+/** Print for people what there is of derived quantities, or nothing. */
+SALTUS_MUST_CHECK saltus_status saltus_results_summarise_derived(const saltus_results *r, FILE *out,
+                                                                 saltus_error *err);
+
+/** Points of a sweep, 1 of a run; "NAME," of every axis of a sweep, "varied:NAME," when there is a
+ * column of that name as well; and "VALUE," of every axis at the point that is read, to be freed
+ * with saltus_free. */
+int64_t saltus_results_n_swept(const saltus_results *r);
+void saltus_results_put_axes(const saltus_results *r, FILE *out);
+char *saltus_results_point_prefix(const saltus_results *r);
+
+/** SALTUS_E_INVALID for a quantile that is none. */
+SALTUS_MUST_CHECK saltus_status saltus_table_options_check(const saltus_table_options *options,
+                                                           saltus_error *err);
+/** Columns that a terminal needs: code points of utf-8. */
+int saltus_width_of(const char *text);
+
+/** ",HEAD" of every column that the options want behind mean and standard deviation: "variance",
+ * "fano", "q0.5". */
+void saltus_results_put_heads(const saltus_table_options *options, FILE *out);
+/** Variance over mean; NaN when that is 0. */
+double saltus_fano(double mean, double variance);
+
 /** One field of CSV with something before and behind a name; ",NAME" of every column. */
 void saltus_results_put_name(FILE *out, const char *prefix, const char *name, const char *suffix);
 void saltus_results_put_names(const saltus_results *r, FILE *out, const char *suffix);
+/** The name of the unit of time, or "" when it is not known. */
+const char *saltus_results_time_unit(const saltus_results *r);
+/** Print the heading of times: "time" or "time (min)". */
+void saltus_results_put_time(const saltus_results *r, FILE *out);
 
 /** Refuse when the XDMF file beside a result would replace what Saltus has not written. */
 SALTUS_MUST_CHECK saltus_status saltus_xdmf_check(const char *result, saltus_error *err);

@@ -23,7 +23,7 @@ static void outputs_that_cannot_be_written(void **state)
     o = saltus("run decay.yaml --until 1 -o .");
     assert_refused(&o, 2, ".");
     o = saltus("run decay.yaml --until 1 -o decay.yaml");
-    assert_refused(&o, 2, "decay.yaml: exists and is no HDF5 file");
+    assert_refused(&o, 2, "-o 'decay.yaml': results are written as HDF5");
     char *text = read_file("decay.yaml");
     assert_string_equal(text, decay_model);
     free(text);
@@ -65,8 +65,8 @@ static void refused_runs_leave_older_results_alone(void **state)
 static void nothing_is_replaced_unasked(void **state)
 {
     static const char *const refused[][2] = {
-        {"run decay.yaml --until 1 --overwrite -o decay.yaml", "is no HDF5 file"},
-        {"run decay.yaml --until 1 --overwrite -o busy.yaml", "is no HDF5 file"},
+        {"run decay.yaml --until 1 --overwrite -o decay.yaml", "FILE.csv"},
+        {"run decay.yaml --until 1 --overwrite -o mine.h5", "is no HDF5 file"},
         {"run decay.yaml --until 1 --trace busy.yaml", "Saltus has not written it"},
         {"plot t.h5 -o mine.svg", "Saltus has not written it"},
         {"run decay.yaml --until 1 --overwrite -o pipe", "is no regular file"},
@@ -80,6 +80,7 @@ static void nothing_is_replaced_unasked(void **state)
     (void)state;
     keep_results();
     write_file("mine.svg", "<svg/>");
+    write_file("mine.h5", decay_model);
     assert_int_equal(mkfifo("pipe", 0600), 0);
     outcome o = saltus("run decay.yaml --until 1 -q -o t.h5");
     assert_done(&o);
@@ -88,7 +89,7 @@ static void nothing_is_replaced_unasked(void **state)
         o = saltus("%s", refused[i][0]);
         assert_refused(&o, 2, refused[i][1]);
     }
-    char *after = exported("t.h5"), *model = read_file("decay.yaml"), *mine = read_file("mine.svg");
+    char *after = exported("t.h5"), *model = read_file("mine.h5"), *mine = read_file("mine.svg");
     assert_string_equal(before, after);
     assert_string_equal(model, decay_model);
     assert_string_equal(mine, "<svg/>");

@@ -219,6 +219,84 @@ static void designs_are_the_points_of_the_file(void **state)
     free(text);
 }
 
+/* As spreadsheets write it. */
+static void tables_are_the_points_of_the_file(void **state)
+{
+    (void)state;
+    write_file("p.csv", "\xef\xbb\xbf"
+                        "\"k\" ,A\r\n 0.5,10\r\n1.0e0,\"30\"\r\n\r\n");
+    outcome o = saltus("sweep decay.yaml --design file:p.csv --until 2 --points 3 --runs 4 -q "
+                       "-o p.h5");
+    assert_done(&o);
+    char *all = printed("export", "p.h5"), *swept = all;
+    assert_string_equal(next_line(&swept), "k,varied:A,run,time,A,B,share");
+    for (int g = 0; g < 2; ++g) {
+        o = saltus("run decay.yaml --set k=%s --set A=%d --first %d --until 2 --points 3 --runs 4 "
+                   "-q -o p%d.csv",
+                   g ? "1" : "0.5", g ? 30 : 10, 4 * g, g);
+        assert_done(&o);
+        char name[10];
+        (void)snprintf(name, sizeof name, "p%d.csv", g);
+        char *text = read_file(name), *expected = text;
+        (void)next_line(&expected);
+        while (*expected) {
+            const char *line = next_line(&swept), *front = g ? "1,30," : "0.5,10,";
+            assert_int_equal(strncmp(line, front, strlen(front)), 0);
+            assert_string_equal(line + strlen(front), next_line(&expected));
+        }
+        free(text);
+    }
+    assert_string_equal(swept, "");
+    free(all);
+}
+
+static void wrong_tables_are_refused_with_their_line(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"", "p.csv: is empty"},
+        {"k,A\n", "p.csv: holds no points"},
+        {"k,A\n1\n", "p.csv:2: fewer values"},
+        {"k,A\n1,2,3\n", "p.csv:2: more values"},
+        {"k,A\n1,2\n1,\n", "p.csv:3: 'A' has no value"},
+        {"k,A\n1,2\n\n3,4\n", "p.csv:3: 'k' has no value"},
+        {"k,A\n1,nan\n", "p.csv:2: 'nan', of 'A', is no number"},
+        {"k\n1\n-inf\n", "p.csv:3: '-inf', of 'k', is no number"},
+        {"k\n1e999\n", "p.csv:2: '1e999'"},
+        {"k\n0x1\n", "p.csv:2: '0x1'"},
+        {"k,A\n1,\"2\n", "p.csv:2: a quote is not closed"},
+        {"k,A\n1,\"2\" 3\n", "p.csv:2: a comma is needed behind \"2\""},
+        {"k;A\n1;2\n", "p.csv:1: \"k;A\" is no name; commas separate columns"},
+        {"k,k\n1,2\n", "p.csv:1: 'k' is named twice"},
+        {"k,\n1,2\n", "p.csv:1: column 2 has no name"},
+        {"k,q\n1,2\n", "p.csv:1: 'q' cannot be set"},
+        {"k,share\n1,2\n", "p.csv:1: 'share' cannot be set"},
+        {"k,A\n1,2\n3,-4\n", "p.csv:3: "},
+        {"\xff\xfek", "p.csv:1: the text is UTF-16"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        write_file("p.csv", cases[i].text);
+        const outcome o = saltus("sweep decay.yaml --design file:p.csv --until 1 -o w.h5");
+        assert_refused(&o, 2, cases[i].part);
+        assert_false(file_exists("w.h5"));
+    }
+    char *long_field = calloc(2001, 1);
+    memset(long_field, '1', 2000);
+    memcpy(long_field, "k\n", 2);
+    write_file("p.csv", long_field);
+    free(long_field);
+    outcome o = saltus("sweep decay.yaml --design file:p.csv --until 1 -o w.h5");
+    assert_refused(&o, 2, "p.csv:2: a field is longer than 1000 bytes");
+    o = saltus("sweep decay.yaml --design file:p.csv --vary k=list:1 --until 1 -o w.h5");
+    assert_refused(&o, 2, "--vary cannot add to it");
+    o = saltus("sweep decay.yaml --design file:p.csv --until 1 --overwrite -o p.csv");
+    assert_refused(&o, 2, "that is the table of points itself");
+    o = saltus("sweep decay.yaml --design file:nowhere.csv --until 1 -o w.h5");
+    assert_refused(&o, 2, "nowhere.csv: cannot be read");
+}
+
 static void stats_and_export_tell_of_sweeps(void **state)
 {
     (void)state;
@@ -239,8 +317,10 @@ static void stats_and_export_tell_of_sweeps(void **state)
                              82),
                      0);
     assert_int_equal(count_lines(o.out), 1 + 6 * 3);
-    o = saltus("export s.h5");
-    assert_refused(&o, 2, "trajectories");
+    char *last = printed("export", "s.h5");
+    assert_int_equal(strncmp(last, "k,varied:A,run,time,A,B,share\n0.5,10,0,2,", 41), 0);
+    assert_int_equal(count_lines(last), 1 + 24);
+    free(last);
     o = saltus("sweep decay.yaml %s -o s.h5", grid);
     assert_done(&o);
     assert_int_equal(strncmp(o.out, "6 points, 24 trajectories, ", 27), 0);
@@ -340,14 +420,15 @@ static void wrong_sweeps_leave_nothing(void **state)
         assert_false(file_exists("s.h5"));
     }
     outcome o = saltus("sweep decay.yaml --vary k=list:1 --until 1");
-    assert_refused(&o, 2, "-o FILE.h5 is needed");
+    assert_refused(&o, 2, "-o FILE.h5 or FILE.csv is needed");
     o = saltus("sweep decay.yaml --vary k=list:1 -o s.h5");
     assert_refused(&o, 2, "--until T is needed");
     o = saltus("sweep --vary k=list:1 --until 1 -o s.h5");
     assert_refused(&o, 2, "a model file is needed");
     o = saltus("sweep decay.yaml --vary k=list:1 --until 1 -o nowhere/s.h5");
     assert_refused(&o, 2, "nowhere/s.h5: cannot be created");
-    o = saltus("sweep decay.yaml --vary k=list:1 --until 1 -o decay.yaml");
+    write_file("mine.h5", decay_model);
+    o = saltus("sweep decay.yaml --vary k=list:1 --until 1 -o mine.h5");
     assert_refused(&o, 2, "is no HDF5 file");
 }
 
@@ -444,6 +525,8 @@ int main(void)
         TEST(first_counts_for_all_points),
         TEST(threads_do_not_matter),
         TEST(files_hold_what_was_asked_for),
+        TEST(tables_are_the_points_of_the_file),
+        TEST(wrong_tables_are_refused_with_their_line),
         TEST(designs_are_the_points_of_the_file),
         TEST(stats_and_export_tell_of_sweeps),
         TEST(sweeps_are_drawn),

@@ -51,18 +51,28 @@ static uint64_t draw(uint64_t *state, uint64_t below)
     return (*state >> 33) % below;
 }
 
+static saltus_status print_more(const saltus_results *r, FILE *out, saltus_error *err)
+{
+    static const double quantiles[] = {0, 0.5, 1};
+    const saltus_table_options options = {
+        .variance = true, .fano = true, .quantiles = quantiles, .n_quantiles = 3};
+    (void)saltus_results_print_derived_table(r, &options, out, NULL);
+    return saltus_results_print_table(r, &options, out, err);
+}
+
 /* What the command does with a file, but drawing. A failure has a sentence. */
 static bool read_all(const char *path)
 {
     saltus_status (*const prints[])(const saltus_results *, FILE *, saltus_error *) = {
-        saltus_results_print_stats, saltus_results_print_summary, saltus_results_print_csv};
+        saltus_results_print_stats,   saltus_results_print_summary,    saltus_results_print_csv,
+        saltus_results_print_derived, saltus_results_print_histograms, print_more};
     saltus_results *r = NULL;
     saltus_error err = {0};
     FILE *out = fopen("/dev/null", "w");
     if (saltus_results_open(path, &r, &err) != SALTUS_OK) {
         return err.message[0] != '\0';
     }
-    for (int i = 0; out && i < 3; ++i) {
+    for (size_t i = 0; out && i < sizeof prints / sizeof *prints; ++i) {
         err = (saltus_error){0};
         if (prints[i](r, out, &err) != SALTUS_OK && err.message[0] == '\0') {
             return false;

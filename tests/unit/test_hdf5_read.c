@@ -81,6 +81,28 @@ static void stats_are_printed(void **state)
     free(text);
 }
 
+/* A spreadsheet must not take a name for a formula. */
+static void names_are_no_formulas(void **state)
+{
+    const char *names[5] = {"=1+2", "-x", "@a,b", "+b", "a=b"};
+    (void)state;
+    saltus_hdf5_layout l = layout_of(2, 5, 0, 9);
+    l.count_names = names;
+    run_and_check(l, 0);
+    char *text = printed(saltus_results_print_csv, "t.h5", SALTUS_OK);
+    const char *head = "run,time,\"'=1+2\",\"'-x\",\"'@a,b\",\"'+b\",a=b\n";
+    assert_int_equal(strncmp(text, head, strlen(head)), 0);
+    free(text);
+    text = printed(saltus_results_print_stats, "t.h5", SALTUS_OK);
+    assert_non_null(strstr(text, ",\"'=1+2-sd\",\"'-x-sd\",\"'@a,b-sd\",\"'+b-sd\",a=b-sd\n"));
+    free(text);
+    l.options.record = SALTUS_RECORD_HISTOGRAM;
+    run_and_check(l, 0);
+    text = printed(saltus_results_print_histograms, "t.h5", SALTUS_OK);
+    assert_non_null(strstr(text, "\n0,\"'@a,b\",0,"));
+    free(text);
+}
+
 static void summary_is_for_people(void **state)
 {
     (void)state;
@@ -158,8 +180,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_has_every_sample),       cmocka_unit_test(stats_are_printed),
-        cmocka_unit_test(summary_is_for_people),      cmocka_unit_test(csv_needs_samples),
-        cmocka_unit_test(other_files_are_told_apart), cmocka_unit_test(a_running_file_can_be_read),
+        cmocka_unit_test(names_are_no_formulas),      cmocka_unit_test(summary_is_for_people),
+        cmocka_unit_test(csv_needs_samples),          cmocka_unit_test(other_files_are_told_apart),
+        cmocka_unit_test(a_running_file_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
