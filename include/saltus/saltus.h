@@ -681,7 +681,8 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *
  *
  * @retval SALTUS_E_IO      the file cannot be created; or it exists and is no HDF5 file, or
  *                          another process is writing it. A new file is not left behind
- * @retval SALTUS_E_INVALID a histogram option is out of its range, or saltus_hdf5_check refuses
+ * @retval SALTUS_E_INVALID a histogram option is out of its range, saltus_hdf5_check refuses, or
+ * the results cannot fit on the disk (docs/file-format.md)
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
     const char *path, const saltus_plan *plan, const saltus_run_options *run,

@@ -262,11 +262,42 @@ static void sizes(const saltus_hdf5_sink *sink, int64_t *now, int64_t *closing)
                h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
 }
 
+saltus_disk_need saltus_hdf5_need(const saltus_hdf5_layout *l)
+{
+    const saltus_record record = l->options.record;
+    const double runs = (double)l->n_trajectories, points = (double)l->n_points;
+    const double columns = (double)l->n_counts + l->n_observables;
+    const bool all = record == SALTUS_RECORD_ALL, final = record == SALTUS_RECORD_FINAL;
+    double parts = 1.0, frame = l->n_counts; /* counts stand in 4 bytes as long as they can */
+    saltus_disk_need need = {.plain = points * columns * 4.0 * sizeof(double)};
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        parts += l->n_parts[i];
+    }
+    for (int i = 0; i < 3 && l->lattice; ++i) {
+        frame *= l->lattice->size[i];
+    }
+    need.packed = runs * (8.0 + 8.0 * (l->derived ? l->derived->n : 0));
+    need.packed += all ? runs * points * (4.0 * l->n_counts * parts + 8.0 * l->n_observables) : 0.0;
+    need.packed += final ? runs * 8.0 * columns : 0.0;
+    need.plain += all ? 0.0 : points * l->n_counts * (parts - 1.0) * 2.0 * sizeof(double);
+    need.sparse = runs * (double)l->n_frames * frame;
+    return need;
+}
+
+static saltus_status check_disk(const saltus_hdf5_sink *sink, saltus_error *err)
+{
+    const saltus_hdf5_layout *l = &sink->layout;
+    const saltus_disk_need need = saltus_hdf5_need(l);
+    const double free = l->disk_free > 0.0 ? l->disk_free : saltus_disk_free(sink->path);
+    return saltus_disk_check(sink->path, &need, l->options.compress, free, err);
+}
+
 saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     bool created = false;
     int64_t now, closing;
+    SALTUS_TRY(check_disk(sink, err));
     sizes(sink, &now, &closing);
     SALTUS_TRY(saltus_h5_start(sink->path, sink->layout.options.overwrite, now, closing,
                                sink->layout.reserve, &sink->reserve, &sink->file, &created, err));

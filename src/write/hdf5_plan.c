@@ -72,6 +72,16 @@ saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_option
     return check_memory(plan, run, &o, err);
 }
 
+static void warn_of_disk(const char *path, const saltus_hdf5_layout *layout,
+                         const saltus_run_options *run)
+{
+    char text[300];
+    const saltus_disk_need need = saltus_hdf5_need(layout);
+    if (run->warn && saltus_disk_doubt(path, &need, saltus_disk_free(path), text)) {
+        run->warn(run->warn_user, text);
+    }
+}
+
 saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
                                     const saltus_run_options *run,
                                     const saltus_hdf5_options *options, saltus_hdf5_sink **out,
@@ -128,6 +138,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
         .options = options ? *options : saltus_hdf5_options_default(),
     };
     SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));
+    warn_of_disk(path, &layout, run);
     if (layout.options.record == SALTUS_RECORD_HISTOGRAM && n_observables > 0 && run->warn) {
         run->warn(run->warn_user, "histograms are of counts of species alone; of rule targets, "
                                   "parameters and concentrations the file holds statistics");

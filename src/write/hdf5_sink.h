@@ -4,6 +4,7 @@
 
 #include "core/status.h"
 #include "model/lattice.h"
+#include "write/disk.h"
 #include "write/reserve.h"
 
 /** All that a result file says about a run. Strings and arrays are copied by the sink. */
@@ -30,7 +31,11 @@ typedef struct saltus_hdf5_layout {
     saltus_hdf5_options options;
     saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
     int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */
+    double disk_free;            /**< bytes; 0 to ask the disk, as all but tests do */
 } saltus_hdf5_layout;
+
+/** What the file will take, times excepted. */
+struct saltus_disk_need saltus_hdf5_need(const saltus_hdf5_layout *layout);
 
 /** saltus_hdf5_sink_open without a plan. */
 SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_create(const char *path,

@@ -271,6 +271,42 @@ static int64_t head_bytes(const saltus_sweep_file *f)
            8 * saltus_sweep_n_points(f->sweep) * saltus_sweep_n_axes(f->sweep);
 }
 
+/* Of all points. Counts of samples are 64 bits wide here, of which packing loses a half at once. */
+static saltus_disk_need disk_need(const saltus_sweep_file *f, saltus_compress compress)
+{
+    const saltus_collection *w = &f->what;
+    const bool all = w->record == SALTUS_RECORD_ALL, final = w->record == SALTUS_RECORD_FINAL;
+    const double count = compress == SALTUS_COMPRESS_NONE ? 8.0 : 4.0;
+    const double points = (double)saltus_sweep_n_points(f->sweep), times = (double)w->n_times;
+    const double runs = (double)w->n_runs, kept = all ? runs * times : final ? runs : 0.0;
+    const double bins = w->record == SALTUS_RECORD_HISTOGRAM ? (double)w->n_bins : 0.0;
+    const double stats = 4.0 * times * ((double)w->n_counts + w->n_observables);
+    saltus_disk_need need = {.plain = 8.0 * points * saltus_sweep_n_axes(f->sweep)};
+    need.packed = points * 8.0 * (stats + runs * w->derivation.n);
+    need.packed += points * kept * (count * w->n_counts + 8.0 * w->n_observables);
+    need.sparse = points * times * bins * 8.0 * w->n_counts;
+    if (compress == SALTUS_COMPRESS_NONE) {
+        need.packed += need.sparse;
+        need.sparse = 0.0;
+    }
+    return need;
+}
+
+static saltus_status check_disk(const saltus_sweep_file *f, const saltus_run_options *run,
+                                saltus_compress compress, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char text[300];
+    const saltus_disk_need need = disk_need(f, compress);
+    const double free = saltus_disk_free(f->path);
+    SALTUS_TRY(saltus_disk_check(f->path, &need, compress, free, err));
+    if (run->warn && saltus_disk_doubt(f->path, &need, free, text)) {
+        run->warn(run->warn_user, text);
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep,
                                      const saltus_sweep_options *options, const saltus_plan *plan,
                                      const saltus_hdf5_options *results, saltus_sweep_file **out,
@@ -292,6 +328,7 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
                                           options->run.n_trajectories, err));
     SALTUS_TRY(saltus_hdf5_check(plan, &options->run, results, err));
     SALTUS_TRY(prepare(f, plan, options, results, err));
+    SALTUS_TRY(check_disk(f, &options->run, results->compress, err));
     SALTUS_TRY(saltus_h5_start(path, results && results->overwrite, head_bytes(f),
                                SALTUS_SWEEP_CLOSING_BYTES, SALTUS_RESERVE_AHEAD, &f->reserve,
                                &f->file, &created, err));

@@ -110,7 +110,7 @@ static void full_disks_leave_a_readable_file(void **state)
     if (mount("tmpfs", "small", "tmpfs", 0, "size=2m") != 0) {
         skip();
     }
-    outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress none -o small/out.h5");
+    outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress small -q -o small/out.h5");
     char *text = o.code == 1 ? exported("small/out.h5") : NULL;
     o = saltus("stats small/out.h5 --csv");
     const outcome refused = o;
@@ -128,10 +128,41 @@ static void full_disks_are_told(void **state)
     if (mount("tmpfs", "small", "tmpfs", 0, "size=2m") != 0) {
         skip();
     }
-    const outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress none -o small/a.h5");
+    const outcome o =
+        saltus("run busy.yaml --until 1 --runs 100000 --compress small -q -o small/a.h5");
     (void)umount("small");
     assert_refused(&o, 1, "No space left on device");
     assert_non_null(strstr(o.err, "hint: everything delivered so far"));
+}
+
+/* 80 PB and more: no disk has that. Nothing is left, and what was there stays. */
+static void results_that_cannot_fit_are_refused(void **state)
+{
+    static const char *const lines[] = {
+        "run busy.yaml --runs 1e14 -o huge.h5",
+        "run busy.yaml --runs 1e14 --compress none -o huge.h5",
+        "run busy.yaml --runs 10000000000000000 --compress small -o huge.h5",
+        "run busy.yaml --runs 1000000000000000000 --record final -o huge.h5",
+        "run busy.yaml --runs 1000000000000000000 --record stats --derive mean:A -o huge.h5",
+        "run busy.yaml --runs 1e14 -o huge.csv",
+        "run busy.yaml --runs 1e14 --record all",
+        "sweep busy.yaml --vary A=lin:1:2:1e6 --runs 1e8 -o huge.h5",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+        const outcome o = saltus("%s --until 1", lines[i]);
+        assert_refused(&o, 2, "the results take ");
+        assert_non_null(strstr(o.err, "B) are free on this disk\n  hint: --record stats keeps"));
+        assert_false(file_exists("huge.h5") || file_exists("huge.csv"));
+    }
+    assert_int_equal(system("test -z \"$(ls | grep huge)\""), 0);
+    char *before = trajectories("--runs 3");
+    outcome o = saltus("run decay.yaml --until 1 --runs 1e14 --overwrite -o t.h5");
+    assert_refused(&o, 2, "the results take ");
+    char *after = exported("t.h5");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
 }
 
 static void figures_that_cannot_be_written(void **state)
@@ -236,10 +267,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(outputs_that_cannot_be_written),   TEST(refused_runs_leave_older_results_alone),
-        TEST(full_disks_leave_a_readable_file), TEST(full_disks_are_told),
-        TEST(figures_that_cannot_be_written),   TEST(closed_streams_are_no_success),
-        TEST(temporary_files_go_where_told),    TEST(nothing_is_replaced_unasked),
+        TEST(outputs_that_cannot_be_written),
+        TEST(refused_runs_leave_older_results_alone),
+        TEST(results_that_cannot_fit_are_refused),
+        TEST(full_disks_leave_a_readable_file),
+        TEST(full_disks_are_told),
+        TEST(results_that_cannot_fit_are_refused),
+        TEST(figures_that_cannot_be_written),
+        TEST(closed_streams_are_no_success),
+        TEST(temporary_files_go_where_told),
+        TEST(nothing_is_replaced_unasked),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

@@ -63,11 +63,13 @@ static void a_full_disk_keeps_what_was_delivered(void **state)
     for (int mode = SALTUS_RESERVE_AHEAD; mode <= SALTUS_RESERVE_BLIND; ++mode) {
         saltus_hdf5_layout l = layout_of(20, 4, 1, 20000);
         l.reserve = (saltus_reserve_mode)mode;
+        l.disk_free = 1e300; /* it is to be found full on the way */
         overfill("small/t.h5", l, "No space left on device");
         l.options.compress = SALTUS_COMPRESS_NONE;
         overfill("small/t.h5", l, "No space left on device");
         l = layout_of(2, 8, 0, 200000);
         l.reserve = (saltus_reserve_mode)mode;
+        l.disk_free = 1e300; /* it is to be found full on the way */
         l.options.record = SALTUS_RECORD_FINAL;
         overfill("small/t.h5", l, "No space left on device");
     }
@@ -83,6 +85,7 @@ static void widening_on_a_full_disk_loses_nothing(void **state)
     for (int mode = SALTUS_RESERVE_AHEAD; mode <= SALTUS_RESERVE_BLIND; ++mode) {
         saltus_hdf5_layout l = layout_of(20, 4, 1, 20000);
         l.reserve = (saltus_reserve_mode)mode;
+        l.disk_free = 1e300; /* it is to be found full on the way */
         wide_from = 1200;
         overfill("small/t.h5", l, "No space left on device");
         wide_from = INT64_MAX;
@@ -226,6 +229,52 @@ static void a_file_that_cannot_be_closed_is_let_go(void **state)
     }
 }
 
+/* 1000 runs of 11 times and 2 counts, 1 observable; on disks with a byte too little, and enough. */
+static void what_cannot_fit_is_refused(void **state)
+{
+    static const struct {
+        saltus_record record;
+        saltus_compress compress;
+        double least; /* bytes */
+    } cases[] = {
+        {SALTUS_RECORD_ALL, SALTUS_COMPRESS_NONE, 1056 + 1000 * (8 + 11 * 16)},
+        {SALTUS_RECORD_ALL, SALTUS_COMPRESS_FAST, 1056 + 1000 * (8 + 11 * 16) / 20.0},
+        {SALTUS_RECORD_ALL, SALTUS_COMPRESS_SMALL, 1056 + 1000 * (8 + 11 * 16) / 1032.0},
+        {SALTUS_RECORD_FINAL, SALTUS_COMPRESS_NONE, 1056 + 1000 * (8 + 24)},
+        {SALTUS_RECORD_STATS, SALTUS_COMPRESS_NONE, 1056 + 1000 * 8},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_hdf5_layout l = layout_of(11, 2, 1, 1000);
+        saltus_error err = {0};
+        saltus_hdf5_sink *sink = NULL;
+        l.options.record = cases[i].record;
+        l.options.compress = cases[i].compress;
+        l.disk_free = cases[i].least - 1;
+        (void)unlink("v.h5");
+        assert_int_equal(saltus_hdf5_sink_create("v.h5", &l, &sink, &err), SALTUS_E_INVALID);
+        assert_non_null(strstr(err.message, "v.h5: the results take "));
+        assert_non_null(strstr(err.message, "are free on this disk"));
+        assert_non_null(strstr(err.hint, "--record stats"));
+        assert_int_equal(access("v.h5", F_OK), -1);
+        l.disk_free = cases[i].least + 1;
+        sink = create_sink("v.h5", &l);
+        finish_sink(sink);
+    }
+    /* Frames are mostly empty: a thousandth of them counts. */
+    saltus_hdf5_layout l = space_layout_of(2, 2, 50);
+    const double frames = 50.0 * 3 * 9 * 5 * 4 * 2;
+    const saltus_disk_need need = saltus_hdf5_need(&l);
+    assert_true(need.sparse == frames);
+    /* Of packed samples more may be wanted than there is. */
+    char text[300];
+    assert_true(saltus_disk_doubt("v.h5", &need, need.plain + need.packed - 1, text));
+    assert_non_null(strstr(text, "they may not fit"));
+    assert_false(saltus_disk_doubt("v.h5", &need, need.plain + need.packed + 1, text));
+    assert_true(saltus_disk_free("v.h5") > 0 && saltus_disk_free("/v.h5") > 0);
+    assert_true(saltus_disk_free("nowhere/v.h5") > 1e300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_keeps_what_was_delivered),
         cmocka_unit_test(a_killed_run_leaves_the_last_flush),
         cmocka_unit_test(a_failing_disk_is_told),
+        cmocka_unit_test(what_cannot_fit_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_closed_is_let_go),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
