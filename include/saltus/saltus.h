@@ -394,8 +394,13 @@ typedef struct saltus_sink {
 typedef struct saltus_progress {
     int64_t trajectories; /**< finished */
     int64_t total;
-    int64_t events; /**< of finished trajectories; on GPUs they are told when a batch has ended */
-    double seconds; /**< since the run started */
+    int64_t events;  /**< also of trajectories under way, where these are told; on GPUs when a batch
+                          has ended */
+    double seconds;  /**< since the run started */
+    double fraction; /**< 0 to 1: the simulated time behind all trajectories, under way or finished,
+                          over the whole of it; on a GPU, without a lattice, of finished ones alone.
+                          Never falls */
+    double until;    /**< the last sample's time; a single trajectory is at fraction * until */
 } saltus_progress;
 
 /** Where a span of time belongs: a GPU's stream, a worker on the host, or the sink's deliveries; or

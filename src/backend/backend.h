@@ -97,14 +97,15 @@ typedef struct saltus_task {
     const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
     const char *layout;
-    int block;             /**< threads of a block on a device; 0: as the layout chooses */
-    int64_t *kernel_ns;    /**< shared by the workers: time of kernels on devices (atomic +) */
-    int64_t *ended;        /**< shared by the workers: trajectories that have ended on devices and
-                                are not handed over yet, for progress (atomic) */
-    saltus_tracer *tracer; /**< NULL: the run is not traced */
-    int worker;            /**< which of the run's workers this task is for */
-    const double **failed; /**< out, shared: the row of a trajectory that failed (atomic) */
-    uint8_t *rounded;      /**< [setting], shared by the workers: a value was rounded (atomic or) */
+    int block;               /**< threads of a block on a device; 0: as the layout chooses */
+    int64_t *kernel_ns;      /**< shared by the workers: time of kernels on devices (atomic +) */
+    int64_t *ended;          /**< shared by the workers: trajectories that have ended on devices and
+                                  are not handed over yet, for progress (atomic) */
+    saltus_reached *reached; /**< this worker's, or NULL; for progress */
+    saltus_tracer *tracer;   /**< NULL: the run is not traced */
+    int worker;              /**< which of the run's workers this task is for */
+    const double **failed;   /**< out, shared: the row of a trajectory that failed (atomic) */
+    uint8_t *rounded; /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
 struct saltus_lattice;

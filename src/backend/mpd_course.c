@@ -108,6 +108,8 @@ static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n,
     }
     c->work = news.work;
     c->fired += news.fired;
+    saltus_reached_tell(c->task->reached, (double)phases[n - 1].step * c->tables->m.step,
+                        (uint64_t)c->fired);
 done:
     return status;
 }
@@ -193,6 +195,7 @@ saltus_status saltus_mpd_work(const saltus_mpd_tables *tables, const saltus_task
     saltus_job job;
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(simulate(tables, task, engine, &job, err));
+        saltus_reached_tell(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, err));
     }
 done:

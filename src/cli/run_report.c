@@ -3,16 +3,38 @@
 
 #include <string.h>
 
+/* "1:05:20", "5:20" or "20 s". */
+static void print_left(double seconds)
+{
+    const long long s = seconds < 1e15 ? (long long)(seconds + 0.5) : 0;
+    if (seconds >= 1e15) {
+        fprintf(stderr, "ages left");
+    } else if (s >= 86400) {
+        fprintf(stderr, "%lld d %lld h left", s / 86400, s / 3600 % 24);
+    } else if (s >= 3600) {
+        fprintf(stderr, "%lld h %lld min left", s / 3600, s / 60 % 60);
+    } else if (s >= 600) {
+        fprintf(stderr, "%lld min left", s / 60);
+    } else {
+        fprintf(stderr, "%lld s left", s);
+    }
+}
+
 void saltus_cli_show_progress(void *user, const saltus_progress *p)
 {
-    const double fraction = (double)p->trajectories / (double)p->total;
-    const double left = fraction > 0.0 ? p->seconds * (1.0 - fraction) / fraction : 0.0;
+    const double f = p->fraction;
     (void)user;
-    fprintf(stderr, "\r%5.1f %%  %.3g trajectories/s  %.3g events/s  ", 100.0 * fraction,
-            (double)p->trajectories / p->seconds, (double)p->events / p->seconds);
-    if (p->trajectories > 0) {
-        fprintf(stderr, "%.0f s left \033[K", left);
+    fprintf(stderr, "\r%5.1f %%  ", 100.0 * f);
+    if (p->total == 1) {
+        fprintf(stderr, "time %.4g of %.4g  ", f * p->until, p->until);
+    } else {
+        fprintf(stderr, "%.3g trajectories/s  ", (double)p->trajectories / p->seconds);
     }
+    fprintf(stderr, "%.3g events/s  ", (double)p->events / p->seconds);
+    if (f > 0.0) {
+        print_left(p->seconds * (1.0 - f) / f);
+    }
+    fprintf(stderr, " \033[K");
     (void)fflush(stderr);
 }
 

@@ -33,7 +33,9 @@ typedef struct run {
     int stop;             /* workers are to give up; atomic */
     const double *failed; /* a point's row; atomic */
     saltus_tracer tracer;
-    double start; /* saltus_now */
+    double start;            /* saltus_now */
+    saltus_reached *reached; /* [worker] */
+    double told;             /* the largest fraction that progress was told */
 } run;
 
 /* A thread of a run. */
@@ -219,8 +221,10 @@ static void *work(void *user)
     saltus_task task = r->task;
     const double start = saltus_tracer_now(task.tracer);
     task.worker = w->number;
+    task.reached = &r->reached[w->number];
     const saltus_status status =
         r->plan->backend->ops->work(r->plan->backend, &task, &r->source, &err);
+    saltus_reached_tell(task.reached, 0.0, 0);
     saltus_tracer_tell(task.tracer, "work", SALTUS_TRACK_WORKER, w->number, start,
                        saltus_tracer_now(task.tracer));
     (void)pthread_mutex_lock(&r->lock);
@@ -231,6 +235,29 @@ static void *work(void *user)
     (void)pthread_cond_broadcast(&r->done);
     (void)pthread_mutex_unlock(&r->lock);
     return NULL;
+}
+
+static int n_workers(const run *r)
+{
+    const int64_t n = r->options->n_trajectories;
+    return n < r->plan->n_workers ? (int)n : r->plan->n_workers;
+}
+
+/* Trajectories that are under way count with the part of their time that they have behind them. */
+static void add_unfinished(run *r, saltus_progress *p)
+{
+    const double end = r->options->times[r->options->n_times - 1];
+    double times = 0.0;
+    for (int i = 0; i < n_workers(r); ++i) {
+        double t;
+        __atomic_load(&r->reached[i].t, &t, __ATOMIC_RELAXED);
+        times += t;
+        p->events += (int64_t)__atomic_load_n(&r->reached[i].fired, __ATOMIC_RELAXED);
+    }
+    p->fraction = ((double)p->trajectories + (end > 0.0 ? times / end : 0.0)) / (double)p->total;
+    p->fraction = p->fraction < 1.0 ? p->fraction : 1.0; /* one may just have ended */
+    p->fraction = r->told = p->fraction > r->told ? p->fraction : r->told;
+    p->until = end;
 }
 
 static void tell_progress(run *r)
@@ -247,6 +274,7 @@ static void tell_progress(run *r)
         }
     }
     p.trajectories += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
+    add_unfinished(r, &p);
     (void)pthread_mutex_unlock(&r->lock);
     r->options->progress(r->options->progress_user, &p);
     (void)pthread_mutex_lock(&r->lock);
@@ -382,12 +410,6 @@ static int64_t share_of_ring(const run *r)
     return (n_blocks > 1 ? n_blocks : 1) * r->blocks.largest;
 }
 
-static int n_workers(const run *r)
-{
-    const int64_t n = r->options->n_trajectories;
-    return n < r->plan->n_workers ? (int)n : r->plan->n_workers;
-}
-
 static saltus_status set_up(run *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -450,6 +472,8 @@ static saltus_status run_workers(run *r, saltus_error *err)
     const int n = n_workers(r);
     worker *workers = saltus_calloc((size_t)n, sizeof *workers);
     SALTUS_NEED(workers);
+    r->reached = saltus_calloc((size_t)n, sizeof *r->reached);
+    SALTUS_NEED(r->reached);
     r->n_working = n;
     for (; n_started < n; ++n_started) {
         worker *w = &workers[n_started];
@@ -518,6 +542,7 @@ done:
         points->failed = r.failed ? (r.failed - points->rows) / points->size : -1;
     }
     saltus_blocks_free(&r.blocks);
+    saltus_free(r.reached);
     saltus_free(r.task.rounded);
     (void)pthread_cond_destroy(&r.room);
     (void)pthread_cond_destroy(&r.done);

@@ -181,10 +181,13 @@ static void tell_progress(void *user, const saltus_progress *p)
 {
     const at_once *o = user;
     const saltus_run_options *run = &o->options->run;
-    const saltus_progress all = {.trajectories = o->report.trajectories + p->trajectories,
-                                 .total = saltus_sweep_n_points(o->sweep) * run->n_trajectories,
-                                 .events = o->report.events + p->events,
-                                 .seconds = o->report.seconds + p->seconds};
+    saltus_progress all = {.trajectories = o->report.trajectories + p->trajectories,
+                           .total = saltus_sweep_n_points(o->sweep) * run->n_trajectories,
+                           .events = o->report.events + p->events,
+                           .seconds = o->report.seconds + p->seconds,
+                           .until = p->until};
+    all.fraction =
+        ((double)o->report.trajectories + p->fraction * (double)p->total) / (double)all.total;
     run->progress(run->progress_user, &all);
 }
 

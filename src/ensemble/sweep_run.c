@@ -165,11 +165,12 @@ static void watch(sweep_run *r, double start)
             fail(r, SALTUS_E_CANCELLED, &stopped);
         }
         if (run->progress) {
-            const saltus_progress p = {.trajectories = r->report.trajectories,
-                                       .total =
-                                           saltus_sweep_n_points(r->sweep) * run->n_trajectories,
-                                       .events = r->report.events,
-                                       .seconds = saltus_now() - start};
+            saltus_progress p = {.trajectories = r->report.trajectories,
+                                 .total = saltus_sweep_n_points(r->sweep) * run->n_trajectories,
+                                 .events = r->report.events,
+                                 .seconds = saltus_now() - start,
+                                 .until = run->times[run->n_times - 1]};
+            p.fraction = (double)p.trajectories / (double)p.total;
             run->progress(run->progress_user, &p);
         }
     }

@@ -289,6 +289,7 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
             if (p->fired >= p->limit || SALTUS_FLAG(stop)) {
                 return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
             }
+            SALTUS_PATH_TELL(p);
             saltus_direct_draw(p, d, block);
         }
         const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);

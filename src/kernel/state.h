@@ -27,7 +27,30 @@ typedef struct saltus_pending {
     int32_t trigger;
 } saltus_pending;
 
+#if !SALTUS_DEVICE
+/* How far a thread has come with what it simulates, for another that watches: written now and then,
+ * by that thread alone, and read at any time. */
+typedef struct saltus_reached {
+    double t;       /* time that its unfinished trajectories have reached, added up */
+    uint64_t fired; /* reactions in them */
+} saltus_reached;
+
+static inline void saltus_reached_tell(saltus_reached *reached, double t, uint64_t fired)
+{
+    if (reached) {
+        __atomic_store(&reached->t, &t, __ATOMIC_RELAXED);
+        __atomic_store_n(&reached->fired, fired, __ATOMIC_RELAXED);
+    }
+}
+#define SALTUS_PATH_TELL(p) saltus_reached_tell((p)->reached, (p)->t, (p)->fired)
+#else
+#define SALTUS_PATH_TELL(p) ((void)0)
+#endif
+
 typedef struct saltus_path {
+#if !SALTUS_DEVICE
+    saltus_reached *reached; /* NULL: nobody watches */
+#endif
     const saltus_tables *n;
     const saltus_columns *columns;
     const double *point; /* device: its row of numbers; the host's are in the tables */

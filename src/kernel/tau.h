@@ -427,6 +427,7 @@ SALTUS_TAU_FN saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, sa
         if (!in_phase || p->block >= p->limit || SALTUS_FLAG(stop)) {
             return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
         }
+        SALTUS_PATH_TELL(p);
         const double total = *root + 0.0; /* -0 becomes 0 */
         if (!(total < SALTUS_INFINITY)) {
             return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);

@@ -157,6 +157,28 @@ void wait_for_progress(void)
     }
 }
 
+double wait_for_estimate(void)
+{
+    for (;; (void)usleep(2000)) {
+        char *text = read_file(".err");
+        const char *line = text ? last_of(text, "\r") : NULL;
+        double part = 0.0, time = 0.0, until = 0.0, rate = 0.0;
+        if (line && strstr(line, " left ")) {
+            const int n =
+                sscanf(line, "\r%lf %% time %lf of %lf %lf events/s", &part, &time, &until, &rate);
+            const int others =
+                sscanf(line, "\r%lf %% %*f trajectories/s %lf events/s", &part, &rate);
+            if (n == 4 ? !(time > 0.0 && time <= until) : others != 2) {
+                fail_msg("%s", line);
+            }
+            assert_true(rate > 0.0);
+            free(text);
+            return time;
+        }
+        free(text);
+    }
+}
+
 void wait_for_growth(const char *name, int times)
 {
     off_t size = 0;

@@ -35,6 +35,9 @@ outcome finish_saltus(pid_t child);
  * whole test ends what hangs. */
 void wait_for_progress(void);
 void wait_for_file(const char *name);
+/** Wait until what was started with --progress tells how much is left, and fail if it has not got
+ * on: of a single trajectory by its time, which is returned, else by its part. */
+double wait_for_estimate(void);
 void wait_for_growth(const char *name, int times);
 
 void write_file(const char *name, const char *text);

@@ -101,6 +101,35 @@ static void interrupts_need_no_end_of_a_trajectory(void **state)
 
 /* What passes a signal on to its children after their terminal did, as timeout does, sends two
  * within microseconds; that is no second wish. */
+/* No trajectory ends: it is their times that tell how much is left. */
+static void long_trajectories_tell_their_time(void **state)
+{
+    static const struct {
+        const char *options;
+        bool is_one;
+    } cases[] = {
+        {"--layout lanes", true},
+        {"--layout scalar", true},
+        {"--rng xorwow", true},
+        {"--layout lanes --method tau", true},
+        {"--layout scalar --method tau", true},
+        {"--layout lanes --runs 40", false},
+        {"--layout lanes --method tau --runs 200", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const pid_t child =
+            start_saltus("run busy.yaml --until 1e9 --points 2 --device cpu --progress %s "
+                         "-o long%d.h5",
+                         cases[i].options, (int)i);
+        const double time = wait_for_estimate();
+        assert_int_equal(time > 0.0, cases[i].is_one);
+        assert_int_equal(kill(child, SIGINT), 0);
+        const outcome o = finish_saltus(child);
+        assert_refused(&o, 130, "interrupted after 0 of");
+    }
+}
+
 static void signals_at_once_are_one(void **state)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -228,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(interrupted_runs_keep_what_is_finished),
         TEST(interrupts_need_no_end_of_a_trajectory),
+        TEST(long_trajectories_tell_their_time),
         TEST(signals_at_once_are_one),
         TEST(an_ignored_hangup_stays_ignored),
         TEST(a_late_second_interrupt_ends_at_once),

@@ -235,6 +235,21 @@ static void an_interrupted_run_keeps_frames(void **state)
     }
 }
 
+static void a_lattice_tells_its_time(void **state)
+{
+    static const char *const methods[] = {"mpd", "nsm"};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        const pid_t child = start_saltus("run cell.yaml --until 1e9 --points 2 --method %s "
+                                         "--species A --progress -o long%d.h5",
+                                         methods[i], i);
+        assert_true(wait_for_estimate() > 0.0);
+        assert_int_equal(kill(child, SIGINT), 0);
+        const outcome o = finish_saltus(child);
+        assert_refused(&o, 130, "interrupted after 0 of 1");
+    }
+}
+
 static void figures_are_drawn(void **state)
 {
     static const char *const figures[] = {"plot out.h5 -o a.svg",
@@ -267,6 +282,7 @@ int main(void)
         TEST(exports_have_what_was_recorded),  TEST(a_lattice_of_one_type_is_told),
         TEST(what_makes_no_sense_is_refused),  TEST(vtk_reads_frames),
         TEST(an_interrupted_run_keeps_frames), TEST(figures_are_drawn),
+        TEST(a_lattice_tells_its_time),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

@@ -278,6 +278,19 @@ static saltus_status finish_singly(crew *c, saltus_error *err)
     return status;
 }
 
+/* How far the trajectories under way have come. */
+static void tell_times(const crew *c)
+{
+    double t = 0.0;
+    uint64_t fired = 0, bits = c->busy;
+    while (bits) {
+        const int l = next_lane(&bits);
+        t += c->lanes.t[l];
+        fired += 2 * c->lanes.block[l] - c->void_events[l];
+    }
+    saltus_reached_tell(c->task->reached, t, fired);
+}
+
 static saltus_status run_crew(crew *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -307,8 +320,11 @@ static saltus_status run_crew(crew *c, saltus_error *err)
         if (step % LOOK_EVERY == 0) {
             SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, saltus_lanes_largest, err));
         }
-        if (step % 256 == 0 && SALTUS_FLAG(c->task->stop)) {
-            SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+        if (step % 256 == 0) {
+            tell_times(c);
+            if (SALTUS_FLAG(c->task->stop)) {
+                SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+            }
         }
     }
 done:

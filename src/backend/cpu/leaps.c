@@ -10,6 +10,8 @@ extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
 
 /* As many rounds of exact steps for one of leaps. */
 enum { EXACT_ROUNDS = 4 };
+/* Rounds from one look at the times to the next. */
+enum { TELL_EVERY = 64 };
 /* With so few trajectories one at a time is faster. */
 enum { FEW = SALTUS_LANES / 4 };
 
@@ -290,11 +292,25 @@ done:
     return status;
 }
 
+/* How far the trajectories under way have come. */
+static void tell_times(crew *c)
+{
+    double t = 0.0;
+    uint64_t fired = 0;
+    for (int slot = 0; slot < SALTUS_LEAP_SLOTS; ++slot) {
+        if (slot < c->n_leap || slot >= first_exact(c)) {
+            t += *number(c->leaps.t, slot);
+            fired += (uint64_t)*integer(c->leaps.fired, slot);
+        }
+    }
+    saltus_reached_tell(c->task->reached, t, fired);
+}
+
 static saltus_status run_crew(crew *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
-    while (!c->dry) {
+    for (uint64_t round = 1; !c->dry; ++round) {
         const int n_before = c->n_leap + c->n_exact;
         if (n_before < c->n_slots) {
             SALTUS_TRY(fill_slots(c, err));
@@ -307,6 +323,9 @@ static saltus_status run_crew(crew *c, saltus_error *err)
         SALTUS_TRY(look_at_leaps(c, err));
         for (int i = 0; i < EXACT_ROUNDS && c->n_exact > 0; ++i) {
             SALTUS_TRY(exact_round(c, err));
+        }
+        if (round % TELL_EVERY == 0) {
+            tell_times(c);
         }
         if (SALTUS_FLAG(task->stop)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");

@@ -59,6 +59,7 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     SALTUS_NEED(w);
     saltus_path *p = &w->path;
     p->n = n;
+    p->reached = task->reached;
     p->columns = task->columns;
     p->seed = task->seed;
     p->make_room = make_room;
@@ -290,6 +291,7 @@ saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus
     SALTUS_TRY(saltus_walker_create(task, variant, &w, err));
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(saltus_walker_run_job(w, task, &job, err));
+        saltus_reached_tell(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, err));
     }
 done:
