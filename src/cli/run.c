@@ -188,10 +188,6 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         return status;
     }
     run->frame_times = s->frames;
-    if (!a->quiet) {
-        const saltus_forecast forecast = saltus_run_forecast(s->plan, run);
-        saltus_cli_tell_forecast(a, &forecast);
-    }
     saltus_cli_keep_results();
     if ((status = saltus_cli_open_output(a, &s->table, &s->scratch, err)) != SALTUS_OK) {
         return status;
@@ -267,6 +263,10 @@ static int simulate(saltus_cli_run_arguments *a)
         (void)saltus_cli_close_trace(s.trace, false, &err);
         clean_up(&s);
         return saltus_cli_code_before(status);
+    }
+    if (!a->quiet) {
+        const saltus_forecast forecast = saltus_run_forecast(s.plan, &run);
+        saltus_cli_tell_forecast(a, &forecast);
     }
     status = saltus_run(s.plan, &run, saltus_hdf5_sink_get(s.sink), &s.report, &err);
     if (run.progress) {

@@ -147,10 +147,6 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
         saltus_cli_choose_method(*model, &s->options.plan, &s->choice);
         status = saltus_backend_open(s->options.device, backend, err);
     }
-    if (status == SALTUS_OK && !s->a->quiet) {
-        forecast(s, *model, *backend);
-        status = saltus_sweep_freeze(s->sweep, 0, *model, s->a->law, err);
-    }
     for (int i = 0; i < saltus_model_n_warnings(*model) && !s->a->quiet; ++i) {
         fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(*model, i));
     }
@@ -184,6 +180,9 @@ static saltus_status open_file(session *s, saltus_error *err)
                                         &s->options, plan, &results, &s->file, err);
     }
     saltus_plan_destroy(plan);
+    if (status == SALTUS_OK && !s->a->quiet) {
+        forecast(s, model, backend);
+    }
     saltus_backend_close(backend);
     saltus_model_destroy(model);
     return status;
