@@ -26,6 +26,11 @@ extern "C" {
 #define SALTUS_API __attribute__((visibility("default")))
 #define SALTUS_MUST_CHECK __attribute__((warn_unused_result))
 
+/* Wrong calls are no crashes. Without a handle, or without what a function needs, it fails with
+ * SALTUS_E_INVALID, or its value is 0, "", NaN or NULL, as for an index out of range. To destroy
+ * NULL, or a handle for the second time, does nothing. `err` may be NULL everywhere; so may
+ * options, which are the defaults then, unless something must be told, such as sample times. */
+
 /** Status values: fixed numbers, with their texts. */
 #define SALTUS_STATUS_LIST(X)                                                    \
     X(SALTUS_OK, 0, "success")                                                   \

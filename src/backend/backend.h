@@ -5,6 +5,7 @@
 #define SALTUS_BACKEND_BACKEND_H
 
 #include "backend/generator.h"
+#include "core/handle.h"
 #include "core/status.h"
 #include "core/trace.h"
 #include "kernel/reduce.h"
@@ -177,6 +178,7 @@ typedef struct saltus_backend_ops {
 } saltus_backend_ops;
 
 struct saltus_backend {
+    saltus_handle handle;
     const saltus_backend_ops *ops;
     const void *device; /**< the backend's own */
     char name[40];

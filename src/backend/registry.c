@@ -11,6 +11,9 @@ enum { N_BACKENDS = sizeof backends / sizeof *backends };
 saltus_status saltus_backend_open(const char *specification, saltus_backend **out,
                                   saltus_error *err)
 {
+    if (!specification || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     const bool is_auto = strcmp(specification, "auto") == 0;
     saltus_backend *b = saltus_calloc(1, sizeof *b);
@@ -24,6 +27,7 @@ saltus_status saltus_backend_open(const char *specification, saltus_backend **ou
     if (!b->ops) {
         SALTUS_FAIL(SALTUS_E_INVALID, "device '%s': there are auto, cpu and cuda", specification);
     }
+    saltus_handle_add(&b->handle, SALTUS_HANDLE_BACKEND);
     *out = b;
     b = NULL;
 done:
@@ -33,7 +37,7 @@ done:
 
 void saltus_backend_close(saltus_backend *backend)
 {
-    if (backend) {
+    if (backend && saltus_handle_take(&backend->handle, SALTUS_HANDLE_BACKEND)) {
         backend->ops->close(backend);
         saltus_free(backend);
     }
@@ -41,12 +45,12 @@ void saltus_backend_close(saltus_backend *backend)
 
 const char *saltus_backend_name(const saltus_backend *backend)
 {
-    return backend->name;
+    return backend ? backend->name : "";
 }
 
 void saltus_backend_list(FILE *out)
 {
-    for (int i = 0; i < N_BACKENDS; ++i) {
+    for (int i = 0; out && i < N_BACKENDS; ++i) {
         backends[i]->list(out);
     }
 }

@@ -46,3 +46,9 @@ void saltus_error_hint(saltus_error *err, const char *format, ...)
         flatten(err->hint);
     }
 }
+
+saltus_status saltus_no_argument(saltus_error *err, const char *function)
+{
+    return saltus_error_set(err, SALTUS_E_INVALID, "%s: an argument that it needs is NULL",
+                            function);
+}

@@ -38,6 +38,9 @@
 __attribute__((format(printf, 3, 4))) saltus_status
 saltus_error_set(saltus_error *err, saltus_status code, const char *format, ...);
 
+/** A function of the library was called without something that it needs: SALTUS_E_INVALID. */
+saltus_status saltus_no_argument(saltus_error *err, const char *function);
+
 /** Add a hint to the record, unless it has one. */
 __attribute__((format(printf, 2, 3))) void saltus_error_hint(saltus_error *err, const char *format,
                                                              ...);

@@ -106,7 +106,11 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
                                           const saltus_plan_options *options)
 {
     saltus_method_choice choice = {.method = "direct"};
-    saltus_plan_options wanted = options ? *options : saltus_plan_options_default();
+    saltus_plan_options wanted = saltus_plan_options_given(options);
+    if (!model || !model->network) {
+        (void)snprintf(choice.why, sizeof choice.why, "there is no frozen model");
+        return choice;
+    }
     const saltus_tables *t = &model->network->tables;
     const double n = t->n_reactions;
     saltus_backend *cpu = NULL;
@@ -190,8 +194,14 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
                                     const saltus_run_options *run, saltus_backend **out,
                                     saltus_error *err)
 {
+    if (!model || !run || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (!model->network) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
+    }
     saltus_status status = SALTUS_OK;
-    const saltus_plan_options o = options ? *options : saltus_plan_options_default();
+    const saltus_plan_options o = saltus_plan_options_given(options);
     saltus_backend *cpu = NULL, *gpu = NULL;
     saltus_error no_cpu = {0}, no_gpu = {0};
     double steps = -1.0;

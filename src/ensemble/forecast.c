@@ -252,7 +252,7 @@ saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_op
 {
     saltus_forecast f = {.of = "reactions"};
     saltus_error err = {0};
-    if (saltus_run_options_check(plan, run, &err) != SALTUS_OK) {
+    if (!plan || !run || saltus_run_options_check(plan, run, &err) != SALTUS_OK) {
         return f;
     }
     const double t_end = run->times[run->n_times - 1];

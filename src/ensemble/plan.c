@@ -14,6 +14,15 @@ saltus_plan_options saltus_plan_options_default(void)
         .layout = "auto", .rng = "philox", .epsilon = 0.03, .n_critical = 10, .n_exact = 100};
 }
 
+saltus_plan_options saltus_plan_options_given(const saltus_plan_options *options)
+{
+    const saltus_plan_options defaults = saltus_plan_options_default();
+    saltus_plan_options o = options ? *options : defaults;
+    o.layout = o.layout ? o.layout : defaults.layout;
+    o.rng = o.rng ? o.rng : defaults.rng;
+    return o;
+}
+
 /* A variable's value, or its concentration, in a frozen model. */
 static saltus_observable observable_of(const saltus_model *model, int variable, bool concentration)
 {
@@ -326,11 +335,15 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
                                  const saltus_plan_options *options, saltus_plan **out,
                                  saltus_error *err)
 {
+    if (!model || !backend || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
-    saltus_plan_options o = options ? *options : saltus_plan_options_default();
+    saltus_plan_options o = saltus_plan_options_given(options);
     saltus_method_choice choice;
     saltus_plan *plan = saltus_calloc(1, sizeof *plan);
     SALTUS_NEED(plan);
+    saltus_handle_add(&plan->handle, SALTUS_HANDLE_PLAN);
     if (!model->network) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
@@ -390,6 +403,9 @@ done:
 saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report *out,
                                   saltus_error *err)
 {
+    if (!plan || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     const saltus_backend *b = plan->backend;
     if (!b->ops->compile) {
         return saltus_error_set(err, SALTUS_E_INVALID, "device '%s' has no kernels to compile",
@@ -404,7 +420,7 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
 
 void saltus_plan_destroy(saltus_plan *plan)
 {
-    if (plan) {
+    if (plan && saltus_handle_take(&plan->handle, SALTUS_HANDLE_PLAN)) {
         for (int o = 0; o < plan->columns.n_observables; ++o) {
             saltus_free(plan->observable_names[o]);
         }
@@ -420,6 +436,9 @@ void saltus_plan_destroy(saltus_plan *plan)
 
 void saltus_plan_explain(const saltus_plan *plan, FILE *out)
 {
+    if (!plan || !out) {
+        return;
+    }
     const saltus_tables *t = &plan->model->network->tables;
     fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
             t->n_reactions);
@@ -458,50 +477,52 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
 
 const char *saltus_plan_method(const saltus_plan *plan)
 {
-    return plan->method;
+    return plan ? plan->method : "";
 }
 
 int saltus_plan_slabs(const saltus_plan *plan)
 {
-    return plan->n_slabs;
+    return plan ? plan->n_slabs : 0;
 }
 
 const char *saltus_plan_layout(const saltus_plan *plan)
 {
-    return plan->layout;
+    return plan ? plan->layout : "";
 }
 
 const char *saltus_plan_rng(const saltus_plan *plan)
 {
-    return plan->generator.name;
+    return plan ? plan->generator.name : "";
 }
 
 const saltus_model *saltus_plan_model(const saltus_plan *plan)
 {
-    return plan->model;
+    return plan ? plan->model : NULL;
 }
 
 const saltus_backend *saltus_plan_backend(const saltus_plan *plan)
 {
-    return plan->backend;
+    return plan ? plan->backend : NULL;
 }
 
 int saltus_plan_n_counts(const saltus_plan *plan)
 {
-    return plan->columns.n_counts;
+    return plan ? plan->columns.n_counts : 0;
 }
 
 const char *saltus_plan_count_name(const saltus_plan *plan, int c)
 {
-    return plan->model->network->species_names[plan->count_species[c]];
+    return c >= 0 && c < saltus_plan_n_counts(plan)
+               ? plan->model->network->species_names[plan->count_species[c]]
+               : "";
 }
 
 int saltus_plan_n_observables(const saltus_plan *plan)
 {
-    return plan->columns.n_observables;
+    return plan ? plan->columns.n_observables : 0;
 }
 
 const char *saltus_plan_observable_name(const saltus_plan *plan, int o)
 {
-    return plan->observable_names[o];
+    return o >= 0 && o < saltus_plan_n_observables(plan) ? plan->observable_names[o] : "";
 }

@@ -4,8 +4,10 @@
 
 #include "backend/backend.h"
 #include "model/network.h"
+#include "core/handle.h"
 
 struct saltus_plan {
+    saltus_handle handle;
     const saltus_model *model;
     const saltus_backend *backend;
     int n_workers;
@@ -41,5 +43,8 @@ SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_plan *plan
 
 /** Bytes that the samples of a run hold at a time, at most; see also saltus_run_options. */
 double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_trajectories);
+
+/** Options as a caller gave them: defaults for NULL, and for texts that are NULL. */
+saltus_plan_options saltus_plan_options_given(const saltus_plan_options *options);
 
 #endif

@@ -505,6 +505,9 @@ done:
 saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *options,
                          const saltus_sink *sink, saltus_run_report *report, saltus_error *err)
 {
+    if (!plan || !options || !sink || !sink->deliver) {
+        return saltus_no_argument(err, __func__);
+    }
     return saltus_run_at_points(plan, options, NULL, sink, report, err);
 }
 

@@ -14,50 +14,75 @@ static const int64_t most_points = SALTUS_MOST_POINTS;
 
 saltus_status saltus_sweep_create(saltus_sweep **out, saltus_error *err)
 {
+    if (!out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     *out = saltus_calloc(1, sizeof **out);
     SALTUS_NEED(*out);
+    saltus_handle_add(&(*out)->handle, SALTUS_HANDLE_SWEEP);
     (*out)->n_points = 1;
 done:
     return status;
 }
 
+/* All axes from this one on. */
+static void drop_axes(saltus_sweep *sweep, size_t from)
+{
+    for (; sweep->n_axes > from; --sweep->n_axes) {
+        saltus_free(sweep->axes[sweep->n_axes - 1].name);
+        saltus_free(sweep->axes[sweep->n_axes - 1].values);
+    }
+}
+
+static void drop_file(saltus_sweep *sweep)
+{
+    saltus_free(sweep->file);
+    saltus_free(sweep->lines);
+    sweep->file = NULL;
+    sweep->lines = NULL;
+}
+
 void saltus_sweep_destroy(saltus_sweep *sweep)
 {
-    for (size_t a = 0; sweep && a < sweep->n_axes; ++a) {
-        saltus_free(sweep->axes[a].name);
-        saltus_free(sweep->axes[a].values);
-    }
-    if (sweep) {
+    if (sweep && saltus_handle_take(&sweep->handle, SALTUS_HANDLE_SWEEP)) {
+        drop_axes(sweep, 0);
+        drop_file(sweep);
         saltus_free(sweep->axes);
-        saltus_free(sweep->file);
-        saltus_free(sweep->lines);
+        saltus_free(sweep);
     }
-    saltus_free(sweep);
+}
+
+static bool has_axis(const saltus_sweep *sweep, int axis)
+{
+    return sweep && axis >= 0 && (size_t)axis < sweep->n_axes;
 }
 
 int saltus_sweep_n_axes(const saltus_sweep *sweep)
 {
-    return (int)sweep->n_axes;
+    return sweep ? (int)sweep->n_axes : 0;
 }
 
 int64_t saltus_sweep_n_points(const saltus_sweep *sweep)
 {
-    return sweep->n_points;
+    return sweep ? sweep->n_points : 0;
 }
 
 const char *saltus_sweep_name(const saltus_sweep *sweep, int axis)
 {
-    return sweep->axes[axis].name;
+    return has_axis(sweep, axis) ? sweep->axes[axis].name : "";
 }
 
 int64_t saltus_sweep_axis_length(const saltus_sweep *sweep, int axis)
 {
-    return sweep->has_design ? 0 : sweep->axes[axis].n;
+    return !has_axis(sweep, axis) || sweep->has_design ? 0 : sweep->axes[axis].n;
 }
 
 double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point)
 {
+    if (!has_axis(sweep, axis) || !sweep->is_finished || point < 0 || point >= sweep->n_points) {
+        return (double)NAN;
+    }
     int64_t behind = 1; /* points of the axes behind this one, which run faster */
     for (size_t a = (size_t)axis + 1; a < sweep->n_axes && !sweep->has_design; ++a) {
         behind *= sweep->axes[a].n;
@@ -80,6 +105,13 @@ static void name_line(const saltus_sweep *sweep, int64_t line, saltus_error *err
 saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, saltus_model *model,
                                   saltus_law law, saltus_error *err)
 {
+    if (!sweep || !model) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (!sweep->is_finished || point < 0 || point >= sweep->n_points) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "there is no point %lld in this sweep",
+                                (long long)point);
+    }
     saltus_model_thaw(model);
     for (size_t a = 0; a < sweep->n_axes; ++a) {
         const saltus_status set = saltus_model_set(model, sweep->axes[a].name,
@@ -202,7 +234,13 @@ done:
 
 saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what, saltus_error *err)
 {
+    if (!sweep || !what) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
+    if (sweep->is_finished) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has its points already");
+    }
     saltus_axis *grown =
         saltus_grow(sweep->axes, sweep->n_axes, &sweep->capacity, sizeof *sweep->axes);
     SALTUS_NEED(grown);
@@ -216,6 +254,9 @@ saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what, saltus_er
         }
     }
 done:
+    if (status != SALTUS_OK && grown) {
+        drop_axes(sweep, sweep->n_axes - 1);
+    }
     return status;
 }
 
@@ -284,8 +325,8 @@ done:
     return status;
 }
 
-saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint64_t seed,
-                                  saltus_error *err)
+static saltus_status make_points(saltus_sweep *sweep, const char *design, uint64_t seed,
+                                 saltus_error *err)
 {
     if (design && strncmp(design, "file:", 5) == 0) {
         return saltus_design_read(sweep, design + 5, err);
@@ -294,6 +335,33 @@ saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint6
         return saltus_error_set(err, SALTUS_E_INVALID, "--vary is needed: what is to be varied");
     }
     return design ? make_design(sweep, design, seed, err) : make_grid(sweep, err);
+}
+
+saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint64_t seed,
+                                  saltus_error *err)
+{
+    if (!sweep) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (sweep->is_finished) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has its points already");
+    }
+    const size_t n_axes = sweep->n_axes;
+    const saltus_status status = make_points(sweep, design, seed, err);
+    sweep->is_finished = status == SALTUS_OK;
+    if (status != SALTUS_OK) { /* as before */
+        drop_axes(sweep, n_axes);
+        drop_file(sweep);
+        sweep->has_design = false;
+        sweep->n_points = 1;
+        for (size_t a = 0; a < n_axes; ++a) {
+            if (sweep->axes[a].is_range) {
+                saltus_free(sweep->axes[a].values);
+                sweep->axes[a].values = NULL;
+            }
+        }
+    }
+    return status;
 }
 
 saltus_status saltus_sweep_check_numbers(const saltus_sweep *sweep, int64_t first, int64_t n_each,

@@ -3,6 +3,7 @@
 #define SALTUS_ENSEMBLE_SWEEP_H
 
 #include "backend/backend.h"
+#include "core/handle.h"
 
 typedef struct saltus_axis {
     char *name;
@@ -13,10 +14,11 @@ typedef struct saltus_axis {
 } saltus_axis;
 
 struct saltus_sweep {
+    saltus_handle handle;
     saltus_axis *axes;
     size_t n_axes, capacity;
     int64_t n_points;
-    bool has_design;
+    bool has_design, is_finished;
     char *file;     /**< of a table of points, else NULL */
     int64_t *lines; /**< [point] where it stands there */
 };

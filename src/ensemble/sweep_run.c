@@ -252,7 +252,14 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
                                const saltus_sweep_sink *sink, saltus_run_report *report,
                                saltus_error *err)
 {
+    if (!sweep || !options || !options->load || !options->device || !sink || !sink->open ||
+        !sink->deliver) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
+    if (!sweep->is_finished) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has no points yet");
+    }
     const double start = saltus_now();
     saltus_sweep_options chosen = *options;
     saltus_method_choice choice;

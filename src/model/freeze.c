@@ -448,6 +448,9 @@ done:
 
 saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_error *err)
 {
+    if (!model) {
+        return saltus_no_argument(err, __func__);
+    }
     freezing wanted = {model, law};
     return saltus_with_stack(freeze, &wanted, err);
 }
@@ -462,15 +465,15 @@ void saltus_network_destroy(saltus_network *network)
 
 int saltus_model_n_species(const saltus_model *model)
 {
-    return model->network->tables.n_species;
+    return model && model->network ? model->network->tables.n_species : 0;
 }
 
 int saltus_model_n_reactions(const saltus_model *model)
 {
-    return model->network->tables.n_reactions;
+    return model && model->network ? model->network->tables.n_reactions : 0;
 }
 
 const char *saltus_model_species(const saltus_model *model, int s)
 {
-    return model->network->species_names[s];
+    return s >= 0 && s < saltus_model_n_species(model) ? model->network->species_names[s] : "";
 }

@@ -190,6 +190,12 @@ done:
 
 saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, saltus_error *err)
 {
+    if (!model || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (!model->network) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
+    }
     printing wanted = {model, out};
     return saltus_with_stack(print, &wanted, err);
 }

@@ -11,9 +11,13 @@
 
 saltus_status saltus_model_create(const char *name, saltus_model **out, saltus_error *err)
 {
+    if (!name || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_model *m = saltus_calloc(1, sizeof *m);
     SALTUS_NEED(m);
+    saltus_handle_add(&m->handle, SALTUS_HANDLE_MODEL);
     m->mole = SALTUS_AVOGADRO;
     m->name = saltus_strdup(name);
     SALTUS_NEED(m->name);
@@ -26,7 +30,7 @@ done:
 
 void saltus_model_destroy(saltus_model *model)
 {
-    if (!model) {
+    if (!model || !saltus_handle_take(&model->handle, SALTUS_HANDLE_MODEL)) {
         return;
     }
     saltus_network_destroy(model->network);
@@ -48,7 +52,7 @@ void saltus_model_destroy(saltus_model *model)
 
 void saltus_model_thaw(saltus_model *model)
 {
-    if (model->network) {
+    if (model && model->network) {
         saltus_network_destroy(model->network);
         model->network = NULL;
         while (model->n_warnings > model->n_read_warnings) {
@@ -59,22 +63,22 @@ void saltus_model_thaw(saltus_model *model)
 
 const char *saltus_model_name(const saltus_model *model)
 {
-    return model->name;
+    return model ? model->name : "";
 }
 
 const char *saltus_model_sha256(const saltus_model *model)
 {
-    return model->sha256;
+    return model ? model->sha256 : "";
 }
 
 int saltus_model_n_warnings(const saltus_model *model)
 {
-    return (int)model->n_warnings;
+    return model ? (int)model->n_warnings : 0;
 }
 
 const char *saltus_model_warning(const saltus_model *model, int i)
 {
-    return model->warnings[i];
+    return i >= 0 && i < saltus_model_n_warnings(model) ? model->warnings[i] : "";
 }
 
 void saltus_model_warn(saltus_model *model, const char *format, ...)
@@ -214,6 +218,9 @@ const char *saltus_model_nearest(const saltus_model *model, const char *name)
 saltus_status saltus_model_set(saltus_model *model, const char *name, double value,
                                saltus_error *err)
 {
+    if (!model || !name) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     const int i = saltus_model_find(model, name);
     if (model->network) {
@@ -268,12 +275,18 @@ done:
 saltus_status saltus_model_add_parameter(saltus_model *model, const char *id, double value,
                                          saltus_error *err)
 {
+    if (!model || !id) {
+        return saltus_no_argument(err, __func__);
+    }
     return add_with_value(model, SALTUS_KIND_PARAMETER, id, value, err);
 }
 
 saltus_status saltus_model_add_species(saltus_model *model, const char *id, double amount,
                                        saltus_error *err)
 {
+    if (!model || !id) {
+        return saltus_no_argument(err, __func__);
+    }
     return add_with_value(model, SALTUS_KIND_SPECIES, id, amount, err);
 }
 
@@ -402,6 +415,9 @@ done:
 saltus_status saltus_model_add_reaction(saltus_model *model, const char *id, const char *equation,
                                         const char *rate, saltus_error *err)
 {
+    if (!model || !id || !equation || !rate) {
+        return saltus_no_argument(err, __func__);
+    }
     adding wanted = {model, id, equation, rate};
     return saltus_with_stack(add_reaction, &wanted, err);
 }

@@ -9,6 +9,7 @@
 #ifndef SALTUS_MODEL_MODEL_H
 #define SALTUS_MODEL_MODEL_H
 
+#include "core/handle.h"
 #include "core/memory.h"
 #include "model/expr.h"
 
@@ -84,6 +85,7 @@ typedef struct saltus_event {
 } saltus_event;
 
 struct saltus_model {
+    saltus_handle handle;
     char *name;
     char *path; /**< for messages: "model.xml"; NULL when built by calls */
     char sha256[65];

@@ -170,6 +170,9 @@ static saltus_status parse_text(saltus_model_parser *parse, const char *text, si
     saltus_status status = SALTUS_OK;
     const saltus_source_text source = {text, size, name ? name : "model",
                                        options ? options->molecules_per_mole : 0.0};
+    if ((!text && size > 0) || !out) {
+        SALTUS_TRY(saltus_no_argument(err, "saltus_model_parse"));
+    }
     if (!(isfinite(source.mole) && source.mole >= 0.0)) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%g molecules per mole: a number above 0 is needed",
                     source.mole);
@@ -195,6 +198,9 @@ static saltus_status read_file(saltus_model_parser *parse, const char *path,
     saltus_status status = SALTUS_OK;
     char *text = NULL;
     size_t size = 0;
+    if (!path || !out) {
+        SALTUS_TRY(saltus_no_argument(err, "saltus_model_read"));
+    }
     SALTUS_TRY(saltus_read_file(path, &text, &size, err));
     SALTUS_TRY(parse_text(parse, text, size, path, options, out, err));
 done:

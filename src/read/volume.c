@@ -104,6 +104,9 @@ static bool is_volume(const saltus_variable *v)
 saltus_status saltus_model_set_volume(saltus_model *model, const char *compartment,
                                       const char *text, saltus_error *err)
 {
+    if (!model || !compartment || !text) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_units units = {0};
     volume wanted = {0};

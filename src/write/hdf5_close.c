@@ -290,6 +290,9 @@ void saltus_h5_free(saltus_hdf5_sink *sink)
 saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_report *report,
                                      saltus_error *err)
 {
+    if (!sink || !saltus_handle_take(&sink->handle, SALTUS_HANDLE_SINK)) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     const int complete = sink->rows == sink->layout.n_trajectories;
     saltus_h5_quiet quiet;

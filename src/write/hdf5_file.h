@@ -11,6 +11,7 @@
 #include "write/chunk.h"
 #include "write/hdf5_common.h"
 #include "write/hdf5_sink.h"
+#include "core/handle.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ typedef struct saltus_h5_derived {
 } saltus_h5_derived;
 
 struct saltus_hdf5_sink {
+    saltus_handle handle;
     saltus_sink sink;
     saltus_reduction reduction; /* what is made of counts, unless they are recorded */
     char *path;

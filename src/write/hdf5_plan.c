@@ -61,6 +61,9 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
 saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_options *run,
                                 const saltus_hdf5_options *options, saltus_error *err)
 {
+    if (!plan || !run) {
+        return saltus_no_argument(err, __func__);
+    }
     const saltus_hdf5_options o = options ? *options : saltus_hdf5_options_default();
     if (o.record == SALTUS_RECORD_HISTOGRAM && saltus_plan_n_counts(plan) == 0) {
         const saltus_status status =
@@ -87,6 +90,9 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
                                     const saltus_hdf5_options *options, saltus_hdf5_sink **out,
                                     saltus_error *err)
 {
+    if (!path || !plan || !run || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     const saltus_model *model = saltus_plan_model(plan);
     char volumes[SALTUS_VOLUMES_SIZE];

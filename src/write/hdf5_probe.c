@@ -138,6 +138,9 @@ done:
 
 saltus_status saltus_results_open(const char *path, saltus_results **out, saltus_error *err)
 {
+    if (!path || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_h5_kind kind;
     struct stat about;

@@ -267,6 +267,7 @@ saltus_status saltus_results_open_here(const char *path, saltus_results **out, s
 
     saltus_h5_quiet_begin(&quiet);
     SALTUS_NEED(r);
+    saltus_handle_add(&r->handle, SALTUS_HANDLE_RESULTS);
     r->file = H5I_INVALID_HID;
     r->path = saltus_strdup(path);
     SALTUS_NEED(r->path);
@@ -282,7 +283,7 @@ done:
 
 void saltus_results_close(saltus_results *r)
 {
-    if (!r) {
+    if (!r || !saltus_handle_take(&r->handle, SALTUS_HANDLE_RESULTS)) {
         return;
     }
     for (int i = 0; r->count_names && i < r->n_counts; ++i) {

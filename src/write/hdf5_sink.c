@@ -581,6 +581,7 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
     }
     SALTUS_TRY(saltus_h5_create(sink, err));
     sink->last_flush = saltus_now();
+    saltus_handle_add(&sink->handle, SALTUS_HANDLE_SINK);
     *out = sink;
     sink = NULL;
 done:
@@ -591,5 +592,5 @@ done:
 
 const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink)
 {
-    return &sink->sink;
+    return sink ? &sink->sink : NULL;
 }

@@ -181,12 +181,15 @@ void saltus_sweep_file_free(saltus_sweep_file *f)
 
 const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file)
 {
-    return &file->sink;
+    return file ? &file->sink : NULL;
 }
 
 saltus_status saltus_sweep_file_close(saltus_sweep_file *f, const saltus_run_report *report,
                                       saltus_error *err)
 {
+    if (!f || !saltus_handle_take(&f->handle, SALTUS_HANDLE_SWEEP_FILE)) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;
     herr_t rc = 0;

@@ -6,6 +6,7 @@
 #include "ensemble/collect.h"
 #include "ensemble/sweep.h"
 #include "write/hdf5_file.h"
+#include "core/handle.h"
 
 enum {
     SALTUS_RESCUED_BYTES = 3 * 1024 * 1024, /**< of rows that are gathered when writing fails */
@@ -24,6 +25,7 @@ typedef struct saltus_row_set {
 } saltus_row_set;
 
 struct saltus_sweep_file {
+    saltus_handle handle;
     saltus_sweep_sink sink;
     saltus_collection what;
     saltus_reduction reduction;

@@ -312,6 +312,9 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
                                      const saltus_hdf5_options *results, saltus_sweep_file **out,
                                      saltus_error *err)
 {
+    if (!path || !sweep || !options || !plan || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     bool created = false;
     saltus_h5_quiet quiet;
@@ -338,6 +341,7 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0) {
         SALTUS_TRY(saltus_sweep_fail(f, NULL, 0, err));
     }
+    saltus_handle_add(&f->handle, SALTUS_HANDLE_SWEEP_FILE);
     *out = f;
     f = NULL;
 done:

@@ -331,6 +331,9 @@ static saltus_status check_kind(const char *kind, saltus_error *err)
 saltus_status saltus_results_plot(const saltus_results *results, const char *figure,
                                   const saltus_plot_options *options, saltus_error *err)
 {
+    if (!results || !figure) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_plot *p = saltus_calloc(1, sizeof *p);
     const saltus_plot_options defaults = saltus_plot_options_default();

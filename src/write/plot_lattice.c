@@ -286,6 +286,9 @@ done:
 saltus_status saltus_model_plot(const saltus_model *model, const char *figure, const char *title,
                                 saltus_error *err)
 {
+    if (!model || !figure) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_gnuplot g = {0};
     locale_t saved;

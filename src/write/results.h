@@ -2,6 +2,7 @@
 #ifndef SALTUS_WRITE_RESULTS_H
 #define SALTUS_WRITE_RESULTS_H
 
+#include "core/handle.h"
 #include "core/status.h"
 
 /** What a file holds of a lattice. */
@@ -19,6 +20,7 @@ typedef struct saltus_results_space {
 } saltus_results_space;
 
 struct saltus_results {
+    saltus_handle handle;
     char *path;
     int64_t file; /**< HDF5's identifier */
     int64_t size; /**< bytes of the file */

@@ -69,6 +69,9 @@ done:
 
 saltus_status saltus_results_print_derived(const saltus_results *r, FILE *out, saltus_error *err)
 {
+    if (!r || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     double **values = NULL;
     saltus_results view = *r;
@@ -155,6 +158,9 @@ saltus_status saltus_results_print_derived_table(const saltus_results *r,
                                                  const saltus_table_options *options, FILE *out,
                                                  saltus_error *err)
 {
+    if (!r || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     const saltus_table_options o = options ? *options : saltus_table_options_default();
     double **values = NULL;

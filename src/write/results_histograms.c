@@ -78,6 +78,9 @@ done:
 
 saltus_status saltus_results_print_histograms(const saltus_results *r, FILE *out, saltus_error *err)
 {
+    if (!r || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_results view = *r;
     locale_t saved;

@@ -269,6 +269,9 @@ static saltus_status take_final(saltus_results *view, saltus_error *err)
 
 saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltus_error *err)
 {
+    if (!r || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     struct piece piece = {0};
     struct buffer *buffer = saltus_calloc(1, sizeof *buffer);

@@ -39,6 +39,9 @@ done:
 saltus_status saltus_results_print_split(const saltus_results *r, saltus_split split, FILE *out,
                                          saltus_error *err)
 {
+    if (!r || !out || (int)split < 0 || split >= SALTUS_N_SPLITS) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     saltus_box box = {.n_runs = 1, .n_points = 1};
     int64_t *x = saltus_calloc((size_t)r->space.n_parts[split], (size_t)r->n_counts * sizeof *x);
@@ -118,6 +121,9 @@ done:
 
 saltus_status saltus_results_print_frames(const saltus_results *r, FILE *out, saltus_error *err)
 {
+    if (!r || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     const saltus_results_space *s = &r->space;
     const size_t sites = (size_t)(s->size[0] * s->size[1]);

@@ -185,6 +185,9 @@ saltus_status saltus_results_print_table(const saltus_results *r,
                                          const saltus_table_options *options, FILE *out,
                                          saltus_error *err)
 {
+    if (!r || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     const saltus_table_options o = options ? *options : saltus_table_options_default();
     saltus_results view = *r;
@@ -296,6 +299,9 @@ done:
 
 saltus_status saltus_results_print_summary(const saltus_results *r, FILE *out, saltus_error *err)
 {
+    if (!r || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     static const char *const titles[4] = {"mean", "sd", "min", "max"};
     static const saltus_moment moments[4] = {SALTUS_MOMENT_MEAN, SALTUS_MOMENT_VARIANCE,
                                              SALTUS_MOMENT_MIN, SALTUS_MOMENT_MAX};

@@ -180,6 +180,9 @@ done:
 
 saltus_status saltus_results_write_xdmf(const saltus_results *r, saltus_error *err)
 {
+    if (!r) {
+        return saltus_no_argument(err, __func__);
+    }
     saltus_status status = SALTUS_OK;
     xdmf x = {.r = r};
     locale_t saved;

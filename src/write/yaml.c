@@ -371,6 +371,9 @@ done:
 
 saltus_status saltus_model_write_yaml(const saltus_model *model, FILE *out, saltus_error *err)
 {
+    if (!model || !out) {
+        return saltus_no_argument(err, __func__);
+    }
     printing wanted = {model, out};
     return saltus_with_stack(write_model, &wanted, err);
 }

@@ -1,0 +1,287 @@
+/* The library called wrongly: without handles, with one that is gone, with numbers out of range.
+ * Every call gives a status with a sentence, or a value that is documented. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "saltus/saltus.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Refused as a wrong argument, with a sentence, with and without a record. */
+#define REFUSED(call)                                                                      \
+    do {                                                                                   \
+        saltus_error *const err = &record;                                                 \
+        record = (saltus_error){0};                                                        \
+        const saltus_status status_ = (call);                                              \
+        if (status_ != SALTUS_E_INVALID || record.code != status_ || !record.message[0]) { \
+            fail_msg("%s: status %d: %s", #call, (int)status_, record.message);            \
+        }                                                                                  \
+        without_record(call);                                                              \
+    } while (0)
+
+static saltus_error record;
+
+static void without_record(saltus_status status)
+{
+    assert_int_equal(status, SALTUS_E_INVALID);
+}
+
+static saltus_model *frozen(void)
+{
+    saltus_model *m = NULL;
+    saltus_error err = {0};
+    assert_int_equal(saltus_model_create("m", &m, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_add_species(m, "A", 10, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_add_parameter(m, "k", 1, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_add_reaction(m, "r", "A ->", "k", &err), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+    return m;
+}
+
+static void models(void **state)
+{
+    saltus_model *m = NULL;
+    (void)state;
+    REFUSED(saltus_model_read(NULL, &m, err));
+    REFUSED(saltus_model_read("x", NULL, err));
+    REFUSED(saltus_model_read_sbml(NULL, &m, err));
+    REFUSED(saltus_model_read_yaml(NULL, &m, err));
+    REFUSED(saltus_model_read_net(NULL, &m, err));
+    REFUSED(saltus_model_read_with(NULL, NULL, &m, err));
+    REFUSED(saltus_model_parse_yaml(NULL, 1, "x", &m, err));
+    REFUSED(saltus_model_parse_sbml("", 0, "x", NULL, err));
+    REFUSED(saltus_model_parse_net(NULL, 1, NULL, &m, err));
+    REFUSED(saltus_model_parse_with(NULL, 1, NULL, NULL, &m, err));
+    REFUSED(saltus_model_create(NULL, &m, err));
+    REFUSED(saltus_model_create("m", NULL, err));
+    REFUSED(saltus_model_add_parameter(NULL, "k", 1, err));
+    REFUSED(saltus_model_add_species(NULL, "A", 1, err));
+    REFUSED(saltus_model_add_reaction(NULL, "r", "A ->", "k", err));
+    REFUSED(saltus_model_set(NULL, "A", 1, err));
+    REFUSED(saltus_model_set_volume(NULL, "all", "1", err));
+    REFUSED(saltus_model_freeze(NULL, SALTUS_LAW_LITERAL, err));
+    REFUSED(saltus_model_print_info(NULL, stdout, err));
+    REFUSED(saltus_model_write_yaml(NULL, stdout, err));
+    REFUSED(saltus_model_plot(NULL, "x.svg", "t", err));
+    saltus_model_thaw(NULL);
+    saltus_model_destroy(NULL);
+    assert_string_equal(saltus_model_name(NULL), "");
+    assert_string_equal(saltus_model_sha256(NULL), "");
+    assert_int_equal(saltus_model_n_species(NULL), 0);
+    assert_int_equal(saltus_model_n_reactions(NULL), 0);
+    assert_int_equal(saltus_model_n_warnings(NULL), 0);
+    assert_string_equal(saltus_model_species(NULL, 0), "");
+    assert_string_equal(saltus_model_warning(NULL, 0), "");
+    m = frozen();
+    REFUSED(saltus_model_add_species(m, NULL, 1, err));
+    REFUSED(saltus_model_add_reaction(m, "r", NULL, "k", err));
+    REFUSED(saltus_model_set(m, NULL, 1, err));
+    REFUSED(saltus_model_print_info(m, NULL, err));
+    assert_string_equal(saltus_model_species(m, 0), "A");
+    assert_string_equal(saltus_model_species(m, 1), "");
+    assert_string_equal(saltus_model_species(m, -1), "");
+    assert_string_equal(saltus_model_warning(m, 0), "");
+    saltus_model_thaw(m);
+    assert_int_equal(saltus_model_n_species(m), 0);
+    assert_string_equal(saltus_model_species(m, 0), "");
+    REFUSED(saltus_model_print_info(m, stdout, err));
+    saltus_model_destroy(m);
+    saltus_model_destroy(m); /* gone */
+}
+
+static void backends_and_plans(void **state)
+{
+    saltus_model *m = frozen();
+    saltus_backend *b = NULL;
+    saltus_plan *p = NULL;
+    saltus_kernel_report kernel;
+    const saltus_run_options run = saltus_run_options_default();
+    const saltus_plan_options zeroes = {.epsilon = 0.03, .n_critical = 10, .n_exact = 100};
+    (void)state;
+    REFUSED(saltus_backend_open(NULL, &b, err));
+    REFUSED(saltus_backend_open("cpu", NULL, err));
+    saltus_backend_close(NULL);
+    saltus_backend_list(NULL);
+    assert_string_equal(saltus_backend_name(NULL), "");
+    assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
+    REFUSED(saltus_plan_create(NULL, b, NULL, &p, err));
+    REFUSED(saltus_plan_create(m, NULL, NULL, &p, err));
+    REFUSED(saltus_plan_create(m, b, NULL, NULL, err));
+    REFUSED(saltus_plan_compile(NULL, &kernel, err));
+    REFUSED(saltus_backend_choose(NULL, NULL, &run, &b, err));
+    REFUSED(saltus_backend_choose(m, NULL, NULL, &b, err));
+    assert_string_equal(saltus_method_choose(NULL, NULL).method, "direct");
+    assert_true(saltus_run_forecast(NULL, &run).seconds == 0.0);
+    saltus_plan_destroy(NULL);
+    saltus_plan_explain(NULL, stdout);
+    assert_string_equal(saltus_plan_method(NULL), "");
+    assert_string_equal(saltus_plan_layout(NULL), "");
+    assert_string_equal(saltus_plan_rng(NULL), "");
+    assert_string_equal(saltus_plan_count_name(NULL, 0), "");
+    assert_string_equal(saltus_plan_observable_name(NULL, 0), "");
+    assert_int_equal(saltus_plan_slabs(NULL), 0);
+    assert_int_equal(saltus_plan_n_counts(NULL), 0);
+    assert_int_equal(saltus_plan_n_observables(NULL), 0);
+    assert_null(saltus_plan_model(NULL));
+    assert_null(saltus_plan_backend(NULL));
+    assert_int_equal(saltus_plan_create(m, b, &zeroes, &p, NULL), SALTUS_OK);
+    assert_string_equal(saltus_plan_count_name(p, 0), "A");
+    assert_string_equal(saltus_plan_count_name(p, 1), "");
+    assert_string_equal(saltus_plan_count_name(p, -1), "");
+    assert_string_equal(saltus_plan_observable_name(p, 0), "");
+    saltus_plan_destroy(p);
+    saltus_plan_destroy(p);
+    saltus_model_thaw(m);
+    REFUSED(saltus_plan_create(m, b, NULL, &p, err));
+    REFUSED(saltus_backend_choose(m, NULL, &run, &b, err));
+    assert_string_equal(saltus_method_choose(m, NULL).method, "direct");
+    saltus_backend_close(b);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+}
+
+static void runs(void **state)
+{
+    const double times[2] = {0, 1};
+    saltus_model *m = frozen();
+    saltus_backend *b = NULL;
+    saltus_plan *p = NULL;
+    saltus_hdf5_sink *sink = NULL;
+    saltus_results *r = NULL;
+    saltus_run_options run = saltus_run_options_default();
+    (void)state;
+    assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
+    REFUSED(saltus_run(NULL, &run, NULL, NULL, err));
+    REFUSED(saltus_run(p, NULL, NULL, NULL, err));
+    REFUSED(saltus_run(p, &run, NULL, NULL, err));
+    REFUSED(saltus_run(p, &run, &(saltus_sink){0}, NULL, err));
+    run.n_times = 2;
+    REFUSED(saltus_hdf5_sink_open("x.h5", p, &run, NULL, &sink, err)); /* without times */
+    run.times = times;
+    REFUSED(saltus_hdf5_check(NULL, &run, NULL, err));
+    REFUSED(saltus_hdf5_check(p, NULL, NULL, err));
+    REFUSED(saltus_hdf5_sink_open(NULL, p, &run, NULL, &sink, err));
+    REFUSED(saltus_hdf5_sink_open("x.h5", NULL, &run, NULL, &sink, err));
+    REFUSED(saltus_hdf5_sink_open("x.h5", p, NULL, NULL, &sink, err));
+    REFUSED(saltus_hdf5_sink_open("x.h5", p, &run, NULL, NULL, err));
+    assert_null(saltus_hdf5_sink_get(NULL));
+    REFUSED(saltus_hdf5_sink_close(NULL, NULL, err));
+    (void)remove("calls.h5");
+    assert_int_equal(saltus_hdf5_sink_open("calls.h5", p, &run, NULL, &sink, &record), SALTUS_OK);
+    assert_int_equal(saltus_run(p, &run, saltus_hdf5_sink_get(sink), NULL, NULL), SALTUS_OK);
+    assert_int_equal(saltus_hdf5_sink_close(sink, NULL, NULL), SALTUS_OK);
+    REFUSED(saltus_hdf5_sink_close(sink, NULL, err));
+    REFUSED(saltus_results_open(NULL, &r, err));
+    REFUSED(saltus_results_open("calls.h5", NULL, err));
+    assert_int_equal(saltus_results_open("calls.h5", &r, NULL), SALTUS_OK);
+    for (int i = 0; i < 2; ++i) {
+        const saltus_results *const none = i == 0 ? NULL : r;
+        FILE *const nowhere = i == 0 ? stdout : NULL;
+        REFUSED(saltus_results_print_stats(none, nowhere, err));
+        REFUSED(saltus_results_print_table(none, NULL, nowhere, err));
+        REFUSED(saltus_results_print_summary(none, nowhere, err));
+        REFUSED(saltus_results_print_csv(none, nowhere, err));
+        REFUSED(saltus_results_print_histograms(none, nowhere, err));
+        REFUSED(saltus_results_print_derived(none, nowhere, err));
+        REFUSED(saltus_results_print_derived_table(none, NULL, nowhere, err));
+        REFUSED(saltus_results_print_split(none, SALTUS_BY_TYPE, nowhere, err));
+        REFUSED(saltus_results_print_frames(none, nowhere, err));
+    }
+    REFUSED(saltus_results_print_split(r, (saltus_split)77, stdout, err));
+    REFUSED(saltus_results_write_xdmf(NULL, err));
+    REFUSED(saltus_results_plot(NULL, "x.svg", NULL, err));
+    REFUSED(saltus_results_plot(r, NULL, NULL, err));
+    saltus_results_close(r);
+    saltus_results_close(r);
+    saltus_results_close(NULL);
+    saltus_plan_destroy(p);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+}
+
+static saltus_model *load(void *user, saltus_error *err)
+{
+    (void)user;
+    (void)err;
+    saltus_model *m = frozen();
+    saltus_model_thaw(m);
+    return m;
+}
+
+static void sweeps(void **state)
+{
+    saltus_sweep *s = NULL;
+    saltus_sweep_file *f = NULL;
+    saltus_sweep_options options = saltus_sweep_options_default();
+    saltus_model *m = load(NULL, NULL);
+    (void)state;
+    REFUSED(saltus_sweep_create(NULL, err));
+    saltus_sweep_destroy(NULL);
+    assert_int_equal(saltus_sweep_create(&s, NULL), SALTUS_OK);
+    REFUSED(saltus_sweep_vary(NULL, "k=list:1", err));
+    REFUSED(saltus_sweep_vary(s, NULL, err));
+    REFUSED(saltus_sweep_vary(s, "k=nothing", err));
+    assert_int_equal(saltus_sweep_n_axes(s), 0); /* what is refused leaves nothing */
+    assert_int_equal(saltus_sweep_vary(s, "k=lin:1:2", NULL), SALTUS_OK);
+    REFUSED(saltus_sweep_vary(s, "k=list:1,2", err));
+    assert_int_equal(saltus_sweep_n_axes(s), 1);
+    REFUSED(saltus_sweep_finish(NULL, NULL, 1, err));
+    REFUSED(saltus_sweep_finish(s, NULL, 1, err)); /* a range without a number of values */
+    assert_true(isnan(saltus_sweep_value(s, 0, 0)));
+    REFUSED(saltus_sweep_freeze(s, 0, m, SALTUS_LAW_LITERAL, err));
+    REFUSED(saltus_sweep_finish(s, "nonsense", 1, err));
+    REFUSED(saltus_sweep_finish(s, "file:x.csv", 1, err));
+    options.load = load;
+    REFUSED(saltus_sweep_run(s, &options, NULL, NULL, err)); /* no points */
+    assert_int_equal(saltus_sweep_finish(s, "lhs:3", 1, NULL), SALTUS_OK);
+    assert_int_equal(saltus_sweep_n_points(s), 3);
+    assert_true(saltus_sweep_value(s, 0, 2) >= 1.0 && saltus_sweep_value(s, 0, 2) <= 2.0);
+    REFUSED(saltus_sweep_finish(s, "lhs:4", 1, err));
+    REFUSED(saltus_sweep_vary(s, "A=list:1", err));
+    assert_int_equal(saltus_sweep_n_points(s), 3);
+    static const struct {
+        int axis;
+        int64_t point;
+    } outside[] = {{-1, 0}, {1, 0}, {0, -1}, {0, 3}, {INT32_MAX, INT64_MAX}};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; ++i) {
+        assert_true(isnan(saltus_sweep_value(s, outside[i].axis, outside[i].point)));
+    }
+    assert_true(isnan(saltus_sweep_value(NULL, 0, 0)));
+    assert_string_equal(saltus_sweep_name(s, 0), "k");
+    assert_string_equal(saltus_sweep_name(s, 1), "");
+    assert_string_equal(saltus_sweep_name(NULL, 0), "");
+    assert_int_equal(saltus_sweep_n_axes(NULL), 0);
+    assert_int_equal(saltus_sweep_n_points(NULL), 0);
+    assert_int_equal(saltus_sweep_axis_length(NULL, 0), 0);
+    assert_int_equal(saltus_sweep_axis_length(s, 5), 0);
+    REFUSED(saltus_sweep_freeze(s, 3, m, SALTUS_LAW_LITERAL, err));
+    REFUSED(saltus_sweep_freeze(s, 0, NULL, SALTUS_LAW_LITERAL, err));
+    REFUSED(saltus_sweep_freeze(NULL, 0, m, SALTUS_LAW_LITERAL, err));
+    REFUSED(saltus_sweep_run(NULL, &options, NULL, NULL, err));
+    REFUSED(saltus_sweep_run(s, NULL, NULL, NULL, err));
+    options.load = NULL;
+    REFUSED(saltus_sweep_run(s, &options, NULL, NULL, err));
+    REFUSED(saltus_sweep_file_open("x.h5", s, &options, NULL, NULL, &f, err));
+    REFUSED(saltus_sweep_file_close(NULL, NULL, err));
+    assert_null(saltus_sweep_file_sink(NULL));
+    saltus_sweep_destroy(s);
+    saltus_sweep_destroy(s);
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models),
+        cmocka_unit_test(backends_and_plans),
+        cmocka_unit_test(runs),
+        cmocka_unit_test(sweeps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
