@@ -101,7 +101,12 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_net(const char *pat
                                                                  saltus_model **out,
                                                                  saltus_error *err);
 
-/** The same from memory; name stands for the path in messages. */
+/** The same from memory; name stands for the path in messages, in the model's name if the text has
+ * none, and as the place from which files are seen that the text names: they lie in the current
+ * folder when it has no slash. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse(const char *text, size_t size,
+                                                              const char *name, saltus_model **out,
+                                                              saltus_error *err);
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_sbml(const char *text, size_t size,
                                                                    const char *name,
                                                                    saltus_model **out,

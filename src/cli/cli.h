@@ -68,6 +68,12 @@ void saltus_cli_free_changes(saltus_cli_changes *changes);
 /** Add one; ENOMEM when memory ran out. */
 error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
 
+/** Whether a model is named "-": standard input. */
+bool saltus_cli_is_stdin(const char *path);
+/** Read a model file, or what comes on standard input, which is kept for the next call. Any thread
+ * may call. */
+saltus_status saltus_cli_read_model(const char *path, const saltus_read_options *options,
+                                    saltus_model **model, saltus_error *err);
 /** Read a model and change what is to be changed, if it is given. NULL: the error is recorded. */
 saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *changes,
                               saltus_error *err);

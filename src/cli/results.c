@@ -322,7 +322,8 @@ static saltus_status draw(const saltus_results *results, const arguments *a, FIL
 static bool is_model(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+    return saltus_cli_is_stdin(path) ||
+           (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0));
 }
 
 /* The geometry of a model. */

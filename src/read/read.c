@@ -219,6 +219,12 @@ saltus_status saltus_model_read_with(const char *path, const saltus_read_options
     return read_file(NULL, path, options, out, err);
 }
 
+saltus_status saltus_model_parse(const char *text, size_t size, const char *name,
+                                 saltus_model **out, saltus_error *err)
+{
+    return parse_text(NULL, text, size, name, NULL, out, err);
+}
+
 saltus_status saltus_model_parse_with(const char *text, size_t size, const char *name,
                                       const saltus_read_options *options, saltus_model **out,
                                       saltus_error *err)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -240,9 +241,13 @@ static void an_interrupt_before_the_run_ends_at_once(void **state)
 {
     (void)state;
     skip_if_signals_wait();
-    assert_int_equal(mkfifo("model.yaml", 0600), 0);
-    const pid_t child = start_saltus("run model.yaml --until 1 -o out.h5");
-    const int writer = open("model.yaml", O_WRONLY); /* waits for the command to read */
+    assert_int_equal(mkfifo("model", 0600), 0);
+    const pid_t child = start_saltus("run - --until 1 -o out.h5 <model");
+    const int writer = open("model", O_WRONLY); /* waits for the command to be started */
+    assert_int_equal(write(writer, "species:", 8), 8);
+    for (int left = 8; left > 0; (void)usleep(2000)) { /* and to read */
+        assert_int_equal(ioctl(writer, FIONREAD, &left), 0);
+    }
     (void)usleep(100000);
     (void)kill(child, SIGINT);
     const outcome o = finish_saltus(child);
