@@ -82,9 +82,10 @@ typedef enum saltus_law {
 
 /**
  * Read a model file. The format is told by the content, then by the ending: SBML (.xml, .sbml),
- * Saltus YAML (.yaml, .yml), BioNetGen network (.net). The model still has to be frozen.
+ * Saltus YAML (.yaml, .yml), BioNetGen network (.net), each also packed by gzip (.xml.gz). The
+ * model still has to be frozen.
  *
- * @retval SALTUS_E_IO          the file cannot be read
+ * @retval SALTUS_E_IO          the file cannot be read, or unpacked; either is at most 1 GiB
  * @retval SALTUS_E_SYNTAX      not well formed; the message has file, line (and column for YAML)
  * @retval SALTUS_E_MODEL       inconsistent: an undefined name, a name defined twice
  * @retval SALTUS_E_UNSUPPORTED something that exact simulation cannot mean, or does not do yet

@@ -321,9 +321,14 @@ static saltus_status draw(const saltus_results *results, const arguments *a, FIL
 /* Whether it is a model that is to be drawn. */
 static bool is_model(const char *path)
 {
-    const char *dot = strrchr(path, '.');
-    return saltus_cli_is_stdin(path) ||
-           (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0));
+    static const char *const endings[] = {".yaml", ".yml", ".yaml.gz", ".yml.gz"};
+    const size_t n = strlen(path);
+    bool is_yaml = false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; ++i) {
+        const size_t k = strlen(endings[i]);
+        is_yaml |= n > k && strcmp(path + n - k, endings[i]) == 0;
+    }
+    return is_yaml || saltus_cli_is_stdin(path);
 }
 
 /* The geometry of a model. */

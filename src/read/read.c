@@ -4,9 +4,17 @@
 #include "core/memory.h"
 #include "core/stack.h"
 #include "model/model.h"
+#include "read/gzip.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Length of a name without this ending, which not all of it is. */
+static size_t length_without(const char *name, const char *ending)
+{
+    const size_t n = strlen(name), k = strlen(ending);
+    return n > k && strcmp(name + n - k, ending) == 0 ? n - k : n;
+}
 
 saltus_status saltus_model_begin(const saltus_source_text *source, saltus_model **out,
                                  saltus_error *err)
@@ -19,6 +27,7 @@ saltus_status saltus_model_begin(const saltus_source_text *source, saltus_model 
     }
     name = saltus_strdup(saltus_base_name(source->name));
     SALTUS_NEED(name);
+    name[length_without(name, ".gz")] = '\0';
     char *dot = strrchr(name, '.');
     if (dot && dot != name) {
         *dot = '\0';
@@ -124,8 +133,8 @@ static bool looks_binary(const char *text, size_t size)
 
 static bool ends_with(const char *path, const char *ending)
 {
-    const size_t n = strlen(path), k = strlen(ending);
-    return n >= k && strcmp(path + n - k, ending) == 0;
+    const size_t n = length_without(path, ".gz"), k = strlen(ending);
+    return n >= k && memcmp(path + n - k, ending, k) == 0;
 }
 
 /* The parser for a text. Content comes first, because files are renamed; the ending decides where
@@ -191,6 +200,24 @@ done:
     return status;
 }
 
+/* Of any format, packed or not. */
+static saltus_status parse_any(const char *text, size_t size, const char *name,
+                               const saltus_read_options *options, saltus_model **out,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *unpacked = NULL;
+    name = name ? name : "model";
+    if (saltus_is_gzip(text, size)) {
+        SALTUS_TRY(saltus_gunzip(text, size, name, &unpacked, &size, err));
+        text = unpacked;
+    }
+    SALTUS_TRY(parse_text(NULL, text, size, name, options, out, err));
+done:
+    saltus_free(unpacked);
+    return status;
+}
+
 static saltus_status read_file(saltus_model_parser *parse, const char *path,
                                const saltus_read_options *options, saltus_model **out,
                                saltus_error *err)
@@ -201,7 +228,7 @@ static saltus_status read_file(saltus_model_parser *parse, const char *path,
     if (!path || !out) {
         SALTUS_TRY(saltus_no_argument(err, "saltus_model_read"));
     }
-    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
+    SALTUS_TRY(saltus_read_text(path, &text, &size, err));
     SALTUS_TRY(parse_text(parse, text, size, path, options, out, err));
 done:
     saltus_free(text);
@@ -222,14 +249,14 @@ saltus_status saltus_model_read_with(const char *path, const saltus_read_options
 saltus_status saltus_model_parse(const char *text, size_t size, const char *name,
                                  saltus_model **out, saltus_error *err)
 {
-    return parse_text(NULL, text, size, name, NULL, out, err);
+    return parse_any(text, size, name, NULL, out, err);
 }
 
 saltus_status saltus_model_parse_with(const char *text, size_t size, const char *name,
                                       const saltus_read_options *options, saltus_model **out,
                                       saltus_error *err)
 {
-    return parse_text(NULL, text, size, name, options, out, err);
+    return parse_any(text, size, name, options, out, err);
 }
 
 saltus_status saltus_model_read_sbml(const char *path, saltus_model **out, saltus_error *err)

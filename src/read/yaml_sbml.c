@@ -3,6 +3,7 @@
  * happen where the compartments of all that they read and change meet, and in laws the size of a
  * site stands for that of the compartment. */
 #include "core/file.h"
+#include "read/gzip.h"
 #include "read/read.h"
 #include "read/yaml_lattice.h"
 
@@ -24,7 +25,7 @@ saltus_status saltus_yaml_sbml(saltus_yaml_reader *r, const saltus_yaml_node *no
     SALTUS_TRY(saltus_yaml_text(r, node, "sbml", &file));
     path = saltus_path_beside(r->name, file);
     SALTUS_NEED(path);
-    status = saltus_read_file(path, &text, &size, &problem);
+    status = saltus_read_text(path, &text, &size, &problem);
     if (status != SALTUS_OK) {
         (void)saltus_yaml_fail(r, node, status, "sbml: %.300s", problem.message);
         goto done;

@@ -125,16 +125,100 @@ static void what_is_wrong_on_stdin_is_told(void **state)
     assert_refused(&o, 2, "it is a device, not a file");
 }
 
+/* ---- gzip ---- */
+
+static void shell(const char *line)
+{
+    if (system(line) != 0) {
+        fail_msg("failed: %s", line);
+    }
+}
+
+static void packed_models_are_read(void **state)
+{
+    static const struct {
+        const char *arguments, *shown;
+    } cases[] = {
+        {"info decay.yaml.gz", "model decay: 2 species, 2 reactions"},
+        {"info busy.yaml.gz", "model busy: 2 species, 2 reactions"},
+        {"info decay.net.gz", "model decay: 2 species, 1 reaction"},
+        {"info decay.xml.gz", "model decay: 1 species, 0 reactions"},
+        {"info renamed", "model decay: 1 species, 0 reactions"},
+        {"info empty.sbml.gz", NULL},
+        {"info packed.yaml.gz", "model decay: 1 species, 0 reactions"}, /* sbml: decay.xml.gz */
+        {"info - <decay.net.gz", "model stdin: 2 species, 1 reaction"},
+        {"info two.yaml.gz", "model decay: 2 species, 2 reactions"},
+        {"info padded.yaml.gz", "model decay: 2 species, 2 reactions"},
+    };
+    (void)state;
+    write_file("decay.net", decay_net);
+    write_file("decay.xml", decay_sbml);
+    write_file("lattice.yaml", lattice_yaml);
+    shell("sed s/decay.xml/decay.xml.gz/ lattice.yaml >packed.yaml");
+    shell("printf '\\n' >empty.sbml");
+    shell("head -n 2 decay.yaml | gzip >two.yaml.gz; tail -n +3 decay.yaml | gzip >>two.yaml.gz");
+    shell("gzip -k decay.yaml busy.yaml; gzip decay.net decay.xml packed.yaml empty.sbml");
+    shell("(cat decay.yaml.gz; head -c 100000 /dev/zero) >padded.yaml.gz; cp decay.xml.gz renamed");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("%s", cases[i].arguments);
+        if (!cases[i]
+                 .shown) { /* the ending tells, also in front of .gz, what the content does not */
+            assert_refused(&o, 2, "empty.sbml.gz");
+            assert_null(strstr(o.err, "model in the file"));
+            continue;
+        }
+        assert_done(&o);
+        if (!strstr(o.out, cases[i].shown)) {
+            fail_msg("%s: %s", cases[i].arguments, o.out);
+        }
+    }
+    outcome o = saltus("plot decay.yaml.gz -o figure.svg");
+    assert_refused(&o, 2, "has no lattice to draw");
+    o = saltus("run decay.yaml.gz --until 1 --runs 3 -q -o packed.h5");
+    assert_done(&o);
+}
+
+static void damaged_packed_models_are_refused(void **state)
+{
+    static const struct {
+        const char *file, *part;
+    } cases[] = {
+        {"cut.gz", "cut.gz: is packed by gzip, and ends too early"},
+        {"start.gz", "start.gz: is packed by gzip, and ends too early"},
+        {"flipped.gz", "flipped.gz: is packed by gzip, and damaged: incorrect data check"},
+        {"header.gz", "header.gz: is packed by gzip, and damaged: unknown compression method"},
+        {"tail.gz", "tail.gz: something that gzip has not packed is behind its end"},
+        {"tail-cut.gz", "tail-cut.gz: is packed by gzip, and ends too early"},
+        {"nothing.gz", "nothing.gz: the file is empty"},
+        {"twice.gz", "twice.gz: this is no text"},
+        {"wrong.yaml.gz", "wrong.yaml.gz:3:"},
+        {"bomb.gz", "bomb.gz: larger than 1 GiB when it is unpacked"},
+    };
+    (void)state;
+    write_file("wrong.yaml", "species: {A: 1}\nreactions:\n  r: A -> Z @ 1\n");
+    shell("gzip -nk decay.yaml; gzip wrong.yaml; gzip </dev/null >nothing.gz");
+    shell("head -c 60 decay.yaml.gz >cut.gz; printf '\\037\\213' >start.gz");
+    shell("(head -c -8 decay.yaml.gz; printf 12345678) >flipped.gz");
+    shell("printf '\\037\\213\\001abcdefghijklmnop' >header.gz");
+    shell("(cat decay.yaml.gz; echo more) >tail.gz; gzip <decay.yaml.gz >twice.gz");
+    shell("(cat decay.yaml.gz; head -c 30 decay.yaml.gz) >tail-cut.gz");
+    shell("head -c 16777216 /dev/zero | gzip >one; for i in $(seq 65); do cat one; done >bomb.gz");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("run %s --until 1 -o out.h5", cases[i].file);
+        assert_refused(&o, 2, cases[i].part);
+        assert_false(file_exists("out.h5"));
+    }
+}
+
 /* ---- main ---- */
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(a_model_comes_on_stdin),
-        TEST(stdin_is_as_good_as_a_file),
-        TEST(sweeps_read_stdin_once),
-        TEST(what_is_wrong_on_stdin_is_told),
+        TEST(a_model_comes_on_stdin), TEST(stdin_is_as_good_as_a_file),
+        TEST(sweeps_read_stdin_once), TEST(what_is_wrong_on_stdin_is_told),
+        TEST(packed_models_are_read), TEST(damaged_packed_models_are_refused),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

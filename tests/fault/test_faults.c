@@ -227,6 +227,22 @@ static saltus_status build_from_sbml(saltus_error *err)
     return status;
 }
 
+/* species: {A: 1, B: 0}, reactions: {r: A -> B @ 1}, packed by gzip. */
+static saltus_status build_from_packed(saltus_error *err)
+{
+    static const unsigned char packed[] = {
+        0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x2b, 0x2e, 0x48, 0x4d,
+        0xce, 0x4c, 0x2d, 0xb6, 0x52, 0xa8, 0x76, 0xb4, 0x52, 0x30, 0xd4, 0x51, 0x70, 0xb2,
+        0x52, 0x30, 0xa8, 0xe5, 0x2a, 0x4a, 0x4d, 0x4c, 0x2e, 0xc9, 0xcc, 0xcf, 0x03, 0x89,
+        0x17, 0x59, 0x29, 0x38, 0x2a, 0xe8, 0xda, 0x29, 0x38, 0x29, 0x38, 0x28, 0x18, 0xd6,
+        0x72, 0x01, 0x00, 0xe0, 0xe5, 0x25, 0x72, 0x31, 0x00, 0x00, 0x00};
+    saltus_model *m = NULL;
+    const saltus_status status =
+        saltus_model_parse((const char *)packed, sizeof packed, "m.yaml.gz", &m, err);
+    saltus_model_destroy(m);
+    return status;
+}
+
 #if SALTUS_WITH_SBML
 /* A lattice around a file: a rule, a unit of time, compartments that are named and that are not. */
 static saltus_status build_sbml_lattice(saltus_error *err)
@@ -275,6 +291,7 @@ static void models_from_anywhere(void **state)
     assert_true(fail_everywhere(build_from_yaml) > 100);
     assert_true(fail_everywhere(build_lattice) > 100);
     assert_true(fail_everywhere(build_from_net) > 20);
+    assert_true(fail_everywhere(build_from_packed) > 20);
     (void)fail_everywhere(build_from_sbml);
 #if SALTUS_WITH_SBML
     assert_true(fail_everywhere(build_sbml_lattice) > 20);
