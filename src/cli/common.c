@@ -24,8 +24,9 @@ void saltus_cli_print_error(const saltus_error *err)
     }
 }
 
-/* Whether saltus_cli_usage has said what is wrong. */
-static bool has_complained;
+/* Whether saltus_cli_usage has said what is wrong; of which words; whether they may have -o. */
+static bool has_complained, takes_output;
+static char **words;
 
 int saltus_cli_usage(const char *format, ...)
 {
@@ -63,6 +64,9 @@ bool saltus_cli_int(const char *text, int64_t low, int64_t high, int64_t *value)
     return end != text && errno == 0 && *value >= low && *value <= high;
 }
 
+/* Behind all others; argp puts negative groups last. */
+enum { HELP_GROUP = -1 };
+
 /* What stands around a verb's parser: --help, and where argp met an error. */
 typedef struct wrapper {
     void *input;
@@ -81,6 +85,7 @@ static error_t parse_wrapper(int key, char *text, struct argp_state *state)
     case ARGP_KEY_ERROR:
         w->next = state->next;
         return 0;
+    case 'h':
     case '?':
         w->help = true;
         return 0;
@@ -89,7 +94,8 @@ static error_t parse_wrapper(int key, char *text, struct argp_state *state)
     }
 }
 
-/* The option that "--name" or "--name=value" means, and how many it may mean. */
+/* The option that "--name" or "--name=value" means, and how many it may mean, of a parser and of
+ * those below it. */
 static const struct argp_option *find_option(const struct argp *argp, const char *text, int *n)
 {
     const size_t length = strcspn(text + 2, "=");
@@ -101,9 +107,19 @@ static const struct argp_option *find_option(const struct argp *argp, const char
             ++*n;
             if (strlen(o->name) == length) {
                 *n = 1;
-                break;
+                return found;
             }
         }
+    }
+    for (const struct argp_child *c = argp->children; c && c->argp; ++c) {
+        int n_below;
+        const struct argp_option *below = find_option(c->argp, text, &n_below);
+        if (below && strlen(below->name) == length) {
+            *n = 1;
+            return below;
+        }
+        found = below ? below : found;
+        *n += n_below;
     }
     return found;
 }
@@ -139,14 +155,18 @@ static int complain(const struct argp *argp, char **argv, int at)
 int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
     static const struct argp_option help[] = {
-        {"help", '?', NULL, 0, "print this", -1},
+        {"help", 'h', NULL, 0, "print this", HELP_GROUP},
+        {NULL, '?', NULL, OPTION_HIDDEN, NULL, HELP_GROUP},
         {NULL, 0, NULL, 0, NULL, 0},
     };
     const struct argp_child children[] = {{argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp all = {help, parse_wrapper, NULL, NULL, children, NULL, NULL};
     wrapper w = {.input = input};
     saltus_error err = {0};
+    int n;
     has_complained = false;
+    words = argv;
+    takes_output = find_option(argp, "--output", &n) != NULL;
     const error_t e = argp_parse(&all, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &w);
     if (w.help) {
         argp_help(&all, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, argv[0]);
@@ -177,8 +197,49 @@ error_t saltus_cli_take_law(const char *text, saltus_law *law)
     return 0;
 }
 
+static bool is_output(const char *text)
+{
+    static const char *const endings[] = {".h5", ".hdf5", ".csv", ".svg", ".png", ".pdf"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; ++i) {
+        const size_t n = strlen(text), k = strlen(endings[i]);
+        if (n > k && strcmp(text + n - k, endings[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The command line with -o before its last word that is this text, as it can be typed. */
+static void hint_output(const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "%+,-./:=@_";
+    char line[1000] = "";
+    int at = 0;
+    for (int i = 1; words[i]; ++i) {
+        at = strcmp(words[i], text) == 0 ? i : at;
+    }
+    for (int i = 0; words[i]; ++i) {
+        const size_t n = strlen(line);
+        const bool is_plain = i == 0 || (words[i][0] && !words[i][strspn(words[i], plain)]);
+        if (strchr(words[i], '\'') || n + strlen(words[i]) + 8 > sizeof line) {
+            return; /* cannot be quoted simply, or is long */
+        }
+        (void)snprintf(line + n, sizeof line - n, "%s%s%s%s%s", i > 0 ? " " : "",
+                       i == at ? "-o " : "", is_plain ? "" : "'", words[i], is_plain ? "" : "'");
+    }
+    print_line("  hint: ", line);
+}
+
 error_t saltus_cli_take_argument(const char **argument, const char *text, const char *what)
 {
+    if (*argument && takes_output && is_output(text)) {
+        (void)saltus_cli_usage("one %s at a time: '%s' and '%s'; what is to be written is named "
+                               "with -o",
+                               what, *argument, text);
+        hint_output(text);
+        return EINVAL;
+    }
     if (*argument) {
         (void)saltus_cli_usage("one %s at a time: '%s' and '%s'", what, *argument, text);
         return EINVAL;

@@ -26,16 +26,20 @@ typedef struct arguments {
 static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
     {"method", OPT_METHOD, "NAME", 0,
-     "direct or tau (direct), of a lattice mpd; what --epsilon and the like say does not change "
+     "direct (the default) or tau; of a lattice mpd (the default); what --epsilon and the like say "
+     "does not change "
      "the kernel",
      0},
-    {"layout", OPT_LAYOUT, "NAME", 0, "auto, registers, shared, global or warp", 0},
+    {"layout", OPT_LAYOUT, "NAME", 0,
+     "auto (the default), registers, shared, warp, phases or global; of a lattice particles or "
+     "counts",
+     0},
     {"split", OPT_SPLIT, "A:B", 0, "a lattice in slabs, as run takes it", 0},
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
     SALTUS_CLI_CHANGES(0),
-    {"law", OPT_LAW, "MODE", 0, "literal or combinatorial", 0},
+    {"law", OPT_LAW, "MODE", 0, "literal (the default) or combinatorial", 0},
     {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };

@@ -15,7 +15,7 @@ typedef struct arguments {
 static const struct argp_option options[] = {
     {"as", OPT_AS, "FORMAT", 0, "yaml: print the model as Saltus YAML", 0},
     SALTUS_CLI_CHANGES(0),
-    {"law", OPT_LAW, "MODE", 0, "literal or combinatorial", 0},
+    {"law", OPT_LAW, "MODE", 0, "literal (the default) or combinatorial", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

@@ -32,7 +32,7 @@ static void print_help(FILE *out)
     for (int i = 0; i < N_VERBS; ++i) {
         fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].what);
     }
-    fprintf(out, "\nsaltus VERB --help tells the options of a verb. To begin:\n\n"
+    fprintf(out, "\nsaltus help VERB, or saltus VERB -h, tells the options of a verb. To begin:\n\n"
                  "  saltus run model.xml --until 100 --runs 10000 -o result.h5\n"
                  "  saltus plot result.h5 -o result.png\n");
 }
@@ -73,6 +73,30 @@ static int finish(void)
     return EXIT_DONE;
 }
 
+/* argv[0] is a verb. */
+static int run_verb(int argc, char **argv)
+{
+    for (int i = 0; i < N_VERBS; ++i) {
+        if (strcmp(argv[0], verbs[i].name) == 0) {
+            char name[40];
+            (void)snprintf(name, sizeof name, "saltus %s", verbs[i].name);
+            argv[0] = name;
+            return verbs[i].run(argc, argv);
+        }
+    }
+    return saltus_cli_usage("there is no verb '%s'; saltus help lists them", argv[0]);
+}
+
+static bool asks_for_help(const char *word)
+{
+    static const char *const ways[] = {"help", "--help", "-h", "-?"};
+    bool asks = false;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+        asks |= strcmp(word, ways[i]) == 0;
+    }
+    return asks;
+}
+
 int main(int argc, char **argv)
 {
     occupy_streams();
@@ -82,22 +106,20 @@ int main(int argc, char **argv)
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return finish();
-    }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("saltus %s\n", saltus_version());
         return finish();
     }
-    for (int i = 0; i < N_VERBS; ++i) {
-        if (strcmp(argv[1], verbs[i].name) == 0) {
-            char name[40];
-            (void)snprintf(name, sizeof name, "saltus %s", verbs[i].name);
-            argv[1] = name;
-            return verbs[i].run(argc - 1, argv + 1);
-        }
+    if (!asks_for_help(argv[1])) {
+        return run_verb(argc - 1, argv + 1);
     }
-    return saltus_cli_usage("there is no verb '%s'; saltus --help lists them", argv[1]);
+    if (argc > 3) {
+        return saltus_cli_usage("one verb at a time: '%s' and '%s'", argv[2], argv[3]);
+    }
+    if (argc == 3 && !asks_for_help(argv[2])) {
+        char help[] = "--help";
+        return run_verb(2, (char *[]){argv[2], help, NULL});
+    }
+    print_help(stdout);
+    return finish();
 }

@@ -377,10 +377,12 @@ static const struct argp_option export_options[] = {
 static const struct argp_option plot_options[] = {
     {"output", 'o', "FIGURE", 0, "picture to write: .svg, .png or .pdf (needed)", 0},
     {"kind", OPT_KIND, "KIND", 0,
-     "auto, bands, trajectories, histogram or heatmap; of a lattice, kymograph or slice", 0},
+     "auto (the default), bands, trajectories, histogram or heatmap; of a lattice, kymograph or "
+     "slice",
+     0},
     {"species", OPT_SPECIES, "A,B", 0, "draw these", 0},
     {"time", OPT_TIME, "T", 0, "histogram at the sample nearest to T (the last)", 0},
-    {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw", 0},
+    {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw (20)", 0},
     {"derived", OPT_DERIVED, "NAME", 0, "of a sweep, this quantity, such as period:X", 0},
     {"frame", OPT_FRAME, "T", 0, "a slice of the frame nearest to T (the last)", 0},
     {"slice", OPT_SLICE, "z=N", 0,

@@ -7,19 +7,21 @@
 
 enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON };
 
+enum { POINTS = -2 }; /* the group behind those of run, before that of help */
+
 static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "Points:", -1},
+    {NULL, 0, NULL, 0, "Points:", POINTS},
     {"vary", OPT_VARY, "NAME=VALUES", 0,
      "lin:LO:HI:N, log:LO:HI:N or list:A,B,C of a parameter or an initial amount; may be repeated: "
      "all combinations",
-     -1},
+     POINTS},
     {"design", OPT_DESIGN, "HOW", 0,
      "instead N points of a Latin hypercube (lhs) or of Sobol's sequence (sobol), with lin:LO:HI "
      "or log:LO:HI for every name; or, without --vary, the points of a table, file:POINTS.csv: "
      "names in its first line, values in each other one",
-     -1},
+     POINTS},
     {"common-random-numbers", OPT_COMMON, NULL, 0,
-     "run i has the same random numbers at every point", -1},
+     "run i has the same random numbers at every point", POINTS},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -47,7 +49,7 @@ static const struct argp_child children[] = {{&saltus_cli_run_argp, 0, NULL, 0},
 static const struct argp argp = {
     options,
     parse,
-    "MODEL",
+    NULL, /* MODEL, as the options' other half says */
     "Simulate an ensemble of trajectories of MODEL at every point of a sweep."
     "\vRun i at point g is trajectory g R + i, and has the bits of a single run with the same "
     "values "

@@ -59,11 +59,129 @@ static void every_verb_has_help(void **state)
         outcome o = saltus("%s --help", verbs[i]);
         assert_done(&o);
         assert_non_null(strstr(o.out, verbs[i]));
+        char *help = strdup(o.out);
+        assert_non_null(help);
+        o = saltus("%s -h", verbs[i]);
+        assert_done(&o);
+        assert_string_equal(o.out, help);
+        o = saltus("help %s", verbs[i]);
+        assert_done(&o);
+        assert_string_equal(o.out, help);
+        free(help);
         if (file_exists("/dev/full")) {
             o = saltus("%s --help >/dev/full", verbs[i]);
             assert_refused(&o, 1, "standard output");
         }
     }
+}
+
+/* The text of an option in the help of a verb, to be freed: from its name to the next option. */
+static char *help_of(const char *verb, const char *option)
+{
+    char name[40];
+    const outcome o = saltus("help %s", verb);
+    assert_done(&o);
+    (void)snprintf(name, sizeof name, " --%s=", option);
+    const char *start = strstr(o.out, name);
+    assert_non_null(start);
+    const char *end = strstr(start + 1, " --");
+    return strndup(start, end ? (size_t)(end - start) : strlen(start));
+}
+
+/* "(VALUE)" at the end of an option's help is what it is without it: same samples, same numbers. */
+static void defaults_are_as_help_tells(void **state)
+{
+    static const struct {
+        const char *option, *with;
+
+    } cases[] = {
+        {"points", ""},
+        {"runs", ""},
+        {"first", ""},
+        {"seed", ""},
+        {"rng", ""},
+        {"record", ""},
+        {"compress", ""},
+        {"epsilon", "--method tau --set A=1e6"},
+        {"nc", "--method tau"},
+        {"exact-steps", "--method tau"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char value[40], *help = help_of("run", cases[i].option), file[40];
+        const char *at = strchr(help, '(');
+        while (strchr(at + 1, '(')) {
+            at = strchr(at + 1, '(');
+        }
+        if (sscanf(at, "(%39[^)])", value) != 1) {
+            fail_msg("no default: %s", help);
+        }
+        outcome o = saltus("run decay.yaml --until 2 %s -q -o without-%zu.h5", cases[i].with, i);
+        assert_done(&o);
+        o = saltus("run decay.yaml --until 2 %s -q -o with-%zu.h5 --%s=%s", cases[i].with, i,
+                   cases[i].option, value);
+        assert_done(&o);
+        (void)snprintf(file, sizeof file, "without-%zu.h5", i);
+        char *expected = exported(file);
+        (void)snprintf(file, sizeof file, "with-%zu.h5", i);
+        char *got = exported(file);
+        if (strcmp(got, expected) != 0) {
+            fail_msg("--%s is not %s by default", cases[i].option, value);
+        }
+        free(expected);
+        free(got);
+        free(help);
+    }
+}
+
+/* What a layout that there is not is told to choose from, help names, and so for methods. */
+static void help_names_all_layouts_and_methods(void **state)
+{
+    static const char *const of_run[] = {"auto", "lanes",  "scalar",    "registers", "shared",
+                                         "warp", "phases", "particles", "counts",    "global"},
+                             *const of_methods[] = {"direct", "tau", "auto", "mpd", "nsm"};
+    (void)state;
+    char *layouts = help_of("run", "layout"), *methods = help_of("run", "method"),
+         *kernels = help_of("compile", "layout");
+    for (size_t i = 0; i < sizeof of_run / sizeof *of_run; ++i) {
+        assert_non_null(strstr(layouts, of_run[i]));
+        assert_true(strstr(kernels, of_run[i]) || i == 1 || i == 2);
+    }
+    for (size_t i = 0; i < sizeof of_methods / sizeof *of_methods; ++i) {
+        assert_non_null(strstr(methods, of_methods[i]));
+    }
+    assert_non_null(strstr(methods, "direct (exact; the default)"));
+    free(layouts);
+    free(methods);
+    free(kernels);
+    outcome o = saltus("run decay.yaml --until 1 --json");
+    assert_non_null(strstr(o.out, "\"method\": \"direct\""));
+    o = saltus("run decay.yaml --until 1 --layout none");
+    assert_refused(&o, 2, "the CPU has auto, lanes and scalar");
+}
+
+static void outputs_want_their_option(void **state)
+{
+    static const struct {
+        const char *arguments, *hint;
+    } cases[] = {
+        {"run decay.yaml out.h5 --until 2", "  hint: saltus run --until 2 decay.yaml -o out.h5\n"},
+        {"run --set 'k=2' --species '[A]' - 'my out.h5' --until 2",
+         "  hint: saltus run --set k=2 --species '[A]' --until 2 - -o 'my out.h5'\n"},
+        {"plot a.h5 a.svg", "  hint: saltus plot a.h5 -o a.svg\n"},
+        {"run a.h5 a.h5 --until 1", "  hint: saltus run --until 1 a.h5 -o a.h5\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("%s", cases[i].arguments);
+        assert_refused(&o, 2, "what is to be written is named with -o");
+        if (!strstr(o.err, cases[i].hint)) {
+            fail_msg("no %s in %s", cases[i].hint, o.err);
+        }
+    }
+    const outcome o = saltus("info decay.yaml out.h5");
+    assert_refused(&o, 2, "one model at a time");
+    assert_null(strstr(o.err, "-o"));
 }
 
 static void stats_have_their_header(void **state)
@@ -98,6 +216,11 @@ static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
         {"run decay.yaml --until 1 -x", "no option '-x'"},
         {"run decay.yaml --until 1 --json -qx", "no option '-qx'"},
         {"run decay.yaml --s 1", "may mean several"},
+        {"sweep decay.yaml --s 1", "may mean several"},
+        {"sweep decay.yaml --json=yes", "'--json' takes no value"},
+        {"sweep decay.yaml --until", "'--until' needs a value"},
+        {"help jump", "no verb 'jump'"},
+        {"help run info", "one verb at a time"},
         {"run decay.yaml --json=yes --until 1", "'--json' takes no value"},
         {"run decay.yaml --until", "'--until' needs a value"},
         {"run decay.yaml -o", "'-o' needs a value"},
@@ -529,6 +652,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(verbs_do_their_work),
         TEST(every_verb_has_help),
+        TEST(defaults_are_as_help_tells),
+        TEST(help_names_all_layouts_and_methods),
+        TEST(outputs_want_their_option),
         TEST(stats_have_their_header),
         TEST(wrong_usage_is_one_line_and_leaves_nothing),
         TEST(near_names_are_suggested),
