@@ -21,7 +21,7 @@ WORDS = {
     "device": "auto cpu cuda",
 }
 ENDINGS = {
-    "MODEL": "xml|sbml|yaml|yml|net|(xml|sbml|yaml|yml|net)\\.gz",
+    "MODEL": "xml|sbml|yaml|yml|net|bngl|(xml|sbml|yaml|yml|net)\\.gz",
     "FILE": "h5|yaml|yml|(yaml|yml)\\.gz",
     "FIGURE": "svg|png|pdf",
 }
@@ -68,6 +68,11 @@ wrong usage or bad input; no file was made
 .B 130
 interrupted; what was finished is in the file
 .SH ENVIRONMENT
+.TP
+.B BNGPATH
+folder of
+.BR BNG2.pl ,
+which makes networks of BioNetGen's .bngl files; it may be in PATH as well
 .TP
 .B SALTUS_CACHE
 folder in which compiled GPU kernels are kept

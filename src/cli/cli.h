@@ -70,8 +70,13 @@ error_t saltus_cli_add_setting(saltus_cli_settings *settings, const char *text);
 
 /** Whether a model is named "-": standard input. */
 bool saltus_cli_is_stdin(const char *path);
-/** Read a model file, or what comes on standard input, which is kept for the next call. Any thread
- * may call. */
+/** Whether a file is in BioNetGen's language. */
+bool saltus_cli_is_bngl(const char *path);
+/** Let BNG2.pl make the network of such a file: the text of a .net, to be freed with saltus_free.
+ * What BNG2.pl says is shown when it fails. On a signal it is ended, and so is this process. */
+saltus_status saltus_cli_read_bngl(const char *path, char **text, size_t *size, saltus_error *err);
+/** Read a model file, the network of a .bngl, or what comes on standard input; the latter two are
+ * kept for the next call. Any thread may call. */
 saltus_status saltus_cli_read_model(const char *path, const saltus_read_options *options,
                                     saltus_model **model, saltus_error *err);
 /** Read a model and change what is to be changed, if it is given. NULL: the error is recorded. */

@@ -1,5 +1,5 @@
-/* Models that come on standard input. A sweep loads its model on every worker, and input can be
- * read only once. */
+/* Models that are made or can be read only once: standard input, and networks that BNG2.pl writes.
+ * A sweep loads its model on every worker. */
 #include "cli/cli.h"
 
 #include "core/file.h"
@@ -13,15 +13,17 @@ bool saltus_cli_is_stdin(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-static saltus_status read_stdin(const char **text, size_t *size, saltus_error *err)
+/* A command has one model, so one text is kept, until the process ends. */
+static saltus_status get_text(const char *path, const char **text, size_t *size, saltus_error *err)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    static char *all; /* stays until the process ends */
+    static char *all;
     static size_t n;
     saltus_status status = SALTUS_OK;
     (void)pthread_mutex_lock(&one_at_a_time);
     if (!all) {
-        status = saltus_read_all(STDIN_FILENO, "stdin", &all, &n, err);
+        status = saltus_cli_is_stdin(path) ? saltus_read_all(STDIN_FILENO, "stdin", &all, &n, err)
+                                           : saltus_cli_read_bngl(path, &all, &n, err);
     }
     *text = all;
     *size = n;
@@ -32,12 +34,15 @@ static saltus_status read_stdin(const char **text, size_t *size, saltus_error *e
 saltus_status saltus_cli_read_model(const char *path, const saltus_read_options *options,
                                     saltus_model **model, saltus_error *err)
 {
+    char name[300] = "stdin";
     const char *text;
     size_t size;
-    if (!saltus_cli_is_stdin(path)) {
+    if (saltus_cli_is_bngl(path)) { /* whose lines are not those of the file */
+        (void)snprintf(name, sizeof name, "%.280s's network", path);
+    } else if (!saltus_cli_is_stdin(path)) {
         return saltus_model_read_with(path, options, model, err);
     }
-    const saltus_status status = read_stdin(&text, &size, err);
-    return status == SALTUS_OK ? saltus_model_parse_with(text, size, "stdin", options, model, err)
+    const saltus_status status = get_text(path, &text, &size, err);
+    return status == SALTUS_OK ? saltus_model_parse_with(text, size, name, options, model, err)
                                : status;
 }

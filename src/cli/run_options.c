@@ -326,7 +326,8 @@ const struct argp saltus_cli_run_argp = {
     options,
     parse,
     "MODEL",
-    "Simulate an ensemble of trajectories of MODEL (SBML, Saltus YAML or BioNetGen .net), exactly."
+    "Simulate an ensemble of trajectories of MODEL (SBML, Saltus YAML, BioNetGen .net or .bngl; - "
+    "is standard input), exactly."
     "\vA trajectory depends on the model, the seed and its number alone: threads, devices, sample "
     "times and the number of runs never change it.",
     NULL,

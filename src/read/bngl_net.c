@@ -553,7 +553,10 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     SALTUS_TRY(declare_all(&r));
     SALTUS_TRY(read_all(&r));
     if (!r.begun[SALTUS_NET_REACTIONS]) {
-        SALTUS_FAIL(SALTUS_E_SYNTAX, "%.180s: there is no block of reactions", source->name);
+        status = saltus_error_set(err, SALTUS_E_SYNTAX, "%.180s: there is no block of reactions",
+                                  source->name);
+        saltus_error_hint(err, "BioNetGen makes the network of a .bngl file: generate_network()");
+        goto done;
     }
     SALTUS_TRY(saltus_check_mole(source, r.model, err));
     *out = r.model;

@@ -7,6 +7,7 @@
 
 #include "command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,19 +211,214 @@ static void damaged_packed_models_are_refused(void **state)
     }
 }
 
+/* ---- BioNetGen's language ---- */
+
+static const char rules_bngl[] = "begin model\n"
+                                 "begin parameters\n"
+                                 "  k 1\n"
+                                 "end parameters\n"
+                                 "begin seed species\n"
+                                 "  A() 100 # simulate(), a comment\n"
+                                 "end seed species\n"
+                                 "begin reaction rules\n"
+                                 "  A() -> B() k\n"
+                                 "end reaction rules\n"
+                                 "end model\n"
+                                 "setOption(\"SpeciesLabel\",\"HNauty\")\n"
+                                 "simulate({method=>\"ode\",\\\n"
+                                 "  t_end=>1e9})\n";
+
+/* In place of BNG2.pl: what it is given is kept, and what it does is told by BNG_MODE. */
+static const char fake_program[] = "#!/bin/sh\n"
+                                   "echo once >>\"$BNG_HOME/calls\"\n"
+                                   "pwd >\"$BNG_HOME/folder\"\n"
+                                   "cp \"$1\" \"$BNG_HOME/given\"\n"
+                                   "echo 'said on stdout'; echo 'said on stderr' >&2\n"
+                                   "case \"$BNG_MODE\" in\n"
+                                   "fails) exit 7 ;;\n"
+                                   "killed) kill -9 $$ ;;\n"
+                                   "makes_nothing) exit 0 ;;\n"
+                                   "hangs) echo $$ >\"$BNG_HOME/hangs\"; sleep 1000 & wait ;;\n"
+                                   "esac\n"
+                                   "cp \"$BNG_HOME/decay.net\" model.net\n";
+
+static void enter_bngl(void)
+{
+    char here[4200];
+    write_file("decay.net", decay_net);
+    write_file("rules.bngl", rules_bngl);
+    assert_int_equal(mkdir("bin", 0700), 0);
+    assert_int_equal(mkdir("tmp", 0700), 0);
+    write_file("bin/BNG2.pl", fake_program);
+    assert_int_equal(chmod("bin/BNG2.pl", 0700), 0);
+    assert_non_null(getcwd(here, sizeof here));
+    (void)setenv("BNG_HOME", here, 1);
+    (void)setenv("TMPDIR", "tmp", 1);
+    (void)setenv("BNGPATH", "bin", 1);
+    (void)setenv("BNG_MODE", "", 1);
+}
+
+static int leave_bngl(void **state)
+{
+    (void)unsetenv("BNG_HOME");
+    (void)unsetenv("TMPDIR");
+    (void)unsetenv("BNGPATH");
+    (void)unsetenv("BNG_MODE");
+    return leave_directory(state);
+}
+
+/* It is given the model without what simulates, in a folder of its own that is gone then. */
+static void rules_become_a_network(void **state)
+{
+    (void)state;
+    enter_bngl();
+    outcome o = saltus("info rules.bngl");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "model rules: 2 species, 1 reaction"));
+    char *given = read_file("given"), *folder = read_file("folder");
+    assert_int_equal(
+        strncmp(given, rules_bngl, (size_t)(strstr(rules_bngl, "simulate({") - rules_bngl)), 0);
+    assert_string_equal(given + (strstr(rules_bngl, "simulate({") - rules_bngl),
+                        "\ngenerate_network({overwrite=>1})\n");
+    assert_non_null(strstr(folder, "/tmp/saltus-bngl-"));
+    free(given);
+    free(folder);
+    shell("test -z \"$(ls tmp)\"");
+    /* how the network is made is the model's affair */
+    shell("(cat rules.bngl; echo 'generate_network({max_iter=>3})') >'odd $(touch x) name.bngl'");
+    o = saltus("info 'odd $(touch x) name.bngl'");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "model odd $(touch x) name: 2 species"));
+    assert_false(file_exists("x"));
+    shell("tail -n 2 given | head -n 1 | grep -qx 'generate_network({max_iter=>3})'");
+}
+
+static void networks_are_made_once(void **state)
+{
+    (void)state;
+    enter_bngl();
+    outcome o = saltus("sweep rules.bngl --vary k=lin:1:2:20 --until 1 --points 3 --runs 3 "
+                       "--threads 4 -q -o out.h5");
+    assert_done(&o);
+    char *calls = read_file("calls");
+    assert_string_equal(calls, "once\n");
+    free(calls);
+    o = saltus("run decay.net --until 2 --runs 3 -q -o net.h5");
+    assert_done(&o);
+    o = saltus("run rules.bngl --until 2 --runs 3 -q -o rules.h5");
+    assert_done(&o);
+    char *expected = exported("net.h5"), *got = exported("rules.h5");
+    assert_string_equal(got, expected);
+    free(expected);
+    free(got);
+}
+
+static void a_network_that_is_not_made_is_told(void **state)
+{
+    static const struct {
+        const char *mode, *part;
+    } cases[] = {
+        {"fails", "saltus: rules.bngl: BNG2.pl made no network of it: it ended with code 7\n"},
+        {"killed", "saltus: rules.bngl: BNG2.pl made no network of it: it ended with signal 9\n"},
+        {"makes_nothing", "saltus: rules.bngl: BNG2.pl ended well, but has written no network\n"},
+    };
+    (void)state;
+    enter_bngl();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        (void)setenv("BNG_MODE", cases[i].mode, 1);
+        const outcome o = saltus("run rules.bngl --until 1 -o out.h5");
+        assert_int_equal(o.code, 2);
+        if (strncmp(o.err, "said on stdout\nsaid on stderr\n", 30) != 0 ||
+            !strstr(o.err, cases[i].part)) {
+            fail_msg("%s: %s", cases[i].mode, o.err);
+        }
+        assert_false(file_exists("out.h5"));
+        shell("test -z \"$(ls tmp)\"");
+    }
+    (void)setenv("BNG_MODE", "", 1);
+    write_file("decay.net",
+               "begin species\n 1 A() 1\nend species\nbegin reactions\n 1 1 4 1\nend reactions\n");
+    outcome o = saltus("info rules.bngl");
+    assert_refused(&o, 2, "rules.bngl's network:5: ");
+    o = saltus("info none.bngl");
+    assert_refused(&o, 2, "none.bngl: cannot be read: No such file");
+    /* in BNGPATH, else in PATH, else nowhere */
+    (void)setenv("BNGPATH", "nowhere", 1);
+    o = saltus("info rules.bngl");
+    assert_refused(&o, 2, "rules.bngl: BioNetGen's BNG2.pl makes networks of such files");
+    assert_non_null(strstr(o.err, "set BNGPATH"));
+    char *path = strdup(getenv("PATH")), longer[5000];
+    (void)snprintf(longer, sizeof longer, "%s:bin", path);
+    (void)setenv("PATH", longer, 1);
+    write_file("decay.net", decay_net);
+    o = saltus("info rules.bngl");
+    assert_done(&o);
+    (void)setenv("PATH", path, 1);
+    free(path);
+    /* the rules themselves are no network */
+    o = saltus("info - <rules.bngl");
+    assert_refused(&o, 2, "stdin: there is no block of reactions");
+    assert_non_null(strstr(o.err, "generate_network()"));
+}
+
+/* A signal to this process alone, as of a batch system, ends BNG2.pl too. */
+static void interrupts_end_what_makes_networks(void **state)
+{
+    static const struct {
+        const char *arguments;
+        int signal_number, code;
+    } cases[] = {
+        {"run rules.bngl --until 1 -o out.h5", SIGINT, 130},
+        {"run rules.bngl --until 1 -o out.h5", SIGTERM, 130},
+        {"info rules.bngl", SIGINT, 128 + SIGINT},
+        {"info rules.bngl", SIGHUP, 128 + SIGHUP},
+    };
+    (void)state;
+    enter_bngl();
+    (void)setenv("BNG_MODE", "hangs", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        int program = 0;
+        const pid_t child = start_saltus("%s", cases[i].arguments);
+        while (program == 0) { /* until all of its number is there */
+            char *text = read_file("hangs");
+            if (text && sscanf(text, "%d\n", &program) == 1 && !strchr(text, '\n')) {
+                program = 0;
+            }
+            free(text);
+            (void)usleep(2000);
+        }
+        (void)kill(child, cases[i].signal_number);
+        const outcome o = finish_saltus(child);
+        assert_int_equal(o.code, cases[i].code);
+        assert_int_equal(kill(program, 0), -1);
+        assert_false(file_exists("out.h5"));
+        shell("test -z \"$(ls tmp)\" && rm hangs");
+    }
+}
+
 /* ---- main ---- */
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(a_model_comes_on_stdin), TEST(stdin_is_as_good_as_a_file),
-        TEST(sweeps_read_stdin_once), TEST(what_is_wrong_on_stdin_is_told),
-        TEST(packed_models_are_read), TEST(damaged_packed_models_are_refused),
+        TEST(a_model_comes_on_stdin),
+        TEST(stdin_is_as_good_as_a_file),
+        TEST(sweeps_read_stdin_once),
+        TEST(what_is_wrong_on_stdin_is_told),
+        TEST(packed_models_are_read),
+        TEST(damaged_packed_models_are_refused),
+#define BNGL_TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_bngl)
+        BNGL_TEST(rules_become_a_network),
+        BNGL_TEST(networks_are_made_once),
+        BNGL_TEST(a_network_that_is_not_made_is_told),
+        BNGL_TEST(interrupts_end_what_makes_networks),
+
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
         return 77; /* skipped */
     }
+    (void)signal(SIGHUP, SIG_DFL); /* whoever started the tests may ignore it */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
