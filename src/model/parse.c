@@ -204,19 +204,15 @@ static saltus_status make_name(saltus_scanner *s, const char *at, const char *na
 static saltus_status unknown_function(saltus_scanner *s, const char *at, const char *name)
 {
     const char *what = NULL, *hint = NULL;
-    char all[sizeof s->err->hint];
-    const bool is_absent = saltus_function_absent(name, &what, &hint);
+    (void)saltus_function_absent(name, &what, &hint);
     const saltus_status status =
         what ? saltus_scan_fail(s, SALTUS_E_UNSUPPORTED, at, "'%.60s', %s, is not supported", name,
                                 what)
              : saltus_scan_fail(s, SALTUS_E_MODEL, at, "'%.100s' is not a function", name);
-    saltus_functions_list(all, sizeof all);
     if (saltus_model_find(s->context->model, name) >= 0) {
         saltus_error_hint(s->err, "to multiply, write %.100s*(…)", name);
-    } else if (is_absent && hint) {
-        saltus_error_hint(s->err, "%s", hint);
-    } else if (!is_absent) {
-        saltus_error_hint(s->err, "there are %s", all);
+    } else {
+        saltus_functions_hint(s->err, name, NULL);
     }
     return status;
 }

@@ -82,17 +82,28 @@ bool saltus_function_absent(const char *name, const char **what, const char **hi
     return false;
 }
 
-void saltus_functions_list(char *text, size_t size)
+/* The names of all functions, or of those of one node alone, separated by commas. */
+static void list_functions(bool with_composed, char *text, size_t size)
 {
     size_t at = 0;
     text[0] = '\0';
-    for (int i = 0; i < N_COMPOSED + SALTUS_N_OPS && at < size; ++i) {
+    for (int i = with_composed ? 0 : N_COMPOSED; i < N_COMPOSED + SALTUS_N_OPS && at < size; ++i) {
         const char *name =
             i < N_COMPOSED ? composed[i] : saltus_op_text((saltus_op)(i - N_COMPOSED));
         if (saltus_is_name_start(name[0]) && (i < N_COMPOSED || saltus_op_find(name) >= 0)) {
             at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "", name);
         }
     }
+}
+
+void saltus_functions_hint(saltus_error *err, const char *name, const char *defined)
+{
+    const char *what = NULL, *hint = NULL;
+    char all[400];
+    list_functions(!defined, all, sizeof all);
+    (void)saltus_function_absent(name, &what, &hint);
+    saltus_error_hint(err, "%s%s%sthere are %s", hint ? hint : "", hint ? "; " : "",
+                      defined ? defined : "", all);
 }
 
 const saltus_infix *saltus_infix_of(saltus_op op)

@@ -1,3 +1,4 @@
+#include "model/syntax.h"
 #include "read/sbml_math.h"
 
 #include <math.h>
@@ -179,6 +180,24 @@ saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const A
     return not_defined(c, name);
 }
 
+/* Those that the model defines, as far as there is room, and MathML's. */
+static void hint_functions(const sbml_converter *c, const char *name)
+{
+    char defined[160] = "";
+    const unsigned n = Model_getNumFunctionDefinitions(c->r->sbml);
+    for (unsigned i = 0; i < n; ++i) {
+        const size_t at = strlen(defined);
+        const char *id = FunctionDefinition_getId(Model_getFunctionDefinition(c->r->sbml, i));
+        if (at + strlen(id) + sizeof "the model defines  …; " > sizeof defined) {
+            (void)strcat(defined, defined[0] ? " …" : "the model defines some");
+            break;
+        }
+        (void)sprintf(defined + at, "%s%s", i > 0 ? ", " : "the model defines ", id);
+    }
+    (void)strcat(defined, defined[0] ? "; " : "");
+    saltus_functions_hint(c->r->err, name, defined);
+}
+
 saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
                                 int depth, const saltus_expr **out)
 {
@@ -188,6 +207,7 @@ saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const A
     if (!symbol || symbol->kind != NAME_FUNCTION) {
         status = sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which is not defined",
                              name ? name : "");
+        hint_functions(c, name ? name : "");
         goto done;
     }
     FunctionDefinition_t *function =

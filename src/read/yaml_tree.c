@@ -1,5 +1,7 @@
 #include "read/yaml_tree.h"
 
+#include "read/yaml_problem.h"
+
 #if SALTUS_WITH_YAML
 
 #include <limits.h>
@@ -55,11 +57,19 @@ static saltus_status parser_failure(loader *l)
     }
     const yaml_mark_t mark =
         p->error == YAML_READER_ERROR ? mark_of_byte(l, p->problem_offset) : p->problem_mark;
-    const bool has_context = p->context && p->context[0];
-    (void)snprintf(what, sizeof what, "this is no YAML: %s%s%s%s",
-                   p->problem ? p->problem : "not well formed", has_context ? " (" : "",
-                   has_context ? p->context : "", has_context ? ")" : "");
-    return complain(l, &mark, what);
+    saltus_yaml_problem problem = {.what = p->problem ? p->problem : "not well formed",
+                                   .within = p->context,
+                                   .line = mark.line,
+                                   .column = mark.column,
+                                   .start = p->context_mark.column,
+                                   .start_line = p->context_mark.line};
+    const char *hint = saltus_yaml_explain(&problem, l->text, l->size, what);
+    const yaml_mark_t cause = {.line = problem.line, .column = problem.column};
+    const saltus_status status = complain(l, &cause, what);
+    if (hint) {
+        saltus_error_hint(l->err, "%s", hint);
+    }
+    return status;
 }
 
 /* Step to the next event. */
