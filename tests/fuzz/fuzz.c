@@ -1,14 +1,15 @@
-/* One harness per format, all from this file: FUZZ_TARGET names the function. Beside crashes and
- * leaks they look for models that do not survive being written and read back. */
+/* One harness per format of models, all from this file: FUZZ_TARGET names the function. Beside
+ * crashes and leaks they look for models that do not survive being written and read back. */
 #include "core/memory.h"
 #include "model/model.h"
+#include "read/image.h"
 #include "same_model.h"
-#include "write/results.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -151,32 +152,70 @@ SOMETIMES_UNUSED void fuzz_expr(const uint8_t *data, size_t size)
     saltus_free(text);
 }
 
-/* Print whatever can be printed of a result file, and read what is drawn. HDF5 wants it to have a
- * name. */
-SOMETIMES_UNUSED void fuzz_results(const uint8_t *data, size_t size)
+/* A stack of pictures behind four bytes: columns, rows and pages of the lattice, and a value. */
+SOMETIMES_UNUSED void fuzz_image(const uint8_t *data, size_t size)
 {
-    char path[] = "/tmp/saltus-fuzz-XXXXXX";
-    saltus_results *r = NULL;
-    double *derived = NULL;
-    const int fd = mkstemp(path);
-    FILE *out = fopen("/dev/null", "w");
-    if (fd < 0 || !out || write(fd, data, size) != (ssize_t)size) {
+    char path[40];
+    if (size < 4) {
+        return;
+    }
+    const int32_t lattice[3] = {1 + data[0] % 64, 1 + data[1] % 64, 1 + data[2] % 64};
+    uint8_t *mask = saltus_calloc((size_t)lattice[0] * lattice[1] * lattice[2], 1);
+    saltus_error err = {0};
+    const int fd = memfd_create("image", MFD_CLOEXEC);
+    if (!mask || fd < 0 || write(fd, data + 4, size - 4) != (ssize_t)size - 4) {
         abort();
     }
-    if (saltus_results_open(path, &r, NULL) == SALTUS_OK) {
-        (void)!saltus_results_print_stats(r, out, NULL);
-        (void)!saltus_results_print_summary(r, out, NULL);
-        (void)!saltus_results_print_csv(r, out, NULL);
-        (void)!saltus_results_print_split(r, SALTUS_BY_TYPE, out, NULL);
-        (void)!saltus_results_print_split(r, SALTUS_BY_PLANE, out, NULL);
-        (void)!saltus_results_print_frames(r, out, NULL);
-        (void)!saltus_results_derived(r, "mean:A", &derived, NULL);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const saltus_status status = saltus_image_mask(path, lattice, data[3], mask, &err);
+    if (status != err.code) {
+        stop("a failure without a message", &err);
     }
-    saltus_free(derived);
-    saltus_results_close(r);
-    (void)fclose(out);
     (void)close(fd);
-    (void)unlink(path);
+    saltus_free(mask);
+}
+
+static char cell_folder[40], cell_yaml[60], cell_xml[60];
+
+SOMETIMES_UNUSED void remove_cell(void)
+{
+    (void)unlink(cell_xml);
+    (void)rmdir(cell_folder);
+}
+
+SOMETIMES_UNUSED void make_cell_folder(void)
+{
+    (void)strcpy(cell_folder, "/tmp/saltus-fuzz-XXXXXX");
+    if (!mkdtemp(cell_folder) || atexit(remove_cell) != 0) {
+        abort();
+    }
+    (void)snprintf(cell_yaml, sizeof cell_yaml, "%s/cell.yaml", cell_folder);
+    (void)snprintf(cell_xml, sizeof cell_xml, "%s/cell.xml", cell_folder);
+}
+
+/* An SBML file, a line, and a lattice around it, which calls it cell.xml. */
+SOMETIMES_UNUSED void fuzz_lattice(const uint8_t *data, size_t size)
+{
+    static const char line[] = "\n=====\n";
+    const uint8_t *end = memmem(data, size, line, sizeof line - 1);
+    saltus_model *m = NULL;
+    if (!end) {
+        return;
+    }
+    const uint8_t *lattice = end + sizeof line - 1;
+    const size_t n = (size_t)(data + size - lattice);
+    if (!cell_folder[0]) {
+        make_cell_folder();
+    }
+    FILE *f = fopen(cell_xml, "w");
+    if (!f || fwrite(data, 1, (size_t)(end - data), f) != (size_t)(end - data) || fclose(f) != 0) {
+        abort();
+    }
+    if (!is_large(lattice, n) &&
+        saltus_model_parse_yaml((const char *)lattice, n, cell_yaml, &m, NULL) == SALTUS_OK) {
+        freeze(m);
+    }
+    saltus_model_destroy(m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -124,6 +124,13 @@ static void what_is_no_axis_is_refused(void **state)
             fail_msg("'%s' is taken", wrong[i]);
         }
         assert_int_equal(strncmp(err.message, "--vary", 6), 0);
+        /* it is left out: others are varied as if it had not been named */
+        assert_int_equal(saltus_sweep_n_axes(sweep), 0);
+        assert_int_equal(saltus_sweep_vary(sweep, "k=list:1,2", NULL), SALTUS_OK);
+        assert_int_equal(saltus_sweep_vary(sweep, "k=list:3", NULL), SALTUS_E_INVALID);
+        assert_int_equal(saltus_sweep_vary(sweep, "l=list:3,4,5", NULL), SALTUS_OK);
+        assert_int_equal(saltus_sweep_finish(sweep, NULL, 1, NULL), SALTUS_OK);
+        assert_int_equal(saltus_sweep_n_points(sweep), 6);
         saltus_sweep_destroy(sweep);
     }
 }
