@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char program[] = "BNG2.pl", model_file[] = "model.bngl", network_file[] = "model.net",
                   messages_file[] = "messages";
 
@@ -79,12 +77,16 @@ static saltus_status make_folder(char **folder, saltus_error *err)
     SALTUS_NEED(made);
     (void)sprintf(made, "%s%s", in, name);
     if (!mkdtemp(made)) {
-        status = saltus_error_set(err, SALTUS_E_IO, "no temporary folder can be made in %.400s: %s",
-                                  in, strerror(errno));
+        status = SALTUS_E_IO;
+        (void)saltus_error_set(err, status, "no temporary folder can be made in %.400s: %s", in,
+                               strerror(errno));
         saltus_error_hint(err, "TMPDIR names another");
         goto done;
     }
     *folder = realpath(made, NULL);
+    if (!*folder) {
+        (void)rmdir(made);
+    }
     SALTUS_NEED(*folder);
 done:
     saltus_free(made);
