@@ -55,16 +55,17 @@ saltus_status saltus_read_all(int fd, const char *name, char **text, size_t *siz
             break;
         }
         n += got > 0 ? (size_t)got : 0;
+        if (n > limit) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: larger than 1 GiB", name);
+        }
         if (n < capacity - 1) {
             continue;
         }
-        if (capacity > limit) {
-            SALTUS_FAIL(SALTUS_E_IO, "%s: larger than 1 GiB", name);
-        }
-        char *grown = saltus_realloc(data, capacity * 2, 1);
+        const size_t more = capacity < limit / 2 ? capacity * 2 : limit + 2;
+        char *grown = saltus_realloc(data, more, 1);
         SALTUS_NEED(grown);
         data = grown;
-        capacity *= 2;
+        capacity = more;
     }
     data[n] = '\0';
     *text = data;

@@ -194,6 +194,7 @@ static void damaged_packed_models_are_refused(void **state)
         {"twice.gz", "twice.gz: this is no text"},
         {"wrong.yaml.gz", "wrong.yaml.gz:3:"},
         {"bomb.gz", "bomb.gz: larger than 1 GiB when it is unpacked"},
+        {"large.yaml", "large.yaml: larger than 1 GiB\n"},
     };
     (void)state;
     write_file("wrong.yaml", "species: {A: 1}\nreactions:\n  r: A -> Z @ 1\n");
@@ -203,6 +204,8 @@ static void damaged_packed_models_are_refused(void **state)
     shell("printf '\\037\\213\\001abcdefghijklmnop' >header.gz");
     shell("(cat decay.yaml.gz; echo more) >tail.gz; gzip <decay.yaml.gz >twice.gz");
     shell("(cat decay.yaml.gz; head -c 30 decay.yaml.gz) >tail-cut.gz");
+    write_file("large.yaml", "");
+    assert_int_equal(truncate("large.yaml", ((off_t)1 << 30) + 1), 0);
     shell("head -c 16777216 /dev/zero | gzip >one; for i in $(seq 65); do cat one; done >bomb.gz");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const outcome o = saltus("run %s --until 1 -o out.h5", cases[i].file);
