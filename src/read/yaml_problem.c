@@ -125,6 +125,10 @@ static const char *explain_key(saltus_yaml_problem *p, const char *text, size_t 
         (void)snprintf(words, 300, "'%c' closes nothing", c);
         return NULL;
     }
+    if (c == '-' && !has_colon(line, line.n)) {
+        (void)snprintf(words, 300, "an item of a list stands where a name is expected");
+        return NULL;
+    }
     if (indentation(line) < p->column) {
         (void)snprintf(words, 300, "a name is expected here");
         return NULL;

@@ -247,6 +247,8 @@ static void errors_tell_line_and_column(void **state)
          "stands in \"quotes\""},
         {"species:\n  - A\n  B: 1", SALTUS_E_SYNTAX, "m.yaml:3:3: this line stands among items",
          ""},
+        {"species:\n  A: 1\n  - B", SALTUS_E_SYNTAX,
+         "m.yaml:3:3: an item of a list stands where a name is expected", ""},
         {"model: @a", SALTUS_E_SYNTAX, "m.yaml:1:8: a text cannot begin with '@'", "quotes"},
         {"model: \"a\nrules: {}\n", SALTUS_E_SYNTAX, "m.yaml:1:8: the quote that begins here", ""},
         {"model: \"\\q\"", SALTUS_E_SYNTAX, "m.yaml:1:9: there is no such escape", "backslash"},
