@@ -172,7 +172,7 @@ static void bash_completes(void **state)
     }
     for (int i = 0; i < n_verbs; ++i) {
         char words[100];
-        (void)snprintf(words, sizeof words, "saltus %s --", verbs[i].name);
+        (void)snprintf(words, sizeof words, "saltus %.39s --", verbs[i].name);
         char *offered = completed(words);
         assert_int_equal(count_lines(offered), verbs[i].n_options);
         for (int k = 0; k < verbs[i].n_options; ++k) {
