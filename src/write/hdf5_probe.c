@@ -18,6 +18,7 @@ enum {
     MOST_CPU = 5,   /* seconds: headers take some ms */
     MOST_WALL = 60, /* seconds, of a slow disk */
     MOST_NUMBERS = 1000000,
+    MOST_OF_A_SET = 100000,
     FIRST_CODE = 40 /* of the child: this and a kind */
 };
 
@@ -61,6 +62,75 @@ static void read_some(const saltus_results *r)
     saltus_free(numbers);
 }
 
+/* What is left to look at. Large files have thousands of data sets, and little time is spent. */
+typedef struct walk {
+    int depth; /* groups below this one */
+    hsize_t n_objects, n_numbers;
+} walk;
+
+/* Some of a data set's values: all if they are few. */
+static void look_at_values(walk *w, hid_t set)
+{
+    hsize_t start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK], n = 1;
+    const hsize_t most = w->n_numbers < MOST_OF_A_SET ? w->n_numbers : MOST_OF_A_SET;
+    const hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+    const H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    const bool is_text = class == H5T_STRING && H5Tis_variable_str(type) == 0;
+    const hid_t as = class == H5T_INTEGER ? H5T_NATIVE_INT64
+                     : class == H5T_FLOAT ? H5T_NATIVE_DOUBLE
+                                          : type;
+    const size_t size = is_text || as != type ? H5Tget_size(as) : 0;
+    const int rank = space >= 0 ? H5Sget_simple_extent_dims(space, count, NULL) : -1;
+    for (int d = rank - 1; d >= 0; --d) { /* few chunks: whole rows of the first runs */
+        count[d] = count[d] < most / n ? count[d] : most / n;
+        n *= count[d] > 0 ? count[d] : 1;
+    }
+    w->n_numbers -= n < w->n_numbers ? n : w->n_numbers;
+    const hid_t memory = rank > 0 ? H5Screate_simple(rank, count, NULL) : -1;
+    void *values = size > 0 && size <= MOST_OF_A_SET ? saltus_calloc((size_t)n, size) : NULL;
+    if (values && memory >= 0 &&
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0) {
+        (void)!H5Dread(set, as, memory, space, H5P_DEFAULT, values);
+    }
+    saltus_free(values);
+    (void)H5Sclose(memory);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+}
+
+/* What a link of a group leads to; 1 ends the walk. */
+static herr_t look_at_link(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    walk *w = user;
+    (void)info;
+    if (w->n_objects == 0) {
+        return 1;
+    }
+    --w->n_objects;
+    const hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+    const H5I_type_t kind = object >= 0 ? H5Iget_type(object) : H5I_BADID;
+    if (kind == H5I_GROUP && w->depth > 0) {
+        --w->depth;
+        (void)H5Literate(object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_link, w);
+        ++w->depth;
+    } else if (kind == H5I_DATASET) {
+        look_at_values(w, object);
+    }
+    (void)H5Oclose(object);
+    return 0;
+}
+
+/* Objects by their names, as readers find those whose names they are told. */
+static void look_at_all(hid_t file)
+{
+    walk w = {.depth = 6, .n_objects = 3000, .n_numbers = MOST_NUMBERS};
+    saltus_h5_quiet quiet;
+    saltus_h5_quiet_begin(&quiet);
+    (void)H5Lexists(file, "derived", H5P_DEFAULT);
+    (void)H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_link, &w);
+    saltus_h5_quiet_end(&quiet);
+}
+
 /* What a kill leaves of a result may be more than HDF5 can open; its first attribute is there. */
 static bool has_our_mark(const char *path)
 {
@@ -78,6 +148,7 @@ static saltus_h5_kind look_into(const char *path)
     saltus_results *r = NULL;
     if (saltus_results_open_here(path, &r, NULL) == SALTUS_OK) {
         read_some(r);
+        look_at_all(r->file);
         saltus_results_close(r);
         return SALTUS_H5_RESULT;
     }

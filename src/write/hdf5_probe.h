@@ -17,7 +17,8 @@ typedef enum saltus_h5_kind {
  * attributes, indices of chunks and some of what is in them. Headers that were changed so that
  * their checksums fit make libhdf5 1.10 crash; that is the child's end then, not the caller's.
  *
- * Costs a fork and reading headers, some ms. SALTUS_E_NO_MEMORY when no process can be had.
+ * Costs a fork and reading headers, some ms, 0.1 ms more for each of up to 3000 data sets.
+ * SALTUS_E_NO_MEMORY when no process can be had.
  */
 SALTUS_MUST_CHECK saltus_status saltus_h5_probe(const char *path, saltus_h5_kind *kind,
                                                 saltus_error *err);
