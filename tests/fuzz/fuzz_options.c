@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_WORDS = 30 };
 
-static const char flat[] = "species: {A: 5, B: 0, \"a:b,c\": 2}\n"
+static const char flat[] = "compartments: {c: 2}\n"
+                           "species: {A: {initial: 5, compartment: c}, B: 0, \"a:b,c\": 2}\n"
                            "parameters: {k: 1, m: 2*k}\n"
                            "rules: {q: A + k}\n"
                            "reactions: {r: A -> B @ k, s: B -> A @ m}\n",
@@ -103,22 +104,27 @@ static void try_sweep(char **words, int n, const char *design)
     saltus_sweep_destroy(sweep);
 }
 
-static void try_settings(char **words, int n)
+static void try_changes(char **words, int n)
 {
+    static const struct {
+        const char *option;
+        int key;
+    } options[] = {
+        {"--set=", SALTUS_CLI_SET}, {"--volume=", SALTUS_CLI_VOLUME}, {"--mole=", SALTUS_CLI_MOLE}};
     saltus_error err = {0};
-    saltus_cli_settings settings = {0};
-    for (int i = 0; i < n; ++i) {
-        const char *text = behind(words[i], "--set=");
-        if (text && saltus_cli_add_setting(&settings, text) != 0) {
+    saltus_cli_changes changes = {.mole = 0.0};
+    for (int i = 0; i < 3 * n; ++i) {
+        const char *text = behind(words[i / 3], options[i % 3].option);
+        if (text && saltus_cli_take_change(options[i % 3].key, text, &changes) == 1) {
             abort();
         }
     }
-    saltus_model *m = saltus_cli_load(fixed.path, &settings, SALTUS_LAW_LITERAL, true, &err);
+    saltus_model *m = saltus_cli_load(fixed.path, &changes, SALTUS_LAW_LITERAL, true, &err);
     if (!m && !err.message[0]) {
         abort();
     }
     saltus_model_destroy(m);
-    free(settings.items);
+    saltus_cli_free_changes(&changes);
 }
 
 static void try_plan(const char *text, bool is_split)
@@ -181,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     try_sweep(words, n, design);
-    try_settings(words, n);
+    try_changes(words, n);
     try_line(words, n);
     free(text);
     return 0;
