@@ -208,7 +208,7 @@ static saltus_status parse_any(const char *text, size_t size, const char *name,
     saltus_status status = SALTUS_OK;
     char *unpacked = NULL;
     name = name ? name : "model";
-    if (saltus_is_gzip(text, size)) {
+    if (text && saltus_is_gzip(text, size)) {
         SALTUS_TRY(saltus_gunzip(text, size, name, &unpacked, &size, err));
         text = unpacked;
     }

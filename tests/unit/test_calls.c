@@ -57,6 +57,8 @@ static void models(void **state)
     REFUSED(saltus_model_parse_sbml("", 0, "x", NULL, err));
     REFUSED(saltus_model_parse_net(NULL, 1, NULL, &m, err));
     REFUSED(saltus_model_parse_with(NULL, 1, NULL, NULL, &m, err));
+    REFUSED(saltus_model_parse(NULL, 2, NULL, &m, err));
+    REFUSED(saltus_model_parse("species: {}", 11, "m", NULL, err));
     REFUSED(saltus_model_create(NULL, &m, err));
     REFUSED(saltus_model_create("m", NULL, err));
     REFUSED(saltus_model_add_parameter(NULL, "k", 1, err));
