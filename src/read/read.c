@@ -186,7 +186,7 @@ static saltus_status parse_text(saltus_model_parser *parse, const char *text, si
         SALTUS_FAIL(SALTUS_E_INVALID, "%g molecules per mole: a number above 0 is needed",
                     source.mole);
     }
-    if (!parse && size == 0) {
+    if (!parse && (!text || size == 0)) {
         SALTUS_FAIL(SALTUS_E_SYNTAX, "%s: the file is empty", source.name);
     }
     parse = parse ? parse : choose_parser(source.name, text, size);

@@ -66,13 +66,14 @@ saltus_status saltus_disk_check(const char *path, const saltus_disk_need *need,
     return SALTUS_E_INVALID;
 }
 
-bool saltus_disk_doubt(const char *path, const saltus_disk_need *need, double free, char text[300])
+bool saltus_disk_doubt(const char *path, const saltus_disk_need *need, double free,
+                       char text[SALTUS_DOUBT_SIZE])
 {
     char wanted[60], there[60];
     if (need->plain + need->packed <= free) {
         return false;
     }
-    (void)snprintf(text, 300,
+    (void)snprintf(text, SALTUS_DOUBT_SIZE,
                    "%.100s: the results take %s before they are packed, and %s are free on this "
                    "disk: they may not fit",
                    path, say(need->plain + need->packed, wanted), say(free, there));

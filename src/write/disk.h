@@ -9,6 +9,8 @@
 
 #include "core/status.h"
 
+enum { SALTUS_DOUBT_SIZE = 400 };
+
 /** Bytes that a result takes at least, before they are packed. */
 typedef struct saltus_disk_need {
     double plain;  /**< stands in the file as it is */
@@ -25,6 +27,7 @@ SALTUS_MUST_CHECK saltus_status saltus_disk_check(const char *path, const saltus
                                                   saltus_compress compress, double free,
                                                   saltus_error *err);
 /** Whether it may not fit, in words. */
-bool saltus_disk_doubt(const char *path, const saltus_disk_need *need, double free, char text[300]);
+bool saltus_disk_doubt(const char *path, const saltus_disk_need *need, double free,
+                       char text[SALTUS_DOUBT_SIZE]);
 
 #endif

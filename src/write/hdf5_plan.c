@@ -78,7 +78,7 @@ saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_option
 static void warn_of_disk(const char *path, const saltus_hdf5_layout *layout,
                          const saltus_run_options *run)
 {
-    char text[300];
+    char text[SALTUS_DOUBT_SIZE];
     const saltus_disk_need need = saltus_hdf5_need(layout);
     if (run->warn && saltus_disk_doubt(path, &need, saltus_disk_free(path), text)) {
         run->warn(run->warn_user, text);

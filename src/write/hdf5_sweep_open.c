@@ -296,7 +296,7 @@ static saltus_status check_disk(const saltus_sweep_file *f, const saltus_run_opt
                                 saltus_compress compress, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    char text[300];
+    char text[SALTUS_DOUBT_SIZE];
     const saltus_disk_need need = disk_need(f, compress);
     const double free = saltus_disk_free(f->path);
     SALTUS_TRY(saltus_disk_check(f->path, &need, compress, free, err));

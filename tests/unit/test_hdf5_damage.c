@@ -56,7 +56,7 @@ static saltus_status print_more(const saltus_results *r, FILE *out, saltus_error
     static const double quantiles[] = {0, 0.5, 1};
     const saltus_table_options options = {
         .variance = true, .fano = true, .quantiles = quantiles, .n_quantiles = 3};
-    (void)saltus_results_print_derived_table(r, &options, out, NULL);
+    (void)!saltus_results_print_derived_table(r, &options, out, NULL);
     return saltus_results_print_table(r, &options, out, err);
 }
 

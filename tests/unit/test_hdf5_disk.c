@@ -267,7 +267,7 @@ static void what_cannot_fit_is_refused(void **state)
     const saltus_disk_need need = saltus_hdf5_need(&l);
     assert_true(need.sparse == frames);
     /* Of packed samples more may be wanted than there is. */
-    char text[300];
+    char text[SALTUS_DOUBT_SIZE];
     assert_true(saltus_disk_doubt("v.h5", &need, need.plain + need.packed - 1, text));
     assert_non_null(strstr(text, "they may not fit"));
     assert_false(saltus_disk_doubt("v.h5", &need, need.plain + need.packed + 1, text));
