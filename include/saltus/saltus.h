@@ -8,8 +8,8 @@
  *
  * Every function that can fail returns a saltus_status and, where the caller passed an
  * saltus_error, records there one sentence with the values involved. The library never prints,
- * never exits and has no mutable globals; handles may be used by one thread at a time, except
- * frozen models and plans, which are only read.
+ * never exits and has no mutable globals but locks; handles may be used by one thread at a time,
+ * except frozen models and plans, which are only read.
  */
 #ifndef SALTUS_SALTUS_H
 #define SALTUS_SALTUS_H

@@ -104,7 +104,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
             (void)saltus_cli_usage("-o '': the name of a file is needed");
             return EINVAL;
         }
-        a->output = text;
+        a->output = strcmp(text, "-") == 0 ? NULL : text; /* standard output, as without it */
         return 0;
     case OPT_VARIANCE:
         a->table.variance = true;

@@ -283,7 +283,7 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         return text[0] ? 0 : wrong("--trace", text, "the name of a file");
     case 'o':
         a->output = text;
-        return text[0] ? 0 : wrong("-o", text, "the name of a file");
+        return text[0] && strcmp(text, "-") != 0 ? 0 : wrong("-o", text, "the name of a file");
     default:
         return 1;
     }

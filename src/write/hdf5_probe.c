@@ -15,7 +15,7 @@
 #define VERSION_MARK "saltus_version"
 
 enum {
-    MOST_CPU = 5,   /* seconds: headers take some ms */
+    MOST_CPU = 3,   /* seconds: headers take some ms */
     MOST_WALL = 60, /* seconds, of a slow disk */
     MOST_NUMBERS = 1000000,
     MOST_OF_A_SET = 100000,

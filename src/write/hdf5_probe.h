@@ -9,7 +9,7 @@ typedef enum saltus_h5_kind {
     SALTUS_H5_RESULT,    /**< a result of Saltus, perhaps an incomplete one */
     SALTUS_H5_FOREIGN,   /**< an HDF5 file, but no result */
     SALTUS_H5_NO_RESULT, /**< nothing that can be opened, or a result that cannot be read */
-    SALTUS_H5_DEADLY,    /**< HDF5 dies of it, or needs over 5 s of a processor */
+    SALTUS_H5_DEADLY,    /**< HDF5 dies of it, or needs over 3 s of a processor */
 } saltus_h5_kind;
 
 /**

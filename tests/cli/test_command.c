@@ -295,6 +295,7 @@ static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
         {"stats a.h5", "a.h5: cannot be read"},
         {"export decay.yaml", "is no HDF5 file"},
         {"run decay.yaml --until 1 -o ''", "-o ''"},
+        {"run decay.yaml --until 1 -o -", "-o '-'"},
         {"plot a.h5 -o ''", "-o ''"},
         {"plot a.h5 --time x", "--time 'x'"},
         {"plot a.h5 --trajectories -1", "--trajectories '-1'"},
