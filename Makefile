@@ -71,7 +71,7 @@ install: build
 packages:
 	@tools/packages build run test
 
-## format     format every C file (format-check: only look)
+## format     format every C file and all prose (format-check: only look)
 format:
 	@tools/format
 format-check:
