@@ -539,7 +539,7 @@ static void every_call_may_fail(void **state)
             assert_true(status == SALTUS_E_NO_MEMORY || status == SALTUS_E_UNAVAILABLE);
             assert_non_null(strstr(err.message, "CUDA error"));
         }
-        assert_true(n_failed > 5);
+        assert_true(n_failed * stride_of_cases() > 5);
     }
     saltus_model_destroy(m);
 }
