@@ -5,15 +5,15 @@
  * --quick: 1,024 trajectories, each time once, which shows that all is well and no more. */
 #include "scheme.h"
 
-#include "backend/cuda/driver.h"
-#include "backend/cuda/kernels.h"
-#include "backend/generator.h"
+#include "backend/cuda/device/driver.h"
+#include "backend/cuda/device/kernels.h"
+#include "engine/generator.h"
 #include "core/memory.h"
 #include "core/status.h"
 #include "measure/example.h"
 #include "measure/totals.h"
-#include "model/model.h"
-#include "model/network.h"
+#include "model/network/model.h"
+#include "model/network/network.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,8 +14,8 @@
 #ifndef SCHEME_H
 #define SCHEME_H
 
-#include "kernel/math.h"
-#include "kernel/mrg32k3a.h"
+#include "kernel/base/math.h"
+#include "kernel/base/mrg32k3a.h"
 
 /** What a launch works on; addresses are the device's. Thread i has trajectory i. */
 typedef struct scheme_launch {

@@ -1,6 +1,6 @@
-"""Write texts as a C file: embed.py OUTPUT FILE…; each is found by its folder and name, "kernel/rng.h".
+"""Write texts as a C file: embed.py OUTPUT FILE…; each is found by its path from
+its folder "kernel" on, "kernel/base/rng.h".
 embed.py OUTPUT --as NAME FILE: one text, const char NAME[]."""
-import os
 import sys
 
 escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
@@ -19,11 +19,12 @@ with open(output, "w", encoding="utf-8") as out:
         write_lines(out, paths[2])
         out.write("    ;\n")
         sys.exit()
-    out.write('#include "backend/cuda/kernels.h"\n\n')
+    out.write('#include "backend/cuda/device/kernels.h"\n\n')
     out.write("const char *const saltus_kernel_names[] = {\n")
     for path in paths:
-        name = f"{os.path.basename(os.path.dirname(path))}/{os.path.basename(path)}"
-        out.write(f'    "{name}",\n')
+        parts = path.split("/")
+        first = len(parts) - 1 - parts[::-1].index("kernel")
+        out.write(f'    "{"/".join(parts[first:])}",\n')
     out.write("};\n\nconst char *const saltus_kernel_texts[] = {\n")
     for path in paths:
         write_lines(out, path)

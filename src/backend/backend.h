@@ -4,18 +4,19 @@
 #ifndef SALTUS_BACKEND_BACKEND_H
 #define SALTUS_BACKEND_BACKEND_H
 
-#include "backend/generator.h"
+#include "engine/generator.h"
 #include "core/handle.h"
 #include "core/status.h"
 #include "core/trace.h"
-#include "kernel/reduce.h"
-#include "kernel/state.h"
-#include "kernel/tables.h"
+#include "kernel/base/reduce.h"
+#include "kernel/ssa/state.h"
+#include "kernel/base/tables.h"
 
 /** A trajectory to simulate and where its samples go. */
 typedef struct saltus_job {
     int64_t trajectory;
-    const double *point; /**< its row of numbers, model/point.h; NULL: those of the task's tables */
+    const double
+        *point; /**< its row of numbers, model/freeze/point.h; NULL: those of the task's tables */
     int64_t *counts;     /**< [point][count]; reduced: [count] at the last point, or nothing */
     double *observables; /**< [point][observable]; reduced: there are none */
     int64_t *splits[SALTUS_N_SPLITS]; /**< [point][part][count], if the task's space wants them */
@@ -57,7 +58,7 @@ typedef struct saltus_source {
                              const saltus_partial *partial, saltus_error *err);
 } saltus_source;
 
-/** What a run on a lattice records beside totals; backend/record.h serves it. */
+/** What a run on a lattice records beside totals; engine/record.h serves it. */
 typedef struct saltus_recording {
     const int32_t *column_of;     /**< [species] its column of counts, or -1 */
     int n_parts[SALTUS_N_SPLITS]; /**< 0: not wanted */

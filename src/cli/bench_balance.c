@@ -5,8 +5,8 @@
 #include "cli/bench.h"
 
 #include "core/memory.h"
-#include "model/lattice.h"
-#include "model/network.h"
+#include "model/lattice/lattice.h"
+#include "model/network/network.h"
 
 #include <stdlib.h>
 #include <string.h>

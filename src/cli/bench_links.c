@@ -2,7 +2,7 @@
  */
 #include "cli/bench.h"
 
-#include "backend/cuda/links.h"
+#include "backend/cuda/device/links.h"
 #include "core/status.h"
 
 enum { LEAST = 1024, MOST = 64 << 20, QUICK_MOST = 1 << 20 };

@@ -3,11 +3,11 @@
  * Schlögl's network between each two. */
 #include "cli/bench.h"
 
-#include "backend/generator.h"
+#include "engine/generator.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/status.h"
-#include "kernel/stream.h"
+#include "kernel/base/stream.h"
 #include "measure/example.h"
 
 #include <math.h>

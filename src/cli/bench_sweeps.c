@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "ensemble/collect.h"
+#include "sweep/collect.h"
 #include "ensemble/reduction.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/** Quantities of one trajectory by their names; what they are is in kernel/derive.h. */
+/** Quantities of one trajectory by their names; what they are is in kernel/base/derive.h. */
 #ifndef SALTUS_ENSEMBLE_DERIVE_H
 #define SALTUS_ENSEMBLE_DERIVE_H
 
 #include "core/status.h"
-#include "kernel/derive.h"
+#include "kernel/base/derive.h"
 
 typedef struct saltus_derived {
     int n;

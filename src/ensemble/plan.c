@@ -2,7 +2,7 @@
 
 #include "core/list.h"
 #include "core/memory.h"
-#include "model/lattice.h"
+#include "model/lattice/lattice.h"
 
 #include <math.h>
 #include <stdlib.h>

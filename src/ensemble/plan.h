@@ -3,7 +3,7 @@
 #define SALTUS_ENSEMBLE_PLAN_H
 
 #include "backend/backend.h"
-#include "model/network.h"
+#include "model/network/network.h"
 #include "core/handle.h"
 
 struct saltus_plan {

@@ -10,7 +10,7 @@
 #define SALTUS_ENSEMBLE_STATISTICS_H
 
 #include "core/status.h"
-#include "kernel/reduce.h"
+#include "kernel/base/reduce.h"
 
 /** Exact sums of counts. */
 typedef struct saltus_statistics {

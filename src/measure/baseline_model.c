@@ -1,7 +1,7 @@
 /* Apart from baseline.c, which is compiled with fast math. */
 #include "core/status.h"
 #include "measure/baseline.h"
-#include "model/network.h"
+#include "model/network/network.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "measure/conserved.h"
 
 #include "core/memory.h"
-#include "model/network.h"
+#include "model/network/network.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 #include "measure/random_network.h"
 
 #include "core/status.h"
-#include "kernel/rng.h"
+#include "kernel/base/rng.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "measure/tables.h"
 
-#include "backend/cuda/packing.h"
+#include "backend/cuda/ssa/packing.h"
 #include "core/memory.h"
-#include "model/network.h"
+#include "model/network/network.h"
 
 saltus_status saltus_tables_measure(const saltus_model *model, saltus_table_sizes *out,
                                     saltus_error *err)

@@ -3,7 +3,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/stack.h"
-#include "model/model.h"
+#include "model/network/model.h"
 #include "read/gzip.h"
 
 #include <math.h>

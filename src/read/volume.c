@@ -1,6 +1,6 @@
 /* saltus_model_set_volume: sizes of compartments, with units. */
 #include "core/number.h"
-#include "model/volume.h"
+#include "model/network/volume.h"
 #include "read/units.h"
 
 #include <math.h>

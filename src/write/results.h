@@ -159,7 +159,7 @@ void saltus_results_put_time(const saltus_results *r, FILE *out);
 /** Refuse when the XDMF file beside a result would replace what Saltus has not written. */
 SALTUS_MUST_CHECK saltus_status saltus_xdmf_check(const char *result, saltus_error *err);
 
-/* ---- a lattice: hdf5_results_space.c ---- */
+/* ---- a lattice: hdf5/results_space.c ---- */
 
 /** Look for what a file holds of a lattice, and check it. */
 SALTUS_MUST_CHECK saltus_status saltus_results_find_space(saltus_results *r, saltus_error *err);

@@ -2,7 +2,7 @@
  * has its default is left out. Reading it back gives the same model, bit for bit. */
 #include "core/file.h"
 #include "core/stack.h"
-#include "model/model.h"
+#include "model/network/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,10 +14,15 @@ typedef struct program {
     char folder[200], path[260], log[4000];
 } program;
 
+/* Names may have folders, which are made. */
 static int write_file(const char *folder, const char *name, const char *text)
 {
     char path[600];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    for (char *c = path + strlen(folder) + 1; (c = strchr(c, '/')) != NULL; *c++ = '/') {
+        *c = '\0';
+        (void)mkdir(path, 0700);
+    }
     FILE *out = fopen(path, "w");
     if (!out) {
         return 1;
@@ -44,7 +49,6 @@ EXPORT int nvrtcCreateProgram(program **out, const char *source, const char *nam
                               const char *const *headers, const char *const *header_names)
 {
     const char *temporary = getenv("TMPDIR");
-    char folder[300];
     program *p = calloc(1, sizeof *p);
     (void)name;
     if (!p) {
@@ -55,8 +59,6 @@ EXPORT int nvrtcCreateProgram(program **out, const char *source, const char *nam
     if (!mkdtemp(p->folder)) {
         return 1;
     }
-    (void)snprintf(folder, sizeof folder, "%s/kernel", p->folder);
-    (void)mkdir(folder, 0700);
     int failed = write_file(p->folder, "kernel.c", source);
     for (int i = 0; i < n_headers; ++i) {
         failed |= write_file(p->folder, header_names[i], headers[i]);

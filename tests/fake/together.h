@@ -124,7 +124,7 @@ static inline int64_t played_threads_of_block(int64_t usual)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What waits, as kernel/threads.h has it
+ * What waits, as kernel/base/threads.h has it
  */
 
 static inline int64_t played_block_number(void)

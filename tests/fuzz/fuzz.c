@@ -1,7 +1,7 @@
 /* One harness per format of models, all from this file: FUZZ_TARGET names the function. Beside
  * crashes and leaks they look for models that do not survive being written and read back. */
 #include "core/memory.h"
-#include "model/model.h"
+#include "model/network/model.h"
 #include "read/image.h"
 #include "same_model.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
-#include "kernel/rng.h"
+#include "kernel/base/rng.h"
 
 #include <stdlib.h>
 #include <string.h>

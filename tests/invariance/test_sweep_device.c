@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../support/gpu.h"
-#include "ensemble/collect.h"
+#include "sweep/collect.h"
 #include "ensemble/reduction.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
-#include "kernel/rng.h"
+#include "kernel/base/rng.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "../support/battery.h"
-#include "backend/generator.h"
-#include "kernel/stream.h"
+#include "engine/generator.h"
+#include "kernel/base/stream.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #define SALTUS_TESTS_HDF5_RUNS_H
 
 #include "saltus/saltus.h"
-#include "write/hdf5_sink.h"
+#include "write/hdf5/sink.h"
 
 #include <hdf5.h>
 

@@ -1,6 +1,6 @@
 #include "track.h"
 
-#include "model/model.h"
+#include "model/network/model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #ifndef SALTUS_TESTS_FROZEN_H
 #define SALTUS_TESTS_FROZEN_H
 
-#include "model/network.h"
+#include "model/network/network.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
  * for each, with VARIANT as its name. */
 #include "math_ops.h"
 
-#include "kernel/math.h"
-#include "kernel/math_hyperbolic.h"
-#include "kernel/math_trig.h"
+#include "kernel/base/math.h"
+#include "kernel/base/math_hyperbolic.h"
+#include "kernel/base/math_trig.h"
 
 #define PASTE(a, b) a##b
 #define MATH_VARIANT(name) PASTE(math_variant_, name)

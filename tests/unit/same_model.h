@@ -2,7 +2,7 @@
 #ifndef SALTUS_TESTS_SAME_MODEL_H
 #define SALTUS_TESTS_SAME_MODEL_H
 
-#include "model/model.h"
+#include "model/network/model.h"
 
 /** True when expressions have the same shape, names and bits. */
 bool same_expr(const saltus_model *ma, const saltus_expr *a, const saltus_model *mb,

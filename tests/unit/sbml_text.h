@@ -2,7 +2,7 @@
 #ifndef SALTUS_TESTS_SBML_TEXT_H
 #define SALTUS_TESTS_SBML_TEXT_H
 
-#include "model/model.h"
+#include "model/network/model.h"
 
 #include <math.h>
 #include <setjmp.h>

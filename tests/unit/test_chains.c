@@ -2,7 +2,7 @@
  * may have them, and on a thread with hardly any stack. */
 #include "frozen.h"
 
-#include "model/model.h"
+#include "model/network/model.h"
 
 #include <pthread.h>
 #include <stdio.h>

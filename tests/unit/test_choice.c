@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "kernel/direct_tree.h"
+#include "kernel/ssa/direct_tree.h"
 
 #include <math.h>
 #include <Random123/philox.h>

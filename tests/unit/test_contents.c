@@ -1,5 +1,5 @@
 /* The list of what a lattice holds: it grows, and memory may run out while it does. */
-#include "backend/contents.h"
+#include "engine/contents.h"
 #include "core/memory.h"
 
 #include <setjmp.h>

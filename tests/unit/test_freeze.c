@@ -2,8 +2,8 @@
  * differences, fractions of molecules. */
 #include "frozen.h"
 
-#include "kernel/program.h"
-#include "model/model.h"
+#include "kernel/base/program.h"
+#include "model/network/model.h"
 
 #include <math.h>
 #include <stdlib.h>

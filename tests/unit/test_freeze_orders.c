@@ -3,7 +3,7 @@
 #include "../support/random.h"
 #include "frozen.h"
 
-#include "kernel/tau.h"
+#include "kernel/tau/tau.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "../support/random.h"
 #include "frozen.h"
 
-#include "kernel/direct_tree.h"
+#include "kernel/ssa/direct_tree.h"
 
 #include <math.h>
 #include <stdlib.h>

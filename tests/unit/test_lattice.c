@@ -2,7 +2,7 @@
 #include "frozen.h"
 #include "core/limits.h"
 #include "core/parallel.h"
-#include "model/geometry.h"
+#include "model/lattice/geometry.h"
 
 #include <math.h>
 #include <stdio.h>

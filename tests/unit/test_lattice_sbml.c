@@ -1,6 +1,6 @@
 /* Lattices around the models of SBML files: the tables of the same lattice written by hand. */
 #include "frozen.h"
-#include "model/space.h"
+#include "model/lattice/space.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
-#include "backend/cuda/layouts.h"
-#include "model/network.h"
+#include "backend/cuda/ssa/layouts.h"
+#include "model/network/network.h"
 
 #include <stdlib.h>
 #include <string.h>

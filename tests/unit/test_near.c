@@ -1,6 +1,6 @@
 /* Slabs of a lattice on GPUs, as far as that needs none: neighbours are where links are best, and
  * what passes between them by way of the host is near who reads it. */
-#include "backend/cuda/mpd_slabs.h"
+#include "backend/cuda/slabs/slabs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-#include "model/model.h"
-#include "model/syntax.h"
+#include "model/network/model.h"
+#include "model/network/syntax.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 #include "saltus/saltus.h"
-#include "write/hdf5_sink.h"
+#include "write/hdf5/sink.h"
 
 #include <math.h>
 #include <stdlib.h>

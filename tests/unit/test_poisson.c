@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "kernel/poisson.h"
-#include "kernel/rng.h"
+#include "kernel/base/poisson.h"
+#include "kernel/base/rng.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static double attempt(const saltus_poisson *law, double u, double v)
     return saltus_poisson_attempt(law, u, v, &k) ? k : -1.0;
 }
 
-/* Variate number i of a mean, as kernel/tau.h makes it; blocks from *block on. */
+/* Variate number i of a mean, as kernel/tau/tau.h makes it; blocks from *block on. */
 static double draw(double mean, int i, uint64_t *block)
 {
     const saltus_poisson law = saltus_poisson_of(mean);

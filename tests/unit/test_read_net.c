@@ -1,5 +1,5 @@
 #include "core/file.h"
-#include "model/model.h"
+#include "model/network/model.h"
 #include "same_model.h"
 
 #include <setjmp.h>

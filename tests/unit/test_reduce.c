@@ -1,7 +1,7 @@
-/* The kernels of kernel/reduce.h, played by the host, against plain sums in 128 bits and against
- * the histograms of the CPU. */
+/* The kernels of kernel/base/reduce.h, played by the host, against plain sums in 128 bits and
+ * against the histograms of the CPU. */
 #define SALTUS_DEVICE 1
-#include "kernel/reduce.h"
+#include "kernel/base/reduce.h"
 
 #include "ensemble/histogram.h"
 

@@ -1,9 +1,9 @@
 /* Lattices that are larger than 2^32 sites, as far as that needs no GPU: which sites particles come
  * to, notes of trouble, and how many slabs there must be. */
-#include "backend/cuda/mpd_slabs.h"
+#include "backend/cuda/slabs/slabs.h"
 #include "core/memory.h"
-#include "model/model.h"
-#include "model/network.h"
+#include "model/network/model.h"
+#include "model/network/network.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "backend/generator.h"
-#include "kernel/stream.h"
+#include "engine/generator.h"
+#include "kernel/base/stream.h"
 
 #include <string.h>
 

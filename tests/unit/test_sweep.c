@@ -1,5 +1,5 @@
 #include "ensemble/derive.h"
-#include "ensemble/sweep.h"
+#include "sweep/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 
 #include "backend/cpu/cpu.h"
 #include "core/limits.h"
-#include "kernel/stream.h"
-#include "kernel/tables.h"
-#include "model/lattice.h"
+#include "kernel/base/stream.h"
+#include "kernel/base/tables.h"
+#include "model/lattice/lattice.h"
 
 #include <string.h>
 

@@ -3,15 +3,15 @@
 #define SALTUS_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
-#include "kernel/state.h"
+#include "kernel/ssa/state.h"
 
 /* Names of what is compiled once per instruction set, such as saltus_lanes_work_avx2. */
 #define SALTUS_CPU_JOIN2(name, set) name##_##set
 #define SALTUS_CPU_JOIN(name, set) SALTUS_CPU_JOIN2(name, set)
 #define SALTUS_CPU_NAME(name) SALTUS_CPU_JOIN(name, SALTUS_VARIANT)
 
-/** A trajectory with all its memory, and the functions of kernel/path.h, direct_tree.h and tau.h
- * on it. One per thread, or one per lane. */
+/** A trajectory with all its memory, and the functions of kernel/ssa/trajectory.h, direct_tree.h
+ * and tau.h on it. One per thread, or one per lane. */
 typedef struct saltus_walker {
     saltus_path path;
     saltus_direct direct;
@@ -87,7 +87,7 @@ int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT 
 saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_task *task,
                                    saltus_error *err);
 
-/** Work off jobs of a model with a lattice, one at a time (mpd.c). */
+/** Work off jobs of a model with a lattice, one at a time (rdme.c). */
 saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,
                               saltus_error *err);
 

@@ -3,7 +3,7 @@
 #include "backend/cpu/cpu.h"
 
 #include "core/memory.h"
-#include "kernel/direct_lanes.h"
+#include "kernel/ssa/direct_lanes.h"
 
 #include <stdlib.h>
 

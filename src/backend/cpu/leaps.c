@@ -2,7 +2,7 @@
 #include "backend/cpu/cpu.h"
 
 #include "core/memory.h"
-#include "kernel/tau_lanes.h"
+#include "kernel/tau/tau_lanes.h"
 
 #include <stdlib.h>
 

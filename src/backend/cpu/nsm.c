@@ -11,9 +11,9 @@
 #include "backend/cpu/nsm_sites.h"
 
 #include "backend/cpu/cpu.h"
-#include "backend/record.h"
+#include "engine/record.h"
 #include "core/memory.h"
-#include "model/network.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <string.h>

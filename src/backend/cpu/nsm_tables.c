@@ -1,8 +1,8 @@
 #include "backend/cpu/nsm_tables.h"
 
 #include "core/memory.h"
-#include "model/model.h"
-#include "model/network.h"
+#include "model/network/model.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <string.h>

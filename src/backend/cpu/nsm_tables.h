@@ -5,7 +5,7 @@
 #ifndef SALTUS_BACKEND_CPU_NSM_TABLES_H
 #define SALTUS_BACKEND_CPU_NSM_TABLES_H
 
-#include "backend/mpd.h"
+#include "engine/rdme.h"
 
 enum {
     SALTUS_NSM_DIRECTIONS = 6, /* x-, x+, y-, y+, z-, z+: in the order of faces */

@@ -1,6 +1,6 @@
 /* One trajectory at a time. Compiled once per instruction set, as lanes.c is. */
 #include "backend/cpu/cpu.h"
-#include "kernel/tau.h"
+#include "kernel/tau/tau.h"
 
 saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const saltus_task *task,
                                                   saltus_job *job);

@@ -2,8 +2,8 @@
  * SALTUS_GENERATOR its name. */
 #include "backend/cpu/cpu.h"
 
-#include "kernel/math.h"
-#include "kernel/stream.h"
+#include "kernel/base/math.h"
+#include "kernel/base/stream.h"
 
 static void start(uint32_t *words, uint64_t seed, uint64_t trajectory, const uint32_t *jumps)
 {

@@ -2,10 +2,10 @@
 #include "backend/cpu/cpu.h"
 
 #include "core/memory.h"
-#include "kernel/direct_lanes.h"
-#include "kernel/direct_tree.h"
-#include "kernel/stream.h"
-#include "model/network.h"
+#include "kernel/ssa/direct_lanes.h"
+#include "kernel/ssa/direct_tree.h"
+#include "kernel/base/stream.h"
+#include "model/network/network.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The CUDA backend: what is here, and whose turn it is. */
 #include "backend/cuda/cuda.h"
 
-#include "backend/cuda/layouts.h"
-#include "backend/cuda/links.h"
-#include "backend/cuda/reduce.h"
+#include "backend/cuda/ssa/layouts.h"
+#include "backend/cuda/device/links.h"
+#include "backend/cuda/ssa/reduce.h"
 #include "core/memory.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
 #define SALTUS_BACKEND_CUDA_CUDA_H
 
 #include "backend/backend.h"
-#include "backend/cuda/driver.h"
-#include "backend/cuda/layouts.h"
-#include "backend/mpd.h"
+#include "backend/cuda/device/driver.h"
+#include "backend/cuda/ssa/layouts.h"
+#include "engine/rdme.h"
 
 #include <pthread.h>
 
@@ -60,7 +60,7 @@ void saltus_cuda_halve(saltus_backend *backend, int i);
  * memory: what kernels that wait for memory are measured against. */
 saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, saltus_error *err);
 
-/** Compile the kernels of a lattice (mpd_text.c), or fetch them from the cache: for counts of so
+/** Compile the kernels of a lattice (rdme/text.c), or fetch them from the cache: for counts of so
  * many bits, of one of some slabs or (1) of all, or (0) for lists. */
 saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, int n_slabs,
                                       const saltus_limits *limits, saltus_image *out,
@@ -70,9 +70,9 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
 saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
                                          const char *wanted, const char **layout, char why[200],
                                          saltus_error *err);
-/** Slabs of planes (mpd_split.c): how many of equal height are soonest done on GPUs that have room
- * for them; whether the sites of one have numbers in 32 bits; how many it takes so that they have,
- * 0: a plane is too large; and its bytes, of so many counts in a site and sets of sites. */
+/** Slabs of planes (slabs/split.c): how many of equal height are soonest done on GPUs that have
+ * room for them; whether the sites of one have numbers in 32 bits; how many it takes so that they
+ * have, 0: a plane is too large; and its bytes, of so many counts in a site and sets of sites. */
 int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *lattice);
 bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes);
 int64_t saltus_cuda_least_slabs(const saltus_lattice *lattice);
@@ -89,11 +89,12 @@ enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };
 /** Warps of a block that goes over a lattice's counts, of one of so many slabs. */
 int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs);
 
-/** What saltus_backend_ops.explain_slabs prints (mpd_explain.c). */
+/** What saltus_backend_ops.explain_slabs prints (slabs/explain.c). */
 void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *lattice,
                           const saltus_slab_plan *slabs, FILE *out);
 
-/** Work off jobs of a model with a lattice on one GPU (mpd.c), as worker number `worker` there. */
+/** Work off jobs of a model with a lattice on one GPU (rdme/rdme.c), as worker number `worker`
+ * there. */
 saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,
                                    const saltus_task *task, const saltus_source *source,
                                    saltus_error *err);

@@ -1,0 +1,377 @@
+/* Space on the CPU: kernel/rdme/mpd.h, a trajectory per worker, whose phases the threads of a team
+ * share. */
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/team.h"
+#include "engine/rdme.h"
+#include "core/memory.h"
+#include "model/network/model.h"
+#include "model/network/network.h"
+
+#include <string.h>
+
+enum {
+    AHEAD = 16,           /* particles */
+    MANY_PARTICLES = 500, /* for a thread, in microseconds some tens; */
+    MANY_BRICKS = 1 << 12 /* likewise */
+};
+
+/* What a thread of the team has of its own. */
+typedef struct hand {
+    saltus_mpd_scratch scratch;
+    int64_t *totals; /* [species] */
+    char gap[64];    /* two hands write to no line both */
+} hand;
+
+typedef struct mpd {
+    const saltus_task *task;
+    saltus_mpd_tables tables;
+    saltus_mpd m; /* with the particles */
+    saltus_team *team;
+    hand *hands;       /* [thread] */
+    uint32_t *site[2]; /* [capacity] of the particles that are now, and when they were gathered */
+    uint16_t *species[2];
+    int now;            /* which of these m has */
+    int set;            /* in which they are */
+    int64_t n_bricks;   /* of sites */
+    int64_t used, kept; /* particles now, and then */
+    uint64_t trouble, made;
+    saltus_mpd_phase phase; /* that the team is at */
+} mpd;
+
+/* ------------------------------------------------------------------------------------------------
+ * Steps of the team
+ */
+
+/* A member's share of n things. */
+static void share(const mpd *s, int member, int64_t n, int64_t *first, int64_t *end)
+{
+    const int64_t size = saltus_team_size(s->team);
+    *first = n * member / size;
+    *end = n * (member + 1) / size;
+}
+
+/* Let the team take a step on n things, unless it is too short for that. */
+static void together(mpd *s, void (*step)(void *user, int member), int64_t n, int64_t grain)
+{
+    const int size = saltus_team_size(s->team);
+    if (n >= grain * size) {
+        saltus_team_step(s->team, step, s);
+    } else {
+        for (int member = 0; member < size; ++member) {
+            step(s, member);
+        }
+    }
+}
+
+/* The types of sites around a particle are seldom in the cache: ask for them early. */
+static void fetch_types(const saltus_mpd *m, uint32_t site)
+{
+    const uint32_t plane = m->size[0] * m->size[1], n = plane * m->size[2];
+    const uint32_t up = site + plane < n ? site + plane : site,
+                   down = site >= plane ? site - plane : site;
+    __builtin_prefetch(&m->types[site]);
+    __builtin_prefetch(&m->types[up]);
+    __builtin_prefetch(&m->types[down]);
+}
+
+static void run_phase(void *user, int member)
+{
+    mpd *s = user;
+    const saltus_mpd m = s->m;
+    saltus_mpd_scratch *scratch = &s->hands[member].scratch;
+    int64_t first, end;
+    share(s, member, s->used, &first, &end);
+    for (int64_t i = first; i < end; ++i) {
+        if (m.n_types > 1 && i + AHEAD < end) {
+            const uint32_t site = SALTUS_PEEK(&m.site[i + AHEAD]);
+            if (site != SALTUS_NOWHERE) {
+                fetch_types(&m, site);
+            }
+        }
+        saltus_mpd_particle(&m, s->tables.of, s->phase.step, s->phase.what, s->set, (int32_t)i,
+                            scratch);
+    }
+    for (int o = member; (s->phase.what & SALTUS_MPD_MOVES) && o < m.n_origins;
+         o += saltus_team_size(s->team)) {
+        saltus_mpd_come(&m, s->tables.of, s->phase.step, 1 - s->set, o, 0, 1, scratch);
+    }
+}
+
+static void clear_sites(void *user, int member)
+{
+    mpd *s = user;
+    int64_t first, end;
+    share(s, member, s->n_bricks, &first, &end);
+    for (int set = 0; set < 2; ++set) {
+        memset(s->m.head[set] + 32 * first, 0xff, 32 * (size_t)(end - first) * sizeof(int32_t));
+        memset(s->m.held[set] + first, 0, (size_t)(end - first) * sizeof(uint32_t));
+        memset(s->m.crowded[set] + first, 0, (size_t)(end - first) * sizeof(uint32_t));
+    }
+}
+
+/* Particles that are in no site yet. */
+static void insert_all(void *user, int member)
+{
+    mpd *s = user;
+    int64_t first, end;
+    share(s, member, s->used, &first, &end);
+    for (int64_t i = first; i < end; ++i) {
+        const saltus_mpd_spot to = saltus_mpd_spot_of(&s->m, s->m.site[i]);
+        saltus_mpd_send(&s->m, s->set, (int32_t)i, &to);
+    }
+}
+
+static void gather_bricks(void *user, int member)
+{
+    mpd *s = user;
+    int64_t first, end;
+    share(s, member, s->n_bricks, &first, &end);
+    saltus_mpd_gather(&s->m, s->set, (uint32_t)first, (uint32_t)end, s->site[1 - s->now],
+                      s->species[1 - s->now], &s->made);
+}
+
+static void gather_keepers(void *user, int member)
+{
+    mpd *s = user;
+    int64_t first, end;
+    share(s, member, s->used, &first, &end);
+    for (int64_t i = first; i < end; ++i) {
+        saltus_mpd_gather_keeper(&s->m, s->set, (int32_t)i, s->site[1 - s->now],
+                                 s->species[1 - s->now]);
+    }
+}
+
+static void link_all(void *user, int member)
+{
+    mpd *s = user;
+    int64_t first, end;
+    share(s, member, s->used, &first, &end);
+    for (int64_t i = first; i < end; ++i) {
+        saltus_mpd_link(&s->m, s->set, (int32_t)i, s->used);
+    }
+}
+
+static void count_species(void *user, int member)
+{
+    mpd *s = user;
+    int64_t first, end, *totals = s->hands[member].totals;
+    share(s, member, s->used, &first, &end);
+    memset(totals, 0, (size_t)s->m.n_species * sizeof *totals);
+    for (int64_t i = first; i < end; ++i) {
+        if (s->m.site[i] != SALTUS_NOWHERE) {
+            ++totals[s->m.species[i]];
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ */
+
+/* m has the particles of one of the two arrays. */
+static void choose(mpd *s, int now)
+{
+    s->now = now;
+    s->m.site = s->site[now];
+    s->m.species = s->species[now];
+}
+
+static saltus_status grow(mpd *s, int64_t capacity, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < 2; ++i) {
+        uint32_t *site = saltus_realloc(s->site[i], (size_t)capacity, sizeof *site);
+        s->site[i] = site ? site : s->site[i];
+        uint16_t *species = saltus_realloc(s->species[i], (size_t)capacity, sizeof *species);
+        s->species[i] = species ? species : s->species[i];
+        SALTUS_NEED(site && species);
+    }
+    int32_t *next = saltus_realloc(s->m.next, (size_t)capacity, sizeof *next);
+    s->m.next = next ? next : s->m.next;
+    SALTUS_NEED(next);
+    s->m.capacity = capacity;
+    choose(s, s->now);
+done:
+    return status;
+}
+
+static void enlist(mpd *s)
+{
+    s->set = 0;
+    together(s, clear_sites, s->n_bricks, MANY_BRICKS);
+    together(s, insert_all, s->used, MANY_PARTICLES);
+}
+
+static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    if (s->m.capacity == 0) {
+        SALTUS_TRY(grow(s, saltus_mpd_first_room(&s->tables), err));
+    }
+    choose(s, 0);
+    SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, &s->m, s->m.site,
+                                s->m.species, err));
+    s->used = s->tables.n_start;
+    enlist(s);
+done:
+    return status;
+}
+
+/* Nothing has fired since, and there was no trouble. */
+static void forget(mpd *s)
+{
+    s->trouble = UINT64_MAX;
+    for (int i = 0; i < saltus_team_size(s->team); ++i) {
+        s->hands[i].scratch.fired = 0;
+    }
+}
+
+static saltus_status gather(void *user, saltus_error *err)
+{
+    mpd *s = user;
+    (void)err;
+    s->made = 0;
+    together(s, gather_bricks, s->n_bricks, MANY_BRICKS);
+    together(s, gather_keepers, s->used, MANY_PARTICLES);
+    s->kept = s->used;
+    s->used = (int64_t)s->made;
+    choose(s, 1 - s->now);
+    together(s, link_all, s->used, MANY_PARTICLES);
+    forget(s);
+    return SALTUS_OK;
+}
+
+static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
+{
+    mpd *s = user;
+    (void)err;
+    s->m.first_step = phases[0].step;
+    for (int i = 0; i < n && s->used <= s->m.capacity && !SALTUS_FLAG(s->task->stop); ++i) {
+        int64_t used = s->used;
+        s->m.used = &used;
+        s->phase = phases[i];
+        together(s, run_phase, s->used, MANY_PARTICLES);
+        s->used = used;
+        s->set = 1 - s->set;
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+{
+    const mpd *s = user;
+    (void)err;
+    *out = (saltus_mpd_news){.work = s->used,
+                             .trouble = saltus_mpd_trouble_of(s->trouble, 0),
+                             .is_full = s->used > s->m.capacity};
+    for (int i = 0; i < saltus_team_size(s->team); ++i) {
+        out->fired += s->hands[i].scratch.fired;
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status restore(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    int64_t capacity;
+    SALTUS_TRY(saltus_mpd_more_room(s->used, &capacity, err));
+    SALTUS_TRY(grow(s, capacity, err));
+    choose(s, 1 - s->now);
+    s->used = s->kept;
+    enlist(s);
+    SALTUS_TRY(gather(s, err));
+done:
+    return status;
+}
+
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    mpd *s = user;
+    (void)err;
+    together(s, count_species, s->used, MANY_PARTICLES);
+    for (int x = 0; x < s->m.n_species; ++x) {
+        totals[x] = 0;
+        for (int i = 0; i < saltus_team_size(s->team); ++i) {
+            totals[x] += s->hands[i].totals[x];
+        }
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+{
+    const mpd *s = user;
+    return saltus_mpd_tell(&s->m, s->m.site, s->m.species, s->used, contents, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Work
+ */
+
+static saltus_status set_up(mpd *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = s->task->tables;
+    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, false, &s->tables, err));
+    SALTUS_TRY(saltus_team_create(s->task->n_threads, &s->team, err));
+    s->m = s->tables.m;
+    s->m.is_shared = saltus_team_size(s->team) > 1;
+    s->m.trouble = &s->trouble;
+    s->n_bricks = saltus_mpd_n_bricks(&s->m);
+    for (int set = 0; set < 2; ++set) {
+        s->m.head[set] = saltus_calloc(32 * (size_t)s->n_bricks, sizeof(int32_t));
+        s->m.held[set] = saltus_calloc((size_t)s->n_bricks, sizeof(uint32_t));
+        s->m.crowded[set] = saltus_calloc((size_t)s->n_bricks, sizeof(uint32_t));
+        SALTUS_NEED(s->m.head[set] && s->m.held[set] && s->m.crowded[set]);
+    }
+    s->m.gathered = saltus_calloc((size_t)s->n_bricks, sizeof(uint32_t));
+    SALTUS_NEED(s->m.gathered);
+    s->hands = saltus_calloc((size_t)saltus_team_size(s->team), sizeof *s->hands);
+    SALTUS_NEED(s->hands);
+    for (int i = 0; i < saltus_team_size(s->team); ++i) {
+        hand *h = &s->hands[i];
+        h->scratch.v = saltus_calloc((size_t)t->n_rows + 1, sizeof *h->scratch.v);
+        h->scratch.a = saltus_calloc((size_t)t->n_reactions + 1, sizeof *h->scratch.a);
+        h->totals = saltus_calloc((size_t)s->m.n_species, sizeof *h->totals);
+        SALTUS_NEED(h->scratch.v && h->scratch.a && h->totals);
+        memcpy(h->scratch.v, s->tables.rows, (size_t)t->n_rows * sizeof *h->scratch.v);
+    }
+done:
+    return status;
+}
+
+static void tear_down(mpd *s)
+{
+    for (int i = 0; s->hands && i < saltus_team_size(s->team); ++i) {
+        saltus_free(s->hands[i].scratch.v);
+        saltus_free(s->hands[i].scratch.a);
+        saltus_free(s->hands[i].totals);
+    }
+    saltus_free(s->hands);
+    for (int i = 0; i < 2; ++i) {
+        saltus_free(s->site[i]);
+        saltus_free(s->species[i]);
+        saltus_free(s->m.head[i]);
+        saltus_free(s->m.held[i]);
+        saltus_free(s->m.crowded[i]);
+    }
+    saltus_free(s->m.next);
+    saltus_free(s->m.gathered);
+    saltus_team_destroy(s->team);
+    saltus_mpd_tables_free(&s->tables);
+}
+
+saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd s = {.task = task};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, NULL, tell};
+    SALTUS_TRY(set_up(&s, err));
+    SALTUS_TRY(saltus_mpd_work(&s.tables, task, &engine, source, err));
+done:
+    tear_down(&s);
+    return status;
+}

@@ -1,0 +1,185 @@
+/* Kernels in registers for up to 16 reactions: all propensities are computed anew at every event,
+ * and nothing branches. */
+#include "backend/cuda/codegen/registers_text.h"
+
+#include <inttypes.h>
+
+void saltus_put_flat_state(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out, "typedef struct saltus_trajectory {\n    double time;\n");
+    for (int s = 0; s < t->n_species; ++s) {
+        fprintf(w->out, "    double x%d;\n", s);
+    }
+    for (int r = 0; r < t->n_reactions; ++r) {
+        fprintf(w->out, "    double c%d;\n", r); /* running sums in each group */
+    }
+    for (int g = 0; g < saltus_n_groups(t); ++g) {
+        fprintf(w->out, "    double t%d;\n", g); /* running sums of groups */
+    }
+    for (int k = 0; k < saltus_n_varying(t, w->varies); ++k) {
+        fprintf(w->out, "    double k%d;\n", k);
+    }
+    fprintf(w->out,
+            "} saltus_trajectory;\n#define SALTUS_K(i) s->k##i\n"
+            "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
+            "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const saltus_launch "
+            "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
+}
+
+/* The running sums of a group's propensities from the counts: c of each reaction. */
+static void put_group_function(const saltus_writer *w, int g)
+{
+    const int first = g * SALTUS_FANOUT;
+    fprintf(w->out,
+            "SALTUS_FN void saltus_sum%d(saltus_trajectory *s, int *bad)\n{\n    (void)bad;\n", g);
+    for (int r = first; r < saltus_group_end(w->t, g); ++r) {
+        fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
+        if (w->t->law_program[r] >= 0) {
+            fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
+        }
+        if (r == first) {
+            fprintf(w->out, "    s->c%d = a%d;\n", r, r);
+        } else {
+            fprintf(w->out, "    s->c%d = s->c%d + a%d;\n", r, r - 1, r);
+        }
+    }
+    fprintf(w->out, "}\n");
+}
+
+/* Sums of all groups from the counts. */
+static void put_refresh(const saltus_writer *w)
+{
+    fprintf(w->out, "SALTUS_FN int saltus_trajectory_refresh(saltus_trajectory *s, const "
+                    "saltus_launch *a)\n{\n    int bad = 0;\n    (void)a;\n");
+    for (int g = 0; g < saltus_n_groups(w->t); ++g) {
+        fprintf(w->out, "    saltus_sum%d(s, &bad);\n", g);
+    }
+    fprintf(w->out, "    return bad;\n}\n");
+}
+
+/* The sum of all propensities, which are computed for it. */
+static void put_total(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out,
+            "SALTUS_FN double saltus_trajectory_total(saltus_trajectory *s, const saltus_launch "
+            "*a,\n                                          int *bad)\n{\n    (void)a;\n"
+            "    *bad |= saltus_trajectory_refresh(s, a);\n");
+    for (int g = 0; g < saltus_n_groups(t); ++g) {
+        fprintf(w->out, "    s->t%d = ", g);
+        if (g > 0) {
+            fprintf(w->out, "s->t%d + ", g - 1);
+        }
+        fprintf(w->out, "s->c%d;\n", saltus_group_end(t, g) - 1);
+    }
+    fprintf(w->out, "    return s->t%d;\n}\n", saltus_n_groups(t) - 1);
+}
+
+/* Whether some reaction of a group changes a species. */
+static bool changes(const saltus_tables *t, int g, int s)
+{
+    for (int r = g * SALTUS_FANOUT; r < saltus_group_end(t, g); ++r) {
+        if (saltus_change_of(t, r, s) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The amount by which the reaction chosen in a group changes a species, without a branch: that of
+ * the first reaction whose sum exceeds low. */
+static void put_amount(const saltus_writer *w, int g, int s)
+{
+    const saltus_tables *t = w->t;
+    const int first = g * SALTUS_FANOUT, last = saltus_group_end(t, g) - 1;
+    for (int r = first; r < last; ++r) {
+        if (saltus_change_of(t, r, s) != saltus_change_of(t, r + 1, s)) {
+            fprintf(w->out, "isk%d ? %" PRId64 ".0 : ", r - first, saltus_change_of(t, r, s));
+        }
+    }
+    fprintf(w->out, "%" PRId64 ".0", saltus_change_of(t, last, s));
+}
+
+static void put_check(const saltus_writer *w, int s)
+{
+    if (saltus_is_unsafe(w->t, s)) {
+        fprintf(w->out, "            bad |= SALTUS_X(%d) < 0.0;\n", s);
+    }
+}
+
+/* pg: the second group; the first of isk0, isk1 … that holds: the reaction in it. near: a boundary
+ * lies between low and high, or may do so as far as the upper halves of their bits tell; `exact`
+ * looks at all bits. */
+static void put_choose(const saltus_writer *w, bool exact)
+{
+    const saltus_tables *t = w->t;
+    const int n = saltus_group_end(t, 0), last = t->n_reactions - 1;
+    const char *of = exact ? "" : "saltus_high_word", *below = exact ? "<" : "<=";
+    if (saltus_n_groups(t) == 2) {
+        fprintf(w->out,
+                "        pg = s->c%d <= low;\n"
+                "        const double base = pg ? s->c%d : 0.0, last = pg ? s->c%d : s->c%d;\n"
+                "        const double h = high - base;\n        double l = low - base;\n"
+                "        l = l < last ? l : saltus_below(last);\n"
+                "        near = %s(pg ? total : s->c%d) %s %s(high);\n",
+                n - 1, n - 1, last, n - 1, of, n - 1, below, of);
+    } else {
+        fprintf(w->out,
+                "        const double l = low, h = high, last = s->c%d;\n        near = 0;\n",
+                last);
+    }
+    fprintf(w->out, "        %s up = %s(last);\n", exact ? "double" : "int32_t", of);
+    for (int i = n - 2; i >= 0; --i) {
+        const int other = n + i < last ? n + i : last;
+        if (saltus_n_groups(t) == 2) {
+            fprintf(w->out, "        const double e%d = pg ? s->c%d : s->c%d;\n", i, other, i);
+        } else {
+            fprintf(w->out, "        const double e%d = s->c%d;\n", i, i);
+        }
+        fprintf(w->out, "        isk%d = e%d > l;\n        up = isk%d ? %s(e%d) : up;\n", i, i, i,
+                of, i);
+    }
+    fprintf(w->out, "        near |= up %s %s(h);\n", below, of);
+}
+
+/* Choose and fire where there are one or two groups. */
+static void put_fire(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    const bool two = saltus_n_groups(t) == 2;
+    fprintf(w->out, SALTUS_FIRE_HEAD "    int bad = 0, near, pg = 0");
+    for (int i = 0; i + 1 < saltus_group_end(t, 0); ++i) {
+        fprintf(w->out, ", isk%d", i);
+    }
+    fprintf(w->out, ";\n    (void)pg;\n    {\n");
+    put_choose(w, false);
+    fprintf(w->out, "    }\n    for (int refined = 0; SALTUS_RARE(near); refined = 1) {\n");
+    put_choose(w, true);
+    fprintf(w->out, "        if (refined || !near) {\n            break;\n        }\n%s    }\n",
+            SALTUS_REFINE);
+    for (int s = 0; s < t->n_species; ++s) {
+        const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
+        if (first || second) {
+            fprintf(w->out, "            SALTUS_X(%d) += %s", s, two ? "pg ? (" : "");
+            if (two) {
+                put_amount(w, 1, s);
+                fprintf(w->out, ") : ");
+            }
+            put_amount(w, 0, s);
+            fprintf(w->out, ";\n");
+            put_check(w, s);
+        }
+    }
+    fprintf(w->out, "    return bad;\n}\n");
+}
+
+void saltus_put_flat(const saltus_writer *w)
+{
+    for (int g = 0; g < saltus_n_groups(w->t); ++g) {
+        put_group_function(w, g);
+    }
+    put_refresh(w);
+    put_total(w);
+    put_fire(w);
+}

@@ -1,0 +1,79 @@
+/** Between the files that write kernels for layout `registers`. */
+#ifndef SALTUS_BACKEND_CUDA_CODEGEN_REGISTERS_TEXT_H
+#define SALTUS_BACKEND_CUDA_CODEGEN_REGISTERS_TEXT_H
+
+#include "backend/cuda/device/kernels.h"
+#include "backend/cuda/codegen/registers.h"
+
+#include <stdio.h>
+
+/* How saltus_trajectory_fire begins, and how it draws further bits for `low`. */
+#define SALTUS_FIRE_HEAD                                                                           \
+    "SALTUS_OUTLINE double saltus_trajectory_refine(const saltus_launch *a, double total, double " \
+    "word,\n"                                                                                      \
+    "                                          uint64_t trajectory, uint64_t block, int h)\n"      \
+    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                      \
+    "                                 2 * block + (uint64_t)h);\n}\n"                              \
+    "SALTUS_FN int saltus_trajectory_fire(saltus_trajectory *s, double total, double word,\n"      \
+    "                                const saltus_launch *a, uint64_t trajectory,\n"               \
+    "                                uint64_t block, int event_half)\n"                            \
+    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                         \
+    "    double low = word * unit, high = low + unit;\n"
+#define SALTUS_REFINE                                                                \
+    "            low = saltus_trajectory_refine(a, total, word, trajectory, block, " \
+    "event_half);\n"
+
+typedef struct saltus_writer {
+    const saltus_tables *t;
+    const saltus_columns *columns;
+    const uint8_t *varies; /**< saltus_needs */
+    FILE *out;
+} saltus_writer;
+
+/** Whether number i of a point's row varies. */
+bool saltus_varies(const saltus_writer *w, int i);
+/** Which of the varying rates, constants and variables number i is: SALTUS_K(that) is its value. */
+int saltus_varying(const saltus_writer *w, int i);
+/** How many of them there are. */
+int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
+
+/** The rate of product law r. */
+void saltus_put_rate(const saltus_writer *w, int r);
+
+/** Groups of SALTUS_FANOUT reactions: the nodes above the propensities. */
+int saltus_n_groups(const saltus_tables *t);
+/** The reaction after the last of group g. */
+int saltus_group_end(const saltus_tables *t, int g);
+/** The amount by which reaction r changes species s. */
+int64_t saltus_change_of(const saltus_tables *t, int r, int s);
+/** Whether some law does not keep species s from going negative. */
+bool saltus_is_unsafe(const saltus_tables *t, int s);
+/** Whether a firing of some reaction of group g changes a propensity of group h. */
+bool saltus_touches(const saltus_tables *t, int g, int h);
+
+/** The three forms of kernel. */
+typedef enum saltus_form { SALTUS_FLAT, SALTUS_GROUPED, SALTUS_UNIFORM } saltus_form;
+saltus_form saltus_registers_form(const saltus_tables *t);
+
+/** They define what kernel/ssa/direct_thread.h needs, and SALTUS_X(i), count i of state *s. The
+ * state is written before the laws (saltus_law0(s) …), the rest after them. */
+void saltus_put_flat_state(const saltus_writer *w);
+void saltus_put_flat(const saltus_writer *w);
+void saltus_put_grouped_state(const saltus_writer *w);
+void saltus_put_grouped(const saltus_writer *w);
+void saltus_put_uniform_state(const saltus_writer *w);
+void saltus_put_uniform(const saltus_writer *w);
+
+/** Whether the uniform form's tables can describe a model; their bytes. */
+bool saltus_uniform_fits(const saltus_tables *t);
+int saltus_uniform_table_bytes(const saltus_tables *t);
+
+/** The group that holds `low`, by the running sums s->t0, s->t1 …: the first of isg0, isg1 … that
+ * holds, else the last; g is its number, base the sum before it. */
+void saltus_put_choose_group(const saltus_writer *w);
+/** The reaction that holds `l`, by n running sums c0, c1 …: the first of is0, is1 … that holds,
+ * else the last. Where a boundary may lie between low and high, `check` is run, and further bits
+ * are drawn. */
+void saltus_put_choose(const saltus_writer *w, int n, const char *check);
+
+#endif

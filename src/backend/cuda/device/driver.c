@@ -1,0 +1,174 @@
+#include "backend/cuda/device/driver.h"
+
+#include <dlfcn.h>
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What was found, or why nothing was; written once. */
+static struct {
+    saltus_driver driver;
+    saltus_error error;
+} driver;
+static struct {
+    saltus_nvrtc nvrtc;
+    saltus_error error;
+} compiler;
+static pthread_once_t driver_once = PTHREAD_ONCE_INIT, compiler_once = PTHREAD_ONCE_INIT;
+
+/* A function pointer from a data pointer, which C has no cast for. */
+static bool find(void *library, const char *symbol, void *member)
+{
+    void *address = dlsym(library, symbol);
+    memcpy(member, &address, sizeof address);
+    return address != NULL;
+}
+
+static void open_driver(void)
+{
+    saltus_error *err = &driver.error;
+    saltus_driver *cu = &driver.driver;
+    int n = 0;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE, "no NVIDIA driver: %s", dlerror());
+        saltus_error_hint(err, "libcuda.so.1 comes with the driver of an NVIDIA GPU");
+        return;
+    }
+#define FIND(member, symbol, parameters)                                                    \
+    if (!find(library, symbol, &cu->member)) {                                              \
+        (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE,                                   \
+                               "the NVIDIA driver is too old: it has no %s", symbol);       \
+        saltus_error_hint(err, "a driver for CUDA 11.2 or newer is needed (460 or newer)"); \
+        return;                                                                             \
+    }
+    SALTUS_CUDA_DRIVER(FIND)
+#undef FIND
+    if (saltus_cuda_check(cu, cu->init(0), "the NVIDIA driver does not start", err) != SALTUS_OK ||
+        saltus_cuda_check(cu, cu->driver_version(&cu->version), "asking for the driver's version",
+                          err) != SALTUS_OK ||
+        saltus_cuda_check(cu, cu->device_count(&n), "counting the GPUs", err) != SALTUS_OK) {
+        return;
+    }
+    if (n == 0) {
+        (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE, "the NVIDIA driver finds no GPU");
+    }
+}
+
+saltus_status saltus_cuda_driver(const saltus_driver **out, saltus_error *err)
+{
+    (void)pthread_once(&driver_once, open_driver);
+    if (driver.error.code != SALTUS_OK) {
+        saltus_error_set(err, driver.error.code, "%s", driver.error.message);
+        saltus_error_hint(err, "%s", driver.error.hint);
+        return driver.error.code;
+    }
+    *out = &driver.driver;
+    return SALTUS_OK;
+}
+
+/* The newest NVRTC under the names that distributions and the toolkit give it. */
+static void *open_nvrtc_library(char *path, size_t size)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                        "libnvrtc.so"};
+    const char *home = getenv("CUDA_HOME");
+    const char *const folders[] = {"", home ? home : "/usr/local/cuda", "/usr/local/cuda",
+                                   "/opt/cuda"};
+    for (size_t f = 0; f < sizeof folders / sizeof *folders; ++f) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+            (void)snprintf(path, size, "%s%s%s", folders[f], folders[f][0] ? "/lib64/" : "",
+                           names[i]);
+            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (library) {
+                return library;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void open_nvrtc(void)
+{
+    saltus_error *err = &compiler.error;
+    saltus_nvrtc *rtc = &compiler.nvrtc;
+    void *library = open_nvrtc_library(rtc->path, sizeof rtc->path);
+    if (!library) {
+        (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE,
+                               "NVRTC, CUDA's compiler, is not here: tried libnvrtc.so.13, .12, "
+                               ".11.2 and libnvrtc.so, also in CUDA_HOME/lib64, "
+                               "/usr/local/cuda/lib64 and /opt/cuda/lib64");
+        saltus_error_hint(err, "Debian and Ubuntu have it in the package libnvrtc12 or "
+                               "libnvrtc11.2, NVIDIA in cuda-nvrtc, PyPI in nvidia-cuda-nvrtc");
+        return;
+    }
+#define FIND(member, symbol, parameters)                                                 \
+    if (!find(library, symbol, &rtc->member)) {                                          \
+        (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE, "%s is too old: it has no %s", \
+                               rtc->path, symbol);                                       \
+        return;                                                                          \
+    }
+    SALTUS_NVRTC(FIND)
+#undef FIND
+    if (rtc->version(&rtc->major, &rtc->minor) != 0) {
+        (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE, "%s does not tell its version",
+                               rtc->path);
+    }
+}
+
+saltus_status saltus_cuda_nvrtc(const saltus_nvrtc **out, saltus_error *err)
+{
+    (void)pthread_once(&compiler_once, open_nvrtc);
+    if (compiler.error.code != SALTUS_OK) {
+        saltus_error_set(err, compiler.error.code, "%s", compiler.error.message);
+        saltus_error_hint(err, "%s", compiler.error.hint);
+        return compiler.error.code;
+    }
+    *out = &compiler.nvrtc;
+    return SALTUS_OK;
+}
+
+saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result, const char *what,
+                                saltus_error *err)
+{
+    const char *text = NULL;
+    if (result == CU_SUCCESS) {
+        return SALTUS_OK;
+    }
+    if (cu->error_string(result, &text) != CU_SUCCESS || !text) {
+        text = "an error without a name";
+    }
+    return saltus_error_set(
+        err, result == CU_ERROR_OUT_OF_MEMORY ? SALTUS_E_NO_MEMORY : SALTUS_E_UNAVAILABLE,
+        "%s: %s (CUDA error %d)", what, text, result);
+}
+
+/* Whether this thread's memory is to come from a node from now on. It is not where the system
+ * refuses that, as in some containers, or where whoever started the program has said otherwise. */
+static bool prefer(int node)
+{
+    enum { MOST_NODES = 1024, BITS = 8 * sizeof(unsigned long) };
+    unsigned long nodes[MOST_NODES / BITS] = {0};
+    int policy = MPOL_DEFAULT;
+    if (node < 0 || node >= MOST_NODES ||
+        syscall(SYS_get_mempolicy, &policy, NULL, 0UL, NULL, 0UL) != 0 || policy != MPOL_DEFAULT) {
+        return false;
+    }
+    nodes[node / BITS] = 1UL << node % BITS;
+    return syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes, MOST_NODES + 1UL) == 0;
+}
+
+saltus_status saltus_cuda_host_take(const saltus_driver *cu, int node, void **out, size_t bytes,
+                                    const char *what, saltus_error *err)
+{
+    const bool prefers = prefer(node);
+    const cu_result result = cu->host_take(out, bytes, 0);
+    if (prefers) {
+        (void)syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0UL);
+    }
+    return saltus_cuda_check(cu, result, what, err);
+}

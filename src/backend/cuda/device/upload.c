@@ -1,0 +1,167 @@
+#include "backend/cuda/device/upload.h"
+
+#include "core/memory.h"
+#include "kernel/base/derive.h"
+
+#include <string.h>
+
+/* Bytes that grow; what is added starts at a multiple of 16. */
+typedef struct blob {
+    char *bytes;
+    size_t size;
+    cu_pointer base; /* where it will stand; 0 while it is only measured */
+} blob;
+
+/* Add an array; returns its address on the device. */
+static void *add(blob *b, const void *array, size_t n, size_t size)
+{
+    const size_t start = (b->size + 15) & ~(size_t)15, end = start + n * size;
+    if (b->base != 0 && n > 0) {
+        memcpy(b->bytes + start, array, n * size);
+    }
+    b->size = end;
+    return (void *)(uintptr_t)(b->base + start); // NOLINT(performance-no-int-to-ptr)
+}
+
+#define ADD(member, n) t.member = add(b, tables->member, (size_t)(n), sizeof *tables->member)
+
+/* Numbers of points are not among them. */
+static void *add_tables(blob *b, const saltus_tables *tables)
+{
+    saltus_tables t = *tables;
+    t.initial_counts = NULL;
+    t.initial_variables = t.constants = t.rate = NULL;
+    const int n = t.n_reactions, n_nodes = t.level_first[t.n_levels];
+    ADD(change_row, n + 1);
+    ADD(change_species, tables->change_row[n]);
+    ADD(change_amount, tables->change_row[n]);
+    ADD(factor_row, n + 1);
+    ADD(factor_species, tables->factor_row[n]);
+    ADD(factor_offset, tables->factor_row[n]);
+    ADD(law_program, n);
+    ADD(pairs, n);
+    ADD(laws, t.n_laws);
+    ADD(order, t.n_species);
+    ADD(order_own, t.n_species);
+    ADD(code, t.n_code);
+    ADD(rules, t.n_rules);
+    ADD(rule_row, n + 1);
+    ADD(rule_of, tables->rule_row[n]);
+    ADD(dependent_row, n + 1);
+    ADD(dependent, tables->dependent_row[n]);
+    ADD(dependent_other, n);
+    ADD(children, n_nodes);
+    ADD(n_children, n_nodes);
+    ADD(node_row, n + 1);
+    ADD(node, tables->node_row[n]);
+    ADD(clocks, t.n_flags);
+    ADD(triggers, t.n_triggers);
+    ADD(settings, t.n_settings);
+    ADD(unsafe, t.n_unsafe);
+    return add(b, &t, 1, sizeof t);
+}
+
+static saltus_columns add_columns(blob *b, const saltus_columns *columns)
+{
+    saltus_columns c = *columns;
+    c.count_species = add(b, columns->count_species, (size_t)c.n_counts, sizeof(int32_t));
+    c.observables = add(b, columns->observables, (size_t)c.n_observables, sizeof *c.observables);
+    return c;
+}
+
+#define ADD_SPACE(member, n) m.member = add(b, s->m.member, (size_t)(n), sizeof *s->m.member)
+
+static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s, bool has_sites)
+{
+    saltus_mpd m = s->m;
+    const int64_t types = m.n_types, species = m.n_species, reactions = s->of->n_reactions;
+    saltus_mpd_origin *origins;
+    ADD_SPACE(types, types > 1 && has_sites ? s->lattice->n_sites : 0);
+    ADD_SPACE(jump, types * types * species);
+    ADD_SPACE(moves, species);
+    ADD_SPACE(rate, types * reactions);
+    ADD_SPACE(active, types * reactions);
+    ADD_SPACE(segment, types * (species + 2));
+    ADD_SPACE(quiet, types * species);
+    ADD_SPACE(quiet_many, types * SALTUS_MPD_MANY);
+    if (m.quiet_two) {
+        ADD_SPACE(quiet_two, types * species * species);
+    }
+    ADD_SPACE(origins, m.n_origins);
+    origins = b->base != 0 ? (void *)(b->bytes + ((uintptr_t)m.origins - b->base)) : NULL;
+    for (int o = 0; o < m.n_origins; ++o) {
+        const saltus_mpd_origin *origin = &s->origins[o];
+        const saltus_mpd_sites *sites = &origin->sites;
+        const uint32_t *list =
+            add(b, sites->list, sites->list ? (size_t)sites->n : 0, sizeof *list);
+        if (origins && sites->list) {
+            origins[o].sites.list = list;
+        }
+    }
+    return m;
+}
+
+/* All of it; returns where each part stands. */
+static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_packed *packed,
+                               const saltus_mpd_tables *space)
+{
+    const saltus_generator *g = task->generator;
+    saltus_uploaded u = {.memory = b->base};
+    u.tables = (cu_pointer)(uintptr_t)add_tables(b, task->tables);
+    u.columns = add_columns(b, task->columns);
+    u.times =
+        (cu_pointer)(uintptr_t)add(b, task->times, (size_t)task->n_times, sizeof *task->times);
+    u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);
+    u.jumps = (cu_pointer)(uintptr_t)add(b, g->jumps, g->n_jumps, sizeof *g->jumps);
+    if (space) {
+        u.space = add_space(b, space, task->n_slabs < 2); /* slabs bring their own */
+        u.rows = (cu_pointer)(uintptr_t)add(b, space->rows, (size_t)space->of->n_rows,
+                                            sizeof *space->rows);
+        u.column_of =
+            (cu_pointer)(uintptr_t)add(b, task->space.column_of, (size_t)space->lattice->n_species,
+                                       sizeof *task->space.column_of);
+    }
+    if (task->reduction && task->reduction->edges) {
+        const size_t n = (size_t)task->reduction->n_bins + 1;
+        u.edges = (cu_pointer)(uintptr_t)add(b, task->reduction->edges, n, sizeof(double));
+    }
+    if (task->derivation) {
+        const saltus_derivation *d = task->derivation;
+        u.wanted = (cu_pointer)(uintptr_t)add(b, d->wanted, (size_t)d->n, sizeof *d->wanted);
+    }
+    return u;
+}
+
+saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
+                            const saltus_packed *packed, const saltus_mpd_tables *space,
+                            saltus_uploaded *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    blob b = {0};
+    *out = (saltus_uploaded){0};
+    (void)add_all(&b, task, packed, space);
+    b.bytes = saltus_calloc(b.size, 1);
+    SALTUS_NEED(b.bytes);
+    SALTUS_TRY(saltus_cuda_check(cu, cu->memory_take(&out->memory, b.size),
+                                 "taking GPU memory for the model", err));
+    b.base = out->memory;
+    b.size = 0;
+    *out = add_all(&b, task, packed, space);
+    SALTUS_TRY(saltus_cuda_check(cu, cu->upload(out->memory, b.bytes, b.size, NULL),
+                                 "copying the model to the GPU", err));
+    SALTUS_TRY(saltus_cuda_check(cu, cu->stream_wait(NULL), "copying the model to the GPU", err));
+done:
+    saltus_free(b.bytes);
+    if (status != SALTUS_OK) {
+        saltus_upload_free(cu, out);
+    }
+    return status;
+}
+
+void saltus_upload_free(const saltus_driver *cu, saltus_uploaded *uploaded)
+{
+    if (uploaded->memory) {
+        (void)cu->memory_give(uploaded->memory);
+    }
+    *uploaded = (saltus_uploaded){0};
+}

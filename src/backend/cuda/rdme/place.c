@@ -1,0 +1,240 @@
+/* Particles of time 0 in a slab of counts, or in all of them, and where in it new ones come to:
+ * made on its GPU, from what is known of sets of sites (engine/rdme.h). Of all particles each slab
+ * keeps those that come to it, so none ever has the others. */
+#include "backend/cuda/rdme/counts.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+typedef saltus_gpu_counts counts;
+
+enum { DEPOSITS = 1 << 20 /* that go to the GPU at a time */ };
+
+#define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->on.cu, s->on.cu->call, what, err))
+
+/* ------------------------------------------------------------------------------------------------
+ * Sites
+ */
+
+/* A copy on the GPU, until all of them are given back. */
+static saltus_status hold(counts *s, const void *data, size_t bytes, uint64_t *out,
+                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    cu_pointer *const memory = &s->held[s->n_held];
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, memory, bytes, err));
+    ++s->n_held;
+    CU(upload(*memory, data, bytes, s->on.stream), "copying a lattice's tables");
+    CU(stream_wait(s->on.stream), "copying a lattice's tables");
+    *out = *memory;
+done:
+    return status;
+}
+
+void saltus_gpu_counts_forget(counts *s)
+{
+    for (int i = 0; i < s->n_held; ++i) {
+        saltus_gpu_lattice_give(&s->on, &s->held[i]);
+    }
+    saltus_free(s->held);
+    saltus_free(s->sites);
+    s->held = NULL;
+    s->sites = NULL;
+    s->n_held = 0;
+}
+
+/* What this slab has of a set. */
+static saltus_status find_set(counts *s, const saltus_mpd_set *set, saltus_mpd_sites *out,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->on.tables.lattice;
+    const int64_t first = saltus_gpu_counts_first(s), n = saltus_gpu_counts_sites(s),
+                  n_ranks = (n + SALTUS_MPD_STRETCH - 1) / SALTUS_MPD_STRETCH;
+    uint64_t at = 0;
+    uint32_t *ranks = NULL;
+    *out = (saltus_mpd_sites){.n = set->n,
+                              .below = saltus_mpd_set_below(l, set, first),
+                              .first = (uint32_t)s->on.a.first_site};
+    out->here = saltus_mpd_set_below(l, set, first + n) - out->below;
+    if (set->below && out->here > 0) {
+        ranks = saltus_calloc((size_t)n_ranks, sizeof *ranks);
+        SALTUS_NEED(ranks);
+        saltus_mpd_set_ranks(l, set, first, n, ranks);
+        SALTUS_TRY(hold(s, ranks, (size_t)n_ranks * sizeof *ranks, &at, err));
+        out->ranks = (const uint32_t *)(uintptr_t)at;
+        out->n_ranks = n_ranks;
+        SALTUS_TRY(hold(s, set->in, sizeof set->in, &at, err));
+        out->in = (const uint8_t *)(uintptr_t)at;
+    }
+done:
+    saltus_free(ranks);
+    return status;
+}
+
+/* What this slab has of an origin's sites at a face. */
+static saltus_status find_face(counts *s, const saltus_mpd_gate *gate, saltus_mpd_sites *sites,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->on.tables.lattice;
+    const int64_t plane = saltus_lattice_plane(l), first = saltus_gpu_counts_first(s) / plane,
+                  below[2] = {0, first},
+                  here[2] = {first, first + saltus_gpu_counts_sites(s) / plane},
+                  zero = s->on.a.m.slab.zero;
+    uint64_t at = 0;
+    uint32_t *list = NULL;
+    sites->below = saltus_mpd_sites_at(l, gate->face, gate->type, below, zero, NULL);
+    sites->here = saltus_mpd_sites_at(l, gate->face, gate->type, here, zero, NULL);
+    if (sites->here > 0) {
+        list = saltus_calloc((size_t)sites->here, sizeof *list);
+        SALTUS_NEED(list);
+        (void)saltus_mpd_sites_at(l, gate->face, gate->type, here, zero, list);
+        SALTUS_TRY(hold(s, list, (size_t)sites->here * sizeof *list, &at, err));
+        sites->list = (const uint32_t *)(uintptr_t)at;
+    }
+done:
+    saltus_free(list);
+    return status;
+}
+
+static saltus_status find_origins(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_mpd_tables *t = &s->on.tables;
+    const size_t n = (size_t)t->m.n_origins;
+    uint64_t at = 0;
+    saltus_mpd_origin *origins = saltus_calloc(n, sizeof *origins);
+    SALTUS_NEED(origins);
+    for (size_t o = 0; o < n; ++o) {
+        origins[o] = t->origins[o];
+        if (t->set_of_origin[o] >= 0) {
+            origins[o].sites = s->sites[t->set_of_origin[o]];
+        } else {
+            SALTUS_TRY(find_face(s, &t->gates[o], &origins[o].sites, err));
+        }
+    }
+    SALTUS_TRY(hold(s, origins, n * sizeof *origins, &at, err));
+    s->on.a.m.origins = (const saltus_mpd_origin *)(uintptr_t)at;
+done:
+    saltus_free(origins);
+    return status;
+}
+
+saltus_status saltus_gpu_counts_find_sites(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_mpd_tables *t = &s->on.tables;
+    const size_t n_sets = (size_t)t->n_sets, n_origins = (size_t)t->m.n_origins;
+    uint8_t in[SALTUS_LATTICE_MOST_TYPES] = {0};
+    s->held = saltus_calloc(2 * n_sets + n_origins + 2, sizeof *s->held);
+    s->sites = saltus_calloc(n_sets + 1, sizeof *s->sites);
+    SALTUS_NEED(s->held && s->sites);
+    for (size_t i = 0; i < n_sets; ++i) {
+        SALTUS_TRY(find_set(s, &t->sets[i], &s->sites[i], err));
+    }
+    if (t->n_watched > 0) {
+        for (int type = 0; type < t->m.n_types; ++type) {
+            in[type] = t->watched[type];
+        }
+        SALTUS_TRY(hold(s, in, sizeof in, &s->watched, err));
+    }
+    if (t->in_slabs && n_origins > 0) { /* else the model's are right */
+        SALTUS_TRY(find_origins(s, err));
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Particles
+ */
+
+static saltus_status put_scattered(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->on.tables.lattice;
+    saltus_mpd_launch *a = &s->on.a;
+    for (int i = 0; i < l->n_scatters; ++i) {
+        a->sites = s->sites[s->on.tables.set_of_scatter[i]];
+        a->scatter = i;
+        a->species = l->scatters[i].species;
+        a->n_known = l->scatters[i].count;
+        if (a->sites.here > 0) {
+            SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->scatter, s->on.block, a->n_known, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* The first deposit in a site from this on. */
+static int64_t deposit_from(const saltus_lattice *l, int64_t site)
+{
+    int64_t low = 0, high = l->n_deposits;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (l->deposits[middle].site < site) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static saltus_status put_deposits(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = s->on.tables.lattice;
+    saltus_mpd_launch *a = &s->on.a;
+    const int64_t first = deposit_from(l, saltus_gpu_counts_first(s)),
+                  end = deposit_from(l, saltus_gpu_counts_first(s) + saltus_gpu_counts_sites(s)),
+                  most = end - first < DEPOSITS ? end - first : DEPOSITS;
+    cu_pointer memory = 0;
+    saltus_mpd_deposit *some = NULL;
+    if (first == end) {
+        return status;
+    }
+    some = saltus_calloc((size_t)most, sizeof *some);
+    SALTUS_NEED(some);
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &memory, (size_t)most * sizeof *some, err));
+    a->deposits = (const saltus_mpd_deposit *)(uintptr_t)memory;
+    for (int64_t from = first; from < end; from += most) {
+        a->n_known = end - from < most ? end - from : most;
+        for (int64_t i = 0; i < a->n_known; ++i) {
+            const saltus_deposit *d = &l->deposits[from + i];
+            some[i] =
+                (saltus_mpd_deposit){(uint32_t)(d->site - a->m.slab.zero),
+                                     d->n < UINT32_MAX ? (uint32_t)d->n : UINT32_MAX, d->species};
+        }
+        CU(upload(memory, some, (size_t)a->n_known * sizeof *some, s->on.stream),
+           "copying particles");
+        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->fill, s->on.block, a->n_known, err));
+        CU(stream_wait(s->on.stream), "copying particles");
+    }
+done:
+    saltus_gpu_lattice_give(&s->on, &memory);
+    saltus_free(some);
+    return status;
+}
+
+saltus_status saltus_gpu_counts_place(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_launch *a = &s->on.a;
+    if (!s->sites) { /* forgotten, because there are other sites */
+        SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
+    }
+    SALTUS_TRY(put_scattered(s, err));
+    SALTUS_TRY(put_deposits(s, err));
+    if (s->on.tables.n_watched > 0) {
+        a->sites.in = (const uint8_t *)(uintptr_t)s->watched;
+        a->species = a->m.n_species - 1;
+        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->watch, s->on.block,
+                                             saltus_gpu_counts_sites(s), err));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,477 @@
+/* Space on a GPU: a trajectory per stream, in one of two ways. */
+#include "backend/cuda/rdme/rdme.h"
+
+#include "core/memory.h"
+#include "model/network/model.h"
+#include "model/network/network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MOST_THREADS = 1 << 30, /* that are started, of which each goes over some */
+    THREADS_AT_ONCE = 2048  /* of a multiprocessor */
+};
+
+/* What the host asks for after a batch; one stretch of the GPU's memory. */
+typedef struct answers {
+    int64_t used;
+    uint64_t fired, trouble, made, arrived, lost, passed[2], waited[2];
+} answers;
+
+#define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->cu, s->cu->call, what, err))
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernels
+ */
+
+saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s, const char *name,
+                                          cu_function *out, saltus_error *err)
+{
+    return saltus_cuda_check(s->cu, s->cu->module_function(out, s->module, name),
+                             "loading a kernel", err);
+}
+
+int saltus_gpu_lattice_slabs(const saltus_gpu_lattice *s)
+{
+    return s->task->n_slabs > 1 ? s->task->n_slabs : 1;
+}
+
+saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_image image = {0};
+    (void)pthread_mutex_lock(&s->gpus->compiling); /* one compiles, the others find it in the cache
+                                                    */
+    status = saltus_cuda_compile_mpd(&s->tables, bits, saltus_gpu_lattice_slabs(s), &s->gpu->limits,
+                                     &image, err);
+    (void)pthread_mutex_unlock(&s->gpus->compiling);
+    SALTUS_TRY(status);
+    if (s->module) {
+        CU(module_unload(s->module), "unloading a kernel");
+        s->module = NULL;
+    }
+    CU(module_load(&s->module, image.image), "loading a kernel");
+    SALTUS_TRY(saltus_gpu_lattice_function(s, "saltus_mpd_count", &s->count, err));
+    SALTUS_TRY(saltus_gpu_lattice_function(s, "saltus_mpd_split", &s->split, err));
+done:
+    saltus_free(image.image);
+    return status;
+}
+
+saltus_status saltus_gpu_lattice_blocks(const saltus_gpu_lattice *s, cu_function kernel, int block,
+                                        size_t shared, int64_t *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int blocks = 0;
+    CU(occupancy(&blocks, kernel, block, shared), "asking about a kernel");
+    *out = (int64_t)blocks * s->gpu->n_multiprocessors;
+done:
+    return status;
+}
+
+int64_t saltus_gpu_lattice_n_blocks(int64_t n, int block)
+{
+    return n > 0 ? (n + block - 1) / block : 1;
+}
+
+saltus_status saltus_gpu_lattice_launch(const saltus_gpu_lattice *s, cu_function kernel, int block,
+                                        int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_launch a = s->a;
+    void *parameters[] = {&a};
+    const int64_t n_blocks =
+        saltus_gpu_lattice_n_blocks(n < MOST_THREADS ? n : MOST_THREADS, block);
+    CU(launch(kernel, (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1, 0, s->stream, parameters,
+              NULL),
+       "starting a kernel");
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_lattice_launch_phases(const saltus_gpu_lattice *s, cu_function kernel,
+                                               int block, size_t shared, int64_t n_blocks,
+                                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_launch a = s->a;
+    void *parameters[] = {&a};
+    if (s->is_cooperative) {
+        CU(fill((uintptr_t)a.arrived, 0, s->arrived_bytes, s->stream), "clearing GPU memory");
+        CU(launch_together(kernel, (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1,
+                           (unsigned)shared, s->stream, parameters),
+           "starting a kernel");
+    } else {
+        CU(launch(kernel, (unsigned)n_blocks, 1, 1, (unsigned)block, 1, 1, (unsigned)shared,
+                  s->stream, parameters, NULL),
+           "starting a kernel");
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ */
+
+saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_lattice *s, int64_t used,
+                                             saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const answers none = {.used = used, .trouble = UINT64_MAX};
+    SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 0, err));
+    CU(event_record(s->start, s->stream), "running a kernel");
+    CU(upload(s->answers, &none, sizeof none, s->stream), "clearing GPU memory");
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd *m = &s->a.m;
+    const size_t n = (size_t)s->tables.n_start;
+    uint32_t *site = saltus_calloc(n, sizeof *site);
+    uint16_t *species = saltus_calloc(n, sizeof *species);
+    SALTUS_NEED(site && species);
+    SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, m, site, species, err));
+    CU(upload((uintptr_t)m->site, site, n * sizeof *site, s->stream), "copying particles");
+    CU(upload((uintptr_t)m->species, species, n * sizeof *species, s->stream), "copying particles");
+    CU(stream_wait(s->stream), "copying particles");
+done:
+    saltus_free(site);
+    saltus_free(species);
+    return status;
+}
+
+void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n)
+{
+    s->a.step = phases[0].step;
+    s->a.n_phases = n;
+    s->a.first_what = phases[0].what;
+    s->a.last_what = phases[n - 1].what;
+}
+
+saltus_status saltus_gpu_lattice_end_batch(const saltus_gpu_lattice *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(event_record(s->end, s->stream), "running a kernel");
+    SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 1, err));
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_lattice_run(void *user, const saltus_mpd_phase *phases, int n,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_gpu_lattice *s = user;
+    s->a.m.first_step = phases[0].step;
+    s->batch = n;
+    for (int i = 0, launched; i < n; i += launched) {
+        SALTUS_TRY(s->launch_phases(user, phases + i, n - i, &launched, err));
+        s->a.set = (s->a.set + launched) & 1;
+    }
+    SALTUS_TRY(saltus_gpu_lattice_end_batch(s, err));
+done:
+    return status;
+}
+
+static saltus_status ask(saltus_gpu_lattice *s, answers *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(download(out, s->answers, sizeof *out, s->stream), "running a kernel");
+    CU(stream_wait(s->stream), "running a kernel");
+    s->used = out->used;
+    s->is_lost = out->lost != 0;
+    for (int side = 0; side < 2; ++side) {
+        s->passed[side] = (double)out->passed[side];
+        s->waited[side] = (double)out->waited[side];
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_lattice_ask(saltus_gpu_lattice *s, saltus_error *err)
+{
+    answers a = {0};
+    return ask(s, &a, err);
+}
+
+saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_gpu_lattice *s = user;
+    answers a = {0};
+    float ms = 0.0F;
+    SALTUS_TRY(ask(s, &a, err));
+    SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
+    CU(event_elapsed(&ms, s->start, s->end), "running a kernel");
+    s->batch_us = 1e3 * (double)ms;
+    (void)__atomic_fetch_add(s->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
+    *out = (saltus_mpd_news){s->work, (int64_t)a.fired,
+                             saltus_mpd_trouble_of(a.trouble, s->a.m.slab.zero),
+                             a.used > s->a.m.capacity};
+done:
+    return status;
+}
+
+/* Start a kernel that adds up n sums: no more threads than are at once, because each has sums of
+ * its own at first. */
+static saltus_status start_sums(const saltus_gpu_lattice *s, cu_function kernel, cu_pointer sums,
+                                size_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t most = (int64_t)THREADS_AT_ONCE * s->gpu->n_multiprocessors;
+    CU(fill(sums, 0, n * sizeof(int64_t), s->stream), "clearing GPU memory");
+    SALTUS_TRY(
+        saltus_gpu_lattice_launch(s, kernel, s->block, s->work < most ? s->work : most, err));
+done:
+    return status;
+}
+
+static saltus_status end_sums(const saltus_gpu_lattice *s, cu_pointer sums, size_t n, int64_t *out,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(download(out, sums, n * sizeof *out, s->stream), "counting particles");
+    CU(stream_wait(s->stream), "counting particles");
+done:
+    return status;
+}
+
+static size_t n_parts(const saltus_gpu_lattice *s, saltus_split how)
+{
+    return (size_t)s->task->space.n_parts[how] * (size_t)s->a.n_counts;
+}
+
+saltus_status saltus_gpu_lattice_start_count(const saltus_gpu_lattice *s, saltus_error *err)
+{
+    return start_sums(s, s->count, s->totals, (size_t)s->a.m.n_species, err);
+}
+
+saltus_status saltus_gpu_lattice_end_count(const saltus_gpu_lattice *s, int64_t *totals,
+                                           saltus_error *err)
+{
+    return end_sums(s, s->totals, (size_t)s->a.m.n_species, totals, err);
+}
+
+saltus_status saltus_gpu_lattice_count(void *user, int64_t *totals, saltus_error *err)
+{
+    saltus_status status = saltus_gpu_lattice_start_count(user, err);
+    return status == SALTUS_OK ? saltus_gpu_lattice_end_count(user, totals, err) : status;
+}
+
+saltus_status saltus_gpu_lattice_start_split(saltus_gpu_lattice *s, saltus_split how,
+                                             saltus_error *err)
+{
+    s->a.axis = how == SALTUS_BY_TYPE ? -1 : s->task->space.axis;
+    return start_sums(s, s->split, s->parts, n_parts(s, how), err);
+}
+
+saltus_status saltus_gpu_lattice_end_split(const saltus_gpu_lattice *s, saltus_split how,
+                                           int64_t *out, saltus_error *err)
+{
+    return end_sums(s, s->parts, n_parts(s, how), out, err);
+}
+
+saltus_status saltus_gpu_lattice_split(void *user, saltus_split how, int64_t *out,
+                                       saltus_error *err)
+{
+    saltus_status status = saltus_gpu_lattice_start_split(user, how, err);
+    return status == SALTUS_OK ? saltus_gpu_lattice_end_split(user, how, out, err) : status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Work
+ */
+
+saltus_status saltus_gpu_lattice_take(const saltus_gpu_lattice *s, cu_pointer *out, size_t bytes,
+                                      saltus_error *err)
+{
+    return saltus_cuda_check(s->cu, s->cu->memory_take(out, bytes),
+                             "taking GPU memory for a lattice", err);
+}
+
+void saltus_gpu_lattice_give(const saltus_gpu_lattice *s, cu_pointer *memory)
+{
+    if (*memory) {
+        (void)s->cu->memory_give(*memory);
+    }
+    *memory = 0;
+}
+
+/* Counts of the parts of the lattice, where they are most. */
+static size_t most_parts(const saltus_gpu_lattice *s)
+{
+    int most = 0;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        const int n = s->task->space.n_parts[i];
+        most = n > most ? n : most;
+    }
+    return (size_t)most * (size_t)s->task->columns->n_counts;
+}
+
+saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_packed none = {0};
+    saltus_mpd_launch *a = &s->a;
+    int together = 0;
+    CU(context_use(s->gpu->context), "using a GPU");
+    CU(device_attribute(&together, CU_ATTRIBUTE_COOPERATIVE_LAUNCH, s->gpu->device),
+       "asking about a GPU");
+    s->is_cooperative = together != 0;
+    CU(stream_create(&s->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+    CU(event_create(&s->start, 0), "making an event");
+    CU(event_create(&s->end, 0), "making an event");
+    SALTUS_TRY(saltus_stopwatch_start(s->cu, s->task, s->stream, &s->watch, err));
+    SALTUS_TRY(saltus_upload(s->cu, s->task, &none, &s->tables, &s->model, err));
+    SALTUS_TRY(saltus_gpu_lattice_take(s, &s->answers, sizeof(answers), err));
+    SALTUS_TRY(saltus_gpu_lattice_take(s, &s->totals,
+                                       (size_t)s->tables.m.n_species * sizeof(uint64_t), err));
+    if (most_parts(s) > 0) {
+        SALTUS_TRY(saltus_gpu_lattice_take(s, &s->parts, most_parts(s) * sizeof(uint64_t), err));
+    }
+    a->m = s->model.space;
+    a->m.is_shared = 1;
+    a->m.used = (void *)(uintptr_t)(s->answers + offsetof(answers, used));
+    a->m.trouble = (void *)(uintptr_t)(s->answers + offsetof(answers, trouble));
+    a->tables = (void *)(uintptr_t)s->model.tables;
+    a->rows = (void *)(uintptr_t)s->model.rows;
+    a->fired = (void *)(uintptr_t)(s->answers + offsetof(answers, fired));
+    a->made = (void *)(uintptr_t)(s->answers + offsetof(answers, made));
+    a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
+    s->arrived_bytes = sizeof *a->arrived;
+    a->m.slab.meeting.lost = (void *)(uintptr_t)(s->answers + offsetof(answers, lost));
+    a->m.slab.meeting.passed = (void *)(uintptr_t)(s->answers + offsetof(answers, passed));
+    a->m.slab.meeting.waited = (void *)(uintptr_t)(s->answers + offsetof(answers, waited));
+    a->totals = (void *)(uintptr_t)s->totals;
+    a->parts = (void *)(uintptr_t)s->parts;
+    a->column_of = (void *)(uintptr_t)s->model.column_of;
+    a->n_counts = s->task->columns->n_counts;
+done:
+    return status;
+}
+
+void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s)
+{
+    if (s->stream) {
+        (void)s->cu->stream_wait(s->stream);
+        (void)s->cu->stream_destroy(s->stream);
+    }
+    if (s->start) {
+        (void)s->cu->event_destroy(s->start);
+    }
+    if (s->end) {
+        (void)s->cu->event_destroy(s->end);
+    }
+    saltus_stopwatch_free(&s->watch);
+    saltus_gpu_lattice_give(s, &s->answers);
+    saltus_gpu_lattice_give(s, &s->totals);
+    saltus_gpu_lattice_give(s, &s->parts);
+    saltus_upload_free(s->cu, &s->model);
+    if (s->module) {
+        (void)s->cu->module_unload(s->module);
+    }
+}
+
+double saltus_cuda_site_bytes(int n_fields)
+{
+    const int words = SALTUS_MPD_WORDS_OF(n_fields, SALTUS_CUDA_LEAST_BITS),
+              sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
+    return (double)sizeof(uint32_t) * words / sharers;
+}
+
+/* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU" and "A lattice on
+ * several GPUs". Lists are longer where lattices are denser, and what they touch is far apart where
+ * lattices are large; of counts all words are looked at. */
+double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
+{
+    const int words_each = SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
+    const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
+                 words = sites * words_each;
+    if (strcmp(layout, "counts") == 0) {
+        return 2.7 + 0.9e-6 * words +
+               (lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 22e-6 : 28e-6) * n;
+    }
+    return (sites < 3e7 ? 6.5 + 34e-6 * n : 6.5 + 56e-6 * n + 0.4e-6 * sites) +
+           50e-6 * n * n / sites;
+}
+
+saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
+                                         const char *wanted, const char **layout, char why[200],
+                                         saltus_error *err)
+{
+    const double needs =
+        3.0 * saltus_cuda_site_bytes(lattice->n_species) * (double)lattice->n_sites;
+    const bool is_auto = strcmp(wanted, "auto") == 0,
+               fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS && needs <= 0.9 * memory,
+               is_sooner = saltus_cuda_step_us(lattice, "counts") <
+                           saltus_cuda_step_us(lattice, "particles"),
+               counts = is_auto ? fits && is_sooner : strcmp(wanted, "counts") == 0;
+    if (!is_auto && !counts && strcmp(wanted, "particles") != 0) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "layout '%s': on a lattice a GPU has auto, particles and counts",
+                                wanted);
+    }
+    if (counts && !fits) {
+        return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                                "layout 'counts' is for %d species at most, here are %d, and takes "
+                                "%.3g bytes, of %.3g",
+                                SALTUS_CUDA_MOST_FIELDS - 1, lattice->n_species, needs, memory);
+    }
+    *layout = counts ? "counts" : "particles";
+    (void)snprintf(why, 200, "%s%s",
+                   counts ? "counts of species, site by site"
+                          : "particle by particle, in bricks of sites",
+                   !is_auto ? ""
+                   : counts ? ": particles are many for the sites"
+                   : fits   ? ": particles are few for the sites"
+                            : ": counts of all species would not fit");
+    return SALTUS_OK;
+}
+
+/* Workers of a GPU whose trajectories fit into its memory together, at least one. */
+static saltus_status count_places(const saltus_gpu_lattice *s, int64_t bytes, int64_t *places,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t total = 0;
+    CU(device_memory(&total, s->gpu->device), "asking for the memory of a GPU");
+    *places = (int64_t)total / 10 * 9 / bytes;
+    *places = *places < 1 ? 1 : *places;
+done:
+    return status;
+}
+
+saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,
+                                   const saltus_task *task, const saltus_source *source,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const bool counts = strcmp(task->layout, "counts") == 0;
+    saltus_gpu_lattice s = {.gpus = gpus, .cu = gpus->cu, .gpu = gpu, .task = task};
+    int64_t places = 0;
+    if (task->n_slabs > 1 && task->worker != 0) {
+        return status; /* the first has all GPUs */
+    }
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, task->n_slabs > 1, &s.tables, err));
+    if (counts) {
+        SALTUS_TRY(saltus_mpd_find_sets(&s.tables, err));
+    }
+    SALTUS_TRY(count_places(
+        &s, counts ? saltus_cuda_bytes_of_counts(&s.tables) : saltus_cuda_bytes_of_lists(&s.tables),
+        &places, err));
+    if (task->n_slabs > 1) {
+        SALTUS_TRY(saltus_cuda_work_slabs(&s, source, err));
+    } else if (worker < places) { /* else the others do all of it */
+        SALTUS_TRY(counts ? saltus_cuda_work_counts(&s, source, err)
+                          : saltus_cuda_work_lists(&s, source, err));
+    }
+done:
+    saltus_mpd_tables_free(&s.tables);
+    return status;
+}

@@ -1,0 +1,138 @@
+/* How the sites of counts on a GPU are shared out among blocks and their warps. Where all sites are
+ * gone over at once there are two ways. In rows, a warp has sites that follow each other, and a
+ * block waits for those near it alone, where that can be (saltus_mpd_launch.reach), so that one
+ * that is late does not stop all: best where particles are everywhere. Spread, a warp looks here
+ * and there, so that all have as many where particles are crowded, but all wait for all. Which is
+ * better changes while a run goes on, so the other is tried now and then. Results do not depend on
+ * it. */
+#include "backend/cuda/rdme/counts.h"
+
+enum {
+    MOST_LOOKS = 16,  /* of a warp, one after the other, where all sites are gone over at once; of
+                         one that does not look ahead one less */
+    TRY_PHASES = 64,  /* that are timed together */
+    LONGEST_WAIT = 64 /* as many times that between two tries, each time twice as many until then */
+};
+static const double sooner = 0.97; /* else things stay as they are */
+
+typedef saltus_gpu_counts counts;
+
+#define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->on.cu, s->on.cu->call, what, err))
+
+static int64_t sites_of_block(const counts *s)
+{
+    return s->block / 32 * s->row;
+}
+
+/* Large blocks, because few wait less for each other; but most multiprocessors have one. */
+static void size_blocks(counts *s)
+{
+    const int look = SALTUS_MPD_LOOK_OF(s->words), n = s->on.gpu->n_multiprocessors,
+              most_warps = saltus_cuda_most_warps(&s->on.tables, saltus_gpu_lattice_slabs(&s->on));
+    const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
+                  n_looks = (saltus_gpu_counts_sites(s) + look - 1) / look,
+                  wanted = (n_looks + n - 1) / n, room = s->on.gpu->limits.block_bytes / board,
+                  most = room < most_warps ? room : most_warps,
+                  n_warps = wanted < most ? wanted : most, each = (wanted + n_warps - 1) / n_warps;
+    const int most_looks = most_warps == SALTUS_MPD_FEW_WARPS ? MOST_LOOKS : MOST_LOOKS - 1;
+    s->row = look * (each <= most_looks ? each : 1);
+    s->block = (int)n_warps * 32;
+    s->shared = (size_t)(n_warps * board);
+    s->n_blocks = (saltus_gpu_counts_sites(s) + sites_of_block(s) - 1) / sites_of_block(s);
+}
+
+/* How far, in numbers of sites, a particle can be after a phase: one step along each axis, or to
+ * the other end of one, but that of z, where the last site is next to the first. */
+static int64_t farthest(const saltus_mpd *m)
+{
+    const int64_t row = m->size[0], plane = row * m->size[1];
+    return plane + (m->faces[2] == SALTUS_MPD_PERIODIC ? plane - row : row) +
+           (m->faces[0] == SALTUS_MPD_PERIODIC ? row - 1 : 1);
+}
+
+/* If most blocks are farther away than that, and all sites are gone over at once, a block waits for
+ * the near ones alone: one that is late does not stop all. Those beside another slab are near each
+ * other, so that none of them is more than a phase ahead when the others are counted. */
+static int32_t find_reach(const counts *s)
+{
+    const saltus_mpd *m = &s->on.a.m;
+    const int64_t each = sites_of_block(s), far = farthest(m) + s->margin,
+                  reach = (far + each - 1) / each + (saltus_gpu_counts_sites(s) % each != 0);
+    const bool is_near = m->n_origins == 0 && s->n_blocks * each >= saltus_gpu_counts_sites(s) &&
+                         2 * reach < s->n_blocks - 1 && 2 * reach <= s->block;
+    return is_near ? (int32_t)reach : 0;
+}
+
+/* What blocks tell each other by. */
+static saltus_status take_arrived(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_launch *a = &s->on.a;
+    saltus_gpu_lattice_give(&s->on, &s->arrived);
+    s->on.arrived_bytes = (size_t)(s->n_blocks + 2) * SALTUS_APART * sizeof(uint64_t);
+    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->arrived, s->on.arrived_bytes, err));
+    a->arrived = (void *)(uintptr_t)s->arrived;
+    for (int side = 0; side < 2; ++side) {
+        a->m.slab.meeting.done[side] = a->arrived + (s->n_blocks + side) * SALTUS_APART;
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_counts_share_out(saltus_gpu_counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t at_once = 0;
+    size_blocks(s);
+    CU(function_set(s->run, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES, (int)s->shared),
+       "asking for shared memory");
+    SALTUS_TRY(saltus_gpu_lattice_blocks(&s->on, s->run, s->block, s->shared, &at_once, err));
+    if (at_once < s->n_blocks) {
+        s->n_blocks = at_once;
+        s->row = SALTUS_MPD_LOOK_OF(s->words); /* a warp has but one row */
+    }
+    s->reach = find_reach(s);
+    SALTUS_TRY(take_arrived(s, err));
+    saltus_gpu_counts_spread(s, s->is_spread);
+done:
+    return status;
+}
+
+bool saltus_gpu_counts_can_spread(const saltus_gpu_counts *s)
+{
+    return s->row > SALTUS_MPD_LOOK_OF(s->words);
+}
+
+void saltus_gpu_counts_spread(saltus_gpu_counts *s, bool is_spread)
+{
+    const bool can = saltus_gpu_counts_can_spread(s);
+    s->is_spread = is_spread;
+    s->on.a.stretch = is_spread && can ? SALTUS_MPD_LOOK_OF(s->words) : s->row;
+    s->on.a.reach = is_spread && can ? 0 : s->reach;
+}
+
+bool saltus_gpu_ways_learn(saltus_gpu_ways *ways, bool can, double us, int phases)
+{
+    if (!can) {
+        *ways = (saltus_gpu_ways){0};
+        return false;
+    }
+    ways->us += us;
+    ways->phases += phases;
+    if (ways->phases < TRY_PHASES) {
+        return false;
+    }
+    const double of_phase = ways->us / ways->phases;
+    const bool was_try = ways->is_try, is_better = of_phase < sooner * ways->usual_us;
+    ways->us = 0.0;
+    ways->phases = 0;
+    if (was_try) {
+        const int wait = is_better ? 1 : 2 * ways->wait + (ways->wait < 1);
+        ways->left = ways->wait = wait < LONGEST_WAIT ? wait : LONGEST_WAIT;
+        ways->is_try = false;
+        return !is_better;
+    }
+    ways->usual_us = of_phase;
+    ways->is_try = --ways->left <= 0;
+    return ways->is_try;
+}

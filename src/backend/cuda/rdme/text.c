@@ -1,0 +1,196 @@
+/* The kernels of a model's lattice: kernel/rdme/phases.h, or kernel/rdme/sites.h and
+ * kernel/rdme/fill.h, with the model's sizes and, unless they are long, its tables in the text: a
+ * GPU has constants at hand where memory is far away. */
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/device/kernels.h"
+#include "core/status.h"
+#include "kernel/rdme/phases.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    LEAST_BLOCKS = 6,       /* of a multiprocessor at once: what registers are for */
+    MOST_ROWS = 1024,       /* of a site's counts and laws in a thread's memory */
+    MOST_IN_ORDER = 16,     /* reactions */
+    MOST_CONSTANTS = 32768, /* bytes of tables in constant memory, half of what a GPU has */
+    LINE = 16               /* numbers */
+};
+
+#define PUT(type, name, format, cast, array, n)                                   \
+    do {                                                                          \
+        put_name(out, #type, #name, (n));                                         \
+        for (int64_t at = 0; at < (n); ++at) {                                    \
+            fprintf(out, format, at % LINE == 0 ? '\n' : ' ', (cast)(array)[at]); \
+        }                                                                         \
+        fprintf(out, "};\n");                                                     \
+    } while (0)
+
+static void put_name(FILE *out, const char *type, const char *name, int64_t n)
+{
+    fprintf(out, "SALTUS_CONSTANT %s saltus_table_%s[] = {%s", type, name, n == 0 ? "0" : "");
+}
+
+static void put_doubles(FILE *out, const char *name, const double *x, int64_t n)
+{
+    put_name(out, "double", name, n);
+    for (int64_t i = 0; i < n; ++i) {
+        saltus_put_number(out, x[i]);
+        fprintf(out, ",%c", i % LINE == LINE - 1 ? '\n' : ' ');
+    }
+    fprintf(out, "};\n");
+}
+
+static int64_t n_rates(const saltus_mpd_tables *s)
+{
+    return (int64_t)s->m.n_types * s->of->n_reactions;
+}
+
+/* Whether the tables are short enough, and can be written. */
+static bool fits(const saltus_mpd_tables *s)
+{
+    const saltus_tables *t = s->of;
+    const int64_t types = s->m.n_types, species = s->m.n_species, n = t->n_reactions;
+    const int64_t n_pairs = s->m.quiet_two ? types * species * species : 0;
+    const int64_t bytes =
+        4 * (types * types * species + types * (2 * species + 2 + SALTUS_MPD_MANY) + n_pairs +
+             3 * n + t->factor_row[n] + t->change_row[n]) +
+        species + 12 * n_rates(s) + 8 * (t->factor_row[n] + t->change_row[n]);
+    for (int64_t i = 0; i < n_rates(s); ++i) {
+        if (!isfinite(s->m.rate[i])) {
+            return false;
+        }
+    }
+    return bytes <= MOST_CONSTANTS;
+}
+
+static void put_tables(FILE *out, const saltus_mpd_tables *s)
+{
+    const saltus_tables *t = s->of;
+    const saltus_mpd *m = &s->m;
+    const int64_t types = m->n_types, species = m->n_species, n = t->n_reactions;
+    fprintf(out, "#define SALTUS_MPD_TABLES\n#include \"kernel/base/target.h\"\n");
+    PUT(uint32_t, jump, "%c%" PRIu32 "u,", uint32_t, m->jump, types * types * species);
+    PUT(uint8_t, moves, "%c%d,", int, m->moves, species);
+    PUT(int32_t, active, "%c%d,", int, m->active, n_rates(s));
+    PUT(int32_t, segment, "%c%d,", int, m->segment, types *(species + 2));
+    PUT(uint32_t, quiet, "%c%" PRIu32 "u,", uint32_t, m->quiet, types * species);
+    PUT(uint32_t, quiet_many, "%c%" PRIu32 "u,", uint32_t, m->quiet_many, types * SALTUS_MPD_MANY);
+    if (m->quiet_two) {
+        PUT(uint32_t, quiet_two, "%c%" PRIu32 "u,", uint32_t, m->quiet_two,
+            types * species * species);
+    } else {
+        fprintf(out, "#define saltus_table_quiet_two ((const uint32_t *)0)\n");
+    }
+    PUT(int32_t, law_program, "%c%d,", int, t->law_program, n);
+    PUT(int32_t, factor_row, "%c%d,", int, t->factor_row, n + 1);
+    PUT(int32_t, factor_species, "%c%d,", int, t->factor_species, t->factor_row[n]);
+    PUT(int32_t, change_row, "%c%d,", int, t->change_row, n + 1);
+    PUT(int32_t, change_species, "%c%d,", int, t->change_species, t->change_row[n]);
+    PUT(int64_t, change_amount, "%c%" PRId64 "LL,", int64_t, t->change_amount, t->change_row[n]);
+    put_doubles(out, "factor_offset", t->factor_offset, t->factor_row[n]);
+    put_doubles(out, "rate", m->rate, n_rates(s));
+}
+
+int saltus_cuda_n_fields(const saltus_mpd_tables *tables)
+{
+    return tables->m.n_species - (tables->n_watched == 0);
+}
+
+int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs)
+{
+    return tables->lattice->n_sites / n_slabs <= SALTUS_CUDA_SMALL_LATTICE ? SALTUS_MPD_FEW_WARPS
+                                                                           : SALTUS_MPD_MOST_WARPS;
+}
+
+static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_slabs)
+{
+    const saltus_mpd *m = &s->m;
+    const saltus_tables *t = s->of;
+    const int block = bits > 0 ? SALTUS_MPD_SITES_BLOCK : SALTUS_MPD_MANY_BLOCK;
+    if (bits > 0) {
+        fprintf(out,
+                "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n"
+                "#define SALTUS_MPD_WARPS %d\n",
+                bits, saltus_cuda_n_fields(s), saltus_cuda_most_warps(s, n_slabs));
+    } else {
+        fprintf(out, "#define SALTUS_LEAST_BLOCKS %d\n", LEAST_BLOCKS);
+    }
+    fprintf(out,
+            "#define SALTUS_LARGEST_BLOCK %d\n"
+            "#define SALTUS_BLOCK %d\n"
+            "#define SALTUS_AT_STRIDE 1\n"
+            "#define SALTUS_MPD_ROWS %d\n"
+            "#define SALTUS_MPD_REACTIONS %d\n"
+            "#define SALTUS_MPD_RULES %d\n"
+            "#define SALTUS_MPD_LAWS %d\n"
+            "#define SALTUS_MPD_SIZE %" PRIu32 ", %" PRIu32 ", %" PRIu32 "\n"
+            "#define SALTUS_MPD_FACES %d, %d, %d, %d, %d, %d\n"
+            "#define SALTUS_MPD_TYPES %d\n"
+            "#define SALTUS_MPD_SPECIES %d\n"
+            "#define SALTUS_MPD_ONLY_ONE %d\n"
+            "#define SALTUS_MPD_ORIGINS %d\n",
+            block, block, t->n_rows, t->n_reactions, t->n_rules, t->n_laws > 0, m->size[0],
+            m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2], m->faces[3], m->faces[4],
+            m->faces[5], m->n_types, m->n_species, m->only_one, m->n_origins);
+}
+
+/* Reactions by first reactant, if they are few: what is done with them is unrolled. */
+static void put_order(FILE *out, const saltus_mpd_tables *s)
+{
+    const saltus_tables *t = s->of;
+    const char *before = "#define SALTUS_MPD_IN_ORDER ";
+    for (int x = 0; x < s->m.n_species && t->n_reactions <= MOST_IN_ORDER && t->n_laws == 0; ++x) {
+        for (int r = 0; r < t->n_reactions; ++r) {
+            const int first = t->factor_row[r];
+            if (first < t->factor_row[r + 1] && t->factor_species[first] == x) {
+                fprintf(out, "%s%d", before, r);
+                before = ", ";
+            }
+        }
+    }
+    fputc('\n', out);
+}
+
+static saltus_status check_size(const saltus_tables *t, saltus_error *err)
+{
+    return t->n_rows <= MOST_ROWS && t->n_reactions <= MOST_ROWS
+               ? SALTUS_OK
+               : saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                                  "%d species and values and %d reactions: on a lattice a GPU "
+                                  "takes %d of either; use --device cpu",
+                                  t->n_rows, t->n_reactions, MOST_ROWS);
+}
+
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, int n_slabs,
+                                      const saltus_limits *limits, saltus_image *out,
+                                      saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream;
+    SALTUS_TRY(check_size(tables->of, err));
+    stream = open_memstream(&text, &size);
+    SALTUS_NEED(stream);
+    put_sizes(stream, tables, bits, n_slabs);
+    if (n_slabs > 1) {
+        fprintf(stream, "#define SALTUS_MPD_SLABS\n");
+    }
+    if (fits(tables)) {
+        put_order(stream, tables);
+        put_tables(stream, tables);
+    }
+    fputs(bits > 0 ? "#include \"kernel/rdme/sites.h\"\n#include \"kernel/rdme/fill.h\"\n"
+                   : "#include \"kernel/rdme/phases.h\"\n",
+          stream);
+    if (fclose(stream) != 0) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    SALTUS_TRY(saltus_kernel_compile(text, limits->major, limits->minor, out, err));
+done:
+    free(text);
+    return status;
+}

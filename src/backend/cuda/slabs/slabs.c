@@ -1,0 +1,619 @@
+/* One lattice over several GPUs, or over parts of one: slabs of planes along z, each of which holds
+ * counts (rdme/counts.c). Who leaves a slab is put into a margin of the neighbour's memory; he
+ * takes them from there when he looks at his first or last plane in the next phase. So a phase of a
+ * slab waits for that before it of its neighbours, and the host for none: if each slab has a GPU of
+ * its own, a launch is many phases, and blocks with sites beside another slab wait for those beside
+ * them there; else a phase is a launch, and waits by events. Where GPUs do not reach each other,
+ * margins are copied (staging.c). */
+#include "backend/cuda/slabs/slabs.h"
+
+#include "backend/cuda/device/links.h"
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef saltus_gpu_slab slab;
+typedef saltus_gpu_slabs slabs;
+
+enum {
+    ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
+    LESS_LOOKS = 4,    /* of a warp with looks beside another slab, which waits for the others of
+                          its block to be done with theirs before it goes on, */
+    LESS_OF_LOOKS = 4, /* or this part of its looks */
+    MOST_AT_ONCE = 4   /* slabs of a GPU that plays several: a context has 8 queues, and what stands
+                          behind a kernel in one does not start before that has ended */
+};
+
+#define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
+
+saltus_status saltus_gpu_slab_use(const slab *s, saltus_error *err)
+{
+    return saltus_cuda_check(s->c.on.cu, s->c.on.cu->context_use(s->c.on.gpu->context),
+                             "using a GPU", err);
+}
+
+slab *saltus_gpu_slabs_next(const slabs *s, int i, int side)
+{
+    const int next = i + (side ? 1 : -1);
+    return next >= 0 && next < s->n ? &s->slab[next]
+           : s->is_ring             ? &s->slab[(next + s->n) % s->n]
+                                    : NULL;
+}
+
+uint64_t saltus_gpu_slab_margin(const slab *s, int side)
+{
+    const int64_t place = side ? s->c.margin + saltus_mpd_whole(saltus_gpu_counts_sites(&s->c)) : 0;
+    return (uint64_t)(place / s->c.sharers * s->c.words) * sizeof(uint32_t);
+}
+
+size_t saltus_gpu_slab_margin_bytes(const slab *s)
+{
+    return (size_t)(s->c.margin / s->c.sharers * s->c.words) * sizeof(uint32_t);
+}
+
+/* Where warps have sites in rows, so many in a block: which blocks of a slab have those beside
+ * another one, all if not all sites are gone over at once. */
+static void meet_in_rows(const slabs *s, slab *this, int64_t block, bool at_once)
+{
+    saltus_mpd_slab *of = &this->c.on.a.m.slab;
+    of->meeting.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
+    of->meeting.begin[1] = at_once ? of->from_above / block : 0;
+    of->meeting.end[1] = this->c.n_blocks;
+}
+
+/* Where they look here and there: those come first, all of them, to the first blocks, whose warps
+ * have a few of the others less. */
+static void meet_first(const slabs *s, slab *this, bool is_below, bool is_above)
+{
+    const saltus_gpu_counts *c = &this->c;
+    const int64_t look = SALTUS_MPD_LOOK_OF(c->words), warps = c->block / 32,
+                  all = c->n_blocks * warps, to_above = c->on.a.m.slab.from_above / look,
+                  n = (saltus_gpu_counts_sites(c) + look - 1) / look,
+                  below = is_below ? saltus_mpd_whole(s->plane) / look : 0,
+                  both = below + (is_above ? n - to_above : 0), rounds = (both + all - 1) / all;
+    saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
+    with->first_looks[0] = (int32_t)below;
+    with->first_looks[1] = (int32_t)(both - below);
+    with->end[0] = rounds == 1 ? (below + warps - 1) / warps : c->n_blocks;
+    with->begin[1] = rounds == 1 ? below / warps : 0;
+    with->end[1] = rounds == 1 ? (both + warps - 1) / warps : c->n_blocks;
+    const int64_t busy = with->end[1] * warps, each = (n - both) / all / LESS_OF_LOOKS;
+    with->first_warps = (int32_t)busy;
+    with->inner_looks = (int32_t)((all - busy) * (each < LESS_LOOKS ? each : LESS_LOOKS));
+}
+
+/* Which blocks meet those of other slabs, and when, and where they tell so. */
+static void meet(const slabs *s, int i)
+{
+    slab *this = &s->slab[i];
+    saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
+    const saltus_mpd_launch *a = &this->c.on.a;
+    const int64_t block = this->c.block / 32 * a->stretch; /* its sites */
+    const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c),
+               is_spread = a->stretch == SALTUS_MPD_LOOK_OF(this->c.words) && !at_once,
+               is_high = saltus_mpd_whole(s->plane) <= a->m.slab.from_above;
+    with->begin[0] = with->first_looks[0] = with->first_looks[1] = with->inner_looks = 0;
+    if (s->is_joint && a->reach == 0 && is_spread && is_high) {
+        meet_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
+    } else {
+        meet_in_rows(s, this, block, at_once);
+    }
+    for (int side = 0; side < 2; ++side) {
+        const slab *next = saltus_gpu_slabs_next(s, i, side);
+        uint64_t *const mine = (void *)(uintptr_t)this->ended;
+        uint64_t *const others = next ? (void *)(uintptr_t)next->ended : NULL;
+        const bool meets = s->is_joint && next;
+        with->ended[side] = meets ? mine + side * SALTUS_APART : NULL;
+        with->ends[side] = meets ? others + (1 - side) * SALTUS_APART : NULL;
+    }
+}
+
+/* Where slabs put who leaves them, and find who comes to them: as the latter's sites stand, so that
+ * he can add rows. Staged, they put them into memory of their own. Where nobody comes from, a
+ * margin stays empty. */
+void saltus_gpu_slabs_connect(slabs *s)
+{
+    const int64_t plane = s->plane;
+    for (int i = 0; i < s->n; ++i) {
+        slab *this = &s->slab[i];
+        const slab *below = saltus_gpu_slabs_next(s, i, 0);
+        const int64_t last = saltus_gpu_counts_sites(&this->c) -
+                             plane, /* the last plane's first site */
+            last_below = below ? saltus_gpu_counts_sites(&below->c) - plane : 0;
+        saltus_mpd_slab *of = &this->c.on.a.m.slab;
+        of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
+        of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.margin - plane));
+        of->to_above = 0U - of->end;
+        for (int set = 0; set < 2; ++set) {
+            for (int side = 0; side < 2; ++side) {
+                const slab *next = saltus_gpu_slabs_next(s, i, side);
+                const cu_pointer mine = this->c.sets[set] + saltus_gpu_slab_margin(this, side),
+                                 his = !next          ? 0
+                                       : s->is_staged ? this->leaving[side]
+                                                      : next->c.sets[set] +
+                                                            saltus_gpu_slab_margin(next, 1 - side);
+                of->coming[set][side] = (void *)(uintptr_t)mine;
+                of->going[set][side] = (void *)(uintptr_t)his;
+            }
+        }
+        meet(s, i);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ */
+
+/* All have as many bits as the one that has most. */
+static saltus_status level(slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int most = 0;
+    for (int i = 0; i < s->n; ++i) {
+        most = s->slab[i].c.bits > most ? s->slab[i].c.bits : most;
+    }
+    for (int i = 0; i < s->n; ++i) {
+        while (s->slab[i].c.bits < most) {
+            SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+            SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
+            SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
+        }
+    }
+    saltus_gpu_slabs_connect(s);
+done:
+    return status;
+}
+
+static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_start_begin(&s->slab[i].c, trajectory, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_end_begin(&s->slab[i].c, err));
+    }
+    SALTUS_TRY(level(s, err));
+    saltus_gpu_slabs_start_balance(s);
+done:
+    return status;
+}
+
+static saltus_status gather(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    if (s->balances) {
+        SALTUS_TRY(saltus_gpu_slabs_balance(s, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
+        CU(&s->slab[i], event_record(s->slab[i].done[s->n_launches % 2], s->slab[i].c.on.stream),
+           "running a kernel");
+    }
+    ++s->n_launches;
+done:
+    return status;
+}
+
+/* The next launch of slab i comes after the one before it of its neighbours, and of who came then.
+ */
+static saltus_status wait_for_neighbours(const slabs *s, int i, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slab *this = &s->slab[i];
+    SALTUS_TRY(saltus_gpu_slab_use(this, err));
+    for (int side = 0; side < 2; ++side) {
+        const slab *other = saltus_gpu_slabs_next(s, i, side);
+        if (other) {
+            CU(this, stream_wait_event(this->c.on.stream, other->done[(s->n_launches + 1) % 2], 0),
+               "running a kernel");
+        }
+    }
+    if (s->is_staged && s->n_ended > s->began) {
+        SALTUS_TRY(saltus_gpu_slabs_fetch(s, i, err));
+    }
+done:
+    return status;
+}
+
+/* So many phases of a batch. */
+static saltus_status launch_phases(slabs *s, int i, const saltus_mpd_phase *phases, int n,
+                                   bool is_timed, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slab *this = &s->slab[i];
+    saltus_gpu_counts *c = &this->c;
+    int launched = 0;
+    c->on.a.m.slab.meeting.phases = (uint64_t)s->n_ended;
+    if (is_timed) {
+        CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
+    }
+    SALTUS_TRY(saltus_gpu_counts_launch(c, phases, n, &launched, err));
+    if (is_timed) {
+        CU(this, event_record(this->timed[1], c->on.stream), "running a kernel");
+    }
+    c->on.a.set = (c->on.a.set + n) & 1;
+    if (s->is_staged) {
+        SALTUS_TRY(saltus_gpu_slabs_send(s, i, err));
+    }
+done:
+    return status;
+}
+
+/* Take in who has come with the last of them. */
+static saltus_status launch_arrival(const slab *this, saltus_error *err)
+{
+    const saltus_gpu_counts *c = &this->c;
+    const int64_t height = saltus_gpu_counts_sites(c), beside = 2 * c->margin;
+    return saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
+                                     height < beside ? height : beside, err);
+}
+
+/* The next launch in each slab: n phases, or (0) the arrival behind them. */
+static saltus_status launch_all(slabs *s, const saltus_mpd_phase *phases, int n, bool are_timed,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < s->n; ++i) {
+        slab *this = &s->slab[i];
+        SALTUS_TRY(wait_for_neighbours(s, i, err));
+        SALTUS_TRY(n > 0 ? launch_phases(s, i, phases, n, are_timed, err)
+                         : launch_arrival(this, err));
+        CU(this, event_record(this->done[s->n_launches % 2], this->c.on.stream),
+           "running a kernel");
+    }
+    s->n_ended += n;
+    ++s->n_launches;
+done:
+    return status;
+}
+
+/* Launches in which slabs wait for each other are those of one run alone, until they have ended:
+ * else those of two may stand in each other's way, on different GPUs in different order. */
+static void take_turn(slabs *s)
+{
+    if (s->is_joint) {
+        (void)pthread_mutex_lock(&s->slab[0].c.on.gpus->joint);
+        s->has_turn = true;
+    }
+}
+
+static void end_turn(slabs *s)
+{
+    if (s->slab && s->has_turn) {
+        (void)pthread_mutex_unlock(&s->slab[0].c.on.gpus->joint);
+        s->has_turn = false;
+    }
+}
+
+/* Who waits for another slab shall not wait for one that does not come. */
+static void give_up(const slabs *s)
+{
+    const uint64_t lost = 1;
+    for (int i = 0; i < s->n && s->has_turn; ++i) {
+        const saltus_gpu_lattice *on = &s->slab[i].c.on;
+        (void)on->cu->context_use(on->gpu->context);
+        (void)on->cu->upload((uintptr_t)on->a.m.slab.meeting.lost, &lost, sizeof lost, NULL);
+    }
+}
+
+/* The last launch is timed. */
+static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        s->slab[i].c.on.a.m.first_step = phases[0].step;
+        s->slab[i].c.on.batch = n;
+    }
+    s->n_since += n;
+    s->began = s->n_ended;
+    take_turn(s);
+    for (int p = 0, some = s->is_joint ? n : 1; p < n; p += some) {
+        SALTUS_TRY(launch_all(s, &phases[p], some, s->takes_times && p + some == n, err));
+    }
+    SALTUS_TRY(launch_all(s, NULL, 0, false, err));
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_end_batch(&s->slab[i].c.on, err));
+    }
+done:
+    return status;
+}
+
+/* A slab whose neighbours did not come. */
+static saltus_status check_lost(const slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < s->n; ++i) {
+        const saltus_gpu_lattice *on = &s->slab[i].c.on;
+        if (on->is_lost) {
+            status = saltus_error_set(
+                err, SALTUS_E_DEVICE,
+                "slab %d of %d, on GPU %d (%s), waited a minute for a slab beside it, in vain",
+                i + 1, s->n, on->gpu->ordinal, on->gpu->name);
+            saltus_error_hint(err,
+                              "is another program at work on these GPUs? --no-peer does without "
+                              "waiting");
+            return status;
+        }
+    }
+    return status;
+}
+
+/* All have gone through a batch, which has taken as long as the slowest of them. */
+static void learn(slabs *s)
+{
+    double us = 0.0;
+    bool can_spread = false;
+    for (int i = 0; i < s->n; ++i) {
+        const saltus_gpu_counts *c = &s->slab[i].c;
+        us = c->on.batch_us > us ? c->on.batch_us : us;
+        can_spread |= saltus_gpu_counts_can_spread(c);
+    }
+    if (saltus_gpu_ways_learn(&s->ways, can_spread, us, s->slab[0].c.on.batch)) {
+        for (int i = 0; i < s->n; ++i) {
+            saltus_gpu_counts_spread(&s->slab[i].c, !s->slab[i].c.is_spread);
+            meet(s, i);
+        }
+    }
+}
+
+/* There is so much work as each GPU has: they have it at the same time. */
+static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    const int n_gpus = s->slab[0].c.on.gpus->n;
+    *out = (saltus_mpd_news){0};
+    for (int i = 0; i < s->n; ++i) {
+        saltus_mpd_news one = {0};
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
+        for (int side = 0; side < 2; ++side) {
+            s->slab[i].passed += s->slab[i].c.on.passed[side];
+            s->slab[i].waited += s->slab[i].c.on.waited[side];
+        }
+        out->work += one.work / (s->n < n_gpus ? s->n : n_gpus);
+        out->fired += one.fired;
+        out->trouble = saltus_mpd_first_trouble(out->trouble, one.trouble);
+        out->is_full |= one.is_full;
+    }
+    if (s->takes_times) {
+        SALTUS_TRY(saltus_gpu_slabs_take_times(s, err));
+    }
+    learn(s);
+    SALTUS_TRY(check_lost(s, err)); /* now, because what failed is told first */
+    end_turn(s);
+done:
+    return status;
+}
+
+static saltus_status restore(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
+        CU(&s->slab[i], stream_wait(s->slab[i].c.on.stream), "running a kernel");
+    }
+    saltus_gpu_slabs_connect(s);
+    saltus_gpu_slabs_forget_times(s);
+    s->ways = (saltus_gpu_ways){0};
+done:
+    return status;
+}
+
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    const int n = s->slab[0].c.on.a.m.n_species;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_start_count(&s->slab[i].c.on, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_end_count(&s->slab[i].c, s->sums, err));
+        for (int x = 0; x < n; ++x) {
+            totals[x] = s->sums[x] + (i > 0 ? totals[x] : 0);
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    const saltus_gpu_lattice *on = &s->slab[0].c.on;
+    const int64_t n = (int64_t)on->task->space.n_parts[how] * on->a.n_counts;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_start_split(&s->slab[i].c.on, how, err));
+    }
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_lattice_end_split(&s->slab[i].c.on, how, s->sums, err));
+        for (int64_t k = 0; k < n; ++k) {
+            out[k] = s->sums[k] + (i > 0 ? out[k] : 0);
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs *s = user;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(saltus_gpu_counts_tell(&s->slab[i].c, contents, err));
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Work
+ */
+
+/* A GPU adds to the memory of the neighbours; if it cannot, or should not, all is staged. */
+static saltus_status reach(slabs *s, int i, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const slab *this = &s->slab[i];
+    for (int side = 0; side < 2 && !s->is_staged; ++side) {
+        const slab *other = saltus_gpu_slabs_next(s, i, side);
+        saltus_link link = {0};
+        if (!other || saltus_gpu_is_same(other->c.on.gpu, this->c.on.gpu)) {
+            continue;
+        }
+        SALTUS_TRY(saltus_link_ask(this->c.on.cu, this->c.on.gpu->device, other->c.on.gpu->device,
+                                   &link, err));
+        if (link.atomics) {
+            const cu_result result =
+                this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
+            link.atomics = result == CU_SUCCESS || result == CU_PEERS_ALREADY;
+        }
+        s->is_staged |= !link.atomics;
+    }
+done:
+    return status;
+}
+
+/* Whether what is launched for a slab, and for others on its GPU, is under way at once. */
+static bool starts_at_once(const slabs *s, const slab *this)
+{
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"), /* a launch returns when it has ended */
+        *queues = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const int n_queues = queues ? atoi(queues) : MOST_AT_ONCE,
+              most = n_queues < MOST_AT_ONCE ? n_queues : MOST_AT_ONCE;
+    int n_here = 0;
+    for (int i = 0; i < s->n; ++i) {
+        n_here += saltus_gpu_is_same(s->slab[i].c.on.gpu, this->c.on.gpu);
+    }
+    return this->c.on.is_cooperative && (!blocking || strcmp(blocking, "0") == 0) &&
+           (n_here == 1 || n_here <= most);
+}
+
+/* Whether a launch is many phases, in which slabs wait for each other: all must run at once. */
+static void choose_launches(slabs *s, int n_gpus)
+{
+    s->is_joint = !s->is_staged && s->n <= n_gpus;
+    for (int i = 0; i < s->n; ++i) {
+        s->is_joint &= starts_at_once(s, &s->slab[i]);
+    }
+    for (int i = 0; i < s->n; ++i) {
+        s->slab[i].c.on.is_cooperative = s->is_joint;
+    }
+}
+
+static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = start->task;
+    const saltus_lattice *l = start->tables.lattice;
+    int64_t room = start->tables.m.n_species;
+    int order[SALTUS_MAX_GPUS];
+    for (int how = 0; how < SALTUS_N_SPLITS; ++how) {
+        const int64_t parts = (int64_t)task->space.n_parts[how] * task->columns->n_counts;
+        room = parts > room ? parts : room;
+    }
+    s->n = task->n_slabs;
+    s->plane = saltus_lattice_plane(l);
+    s->unit = saltus_slabs_unit(s->plane, saltus_cuda_n_fields(&start->tables));
+    s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
+    s->unit = s->balances ? s->unit : 1;
+    s->takes_times = s->balances || task->tracer;
+    s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
+    saltus_gpu_slabs_order(start->gpus, l, task->slabs, s->n, order);
+    SALTUS_TRY(saltus_gpu_slabs_check(start, order, s->unit, err));
+    s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
+    s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
+    SALTUS_NEED(s->slab && s->sums);
+    for (int i = 0; i < s->n; ++i) {
+        slab *this = &s->slab[i];
+        this->c.on = *start;
+        this->c.on.gpu = &start->gpus->gpu[order[i % start->gpus->n]];
+        SALTUS_TRY(saltus_gpu_slab_use(this, err));
+        SALTUS_TRY(saltus_gpu_counts_set_up(
+            &this->c, s->plane * saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit),
+            s->plane * saltus_slabs_begin(task->slabs, s->n, i + 1, l->size[2], s->unit), err));
+        this->c.on.watch.worker = i; /* a row of the trace for each */
+        SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->ended, ENDED_BYTES, err));
+        CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
+        CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");
+        for (int k = 0; k < 2; ++k) {
+            CU(this, event_create(&this->done[k], CU_EVENT_NO_TIMING), "making an event");
+            CU(this, event_create(&this->timed[k], 0), "making an event");
+        }
+    }
+    s->is_staged = task->avoids_peers;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(reach(s, i, err));
+    }
+    choose_launches(s, start->gpus->n);
+    if (s->is_staged) {
+        SALTUS_TRY(saltus_gpu_slabs_stage(s, err));
+    }
+done:
+    return status;
+}
+
+static void tear_down(slabs *s)
+{
+    /* none gives back what another's kernels still look at */
+    give_up(s);
+    for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
+        const saltus_gpu_lattice *on = &s->slab[i].c.on;
+        if (on->stream) {
+            (void)on->cu->context_use(on->gpu->context);
+            (void)on->cu->stream_wait(on->stream);
+        }
+    }
+    end_turn(s);
+    for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
+        slab *this = &s->slab[i];
+        (void)this->c.on.cu->context_use(this->c.on.gpu->context);
+        saltus_gpu_counts_tear_down(&this->c);
+        saltus_gpu_lattice_give(&this->c.on, &this->before);
+        saltus_gpu_lattice_give(&this->c.on, &this->ended);
+        saltus_gpu_slab_unstage(this);
+        for (int k = 0; k < 2; ++k) {
+            if (this->done[k]) {
+                (void)this->c.on.cu->event_destroy(this->done[k]);
+            }
+            if (this->timed[k]) {
+                (void)this->c.on.cu->event_destroy(this->timed[k]);
+            }
+        }
+    }
+    saltus_free(s->slab);
+    saltus_free(s->sums);
+}
+
+saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const saltus_source *source,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    slabs s = {0};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, split, tell};
+    SALTUS_TRY(set_up(&s, start, err));
+    SALTUS_TRY(saltus_mpd_work(&start->tables, start->task, &engine, source, err));
+    saltus_gpu_slabs_report(&s);
+done:
+    tear_down(&s);
+    return status;
+}

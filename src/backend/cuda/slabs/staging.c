@@ -1,0 +1,85 @@
+/* Where GPUs do not reach each other's memory, who leaves a slab comes to the next by way of the
+ * host: they are copied to pinned memory after a phase, and from there to the neighbour's margin
+ * before his next. It lies on the side of the host where the neighbour is. */
+#include "backend/cuda/slabs/slabs.h"
+
+#define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
+
+/* Of a margin, whatever the bits. */
+static size_t most_bytes(const saltus_gpu_slab *s)
+{
+    return (size_t)s->c.margin * (size_t)saltus_cuda_n_fields(&s->c.on.tables) * sizeof(uint32_t);
+}
+
+saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < s->n; ++i) {
+        saltus_gpu_slab *this = &s->slab[i];
+        const size_t bytes = most_bytes(this);
+        SALTUS_TRY(saltus_gpu_slab_use(this, err));
+        for (int side = 0; side < 2; ++side) {
+            const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
+            if (!next) {
+                continue;
+            }
+            SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->leaving[side], bytes, err));
+            CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
+            for (int odd = 0; odd < 2; ++odd) {
+                SALTUS_TRY(saltus_cuda_host_take(this->c.on.cu, next->c.on.gpu->host_node,
+                                                 &this->sent[odd][side], bytes,
+                                                 "taking pinned memory", err));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_gpu_slab *this = &s->slab[i];
+    for (int side = 0; side < 2; ++side) {
+        const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
+        if (next) {
+            CU(this,
+               upload(this->c.sets[this->c.on.a.set] + saltus_gpu_slab_margin(this, side),
+                      next->sent[(s->n_launches + 1) % 2][1 - side],
+                      saltus_gpu_slab_margin_bytes(this), this->c.on.stream),
+               "copying who comes from another slab");
+        }
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_gpu_slab *this = &s->slab[i];
+    const size_t bytes = saltus_gpu_slab_margin_bytes(this);
+    for (int side = 0; side < 2; ++side) {
+        if (saltus_gpu_slabs_next(s, i, side)) {
+            CU(this,
+               download(this->sent[s->n_launches % 2][side], this->leaving[side], bytes,
+                        this->c.on.stream),
+               "copying who leaves a slab");
+            CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
+        }
+    }
+done:
+    return status;
+}
+
+void saltus_gpu_slab_unstage(saltus_gpu_slab *s)
+{
+    for (int side = 0; side < 2; ++side) {
+        saltus_gpu_lattice_give(&s->c.on, &s->leaving[side]);
+        for (int odd = 0; odd < 2; ++odd) {
+            if (s->sent[odd][side]) {
+                (void)s->c.on.cu->host_give(s->sent[odd][side]);
+            }
+        }
+    }
+}

@@ -1,0 +1,477 @@
+/* Layouts with a thread per trajectory, or a warp, on the host's side: batches of jobs, launches
+ * until all have ended, samples back, or what the GPU has made of them. */
+#include "backend/cuda/device/crew.h"
+
+#include "core/memory.h"
+#include "kernel/ssa/direct_global.h"
+#include "model/freeze/point.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* Reactions of a thread per launch, some milliseconds: while threads find new trajectories, and
+     * when no more are waiting, so that those at work are soon packed anew. */
+    LONG_SLICE = 1 << 15,
+    SHORT_SLICE = 1 << 12,
+    NOT_DONE = -1, /* a job's trouble until it has ended */
+};
+
+#define CU(call, what) SALTUS_TRY(saltus_cuda_check(c->cu, c->cu->call, what, err))
+
+static saltus_status load_kernel(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_image image = {0};
+    const char *entry = NULL;
+    /* one worker compiles, the others find it in the cache */
+    (void)pthread_mutex_lock(&gpus->compiling);
+    status = saltus_layout_compile(&c->layout, c->task->tables, c->task->columns, &gpu->limits,
+                                   &image, &entry, err);
+    if (status == SALTUS_OK && (c->task->reduction || c->task->derivation)) {
+        status = saltus_reducer_load(c->cu, &gpu->limits, &c->reducer, err);
+    }
+    (void)pthread_mutex_unlock(&gpus->compiling);
+    SALTUS_TRY(status);
+    CU(module_load(&c->module, image.image), "loading a kernel");
+    CU(module_function(&c->kernel, c->module, entry), "loading a kernel");
+    if (c->layout.has_phases) {
+        CU(module_function(&c->exact, c->module, SALTUS_EXACT_ENTRY), "loading a kernel");
+    }
+    if (c->layout.shared_bytes > 0) {
+        CU(function_set(c->kernel, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES,
+                        (int)c->layout.shared_bytes),
+           "asking for shared memory");
+    }
+done:
+    saltus_free(image.image);
+    return status;
+}
+
+static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+                            saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
+    const saltus_needs needs = {task->generator->rng, task->tau != NULL, task->varies};
+    if (task->n_times > INT32_MAX) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld sample times: a GPU takes at most 2^31 - 1",
+                    (long long)task->n_times);
+    }
+    CU(context_use(gpu->context), "using a GPU");
+    CU(stream_create(&c->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+    CU(event_create(&c->start, 0), "making an event");
+    CU(event_create(&c->end, 0), "making an event");
+    SALTUS_TRY(saltus_stopwatch_start(c->cu, task, c->stream, &c->watch, err));
+    SALTUS_TRY(saltus_layout_make(task->layout, task->tables, needs, &gpu->limits, task->block,
+                                  &c->layout, err));
+    SALTUS_TRY(load_kernel(c, gpus, gpu, err));
+    SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, NULL, &c->model, err));
+    c->launch.packed = c->layout.packed;
+    c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
+    c->launch.room_doubles = c->layout.room_doubles;
+    c->launch.tables = (void *)(uintptr_t)c->model.tables;
+    c->launch.columns = c->model.columns;
+    c->launch.times = (void *)(uintptr_t)c->model.times;
+    c->launch.jumps = (void *)(uintptr_t)c->model.jumps;
+    c->launch.n_times = task->n_times;
+    c->launch.at = saltus_point_of(task->tables);
+    c->launch.seed = task->seed;
+    c->launch.tau = task->tau ? *task->tau : (saltus_tau){0};
+    saltus_philox_keys(task->seed, c->launch.keys);
+    SALTUS_TRY(saltus_crew_take_memory(c, gpu, err));
+    SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));
+done:
+    return status;
+}
+
+static void tear_down(saltus_crew *c)
+{
+    if (c->stream) {
+        (void)c->cu->stream_wait(c->stream);
+        (void)c->cu->stream_destroy(c->stream);
+    }
+    if (c->start) {
+        (void)c->cu->event_destroy(c->start);
+    }
+    if (c->end) {
+        (void)c->cu->event_destroy(c->end);
+    }
+    saltus_stopwatch_free(&c->watch);
+    saltus_crew_give_memory(c);
+    saltus_upload_free(c->cu, &c->model);
+    if (c->module) {
+        (void)c->cu->module_unload(c->module);
+    }
+    saltus_reducer_unload(c->cu, &c->reducer);
+    saltus_walker_destroy(c->walker, c->task);
+    saltus_layout_free(&c->layout);
+}
+
+/* Find the stretches of jobs that are of one block. Without points all jobs are one stretch: what
+ * is reduced is of one block, and else blocks are of no account. */
+static void find_stretches(saltus_crew *c, int64_t n)
+{
+    c->n_stretches = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        if (j == 0 || (c->task->varies && c->jobs[j].block != c->jobs[j - 1].block)) {
+            c->stretches[c->n_stretches++] = j;
+        }
+    }
+    c->stretches[c->n_stretches] = n;
+}
+
+/* Copy n bytes of pinned memory to the GPU. */
+static saltus_status send(const saltus_crew *c, const void *to, const char *from, size_t n,
+                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    CU(upload((uintptr_t)to, from, n, c->stream), "copying what there is to do");
+done:
+    return status;
+}
+
+/* Tell the GPU which trajectories there are, of which points, with which numbers. The memory for
+ * results is pinned, and not in use yet. */
+static saltus_status send_orders(saltus_crew *c, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_launch *a = &c->launch;
+    const size_t row = (size_t)a->at.size, n_stretches = (size_t)c->n_stretches;
+    uint64_t *numbers = (uint64_t *)(void *)c->samples;
+    int64_t *first = (int64_t *)(void *)(numbers + n);
+    double *rows = (double *)(void *)(first + n_stretches + 1);
+    int32_t *point_of = (int32_t *)(void *)(rows + n_stretches * row);
+    for (int64_t i = 0; i < n; ++i) {
+        numbers[i] = (uint64_t)c->jobs[i].trajectory;
+    }
+    memcpy(first, c->stretches, (n_stretches + 1) * sizeof *first);
+    for (size_t s = 0; s < n_stretches; ++s) {
+        const double *point = c->jobs[first[s]].point;
+        if (point) {
+            memcpy(rows + s * row, point, row * sizeof *rows);
+        } else {
+            saltus_point_read(c->task->tables, rows + s * row);
+        }
+        for (int64_t j = first[s]; a->point_of && j < first[s + 1]; ++j) {
+            point_of[j] = (int32_t)s;
+        }
+    }
+    SALTUS_TRY(send(c, a->trajectories, (char *)numbers, (size_t)n * sizeof *numbers, err));
+    SALTUS_TRY(send(c, a->points, (char *)rows, n_stretches * row * sizeof *rows, err));
+    if (a->point_of) {
+        SALTUS_TRY(send(c, a->point_of, (char *)point_of, (size_t)n * sizeof *point_of, err));
+    }
+    if (c->task->reduction) {
+        SALTUS_TRY(send(c, c->reducer.launch.first, (char *)first,
+                        (n_stretches + 1) * sizeof *first, err));
+    }
+done:
+    return status;
+}
+
+/* Bring n jobs to the GPU. */
+static saltus_status start_batch(saltus_crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_launch *a = &c->launch;
+    /* every thread the same number of jobs, lest a few run alone at the end */
+    const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
+    const int64_t wanted = (n + rounds - 1) / rounds;
+    const int block = saltus_crew_per_block(c);
+    const int64_t n_threads = (wanted + block - 1) / block * block;
+    a->n_jobs = n;
+    c->n_running = n_threads;
+    (void)saltus_crew_place_threads(a, c, c->threads_memory, n_threads);
+    find_stretches(c, n);
+    (void)saltus_crew_place_jobs(a, &c->reducer, c, c->jobs_memory, n, c->n_stretches,
+                                 result_bytes);
+    SALTUS_TRY(send_orders(c, n, err));
+    CU(fill(c->threads_memory, 0, c->threads_bytes, c->stream), "clearing GPU memory");
+    CU(fill((uintptr_t)a->jobs, 0xff, (size_t)n_threads * sizeof *a->jobs, c->stream),
+       "clearing GPU memory");
+    CU(fill((uintptr_t)a->troubles, 0xff, (size_t)n * sizeof *a->troubles, c->stream),
+       "clearing GPU memory");
+    CU(fill((uintptr_t)a->progress, 0, 24, c->stream), "clearing GPU memory");
+    CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
+    a->n_slots = a->n_room = n_threads;
+    a->n_exact = 0;
+    a->slots = NULL;
+done:
+    return status;
+}
+
+/* One launch, or one for each phase. */
+static saltus_status launch_once(saltus_crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const unsigned n_blocks = (unsigned)(c->n_running / saltus_crew_per_block(c)),
+                   block = (unsigned)c->layout.block, shared = (unsigned)c->layout.shared_bytes;
+    saltus_launch leaps = c->launch, exact = c->launch;
+    void *parameters[] = {&leaps}, *of_exact[] = {&exact};
+    if (c->layout.has_phases) {
+        leaps.n_exact = 0;
+        exact.n_slots = 0;
+    }
+    CU(launch(c->kernel, n_blocks, 1, 1, block, 1, 1, shared, c->stream, parameters, NULL),
+       "starting a kernel");
+    if (c->layout.has_phases && exact.n_exact > 0) {
+        CU(launch(c->exact, n_blocks, 1, 1, block, 1, 1, shared, c->stream, of_exact, NULL),
+           "starting a kernel");
+    }
+done:
+    return status;
+}
+
+/* Launch until every job has ended or the run is to stop. */
+static saltus_status launch_all(saltus_crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_launch *a = &c->launch;
+    const uint64_t n = (uint64_t)a->n_jobs;
+    const int64_t n_threads = c->n_running;
+    uint64_t progress[3] = {0}; /* jobs done, slots busy, of them at exact steps */
+    int32_t *const lists = a->busy;
+    while (progress[0] < n && !SALTUS_FLAG(c->task->stop)) {
+        const bool some_wait = progress[0] + (uint64_t)(a->n_slots + a->n_exact) < n;
+        a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
+        CU(fill((uintptr_t)a->progress + 8, 0, 16, c->stream), "clearing GPU memory");
+        SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
+        SALTUS_TRY(launch_once(c, err));
+        SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
+        CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
+           "running a kernel");
+        CU(stream_wait(c->stream), "running a kernel");
+        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "kernel", err));
+        (void)__atomic_fetch_add(c->task->ended, (int64_t)progress[0] - c->n_told,
+                                 __ATOMIC_RELAXED);
+        c->n_told = (int64_t)progress[0];
+        a->n_slots = (int64_t)progress[1];
+        a->n_exact = (int64_t)progress[2];
+        a->slots = a->busy;
+        a->busy = a->busy == lists ? lists + n_threads : lists;
+    }
+done:
+    return status;
+}
+
+/* Simulate a batch of n jobs, and fetch its results. */
+static saltus_status simulate(saltus_crew *c, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t result_bytes = 0;
+    float ms = 0.0F;
+    SALTUS_TRY(start_batch(c, n, &result_bytes, err));
+    CU(event_record(c->start, c->stream), "running a kernel");
+    SALTUS_TRY(launch_all(c, err));
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
+    SALTUS_TRY(saltus_reducer_run(c->cu, &c->reducer, c->task, c->stream, err));
+    CU(event_record(c->end, c->stream), "running a kernel");
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
+    CU(download(c->samples, c->jobs_memory, result_bytes, c->stream), "copying samples");
+    SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 2, err));
+    CU(stream_wait(c->stream), "copying samples");
+    if (c->task->reduction) {
+        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "reduce", err));
+    }
+    SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 1, "copy", err));
+    CU(event_elapsed(&ms, c->start, c->end), "running a kernel");
+    (void)__atomic_fetch_add(c->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
+done:
+    return status;
+}
+
+/* Where an array of the device's results has come to on the host; NULL when there is none. */
+static void *on_host(const saltus_crew *c, const void *address)
+{
+    return address ? c->samples + ((uintptr_t)address - c->jobs_memory) : NULL;
+}
+
+/* What the GPU has written of one job. */
+static void copy_results(const saltus_crew *c, int64_t j, saltus_job *job)
+{
+    const saltus_reduction *reduction = c->task->reduction;
+    const int64_t n_counts = c->task->columns->n_counts, n_times = c->task->n_times;
+    const uint64_t *leaps = on_host(c, c->launch.leaps);
+    job->events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
+    job->leaps = leaps ? (int64_t)leaps[2 * j] : 0;
+    job->singles = leaps ? (int64_t)leaps[2 * j + 1] : 0;
+    if (c->task->derivation) {
+        const size_t n_derived = (size_t)c->task->derivation->n;
+        const double *derived = on_host(c, c->reducer.derivation.derived);
+        memcpy(job->derived, derived + (size_t)j * n_derived, n_derived * sizeof *derived);
+    }
+    if (!reduction) {
+        const int64_t n = n_times * n_counts, m = n_times * c->task->columns->n_observables;
+        const int64_t *counts = on_host(c, c->launch.counts);
+        const double *observables = on_host(c, c->launch.observables);
+        memcpy(job->counts, counts + j * n, (size_t)n * sizeof *counts);
+        memcpy(job->observables, observables + j * m, (size_t)m * sizeof *observables);
+    } else if (reduction->finals) {
+        const int64_t *finals = on_host(c, c->reducer.launch.finals);
+        memcpy(job->counts, finals + j * n_counts, (size_t)n_counts * sizeof *finals);
+    }
+}
+
+/* Numbers q, q + 1 … of the results. */
+static saltus_partial partial_of(const saltus_crew *c, int64_t q)
+{
+    const saltus_reduce_launch *r = &c->reducer.launch;
+    saltus_partial p = {.sums = (saltus_sum *)on_host(c, r->sums) + q};
+    if (r->n_bins > 0) {
+        p.shifts = (uint8_t *)on_host(c, r->shifts) + q;
+        p.bins = (uint64_t *)on_host(c, r->bins) + q * r->n_bins;
+        p.below = (uint64_t *)on_host(c, r->below) + q;
+        p.above = (uint64_t *)on_host(c, r->above) + q;
+    }
+    return p;
+}
+
+/* Hand over what has ended on the GPU, all of it: a job that is reduced counts, also in a run that
+ * is to stop. */
+static saltus_status hand_over(saltus_crew *c, const saltus_source *source, int64_t n,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_reduce_launch *r = &c->reducer.launch;
+    const int32_t *troubles = on_host(c, c->launch.troubles);
+    for (int64_t j = 0; j < n; ++j) {
+        saltus_job *job = &c->jobs[j];
+        if (troubles[j] != SALTUS_FINE) {
+            continue;
+        }
+        copy_results(c, j, job);
+        job->is_reduced = c->task->reduction != NULL;
+        if (!job->is_reduced) {
+            const saltus_status done = source->done(source->user, job, err);
+            status = status == SALTUS_OK ? done : status;
+        }
+    }
+    for (int64_t s = 0; c->task->reduction && s < c->n_stretches; ++s) {
+        const int64_t first = c->stretches[s], end = c->stretches[s + 1], q = s * r->width;
+        const saltus_partial partial = partial_of(c, q);
+        const saltus_status done =
+            source->reduced(source->user, c->jobs + first, (int)(end - first), &partial, err);
+        status = status == SALTUS_OK ? done : status;
+    }
+    return status;
+}
+
+/* One trajectory here. */
+static saltus_status run_here(const saltus_crew *c, saltus_job *job, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *like = c->task->tables;
+    saltus_task task = *c->task;
+    saltus_tables tables;
+    saltus_walker *walker = NULL;
+    saltus_pair *pairs = NULL;
+    int64_t *counts = NULL;
+    if (!job->point) {
+        return saltus_walker_run_job(c->walker, c->task, job, err);
+    }
+    pairs = saltus_calloc((size_t)like->n_reactions, sizeof *pairs);
+    counts = saltus_calloc((size_t)like->n_species, sizeof *counts);
+    SALTUS_NEED(pairs && counts);
+    tables = saltus_point_apply(like, job->point, pairs, counts);
+    task.tables = &tables;
+    SALTUS_TRY(saltus_walker_create(&task, saltus_cpu_variant_find(NULL), &walker, err));
+    status = saltus_walker_run_job(walker, &task, job, err);
+    if (status != SALTUS_OK) {
+        __atomic_store_n(c->task->failed, job->point, __ATOMIC_RELAXED);
+    }
+done:
+    saltus_walker_destroy(walker, &task);
+    saltus_free(pairs);
+    saltus_free(counts);
+    return status;
+}
+
+/* What the GPU gave up runs again here, with the same bits, and either ends or tells in words what
+ * is wrong. */
+static saltus_status run_rest(saltus_crew *c, const saltus_source *source, int64_t n,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_reduction *reduction = c->task->reduction;
+    const int32_t *troubles = on_host(c, c->launch.troubles);
+    for (int64_t j = 0; j < n; ++j) {
+        saltus_job *job = &c->jobs[j];
+        int64_t *const counts = job->counts;
+        if (troubles[j] == SALTUS_FINE || troubles[j] == NOT_DONE) {
+            continue;
+        }
+        const double start = saltus_tracer_now(c->task->tracer);
+        job->counts = reduction ? c->rest : counts;
+        SALTUS_TRY(run_here(c, job, err));
+        for (int i = 0; c->task->derivation && i < c->task->derivation->n; ++i) {
+            job->derived[i] =
+                saltus_derive_one(c->task->derivation, i, job->counts, job->observables);
+        }
+        saltus_tracer_tell(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
+                           start, saltus_tracer_now(c->task->tracer));
+        job->counts = counts;
+        job->rest = c->rest;
+        if (reduction && reduction->finals) {
+            const size_t n_counts = (size_t)c->task->columns->n_counts;
+            memcpy(counts, c->rest + (size_t)(c->task->n_times - 1) * n_counts,
+                   n_counts * sizeof *counts);
+        }
+        SALTUS_TRY(source->done(source->user, job, err));
+    }
+    if (SALTUS_FLAG(c->task->stop)) {
+        SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+    }
+done:
+    return status;
+}
+
+/* Which assignments of events were rounded, in any thread. */
+static saltus_status look_for_rounding(saltus_crew *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n = c->task->tables->n_settings;
+    const size_t size = (size_t)(n * c->n_running);
+    uint8_t *rounded = saltus_calloc(size, 1);
+    SALTUS_NEED(rounded);
+    CU(download(rounded, (uintptr_t)c->launch.rounded, size, c->stream), "copying from the GPU");
+    CU(stream_wait(c->stream), "copying from the GPU");
+    for (size_t i = 0; i < size; ++i) {
+        if (rounded[i]) {
+            __atomic_store_n(&c->task->rounded[i / (size_t)c->n_running], 1, __ATOMIC_RELAXED);
+        }
+    }
+done:
+    saltus_free(rounded);
+    return status;
+}
+
+saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
+                                       const saltus_task *task, const saltus_source *source,
+                                       saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_crew c = {.cu = gpus->cu, .task = task};
+    SALTUS_TRY(set_up(&c, gpus, gpu, err));
+    for (;;) {
+        const int64_t n = source->take(source->user, c.jobs, (int)c.batch, true);
+        if (n == 0) {
+            break;
+        }
+        SALTUS_TRY(simulate(&c, n, err));
+        (void)__atomic_fetch_sub(task->ended, c.n_told, __ATOMIC_RELAXED);
+        c.n_told = 0;
+        const double start = saltus_tracer_now(task->tracer);
+        SALTUS_TRY(hand_over(&c, source, n, err));
+        SALTUS_TRY(run_rest(&c, source, n, err));
+        saltus_tracer_tell(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
+                           saltus_tracer_now(task->tracer));
+        if (task->tables->n_settings > 0) {
+            SALTUS_TRY(look_for_rounding(&c, err));
+        }
+    }
+done:
+    tear_down(&c);
+    return status;
+}

@@ -1,0 +1,360 @@
+#include "backend/cuda/ssa/layouts.h"
+
+#include "backend/cuda/ssa/packing.h"
+#include "backend/cuda/codegen/registers.h"
+#include "core/memory.h"
+#include "kernel/ssa/direct_global.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    USUAL_BLOCK = 256,
+    LARGEST_BLOCK = 1024,
+    FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
+    RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
+    SHARED_TABLES = 24 << 10, /* beside a room in global memory */
+    LEAPERS = 96, /* threads of a multiprocessor: with fewer, leaps are better in global memory */
+    WARPS = 16,   /* of a multiprocessor: with fewer, rooms are better in global memory */
+};
+
+saltus_limits saltus_limits_of(int major, int minor)
+{
+    /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; kB per
+     * multiprocessor. A block may have 1 kB less. */
+    static const struct {
+        int capability, kb;
+    } known[] = {{75, 65}, {80, 164}, {86, 100}, {87, 164}, {89, 100}, {90, 228}, {120, 100}};
+    saltus_limits limits = {.major = major, .minor = minor, .bytes = 65 << 10};
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        if (10 * major + minor >= known[i].capability) {
+            limits.bytes = known[i].kb << 10;
+        }
+    }
+    limits.block_bytes = limits.bytes - RESERVED_BYTES;
+    return limits;
+}
+
+int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_bytes, int limit)
+{
+    const int64_t threads = bytes < fixed_bytes ? 0 : (bytes - fixed_bytes) / thread_bytes;
+    return (int)(threads < limit ? threads : limit) / 32 * 32;
+}
+
+/* Bytes of a thread's propensities, nodes and counts. */
+static int64_t thread_bytes(const saltus_packed *p)
+{
+    return 8 * (int64_t)p->n_values + 4 * ((int64_t)p->n_species + 1);
+}
+
+/* The block that keeps most threads on a multiprocessor; of equals the one nearest the usual. */
+static int best_block(const saltus_limits *limits, int64_t fixed_bytes, int64_t bytes_each)
+{
+    int best = 0;
+    int64_t most = 0;
+    for (int block = 32; block <= LARGEST_BLOCK; block += 32) {
+        const int64_t bytes = fixed_bytes + block * bytes_each;
+        int64_t threads = limits->bytes / (bytes + RESERVED_BYTES) * block;
+        threads = threads < FULL ? threads : FULL;
+        if (bytes <= limits->block_bytes &&
+            (threads > most || (threads == most && block <= USUAL_BLOCK))) {
+            best = block;
+            most = threads;
+        }
+    }
+    return best;
+}
+
+static saltus_status check_block(const char *layout, int block, int64_t fixed_bytes,
+                                 int64_t bytes_each, const saltus_limits *limits, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int largest =
+        saltus_largest_block(limits->block_bytes, fixed_bytes, bytes_each, LARGEST_BLOCK);
+    if (block == 0 || block > largest) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "layout '%s': blocks of %d threads take %lld bytes of shared memory, and there "
+                    "are %lld; the largest block that fits has %d threads",
+                    layout, block, (long long)(fixed_bytes + block * bytes_each),
+                    (long long)limits->block_bytes, largest);
+    }
+done:
+    return status;
+}
+
+/* Room and tables of a packed model. */
+static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus_tables *tables,
+                                const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_pack(tables, false, &out->packed, err));
+    const int64_t each = thread_bytes(&out->packed), fixed = out->packed.bytes;
+    out->state = SALTUS_STATE_TABLE;
+    out->room_is_shared = is_shared;
+    out->tables_are_shared = is_shared || fixed <= SHARED_TABLES;
+    out->block = block ? block : is_shared ? best_block(limits, fixed, each) : USUAL_BLOCK;
+    if (is_shared) {
+        SALTUS_TRY(check_block("shared", out->block, fixed, each, limits, err));
+    }
+    out->room_doubles = (out->block * each + 15) / 16 * 2;
+    out->shared_bytes = (is_shared ? 8 * (size_t)out->room_doubles : 0) +
+                        (out->tables_are_shared ? out->packed.bytes : 0);
+done:
+    return status;
+}
+
+/* A room per warp, where there is space for enough of them. */
+static saltus_status make_warp(saltus_layout *out, const saltus_tables *tables,
+                               const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_pack(tables, true, &out->packed, err));
+    const int64_t each = (thread_bytes(&out->packed) + 127) / 128 * 4; /* of a warp, by thread */
+    const int best = best_block(limits, 0, each);
+    out->state = SALTUS_STATE_WARP;
+    out->threads_each = 32;
+    out->room_is_shared =
+        best > 0 && limits->bytes / (best * each + RESERVED_BYTES) * best >= 32 * WARPS;
+    out->block = block ? block : out->room_is_shared ? best : USUAL_BLOCK;
+    if (out->room_is_shared) {
+        SALTUS_TRY(check_block("warp", out->block, 0, each, limits, err));
+    }
+    out->room_doubles = out->block * each / 8;
+    out->shared_bytes = out->room_is_shared ? 8 * (size_t)out->room_doubles : 0;
+done:
+    return status;
+}
+
+/* Counts that are not in registers are in shared memory. */
+static saltus_status make_registers(saltus_layout *out, const saltus_tables *tables,
+                                    const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t each = saltus_registers_thread_bytes(tables, out->needs.varies),
+                  fixed = saltus_registers_table_bytes(tables);
+    out->state = SALTUS_STATE_REGISTERS;
+    if (each > 0) {
+        out->block = block ? block : best_block(limits, fixed, each);
+        SALTUS_TRY(check_block("registers", out->block, fixed, each, limits, err));
+        out->shared_bytes = (size_t)(fixed + out->block * each);
+    }
+done:
+    return status;
+}
+
+/* State of tau-leaping in shared memory. */
+static saltus_status make_tree(saltus_layout *out, const saltus_tables *tables,
+                               const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t each = 8 * saltus_tree_room(tables, out->needs.rng);
+    out->room_is_shared = true;
+    out->block = block ? block : USUAL_BLOCK / 2;
+    while (block == 0 && out->block > 32 && out->block * each > limits->block_bytes) {
+        out->block /= 2; /* few sizes: kernels of all models are the same but for it */
+    }
+    SALTUS_TRY(check_block("shared", out->block, 0, each, limits, err));
+    out->shared_bytes = (size_t)(out->block * each);
+done:
+    return status;
+}
+
+/* Why tau-leaping cannot have a layout. */
+static const char *leaps_against(const char *name, const saltus_tables *t, saltus_needs needs,
+                                 const saltus_limits *limits)
+{
+    if (strcmp(name, "registers") == 0 || strcmp(name, "warp") == 0) {
+        return "tau-leaping has none such";
+    }
+    if (strcmp(name, "shared") == 0) {
+        return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
+                   ? "it has events or rates that switch in time"
+               : LEAPERS * 8 * saltus_tree_room(t, needs.rng) > limits->block_bytes
+                   ? "96 threads take more shared memory than there is"
+                   : NULL;
+    }
+    return NULL;
+}
+
+const char *saltus_layout_against(const char *name, const saltus_tables *tables, saltus_needs needs,
+                                  const saltus_limits *limits)
+{
+    const bool is_global = strcmp(name, "global") == 0 || strcmp(name, "phases") == 0;
+    if (needs.rng == SALTUS_RNG_MT19937 && !is_global) {
+        return "mt19937 keeps 624 words for every trajectory, in global memory";
+    }
+    if (needs.leaps) {
+        return leaps_against(name, tables, needs, limits);
+    }
+    if (strcmp(name, "phases") == 0) {
+        return "the direct method has no phases";
+    }
+    if (strcmp(name, "registers") == 0) {
+        return saltus_registers_against(tables);
+    }
+    if (strcmp(name, "shared") == 0) {
+        const char *against = saltus_packing_against(tables, false);
+        saltus_layout layout = {0};
+        if (!against && make_table(&layout, true, tables, limits, 32, NULL) != SALTUS_OK) {
+            against = "32 threads take more shared memory than there is";
+        }
+        saltus_layout_free(&layout);
+        return against;
+    }
+    if (strcmp(name, "warp") == 0) {
+        return saltus_packing_against(tables, true);
+    }
+    return NULL;
+}
+
+saltus_status saltus_layout_make(const char *name, const saltus_tables *tables, saltus_needs needs,
+                                 const saltus_limits *limits, int block, saltus_layout *out,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *against = saltus_layout_against(name, tables, needs, limits);
+    *out = (saltus_layout){.needs = needs, .block = block ? block : USUAL_BLOCK, .threads_each = 1};
+    if (against) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s", name, against);
+    }
+    if (needs.leaps && strcmp(name, "shared") == 0) {
+        SALTUS_TRY(make_tree(out, tables, limits, block, err));
+    } else if (needs.leaps) {
+        out->has_phases = strcmp(name, "phases") == 0;
+    } else if (strcmp(name, "registers") == 0) {
+        SALTUS_TRY(make_registers(out, tables, limits, block, err));
+    } else if (strcmp(name, "shared") == 0) {
+        SALTUS_TRY(make_table(out, true, tables, limits, block, err));
+    } else if (strcmp(name, "warp") == 0) {
+        SALTUS_TRY(make_warp(out, tables, limits, block, err));
+    } else if (!saltus_packing_against(tables, false)) {
+        SALTUS_TRY(make_table(out, false, tables, limits, block, err));
+    }
+done:
+    if (status != SALTUS_OK) {
+        saltus_layout_free(out);
+    }
+    return status;
+}
+
+void saltus_layout_free(saltus_layout *layout)
+{
+    saltus_free((char *)layout->packed.tables);
+    layout->packed.tables = NULL;
+}
+
+static saltus_status table_text(const saltus_layout *layout, char **text, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const bool is_warp = layout->state == SALTUS_STATE_WARP;
+    const saltus_packed_wide_row *equal = &layout->packed.equal;
+    size_t size;
+    FILE *out = open_memstream(text, &size);
+    SALTUS_NEED(out);
+    (void)fprintf(out,
+                  "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
+                  "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
+                  "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
+                  "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
+                  "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n#include "
+                  "\"kernel/ssa/direct_%s.h\"\n",
+                  is_warp ? 1 : layout->block, layout->packed.n_levels,
+                  layout->packed.n_root_children, layout->room_is_shared, layout->tables_are_shared,
+                  is_warp, layout->block / 32, layout->needs.varies != NULL, equal->n_changes,
+                  equal->n_dependents, equal->n_nodes, is_warp ? "warp" : "table");
+    if (fclose(out) != 0) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+done:
+    return status;
+}
+
+/* Blocks of a multiprocessor that registers should suffice for: as many as keep it busy, where
+ * shared memory has room for them, or, with state in registers, for as many as it has room for; 0:
+ * whatever the compiler thinks right. */
+static int wanted_blocks(const saltus_layout *layout, const saltus_limits *limits)
+{
+    const bool is_global = layout->room_doubles > 0 && !layout->room_is_shared;
+    const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
+              full = FULL / layout->block;
+    if (layout->threads_each != 1 || layout->state == SALTUS_STATE_TREE || is_global) {
+        return 0;
+    }
+    if (FULL % layout->block == 0 && fit >= full) {
+        return full;
+    }
+    return layout->state == SALTUS_STATE_REGISTERS ? (fit < full ? fit : full) : 0;
+}
+
+/* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
+ * compiler thinks right. */
+static saltus_status compile(const saltus_layout *layout, int n, const saltus_columns *columns,
+                             const char *text, const saltus_limits *limits, saltus_image *out,
+                             saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *whole = NULL, least[60] = "";
+    /* a launch of larger blocks than the kernel was made for is refused */
+    const int largest = n > 1 || layout->block > USUAL_BLOCK ? layout->block : USUAL_BLOCK;
+    if (n > 0) {
+        (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
+    }
+    /* the tree's kernel is one and the same for all models */
+    const bool is_tree = layout->state == SALTUS_STATE_TREE;
+    if (asprintf(&whole,
+                 "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
+                 "#define SALTUS_LARGEST_BLOCK %d\n%s%s",
+                 layout->needs.rng, is_tree ? 0 : columns->n_counts,
+                 is_tree ? 0 : columns->n_observables, largest, least, text) < 0) {
+        whole = NULL;
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    SALTUS_TRY(saltus_kernel_compile(whole, limits->major, limits->minor, out, err));
+done:
+    free(whole);
+    return status;
+}
+
+saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_tables *tables,
+                                    const saltus_columns *columns, const saltus_limits *limits,
+                                    saltus_image *out, const char **entry, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int wanted = wanted_blocks(layout, limits);
+    char *text = NULL;
+    *out = (saltus_image){0};
+    switch (layout->state) {
+    case SALTUS_STATE_REGISTERS:
+        *entry = "saltus_by_thread";
+        SALTUS_TRY(saltus_registers_text(tables, columns, layout->needs.varies, layout->block,
+                                         &text, err));
+        break;
+    case SALTUS_STATE_TABLE:
+    case SALTUS_STATE_WARP:
+        *entry = layout->state == SALTUS_STATE_WARP ? "saltus_by_warp" : "saltus_by_thread";
+        SALTUS_TRY(table_text(layout, &text, err));
+        break;
+    default:
+        *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
+        if (asprintf(&text,
+                     "#define SALTUS_LEAPS %d\n#define SALTUS_PHASES %d\n"
+                     "#define SALTUS_ROOM_SHARED %d\n#define SALTUS_BLOCK %d\n"
+                     "#include \"kernel/ssa/direct_global.h\"\n",
+                     layout->needs.leaps, layout->has_phases, layout->room_is_shared,
+                     layout->room_is_shared ? layout->block : 1) < 0) {
+            text = NULL;
+            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+        }
+    }
+    SALTUS_TRY(compile(layout, wanted, columns, text, limits, out, err));
+    /* state in registers: rather fewer threads than state that is not there */
+    for (int n = wanted > 0 ? 0 : 1;
+         n < 2 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++n) {
+        saltus_free(out->image);
+        SALTUS_TRY(compile(layout, n, columns, text, limits, out, err));
+    }
+done:
+    free(text);
+    return status;
+}

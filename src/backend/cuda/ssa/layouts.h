@@ -1,0 +1,85 @@
+/** Layouts: where the state of a trajectory stands on a GPU, which kernel works on it, and what
+ * that takes. */
+#ifndef SALTUS_BACKEND_CUDA_SSA_LAYOUTS_H
+#define SALTUS_BACKEND_CUDA_SSA_LAYOUTS_H
+
+#include "backend/cuda/device/kernels.h"
+#include "kernel/ssa/packed.h"
+
+/** What a block may take on a GPU. */
+typedef struct saltus_limits {
+    int major, minor;    /**< compute capability */
+    int64_t block_bytes; /**< of shared memory for one block */
+    int64_t bytes;       /**< of shared memory for all blocks of a multiprocessor */
+} saltus_limits;
+
+/** The limits of a compute capability, where no GPU is there to ask. */
+saltus_limits saltus_limits_of(int major, int minor);
+
+/** Whose kernel a layout runs; each has its own state. */
+typedef enum saltus_state {
+    SALTUS_STATE_TREE,      /**< direct_global.h: all that any model may have, in global memory */
+    SALTUS_STATE_REGISTERS, /**< direct_thread.h, its state written by registers.c */
+    SALTUS_STATE_TABLE,     /**< direct_thread.h, its state by direct_table.h */
+    SALTUS_STATE_WARP,      /**< direct_warp.h */
+} saltus_state;
+
+/** What a kernel must do. */
+typedef struct saltus_needs {
+    int rng;               /**< SALTUS_RNG_…, kernel/base/stream.h */
+    bool leaps;            /**< tau-leaping instead of the direct method */
+    const uint8_t *varies; /**< [number of a point's row] whether it is not the same for all jobs;
+                                NULL: there is one point */
+} saltus_needs;
+
+/** A layout made for a model. */
+typedef struct saltus_layout {
+    saltus_state state;
+    saltus_needs needs;
+    int block;            /**< threads per block */
+    int threads_each;     /**< of a trajectory: 1, or a warp's 32 */
+    int64_t room_doubles; /**< of a block's room; 0: it has none */
+    bool room_is_shared;  /**< it is in shared memory */
+    bool tables_are_shared;
+    bool has_phases;      /**< leaps and exact steps have kernels of their own */
+    size_t shared_bytes;  /**< that a launch gives each block */
+    saltus_packed packed; /**< bytes > 0: its tables are the host's */
+} saltus_layout;
+
+/**
+ * The largest block, a multiple of 32, whose threads take `thread_bytes` each beside `fixed_bytes`
+ * for all; 0 when not even 32 threads fit. (Klingbeil et al. 2012, section 3.2: with 16 kB, 4 bytes
+ * for each species and reaction and at most 512 threads.)
+ */
+int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_bytes, int limit);
+
+/** Why a layout (not "auto") does not fit a model and these needs on such a GPU in blocks of
+ * any size, or NULL. */
+const char *saltus_layout_against(const char *name, const saltus_tables *tables, saltus_needs needs,
+                                  const saltus_limits *limits);
+
+/**
+ * Make a layout for a model.
+ *
+ * @param block  threads per block: 0 to choose, else a multiple of 32 up to 1024
+ * @retval SALTUS_E_INVALID blocks of that size do not fit; the message tells the largest that do
+ */
+SALTUS_MUST_CHECK saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
+                                                   saltus_needs needs, const saltus_limits *limits,
+                                                   int block, saltus_layout *out,
+                                                   saltus_error *err);
+void saltus_layout_free(saltus_layout *layout);
+
+/**
+ * Compile the kernel of a layout for a model and its columns, or fetch it from the cache, as
+ * saltus_kernel_compile does and with its errors.
+ *
+ * @param[out] entry name of the kernel in the image, or of that for leaps, beside which
+ *                   SALTUS_EXACT_ENTRY does exact steps; constant
+ */
+#define SALTUS_EXACT_ENTRY "saltus_exact_steps"
+SALTUS_MUST_CHECK saltus_status saltus_layout_compile(
+    const saltus_layout *layout, const saltus_tables *tables, const saltus_columns *columns,
+    const saltus_limits *limits, saltus_image *out, const char **entry, saltus_error *err);
+
+#endif

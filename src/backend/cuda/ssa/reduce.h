@@ -1,0 +1,49 @@
+/** What is made of the samples of a batch on the GPU: the kernels of kernel/base/reduce.h and
+ * derive.h, from the host. */
+#ifndef SALTUS_BACKEND_CUDA_SSA_REDUCE_H
+#define SALTUS_BACKEND_CUDA_SSA_REDUCE_H
+
+#include "backend/backend.h"
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/device/upload.h"
+#include "kernel/base/derive.h"
+
+/** The kernels and what they work on. */
+typedef struct saltus_reducer {
+    cu_module module;
+    cu_function jobs, strips, bins, derive;
+    saltus_reduce_launch launch;
+    saltus_derive_launch derivation; /* n_jobs is 0 when there is none */
+} saltus_reducer;
+
+/** Compile the kernels, or fetch them from the cache, as saltus_kernel_compile does and with its
+ * errors. They are the same for every model. */
+SALTUS_MUST_CHECK saltus_status saltus_reducer_compile(const saltus_limits *limits,
+                                                       saltus_image *out, saltus_error *err);
+/** The same, and load them into the present context. */
+SALTUS_MUST_CHECK saltus_status saltus_reducer_load(const saltus_driver *cu,
+                                                    const saltus_limits *limits,
+                                                    saltus_reducer *out, saltus_error *err);
+void saltus_reducer_unload(const saltus_driver *cu, saltus_reducer *reducer);
+
+/**
+ * Lay out memory from base + *at on for the results of n jobs and what they are made from, as far
+ * as the task has a reduction or a derivation.
+ *
+ * @param model        where the device's copy of the reduction's edges is
+ * @param n_stretches  of them, each with results of its own
+ * @param[in,out] at   offset behind what is there; behind it all
+ * @param[out] results offset behind the results, which come first
+ */
+void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
+                          const saltus_uploaded *model, int64_t n, int64_t n_stretches,
+                          uint64_t base, size_t *at, size_t *results);
+
+/** Make what the task wants of what the launches name, after all that is in the stream; does not
+ * wait. */
+SALTUS_MUST_CHECK saltus_status saltus_reducer_run(const saltus_driver *cu,
+                                                   const saltus_reducer *reducer,
+                                                   const saltus_task *task, cu_stream stream,
+                                                   saltus_error *err);
+
+#endif

@@ -1,0 +1,23 @@
+/** What sites of a lattice hold: what methods of space hand over to be recorded. */
+#ifndef SALTUS_ENGINE_CONTENTS_H
+#define SALTUS_ENGINE_CONTENTS_H
+
+#include "core/status.h"
+
+/** What a lattice holds at one time: entries in any order; a pair of site and species may stand in
+ * several, whose counts add up. Zero-initialise. */
+typedef struct saltus_contents {
+    int64_t n, capacity;
+    int64_t *site;     /**< [n] */
+    uint16_t *species; /**< [n] a row of counts */
+    int32_t *count;    /**< [n] particles */
+} saltus_contents;
+
+/** One entry more, by amortised growth. SALTUS_E_NO_MEMORY: contents are as before. */
+SALTUS_MUST_CHECK saltus_status saltus_contents_add(saltus_contents *contents, int64_t site,
+                                                    int species, int32_t count, saltus_error *err);
+/** No entries; keeps its memory for the next time. */
+void saltus_contents_clear(saltus_contents *contents);
+void saltus_contents_free(saltus_contents *contents);
+
+#endif

@@ -1,0 +1,35 @@
+/** What methods of space do when they reach a time at which something is recorded. */
+#ifndef SALTUS_ENGINE_RECORD_H
+#define SALTUS_ENGINE_RECORD_H
+
+#include "backend/backend.h"
+#include "engine/contents.h"
+
+/** A time at which a trajectory stops for a moment: for a sample, a frame, or both. */
+typedef struct saltus_stop {
+    bool is_one; /**< false: there are no more */
+    double time;
+    int64_t sample, frame; /**< numbers of those to come next, or that are due */
+    bool is_sample, is_frame;
+    bool needs_contents; /**< totals alone will not do */
+} saltus_stop;
+
+/** Stops of a task, by rising time:
+ * for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) */
+saltus_stop saltus_stop_first(const saltus_task *task);
+saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at);
+
+/**
+ * Record what is due at a stop.
+ *
+ * @param totals   [species] particles on the lattice
+ * @param contents all of them; looked at if the stop needs contents. NULL for a stop without a
+ *                 frame: the method has itself filled the job's splits for this sample
+ * @retval SALTUS_E_… the sink's, for a frame that it could not take
+ */
+SALTUS_MUST_CHECK saltus_status saltus_space_record(const saltus_task *task, saltus_job *job,
+                                                    const saltus_stop *at, const int64_t *totals,
+                                                    const saltus_contents *contents,
+                                                    saltus_error *err);
+
+#endif

@@ -1,0 +1,116 @@
+/** Programs: what expressions become when a model is frozen, run over lanes. */
+#ifndef SALTUS_KERNEL_BASE_PROGRAM_H
+#define SALTUS_KERNEL_BASE_PROGRAM_H
+
+#include "kernel/base/math.h"
+#include "kernel/base/math_hyperbolic.h"
+#include "kernel/base/math_trig.h"
+#include "kernel/base/ops.h"
+#include "kernel/base/tables.h"
+
+/* 1 where the mask is set, else 0. */
+SALTUS_FN saltus_f64 saltus_truth(saltus_mask m)
+{
+    return saltus_select(m, saltus_splat(1.0), saltus_splat(0.0));
+}
+
+SALTUS_FN saltus_mask saltus_is_true(saltus_f64 x)
+{
+    return SALTUS_NE(x, saltus_splat(0.0));
+}
+
+/* What each operation does with its operands, for programs and for code that is generated. */
+/* clang-format off */
+#define SALTUS_DO_CONST(a, b, c) (a)
+#define SALTUS_DO_VARIABLE(a, b, c) (a)
+#define SALTUS_DO_TIME(a, b, c) (a)
+#define SALTUS_DO_PIECEWISE(a, b, c) (a)
+#define SALTUS_DO_ADD(a, b, c) ((a) + (b))
+#define SALTUS_DO_SUB(a, b, c) ((a) - (b))
+#define SALTUS_DO_MUL(a, b, c) ((a) * (b))
+#define SALTUS_DO_DIV(a, b, c) ((a) / (b))
+#define SALTUS_DO_POW(a, b, c) saltus_pow(a, b)
+#define SALTUS_DO_NEG(a, b, c) (-(a))
+#define SALTUS_DO_LT(a, b, c) saltus_truth(SALTUS_LT(a, b))
+#define SALTUS_DO_LE(a, b, c) saltus_truth(SALTUS_LE(a, b))
+#define SALTUS_DO_GT(a, b, c) saltus_truth(SALTUS_LT((b), (a)))
+#define SALTUS_DO_GE(a, b, c) saltus_truth(SALTUS_LE((b), (a)))
+#define SALTUS_DO_EQ(a, b, c) saltus_truth(SALTUS_EQ(a, b))
+#define SALTUS_DO_NE(a, b, c) saltus_truth(SALTUS_NE(a, b))
+#define SALTUS_DO_AND(a, b, c) saltus_truth(saltus_is_true(a) & saltus_is_true(b))
+#define SALTUS_DO_OR(a, b, c) saltus_truth(saltus_is_true(a) | saltus_is_true(b))
+#define SALTUS_DO_NOT(a, b, c) saltus_truth(~saltus_is_true(a))
+#define SALTUS_DO_XOR(a, b, c) saltus_truth(saltus_is_true(a) ^ saltus_is_true(b))
+#define SALTUS_DO_IMPLIES(a, b, c) saltus_truth(~saltus_is_true(a) | saltus_is_true(b))
+#define SALTUS_DO_SELECT(a, b, c) saltus_select(saltus_is_true(a), (b), (c))
+#define SALTUS_DO_MIN(a, b, c) saltus_min(a, b)
+#define SALTUS_DO_MAX(a, b, c) saltus_max(a, b)
+#define SALTUS_DO_ABS(a, b, c) saltus_abs(a)
+#define SALTUS_DO_EXP(a, b, c) saltus_exp(a)
+#define SALTUS_DO_LN(a, b, c) saltus_log(a)
+#define SALTUS_DO_LOG10(a, b, c) saltus_log10(a)
+#define SALTUS_DO_SQRT(a, b, c) saltus_sqrt(a)
+#define SALTUS_DO_ROOT(a, b, c) saltus_root(a, b)
+#define SALTUS_DO_FLOOR(a, b, c) saltus_floor(a)
+#define SALTUS_DO_CEIL(a, b, c) saltus_ceil(a)
+#define SALTUS_DO_ROUND(a, b, c) saltus_round_even(a)
+#define SALTUS_DO_FACTORIAL(a, b, c) saltus_factorial(a)
+#define SALTUS_DO_QUOTIENT(a, b, c) saltus_quotient(a, b)
+#define SALTUS_DO_REM(a, b, c) saltus_rem(a, b)
+#define SALTUS_DO_SIN(a, b, c) saltus_sin(a)
+#define SALTUS_DO_COS(a, b, c) saltus_cos(a)
+#define SALTUS_DO_TAN(a, b, c) saltus_tan(a)
+#define SALTUS_DO_SEC(a, b, c) saltus_sec(a)
+#define SALTUS_DO_CSC(a, b, c) saltus_csc(a)
+#define SALTUS_DO_COT(a, b, c) saltus_cot(a)
+#define SALTUS_DO_SINH(a, b, c) saltus_sinh(a)
+#define SALTUS_DO_COSH(a, b, c) saltus_cosh(a)
+#define SALTUS_DO_TANH(a, b, c) saltus_tanh(a)
+#define SALTUS_DO_SECH(a, b, c) saltus_sech(a)
+#define SALTUS_DO_CSCH(a, b, c) saltus_csch(a)
+#define SALTUS_DO_COTH(a, b, c) saltus_coth(a)
+#define SALTUS_DO_ASIN(a, b, c) saltus_asin(a)
+#define SALTUS_DO_ACOS(a, b, c) saltus_acos(a)
+#define SALTUS_DO_ATAN(a, b, c) saltus_atan(a)
+#define SALTUS_DO_ASEC(a, b, c) saltus_asec(a)
+#define SALTUS_DO_ACSC(a, b, c) saltus_acsc(a)
+#define SALTUS_DO_ACOT(a, b, c) saltus_acot(a)
+#define SALTUS_DO_ASINH(a, b, c) saltus_asinh(a)
+#define SALTUS_DO_ACOSH(a, b, c) saltus_acosh(a)
+#define SALTUS_DO_ATANH(a, b, c) saltus_atanh(a)
+#define SALTUS_DO_ASECH(a, b, c) saltus_asech(a)
+#define SALTUS_DO_ACSCH(a, b, c) saltus_acsch(a)
+#define SALTUS_DO_ACOTH(a, b, c) saltus_acoth(a)
+/* clang-format on */
+
+/**
+ * Run one program on the rows v[row][lane]. Both branches of a piecewise are computed and one is
+ * chosen, so an invalid operation in the other does no harm.
+ */
+SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_program p,
+                                       saltus_f64 *v)
+{
+    const saltus_instruction *end = code + p.first + p.n;
+    for (const saltus_instruction *i = code + p.first; i < end; ++i) {
+        const saltus_f64 a = v[SALTUS_AT(i->a)], b = v[SALTUS_AT(i->b)], c = v[SALTUS_AT(i->c)];
+        saltus_f64 y;
+        switch (i->op) {
+#define SALTUS_CASE(name, text, arity) \
+    case SALTUS_OP_##name:             \
+        y = SALTUS_DO_##name(a, b, c); \
+        break;
+            /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
+            SALTUS_OP_LIST(SALTUS_CASE)
+#undef SALTUS_CASE
+        case SALTUS_OP_SELECT:
+            y = SALTUS_DO_SELECT(a, b, c);
+            break;
+        default:
+            y = a;
+            break;
+        }
+        v[SALTUS_AT(i->dst)] = y;
+    }
+}
+
+#endif

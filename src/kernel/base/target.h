@@ -1,0 +1,621 @@
+/**
+ * The dialect of src/kernel/: everything in which compilers and targets differ.
+ *
+ * A kernel is written once in terms of lane values. On a CPU a lane value is one of the compilers'
+ * vector types with SALTUS_LANES elements; with SALTUS_LANES equal to 1, and on a GPU thread, it is
+ * a plain number. The same operators serve both: + - * / on saltus_f64, + - * & | ^ ~ << >> on the
+ * integers. Comparisons go through SALTUS_LT and its neighbours and give a saltus_mask, whose lanes
+ * are 0 or -1; choices go through saltus_select. Every operation rounds once (contraction is off),
+ * so a lane holds the same bits whatever the target and however many lanes there are.
+ */
+#ifndef SALTUS_KERNEL_BASE_TARGET_H
+#define SALTUS_KERNEL_BASE_TARGET_H
+
+#if defined(__CUDACC_RTC__)
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+#endif
+
+#ifndef SALTUS_LANES
+#define SALTUS_LANES 1
+#endif
+
+/* A GPU thread, or a host that plays one: many trajectories at once, memory interleaved. */
+#ifndef SALTUS_DEVICE
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_DEVICE 1
+#else
+#define SALTUS_DEVICE 0
+#endif
+#endif
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_FN static __device__ __forceinline__
+#define SALTUS_OUTLINE static __device__ __noinline__
+#define SALTUS_TABLE static __device__ const
+#define SALTUS_CONSTANT \
+    static __constant__ const /* an operand of any instruction, not two moves before it */
+#elif defined(__GNUC__)
+#define SALTUS_FN static inline __attribute__((always_inline, unused))
+#define SALTUS_OUTLINE static __attribute__((noinline, unused))
+#define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
+#define SALTUS_TABLE static const
+#define SALTUS_CONSTANT static const __attribute__((unused))
+#else
+#define SALTUS_FN static inline
+#define SALTUS_OUTLINE static
+#define SALTUS_TABLE static const
+#define SALTUS_CONSTANT static const
+#endif
+
+#if defined(__CUDACC_RTC__)
+#define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
+#define SALTUS_UNROLL _Pragma("unroll")
+#define SALTUS_LOOP _Pragma("unroll 2") /* not all at once */
+#define SALTUS_ONE_BY_ONE _Pragma("unroll 1")
+#else
+#define SALTUS_UNROLL
+#define SALTUS_ONE_BY_ONE
+#define SALTUS_LOOP
+#endif
+/* Behind `struct`: it stands at multiples of so many bytes, and is read at once. */
+#define SALTUS_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#ifndef SALTUS_RARE
+#define SALTUS_RARE(x) (x)
+#endif
+
+/* A kernel of one argument: SALTUS_KERNEL(name, type, argument) { … }. On a host that plays a GPU
+ * it is a function that runs all threads in turn: name(&pointer_to_argument, n_threads). */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
+#define SALTUS_THREAD_IN_BLOCK ((int)threadIdx.x)
+#define SALTUS_BLOCK_NUMBER ((int64_t)blockIdx.x)
+#define SALTUS_THREADS_OF_BLOCK ((int)blockDim.x)
+#ifndef SALTUS_LARGEST_BLOCK
+#define SALTUS_LARGEST_BLOCK 256
+#endif
+#ifdef SALTUS_LEAST_BLOCKS /* of a multiprocessor at once: registers must suffice for so many */
+#define SALTUS_BOUNDS __launch_bounds__(SALTUS_LARGEST_BLOCK, SALTUS_LEAST_BLOCKS)
+#else
+#define SALTUS_BOUNDS __launch_bounds__(SALTUS_LARGEST_BLOCK)
+#endif
+#define SALTUS_KERNEL(name, type, argument) \
+    extern "C" __global__ void SALTUS_BOUNDS name(const __grid_constant__ type argument)
+/* The same with a largest block of its own, and so many of them at once. */
+#define SALTUS_KERNEL_OF(largest, least, name, type, argument)   \
+    extern "C" __global__ void __launch_bounds__(largest, least) \
+        name(const __grid_constant__ type argument)
+extern __shared__ double saltus_shared[]; /* memory that the threads of a block share */
+#elif SALTUS_DEVICE
+#define SALTUS_THREAD saltus_thread
+#define SALTUS_STRIDE saltus_stride
+#ifdef SALTUS_PLAYED_TOGETHER /* tests/fake/together.h */
+#define SALTUS_THREADS_OF_BLOCK played_threads_of_block(SALTUS_BLOCK)
+#else
+#define SALTUS_THREADS_OF_BLOCK SALTUS_BLOCK
+#endif
+#define SALTUS_THREAD_IN_BLOCK ((int)(saltus_thread % SALTUS_THREADS_OF_BLOCK))
+#define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_THREADS_OF_BLOCK)
+static int64_t saltus_thread, saltus_stride;
+static double saltus_shared[1 << 15] __attribute__((unused));
+#if !defined(SALTUS_PLAYED_WARPS) && !defined(SALTUS_PLAYED_TOGETHER)
+static inline void saltus_play(void (*thread)(void), int64_t n_threads)
+{
+    for (saltus_thread = 0; saltus_thread < n_threads; ++saltus_thread) {
+        thread();
+    }
+}
+#endif
+#define SALTUS_KERNEL(name, type, argument)                                     \
+    static void name##_body(const type argument);                               \
+    static const type *name##_argument;                                         \
+    static void name##_played(void)                                             \
+    {                                                                           \
+        name##_body(*name##_argument);                                          \
+    }                                                                           \
+    void name(void **arguments, int64_t n_threads);                             \
+    void name(void **arguments, int64_t n_threads)                              \
+    {                                                                           \
+        saltus_stride = n_threads;                                              \
+        memset(saltus_shared, 0xff, sizeof saltus_shared); /* as it is found */ \
+        name##_argument = (const type *)arguments[0];                           \
+        saltus_play(name##_played, n_threads);                                  \
+    }                                                                           \
+    static void name##_body(const type argument)
+#define SALTUS_KERNEL_OF(largest, least, name, type, argument) SALTUS_KERNEL(name, type, argument)
+#endif
+
+/* Large functions that are called from several places: on a CPU they stand once, on a GPU, where a
+ * call would send all that is in registers to memory, inline. */
+#if SALTUS_DEVICE
+#define SALTUS_LARGE_FN SALTUS_FN
+#else
+#define SALTUS_LARGE_FN SALTUS_OUTLINE
+#endif
+/* Large functions that few threads call: on a GPU their registers would be every thread's. */
+#if SALTUS_DEVICE
+#define SALTUS_RARE_FN SALTUS_OUTLINE
+#else
+#define SALTUS_RARE_FN SALTUS_FN
+#endif
+
+#if SALTUS_DEVICE
+/* Copy n doubles to memory that the threads of a block share: every thread calls it. */
+SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) {
+        to[i] = from[i];
+    }
+    __syncthreads();
+#else
+    memcpy(to, from, (size_t)n * sizeof *to);
+#endif
+}
+#endif
+
+#include "kernel/base/threads.h"
+
+/* Where number i of one trajectory's array stands. Many trajectories' arrays are interleaved on a
+ * GPU, so that neighbouring threads read neighbouring numbers; SALTUS_STRIDE is then their number.
+ */
+#if SALTUS_DEVICE
+#ifndef SALTUS_AT_STRIDE
+#define SALTUS_AT_STRIDE SALTUS_STRIDE
+#endif
+#define SALTUS_AT(i) ((int64_t)(i)*SALTUS_AT_STRIDE)
+#else
+#define SALTUS_AT(i) (i)
+#endif
+
+/* A flag that another thread may set meanwhile. On a GPU nobody does: launches are short. */
+#if SALTUS_DEVICE
+#define SALTUS_FLAG(p) ((void)(p), 0)
+#else
+#define SALTUS_FLAG(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#endif
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_INFINITY __longlong_as_double(0x7ff0000000000000ll)
+#else
+#define SALTUS_INFINITY __builtin_inf()
+#endif
+
+/* Between doubles and whole numbers, exactly: GPUs convert 64 bits slowly, add fast. A word has 32
+ * bits; a double is below 2^52. */
+SALTUS_FN double saltus_from_word(uint64_t word)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __hiloint2double(0x43300000, (int)(uint32_t)word) - 0x1p52;
+#else
+    return (double)(int64_t)word;
+#endif
+}
+SALTUS_FN int64_t saltus_whole(double x)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __double_as_longlong(x + 0x1p52) & 0xfffffffffffffll;
+#else
+    return (int64_t)x;
+#endif
+}
+
+/* Exactly. */
+SALTUS_FN double saltus_from_int(int32_t x)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __hiloint2double(0x43300000, (int)((uint32_t)x ^ 0x80000000u)) - (0x1p52 + 0x1p31);
+#else
+    return (double)x;
+#endif
+}
+
+/* The upper half of a double's bits, as a number: of two doubles >= 0 the greater one's is not
+ * less.
+ */
+SALTUS_FN int32_t saltus_high_word(double x)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __double2hiint(x);
+#else
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (int32_t)(bits >> 32);
+#endif
+}
+
+/* a / b, correctly rounded, for 2^-33 <= a < 2^10 and b within saltus_divides: no step leaves the
+ * range of normal numbers, so none is looked at. Newton's method for 1 / b from the hardware's 20
+ * bits, then Markstein's correction of the quotient (IBM J. Res. Dev. 34 (1990) 111). */
+SALTUS_FN double saltus_divide(double a, double b)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
+    y = __hiloint2double(__double2hiint(y), 1);
+    const double e = __fma_rn(-b, y, 1.0);
+    y = __fma_rn(y, __fma_rn(e, e, e), y);
+    y = __fma_rn(y, __fma_rn(-b, y, 1.0), y);
+    const double q = a * y;
+    return __fma_rn(y, __fma_rn(-b, q, a), q);
+#else
+    return a / b;
+#endif
+}
+/* Whether 2^-767 <= b < 2^769; not for a NaN. */
+SALTUS_FN int saltus_divides(double b)
+{
+    return (uint32_t)saltus_high_word(b) - 0x10000000u < 0x60000000u;
+}
+
+/* *sum = a + b; returns 1 when that does not fit. */
+SALTUS_FN int saltus_add_overflows(int64_t a, int64_t b, int64_t *sum)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    *sum = (int64_t)((uint64_t)a + (uint64_t)b);
+    return ((a ^ *sum) & (b ^ *sum)) < 0;
+#else
+    return __builtin_add_overflow(a, b, sum);
+#endif
+}
+
+#if SALTUS_LANES > 1
+
+typedef double saltus_f64 __attribute__((vector_size(SALTUS_LANES * 8)));
+typedef float saltus_f32 __attribute__((vector_size(SALTUS_LANES * 4)));
+typedef int64_t saltus_i64 __attribute__((vector_size(SALTUS_LANES * 8)));
+typedef uint64_t saltus_u64 __attribute__((vector_size(SALTUS_LANES * 8)));
+typedef int32_t saltus_i32 __attribute__((vector_size(SALTUS_LANES * 4)));
+typedef uint32_t saltus_u32 __attribute__((vector_size(SALTUS_LANES * 4)));
+typedef saltus_i64 saltus_mask;
+
+/* Reinterpret: the same bits under another type of the same width. */
+#define SALTUS_AS_I64(x) ((saltus_i64)(x))
+#define SALTUS_AS_U64(x) ((saltus_u64)(x))
+#define SALTUS_AS_F64(x) ((saltus_f64)(x))
+#define SALTUS_AS_I32(x) ((saltus_i32)(x))
+#define SALTUS_AS_F32(x) ((saltus_f32)(x))
+
+/* Convert the value, lane by lane: exact, rounded to nearest, or truncated toward zero as in C. */
+#define SALTUS_TO_F64(x) __builtin_convertvector((x), saltus_f64)
+#define SALTUS_SMALL_TO_F64(x) SALTUS_TO_F64(SALTUS_TO_I32(x)) /* of a saltus_u32 below 2^31 */
+#define SALTUS_TO_F32(x) __builtin_convertvector((x), saltus_f32)
+#define SALTUS_TO_I64(x) __builtin_convertvector((x), saltus_i64)
+#define SALTUS_TO_U64(x) __builtin_convertvector((x), saltus_u64)
+#define SALTUS_TO_I32(x) __builtin_convertvector((x), saltus_i32)
+#define SALTUS_TO_U32(x) __builtin_convertvector((x), saltus_u32)
+
+/* Masks of 64-bit lanes from comparisons of saltus_f64, saltus_i64 or saltus_u64. */
+#define SALTUS_LT(a, b) ((saltus_mask)((a) < (b)))
+#define SALTUS_LE(a, b) ((saltus_mask)((a) <= (b)))
+#define SALTUS_EQ(a, b) ((saltus_mask)((a) == (b)))
+#define SALTUS_NE(a, b) ((saltus_mask)((a) != (b)))
+
+/* Masks of 32-bit lanes (saltus_i32, 0 or -1) from comparisons of 32-bit values. */
+#define SALTUS_LT32(a, b) ((saltus_i32)((a) < (b)))
+
+#define SALTUS_LANE(x, l) ((x)[l])
+
+#else /* one lane: a GPU thread, or the plain CPU path */
+
+typedef double saltus_f64;
+typedef float saltus_f32;
+typedef int64_t saltus_i64;
+typedef uint64_t saltus_u64;
+typedef int32_t saltus_i32;
+typedef uint32_t saltus_u32;
+typedef saltus_i64 saltus_mask;
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_AS_I64(x) saltus_as_i64(x)
+#define SALTUS_AS_U64(x) ((saltus_u64)saltus_as_i64(x))
+#define SALTUS_AS_F64(x) __longlong_as_double((long long)(x))
+#define SALTUS_AS_I32(x) saltus_as_i32(x)
+#define SALTUS_AS_F32(x) __int_as_float((int)(x))
+SALTUS_FN int64_t saltus_as_i64(double x)
+{
+    return __double_as_longlong(x);
+}
+SALTUS_FN int64_t saltus_as_i64(int64_t x)
+{
+    return x;
+}
+SALTUS_FN int64_t saltus_as_i64(uint64_t x)
+{
+    return (int64_t)x;
+}
+SALTUS_FN int32_t saltus_as_i32(float x)
+{
+    return __float_as_int(x);
+}
+SALTUS_FN int32_t saltus_as_i32(uint32_t x)
+{
+    return (int32_t)x;
+}
+#else
+SALTUS_FN int64_t saltus_bits_f64(double x)
+{
+    int64_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+SALTUS_FN double saltus_f64_bits(int64_t b)
+{
+    double x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+SALTUS_FN int32_t saltus_bits_f32(float x)
+{
+    int32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+SALTUS_FN float saltus_f32_bits(int32_t b)
+{
+    float x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+#ifdef __cplusplus
+SALTUS_FN int64_t saltus_as_i64(double x)
+{
+    return saltus_bits_f64(x);
+}
+SALTUS_FN int64_t saltus_as_i64(int64_t x)
+{
+    return x;
+}
+SALTUS_FN int64_t saltus_as_i64(uint64_t x)
+{
+    return (int64_t)x;
+}
+SALTUS_FN int32_t saltus_as_i32(float x)
+{
+    return saltus_bits_f32(x);
+}
+SALTUS_FN int32_t saltus_as_i32(uint32_t x)
+{
+    return (int32_t)x;
+}
+#define SALTUS_AS_I64(x) saltus_as_i64(x)
+#define SALTUS_AS_U64(x) ((saltus_u64)saltus_as_i64(x))
+#define SALTUS_AS_I32(x) saltus_as_i32(x)
+#else
+/* clang-format off */
+#define SALTUS_AS_I64(x)                                                                           \
+    _Generic((x), double: saltus_bits_f64, int64_t: saltus_id_i64, uint64_t: saltus_id_u64)(x)
+#define SALTUS_AS_U64(x) ((uint64_t)SALTUS_AS_I64(x))
+#define SALTUS_AS_I32(x)                                                                           \
+    _Generic((x), float: saltus_bits_f32, int32_t: saltus_id_i32, uint32_t: saltus_id_u32)(x)
+/* clang-format on */
+SALTUS_FN int64_t saltus_id_i64(int64_t x)
+{
+    return x;
+}
+SALTUS_FN int64_t saltus_id_u64(uint64_t x)
+{
+    return (int64_t)x;
+}
+SALTUS_FN int32_t saltus_id_i32(int32_t x)
+{
+    return x;
+}
+SALTUS_FN int32_t saltus_id_u32(uint32_t x)
+{
+    return (int32_t)x;
+}
+#endif
+#define SALTUS_AS_F64(x) saltus_f64_bits((int64_t)(x))
+#define SALTUS_AS_F32(x) saltus_f32_bits((int32_t)(x))
+#endif
+
+#define SALTUS_TO_F64(x) ((saltus_f64)(x))
+#define SALTUS_SMALL_TO_F64(x) saltus_from_word(x)
+#define SALTUS_TO_F32(x) ((saltus_f32)(x))
+#define SALTUS_TO_I64(x) ((saltus_i64)(x))
+#define SALTUS_TO_U64(x) ((saltus_u64)(x))
+#define SALTUS_TO_I32(x) ((saltus_i32)(x))
+#define SALTUS_TO_U32(x) ((saltus_u32)(x))
+
+#define SALTUS_LT(a, b) (-(saltus_mask)((a) < (b)))
+#define SALTUS_LE(a, b) (-(saltus_mask)((a) <= (b)))
+#define SALTUS_EQ(a, b) (-(saltus_mask)((a) == (b)))
+#define SALTUS_NE(a, b) (-(saltus_mask)((a) != (b)))
+#define SALTUS_LT32(a, b) (-(saltus_i32)((a) < (b)))
+
+#define SALTUS_LANE(x, l) (x)
+
+#endif
+
+/* The same number in every lane. */
+SALTUS_FN saltus_f64 saltus_splat(double x)
+{
+#if SALTUS_LANES > 1
+    return x - (saltus_f64){0}; /* x - 0 keeps the sign of zero */
+#else
+    return x;
+#endif
+}
+
+SALTUS_FN saltus_i64 saltus_splat_i64(int64_t x)
+{
+#if SALTUS_LANES > 1
+    return x - (saltus_i64){0};
+#else
+    return x;
+#endif
+}
+
+/* Lane by lane: a where the mask is -1, b where it is 0. */
+SALTUS_FN saltus_f64 saltus_select(saltus_mask m, saltus_f64 a, saltus_f64 b)
+{
+#if SALTUS_LANES > 1
+    return SALTUS_AS_F64((SALTUS_AS_I64(a) & m) | (SALTUS_AS_I64(b) & ~m));
+#else
+    return m ? a : b;
+#endif
+}
+
+SALTUS_FN saltus_i64 saltus_select_i64(saltus_mask m, saltus_i64 a, saltus_i64 b)
+{
+    return (a & m) | (b & ~m);
+}
+
+#if SALTUS_LANES > 1
+/* Bit l is set where lane l of the mask is. */
+SALTUS_FN uint64_t saltus_bits(saltus_mask m)
+{
+    uint64_t bits = 0;
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    __m512i part;
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        memcpy(&part, (const char *)&m + 64 * i, 64);
+        bits |= (uint64_t)_mm512_movepi64_mask(part) << 8 * i;
+    }
+#elif defined(__AVX2__) && SALTUS_LANES >= 4
+    __m256d part;
+    for (int i = 0; i < SALTUS_LANES / 4; ++i) {
+        memcpy(&part, (const char *)&m + 32 * i, 32);
+        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(part) << 4 * i;
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        bits |= (uint64_t)(m[l] & 1) << l;
+    }
+#endif
+    return bits;
+}
+
+/* from[at[l]] in lane l: numbers of 64 bits, whatever they are. */
+SALTUS_FN saltus_i64 saltus_gather(const void *from, const int32_t *at)
+{
+    saltus_i64 x;
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        const __m256i places = _mm256_loadu_si256((const __m256i *)(at + 8 * i));
+        const __m512i part = _mm512_i32gather_epi64(places, from, 8);
+        memcpy((char *)&x + 64 * i, &part, 64);
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        x[l] = ((const int64_t *)from)[at[l]];
+    }
+#endif
+    return x;
+}
+
+/* The inverse: to[at[l]] becomes x[l]; of equal places any lane's. */
+SALTUS_FN void saltus_scatter(void *to, const int32_t *at, saltus_i64 x)
+{
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        const __m256i places = _mm256_loadu_si256((const __m256i *)(at + 8 * i));
+        __m512i part;
+        memcpy(&part, (const char *)&x + 64 * i, 64);
+        _mm512_i32scatter_epi64(to, places, part, 8);
+    }
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        ((int64_t *)to)[at[l]] = x[l];
+    }
+#endif
+}
+
+/* Those of SALTUS_LANES numbers whose bit is set, side by side; returns how many they are. There is
+ * room for all of them, and `to` may be `from` or come before it. No branches: nobody could foresee
+ * them. */
+SALTUS_FN int saltus_pick(int32_t *to, const int32_t *from, uint64_t bits)
+{
+    int n = 0;
+#if defined(__AVX512VL__) && SALTUS_LANES == 8
+    const __m256i x = _mm256_loadu_si256((const __m256i *)from);
+    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)bits, x));
+    n = __builtin_popcountll(bits);
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        to[n] = from[l];
+        n += (int)(bits >> l & 1);
+    }
+#endif
+    return n;
+}
+#endif
+
+/* Whether any lane's mask is set: a way around work that few arguments need. */
+SALTUS_FN int saltus_any(saltus_mask m)
+{
+#if SALTUS_LANES > 1
+    return saltus_bits(m) != 0;
+#else
+    return m != 0;
+#endif
+}
+
+/* Correctly rounded square root; NaN below zero. */
+SALTUS_FN saltus_f64 saltus_sqrt(saltus_f64 x)
+{
+#if SALTUS_LANES > 1
+    saltus_f64 y;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        y[l] = __builtin_sqrt(x[l]);
+    }
+    return y;
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __dsqrt_rn(x);
+#else
+    return __builtin_sqrt(x);
+#endif
+}
+
+#if SALTUS_LANES == 1
+/* Write eight numbers as saltus_count_le reads them: a wide load waits long for narrow stores. */
+SALTUS_FN void saltus_store_eight(double *s, double a, double b, double c, double d, double e,
+                                  double f, double g, double h)
+{
+#if defined(__AVX512F__)
+    _mm512_storeu_pd(s, _mm512_setr_pd(a, b, c, d, e, f, g, h));
+#elif defined(__AVX2__)
+    _mm256_storeu_pd(s, _mm256_setr_pd(a, b, c, d));
+    _mm256_storeu_pd(s + 4, _mm256_setr_pd(e, f, g, h));
+#else
+    s[SALTUS_AT(0)] = a, s[SALTUS_AT(1)] = b, s[SALTUS_AT(2)] = c, s[SALTUS_AT(3)] = d;
+    s[SALTUS_AT(4)] = e, s[SALTUS_AT(5)] = f, s[SALTUS_AT(6)] = g, s[SALTUS_AT(7)] = h;
+#endif
+}
+
+/* How many of the first seven of eight rising numbers do not exceed x. */
+SALTUS_FN int saltus_count_le(const double *s, double x)
+{
+#if defined(__AVX512F__)
+    return __builtin_popcount(
+        0x7fu & _mm512_cmp_pd_mask(_mm512_loadu_pd(s), _mm512_set1_pd(x), _CMP_LE_OQ));
+#elif defined(__AVX2__)
+    const __m256d y = _mm256_set1_pd(x);
+    const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(s), y, _CMP_LE_OQ));
+    const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(s + 4), y, _CMP_LE_OQ));
+    return __builtin_popcount((unsigned)(low | (high & 7) << 4));
+#else
+    int n = 0;
+    for (int k = 0; k < 7; ++k) {
+        n += s[SALTUS_AT(k)] <= x;
+    }
+    return n;
+#endif
+}
+#endif
+
+#endif

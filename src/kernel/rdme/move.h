@@ -1,0 +1,114 @@
+/**
+ * How particles move on a lattice, and where new ones come from, for kernel/rdme/mpd.h and, where
+ * they are held as counts (SALTUS_MPD_BITS), kernel/rdme/sites.h.
+ */
+#ifndef SALTUS_KERNEL_RDME_MOVE_H
+#define SALTUS_KERNEL_RDME_MOVE_H
+
+#ifdef SALTUS_MPD_BITS
+#include "kernel/rdme/counts.h"
+#else
+#include "kernel/rdme/particles.h"
+#endif
+#include "kernel/rdme/place.h"
+#include "kernel/base/poisson.h"
+
+#if SALTUS_LANES != 1
+#error "a particle is one lane wide"
+#endif
+
+/** What is beyond a face of the lattice; in model/lattice/lattice.h's order. */
+enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
+
+/* Maybe a jump along an axis: the first bit of a word says which way, the others whether. Nothing
+ * of that can be guessed, so there is no branch but at the faces. */
+SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_spot *p, int species, int axis,
+                               uint32_t stride, uint32_t word)
+{
+    const uint32_t last = saltus_mpd_size(m, axis) - 1, at = p->at[axis], is_up = word >> 31;
+    const int type = saltus_mpd_type(m, p->site);
+    uint32_t next = at + 2 * is_up - 1;
+    int there = type, is_lost = 0;
+    if (at == (is_up ? last : 0)) {
+        const int face = is_up ? saltus_mpd_face(m, 2 * axis + 1) : saltus_mpd_face(m, 2 * axis);
+        next = face == SALTUS_MPD_PERIODIC ? last - at : at;
+        is_lost = face == SALTUS_MPD_ABSORBING;
+    }
+#ifdef SALTUS_MPD_SLABS /* beyond a slab is a margin, also where the lattice has its other end */
+    const uint32_t by = axis < 2 ? next - at : next == at ? 0 : 2 * is_up - 1;
+#else
+    const uint32_t by = next - at;
+#endif
+    const uint32_t to = p->site + by * stride;
+    if (SALTUS_MPD_N_TYPES(m) > 1) {
+        there = m->types[to];
+    }
+    const uint32_t twice = SALTUS_MPD_OF(
+        m,
+        jump)[((int64_t)type * SALTUS_MPD_N_TYPES(m) + there) * SALTUS_MPD_N_SPECIES(m) + species];
+    const int goes = word << 1 < twice;
+    p->at[axis] = goes ? next : at;
+    p->site = goes ? (is_lost ? SALTUS_NOWHERE : to) : p->site;
+}
+
+/** Where the words of a step bring a particle; site SALTUS_NOWHERE: it is lost. */
+SALTUS_FN saltus_mpd_spot saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_spot *from,
+                                          int species, const uint32_t w[4])
+{
+    saltus_mpd_spot p = *from;
+    uint32_t stride = 1;
+    SALTUS_UNROLL
+    for (int axis = 0; axis < 3 && p.site != SALTUS_NOWHERE; ++axis) {
+        saltus_mpd_jump(m, &p, species, axis, stride, w[axis]);
+        stride *= saltus_mpd_size(m, axis);
+    }
+    saltus_mpd_find_brick(m, &p);
+    return p;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What comes from nothing
+ */
+
+/** What comes from origin number o before the reactions of a step, into a set: arrivals number
+ * begin, begin + stride and so on. */
+SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                    int set, int o, int begin, int stride, saltus_mpd_scratch *s)
+{
+    const saltus_mpd_origin origin = m->origins[o];
+    const saltus_poisson law = saltus_poisson_of(origin.mean < 10.0 ? 10.0 : origin.mean);
+    uint32_t w[4];
+    double k = 0.0;
+    int good = 0;
+    for (int64_t drawn = 0; !good; ++drawn) {
+        saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 0, drawn, w);
+        good = origin.mean < saltus_poisson_inversion;
+        if (good) {
+            k = saltus_poisson_invert(origin.mean, saltus_unit53(w[0], w[1]));
+        } else {
+            good = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]),
+                                          saltus_unit53(w[2], w[3]), &k) != 0;
+        }
+    }
+    for (int64_t i = begin; i < (int64_t)k; i += stride) {
+        saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
+        const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.sites.n);
+        const uint32_t site = saltus_mpd_site_of(m, &origin.sites, which);
+        if (site == SALTUS_NOWHERE) {
+            continue; /* he comes to another slab, which knows too */
+        }
+        const saltus_mpd_spot to = saltus_mpd_spot_of(m, site);
+        const int r = origin.reaction;
+        const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,
+                  end = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r + 1] : 1;
+        for (int c = first; c < end; ++c) {
+            const int species = r >= 0 ? SALTUS_MPD_OF(n, change_species)[c] : origin.species;
+            for (int64_t p = r >= 0 ? SALTUS_MPD_OF(n, change_amount)[c] : 1; p > 0; --p) {
+                saltus_mpd_add(m, set, species, &to);
+            }
+        }
+        s->fired += r >= 0;
+    }
+}
+
+#endif

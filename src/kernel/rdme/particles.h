@@ -1,0 +1,327 @@
+/**
+ * The particles of a lattice, and who is in a site, for kernel/rdme/mpd.h.
+ *
+ * Most sites are empty and most others hold one particle, so that is what costs least: of every
+ * site there are two bits, whether it is held by a particle and whether it is crowded by more. The
+ * particle that comes first keeps the site: it knows so itself, and its bit is all that it leaves
+ * there. Those that come later exchange the head of the site's list for themselves, each standing
+ * in it at its own number. So many threads may add to a site at once, a site holds any number of
+ * particles, and who goes over all particles meets the keeper of every site once. A word of bits is
+ * a brick of 4 x 4 x 2 sites, because who moves remains close.
+ *
+ * All of it stands twice: a phase of kernel/rdme/mpd.h takes particles out of one set and puts them
+ * into the other.
+ */
+#ifndef SALTUS_KERNEL_RDME_PARTICLES_H
+#define SALTUS_KERNEL_RDME_PARTICLES_H
+
+#include "kernel/rdme/lattice.h"
+
+/* Species whose lists are sorted by one of each, and particles that are put in order one by one. */
+enum { SALTUS_MPD_FEW = 32, SALTUS_MPD_SHORT = 5 };
+
+/** Of `next`, instead of a particle's number: the end of a list, and what the keepers of a set
+ * have. */
+enum { SALTUS_MPD_END = -1 };
+#define SALTUS_MPD_KEEPER(set) (-2 - (set))
+
+/* Of one of the two sets; no index: m may be in registers. */
+SALTUS_FN uint32_t *saltus_mpd_held(const saltus_mpd *m, int set)
+{
+    return set ? m->held[1] : m->held[0];
+}
+SALTUS_FN uint32_t *saltus_mpd_crowded(const saltus_mpd *m, int set)
+{
+    return set ? m->crowded[1] : m->crowded[0];
+}
+SALTUS_FN int32_t *saltus_mpd_heads(const saltus_mpd *m, int set)
+{
+    return set ? m->head[1] : m->head[0];
+}
+
+/* Set bits of a word; returns what it was. */
+SALTUS_FN uint32_t saltus_mpd_mark(const saltus_mpd *m, uint32_t *word, uint32_t bits)
+{
+    const uint32_t old = SALTUS_MPD_IS_SHARED(m) ? SALTUS_FETCH_OR(word, bits) : *word;
+    if (!SALTUS_MPD_IS_SHARED(m)) {
+        *word = old | bits;
+    }
+    return old;
+}
+
+/* The list of those that do not keep a site. */
+SALTUS_FN int32_t *saltus_mpd_head(const saltus_mpd *m, int set, const saltus_mpd_spot *p)
+{
+    return &saltus_mpd_heads(m, set)[(int64_t)p->brick * 32 + p->bit];
+}
+
+/** A particle comes to a site of a set: whether it is the first. */
+SALTUS_FN int saltus_mpd_arrive(const saltus_mpd *m, int set, const saltus_mpd_spot *to)
+{
+    uint32_t *const held = &saltus_mpd_held(m, set)[to->brick];
+    return !(saltus_mpd_mark(m, held, (uint32_t)1 << to->bit) >> to->bit & 1);
+}
+
+/** Then it stays there. */
+SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, int set, int32_t i, const saltus_mpd_spot *to,
+                                 int is_first)
+{
+    SALTUS_POKE(&m->site[i], to->site);
+    if (is_first) {
+        SALTUS_POKE(&m->next[i], SALTUS_MPD_KEEPER(set));
+    } else {
+        int32_t *const head = saltus_mpd_head(m, set, to);
+        const int32_t before = SALTUS_MPD_IS_SHARED(m) ? SALTUS_EXCHANGE(head, i) : *head;
+        if (!SALTUS_MPD_IS_SHARED(m)) {
+            *head = i;
+        }
+        SALTUS_POKE(&m->next[i], before);
+        if (before < 0) {
+            (void)saltus_mpd_mark(m, &saltus_mpd_crowded(m, set)[to->brick],
+                                  (uint32_t)1 << to->bit);
+        }
+    }
+}
+
+/** Put a particle into a site of a set. */
+SALTUS_FN void saltus_mpd_insert(const saltus_mpd *m, int set, int32_t i, const saltus_mpd_spot *to)
+{
+    saltus_mpd_settle(m, set, i, to, saltus_mpd_arrive(m, set, to));
+}
+
+/** Take away a particle that is in no site any more. */
+SALTUS_FN void saltus_mpd_remove(const saltus_mpd *m, int32_t i)
+{
+    SALTUS_POKE(&m->site[i], SALTUS_NOWHERE);
+    SALTUS_POKE(&m->next[i], SALTUS_MPD_END);
+}
+
+/** Take a keeper out of its site; of the other sites of the brick all are taken too. */
+SALTUS_FN void saltus_mpd_leave(const saltus_mpd *m, int set, const saltus_mpd_spot *from)
+{
+    SALTUS_POKE(&saltus_mpd_held(m, set)[from->brick], 0u);
+}
+
+/** Take all particles out of a site. */
+SALTUS_FN void saltus_mpd_clear(const saltus_mpd *m, int set, const saltus_mpd_spot *from)
+{
+    const uint32_t bit = (uint32_t)1 << from->bit;
+    uint32_t *const crowded = &saltus_mpd_crowded(m, set)[from->brick];
+    int32_t *const head = saltus_mpd_head(m, set, from);
+    saltus_mpd_leave(m, set, from);
+    if (*head >= 0) {
+        *head = SALTUS_MPD_END;
+        if (SALTUS_MPD_IS_SHARED(m)) {
+            (void)SALTUS_FETCH_AND(crowded, ~bit);
+        } else {
+            *crowded &= ~bit;
+        }
+    }
+}
+
+/** The same, and make the list of them, of which the keeper is the first. */
+SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, int set, const saltus_mpd_spot *from,
+                               int32_t keeper)
+{
+    SALTUS_POKE(&m->next[keeper], *saltus_mpd_head(m, set, from));
+    saltus_mpd_clear(m, set, from);
+}
+
+/** A new particle, in no site yet; -1: there is no room. */
+SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
+{
+    const int64_t i = (int64_t)SALTUS_TAKE_NUMBER(m->used);
+    if (i >= m->capacity) {
+        return -1;
+    }
+    SALTUS_POKE(&m->species[i], (uint16_t)species);
+    return (int32_t)i;
+}
+
+/** A new particle comes to a site of a set, if there is room. */
+SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species, const saltus_mpd_spot *to)
+{
+    const int32_t created = saltus_mpd_create(m, species);
+    if (created >= 0) {
+        saltus_mpd_insert(m, set, created, to);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Order of species
+ */
+
+/* Two sorted lists as one; what is equal keeps no order, because nothing depends on it. */
+SALTUS_FN int32_t saltus_mpd_merge(const saltus_mpd *m, int32_t a, int32_t b)
+{
+    int32_t first = -1, last = -1;
+    while (a >= 0 && b >= 0) {
+        const int takes_a = m->species[a] <= m->species[b];
+        const int32_t least = takes_a ? a : b;
+        a = takes_a ? m->next[a] : a;
+        b = takes_a ? b : m->next[b];
+        first = first < 0 ? least : first;
+        if (last >= 0) {
+            SALTUS_POKE(&m->next[last], least);
+        }
+        last = least;
+    }
+    SALTUS_POKE(&m->next[last], a >= 0 ? a : b);
+    return first;
+}
+
+/* A long list sorted by species. */
+SALTUS_OUTLINE int32_t saltus_mpd_sort_long(const saltus_mpd *m, int32_t first)
+{
+    int32_t sorted[32]; /* lists of 2^k, or none */
+    int n = 0;
+    while (first >= 0) {
+        int32_t list = first;
+        int k = 0;
+        first = m->next[first];
+        SALTUS_POKE(&m->next[list], -1);
+        for (; k < n && sorted[k] >= 0; ++k) {
+            list = saltus_mpd_merge(m, sorted[k], list);
+            sorted[k] = -1;
+        }
+        sorted[k] = list;
+        n = k == n ? n + 1 : n;
+    }
+    for (int k = 0; k < n; ++k) {
+        if (sorted[k] >= 0) {
+            first = first < 0 ? sorted[k] : saltus_mpd_merge(m, first, sorted[k]);
+        }
+    }
+    return first;
+}
+
+/* The same for few species. */
+SALTUS_OUTLINE int32_t saltus_mpd_sort_few(const saltus_mpd *m, int32_t list)
+{
+    int32_t head[SALTUS_MPD_FEW], last[SALTUS_MPD_FEW], first = -1;
+    for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) {
+        head[x] = -1;
+    }
+    while (list >= 0) {
+        const int32_t i = list;
+        const int x = m->species[i];
+        list = m->next[i];
+        last[x] = head[x] < 0 ? i : last[x];
+        SALTUS_POKE(&m->next[i], head[x]);
+        head[x] = i;
+    }
+    for (int x = SALTUS_MPD_N_SPECIES(m) - 1; x >= 0; --x) {
+        if (head[x] >= 0) {
+            SALTUS_POKE(&m->next[last[x]], first);
+            first = head[x];
+        }
+    }
+    return first;
+}
+
+/* A list sorted by species. */
+SALTUS_FN int32_t saltus_mpd_sort(const saltus_mpd *m, int32_t first)
+{
+    int32_t rest = m->next[first];
+    SALTUS_POKE(&m->next[first], -1);
+    for (int n = 1; rest >= 0 && n < SALTUS_MPD_SHORT; ++n) {
+        const int32_t i = rest;
+        const int species = m->species[i];
+        rest = m->next[i];
+        if (species <= m->species[first]) {
+            SALTUS_POKE(&m->next[i], first);
+            first = i;
+        } else {
+            int32_t before = first;
+            while (m->next[before] >= 0 && m->species[m->next[before]] < species) {
+                before = m->next[before];
+            }
+            SALTUS_POKE(&m->next[i], m->next[before]);
+            SALTUS_POKE(&m->next[before], i);
+        }
+    }
+    if (rest >= 0) {
+        rest = SALTUS_MPD_N_SPECIES(m) <= SALTUS_MPD_FEW ? saltus_mpd_sort_few(m, rest)
+                                                         : saltus_mpd_sort_long(m, rest);
+        first = saltus_mpd_merge(m, first, rest);
+    }
+    return first;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Order of sites: now and then particles are written anew so that those of neighbouring sites are
+ * neighbours. Of a brick first the keepers, then the others, site by site; what is no more is left
+ * out.
+ */
+
+/* How many there are in a brick. */
+SALTUS_FN uint64_t saltus_mpd_number_in(const saltus_mpd *m, int set, uint32_t brick)
+{
+    uint64_t n = (uint64_t)SALTUS_POPCOUNT(saltus_mpd_held(m, set)[brick]);
+    for (uint32_t bits = saltus_mpd_crowded(m, set)[brick]; bits; bits &= bits - 1) {
+        const int32_t *head = &saltus_mpd_heads(m, set)[(int64_t)brick * 32];
+        for (int32_t i = head[SALTUS_LOWEST(bits)]; i >= 0; i = m->next[i]) {
+            ++n;
+        }
+    }
+    return n;
+}
+
+/** Number the particles of bricks first … end - 1 from *made on, which other threads raise as well,
+ * and write those that keep no site. */
+SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, uint32_t end,
+                                 uint32_t *site, uint16_t *species, uint64_t *made)
+{
+    uint64_t n = 0;
+    for (uint32_t brick = first; brick < end; ++brick) {
+        n += saltus_mpd_number_in(m, set, brick);
+    }
+    if (n == 0) {
+        return;
+    }
+    n = SALTUS_TAKE_NUMBERS(made, n);
+    for (uint32_t brick = first; brick < end; ++brick) {
+        int32_t *const head = &saltus_mpd_heads(m, set)[(int64_t)brick * 32];
+        m->gathered[brick] = (uint32_t)n;
+        n += (uint64_t)SALTUS_POPCOUNT(saltus_mpd_held(m, set)[brick]);
+        for (uint32_t bits = saltus_mpd_crowded(m, set)[brick]; bits; bits &= bits - 1) {
+            const int bit = SALTUS_LOWEST(bits);
+            for (int32_t i = head[bit]; i >= 0; i = m->next[i]) {
+                site[n] = m->site[i];
+                species[n++] = m->species[i];
+            }
+            head[bit] = (int32_t)(n - 1);
+        }
+    }
+}
+
+/** After all that: write a particle that keeps its site. */
+SALTUS_FN void saltus_mpd_gather_keeper(const saltus_mpd *m, int set, int32_t i, uint32_t *site,
+                                        uint16_t *species)
+{
+    if (m->next[i] == SALTUS_MPD_KEEPER(set)) {
+        const saltus_mpd_spot p = saltus_mpd_spot_of(m, m->site[i]);
+        const uint32_t before = saltus_mpd_held(m, set)[p.brick] & (((uint32_t)1 << p.bit) - 1);
+        const uint32_t n = m->gathered[p.brick] + (uint32_t)SALTUS_POPCOUNT(before);
+        site[n] = p.site;
+        species[n] = m->species[i];
+    }
+}
+
+/** After all that: what comes after one of n gathered particles; or after one whose number is
+ * free. */
+SALTUS_FN void saltus_mpd_link(const saltus_mpd *m, int set, int32_t i, int64_t n)
+{
+    int32_t next = SALTUS_MPD_END;
+    if (i < n) {
+        const saltus_mpd_spot p = saltus_mpd_spot_of(m, m->site[i]);
+        const uint32_t at = (uint32_t)i - m->gathered[p.brick],
+                       n_keepers = (uint32_t)SALTUS_POPCOUNT(saltus_mpd_held(m, set)[p.brick]);
+        next = at < n_keepers                                   ? SALTUS_MPD_KEEPER(set)
+               : at > n_keepers && m->site[i - 1] == m->site[i] ? i - 1
+                                                                : SALTUS_MPD_END;
+    }
+    m->next[i] = next;
+}
+
+#endif

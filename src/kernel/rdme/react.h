@@ -1,0 +1,404 @@
+/**
+ * What happens in a site of a lattice for kernel/rdme/mpd.h: exact simulation by the direct method,
+ * of counts, or of a few particles that are held in registers, which gives the same bits.
+ */
+#ifndef SALTUS_KERNEL_RDME_REACT_H
+#define SALTUS_KERNEL_RDME_REACT_H
+
+#include "kernel/rdme/lattice.h"
+#include "kernel/base/math.h"
+#include "kernel/base/program.h"
+#include "kernel/base/tables.h"
+
+#if SALTUS_LANES != 1
+#error "a site is one lane wide"
+#endif
+
+/** Of `quiet`: nothing ever happens. */
+#define SALTUS_ALWAYS_QUIET 0xffffffffu
+
+/** Particles of a site that are held in registers, and what more than all species are. */
+enum { SALTUS_MPD_MOST_FEW = 4, SALTUS_MPD_NO_SPECIES = 1 << 16 };
+
+/** A thread's own. */
+typedef struct saltus_mpd_scratch {
+    double *v;          /**< rows as in tables.h; [species] 0 between sites */
+    double *a;          /**< [reaction] */
+    int64_t fired;      /**< reactions */
+    const double *rows; /**< [n_rows] what v is to start from; NULL: it has */
+    int32_t n_rows;
+} saltus_mpd_scratch;
+
+/* The rows of v are what they are to start from; once. */
+SALTUS_FN void saltus_mpd_start_rows(saltus_mpd_scratch *s)
+{
+    for (int i = 0; s->rows && i < s->n_rows; ++i) {
+        s->v[i] = s->rows[i];
+    }
+    s->rows = (const double *)0;
+}
+
+/* The keys of a trajectory. */
+SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajectory)
+{
+    uint32_t keys[SALTUS_PHILOX_KEYS], w[4];
+    saltus_philox_keys(seed, keys);
+    saltus_philox_keyed(keys, SALTUS_PURPOSE_SPACE, trajectory, 0, w);
+    saltus_philox_keys((uint64_t)w[1] << 32 | w[0], m->keys);
+}
+
+/** Words for number `rank` (below 2^32) of a species in a site (below 2^40), in a step (below
+ * 2^40). */
+SALTUS_FN void saltus_mpd_words(const saltus_mpd *m, uint32_t purpose, int64_t step, int64_t site,
+                                int species, int64_t rank, uint32_t w[4])
+{
+    saltus_philox_keyed(
+        m->keys, purpose, (uint64_t)site | (uint64_t)species << 40 | (uint64_t)(rank >> 16) << 56,
+        (uint64_t)step << 16 | (uint64_t)(rank & 0xffff) | (uint64_t)(rank >> 24) << 56, w);
+}
+
+SALTUS_FN int saltus_mpd_type(const saltus_mpd *m, uint32_t site)
+{
+    return SALTUS_MPD_N_TYPES(m) > 1 ? m->types[site] : 0;
+}
+
+/** Where the reactions in sites of a type begin in `active`, by first reactant. */
+SALTUS_FN const int32_t *saltus_mpd_segments(const saltus_mpd *m, int type)
+{
+    return SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
+}
+
+/* Whether anything happens in sites of a type, but what comes from nothing. */
+SALTUS_FN int saltus_mpd_is_reactive(const saltus_mpd *m, int type)
+{
+    const int32_t *segment = saltus_mpd_segments(m, type);
+    return segment[0] < segment[SALTUS_MPD_N_SPECIES(m) + 1];
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Propensities
+ */
+
+/* The propensity of reaction r, whose law is a product, in a site of a type, of the counts in v. */
+SALTUS_FN double saltus_mpd_product(const saltus_mpd *m, const saltus_tables *n, int type, int r,
+                                    const double *v)
+{
+    double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
+    for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1]; ++f) {
+        a *= v[SALTUS_MPD_OF(n, factor_species)[f]] - SALTUS_MPD_OF(n, factor_offset)[f];
+    }
+    return a;
+}
+
+/* The propensity of any reaction. */
+SALTUS_FN double saltus_mpd_propensity(const saltus_mpd *m, const saltus_tables *n, int type, int r,
+                                       double *v)
+{
+    if (SALTUS_MPD_HAS_LAWS(n) && SALTUS_MPD_OF(n, law_program)[r] >= 0) {
+        const saltus_program law = n->laws[SALTUS_MPD_OF(n, law_program)[r]];
+        saltus_program_run(n->code, law, v);
+        return v[law.result];
+    }
+    return saltus_mpd_product(m, n, type, r, v);
+}
+
+/* The rows that rules have. */
+SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
+{
+    for (int r = 0; r < SALTUS_MPD_N_RULES(n); ++r) {
+        saltus_program_run(n->code, n->rules[r], v);
+        v[n->row_rules + r] = v[n->rules[r].result];
+    }
+}
+
+/** The sum of the propensities in a site of a type, a[reaction] being set to each; in the order of
+ * `active`. *bad becomes a reaction whose propensity is negative or no number. */
+SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, int type, double *v,
+                                  double *a, int *bad)
+{
+    const int32_t *segment = saltus_mpd_segments(m, type);
+    double total = 0.0;
+    saltus_mpd_rules(n, v);
+    for (int i = segment[0]; i < segment[1]; ++i) {
+        const int r = SALTUS_MPD_OF(m, active)[i];
+        a[r] = saltus_mpd_propensity(m, n, type, r, v);
+        *bad = a[r] >= 0.0 ? *bad : r;
+        total += a[r];
+    }
+    for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) { /* the first of their reactants */
+        for (int i = segment[x + 1]; i < segment[x + 2]; ++i) {
+            const int r = SALTUS_MPD_OF(m, active)[i];
+            a[r] = v[x] > 0.0 ? saltus_mpd_product(m, n, type, r, v) : 0.0;
+            *bad = a[r] >= 0.0 ? *bad : r;
+            total += a[r];
+        }
+    }
+    return total;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reactions of counts
+ */
+
+/** Whether a word lets nothing happen for so many mean waits: a wait is at least 1 - u of one. */
+SALTUS_FN int saltus_mpd_is_quiet(uint32_t word, double waits)
+{
+    return !(waits > 0.0) || (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= waits;
+}
+
+/** Whether a word lets nothing happen where words below `quiet`, an entry of such a table, do. */
+SALTUS_FN int saltus_mpd_is_below(uint32_t word, uint32_t quiet)
+{
+    return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+}
+
+/* The wait of a site for its next reaction, number n_fired of a step: w[0] is what it is made of,
+ * and becomes that of the next. *left of the step is what is left, s; *goal, below the total of the
+ * propensities, chooses the reaction. Returns 0: it waits for longer. */
+SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, int32_t n_fired,
+                              double total, uint32_t w[4], double *left, double *goal)
+{
+    const uint32_t of_wait = w[0];
+    if (saltus_mpd_is_quiet(of_wait, *left * total)) {
+        return 0;
+    }
+    saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, saltus_mpd_global_of(m, site), 0, n_fired, w);
+    const double wait = of_wait != 0 ? saltus_exponential32(of_wait)
+                                     : 22.180709777918249 + /* 32 ln 2 */
+                                           saltus_exponential32(w[1] | (w[1] == 0));
+    if (!(wait < *left * total)) {
+        return 0;
+    }
+    *left -= wait / total;
+    *goal = (double)(int64_t)(((uint64_t)w[2] << 32 | w[3]) >> 11) * 0x1p-53 * total;
+    return 1;
+}
+
+/* The reaction that `goal`, below the total, comes to. */
+SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, double goal)
+{
+    const int32_t *segment = saltus_mpd_segments(m, type);
+    double sum = 0.0;
+    int r = -1;
+    for (int i = segment[0]; i < segment[SALTUS_MPD_N_SPECIES(m) + 1] && !(r >= 0 && sum > goal);
+         ++i) {
+        const int candidate = SALTUS_MPD_OF(m, active)[i];
+        sum += a[candidate];
+        r = a[candidate] > 0.0 ? candidate : r;
+    }
+    return r;
+}
+
+/* A site where a reaction (below 2^22) cannot be simulated, in one of 1024 steps. */
+SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site, int reaction)
+{
+    SALTUS_LEAST(m->trouble, (uint64_t)(step - m->first_step) << 54 | (uint64_t)site << 22 |
+                                 (uint64_t)reaction);
+}
+
+/**
+ * Let the counts v[species] of a site react for a step.
+ *
+ * @param word what the first wait is made of
+ * @return the number of reactions; s->a[0 …] are of no use afterwards. A site with a propensity
+ *         that is negative or no number, or a reaction that takes what is not there, is noted.
+ */
+SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                   uint32_t site, uint32_t word, saltus_mpd_scratch *s)
+{
+    const int type = saltus_mpd_type(m, site);
+    double left = m->step, goal = 0.0, *v = s->v;
+    int32_t n_fired = 0;
+    uint32_t w[4] = {word, 0, 0, 0};
+    for (;;) {
+        int bad = -1;
+        const double total = saltus_mpd_total(m, n, type, v, s->a, &bad);
+        if (bad >= 0) {
+            saltus_mpd_note(m, step, site, bad);
+            return n_fired;
+        }
+        if (!saltus_mpd_wait(m, step, site, n_fired, total, w, &left, &goal)) {
+            return n_fired;
+        }
+        const int r = saltus_mpd_choose(m, type, s->a, goal);
+        for (int c = SALTUS_MPD_OF(n, change_row)[r]; c < SALTUS_MPD_OF(n, change_row)[r + 1];
+             ++c) {
+            v[SALTUS_MPD_OF(n, change_species)[c]] += (double)SALTUS_MPD_OF(n, change_amount)[c];
+            if (v[SALTUS_MPD_OF(n, change_species)[c]] < 0.0) {
+                saltus_mpd_note(m, step, site, r);
+                return n_fired;
+            }
+        }
+        ++n_fired;
+        if (SALTUS_MPD_IS_ONLY_ONE(m)) {
+            return n_fired;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reactions of a few particles, of which the species are known
+ */
+
+/* In order of species. */
+SALTUS_FN void saltus_mpd_order(int32_t i[SALTUS_MPD_MOST_FEW], int species[SALTUS_MPD_MOST_FEW])
+{
+    SALTUS_UNROLL
+    for (int last = SALTUS_MPD_MOST_FEW - 1; last > 0; --last) {
+        SALTUS_UNROLL
+        for (int k = 0; k < last; ++k) {
+            const int swaps = species[k] > species[k + 1], x = species[k];
+            const int32_t j = i[k];
+            i[k] = swaps ? i[k + 1] : j;
+            species[k] = swaps ? species[k + 1] : x;
+            i[k + 1] = swaps ? j : i[k + 1];
+            species[k + 1] = swaps ? x : species[k + 1];
+        }
+    }
+}
+
+/* How many are of a species. */
+SALTUS_FN double saltus_mpd_number_of(const int species[SALTUS_MPD_MOST_FEW], int which)
+{
+    int n = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        n += species[k] == which;
+    }
+    return (double)n;
+}
+
+/* Whether a word surely lets nothing happen where a few are. */
+SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, int type,
+                                       const int species[SALTUS_MPD_MOST_FEW], uint32_t word)
+{
+    const int64_t n_species = SALTUS_MPD_N_SPECIES(m);
+    int n = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        n += species[k] != SALTUS_MPD_NO_SPECIES;
+    }
+    uint32_t quiet = SALTUS_MPD_OF(m, quiet_many)[(int64_t)type * SALTUS_MPD_MANY + n];
+    if (n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
+        quiet = SALTUS_MPD_OF(
+            m, quiet_two)[((int64_t)type * n_species + species[0]) * n_species + species[1]];
+    }
+    return saltus_mpd_is_below(word, quiet);
+}
+
+/* The propensity of reaction r of a few, whose law is a product. */
+SALTUS_FN double saltus_mpd_few_product(const saltus_mpd *m, const saltus_tables *n, int type,
+                                        int r, const int species[SALTUS_MPD_MOST_FEW])
+{
+    double a = SALTUS_MPD_OF(m, rate)[(int64_t)type * SALTUS_MPD_N_REACTIONS(n) + r];
+    SALTUS_UNROLL
+    for (int f = SALTUS_MPD_OF(n, factor_row)[r]; f < SALTUS_MPD_OF(n, factor_row)[r + 1]; ++f) {
+        a *= saltus_mpd_number_of(species, SALTUS_MPD_OF(n, factor_species)[f]) -
+             SALTUS_MPD_OF(n, factor_offset)[f];
+    }
+    return a;
+}
+
+/* The sum of the propensities of a few, as saltus_mpd_total has it, or as far as it takes to exceed
+ * `goal`; *r: the last reaction that can happen. */
+SALTUS_FN double saltus_mpd_few_sum(const saltus_mpd *m, const saltus_tables *n, int type,
+                                    const int species[SALTUS_MPD_MOST_FEW], double goal, int *r,
+                                    int *is_bad)
+{
+    double sum = 0.0;
+    *r = -1;
+#ifdef SALTUS_MPD_IN_ORDER /* few reactions: all of them at once, those that cannot happen too */
+    const int32_t order[] = {SALTUS_MPD_IN_ORDER};
+    SALTUS_UNROLL
+    for (int i = 0; i < (int)(sizeof order / sizeof *order); ++i) {
+        const double a = saltus_mpd_few_product(m, n, type, order[i], species);
+        const int goes_on = !(*r >= 0 && sum > goal);
+        *is_bad |= !(a >= 0.0);
+        *r = goes_on && a > 0.0 ? order[i] : *r;
+        sum = goes_on ? sum + a : sum;
+    }
+#else
+    const int32_t *segment = saltus_mpd_segments(m, type);
+    int before = SALTUS_MPD_NO_SPECIES;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        const int x = species[k], is_new = x != before && x != SALTUS_MPD_NO_SPECIES;
+        const int end = is_new ? segment[x + 2] : 0;
+        for (int i = is_new ? segment[x + 1] : 0; i < end && !(*r >= 0 && sum > goal); ++i) {
+            const int candidate = SALTUS_MPD_OF(m, active)[i];
+            const double a = saltus_mpd_few_product(m, n, type, candidate, species);
+            *is_bad |= !(a >= 0.0);
+            *r = a > 0.0 ? candidate : *r;
+            sum += a;
+        }
+        before = x;
+    }
+#endif
+    return sum;
+}
+
+/* What a reaction makes of a few. Returns 0: too many, or it takes what is not there. */
+SALTUS_FN int saltus_mpd_few_become(const saltus_tables *n, int r, int species[SALTUS_MPD_MOST_FEW])
+{
+    int32_t any[SALTUS_MPD_MOST_FEW] = {0};
+    int is_done = 1;
+    (void)n;
+    for (int c = SALTUS_MPD_OF(n, change_row)[r]; c < SALTUS_MPD_OF(n, change_row)[r + 1]; ++c) {
+        const int x = SALTUS_MPD_OF(n, change_species)[c];
+        for (int64_t d = SALTUS_MPD_OF(n, change_amount)[c]; d != 0 && is_done;
+             d += d < 0 ? 1 : -1) {
+            const int from = d < 0 ? x : SALTUS_MPD_NO_SPECIES,
+                      to = d < 0 ? SALTUS_MPD_NO_SPECIES : x;
+            is_done = 0;
+            SALTUS_UNROLL
+            for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+                const int is_it = !is_done && species[k] == from;
+                species[k] = is_it ? to : species[k];
+                is_done |= is_it;
+            }
+        }
+    }
+    saltus_mpd_order(any, species);
+    return is_done;
+}
+
+/* saltus_mpd_react of a few: waits and reactions take turns. Returns -1: it is to be done in
+ * another way, and species are of no use. */
+SALTUS_FN int32_t saltus_mpd_few_react(const saltus_mpd *m, const saltus_tables *n, int type,
+                                       int64_t step, uint32_t site, uint32_t word,
+                                       int species[SALTUS_MPD_MOST_FEW])
+{
+    const int32_t *segment = saltus_mpd_segments(m, type);
+    double left = m->step, goal = 0.0;
+    int32_t n_fired = 0;
+    int chooses = 0;
+    uint32_t w[4] = {word, 0, 0, 0};
+    if (segment[0] < segment[1]) {
+        return -1; /* laws that are no products */
+    }
+    for (;;) {
+        int r, is_bad = 0;
+        const double total =
+            saltus_mpd_few_sum(m, n, type, species, chooses ? goal : SALTUS_INFINITY, &r, &is_bad);
+        if (is_bad) {
+            return -1;
+        }
+        if (chooses) {
+            if (!saltus_mpd_few_become(n, r, species)) {
+                return -1;
+            }
+            ++n_fired;
+            chooses = 0;
+            if (SALTUS_MPD_IS_ONLY_ONE(m)) {
+                return n_fired;
+            }
+        } else {
+            chooses = saltus_mpd_wait(m, step, site, n_fired, total, w, &left, &goal);
+            if (!chooses) {
+                return n_fired;
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,450 @@
+/**
+ * Reaction and diffusion on a lattice as in kernel/rdme/mpd.h, of particles that are counts
+ * (kernel/rdme/counts.h), on a GPU: warps go over the sites. The threads of one look for sites with
+ * particles until there are enough; then each moves the first particle of such a site, or lets it
+ * react, then each moves one of the others: lists in shared memory keep all of them busy. The words
+ * of a particle are those of kernel/rdme/mpd.h, so results are the same bits.
+ */
+#ifndef SALTUS_KERNEL_RDME_SITES_H
+#define SALTUS_KERNEL_RDME_SITES_H
+
+#include "kernel/rdme/tiles.h"
+#include "kernel/rdme/halo_sync.h"
+#include "kernel/rdme/move.h"
+
+#if SALTUS_DEVICE
+
+enum {
+    SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
+    SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH
+};
+
+/* What the threads of a warp share. */
+typedef struct saltus_mpd_board {
+    uint32_t full[SALTUS_MPD_FULL * (1 + SALTUS_MPD_WORDS)]; /* sites with particles, then the
+                                                                first word of each, and so on */
+    uint32_t waits[SALTUS_MPD_FULL];    /* what the first wait of a busy one is made of */
+    uint32_t others[SALTUS_MPD_OTHERS]; /* saltus_mpd_other */
+    int32_t n_busy, n_others;           /* n_others: also those that find no place */
+    uint16_t busy[SALTUS_MPD_FULL];     /* of these sites, those in which something may happen */
+} saltus_mpd_board;
+typedef char saltus_mpd_board_fits
+    [sizeof(saltus_mpd_board) <= SALTUS_MPD_BOARD_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
+
+/* The words of full site i. */
+SALTUS_FN void saltus_mpd_read_full(uint32_t v[SALTUS_MPD_WORDS], const saltus_mpd_board *b, int i)
+{
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = b->full[SALTUS_MPD_FULL * (1 + k) + i];
+    }
+}
+
+/* What a phase is. */
+typedef struct saltus_mpd_now {
+    const saltus_mpd *m;
+    saltus_mpd_board *board;
+    int64_t step;
+    int what, set; /* the particles go to the other set */
+} saltus_mpd_now;
+
+/* An entry of the list of particles: which full site (9 bits), species (7), number of these (16).
+ */
+SALTUS_FN uint32_t saltus_mpd_other(int full, int species, uint32_t rank)
+{
+    return (uint32_t)full | (uint32_t)species << 9 | rank << 16;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Particles
+ */
+
+/* No memory was asked for anything. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_no_answer(void)
+{
+    const saltus_mpd_answer none = {0, 0, 0};
+    return none;
+}
+
+/* A particle that has its words. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_go(const saltus_mpd_now *p, const saltus_mpd_spot *here,
+                                          int species, const uint32_t w[4])
+{
+    const saltus_mpd_spot to = saltus_mpd_move(p->m, here, species, w);
+    saltus_mpd_answer answer = saltus_mpd_no_answer();
+    if (to.site != SALTUS_NOWHERE) {
+        answer = saltus_mpd_put(p->m, 1 - p->set, to.site, species, 1);
+    }
+    if (!SALTUS_MPD_IS_LATE) {
+        saltus_mpd_settle(p->m, answer);
+        answer = saltus_mpd_no_answer();
+    }
+    return answer;
+}
+
+/* One that has not. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_start_and_go(const saltus_mpd_now *p, uint32_t site,
+                                                    int species, uint32_t rank)
+{
+    const saltus_mpd_spot here = saltus_mpd_spot_of(p->m, site);
+    uint32_t w[4];
+    saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(p->m, site), species,
+                     rank, w);
+    return saltus_mpd_go(p, &here, species, w);
+}
+
+/* Whether particles of a species move in this phase. */
+SALTUS_FN int saltus_mpd_goes(const saltus_mpd_now *p, int species)
+{
+    return (p->what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(p->m, moves)[species];
+}
+
+/* Where the list is full. A copy, so that what is known of the phase can stay in registers. */
+SALTUS_RARE_FN void saltus_mpd_go_at_once(saltus_mpd_now p, uint32_t site, int species,
+                                          uint32_t rank)
+{
+    saltus_mpd_settle(p.m, saltus_mpd_start_and_go(&p, site, species, rank));
+}
+
+/* The particles v of full site i are put on the list, or, if they stand still, into the other set.
+ * Particle number 0 of species `gone` has gone already. */
+SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS_MPD_WORDS],
+                               int gone)
+{
+    saltus_mpd_board *const b = p->board;
+    const uint32_t site = b->full[i];
+    for (int x = saltus_mpd_first(v); x >= 0; x = saltus_mpd_first(v)) {
+        const uint32_t n = saltus_mpd_number(v, x), from = x == gone;
+        saltus_mpd_change(v, x, 0u - n);
+        if (!saltus_mpd_goes(p, x)) {
+            saltus_mpd_settle(p->m, saltus_mpd_put(p->m, 1 - p->set, site, x, n));
+            continue;
+        }
+        const uint32_t at = (uint32_t)SALTUS_FETCH_ADD(&b->n_others, (int32_t)n);
+        SALTUS_ONE_BY_ONE
+        for (uint32_t k = 0; k < n; ++k) {
+            if (at + k < SALTUS_MPD_OTHERS) {
+                b->others[at + k] = saltus_mpd_other(i, x, from + k);
+            } else {
+                saltus_mpd_go_at_once(*p, site, x, from + k);
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Sites
+ */
+
+/* Whether a word surely lets nothing happen in a site: `first` is the first species of which there
+ * is any, v the others. */
+SALTUS_FN int saltus_mpd_is_calm(const saltus_mpd *m, int type, int first,
+                                 const uint32_t v[SALTUS_MPD_WORDS], uint32_t word)
+{
+    const uint32_t n = 1 + saltus_mpd_sum(v);
+    const int64_t at = (int64_t)type * SALTUS_MPD_N_SPECIES(m) + first;
+    uint32_t quiet = saltus_mpd_is_reactive(m, type) ? 0 : SALTUS_ALWAYS_QUIET;
+    if (n == 1) {
+        quiet = SALTUS_MPD_OF(m, quiet)[at];
+    } else if (n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
+        quiet = SALTUS_MPD_OF(m, quiet_two)[at * SALTUS_MPD_N_SPECIES(m) + saltus_mpd_first(v)];
+    } else if (n < SALTUS_MPD_MANY) {
+        quiet = SALTUS_MPD_OF(m, quiet_many)[(int64_t)type * SALTUS_MPD_MANY + n];
+    }
+    return saltus_mpd_is_below(word, quiet);
+}
+
+/* A full site: if nothing happens there, its first particle goes, and the others are listed. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
+{
+    saltus_mpd_board *const b = p->board;
+    const saltus_mpd *m = p->m;
+    saltus_mpd_answer answer = saltus_mpd_no_answer();
+    const saltus_mpd_spot here = saltus_mpd_spot_of(m, b->full[i]);
+    uint32_t v[SALTUS_MPD_WORDS], w[4];
+    saltus_mpd_read_full(v, b, i);
+    const int x = saltus_mpd_first(v);
+    saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x, 0, w);
+    saltus_mpd_change(v, x, 0u - 1u);
+    if ((p->what & SALTUS_MPD_REACTS) &&
+        !saltus_mpd_is_calm(m, saltus_mpd_type(m, here.site), x, v, w[3])) {
+        const int at = SALTUS_FETCH_ADD(&b->n_busy, 1);
+        b->busy[at] = (uint16_t)i;
+        b->waits[at] = w[3];
+        return answer;
+    }
+    const int goes = saltus_mpd_goes(p, x);
+    if (goes) {
+        answer = saltus_mpd_go(p, &here, x, w);
+    }
+    saltus_mpd_change(v, x, !goes);
+    saltus_mpd_list(p, i, v, goes ? x : -1);
+    return answer;
+}
+
+/* Reactions of counts in general. */
+SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus_tables *n,
+                                               int64_t step, uint32_t site, uint32_t word,
+                                               saltus_mpd_scratch *s, uint32_t *v)
+{
+    const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
+    saltus_mpd_start_rows(s);
+    for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
+        s->v[x] = (double)saltus_mpd_number_in(v, x);
+    }
+    const int32_t n_fired = saltus_mpd_react(m, n, step, site, word, s);
+    for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
+        const int shift = x % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
+        uint32_t *const to = &v[x / SALTUS_MPD_PER_WORD];
+        if (!(s->v[x] <= (double)SALTUS_MPD_MOST)) {
+            SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
+        } else if (s->v[x] >= 0.0) { /* else it has been noted */
+            *to = (*to & ~(SALTUS_MPD_FIELD << shift)) | (uint32_t)(int64_t)s->v[x] << shift;
+        }
+        s->v[x] = 0.0;
+    }
+    return n_fired;
+}
+
+/* Reactions of a few particles; v becomes what they make of it. Below 0: it is to be done in
+ * another way. */
+SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_tables *n,
+                                              int64_t step, uint32_t site, uint32_t word,
+                                              uint32_t v[SALTUS_MPD_WORDS])
+{
+    int species[SALTUS_MPD_MOST_FEW];
+    uint32_t rest[SALTUS_MPD_WORDS];
+    saltus_mpd_read(rest, v);
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        const int x = saltus_mpd_first(rest);
+        species[k] = x >= 0 ? x : SALTUS_MPD_NO_SPECIES;
+        saltus_mpd_change(rest, species[k], 0u - 1u);
+    }
+    const int32_t n_fired =
+        saltus_mpd_few_react(m, n, saltus_mpd_type(m, site), step, site, word, species);
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
+        v[k] = n_fired > 0 ? 0 : v[k];
+    }
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
+        saltus_mpd_change(v, n_fired > 0 ? species[k] : SALTUS_MPD_NO_SPECIES, 1);
+    }
+    return n_fired;
+}
+
+/* A full site in which something may happen. */
+SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n, int i,
+                                       uint32_t wait, saltus_mpd_scratch *s)
+{
+    saltus_mpd_board *const b = p.board;
+    const uint32_t site = b->full[i];
+    int32_t n_fired = -1;
+    uint32_t v[SALTUS_MPD_WORDS];
+    saltus_mpd_read_full(v, b, i);
+    if (saltus_mpd_sum(v) <= SALTUS_MPD_MOST_FEW) {
+        n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, wait, v);
+    }
+    if (n_fired < 0) {
+        uint32_t words[SALTUS_MPD_WORDS]; /* v may stay in registers */
+        saltus_mpd_read(words, v);
+        n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, wait, s, words);
+        saltus_mpd_read(v, words);
+    }
+    s->fired += n_fired;
+    saltus_mpd_list(&p, i, v, -1);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Phases
+ */
+
+/* Whoever is in a row, of those from `site` on, leaves this set. */
+SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v)
+{
+    const saltus_mpd_row none = {{{0}}};
+    uint32_t any = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
+        any |= (uint32_t)saltus_mpd_is_full(v->of[k]);
+    }
+    if (any) {
+        *saltus_mpd_row_at(p->m, p->set, site) = none;
+    }
+}
+
+/* How many of the sites of a row have particles. */
+SALTUS_FN int saltus_mpd_n_full(const saltus_mpd_row *v)
+{
+    enum { WIDE = SALTUS_MPD_WIDE };
+    const uint32_t each =
+                       0xffffffffu / (0xffffffffu >> (32 - WIDE)), /* 1 for each site of a word */
+        top = each << (WIDE - 1), others = top - each;
+    uint32_t full = 0; /* of a first word the highest bits of sites, of the next ones lower ones */
+    int n = 0;
+    SALTUS_UNROLL
+    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
+        uint32_t any = v->of[k][SALTUS_MPD_WORDS - 1] & SALTUS_MPD_LAST_WORD * each;
+        SALTUS_UNROLL
+        for (int j = 0; j < SALTUS_MPD_WORDS - 1; ++j) {
+            any |= v->of[k][j];
+        }
+        full |= (((any & others) + others | any) & top) >> k % WIDE;
+        if (k % WIDE == WIDE - 1 || k == SALTUS_MPD_LOOKS - 1) {
+            n += SALTUS_POPCOUNT(full);
+            full = 0;
+        }
+    }
+    return n;
+}
+
+/* Put those of them behind n_full others; without what a full field left behind in a last word. */
+SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v,
+                               int *n_full)
+{
+    uint32_t *to = &p->board->full[saltus_warp_number(n_full, saltus_mpd_n_full(v))];
+    SALTUS_UNROLL
+    for (int i = 0; i < SALTUS_MPD_ROW; ++i) {
+        const int k = i / SALTUS_MPD_SHARERS, shift = i % SALTUS_MPD_SHARERS * SALTUS_MPD_WIDE;
+        uint32_t of[SALTUS_MPD_WORDS];
+        saltus_mpd_read(of, v->of[k]);
+        of[SALTUS_MPD_WORDS - 1] &= SALTUS_MPD_LAST_WORD << shift;
+        if (saltus_mpd_is_full(of)) {
+            of[SALTUS_MPD_WORDS - 1] >>= shift;
+            *to = site + (uint32_t)i;
+            SALTUS_UNROLL
+            for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
+                to[SALTUS_MPD_FULL * (1 + j)] = of[j];
+            }
+            ++to;
+        }
+    }
+}
+
+/* Work off both lists. */
+SALTUS_FN void saltus_mpd_clear_lists(const saltus_mpd_now *p, const saltus_tables *n,
+                                      saltus_mpd_scratch *s)
+{
+    saltus_mpd_board *const b = p->board;
+    saltus_mpd_answer last = saltus_mpd_no_answer();
+    for (int i = SALTUS_LANE_NUMBER; i < b->n_busy; i += SALTUS_WARP) {
+        saltus_mpd_work_at(*p, n, b->busy[i], b->waits[i], s);
+    }
+    SALTUS_WARP_WAIT();
+    for (int i = SALTUS_LANE_NUMBER; i < b->n_others && i < SALTUS_MPD_OTHERS; i += SALTUS_WARP) {
+        const uint32_t other = b->others[i];
+        const saltus_mpd_answer answer =
+            saltus_mpd_start_and_go(p, b->full[other & 511], (int)(other >> 9 & 127), other >> 16);
+        saltus_mpd_settle(p->m, last);
+        last = answer;
+    }
+    SALTUS_WARP_WAIT();
+    if (SALTUS_LANE_NUMBER == 0) {
+        b->n_busy = b->n_others = 0;
+    }
+    SALTUS_WARP_WAIT();
+    saltus_mpd_settle(p->m, last);
+}
+
+/* Full sites, as many at a time as there are threads. */
+SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables *n, int n_full,
+                                   saltus_mpd_scratch *s)
+{
+    saltus_mpd_answer last = saltus_mpd_no_answer();
+    SALTUS_WARP_WAIT();
+    for (int first = 0; first < n_full; first += SALTUS_WARP) {
+        saltus_mpd_answer answer = saltus_mpd_no_answer();
+        if (first + SALTUS_LANE_NUMBER < n_full) {
+            answer = saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
+        }
+        SALTUS_WARP_WAIT();
+        /* one answer for all: who goes on adds to the list that others may still look at */
+        if (saltus_warp_any(p->board->n_others > SALTUS_MPD_OTHERS / 2) ||
+            first + SALTUS_WARP >= n_full) {
+            saltus_mpd_clear_lists(p, n, s);
+        }
+        saltus_mpd_settle(p->m, last);
+        last = answer;
+    }
+    saltus_mpd_settle(p->m, last);
+}
+
+/* The part of a warp in a phase, which ends as number `ended` of the launch; 0: as the last. */
+SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
+                                saltus_mpd_scratch *s)
+{
+    const uint32_t end = (uint32_t)a->end_site;
+    int n_full = 0;
+    if (SALTUS_LANE_NUMBER == 0) {
+        p->board->n_busy = p->board->n_others = 0;
+    }
+    for (int part = saltus_mpd_first_part(p->m); part < SALTUS_MPD_PARTS; ++part) {
+        const saltus_mpd_looks looks = saltus_mpd_looks_of(a, part);
+        uint32_t site = looks.site;
+        int goes_on = 1;
+        saltus_mpd_row next = saltus_mpd_look(
+            p->m, p->set, SALTUS_MPD_IS_LATE && site < looks.until ? site : end, end);
+        while (goes_on) {
+            goes_on = site < looks.until;
+            if (goes_on) {
+                const uint32_t here = site;
+                const saltus_mpd_row v =
+                    SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, here, end);
+                site += looks.jump;
+                if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
+                    next = saltus_mpd_look(p->m, p->set, site < looks.until ? site : end, end);
+                }
+                saltus_mpd_clear(p, here, &v);
+                saltus_mpd_keep(p, here, &v, &n_full);
+            }
+            if (n_full > SALTUS_MPD_ENOUGH || (!goes_on && saltus_mpd_ends_list(part))) {
+                saltus_mpd_work_off(p, a->tables, n_full, s);
+                n_full = 0;
+            }
+        }
+#ifdef SALTUS_MPD_SLABS
+        if (part == SALTUS_MPD_ABOVE && ended > 0) {
+            saltus_block_wait();
+            saltus_mpd_tell(&p->m->slab.meeting, ended);
+        }
+#endif
+        (void)ended;
+    }
+}
+
+/** Some phases: all blocks run at once if they are more than one. */
+SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)
+{
+    saltus_mpd_board *const board = (saltus_mpd_board *)saltus_shared + SALTUS_WARP_IN_BLOCK;
+    double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
+    saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
+    if (SALTUS_LANE_NUMBER >= SALTUS_WARP) {
+        return; /* on a host the first of a warp has the work of all */
+    }
+#ifdef SALTUS_MPD_SLABS
+    saltus_mpd_pass(&a.m, 0 - SALTUS_CYCLES());
+#endif
+    for (int i = 0; i < a.n_phases; ++i) {
+        const int what = saltus_mpd_what(&a, i);
+        const saltus_mpd_now p = {&a.m, board, a.step + i, what, (a.set + i) & 1};
+        saltus_mpd_share(&p, &a, i + 1 < a.n_phases ? (uint64_t)(i + 1) : 0, &s);
+        for (int64_t o = SALTUS_WARP_NUMBER; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
+             o += SALTUS_STRIDE / 32) {
+            saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, SALTUS_LANE_NUMBER,
+                            SALTUS_WARP, &s);
+        }
+        if (i + 1 < a.n_phases) {
+            saltus_mpd_end_phase(&a, (uint64_t)(i + 1));
+        }
+    }
+#ifdef SALTUS_MPD_SLABS
+    saltus_mpd_pass(&a.m, SALTUS_CYCLES());
+#endif
+    if (s.fired > 0) {
+        (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
+    }
+}
+
+#endif
+#endif

@@ -1,0 +1,161 @@
+/**
+ * The direct method, SALTUS_LANES trajectories at once, for networks of up to
+ * SALTUS_LANES_MAX_REACTIONS reactions (Gillespie 1977, doi:10.1021/j100540a008).
+ *
+ * Every lane recomputes all propensities at every event: lanes choose different reactions, so this
+ * costs less than gathering what each has changed. Sums are those of direct_tree.h, whose two
+ * lowest levels are spelled out here, and so are the bits.
+ */
+#ifndef SALTUS_KERNEL_SSA_DIRECT_LANES_H
+#define SALTUS_KERNEL_SSA_DIRECT_LANES_H
+
+#include "kernel/base/program.h"
+#include "kernel/base/rng.h"
+
+enum { SALTUS_LANES_MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
+
+/* Counts are carried exactly up to here, with room for changes below 2^35. */
+static const double saltus_lanes_largest = 0x1p52;
+
+/** State of the lanes. Rows v[row][lane] as in tables.h. */
+typedef struct saltus_lanes {
+    saltus_f64 *v;
+    saltus_f64 t;    /* now */
+    saltus_f64 stop; /* time of the lane's next sample or special time; -inf: lane is idle */
+    saltus_u64 trajectory, block;
+    saltus_f64 wait[2]; /* unit waits of the two events of the block */
+    saltus_f64 word[2]; /* their choices */
+    saltus_f64 total, t_next, low, high;
+    saltus_f64 sums[SALTUS_LANES_MAX_REACTIONS]; /* running sums inside each group */
+    saltus_f64 groups[SALTUS_FANOUT];            /* running sums over the groups */
+} saltus_lanes;
+
+/** Random numbers for the two events of every lane's block. Returns the lanes where a wait's word
+ * is 0, whose wait is not valid. */
+SALTUS_FN saltus_mask saltus_lanes_draw(saltus_lanes *b, uint64_t seed)
+{
+    saltus_u64 w[4];
+    saltus_philox(seed, SALTUS_PURPOSE_EVENT, b->trajectory, b->block, w);
+    b->wait[0] = saltus_exponential32(w[0]);
+    b->wait[1] = saltus_exponential32(w[2]);
+    b->word[0] = SALTUS_TO_F64(SALTUS_AS_I64(w[1]));
+    b->word[1] = SALTUS_TO_F64(SALTUS_AS_I64(w[3]));
+    return SALTUS_EQ(w[0] * w[2], w[0] & 0);
+}
+
+/* ((rate * f1) * f2) …; the usual shapes without a loop. */
+SALTUS_FN saltus_f64 saltus_lanes_product(const saltus_tables *n, const saltus_f64 *v, int r)
+{
+    const int first = n->factor_row[r], end = n->factor_row[r + 1];
+    saltus_f64 a = saltus_splat(n->rate[r]);
+    for (int f = first; f < end; ++f) {
+        const saltus_f64 x = v[n->factor_species[f]];
+        const double offset = n->factor_offset[f];
+        a = a * (offset == 0.0 ? x : x - offset);
+    }
+    return a;
+}
+
+/* Rules from the counts, row by row. */
+SALTUS_FN void saltus_lanes_run_rules(const saltus_tables *n, saltus_f64 *v)
+{
+    for (int i = 0; i < n->n_rules; ++i) {
+        saltus_program_run(n->code, n->rules[i], v);
+        v[n->row_rules + i] = v[n->rules[i].result];
+    }
+}
+
+/* Propensity r. Sets lanes of *bad where it is negative or NaN. */
+SALTUS_FN saltus_f64 saltus_lanes_propensity(const saltus_tables *n, saltus_f64 *v, int r,
+                                             saltus_mask *bad)
+{
+    if (n->law_program[r] < 0) {
+        return saltus_lanes_product(n, v, r);
+    }
+    const saltus_program law = n->laws[n->law_program[r]];
+    saltus_program_run(n->code, law, v);
+    *bad |= ~SALTUS_LE(saltus_splat(0.0), v[law.result]);
+    return v[law.result];
+}
+
+/** Propensities, their sums, the time of the next event and the interval of its choice, for event h
+ * (0 or 1) of the block. Returns the lanes whose propensities are negative, NaN or infinite. */
+SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes *b, int h)
+{
+    saltus_mask bad = SALTUS_AS_I64(b->t) & 0;
+    saltus_f64 total = saltus_splat(0.0);
+    saltus_lanes_run_rules(n, b->v);
+    for (int r = 0, g = 0; r < n->n_reactions; ++g) {
+        const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
+        saltus_f64 sum = saltus_splat(0.0);
+        for (int k = r; k < end; ++k) {
+            const saltus_f64 a = saltus_lanes_propensity(n, b->v, k, &bad);
+            sum = k == r ? a : sum + a;
+            b->sums[k] = sum;
+        }
+        total = g == 0 ? sum : total + sum;
+        b->groups[g] = total;
+        r = end;
+    }
+    total = total + 0.0; /* -0 becomes 0 */
+    const saltus_f64 unit = total * SALTUS_TWO_M32;
+    b->total = total;
+    b->t_next = b->t + b->wait[h] / total;
+    b->low = b->word[h] * unit;
+    b->high = b->low + unit;
+    return bad | ~SALTUS_LT(total, saltus_splat(SALTUS_INFINITY));
+}
+
+/* Choose among the running sums of reactions first … end - 1 in the lanes of `among`, and fire.
+ * What is left in *among are lanes where no interval held `low`; *upper is the end of the one that
+ * did. */
+SALTUS_FN void saltus_lanes_fire_group(const saltus_tables *n, saltus_lanes *b, int first, int end,
+                                       saltus_f64 low, saltus_mask *among, saltus_f64 *upper)
+{
+    for (int r = first; r < end; ++r) {
+        const saltus_mask below = SALTUS_LT(low, b->sums[r]);
+        const saltus_mask hit = *among & below;
+        *among &= ~below;
+        *upper = saltus_select(hit, b->sums[r], *upper);
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            const saltus_f64 x = b->v[n->change_species[c]];
+            const saltus_i64 change = SALTUS_AS_I64(saltus_splat((double)n->change_amount[c]));
+            b->v[n->change_species[c]] = x + SALTUS_AS_F64(change & hit);
+        }
+    }
+}
+
+/**
+ * Fire the chosen reaction in the lanes of `fire` and move their clocks to t_next. Returns the
+ * lanes whose choice was not decided: *missed are those of them where nothing was fired.
+ */
+SALTUS_FN saltus_mask saltus_lanes_fire(const saltus_tables *n, saltus_lanes *b, saltus_mask fire,
+                                        saltus_mask *missed)
+{
+    saltus_mask among = fire, near;
+    saltus_f64 upper = b->high;
+    b->t = saltus_select(fire, b->t_next, b->t);
+    if (n->n_reactions <= SALTUS_FANOUT) {
+        saltus_lanes_fire_group(n, b, 0, n->n_reactions, b->low, &among, &upper);
+        near = SALTUS_LT(upper, b->high);
+        *missed = among;
+    } else {
+        near = *missed = among & 0;
+        for (int g = 0, r = 0; r < n->n_reactions; ++g, r += SALTUS_FANOUT) {
+            const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
+            const saltus_mask below = SALTUS_LT(b->low, b->groups[g]);
+            const saltus_mask in = among & below;
+            const saltus_f64 base = g == 0 ? saltus_splat(0.0) : b->groups[g - 1];
+            const saltus_f64 high = b->high - base;
+            saltus_mask inside = in;
+            upper = high;
+            saltus_lanes_fire_group(n, b, r, end, b->low - base, &inside, &upper);
+            near |= in & (SALTUS_LT(b->groups[g], b->high) | SALTUS_LT(upper, high));
+            *missed |= inside;
+            among &= ~below;
+        }
+    }
+    return (near & fire) | *missed;
+}
+
+#endif

@@ -1,0 +1,336 @@
+/**
+ * The direct method, one trajectory at a time, at a cost of O(dependents + log reactions) per event
+ * (Gillespie 1977, doi:10.1021/j100540a008).
+ *
+ * Propensities are the leaves of a tree of fan-out SALTUS_FANOUT. A node keeps the running sums of
+ * its children in index order; its value is the last of them. Every node is a pure function of its
+ * children, so recomputing those above changed leaves gives the bits of recomputing all, and
+ * nothing drifts.
+ */
+#ifndef SALTUS_KERNEL_SSA_DIRECT_TREE_H
+#define SALTUS_KERNEL_SSA_DIRECT_TREE_H
+
+#include "kernel/ssa/trajectory.h"
+#include "kernel/base/stream.h"
+
+#define SALTUS_LN_2_32 22.180709777918249 /* 32 ln 2 */
+
+/* Running sums of nodes, sums[node][child]; children that do not exist count 0. */
+typedef struct saltus_tree {
+    int n_levels;
+    const int32_t *level_first;
+    const double *sums;
+} saltus_tree;
+
+/* The largest double below x > 0. */
+SALTUS_FN double saltus_below(double x)
+{
+    return SALTUS_AS_F64(SALTUS_AS_I64(x) - 1);
+}
+
+/* Descend from the root to the reaction whose interval holds `low`. *near becomes 1 when a
+ * boundary lies between low and high, so that low alone does not decide. */
+SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high, int *near)
+{
+    int node = 0;
+    for (int level = tree->n_levels - 1; level >= 0; --level) {
+        const double *s = tree->sums + SALTUS_AT((tree->level_first[level] + node) * SALTUS_FANOUT);
+        const double last = s[SALTUS_AT(SALTUS_FANOUT - 1)];
+        if (!(low < last)) { /* rounding on the way down; never at the root */
+            low = saltus_below(last);
+        }
+        const int j = saltus_count_le(s, low);
+        *near |= s[SALTUS_AT(j)] < high;
+        const double left = s[SALTUS_AT(j > 0 ? j - 1 : 0)], base = j > 0 ? left : 0.0;
+        low -= base;
+        high -= base;
+        node = node * SALTUS_FANOUT + j;
+    }
+    return node;
+}
+
+/* Where in the total a choice falls, by 53 bits more. */
+SALTUS_OUTLINE double saltus_choice_refined(double total, double word, uint64_t seed,
+                                            uint64_t trajectory, uint64_t event)
+{
+    saltus_u64 w[4];
+    saltus_philox(seed, SALTUS_PURPOSE_CHOICE, trajectory, event, w);
+    const uint64_t bits = (w[0] << 32 | w[1]) >> 11;
+    const double unit = total * SALTUS_TWO_M32;
+    const double goal = (word + (double)(int64_t)bits * 0x1p-53) * unit;
+    return goal < total ? goal : saltus_below(total);
+}
+
+/**
+ * The reaction that event number `event` chooses, given the 32-bit word of its block. When the
+ * interval [word, word + 1) 2^-32 of the total holds a boundary, 53 more bits are drawn.
+ */
+SALTUS_FN int saltus_tree_choose(const saltus_tree *tree, double total, double word, uint64_t seed,
+                                 uint64_t trajectory, uint64_t event)
+{
+    const double unit = total * SALTUS_TWO_M32;
+    const double low = word * unit;
+    int near = 0;
+    int r = saltus_tree_find(tree, low, low + unit, &near);
+    if (SALTUS_RARE(near)) {
+        const double goal = saltus_choice_refined(total, word, seed, trajectory, event);
+        r = saltus_tree_find(tree, goal, 0.0, &near);
+    }
+    return r;
+}
+
+/** The unit wait of an event whose 32-bit word is 0: the next words of its own purpose. */
+SALTUS_OUTLINE double saltus_wait_refined(uint64_t seed, uint64_t trajectory, uint64_t event)
+{
+    saltus_u64 w[4];
+    double e = SALTUS_LN_2_32;
+    saltus_philox(seed, SALTUS_PURPOSE_WAIT, trajectory, event, w);
+    for (int i = 0; i < 4; ++i) {
+        if (w[i] != 0) {
+            return e + SALTUS_LANE(saltus_exponential32(w[i]), 0);
+        }
+        e += SALTUS_LN_2_32;
+    }
+    return e; /* one in 2^160 */
+}
+
+/* The rate of a reaction whose law is a pair: there it is at hand, on a device it is its point's.
+ */
+SALTUS_FN double saltus_pair_rate(const saltus_path *p, const saltus_pair *pair, int r)
+{
+    return SALTUS_DEVICE ? p->point[r] : pair->rate;
+}
+
+SALTUS_FN double saltus_propensity(saltus_path *p, int r)
+{
+    const saltus_tables *n = p->n;
+    const saltus_pair *pair = &n->pairs[r];
+    if (pair->first >= 0) {
+        return saltus_pair_rate(p, pair, r) * p->v[SALTUS_AT(pair->first)] *
+               (p->v[SALTUS_AT(pair->second)] - pair->offset);
+    }
+    if (n->law_program[r] >= 0) {
+        return saltus_path_value(p, n->laws[n->law_program[r]]);
+    }
+    double a = SALTUS_DEVICE ? p->point[r] : n->rate[r];
+    for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
+        a *= p->v[SALTUS_AT(n->factor_species[f])] - n->factor_offset[f];
+    }
+    return a;
+}
+
+/* Running sums of a node's children, and its value. Children that are not there count 0. */
+SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int node)
+{
+    const double *c = d->values + SALTUS_AT(n->children[node]);
+    const double s0 = c[0], s1 = s0 + c[SALTUS_AT(1)], s2 = s1 + c[SALTUS_AT(2)],
+                 s3 = s2 + c[SALTUS_AT(3)];
+    double s4 = s3, s5 = s3, s6 = s3, s7 = s3;
+    if (n->n_children[node] > 4) {
+        s4 = s3 + c[SALTUS_AT(4)], s5 = s4 + c[SALTUS_AT(5)], s6 = s5 + c[SALTUS_AT(6)],
+        s7 = s6 + c[SALTUS_AT(7)];
+    }
+    saltus_store_eight(d->sums + SALTUS_AT((int64_t)node * SALTUS_FANOUT), s0, s1, s2, s3, s4, s5,
+                       s6, s7);
+    d->values[SALTUS_AT(n->n_leaves + node)] = s7;
+}
+
+/* Compute propensity r. Trouble when it is negative or not a number. */
+SALTUS_FN saltus_trouble saltus_direct_update(saltus_path *p, saltus_direct *d, int r)
+{
+    const double a = saltus_propensity(p, r);
+    d->values[SALTUS_AT(r)] = a;
+    if (SALTUS_RARE(!(a >= 0.0))) {
+        return saltus_path_fail(p, SALTUS_BAD_PROPENSITY, r, a);
+    }
+    return SALTUS_FINE;
+}
+
+/** Compute every propensity and every sum. */
+SALTUS_LARGE_FN saltus_trouble saltus_direct_rebuild(saltus_path *p, saltus_direct *d)
+{
+    const saltus_tables *n = p->n;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        if (saltus_direct_update(p, d, r) != SALTUS_FINE) {
+            return p->trouble;
+        }
+    }
+    for (int level = 0; level < n->n_levels; ++level) {
+        for (int i = 0; i < n->level_nodes[level]; ++i) {
+            saltus_tree_sum(n, d, n->level_first[level] + i);
+        }
+    }
+    return SALTUS_FINE;
+}
+
+/* Change the counts by reaction r. */
+SALTUS_FN saltus_trouble saltus_direct_fire(saltus_path *p, int r)
+{
+    const saltus_tables *n = p->n;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int s = n->change_species[c];
+        int64_t x;
+        const int overflow = saltus_add_overflows(p->x[SALTUS_AT(s)], n->change_amount[c], &x);
+        if (SALTUS_RARE(overflow || x < 0)) {
+            return saltus_path_fail(p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r,
+                                    0.0);
+        }
+        p->x[SALTUS_AT(s)] = x;
+        p->v[SALTUS_AT(s)] = (double)x;
+    }
+    return SALTUS_FINE;
+}
+
+/* Recompute what reaction r has changed. */
+SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, int r)
+{
+    const saltus_tables *n = p->n;
+    for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
+        const int rule = n->rule_of[i];
+        p->v[SALTUS_AT(n->row_rules + rule)] = saltus_path_value(p, n->rules[rule]);
+    }
+    /* A pair is never negative; if it overflows, the total tells. */
+    const int32_t *dependent = n->dependent;
+    const saltus_pair *pairs = n->pairs;
+    const double *v = p->v;
+    double *values = d->values;
+    const int other = n->dependent_other[r];
+    for (int i = n->dependent_row[r]; i < other; i += 4) {
+        for (int k = i; k < i + 4; ++k) {
+            const saltus_pair *q = &pairs[dependent[k]];
+            values[SALTUS_AT(dependent[k])] = saltus_pair_rate(p, q, dependent[k]) *
+                                              v[SALTUS_AT(q->first)] *
+                                              (v[SALTUS_AT(q->second)] - q->offset);
+        }
+    }
+    for (int i = other; i < n->dependent_row[r + 1]; ++i) {
+        if (SALTUS_RARE(saltus_direct_update(p, d, dependent[i]) != SALTUS_FINE)) {
+            return p->trouble;
+        }
+    }
+    for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
+        saltus_tree_sum(n, d, n->node[i]);
+    }
+    return SALTUS_FINE;
+}
+
+/* Samples and special times up to t_next. Returns 1 when the event at t_next may fire, 0 when its
+ * wait is void, -1 when the trajectory is finished or in trouble. */
+SALTUS_FN int saltus_direct_pass(saltus_path *p, saltus_direct *d, double t_next,
+                                 const double *times, int64_t n_times, int64_t *counts,
+                                 double *observables)
+{
+    for (;;) {
+        const double next = times[p->sample];
+        const double first = next < t_next ? next : t_next;
+        if (saltus_path_special_first(p, first)) {
+            if (saltus_path_pass_special(p) != SALTUS_FINE ||
+                saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+                return -1;
+            }
+            return 0;
+        }
+        if (next > t_next) {
+            return 1;
+        }
+        saltus_path_record(p, next, counts, observables);
+        if (p->sample == n_times) {
+            return -1;
+        }
+    }
+}
+
+/* Waits and choices from those of block `block` on. */
+SALTUS_FN void saltus_direct_draw(const saltus_path *p, saltus_direct *d, uint64_t block)
+{
+    d->draws.first_block = block;
+    d->draws.valid = 1;
+#if SALTUS_DEVICE
+    uint32_t w[4], keys[SALTUS_PHILOX_KEYS];
+    saltus_stream s;
+    saltus_philox_keys(p->seed, keys);
+    saltus_stream_load(&s, d->stream);
+    saltus_stream_next(&s, keys, p->trajectory, block, w);
+    saltus_stream_save(&s);
+    for (int h = 0; h < 2; ++h) {
+        d->draws.wait[h][0] = w[2 * h] == 0 ? -1.0 : saltus_exponential32(w[2 * h]);
+        d->draws.word[h][0] = (double)w[2 * h + 1];
+    }
+#else
+    d->draw(p->seed, p->trajectory, d->stream, &d->draws);
+#endif
+}
+
+/**
+ * Take a trajectory to its end, from wherever it is, or to p->limit. It starts with new draws, so a
+ * stream that gives its blocks in order must stand at the block of the next event; it does after
+ * p->limit on a device, where draws are a block and end there.
+ *
+ * @param times  [n_times] sample times, rising; p->sample is the next of them
+ * @param stop   becomes non-zero to give up with SALTUS_STOPPED
+ * @param counts, observables  of this trajectory, [point][column]
+ */
+SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d,
+                                                const double *times, int64_t n_times,
+                                                const int *stop, int64_t *counts,
+                                                double *observables)
+{
+    const saltus_tables *n = p->n;
+    const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
+    const double *root = d->values + SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1]);
+    d->draws.valid = 0;
+    saltus_path_refresh(p);
+    if (saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+        return p->trouble;
+    }
+    for (;;) {
+        const uint64_t event = p->event, block = event >> 1;
+        if (!d->draws.valid || block - d->draws.first_block >= SALTUS_BATCH_BLOCKS) {
+            if (p->fired >= p->limit || SALTUS_FLAG(stop)) {
+                return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
+            }
+            SALTUS_PATH_TELL(p);
+            saltus_direct_draw(p, d, block);
+        }
+        const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);
+        double wait = d->draws.wait[half][at];
+        if (SALTUS_RARE(wait < 0.0)) {
+            wait = saltus_wait_refined(p->seed, p->trajectory, event);
+        }
+        const double total = *root + 0.0; /* -0 becomes 0 */
+        if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
+            return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
+        }
+        const double t_next = p->t + wait / total;
+        if (!(t_next < times[p->sample]) || !(t_next < p->special)) {
+            const int go = saltus_direct_pass(p, d, t_next, times, n_times, counts, observables);
+            if (go < 0) {
+                return p->trouble;
+            }
+            if (go == 0) {
+                continue;
+            }
+        }
+        const int r = saltus_tree_choose(&tree, total, d->draws.word[half][at], p->seed,
+                                         p->trajectory, event);
+        if (saltus_direct_fire(p, r) != SALTUS_FINE) {
+            p->t = t_next;
+            return p->trouble;
+        }
+        p->t = t_next;
+        p->after = 0;
+        ++p->event;
+        ++p->fired;
+        if (saltus_direct_follow(p, d, r) != SALTUS_FINE) {
+            return p->trouble;
+        }
+        if (n->watches_state && saltus_path_stirs(p)) {
+            if (saltus_path_settle(p) != SALTUS_FINE ||
+                saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+                return p->trouble;
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,326 @@
+/**
+ * One trajectory: its whole state, its samples, its clocks and its events (SBML Level 3 Version 2,
+ * section 4.12). One lane wide. Between two reactions nothing changes but the clocks, so a
+ * trajectory stands still until the earlier of its next reaction, sample and special time.
+ */
+#ifndef SALTUS_KERNEL_SSA_TRAJECTORY_H
+#define SALTUS_KERNEL_SSA_TRAJECTORY_H
+
+#include "kernel/base/program.h"
+#include "kernel/base/rng.h"
+#include "kernel/ssa/state.h"
+
+#if SALTUS_LANES != 1
+#error "a path is one lane wide"
+#endif
+
+SALTUS_FN saltus_trouble saltus_path_fail(saltus_path *p, saltus_trouble trouble, int culprit,
+                                          double value)
+{
+    p->trouble = trouble;
+    p->culprit = culprit;
+    p->bad_value = value;
+    return trouble;
+}
+
+/* With the interpreter and all its functions, so it is there once. */
+SALTUS_LARGE_FN double saltus_path_value(saltus_path *p, saltus_program program)
+{
+    saltus_program_run(p->n->code, program, p->v);
+    return p->v[SALTUS_AT(program.result)];
+}
+
+SALTUS_FN void saltus_path_run_rules(saltus_path *p)
+{
+    for (int r = 0; r < p->n->n_rules; ++r) {
+        p->v[SALTUS_AT(p->n->row_rules + r)] = saltus_path_value(p, p->n->rules[r]);
+    }
+}
+
+/* Flags as they stand now. Returns 1 if any changed. */
+SALTUS_FN int saltus_path_run_clocks(saltus_path *p)
+{
+    int changed = 0;
+    for (int f = 0; f < p->n->n_flags; ++f) {
+        const saltus_clock *c = &p->n->clocks[f];
+        const double when = saltus_path_value(p, c->when);
+        const int passed = when < p->t || (when == p->t && (!c->strict || p->after));
+        const double value = passed == c->after ? 1.0 : 0.0;
+        changed |= p->v[SALTUS_AT(c->row)] != value;
+        p->v[SALTUS_AT(c->row)] = value;
+    }
+    return changed;
+}
+
+/* Rows from the counts: rules first, because a clock may read them, and again while a flag changes,
+ * which may be what the rule of another clock reads. */
+SALTUS_LARGE_FN void saltus_path_refresh(saltus_path *p)
+{
+    const saltus_tables *n = p->n;
+    for (int s = 0; s < n->n_species; ++s) {
+        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
+    }
+    p->v[SALTUS_AT(n->row_time)] = p->t;
+    saltus_path_run_rules(p);
+    for (int f = 0; f < n->n_flags && saltus_path_run_clocks(p); ++f) {
+        saltus_path_run_rules(p);
+    }
+}
+
+/* The earliest time at which something happens by itself. */
+SALTUS_FN void saltus_path_find_special(saltus_path *p)
+{
+    p->special = SALTUS_INFINITY;
+    p->special_strict = 0;
+    for (int i = 0; i < p->n_pending; ++i) {
+        if (p->pending[SALTUS_AT(i)].time < p->special) {
+            p->special = p->pending[SALTUS_AT(i)].time;
+        }
+    }
+    for (int f = 0; f < p->n->n_flags; ++f) {
+        const saltus_clock *c = &p->n->clocks[f];
+        const double when = saltus_path_value(p, c->when);
+        const int to_come = when > p->t || (when == p->t && c->strict && !p->after);
+        if (to_come && (when < p->special || (when == p->special && !c->strict))) {
+            p->special = when;
+            p->special_strict = c->strict;
+        }
+    }
+}
+
+SALTUS_FN void saltus_path_forget(saltus_path *p, int i)
+{
+    const int last = --p->n_pending;
+    for (int j = i; j < last; ++j) {
+        p->pending[SALTUS_AT(j)] = p->pending[SALTUS_AT(j + 1)];
+        for (int k = 0; k < p->n->largest_event; ++k) {
+            p->pending_values[SALTUS_AT(j * p->n->largest_event + k)] =
+                p->pending_values[SALTUS_AT((j + 1) * p->n->largest_event + k)];
+        }
+    }
+}
+
+SALTUS_FN void saltus_path_evaluate(saltus_path *p, const saltus_trigger *e, double *values)
+{
+    for (int k = 0; k < e->n_assignments; ++k) {
+        values[SALTUS_AT(k)] = saltus_path_value(p, p->n->settings[e->first_assignment + k].value);
+    }
+}
+
+/* Set off the events whose triggers have become true, call off those that may be. */
+SALTUS_FN saltus_trouble saltus_path_look(saltus_path *p)
+{
+    for (int i = 0; i < p->n->n_triggers; ++i) {
+        const saltus_trigger *e = &p->n->triggers[i];
+        const double value = saltus_path_value(p, e->trigger);
+        const uint8_t now = value != 0.0 && value == value;
+        if (now && !p->on[SALTUS_AT(i)]) {
+            const double delay = e->has_delay ? saltus_path_value(p, e->delay) : 0.0;
+            if (!(delay >= 0.0)) {
+                return saltus_path_fail(p, SALTUS_BAD_DELAY, i, delay);
+            }
+            if (p->n_pending == p->pending_capacity && !p->make_room(p)) {
+                return saltus_path_fail(p, SALTUS_OUT_OF_MEMORY, i, 0.0);
+            }
+            p->pending[SALTUS_AT(p->n_pending)].time = p->t + delay;
+            p->pending[SALTUS_AT(p->n_pending)].trigger = i;
+            if (e->use_trigger_values) {
+                saltus_path_evaluate(
+                    p, e, p->pending_values + SALTUS_AT(p->n_pending * p->n->largest_event));
+            }
+            ++p->n_pending;
+        } else if (!now && p->on[SALTUS_AT(i)] && !e->persistent) {
+            for (int j = p->n_pending - 1; j >= 0; --j) {
+                if (p->pending[SALTUS_AT(j)].trigger == i) {
+                    saltus_path_forget(p, j);
+                }
+            }
+        }
+        p->on[SALTUS_AT(i)] = now;
+    }
+    return SALTUS_FINE;
+}
+
+/* Of the events that are due: the one of highest priority, by a draw among equals; those without a
+ * priority come last, in the order in which they were set off. -1 when none is due. */
+SALTUS_FN int saltus_path_next_due(saltus_path *p)
+{
+    int best = -1, n_best = 0, best_has = 0;
+    double best_priority = 0.0;
+    for (int i = 0; i < p->n_pending; ++i) {
+        if (p->pending[SALTUS_AT(i)].time > p->t) {
+            continue;
+        }
+        const saltus_trigger *e = &p->n->triggers[p->pending[SALTUS_AT(i)].trigger];
+        const double priority = e->has_priority ? saltus_path_value(p, e->priority) : 0.0;
+        if (best < 0 || (e->has_priority && (!best_has || priority > best_priority))) {
+            best = i;
+            n_best = 1;
+            best_has = e->has_priority;
+            best_priority = priority;
+        } else if (best_has && e->has_priority && priority == best_priority) {
+            ++n_best;
+        }
+    }
+    if (n_best > 1) {
+        saltus_u64 w[4];
+        saltus_philox(p->seed, SALTUS_PURPOSE_TIE, p->trajectory, p->ties++, w);
+        int skip = (int)((w[0] * (uint64_t)n_best) >> 32);
+        for (int i = best; i < p->n_pending; ++i) {
+            const saltus_trigger *e = &p->n->triggers[p->pending[SALTUS_AT(i)].trigger];
+            if (p->pending[SALTUS_AT(i)].time <= p->t && e->has_priority &&
+                saltus_path_value(p, e->priority) == best_priority && skip-- == 0) {
+                return i;
+            }
+        }
+    }
+    return best;
+}
+
+/* Execute pending event i: all its assignments at once. */
+SALTUS_FN saltus_trouble saltus_path_execute(saltus_path *p, int i)
+{
+    const saltus_tables *n = p->n;
+    const saltus_trigger *e = &n->triggers[p->pending[SALTUS_AT(i)].trigger];
+    double *values = p->pending_values + SALTUS_AT(i * p->n->largest_event);
+    if (!e->use_trigger_values) {
+        saltus_path_evaluate(p, e, values);
+    }
+    for (int k = 0; k < e->n_assignments; ++k) {
+        const int setting = e->first_assignment + k, row = n->settings[setting].row;
+        if (row >= n->n_species) {
+            p->v[SALTUS_AT(row)] = values[SALTUS_AT(k)];
+            continue;
+        }
+        const double whole = saltus_round_even(values[SALTUS_AT(k)]);
+        if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
+            return saltus_path_fail(p, SALTUS_BAD_ASSIGNMENT, setting, values[SALTUS_AT(k)]);
+        }
+        p->rounded[SALTUS_AT(setting)] |= whole != values[SALTUS_AT(k)];
+        p->x[SALTUS_AT(row)] = (int64_t)whole;
+    }
+    saltus_path_forget(p, i);
+    return SALTUS_FINE;
+}
+
+/** Bring rows, flags and events in line with the counts and the time: call it after either changed
+ * other than by the reaction tables. Executes every event that is due. */
+SALTUS_LARGE_FN saltus_trouble saltus_path_settle(saltus_path *p)
+{
+    saltus_path_refresh(p);
+    for (int n_executed = 0; p->n->n_triggers > 0; ++n_executed) {
+        if (saltus_path_look(p) != SALTUS_FINE) {
+            return p->trouble;
+        }
+        const int due = saltus_path_next_due(p);
+        if (due < 0) {
+            break;
+        }
+        if (n_executed >= SALTUS_MAX_CASCADE) {
+            return saltus_path_fail(p, SALTUS_EVENT_STORM, p->pending[SALTUS_AT(due)].trigger, 0.0);
+        }
+        if (saltus_path_execute(p, due) != SALTUS_FINE) {
+            return p->trouble;
+        }
+        saltus_path_refresh(p);
+    }
+    saltus_path_find_special(p);
+    return SALTUS_FINE;
+}
+
+/** Whether the counts, rules and time as they are now turn a flag or a trigger, so that
+ * saltus_path_settle has something to do. Looks up the next special time when it has not. */
+SALTUS_FN int saltus_path_stirs(saltus_path *p)
+{
+    p->v[SALTUS_AT(p->n->row_time)] = p->t;
+    if (saltus_path_run_clocks(p)) {
+        return 1;
+    }
+    for (int i = 0; i < p->n->n_triggers; ++i) {
+        const double value = saltus_path_value(p, p->n->triggers[i].trigger);
+        if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {
+            return 1;
+        }
+    }
+    if (p->n->n_flags > 0) {
+        saltus_path_find_special(p);
+    }
+    return 0;
+}
+
+/* What species s starts with. */
+SALTUS_FN int64_t saltus_path_initial_count(const saltus_path *p, int s)
+{
+    return SALTUS_DEVICE ? (int64_t)p->point[p->at.counts + s] : p->n->initial_counts[s];
+}
+
+SALTUS_FN double saltus_path_initial_variable(const saltus_path *p, int i)
+{
+    return SALTUS_DEVICE ? p->point[p->at.variables + i] : p->n->initial_variables[i];
+}
+
+/** Trajectory number `trajectory` at time 0, events at time 0 executed. */
+SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
+{
+    const saltus_tables *n = p->n;
+    p->trajectory = trajectory;
+    p->event = p->fired = p->ties = p->block = p->leaps = p->singles = 0;
+    p->exact = 0;
+    p->t = 0.0;
+    p->after = 0;
+    p->sample = 0;
+    p->n_pending = 0;
+    p->trouble = SALTUS_FINE;
+    for (int s = 0; s < n->n_species; ++s) {
+        p->x[SALTUS_AT(s)] = saltus_path_initial_count(p, s);
+    }
+    for (int i = 0; i < n->n_variables; ++i) {
+        p->v[SALTUS_AT(n->row_variables + i)] = saltus_path_initial_variable(p, i);
+    }
+    for (int f = 0; f < n->n_flags; ++f) {
+        p->v[SALTUS_AT(n->row_flags + f)] = n->clocks[f].after ? 0.0 : 1.0;
+    }
+    for (int i = 0; i < n->n_triggers; ++i) {
+        p->on[SALTUS_AT(i)] = (uint8_t)n->triggers[i].initial_value;
+    }
+    return saltus_path_settle(p);
+}
+
+/** Write sample number p->sample, taken at `time`, into the trajectory's counts[point][count] and
+ * observables[point][observable]. */
+SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, double *observables)
+{
+    const saltus_columns *columns = p->columns;
+    for (int c = 0; c < columns->n_counts; ++c) {
+        counts[p->sample * columns->n_counts + c] = p->x[SALTUS_AT(columns->count_species[c])];
+    }
+    if (columns->n_observables > 0) {
+        p->v[SALTUS_AT(p->n->row_time)] = time;
+        saltus_path_run_rules(p);
+    }
+    for (int o = 0; o < columns->n_observables; ++o) {
+        const saltus_observable *q = &columns->observables[o];
+        const double value = q->row < 0 ? q->value : p->v[SALTUS_AT(q->row)];
+        const double divisor = q->divisor_row < 0 ? q->divisor : p->v[SALTUS_AT(q->divisor_row)];
+        observables[p->sample * columns->n_observables + o] = value / divisor;
+    }
+    ++p->sample;
+}
+
+/** A special time comes before a sample at `time` and before a reaction at that time. */
+SALTUS_FN int saltus_path_special_first(const saltus_path *p, double time)
+{
+    return p->special < time || (p->special == time && !p->special_strict);
+}
+
+/** Go to the special time and do what is due there; the wait that was pending is void, and so is
+ * its event number. */
+SALTUS_FN saltus_trouble saltus_path_pass_special(saltus_path *p)
+{
+    p->t = p->special;
+    p->after = p->special_strict;
+    ++p->event;
+    return saltus_path_settle(p);
+}
+
+#endif

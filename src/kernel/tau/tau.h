@@ -1,0 +1,461 @@
+/**
+ * Tau-leaping: all reactions of a short while at once, as many of each as a Poisson variate says
+ * (Y. Cao, D. T. Gillespie, L. R. Petzold, J. Chem. Phys. 124 (2006) 044109,
+ * doi:10.1063/1.2159468), one trajectory at a time, for every model that the direct method takes.
+ * How often each fires is then corrected for the propensities where that leads to, so that errors
+ * of means and variances are of second order in the length of a leap.
+ *
+ * A leap ends at sample times and at times at which something happens by itself, so that counts are
+ * those of a state the trajectory was in. Species that a reaction leaves as many as it takes
+ * bound the step like other reactants: bounds are found from reactants, not from changes.
+ *
+ * Random words come in blocks of four, one after the other: a block for an exact step (wait,
+ * choice), for when and which critical reaction fires, for every attempt at a variate, and for the
+ * corrections of every four reactions. So any generator of stream.h will do; Philox counts under a
+ * purpose of its own.
+ */
+#ifndef SALTUS_KERNEL_TAU_TAU_H
+#define SALTUS_KERNEL_TAU_TAU_H
+
+#include "kernel/ssa/direct_tree.h"
+#include "kernel/base/poisson.h"
+
+enum {
+    SALTUS_LEAP_WORDS = 55, /* blocks from 2^this on: more bits of the wait and the choice */
+};
+
+/* The next block of words. */
+SALTUS_FN void saltus_leap_draw(saltus_path *p, saltus_direct *d, saltus_leap *l, uint32_t w[4])
+{
+#if SALTUS_DEVICE
+    uint32_t keys[SALTUS_PHILOX_KEYS];
+    saltus_stream s;
+    (void)l;
+    if (SALTUS_RNG == SALTUS_RNG_PHILOX) {
+        saltus_philox_keys(p->seed, keys);
+        saltus_philox_keyed(keys, SALTUS_PURPOSE_LEAP, p->trajectory, p->block++, w);
+        return;
+    }
+    saltus_stream_load(&s, d->stream);
+    saltus_stream_next(&s, keys, p->trajectory, p->block++, w);
+    saltus_stream_save(&s);
+#else
+    uint64_t at = p->block - l->words.first_block;
+    if (!l->words.valid || at >= SALTUS_WORD_BLOCKS) {
+        l->words.first_block = p->block;
+        l->words.valid = 1;
+        l->fill(p->seed, p->trajectory, d->stream, &l->words);
+        at = 0;
+    }
+    for (int i = 0; i < 4; ++i) {
+        w[i] = l->words.w[i][at];
+    }
+    ++p->block;
+#endif
+}
+
+/* The unit wait of a block's first word. */
+SALTUS_FN double saltus_leap_wait(const saltus_path *p, uint32_t word)
+{
+    return SALTUS_RARE(word == 0)
+               ? saltus_wait_refined(p->seed, p->trajectory,
+                                     ((uint64_t)1 << SALTUS_LEAP_WORDS) + p->block)
+               : saltus_exponential32(word);
+}
+
+SALTUS_LARGE_FN double saltus_leap_poisson(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                           double mean)
+{
+    uint32_t w[4];
+    if (mean < saltus_poisson_inversion) {
+        saltus_leap_draw(p, d, l, w);
+        return saltus_poisson_invert(mean, saltus_unit53(w[0], w[1]));
+    }
+    const saltus_poisson law = saltus_poisson_of(mean);
+    double k;
+    do {
+        saltus_leap_draw(p, d, l, w);
+    } while (
+        !saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]), &k));
+    return k;
+}
+
+/* The function g of a species: how many times faster than its count a propensity may change. With
+ * order n and k of its own molecules among the reactants: n / k sum of x / (x - m), m < k. */
+SALTUS_FN double saltus_leap_order(const saltus_tables *n, int s, double x)
+{
+    const int own = n->order_own[s];
+    if (own <= 1) {
+        return n->order[s];
+    }
+    double sum = own;
+    for (int m = 1; m < own; ++m) {
+        const double left = x - m;
+        sum += m / (left < 1.0 ? 1.0 : left);
+    }
+    return n->order[s] / own * sum;
+}
+
+/* The fastest relaxation among reactions that may fire in a leap, per time: the sum of what
+ * l->drift has of the species that a reaction changes. */
+SALTUS_FN double saltus_leap_relaxation(const saltus_tables *n, const saltus_direct *d,
+                                        const saltus_leap *l)
+{
+    double fastest = 0.0;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        double sum = 0.0;
+        if (!(d->values[SALTUS_AT(r)] > 0.0) || l->critical[SALTUS_AT(r)]) {
+            continue;
+        }
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            sum += l->drift[SALTUS_AT(n->change_species[c])];
+        }
+        fastest = fastest < sum ? sum : fastest;
+    }
+    return fastest;
+}
+
+/** Mark critical reactions and bound the step by the others: infinity when there are none that
+ * fire. *critical_total becomes the sum of the critical ones' propensities. */
+SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d, saltus_leap *l,
+                                   double *critical_total)
+{
+    const saltus_tables *n = p->n;
+    double fastest = 0.0, total = 0.0; /* steps are bounded by rates, which take no division */
+    for (int s = 0; s < n->n_species; ++s) {
+        l->drift[SALTUS_AT(s)] = l->spread[SALTUS_AT(s)] = 0.0;
+    }
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const double a = d->values[SALTUS_AT(r)];
+        int critical = 0;
+        if (!(a > 0.0)) {
+            continue;
+        }
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            /* fewer than n_critical firings */
+            critical |= n->change_amount[c] < 0 &&
+                        p->v[SALTUS_AT(n->change_species[c])] <
+                            (double)l->tau.n_critical * (double)-n->change_amount[c];
+        }
+        l->critical[SALTUS_AT(r)] = (uint8_t)critical;
+        if (critical) {
+            total += a;
+            continue;
+        }
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            const int s = n->change_species[c];
+            const double v = (double)n->change_amount[c], va = v * a;
+            l->drift[SALTUS_AT(s)] += va;
+            l->spread[SALTUS_AT(s)] += v * va;
+        }
+    }
+    for (int s = 0; s < n->n_species; ++s) {
+        const double spread = l->spread[SALTUS_AT(s)], drift = l->drift[SALTUS_AT(s)];
+        l->drift[SALTUS_AT(s)] = 0.0;
+        if (!(spread > 0.0) || !(n->order[s] > 0.0)) {
+            continue;
+        }
+        const double x = p->v[SALTUS_AT(s)];
+        const double share = saltus_leap_order(n, s, x) / (l->tau.epsilon * x);
+        const double per_bound = share < 1.0 ? share : 1.0;
+        const double by_drift = (drift < 0.0 ? -drift : drift) * per_bound;
+        const double by_spread = spread * per_bound * per_bound;
+        fastest = fastest < by_drift ? by_drift : fastest;
+        fastest = fastest < by_spread ? by_spread : fastest;
+        const double loss = 0.5 * (spread - drift); /* exact for single molecules, else more */
+        l->drift[SALTUS_AT(s)] = loss > 0.0 ? loss * per_bound : 0.0;
+    }
+    const double by_relaxation = saltus_leap_relaxation(n, d, l) * (1.0 / SALTUS_RELAXED);
+    *critical_total = total;
+    return 1.0 / (fastest < by_relaxation ? by_relaxation : fastest);
+}
+
+/* The critical reaction at `goal` of the sum of their propensities. */
+SALTUS_FN int saltus_leap_choose(const saltus_path *p, const saltus_direct *d, const saltus_leap *l,
+                                 double goal)
+{
+    int chosen = -1;
+    double sum = 0.0;
+    for (int r = 0; r < p->n->n_reactions; ++r) {
+        const double a = d->values[SALTUS_AT(r)];
+        if (a > 0.0 && l->critical[SALTUS_AT(r)]) {
+            chosen = r;
+            sum += a;
+            if (sum > goal) {
+                break;
+            }
+        }
+    }
+    return chosen;
+}
+
+/* Let reaction r fire k times in the leap; fewer than 0: take back so many. */
+SALTUS_FN void saltus_leap_fire(const saltus_tables *n, saltus_leap *l, int r, double k)
+{
+    l->fired += k;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        l->change[SALTUS_AT(n->change_species[c])] += n->change_amount[c] * (int64_t)k;
+    }
+}
+
+/** What has become of an attempt at a leap. */
+typedef enum saltus_attempt {
+    SALTUS_LEAPT,
+    SALTUS_TOO_LONG, /* it leaves a count negative or a law without a value */
+    SALTUS_TOO_MANY, /* numbers are beyond all bounds */
+} saltus_attempt;
+
+/* The counts as the leap's changes have them, into p->v. */
+SALTUS_FN saltus_attempt saltus_leap_look(saltus_path *p, const saltus_leap *l)
+{
+    saltus_attempt attempt = SALTUS_LEAPT;
+    for (int s = 0; s < p->n->n_species; ++s) {
+        int64_t x;
+        if (saltus_add_overflows(p->x[SALTUS_AT(s)], l->change[SALTUS_AT(s)], &x)) {
+            return SALTUS_TOO_MANY;
+        }
+        attempt = x < 0 ? SALTUS_TOO_LONG : attempt;
+        p->v[SALTUS_AT(s)] = (double)x;
+    }
+    return attempt;
+}
+
+/* Firings in a time `length` by the propensities before the leap. */
+SALTUS_FN saltus_attempt saltus_leap_predict(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                             double length)
+{
+    const saltus_tables *n = p->n;
+    for (int s = 0; s < n->n_species; ++s) {
+        l->change[SALTUS_AT(s)] = 0;
+    }
+    l->fired = 0.0;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const double mean = d->values[SALTUS_AT(r)] * length;
+        l->number[SALTUS_AT(r)] = 0.0;
+        if (!(mean > 0.0) || l->critical[SALTUS_AT(r)]) {
+            continue;
+        }
+        if (!(mean * (double)n->largest_change < 0x1p50)) {
+            return SALTUS_TOO_MANY;
+        }
+        const double k = saltus_leap_poisson(p, d, l, mean);
+        l->number[SALTUS_AT(r)] = k;
+        saltus_leap_fire(n, l, r, k);
+    }
+    return saltus_leap_look(p, l);
+}
+
+/* As many firings more, or fewer, as the mean of the propensities before and after the leap gives:
+ * half their difference times `length`, randomly rounded, and not more fewer than there are. */
+SALTUS_FN saltus_attempt saltus_leap_correct(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                             double length)
+{
+    const saltus_tables *n = p->n;
+    uint32_t w[4];
+    saltus_path_run_rules(p);
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const double a = d->values[SALTUS_AT(r)], k = l->number[SALTUS_AT(r)];
+        if (r % 4 == 0) {
+            saltus_leap_draw(p, d, l, w);
+        }
+        if (!(a > 0.0) || l->critical[SALTUS_AT(r)]) {
+            continue;
+        }
+        const double after = saltus_propensity(p, r), more = 0.5 * length * (after - a);
+        if (!(after >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
+            return SALTUS_TOO_LONG;
+        }
+        const double change = saltus_round_randomly(more, w[r % 4]);
+        saltus_leap_fire(n, l, r, change < -k ? -k : change);
+    }
+    return SALTUS_LEAPT;
+}
+
+/* All that happens in a leap of `length`, with critical reaction `one` at its end unless that is
+ * -1, into the leap's changes. */
+SALTUS_FN saltus_attempt saltus_leap_try(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                         double length, int one)
+{
+    saltus_attempt attempt = saltus_leap_predict(p, d, l, length);
+    if (attempt == SALTUS_LEAPT) {
+        attempt = saltus_leap_correct(p, d, l, length);
+    }
+    if (attempt == SALTUS_LEAPT) {
+        if (one >= 0) {
+            saltus_leap_fire(p->n, l, one, 1.0);
+        }
+        attempt = saltus_leap_look(p, l);
+    }
+    return attempt;
+}
+
+/* Rows from the counts again, after an attempt that has failed. */
+SALTUS_FN void saltus_leap_undo(saltus_path *p)
+{
+    for (int s = 0; s < p->n->n_species; ++s) {
+        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
+    }
+    saltus_path_run_rules(p);
+}
+
+/* One reaction, as the direct method has it, or on to `target` if that comes first. */
+SALTUS_FN saltus_trouble saltus_leap_exact(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                           double total, double target)
+{
+    const saltus_tables *n = p->n;
+    const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
+    uint32_t w[4];
+    saltus_leap_draw(p, d, l, w);
+    const double t_next = p->t + saltus_leap_wait(p, w[0]) / total;
+    if (!(t_next < target)) { /* exponential waits have no memory: the next is drawn anew */
+        p->t = target;
+        p->after = 0;
+        return SALTUS_FINE;
+    }
+    const int r = saltus_tree_choose(&tree, total, (double)w[1], p->seed, p->trajectory,
+                                     ((uint64_t)1 << SALTUS_LEAP_WORDS) + p->block);
+    p->t = t_next;
+    p->after = 0;
+    --p->exact;
+    ++p->singles;
+    ++p->fired;
+    if (saltus_direct_fire(p, r) != SALTUS_FINE) {
+        return p->trouble;
+    }
+    return saltus_direct_follow(p, d, r);
+}
+
+/* A leap, of `step` at most and to `target` at most. Halved while it is too long, at last to exact
+ * steps. */
+SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                        double step, double total, double critical_total,
+                                        double target)
+{
+    const saltus_tables *n = p->n;
+    const double left = target - p->t;
+    for (;; step = 0.5 * (step < left ? step : left)) { /* step may be infinite */
+        uint32_t w[4];
+        double length = step;
+        int one = -1;
+        if (step * total < SALTUS_SHORT_LEAP) {
+            p->exact = l->tau.n_exact;
+            return SALTUS_FINE;
+        }
+        if (critical_total > 0.0) {
+            saltus_leap_draw(p, d, l, w);
+            const double wait = saltus_leap_wait(p, w[0]) / critical_total;
+            if (wait <= step) {
+                length = wait;
+                one = saltus_leap_choose(p, d, l, saltus_unit53(w[2], w[3]) * critical_total);
+            }
+        }
+        double t_next = p->t + length;
+        if (!(t_next < target)) {
+            t_next = target;
+            length = left;
+            one = -1;
+        }
+        const saltus_attempt attempt = saltus_leap_try(p, d, l, length, one);
+        if (attempt == SALTUS_TOO_MANY) {
+            return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
+        }
+        if (attempt == SALTUS_TOO_LONG) {
+            saltus_leap_undo(p);
+            continue;
+        }
+        for (int s = 0; s < n->n_species; ++s) {
+            p->x[SALTUS_AT(s)] += l->change[SALTUS_AT(s)];
+        }
+        p->t = t_next;
+        p->after = 0;
+        p->fired += (uint64_t)l->fired;
+        ++p->leaps;
+        saltus_path_refresh(p);
+        return saltus_direct_rebuild(p, d);
+    }
+}
+
+/* The earlier of the next sample and the next special time. */
+SALTUS_FN double saltus_leap_target(const saltus_path *p, const double *times)
+{
+    return saltus_path_special_first(p, times[p->sample]) ? p->special : times[p->sample];
+}
+
+/* On a device it is there once for each phase that has a kernel. */
+#if SALTUS_DEVICE
+#define SALTUS_TAU_FN SALTUS_FN
+#else
+#define SALTUS_TAU_FN SALTUS_OUTLINE
+#endif
+
+/**
+ * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words, or out
+ * of a phase; see saltus_direct_run.
+ */
+SALTUS_TAU_FN saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, saltus_leap *l,
+                                            saltus_phase phase, const double *times,
+                                            int64_t n_times, const int *stop, int64_t *counts,
+                                            double *observables)
+{
+    const saltus_tables *n = p->n;
+    const double *root = d->values + SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1]);
+#if !SALTUS_DEVICE
+    l->words.valid = 0;
+#endif
+    saltus_path_refresh(p);
+    if (saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+        return p->trouble;
+    }
+    for (;;) {
+        const double target = saltus_leap_target(p, times);
+        if (!(p->t < target)) {
+            if (saltus_path_special_first(p, times[p->sample])) {
+                if (saltus_path_pass_special(p) != SALTUS_FINE ||
+                    saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+                    return p->trouble;
+                }
+                continue;
+            }
+            saltus_path_record(p, target, counts, observables);
+            if (p->sample == n_times) {
+                return p->trouble;
+            }
+            continue;
+        }
+        const int in_phase =
+            phase == SALTUS_PHASE_ANY || (p->exact > 0) == (phase == SALTUS_PHASE_EXACT);
+        if (!in_phase || p->block >= p->limit || SALTUS_FLAG(stop)) {
+            return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
+        }
+        SALTUS_PATH_TELL(p);
+        const double total = *root + 0.0; /* -0 becomes 0 */
+        if (!(total < SALTUS_INFINITY)) {
+            return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
+        }
+        if (!(total > 0.0)) {
+            p->t = target;
+            p->after = 0;
+            continue;
+        }
+        const uint64_t before = p->fired;
+        if (p->exact > 0) {
+            if (saltus_leap_exact(p, d, l, total, target) != SALTUS_FINE) {
+                return p->trouble;
+            }
+        } else {
+            double critical_total;
+            const double step = saltus_leap_bound(p, d, l, &critical_total);
+            if (saltus_leap_go(p, d, l, step, total, critical_total, target) != SALTUS_FINE) {
+                return p->trouble;
+            }
+        }
+        if (n->watches_state && p->fired > before && saltus_path_stirs(p)) {
+            if (saltus_path_settle(p) != SALTUS_FINE ||
+                saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+                return p->trouble;
+            }
+        }
+    }
+}
+
+#endif

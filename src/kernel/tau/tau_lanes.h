@@ -1,0 +1,521 @@
+/**
+ * Tau-leaping, many trajectories at once: the steps and the bits of tau.h, for the networks of
+ * direct_lanes.h.
+ *
+ * Trajectories stand in slots, SALTUS_LANES of them side by side in a chunk. Those that leap fill
+ * the slots from the first on, those that take exact steps from the last on; so all lanes of nearly
+ * every chunk do the same. Slots that need a variate are listed, reaction by reaction, and those
+ * whose attempt fails are listed again, so that attempts fill their lanes too.
+ */
+#ifndef SALTUS_KERNEL_TAU_TAU_LANES_H
+#define SALTUS_KERNEL_TAU_TAU_LANES_H
+
+#include "kernel/ssa/direct_lanes.h"
+#include "kernel/base/poisson.h"
+#include "kernel/ssa/state.h"
+
+#if SALTUS_LANES == 1
+#error "tau.h is for one lane"
+#endif
+
+enum {
+    SALTUS_LEAP_CHUNKS = 32,
+    SALTUS_LEAP_SLOTS = SALTUS_LEAP_CHUNKS * SALTUS_LANES,
+    SALTUS_IDLE_SLOT = SALTUS_LEAP_SLOTS, /* lanes of a list that is not a whole chunk; mean 0 */
+    SALTUS_IDLE_LARGE_SLOT,               /* the same; the mean is large */
+};
+
+/** State of the slots. */
+typedef struct saltus_leaps {
+    saltus_f64 *v;              /* [chunk][row] as in tables.h */
+    saltus_f64 *a;              /* [chunk][reaction] propensities; negative: it is critical */
+    saltus_f64 *change;         /* [chunk][species] by a leap */
+    saltus_f64 *number;         /* [chunk][reaction] Poisson variates of a leap */
+    saltus_f64 *after;          /* [row] where a chunk's leap leads before it is corrected */
+    saltus_f64 *drift, *spread; /* [species] mean, later relaxation, and variance, as in state.h */
+    saltus_f64 t[SALTUS_LEAP_CHUNKS];
+    saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
+    saltus_i64 exact[SALTUS_LEAP_CHUNKS];
+    saltus_i64 leaps[SALTUS_LEAP_CHUNKS], singles[SALTUS_LEAP_CHUNKS], fired[SALTUS_LEAP_CHUNKS];
+    saltus_u64 trajectory[SALTUS_LEAP_CHUNKS + 1], block[SALTUS_LEAP_CHUNKS + 1];
+    /* of the leap under way */
+    saltus_f64 total[SALTUS_LEAP_CHUNKS], critical_total[SALTUS_LEAP_CHUNKS];
+    saltus_f64 step[SALTUS_LEAP_CHUNKS], length[SALTUS_LEAP_CHUNKS], t_next[SALTUS_LEAP_CHUNKS];
+    saltus_f64 goal[SALTUS_LEAP_CHUNKS];                                /* a critical reaction's */
+    saltus_f64 sum[SALTUS_LEAP_CHUNKS];                                 /* reactions */
+    saltus_f64 mean[SALTUS_LEAP_CHUNKS + 1], k[SALTUS_LEAP_CHUNKS + 1]; /* of one reaction */
+    saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS];           /* of a list's slots */
+    saltus_mask one[SALTUS_LEAP_CHUNKS];   /* a critical reaction ends it */
+    saltus_mask left[SALTUS_LEAP_CHUNKS];  /* they have not leapt yet */
+    saltus_mask brief[SALTUS_LEAP_CHUNKS]; /* their leap is not worth while */
+    saltus_mask bad[SALTUS_LEAP_CHUNKS];   /* only tau.h can tell what becomes of them */
+} saltus_leaps;
+
+/** The lanes of a chunk that are slots first … end - 1. */
+SALTUS_FN saltus_mask saltus_leaps_within(int chunk, int first, int end)
+{
+    saltus_i64 slot;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        slot[l] = chunk * SALTUS_LANES + l;
+    }
+    return SALTUS_LE(saltus_splat_i64(first), slot) & SALTUS_LT(slot, saltus_splat_i64(end));
+}
+
+/* Whole numbers below 2^52. */
+SALTUS_FN saltus_i64 saltus_leaps_whole(saltus_f64 x)
+{
+    return SALTUS_AS_I64(x + 0x1p52) & 0xfffffffffffff;
+}
+
+/* saltus_leap_order. */
+SALTUS_FN saltus_f64 saltus_leaps_order(const saltus_tables *n, int s, saltus_f64 x)
+{
+    const int own = n->order_own[s];
+    if (own <= 1) {
+        return saltus_splat(n->order[s]);
+    }
+    saltus_f64 sum = saltus_splat(own);
+    for (int m = 1; m < own; ++m) {
+        const saltus_f64 left = x - (double)m;
+        sum = sum + (double)m /
+                        saltus_select(SALTUS_LT(left, saltus_splat(1.0)), saltus_splat(1.0), left);
+    }
+    return n->order[s] / own * sum;
+}
+
+/* saltus_leap_relaxation. */
+SALTUS_FN saltus_f64 saltus_leaps_relaxation(const saltus_tables *n, const saltus_leaps *b,
+                                             const saltus_f64 *a)
+{
+    saltus_f64 fastest = saltus_splat(0.0);
+    for (int r = 0; r < n->n_reactions; ++r) {
+        saltus_f64 sum = saltus_splat(0.0);
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            sum = sum + b->drift[n->change_species[c]];
+        }
+        const saltus_mask fires = SALTUS_LT(saltus_splat(0.0), a[r]);
+        fastest = saltus_select(fires & SALTUS_LT(fastest, sum), sum, fastest);
+    }
+    return fastest;
+}
+
+/* The step that the species' drifts and spreads allow. */
+SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau *tau,
+                                       saltus_leaps *b, const saltus_f64 *v, const saltus_f64 *a)
+{
+    saltus_f64 fastest = saltus_splat(0.0);
+    for (int s = 0; s < n->n_species; ++s) {
+        if (!(n->order[s] > 0.0)) {
+            b->drift[s] = saltus_splat(0.0);
+            continue;
+        }
+        const saltus_f64 one = saltus_splat(1.0);
+        const saltus_f64 share = saltus_leaps_order(n, s, v[s]) / (tau->epsilon * v[s]);
+        const saltus_f64 per_bound = saltus_select(SALTUS_LT(share, one), share, one);
+        const saltus_f64 by_drift = saltus_abs(b->drift[s]) * per_bound;
+        const saltus_f64 by_spread = b->spread[s] * per_bound * per_bound;
+        fastest = saltus_select(SALTUS_LT(fastest, by_drift), by_drift, fastest);
+        fastest = saltus_select(SALTUS_LT(fastest, by_spread), by_spread, fastest);
+        const saltus_f64 loss = 0.5 * (b->spread[s] - b->drift[s]);
+        const saltus_mask loses = SALTUS_LT(saltus_splat(0.0), loss);
+        b->drift[s] = saltus_select(loses, loss * per_bound, saltus_splat(0.0));
+    }
+    const saltus_f64 by_relaxation = saltus_leaps_relaxation(n, b, a) * (1.0 / SALTUS_RELAXED);
+    return 1.0 / saltus_select(SALTUS_LT(fastest, by_relaxation), by_relaxation, fastest);
+}
+
+/* Reaction r of propensity a: marked when it is critical, else added to drifts and spreads. */
+SALTUS_FN saltus_f64 saltus_leaps_mark(const saltus_tables *n, const saltus_tau *tau,
+                                       saltus_leaps *b, const saltus_f64 *v, int r, saltus_f64 a,
+                                       saltus_f64 *critical_total)
+{
+    const saltus_mask fires = SALTUS_LT(saltus_splat(0.0), a);
+    saltus_mask critical = fires & 0;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int64_t amount = n->change_amount[c];
+        if (amount < 0) {
+            const double few = (double)tau->n_critical * (double)-amount;
+            critical |= fires & SALTUS_LT(v[n->change_species[c]], saltus_splat(few));
+        }
+    }
+    const saltus_f64 free = SALTUS_AS_F64(SALTUS_AS_I64(a) & fires & ~critical);
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int s = n->change_species[c];
+        const double amount = (double)n->change_amount[c];
+        const saltus_f64 mean = amount * free;
+        b->drift[s] = b->drift[s] + mean;
+        b->spread[s] = b->spread[s] + amount * mean;
+    }
+    *critical_total = *critical_total + SALTUS_AS_F64(SALTUS_AS_I64(a) & critical);
+    return saltus_select(critical, -a, a);
+}
+
+/* Propensities and the step that they allow, in the lanes `here` of a chunk. Where nothing can
+ * happen time goes on to the stop. */
+SALTUS_FN void saltus_leaps_bound(const saltus_tables *n, const saltus_tau *tau, saltus_leaps *b,
+                                  int chunk, saltus_mask here)
+{
+    saltus_f64 *v = b->v + chunk * n->n_rows, *a = b->a + chunk * n->n_reactions;
+    saltus_f64 total = saltus_splat(0.0), critical_total = total, sum = total;
+    saltus_mask bad = here & 0;
+    for (int s = 0; s < n->n_species; ++s) {
+        b->drift[s] = b->spread[s] = saltus_splat(0.0);
+    }
+    saltus_lanes_run_rules(n, v);
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const saltus_f64 x = saltus_lanes_propensity(n, v, r, &bad);
+        a[r] = saltus_leaps_mark(n, tau, b, v, r, x, &critical_total);
+        sum = r % SALTUS_FANOUT == 0 ? x : sum + x;
+        if (r % SALTUS_FANOUT == SALTUS_FANOUT - 1 || r == n->n_reactions - 1) {
+            total = r < SALTUS_FANOUT ? sum : total + sum;
+        }
+    }
+    bad |= ~SALTUS_LT(total, saltus_splat(SALTUS_INFINITY));
+    const saltus_mask still = here & ~bad & ~SALTUS_LT(saltus_splat(0.0), total);
+    b->t[chunk] = saltus_select(still, b->stop[chunk], b->t[chunk]);
+    b->total[chunk] = total;
+    b->critical_total[chunk] = critical_total;
+    b->step[chunk] = saltus_leaps_step(n, tau, b, v, a);
+    b->bad[chunk] = bad & here;
+    b->brief[chunk] = here & 0;
+    b->left[chunk] = here & ~bad & ~still;
+}
+
+/* The critical reaction at `goal` of the sum of their propensities fires once in lanes `among`.
+ * Returns the lanes where there was none. */
+SALTUS_FN saltus_mask saltus_leaps_choose(const saltus_tables *n, saltus_leaps *b, int chunk,
+                                          saltus_f64 goal, saltus_mask among)
+{
+    saltus_f64 *change = b->change + chunk * n->n_species, sum = saltus_splat(0.0);
+    const saltus_f64 *a = b->a + chunk * n->n_reactions;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const saltus_mask critical = SALTUS_LT(a[r], saltus_splat(0.0));
+        sum = sum - SALTUS_AS_F64(SALTUS_AS_I64(a[r]) & critical);
+        const saltus_mask hit = among & critical & SALTUS_LT(goal, sum);
+        among &= ~hit;
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            const saltus_i64 amount = SALTUS_AS_I64(saltus_splat((double)n->change_amount[c]));
+            change[n->change_species[c]] += SALTUS_AS_F64(amount & hit);
+        }
+    }
+    return among;
+}
+
+/* How far the lanes that are left leap, and whether a critical reaction ends it. */
+SALTUS_FN void saltus_leaps_begin(const saltus_tables *n, uint64_t seed, saltus_leaps *b, int chunk)
+{
+    const saltus_f64 step = b->step[chunk], critical_total = b->critical_total[chunk];
+    const saltus_mask brief =
+        b->left[chunk] & SALTUS_LT(step * b->total[chunk], saltus_splat(SALTUS_SHORT_LEAP));
+    const saltus_mask go = b->left[chunk] & ~brief;
+    const saltus_mask risk = go & SALTUS_LT(saltus_splat(0.0), critical_total);
+    saltus_f64 length = step, goal = saltus_splat(0.0);
+    saltus_mask one = go & 0;
+    if (saltus_any(risk)) {
+        saltus_u64 w[4];
+        saltus_philox(seed, SALTUS_PURPOSE_LEAP, b->trajectory[chunk], b->block[chunk], w);
+        b->block[chunk] -= SALTUS_AS_U64(risk);
+        b->bad[chunk] |= risk & SALTUS_EQ(w[0], w[0] & 0);
+        const saltus_f64 wait = saltus_exponential32(w[0]) / critical_total;
+        one = risk & SALTUS_LE(wait, step);
+        length = saltus_select(one, wait, step);
+        goal = saltus_unit53(w[2], w[3]) * critical_total;
+    }
+    const saltus_f64 t_next = b->t[chunk] + length;
+    const saltus_mask late = ~SALTUS_LT(t_next, b->stop[chunk]);
+    b->t_next[chunk] = saltus_select(late, b->stop[chunk], t_next);
+    b->length[chunk] = saltus_select(late, b->stop[chunk] - b->t[chunk], length);
+    b->one[chunk] = one & ~late;
+    b->goal[chunk] = goal;
+    for (int s = 0; s < n->n_species; ++s) {
+        b->change[chunk * n->n_species + s] = saltus_splat(0.0);
+    }
+    b->sum[chunk] = saltus_splat(0.0);
+    b->brief[chunk] |= brief;
+    b->left[chunk] = go & ~b->bad[chunk];
+}
+
+/* Two uniform numbers for each of the n slots of a list, which is filled up to whole chunks. Loops
+ * are short here and below, so that a processor has several chunks at hand. */
+SALTUS_FN void saltus_leaps_draw(uint64_t seed, saltus_leaps *b, int32_t *slots, int n,
+                                 int32_t idle)
+{
+    for (int i = n; i % SALTUS_LANES != 0; ++i) {
+        slots[i] = idle;
+    }
+    for (int i = 0; i < n; i += SALTUS_LANES) {
+        saltus_u64 w[4];
+        saltus_philox(seed, SALTUS_PURPOSE_LEAP,
+                      SALTUS_AS_U64(saltus_gather(b->trajectory, slots + i)),
+                      SALTUS_AS_U64(saltus_gather(b->block, slots + i)), w);
+        b->u[i / SALTUS_LANES] = saltus_unit53(w[0], w[1]);
+        b->u2[i / SALTUS_LANES] = saltus_unit53(w[2], w[3]);
+    }
+    for (int i = 0; i < n; ++i) {
+        ++((uint64_t *)b->block)[slots[i]];
+    }
+}
+
+/* Variates of small means. */
+SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t *slots, int n)
+{
+    saltus_leaps_draw(seed, b, slots, n, SALTUS_IDLE_SLOT);
+    for (int i = 0; i < n; i += SALTUS_LANES) {
+        const saltus_f64 mean = SALTUS_AS_F64(saltus_gather(b->mean, slots + i));
+        const saltus_f64 k = saltus_poisson_invert(mean, b->u[i / SALTUS_LANES]);
+        saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
+    }
+}
+
+/* Lists the slots of some lanes; returns how many there are then. */
+SALTUS_FN int saltus_leaps_list(int32_t *slots, int n, int chunk, saltus_mask lanes)
+{
+    int32_t all[SALTUS_LANES];
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        all[l] = chunk * SALTUS_LANES + l;
+    }
+    return n + saltus_pick(slots + n, all, saltus_bits(lanes));
+}
+
+/* Attempts that are open: the slots, and where in the list that was drawn for they stood. */
+typedef struct saltus_leaps_open {
+    int32_t slots[SALTUS_LEAP_SLOTS + SALTUS_LANES], places[SALTUS_LEAP_SLOTS + SALTUS_LANES];
+    int n;
+} saltus_leaps_open;
+
+/* What becomes of them. Those that have failed are listed behind the first n of `slots`; returns
+ * how many there are then. */
+SALTUS_FN int saltus_leaps_settle(const saltus_leaps *b, saltus_leaps_open *o, int32_t *slots,
+                                  int n)
+{
+    for (int i = o->n; i % SALTUS_LANES != 0; ++i) {
+        o->slots[i] = SALTUS_IDLE_LARGE_SLOT;
+        o->places[i] = 0;
+    }
+    for (int i = 0; i < o->n; i += SALTUS_LANES) {
+        const saltus_poisson law =
+            saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, o->slots + i)));
+        const saltus_mask open = saltus_leaps_within(i / SALTUS_LANES, 0, o->n);
+        const saltus_mask good = saltus_poisson_settle(
+            &law, saltus_poisson_edge(SALTUS_AS_F64(saltus_gather(b->u, o->places + i))),
+            SALTUS_AS_F64(saltus_gather(b->u2, o->places + i)),
+            SALTUS_AS_F64(saltus_gather(b->k, o->slots + i)), open);
+        n += saltus_pick(slots + n, o->slots + i, saltus_bits(open & ~good));
+    }
+    return n;
+}
+
+/* Variates of large means, by as many attempts as it takes. Few are open, which take longest: they
+ * are listed too. */
+SALTUS_OUTLINE void saltus_leaps_reject(uint64_t seed, saltus_leaps *b, int32_t *slots, int n)
+{
+    saltus_leaps_open o;
+    while (n > 0) {
+        int again = 0;
+        o.n = 0;
+        saltus_leaps_draw(seed, b, slots, n, SALTUS_IDLE_LARGE_SLOT);
+        for (int i = 0; i < n; i += SALTUS_LANES) {
+            saltus_f64 k;
+            saltus_mask open;
+            const saltus_poisson law =
+                saltus_poisson_of(SALTUS_AS_F64(saltus_gather(b->mean, slots + i)));
+            const saltus_mask good = saltus_poisson_propose(&law, b->u[i / SALTUS_LANES],
+                                                            b->u2[i / SALTUS_LANES], &k, &open);
+            const saltus_mask drawn = saltus_leaps_within(i / SALTUS_LANES, 0, n);
+            saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
+            (void)saltus_pick(o.slots + o.n, slots + i, saltus_bits(drawn & open));
+            o.n = saltus_leaps_list(o.places, o.n, i / SALTUS_LANES, drawn & open);
+            again += saltus_pick(slots + again, slots + i, saltus_bits(drawn & ~good & ~open));
+        }
+        n = saltus_leaps_settle(b, &o, slots, again);
+    }
+}
+
+/* Let reaction r fire k times in the lanes of a chunk; fewer than 0: take back so many. */
+SALTUS_FN void saltus_leaps_add(const saltus_tables *n, saltus_leaps *b, int chunk, int r,
+                                saltus_f64 k)
+{
+    b->sum[chunk] = b->sum[chunk] + k;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        saltus_f64 *change = b->change + chunk * n->n_species + n->change_species[c];
+        *change = *change + (double)n->change_amount[c] * k;
+    }
+}
+
+/* Firings of reaction r by the propensities before the leap, in the lanes that are left. */
+SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_leaps *b, int r,
+                                 int n_chunks)
+{
+    int32_t small[SALTUS_LEAP_SLOTS + SALTUS_LANES], large[SALTUS_LEAP_SLOTS + SALTUS_LANES];
+    int n_small = 0, n_large = 0;
+    for (int chunk = 0; chunk < n_chunks; ++chunk) {
+        const saltus_f64 mean = b->a[chunk * n->n_reactions + r] * b->length[chunk];
+        const saltus_mask fires = b->left[chunk] & SALTUS_LT(saltus_splat(0.0), mean);
+        const saltus_mask bounded =
+            SALTUS_LT(mean * (double)n->largest_change, saltus_splat(0x1p44));
+        const saltus_mask few = SALTUS_LT(mean, saltus_splat(saltus_poisson_inversion));
+        b->mean[chunk] = mean;
+        b->k[chunk] = saltus_splat(0.0);
+        b->bad[chunk] |= fires & ~bounded;
+        b->left[chunk] &= ~b->bad[chunk];
+        n_small = saltus_leaps_list(small, n_small, chunk, fires & few);
+        n_large = saltus_leaps_list(large, n_large, chunk, fires & bounded & ~few);
+    }
+    saltus_leaps_invert(seed, b, small, n_small);
+    saltus_leaps_reject(seed, b, large, n_large);
+    for (int chunk = 0; chunk < n_chunks; ++chunk) {
+        b->number[chunk * n->n_reactions + r] = b->k[chunk];
+        saltus_leaps_add(n, b, chunk, r, b->k[chunk]);
+    }
+}
+
+/* Rows after the leap's changes in lanes where no count is negative; returns those of the lanes
+ * that are left. */
+SALTUS_FN saltus_mask saltus_leaps_look(const saltus_tables *n, saltus_leaps *b, int chunk)
+{
+    const saltus_f64 *v = b->v + chunk * n->n_rows, *change = b->change + chunk * n->n_species;
+    saltus_mask good = b->left[chunk];
+    for (int s = 0; s < n->n_species; ++s) {
+        good &= SALTUS_LE(saltus_splat(0.0), v[s] + change[s]);
+    }
+    if (saltus_any(good)) {
+        for (int s = 0; s < n->n_species; ++s) {
+            b->after[s] = v[s] + SALTUS_AS_F64(SALTUS_AS_I64(change[s]) & good);
+        }
+        for (int row = n->n_species; row < n->n_rows; ++row) {
+            b->after[row] = v[row];
+        }
+        saltus_lanes_run_rules(n, b->after);
+    }
+    return good;
+}
+
+/* saltus_leap_correct, and the critical reaction at the end. */
+SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltus_leaps *b,
+                                    int chunk)
+{
+    const saltus_mask good = saltus_leaps_look(n, b, chunk);
+    const saltus_f64 half = 0.5 * b->length[chunk];
+    const saltus_f64 *a = b->a + chunk * n->n_reactions, *k = b->number + chunk * n->n_reactions;
+    saltus_mask bad = good & 0;
+    saltus_u64 w[4];
+    if (!saltus_any(good)) {
+        return;
+    }
+    for (int r = 0; r < n->n_reactions; ++r) {
+        if (r % 4 == 0) {
+            saltus_philox(seed, SALTUS_PURPOSE_LEAP, b->trajectory[chunk], b->block[chunk], w);
+            b->block[chunk] -= SALTUS_AS_U64(good);
+        }
+        saltus_mask wrong = good & 0;
+        const saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
+        const saltus_f64 more = half * (saltus_lanes_propensity(n, b->after, r, &wrong) - a[r]);
+        wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
+        bad |= fires & wrong;
+        const saltus_f64 change = saltus_round_randomly(more, w[r % 4]);
+        const saltus_f64 least = saltus_select(SALTUS_LT(change, -k[r]), -k[r], change);
+        saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(least) & fires));
+    }
+    const saltus_mask one = b->one[chunk] & good;
+    if (saltus_any(one)) {
+        bad |= saltus_leaps_choose(n, b, chunk, b->goal[chunk], one);
+        b->sum[chunk] += SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & one);
+    }
+    b->bad[chunk] |= bad;
+    b->left[chunk] &= ~bad;
+}
+
+/* The leap is made where no count becomes negative; where one would, half of it is left. */
+SALTUS_FN void saltus_leaps_end(const saltus_tables *n, saltus_leaps *b, int chunk)
+{
+    saltus_f64 *v = b->v + chunk * n->n_rows;
+    const saltus_f64 *change = b->change + chunk * n->n_species;
+    const saltus_mask left = b->left[chunk];
+    const saltus_f64 step = b->step[chunk], to_stop = b->stop[chunk] - b->t[chunk];
+    saltus_mask negative = left & 0, bad = left & 0;
+    for (int s = 0; s < n->n_species; ++s) {
+        const saltus_f64 x = v[s] + change[s];
+        negative |= SALTUS_LT(x, saltus_splat(0.0));
+        bad |= SALTUS_LT(saltus_splat(saltus_lanes_largest), x);
+    }
+    if (n->n_flags > 0) { /* clocks that change just after a time must not change back */
+        bad |= ~SALTUS_LT(b->t[chunk], b->t_next[chunk]);
+    }
+    const saltus_mask done = left & ~negative & ~bad;
+    for (int s = 0; s < n->n_species; ++s) {
+        v[s] = v[s] + SALTUS_AS_F64(SALTUS_AS_I64(change[s]) & done);
+    }
+    b->t[chunk] = saltus_select(done, b->t_next[chunk], b->t[chunk]);
+    b->leaps[chunk] -= done;
+    b->fired[chunk] += saltus_leaps_whole(b->sum[chunk]) & done;
+    b->step[chunk] = 0.5 * saltus_select(SALTUS_LT(step, to_stop), step, to_stop);
+    b->bad[chunk] |= bad & left;
+    b->left[chunk] = left & negative & ~bad;
+}
+
+/** A leap in each of the first n_slots slots: until then, to its stop, or none where it would be
+ * brief. */
+SALTUS_FN void saltus_leaps_leap(const saltus_tables *n, const saltus_tau *tau, uint64_t seed,
+                                 saltus_leaps *b, int n_slots)
+{
+    const int n_chunks = (n_slots + SALTUS_LANES - 1) / SALTUS_LANES;
+    for (int chunk = 0; chunk < n_chunks; ++chunk) {
+        saltus_leaps_bound(n, tau, b, chunk, saltus_leaps_within(chunk, 0, n_slots));
+    }
+    for (int left = 1; left;) {
+        for (int chunk = 0; chunk < n_chunks; ++chunk) {
+            saltus_leaps_begin(n, seed, b, chunk);
+        }
+        for (int r = 0; r < n->n_reactions; ++r) {
+            saltus_leaps_fire(n, seed, b, r, n_chunks);
+        }
+        left = 0;
+        for (int chunk = 0; chunk < n_chunks; ++chunk) {
+            saltus_leaps_correct(n, seed, b, chunk);
+            saltus_leaps_end(n, b, chunk);
+            left |= saltus_any(b->left[chunk]);
+        }
+    }
+}
+
+/* saltus_lanes_draw for exact steps of a chunk; words of tau-leaping. */
+SALTUS_FN saltus_mask saltus_leaps_wait(uint64_t seed, const saltus_leaps *b, int chunk,
+                                        saltus_lanes *e)
+{
+    saltus_u64 w[4];
+    saltus_philox(seed, SALTUS_PURPOSE_LEAP, b->trajectory[chunk], b->block[chunk], w);
+    e->wait[0] = saltus_exponential32(w[0]);
+    e->word[0] = SALTUS_TO_F64(SALTUS_AS_I64(w[1]));
+    return SALTUS_EQ(w[0], w[0] & 0);
+}
+
+/** An exact step, or to the stop if that comes first, in those lanes of a chunk that are slots from
+ * n_first on. `e` has room for what direct_lanes.h computes. */
+SALTUS_FN void saltus_leaps_exact(const saltus_tables *n, uint64_t seed, saltus_leaps *b,
+                                  saltus_lanes *e, int chunk, int n_first)
+{
+    const saltus_mask here = saltus_leaps_within(chunk, n_first, SALTUS_LEAP_SLOTS);
+    saltus_mask missed;
+    e->v = b->v + chunk * n->n_rows;
+    e->t = b->t[chunk];
+    saltus_mask bad = saltus_leaps_wait(seed, b, chunk, e);
+    const saltus_mask wrong = saltus_lanes_propose(n, e, 0);
+    const saltus_mask acts = here & SALTUS_LT(saltus_splat(0.0), e->total);
+    const saltus_mask fires = acts & SALTUS_LT(e->t_next, b->stop[chunk]);
+    bad = wrong | (acts & bad) | saltus_lanes_fire(n, e, fires & ~wrong, &missed);
+    for (int s = 0; s < n->n_species; ++s) {
+        const saltus_f64 x = e->v[s];
+        bad |= SALTUS_LT(x, saltus_splat(0.0)) | SALTUS_LT(saltus_splat(saltus_lanes_largest), x);
+    }
+    if (n->n_flags > 0) {
+        bad |= fires & ~SALTUS_LT(b->t[chunk], e->t);
+    }
+    b->block[chunk] -= SALTUS_AS_U64(acts);
+    b->t[chunk] = saltus_select(here & ~fires, b->stop[chunk], e->t);
+    b->exact[chunk] += fires;
+    b->singles[chunk] -= fires;
+    b->fired[chunk] -= fires;
+    b->bad[chunk] = bad & here;
+}
+
+#endif

@@ -1,0 +1,479 @@
+/* From a model as it was read to flat tables: what each variable becomes, rules in order, clock
+ * conditions, reactions, events. */
+#include "model/freeze/freeze.h"
+
+#include "core/stack.h"
+
+const char *saltus_place_in(const char *path, int line, char buffer[160])
+{
+    if (!path) {
+        return "";
+    }
+    if (line > 0) {
+        (void)snprintf(buffer, 160, "%.120s:%d: ", path, line);
+    } else {
+        (void)snprintf(buffer, 160, "%.120s: ", path);
+    }
+    return buffer;
+}
+
+const char *saltus_place(const saltus_model *model, int line, char buffer[160])
+{
+    return saltus_place_in(model->path, line, buffer);
+}
+
+const char *saltus_kind_text(const saltus_variable *v)
+{
+    return v->kind == SALTUS_KIND_SPECIES       ? "species"
+           : v->kind == SALTUS_KIND_COMPARTMENT ? "compartment"
+                                                : "parameter";
+}
+
+/* ---- roles and rows ---- */
+
+static saltus_status note_changes(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    saltus_model *m = f->model;
+    for (size_t i = 0; i < m->n_reactions; ++i) {
+        const saltus_reaction *r = &m->reactions[i];
+        for (int k = 0; k < r->n_reactants + r->n_products; ++k) {
+            const saltus_participant *q =
+                k < r->n_reactants ? &r->reactants[k] : &r->products[k - r->n_reactants];
+            const saltus_variable *v = &m->variables[q->variable];
+            if (v->kind != SALTUS_KIND_SPECIES) {
+                SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': '%s' is a %s, not a species",
+                            saltus_place(m, r->line, place), r->id, v->id, saltus_kind_text(v));
+            }
+            if (v->rule && !v->boundary) {
+                SALTUS_FAIL(SALTUS_E_MODEL,
+                            "%sreaction '%s' changes species '%s', which a rule determines",
+                            saltus_place(m, r->line, place), r->id, v->id);
+            }
+            f->reacts[q->variable] = !v->boundary && !v->constant && !v->rule;
+        }
+    }
+    for (size_t i = 0; i < m->n_events; ++i) {
+        const saltus_event *e = &m->events[i];
+        for (int k = 0; k < e->n_assignments; ++k) {
+            const saltus_variable *v = &m->variables[e->assignments[k].variable];
+            if (v->rule || v->constant) {
+                SALTUS_FAIL(SALTUS_E_MODEL, "%sevent '%s' sets '%s', which %s",
+                            saltus_place(m, e->line, place), e->id, v->id,
+                            v->rule ? "a rule determines" : "is constant");
+            }
+            f->is_assigned[e->assignments[k].variable] = true;
+        }
+    }
+done:
+    return status;
+}
+
+/* Species that are counts get rows in their order. One that nothing changes is a constant too,
+ * unless it differs from site to site. */
+static void bind_counts_and_variables(saltus_freezer *f)
+{
+    saltus_tables *t = &f->net->tables;
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        const saltus_variable *v = &f->model->variables[i];
+        saltus_binding *b = &f->net->bindings[i];
+        b->row = -1;
+        b->value = f->values[i];
+        if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
+            b->row = t->n_species++;
+            b->role = f->reacts[i] || f->is_assigned[i] || f->model->space ? SALTUS_ROLE_COUNT
+                                                                           : SALTUS_ROLE_CONSTANT;
+        }
+    }
+    t->row_variables = t->n_species;
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        saltus_binding *b = &f->net->bindings[i];
+        if (f->is_assigned[i] && b->role != SALTUS_ROLE_COUNT) {
+            b->role = SALTUS_ROLE_VARIABLE;
+            b->row = t->row_variables + t->n_variables++;
+        }
+    }
+    t->row_flags = t->row_variables + t->n_variables;
+}
+
+/* Rules in order: those whose parts never change are constants, the others lose their clock
+ * conditions to flags. Their rows come when the number of flags is known. */
+static saltus_status bind_rules(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    for (int k = 0; k < f->n_rule_order; ++k) {
+        const int i = f->rule_order[k];
+        const saltus_variable *v = &f->model->variables[i];
+        f->rules[i] = v->rule;
+        if (saltus_is_constant(f, v->rule)) {
+            continue;
+        }
+        SALTUS_TRY(saltus_free_of_time(f, v->rule, false, v->id, &f->rules[i], err));
+        f->has_time[i] = saltus_reads_time(f, f->rules[i]);
+        f->net->bindings[i].role = SALTUS_ROLE_RULE;
+        f->net->rule_variables[t->n_rules++] = i;
+    }
+    SALTUS_TRY(saltus_collect_rule_counts(f, err));
+done:
+    return status;
+}
+
+static void place_rules(saltus_freezer *f)
+{
+    saltus_tables *t = &f->net->tables;
+    t->n_flags = (int32_t)f->n_clocks;
+    t->row_rules = t->row_flags + t->n_flags;
+    for (int r = 0; r < t->n_rules; ++r) {
+        f->net->bindings[f->net->rule_variables[r]].row = t->row_rules + r;
+    }
+    t->row_time = t->row_rules + t->n_rules;
+    t->row_one = t->row_time + 1;
+}
+
+/* ---- events ---- */
+
+/* Triggers without time, before rows are placed because they may add flags. */
+static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **triggers,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char what[300], place[160];
+    for (size_t i = 0; i < f->model->n_events; ++i) {
+        const saltus_event *e = &f->model->events[i];
+        (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
+                       saltus_place(f->model, e->line, place), e->id);
+        SALTUS_TRY(saltus_free_of_time(f, e->trigger, true, what, &triggers[i], err));
+    }
+done:
+    return status;
+}
+
+static saltus_status fill_settings(saltus_freezer *f, const saltus_event *e, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    for (int k = 0; k < e->n_assignments; ++k) {
+        const saltus_assignment *a = &e->assignments[k];
+        saltus_setting *s = &f->settings[t->n_settings];
+        SALTUS_TRY(saltus_compile(f, a->value, &s->value, err));
+        s->row = f->net->bindings[a->variable].row;
+        f->net->setting_names[t->n_settings] = f->model->variables[a->variable].id;
+        f->net->setting_events[t->n_settings] = e->id;
+        ++t->n_settings;
+    }
+done:
+    return status;
+}
+
+static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    for (size_t i = 0; i < f->model->n_events; ++i) {
+        const saltus_event *e = &f->model->events[i];
+        saltus_trigger *out = &f->triggers[i];
+        SALTUS_TRY(saltus_compile(f, triggers[i], &out->trigger, err));
+        if (e->delay) {
+            SALTUS_TRY(saltus_compile(f, e->delay, &out->delay, err));
+        }
+        if (e->priority) {
+            SALTUS_TRY(saltus_compile(f, e->priority, &out->priority, err));
+        }
+        out->has_delay = e->delay != NULL;
+        out->has_priority = e->priority != NULL;
+        out->persistent = e->persistent;
+        out->initial_value = e->initial_value;
+        out->use_trigger_values = e->use_trigger_values;
+        out->first_assignment = t->n_settings;
+        out->n_assignments = e->n_assignments;
+        t->largest_event =
+            e->n_assignments > t->largest_event ? e->n_assignments : t->largest_event;
+        f->net->event_names[i] = e->id;
+        SALTUS_TRY(fill_settings(f, e, err));
+        t->watches_state |= saltus_reads_counts(f, triggers[i]);
+    }
+    t->n_triggers = (int32_t)f->model->n_events;
+    for (size_t i = 0; i < f->n_clocks; ++i) {
+        SALTUS_TRY(saltus_compile(f, f->clock_when[i], &f->clocks[i].when, err));
+        f->clocks[i].row = t->row_flags + (int)i;
+        t->watches_state |= saltus_reads_counts(f, f->clock_when[i]);
+    }
+done:
+    return status;
+}
+
+/* ---- values that must be known ---- */
+
+typedef struct unknown {
+    const saltus_freezer *f;
+    int variable;
+} unknown;
+
+/* Without a value, and no event will give it one. */
+static bool is_unknown(const saltus_expr *node, void *user)
+{
+    unknown *u = user;
+    if (node->op == SALTUS_OP_VARIABLE) {
+        const saltus_variable *v = &u->f->model->variables[node->variable];
+        u->variable = node->variable;
+        return !v->rule && !v->initial && !u->f->is_assigned[node->variable];
+    }
+    return false;
+}
+
+static saltus_status require(const saltus_freezer *f, const saltus_expr *e, const char *kind,
+                             const char *id, int line, saltus_error *err)
+{
+    char place[160];
+    unknown u = {f, -1};
+    if (e && saltus_expr_any(e, is_unknown, &u)) {
+        const saltus_variable *v = &f->model->variables[u.variable];
+        return saltus_error_set(err, SALTUS_E_MODEL, "%s%s '%s' needs %s '%s', which has no value",
+                                saltus_place(f->model, line, place), kind, id, saltus_kind_text(v),
+                                v->id);
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status require_values(const saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_model *m = f->model;
+    for (size_t i = 0; i < m->n_reactions; ++i) {
+        SALTUS_TRY(require(f, m->reactions[i].law, "reaction", m->reactions[i].id,
+                           m->reactions[i].line, err));
+    }
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        SALTUS_TRY(require(f, m->variables[i].rule, "rule of", m->variables[i].id,
+                           m->variables[i].line, err));
+    }
+    for (size_t i = 0; i < m->n_events; ++i) {
+        SALTUS_TRY(
+            require(f, m->events[i].trigger, "event", m->events[i].id, m->events[i].line, err));
+    }
+done:
+    return status;
+}
+
+/* ---- all together ---- */
+
+static saltus_status allocate(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_model *m = f->model;
+    const size_t n = m->n_variables + 1;
+    size_t n_settings = 1;
+    for (size_t i = 0; i < m->n_events; ++i) {
+        n_settings += (size_t)m->events[i].n_assignments;
+    }
+    f->net = saltus_calloc(1, sizeof *f->net);
+    SALTUS_NEED(f->net);
+    f->arena = &f->net->arena;
+    f->values = saltus_calloc(n, sizeof *f->values);
+    f->reads = saltus_calloc(n, sizeof *f->reads);
+    f->reacts = saltus_calloc(n, sizeof *f->reacts);
+    f->is_assigned = saltus_calloc(n, sizeof *f->is_assigned);
+    f->rules = saltus_calloc(n, sizeof *f->rules);
+    f->has_time = saltus_calloc(n, sizeof *f->has_time);
+    f->rule_order = saltus_calloc(n, sizeof *f->rule_order);
+    f->seen = saltus_calloc(n, sizeof *f->seen);
+    f->counts_of_rules = saltus_calloc(n, sizeof *f->counts_of_rules);
+    SALTUS_NEED(f->values && f->reads && f->reacts && f->is_assigned && f->rules && f->has_time &&
+                f->rule_order && f->seen && f->counts_of_rules);
+    saltus_network *net = f->net;
+    net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
+    net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
+    net->event_names = saltus_arena_alloc(f->arena, (m->n_events + 1) * sizeof(char *));
+    net->setting_names = saltus_arena_alloc(f->arena, n_settings * sizeof(char *));
+    net->setting_events = saltus_arena_alloc(f->arena, n_settings * sizeof(char *));
+    net->species_names = saltus_arena_alloc(f->arena, n * sizeof(char *));
+    f->triggers = saltus_arena_alloc(f->arena, (m->n_events + 1) * sizeof *f->triggers);
+    f->settings = saltus_arena_alloc(f->arena, n_settings * sizeof *f->settings);
+    SALTUS_NEED(net->bindings && net->rule_variables && net->event_names && net->setting_names &&
+                net->setting_events && net->species_names && f->triggers && f->settings);
+    net->tables.triggers = f->triggers;
+    net->tables.settings = f->settings;
+done:
+    return status;
+}
+
+static saltus_status fill_names_and_starts(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    int64_t *counts = saltus_arena_alloc(f->arena, (size_t)(t->n_species + 1) * sizeof *counts);
+    double *variables = saltus_arena_alloc(f->arena, (size_t)(t->n_variables + 1) * sizeof(double));
+    SALTUS_NEED(counts);
+    SALTUS_NEED(variables);
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        const saltus_binding *b = &f->net->bindings[i];
+        if (b->row >= 0 && b->row < t->n_species) {
+            f->net->species_names[b->row] = f->model->variables[i].id;
+            counts[b->row] = (int64_t)b->value;
+        } else if (b->role == SALTUS_ROLE_VARIABLE) {
+            variables[b->row - t->row_variables] = b->value;
+        }
+    }
+    t->initial_counts = counts;
+    t->initial_variables = variables;
+done:
+    return status;
+}
+
+static saltus_status compile_rules(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    f->rule_programs =
+        saltus_arena_alloc(f->arena, (size_t)(t->n_rules + 1) * sizeof *f->rule_programs);
+    SALTUS_NEED(f->rule_programs);
+    for (int r = 0; r < t->n_rules; ++r) {
+        SALTUS_TRY(
+            saltus_compile(f, f->rules[f->net->rule_variables[r]], &f->rule_programs[r], err));
+    }
+    t->rules = f->rule_programs;
+done:
+    return status;
+}
+
+/* What grew on the heap moves into the network's arena. */
+static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    saltus_network *net = f->net;
+    saltus_instruction *code = saltus_arena_alloc(f->arena, (f->n_code + 1) * sizeof *code);
+    double *constants = saltus_arena_alloc(f->arena, (f->n_constants + 1) * sizeof *constants);
+    saltus_program *laws = saltus_arena_alloc(f->arena, (f->n_laws + 1) * sizeof *laws);
+    saltus_clock *clocks = saltus_arena_alloc(f->arena, (f->n_clocks + 1) * sizeof *clocks);
+    net->reaction_names = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
+    net->law_kinds = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
+    SALTUS_NEED(code && constants && laws && clocks && net->reaction_names && net->law_kinds);
+    for (size_t i = 0; i < f->n_code; ++i) {
+        code[i] = f->code[i];
+    }
+    for (size_t i = 0; i < f->n_constants; ++i) {
+        constants[i] = f->constants[i].value;
+    }
+    for (size_t i = 0; i < f->n_laws; ++i) {
+        laws[i] = f->laws[i];
+    }
+    for (size_t i = 0; i < f->n_clocks; ++i) {
+        clocks[i] = f->clocks[i];
+    }
+    for (size_t i = 0; i < f->n_steps; ++i) {
+        net->reaction_names[i] = f->steps[i].id;
+        net->law_kinds[i] = f->steps[i].kind;
+    }
+    t->code = code;
+    t->n_code = (int32_t)f->n_code;
+    t->constants = constants;
+    t->laws = laws;
+    t->n_laws = (int32_t)f->n_laws;
+    t->clocks = clocks;
+done:
+    return status;
+}
+
+static void free_freezer(saltus_freezer *f)
+{
+    saltus_network_destroy(f->net);
+    saltus_free(f->values);
+    saltus_free(f->reads);
+    saltus_free(f->reacts);
+    saltus_free(f->is_assigned);
+    saltus_free(f->rules);
+    saltus_free(f->has_time);
+    saltus_free(f->rule_order);
+    saltus_free(f->seen);
+    saltus_free(f->counts_of_rules);
+    saltus_free(f->rule_counts);
+    saltus_free(f->clocks);
+    saltus_free(f->clock_when);
+    saltus_free(f->steps);
+    saltus_free(f->code);
+    saltus_free(f->constants);
+    saltus_free(f->laws);
+}
+
+typedef struct freezing {
+    saltus_model *model;
+    saltus_law law;
+} freezing;
+
+static saltus_status freeze(void *user, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const freezing *wanted = user;
+    saltus_model *model = wanted->model;
+    saltus_freezer f = {.model = model, .law_mode = wanted->law};
+    const saltus_expr **triggers = saltus_calloc(model->n_events, sizeof *triggers);
+    SALTUS_NEED(triggers);
+    if (model->network) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is frozen already", model->name);
+    }
+    if (model->space) {
+        SALTUS_TRY(saltus_check_space(model, err));
+    }
+    model->n_read_warnings = model->n_warnings;
+    SALTUS_TRY(allocate(&f, err));
+    SALTUS_TRY(saltus_evaluate(&f, err));
+    SALTUS_TRY(saltus_check_volumes(&f, err));
+    SALTUS_TRY(note_changes(&f, err));
+    SALTUS_TRY(require_values(&f, err));
+    bind_counts_and_variables(&f);
+    SALTUS_TRY(bind_rules(&f, err));
+    SALTUS_TRY(fill_names_and_starts(&f, err));
+    SALTUS_TRY(free_triggers(&f, triggers, err));
+    SALTUS_TRY(saltus_make_steps(&f, err)); /* the last that can add flags */
+    place_rules(&f);
+    SALTUS_TRY(compile_rules(&f, err));
+    SALTUS_TRY(saltus_fill_reactions(&f, err));
+    SALTUS_TRY(fill_events(&f, triggers, err));
+    saltus_place_rows(&f);
+    SALTUS_TRY(settle_arrays(&f, err));
+    SALTUS_TRY(saltus_freeze_orders(&f, err));
+    if (model->space) {
+        SALTUS_TRY(saltus_freeze_lattice(&f, err));
+    }
+    model->network = f.net;
+    f.net = NULL;
+done:
+    saltus_free(triggers);
+    free_freezer(&f);
+    return status;
+}
+
+saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_error *err)
+{
+    if (!model) {
+        return saltus_no_argument(err, __func__);
+    }
+    freezing wanted = {model, law};
+    return saltus_with_stack(freeze, &wanted, err);
+}
+
+void saltus_network_destroy(saltus_network *network)
+{
+    if (network) {
+        saltus_arena_free(&network->arena);
+        saltus_free(network);
+    }
+}
+
+int saltus_model_n_species(const saltus_model *model)
+{
+    return model && model->network ? model->network->tables.n_species : 0;
+}
+
+int saltus_model_n_reactions(const saltus_model *model)
+{
+    return model && model->network ? model->network->tables.n_reactions : 0;
+}
+
+const char *saltus_model_species(const saltus_model *model, int s)
+{
+    return s >= 0 && s < saltus_model_n_species(model) ? model->network->species_names[s] : "";
+}

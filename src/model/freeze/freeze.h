@@ -1,0 +1,187 @@
+/** Between the files that freeze a model. */
+#ifndef SALTUS_MODEL_FREEZE_FREEZE_H
+#define SALTUS_MODEL_FREEZE_FREEZE_H
+
+#include "model/network/network.h"
+
+/** A law as a product: rate * (x[species[0]] - offset[0]) * …, in that order. */
+enum { SALTUS_MAX_FACTORS = 16 };
+typedef struct saltus_product {
+    double rate;
+    int n;
+    int species[SALTUS_MAX_FACTORS];
+    double offset[SALTUS_MAX_FACTORS];
+} saltus_product;
+
+/** A reaction on its way into the tables; a reversible one that is split makes two. */
+typedef struct saltus_step {
+    const char *id;
+    const saltus_reaction *reaction;
+    bool backward;
+    bool is_product;
+    saltus_product product;
+    const saltus_expr *law; /**< when it is no product */
+    const char *kind;
+} saltus_step;
+
+/** A constant of programs, and what it is the value of. */
+typedef struct saltus_constant {
+    const saltus_expr *e;
+    double value;
+} saltus_constant;
+
+/** What a value comes from, directly or through other values. */
+enum saltus_reads {
+    SALTUS_READS_SIZES = 1,   /**< of compartments */
+    SALTUS_READS_AMOUNTS = 2, /**< initial ones */
+};
+
+/** The counts that a rule reads, also through other rules: a stretch of rule_counts. */
+typedef struct saltus_counts_of_rule {
+    size_t first, n;
+} saltus_counts_of_rule;
+
+typedef struct saltus_freezer {
+    saltus_model *model;
+    saltus_network *net;
+    saltus_arena *arena; /**< the network's: its tables */
+    saltus_law law_mode;
+    double *values;            /**< [variable] at time 0; on a lattice those of a site */
+    unsigned char *reads;      /**< [variable] what its value comes from: saltus_reads */
+    bool *reacts;              /**< [variable] reactions change it */
+    bool *is_assigned;         /**< [variable] events change it */
+    const saltus_expr **rules; /**< [variable] rule with clock conditions as flags, or NULL */
+    bool *has_time;            /**< [variable] its rule reads the time other than through flags */
+    int *rule_order;           /**< variables with rules, in an order of evaluation */
+    int n_rule_order;
+    int64_t *seen; /**< [variable] number of the visit that has looked into its rule */
+    int64_t n_visits;
+    saltus_counts_of_rule *counts_of_rules; /**< [variable] of those with rules that change */
+    int32_t *rule_counts;
+    size_t n_rule_counts, rule_counts_capacity;
+
+    saltus_clock *clocks;
+    const saltus_expr **clock_when; /**< [flag] */
+    size_t n_clocks, clocks_capacity, clock_when_capacity;
+
+    saltus_step *steps;
+    size_t n_steps, steps_capacity;
+
+    saltus_instruction *code;
+    size_t n_code, code_capacity;
+    saltus_constant *constants;
+    size_t n_constants, constants_capacity;
+    saltus_program *laws;
+    size_t n_laws, laws_capacity;
+    int n_temporaries;
+
+    saltus_program *rule_programs; /* these three stand in the tables, in the network's arena */
+    saltus_trigger *triggers;
+    saltus_setting *settings;
+} saltus_freezer;
+
+/** Variables from here on are flags: n_variables + f. */
+#define SALTUS_FLAG_VARIABLE(f, flag) ((int)(f)->model->n_variables + (flag))
+
+/** "model.xml:31: " for messages, or "". The text is in `buffer`. */
+const char *saltus_place(const saltus_model *model, int line, char buffer[160]);
+/** The same for a line of another file than the model's. */
+const char *saltus_place_in(const char *path, int line, char buffer[160]);
+
+/** "species", "compartment" or "parameter". */
+const char *saltus_kind_text(const saltus_variable *v);
+
+/** True when e's value never changes: no counts that change, variables, flags, changing rules or
+ * time. */
+bool saltus_is_constant(const saltus_freezer *f, const saltus_expr *e);
+double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e);
+
+/* values.c */
+/** Values at time 0, what they come from, and the order of rules; counts are whole. */
+SALTUS_MUST_CHECK saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err);
+
+/** The largest initial amount of all, not rounded, and whose it is; 0: there is none that is a
+ * number. Values of the freezer are those of the model as it is now, also where they are none that
+ * freezing takes. */
+double saltus_largest_amount(saltus_freezer *f, int *variable);
+
+/* volume.c */
+/** Warn of laws that do not grow with compartments whose sizes were changed. */
+SALTUS_MUST_CHECK saltus_status saltus_check_volumes(saltus_freezer *f, saltus_error *err);
+/** Options of the command, "--mole 1e6" or "--volume cell=1e-15", with which the largest species
+ * has about 1000 molecules; false when there are none or they are not needed. */
+bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room);
+
+/* time.c */
+/** Replace comparisons with time by flags. With `must`, anything else that reads the time fails. */
+SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e,
+                                                    bool must, const char *what,
+                                                    const saltus_expr **out, saltus_error *err);
+/** Whether e reads the time, also through rules, other than through flags. */
+bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
+
+/* law.c */
+/** Turn every reaction into one or two steps. */
+SALTUS_MUST_CHECK saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err);
+
+/* split.c */
+/** The rates there and back of a reversible reaction, whose law is their difference; NULL both when
+ * it is none, with a warning when the law may fall below 0 all the same. */
+SALTUS_MUST_CHECK saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r,
+                                                 const saltus_expr *law,
+                                                 const saltus_expr **forward,
+                                                 const saltus_expr **backward, saltus_error *err);
+
+/** The rule behind a variable that reactions change, or NULL. */
+const saltus_expr *saltus_rule_behind(const saltus_freezer *f, const saltus_expr *e);
+/** How many of a variable stand on a side of an equation. */
+int64_t saltus_side_count(const saltus_participant *side, int n_side, int variable);
+/** Whether e is x - 1, or x - 2 …, where more x than that stand on one side of the equation: the
+ * molecules that are left to choose from. */
+bool saltus_counts_ways(const saltus_freezer *f, const saltus_reaction *r, const saltus_expr *e);
+
+/* terms.c */
+/** The same rates of a law that is such a difference only once it is multiplied out and what stands
+ * above and below the line is cancelled, as in V A (1 - B / (K A)) / (Km + A + B); NULL both where
+ * it is none. At most 256 terms are looked at. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_expand_law(saltus_freezer *f, const saltus_reaction *r,
+                                                  const saltus_expr *law,
+                                                  const saltus_expr **forward,
+                                                  const saltus_expr **backward, saltus_error *err);
+
+/* program.c */
+/** Compile an expression; rows are final only after saltus_place_rows. */
+SALTUS_MUST_CHECK saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e,
+                                               saltus_program *out, saltus_error *err);
+/** Put constants and temporaries behind the other rows and patch all programs. */
+void saltus_place_rows(saltus_freezer *f);
+
+/* tables.c */
+/** Reactions, laws, dependencies, the tree. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err);
+/** Whether a count, directly or through rules, enters e. */
+bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
+
+/* reads.c */
+/** Which counts each rule reads, once rules are bound. */
+SALTUS_MUST_CHECK saltus_status saltus_collect_rule_counts(saltus_freezer *f, saltus_error *err);
+/** Call found for every count that e reads, also through rules, for some more than once. */
+void saltus_visit_counts(const saltus_freezer *f, const saltus_expr *e,
+                         void (*found)(void *user, int species), void *user);
+/** Whether visit is true for some node of e or of a rule behind it; each rule is looked into once.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_any_through_rules(
+    saltus_freezer *f, const saltus_expr *e, bool (*visit)(const saltus_expr *node, void *user),
+    void *user, bool *found, saltus_error *err);
+
+/* lattice.c */
+/** Refuse what was set but cannot be, before anything is frozen. */
+SALTUS_MUST_CHECK saltus_status saltus_check_space(const saltus_model *model, saltus_error *err);
+/** The lattice of a model with space, once reactions and initial counts are known. */
+SALTUS_MUST_CHECK saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err);
+
+/* orders.c */
+/** How laws follow counts, for tau-leaping; the last, when all rows are final. */
+SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err);
+
+#endif

@@ -1,0 +1,285 @@
+/* The lattice's tables: who jumps how often, what happens where, what is where at first. */
+#include "model/freeze/freeze.h"
+#include "model/lattice/space.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+saltus_status saltus_check_space(const saltus_model *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        if (m->space->has_amounts[i] && v->set) {
+            SALTUS_FAIL(SALTUS_E_INVALID,
+                        "%s'%s' cannot be set: the lattice says how many there are where",
+                        saltus_place(m, v->line, place), v->id);
+        }
+    }
+done:
+    return status;
+}
+
+/* ---- jumps ---- */
+
+static saltus_status fill_jumps(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_space *space = f->model->space;
+    const size_t n_pairs = (size_t)l->n_types * (size_t)l->n_types, n = (size_t)l->n_species;
+    double *diffusion = saltus_arena_alloc(f->arena, (n_pairs * n + 1) * sizeof *diffusion);
+    double *jump = saltus_arena_alloc(f->arena, (n_pairs * n + 1) * sizeof *jump);
+    double *largest = saltus_arena_alloc(f->arena, (n + 1) * sizeof *largest);
+    SALTUS_NEED(diffusion && jump && largest);
+    for (size_t v = 0; v < f->model->n_variables; ++v) {
+        for (size_t k = 0; space->diffusion[v] && k < n_pairs; ++k) {
+            const size_t s = (size_t)f->net->bindings[v].row;
+            const double d = space->diffusion[v][k];
+            const double q = d * space->step / (space->spacing * space->spacing);
+            diffusion[k * n + s] = d;
+            jump[k * n + s] = fmin(q, 0.5); /* what is above is rounding */
+            largest[s] = fmax(largest[s], jump[k * n + s]);
+        }
+    }
+    l->diffusion = diffusion;
+    l->jump = jump;
+    l->largest_jump = largest;
+done:
+    return status;
+}
+
+static saltus_status fill_faces(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_space *space = f->model->space;
+    const size_t n = (size_t)l->n_species;
+    double *mean = saltus_arena_alloc(f->arena, (SALTUS_N_FACES * n + 1) * sizeof *mean);
+    SALTUS_NEED(mean);
+    for (int face = 0; face < SALTUS_N_FACES; ++face) {
+        l->faces[face] = space->faces[face];
+        for (size_t v = 0; space->face_means[face] && v < f->model->n_variables; ++v) {
+            if (space->diffusion[v]) {
+                mean[(size_t)face * n + (size_t)f->net->bindings[v].row] =
+                    space->face_means[face][v];
+            }
+        }
+    }
+    l->face_mean = mean;
+done:
+    return status;
+}
+
+/* ---- reactions ---- */
+
+/* A constant that is given for a type, as it stands in the tables: divided by the ways to order
+ * molecules of a kind. */
+static double divide_by_ways(const saltus_reaction *r, double constant)
+{
+    for (int i = 0; i < r->n_reactants; ++i) {
+        int64_t n = 0;
+        for (int j = 0; j <= i; ++j) {
+            n += r->reactants[j].variable == r->reactants[i].variable ? r->reactants[j].n : 0;
+        }
+        for (int64_t k = n - r->reactants[i].n + 1; k <= n; ++k) {
+            constant /= (double)k;
+        }
+    }
+    return constant;
+}
+
+static bool reads_size(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_VARIABLE && (f->reads[node->variable] & SALTUS_READS_SIZES);
+}
+
+/* A law of a whole compartment that does not name its size is not known to hold in a site, unless
+ * it is of order 1. */
+static void look_at_size(saltus_freezer *f, const saltus_step *step)
+{
+    char place[160];
+    const saltus_reaction *r = step->reaction;
+    if (f->model->space->site_sizes && !(step->is_product && step->product.n == 1) &&
+        !saltus_expr_any(r->law, reads_size, f)) {
+        saltus_model_warn(f->model,
+                          "%sreaction '%s': its rate law does not use the size of a compartment; "
+                          "it is taken as the rate in one site",
+                          saltus_place(f->model, r->line, place), step->id);
+    }
+}
+
+/* Whether the factors of a law are the ways to choose its reactants. */
+static bool is_mass_action(const saltus_freezer *f, const saltus_step *step)
+{
+    const saltus_reaction *r = step->reaction;
+    const saltus_product *p = &step->product;
+    int64_t n = 0;
+    bool fits = step->is_product && step->id == r->id; /* else one of two ways */
+    for (int i = 0; i < r->n_reactants; ++i) {
+        n += r->reactants[i].n;
+    }
+    for (int i = 0; fits && i < p->n; ++i) { /* each is another molecule of the reactants */
+        double most = 0.0;
+        for (int k = 0; k < r->n_reactants; ++k) {
+            const bool same = f->net->bindings[r->reactants[k].variable].row == p->species[i];
+            most += same ? (double)r->reactants[k].n : 0.0;
+        }
+        fits = p->offset[i] < most;
+        for (int k = 0; k < i; ++k) {
+            fits &= p->species[k] != p->species[i] || p->offset[k] != p->offset[i];
+        }
+    }
+    return r->mass_action || (fits && n == p->n);
+}
+
+/* What a step has in the sites of all types: rate[type * n_reactions + i]. */
+static saltus_status fill_rate(saltus_freezer *f, const saltus_lattice *l, size_t i, double *rate,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    const saltus_step *step = &f->steps[i];
+    const saltus_reaction *r = step->reaction;
+    const saltus_site_rate *rates = f->model->space->rates[r - f->model->reactions];
+    const double own = step->is_product ? step->product.rate : 1.0;
+    bool uses_own = false, is_given = false;
+    for (int type = 0; type < l->n_types; ++type) {
+        const bool happens = !rates || rates[type].happens;
+        const bool given = rates && rates[type].is_given;
+        rate[(size_t)type * (size_t)l->n_reactions + i] =
+            !happens ? 0.0
+            : given  ? divide_by_ways(r, rates[type].constant)
+                     : own;
+        is_given |= given;
+        uses_own |= happens && !given;
+    }
+    if (is_given && !is_mass_action(f, step)) {
+        SALTUS_FAIL(SALTUS_E_MODEL,
+                    "%sreaction '%s': its rate law is not mass action of its reactants, so the "
+                    "lattice can give it no constant",
+                    saltus_place(f->model, r->line, place), r->id);
+    }
+    if (uses_own) {
+        look_at_size(f, step);
+    }
+done:
+    return status;
+}
+
+static saltus_status fill_rates(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t n = (size_t)l->n_reactions;
+    double *rate = saltus_arena_alloc(f->arena, ((size_t)l->n_types * n + 1) * sizeof *rate);
+    SALTUS_NEED(rate);
+    for (size_t i = 0; i < n; ++i) {
+        SALTUS_TRY(fill_rate(f, l, i, rate, err));
+    }
+    l->rate = rate;
+done:
+    return status;
+}
+
+/* ---- what is there at first ---- */
+
+static saltus_status fill_scatters(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    const saltus_space *space = f->model->space;
+    saltus_scatter *out = saltus_arena_alloc(f->arena, (space->n_placements + 1) * sizeof *out);
+    SALTUS_NEED(out);
+    for (size_t i = 0; i < space->n_placements; ++i) {
+        const saltus_placement *p = &space->placements[i];
+        const saltus_variable *v = &f->model->variables[p->variable];
+        const int row = f->net->bindings[p->variable].row;
+        const int64_t count = p->count >= 0 ? p->count : f->net->tables.initial_counts[row];
+        double n_sites = 0.0;
+        for (int type = 0; type < l->n_types; ++type) {
+            n_sites += p->in[type] ? (double)l->sites_of[type] : 0.0;
+        }
+        if ((double)count > SALTUS_MOST_PER_SITE * n_sites) {
+            SALTUS_FAIL(SALTUS_E_MODEL,
+                        "%sspecies '%s': %lld particles do not fit into %.0f sites (%.0f each at "
+                        "most)",
+                        p->line > 0 ? saltus_place_in(space->path, p->line, place)
+                                    : saltus_place(f->model, v->line, place),
+                        v->id, (long long)count, n_sites, SALTUS_MOST_PER_SITE);
+        }
+        if (count > 0) {
+            out[l->n_scatters++] = (saltus_scatter){row, count, p->in};
+        }
+    }
+    l->scatters = out;
+done:
+    return status;
+}
+
+static int compare_deposits(const void *a, const void *b)
+{
+    const saltus_deposit *x = a, *y = b;
+    const int by_site = (x->site > y->site) - (x->site < y->site);
+    return by_site ? by_site : (x->species > y->species) - (x->species < y->species);
+}
+
+static saltus_status fill_deposits(saltus_freezer *f, saltus_lattice *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_space *space = f->model->space;
+    saltus_deposit *out = saltus_arena_alloc(f->arena, (space->n_deposits + 1) * sizeof *out);
+    SALTUS_NEED(out);
+    for (size_t i = 0; i < space->n_deposits; ++i) {
+        out[i] = space->deposits[i];
+        out[i].species = f->net->bindings[out[i].species].row;
+    }
+    qsort(out, space->n_deposits, sizeof *out, compare_deposits);
+    for (size_t i = 0; i < space->n_deposits; ++i) { /* each pair once */
+        saltus_deposit *last = l->n_deposits > 0 ? &out[l->n_deposits - 1] : NULL;
+        if (last && compare_deposits(last, &out[i]) == 0) {
+            last->n += out[i].n;
+        } else if (out[i].n > 0) {
+            out[l->n_deposits++] = out[i];
+        }
+    }
+    l->deposits = out;
+done:
+    return status;
+}
+
+/* ---- all together ---- */
+
+saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    const saltus_space *space = f->model->space;
+    saltus_lattice *l = saltus_arena_alloc(f->arena, sizeof *l);
+    SALTUS_NEED(l);
+    if (f->n_clocks > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "%srates and rules that depend on the time cannot be simulated on a lattice",
+                    saltus_place_in(space->path, space->line, place));
+    }
+    for (int i = 0; i < 3; ++i) {
+        l->size[i] = space->size[i];
+    }
+    l->n_sites = space->n_sites;
+    l->spacing = space->spacing;
+    l->step = space->step;
+    l->only_one = space->only_one;
+    l->n_types = space->n_types;
+    l->n_species = f->net->tables.n_species;
+    l->n_reactions = f->net->tables.n_reactions;
+    l->type_names = (const char **)space->type_names;
+    l->types = space->types;
+    l->sites_of = space->sites_of;
+    SALTUS_TRY(fill_jumps(f, l, err));
+    SALTUS_TRY(fill_faces(f, l, err));
+    SALTUS_TRY(fill_rates(f, l, err));
+    SALTUS_TRY(fill_scatters(f, l, err));
+    SALTUS_TRY(fill_deposits(f, l, err));
+    f->net->lattice = l;
+done:
+    return status;
+}

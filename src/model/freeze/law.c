@@ -1,0 +1,270 @@
+/* Rate laws: which are products (mass action in any spelling), which stay expressions. */
+#include "model/freeze/freeze.h"
+
+#include <math.h>
+#include <string.h>
+
+/* e as rate * product of (x - offset). The rate is what the tree gives with every factor taken as
+ * 1, so its bits depend on the spelling alone. */
+static bool find_product(const saltus_freezer *f, const saltus_expr *e, saltus_product *p)
+{
+    saltus_product right;
+    p->n = 0;
+    if (saltus_is_constant(f, e)) {
+        p->rate = saltus_constant_value(f, e);
+        return true;
+    }
+    switch (e->op) {
+    case SALTUS_OP_VARIABLE:
+        if (e->variable >= (int)f->model->n_variables ||
+            f->net->bindings[e->variable].role != SALTUS_ROLE_COUNT) {
+            return false;
+        }
+        p->rate = 1.0;
+        p->species[p->n] = f->net->bindings[e->variable].row;
+        p->offset[p->n++] = 0.0;
+        return true;
+    case SALTUS_OP_MUL:
+    case SALTUS_OP_DIV:
+        if (!find_product(f, e->args[0], p) || !find_product(f, e->args[1], &right) ||
+            p->n + right.n > SALTUS_MAX_FACTORS || (e->op == SALTUS_OP_DIV && right.n > 0)) {
+            return false;
+        }
+        p->rate = e->op == SALTUS_OP_MUL ? p->rate * right.rate : p->rate / right.rate;
+        memcpy(p->species + p->n, right.species, (size_t)right.n * sizeof *p->species);
+        memcpy(p->offset + p->n, right.offset, (size_t)right.n * sizeof *p->offset);
+        p->n += right.n;
+        return true;
+    case SALTUS_OP_SUB:
+    case SALTUS_OP_ADD: /* c x - d = c (x - d / c) */
+        if (!saltus_is_constant(f, e->args[1]) || !find_product(f, e->args[0], p) || p->n != 1) {
+            return false;
+        }
+        right.rate = saltus_constant_value(f, e->args[1]) / p->rate;
+        p->offset[0] += e->op == SALTUS_OP_SUB ? right.rate : -right.rate;
+        return p->offset[0] >= 0.0 && p->offset[0] < 64.0 &&
+               p->offset[0] == nearbyint(p->offset[0]);
+    case SALTUS_OP_POW: {
+        const double power =
+            saltus_is_constant(f, e->args[1]) ? saltus_constant_value(f, e->args[1]) : 0.0;
+        if (!(power >= 1.0 && power <= 8.0 && power == nearbyint(power)) ||
+            !find_product(f, e->args[0], &right) || right.n * (int)power > SALTUS_MAX_FACTORS) {
+            return false;
+        }
+        p->rate = 1.0;
+        for (int i = 0; i < (int)power; ++i) {
+            p->rate *= right.rate;
+            memcpy(p->species + p->n, right.species, (size_t)right.n * sizeof *p->species);
+            memcpy(p->offset + p->n, right.offset, (size_t)right.n * sizeof *p->offset);
+            p->n += right.n;
+        }
+        return true;
+    }
+    default:
+        return false;
+    }
+}
+
+/* A factor x - 2 may be negative; with x and x - 1 beside it the product is 0 then. */
+static bool never_negative(const saltus_product *p)
+{
+    for (int i = 0; i < p->n; ++i) {
+        for (double o = 0.0; o < p->offset[i]; ++o) {
+            bool found = false;
+            for (int j = 0; j < p->n; ++j) {
+                found |= p->species[j] == p->species[i] && p->offset[j] == o;
+            }
+            if (!found) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* How many of a species the step consumes, by its reaction's equation: backward, the products. */
+static int64_t n_consumed(const saltus_freezer *f, const saltus_step *s, int row)
+{
+    const saltus_reaction *r = s->reaction;
+    const saltus_participant *side = s->backward ? r->products : r->reactants;
+    const int n_side = s->backward ? r->n_products : r->n_reactants;
+    int64_t n = 0;
+    for (int i = 0; i < n_side; ++i) {
+        if (f->net->bindings[side[i].variable].row == row) {
+            n += side[i].n;
+        }
+    }
+    return n;
+}
+
+/* k*A^2 where two A are consumed: warn, or take it as k*A*(A-1) if asked to. */
+static void look_at_powers(saltus_freezer *f, saltus_step *s)
+{
+    char place[160];
+    saltus_product *p = &s->product;
+    for (int i = 0; i < p->n; ++i) {
+        int same = 0, plain = 0, first = i;
+        for (int j = 0; j < p->n; ++j) {
+            if (p->species[j] == p->species[i]) {
+                first = j < first ? j : first;
+                ++same;
+                plain += p->offset[j] == 0.0;
+            }
+        }
+        const int64_t n = n_consumed(f, s, p->species[i]);
+        if (first < i || n < 2 || plain < n) {
+            continue;
+        }
+        const char *at = saltus_place(f->model, s->reaction->line, place);
+        const char *species = f->net->species_names[p->species[i]];
+        if (same != n) {
+            saltus_model_warn(f->model,
+                              "%sreaction '%s' consumes %lld '%s' but its rate law has another "
+                              "power; it is simulated as written",
+                              at, s->id, (long long)n, species);
+        } else if (f->law_mode == SALTUS_LAW_LITERAL) {
+            saltus_model_warn(f->model,
+                              "%sreaction '%s' consumes %lld '%s' but its rate law has the plain "
+                              "power; it is simulated as written (--law combinatorial counts "
+                              "the ways to choose them, as in k*A*(A-1))",
+                              at, s->id, (long long)n, species);
+        } else {
+            int offset = 0;
+            for (int j = 0; j < p->n; ++j) {
+                if (p->species[j] == p->species[i]) {
+                    p->offset[j] = offset++;
+                }
+            }
+        }
+    }
+}
+
+/* The law of mass action as an expression tree, factors in the order of the reactants: the same
+ * rounding as the product that it usually becomes. */
+static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *r,
+                                      const saltus_expr *constant)
+{
+    saltus_arena *arena = f->arena;
+    const saltus_expr *e = constant;
+    double ways = 1.0;
+    for (int i = 0; i < r->n_reactants; ++i) {
+        int64_t n = 0;
+        bool seen = false;
+        for (int j = 0; j < r->n_reactants; ++j) {
+            const bool same = r->reactants[j].variable == r->reactants[i].variable;
+            seen |= same && j < i;
+            n += same ? r->reactants[j].n : 0;
+        }
+        for (int64_t k = 2; !seen && k <= n; ++k) {
+            ways *= (double)k;
+        }
+    }
+    if (ways > 1.0) {
+        e = saltus_expr_2(arena, SALTUS_OP_DIV, e, saltus_expr_const(arena, ways));
+    }
+    for (int i = 0; i < r->n_reactants; ++i) {
+        int64_t before = 0;
+        for (int j = 0; j < i; ++j) {
+            before += r->reactants[j].variable == r->reactants[i].variable ? r->reactants[j].n : 0;
+        }
+        for (int64_t k = before; k < before + r->reactants[i].n; ++k) {
+            const saltus_expr *x = saltus_expr_variable(arena, r->reactants[i].variable);
+            if (k > 0) {
+                x = saltus_expr_2(arena, SALTUS_OP_SUB, x, saltus_expr_const(arena, (double)k));
+            }
+            e = saltus_expr_2(arena, SALTUS_OP_MUL, e, x);
+        }
+    }
+    return e;
+}
+
+static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const char *suffix,
+                              const saltus_expr *law, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    saltus_step s = {.id = r->id, .reaction = r, .law = law};
+    if (suffix[0]) {
+        const size_t n = strlen(r->id), m = strlen(suffix);
+        char *id = saltus_arena_alloc(f->arena, n + m + 1);
+        SALTUS_NEED(id);
+        memcpy(id, r->id, n);
+        memcpy(id + n, suffix, m + 1);
+        s.id = id;
+        s.backward = strcmp(suffix, ".backward") == 0;
+    }
+    s.is_product = find_product(f, law, &s.product) && never_negative(&s.product);
+    if (s.is_product && !r->mass_action) {
+        look_at_powers(f, &s);
+    }
+    if (s.is_product && !(s.product.rate >= 0.0 && isfinite(s.product.rate))) {
+        SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
+                    saltus_place(f->model, r->line, place), s.id, s.product.rate);
+    }
+    s.kind = !s.is_product ? "expression" : s.product.n == 0 ? "constant" : "mass action";
+    saltus_step *grown = saltus_grow(f->steps, f->n_steps, &f->steps_capacity, sizeof *f->steps);
+    SALTUS_NEED(grown);
+    f->steps = grown;
+    f->steps[f->n_steps++] = s;
+done:
+    return status;
+}
+
+/* A propensity of very many factors is a slip, and its number of ways soon leaves the range of a
+ * double. */
+static saltus_status check_order(const saltus_freezer *f, const saltus_reaction *r,
+                                 saltus_error *err)
+{
+    enum { MOST = 100 };
+    char place[160];
+    int64_t order = 0;
+    for (int i = 0; i < r->n_reactants && order <= MOST; ++i) {
+        order += r->reactants[i].n < MOST ? r->reactants[i].n : MOST + 1;
+    }
+    if (order > MOST) {
+        saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                         "%sreaction '%s': mass action with more than %d reactant molecules",
+                         saltus_place(f->model, r->line, place), r->id, (int)MOST);
+        saltus_error_hint(err, "give the propensity as a law");
+        return SALTUS_E_UNSUPPORTED;
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char what[300], place[160];
+    const saltus_expr *law = NULL, *forward = NULL, *backward = NULL;
+    saltus_product product;
+    (void)snprintf(what, sizeof what, "%sreaction '%.100s': its rate law",
+                   saltus_place(f->model, r->line, place), r->id);
+    SALTUS_TRY(saltus_free_of_time(f, r->law, true, what, &law, err));
+    if (r->mass_action) {
+        SALTUS_TRY(check_order(f, r, err));
+        law = mass_action(f, r, law);
+        SALTUS_NEED(law);
+    }
+    if (!(find_product(f, law, &product) && never_negative(&product)) && r->reversible) {
+        SALTUS_TRY(saltus_split_law(f, r, law, &forward, &backward, err));
+    }
+    if (backward) {
+        SALTUS_TRY(add_step(f, r, ".forward", forward, err));
+        SALTUS_TRY(add_step(f, r, ".backward", backward, err));
+    } else {
+        SALTUS_TRY(add_step(f, r, "", law, err));
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err)
+{
+    for (size_t i = 0; i < f->model->n_reactions; ++i) {
+        const saltus_status status = make_step(f, &f->model->reactions[i], err);
+        if (status != SALTUS_OK) {
+            return status;
+        }
+    }
+    return SALTUS_OK;
+}

@@ -1,0 +1,80 @@
+#include "model/freeze/point.h"
+
+#include <string.h>
+
+saltus_point saltus_point_of(const saltus_tables *t)
+{
+    saltus_point p = {.constants = t->n_reactions};
+    p.variables = p.constants + t->n_constants;
+    p.counts = p.variables + t->n_variables;
+    p.size = p.counts + t->n_species;
+    return p;
+}
+
+/* An array of nothing may not be there. */
+static void copy(double *to, const double *from, int n)
+{
+    if (n > 0) {
+        memcpy(to, from, (size_t)n * sizeof *to);
+    }
+}
+
+void saltus_point_read(const saltus_tables *t, double *row)
+{
+    const saltus_point p = saltus_point_of(t);
+    copy(row, t->rate, t->n_reactions);
+    copy(row + p.constants, t->constants, t->n_constants);
+    copy(row + p.variables, t->initial_variables, t->n_variables);
+    for (int s = 0; s < t->n_species; ++s) {
+        row[p.counts + s] = (double)t->initial_counts[s]; /* exact: it was made of a double */
+    }
+}
+
+saltus_tables saltus_point_apply(const saltus_tables *like, const double *row, saltus_pair *pairs,
+                                 int64_t *counts)
+{
+    const saltus_point p = saltus_point_of(like);
+    saltus_tables t = *like;
+    for (int r = 0; r < t.n_reactions; ++r) {
+        pairs[r] = like->pairs[r];
+        pairs[r].rate = row[r];
+    }
+    for (int s = 0; s < t.n_species; ++s) {
+        counts[s] = (int64_t)row[p.counts + s];
+    }
+    t.rate = row;
+    t.constants = row + p.constants;
+    t.initial_variables = row + p.variables;
+    t.initial_counts = counts;
+    t.pairs = pairs;
+    return t;
+}
+
+static bool same(const void *a, const void *b, int64_t n, size_t size)
+{
+    return n == 0 || memcmp(a, b, (size_t)n * size) == 0;
+}
+
+#define SAME(member, n) same(a->member, b->member, n, sizeof *a->member)
+
+static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
+{
+    return a->n_species == b->n_species && a->n_variables == b->n_variables &&
+           a->n_flags == b->n_flags && a->n_rules == b->n_rules &&
+           a->n_constants == b->n_constants && a->n_rows == b->n_rows &&
+           a->n_reactions == b->n_reactions && a->n_laws == b->n_laws && a->n_code == b->n_code &&
+           a->n_triggers == b->n_triggers && a->n_settings == b->n_settings;
+}
+
+/* What follows from these, dependents and trees, is then the same too. */
+bool saltus_point_is_like(const saltus_tables *a, const saltus_tables *b, bool leaps)
+{
+    const int n = a->n_reactions;
+    return same_numbers(a, b) && SAME(change_row, n + 1) &&
+           SAME(change_species, a->change_row[n]) && SAME(change_amount, a->change_row[n]) &&
+           SAME(factor_row, n + 1) && SAME(factor_species, a->factor_row[n]) &&
+           SAME(factor_offset, a->factor_row[n]) && SAME(law_program, n) && SAME(laws, a->n_laws) &&
+           SAME(code, a->n_code) && SAME(rules, a->n_rules) && SAME(clocks, a->n_flags) &&
+           SAME(triggers, a->n_triggers) && SAME(settings, a->n_settings) &&
+           (!leaps || (SAME(order, a->n_species) && SAME(order_own, a->n_species)));
+}

@@ -1,0 +1,214 @@
+/* Expressions to programs. Temporaries are given out like a stack, constants are kept once; both
+ * get their rows when all programs are known. */
+#include "model/freeze/freeze.h"
+
+#include "kernel/base/program.h"
+
+enum { CONSTANT_ROW = 1 << 28, TEMPORARY_ROW = 1 << 29 };
+
+static bool is_changing(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    if (node->op == SALTUS_OP_TIME) {
+        return true;
+    }
+    if (node->op != SALTUS_OP_VARIABLE) {
+        return false;
+    }
+    return node->variable >= (int)f->model->n_variables ||
+           f->net->bindings[node->variable].role != SALTUS_ROLE_CONSTANT;
+}
+
+bool saltus_is_constant(const saltus_freezer *f, const saltus_expr *e)
+{
+    return !saltus_expr_any(e, is_changing, (void *)(uintptr_t)f);
+}
+
+double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e)
+{
+    return saltus_expr_value(e, f->values, 0.0);
+}
+
+static double apply(int op, double a, double b, double c)
+{
+    const saltus_instruction code = {op, 3, 0, 1, 2};
+    const saltus_program program = {0, 1, 3};
+    double v[4] = {a, b, c, 0.0};
+    saltus_program_run(&code, program, v);
+    return v[3];
+}
+
+double saltus_expr_value(const saltus_expr *e, const double *values, double time)
+{
+    switch (e->op) {
+    case SALTUS_OP_CONST:
+        return e->value;
+    case SALTUS_OP_VARIABLE:
+        return values[e->variable];
+    case SALTUS_OP_TIME:
+        return time;
+    case SALTUS_OP_PIECEWISE: {
+        double y = e->n_args % 2 ? saltus_expr_value(e->args[e->n_args - 1], values, time)
+                                 : __builtin_nan("");
+        for (int i = e->n_args / 2 * 2 - 2; i >= 0; i -= 2) {
+            y = apply(SALTUS_OP_SELECT, saltus_expr_value(e->args[i + 1], values, time),
+                      saltus_expr_value(e->args[i], values, time), y);
+        }
+        return y;
+    }
+    default:
+        return apply((int)e->op, saltus_expr_value(e->args[0], values, time),
+                     e->n_args > 1 ? saltus_expr_value(e->args[1], values, time) : 0.0, 0.0);
+    }
+}
+
+/* Whether two constants are one whatever values a model is given: a number that is written twice,
+ * or the same parameter. */
+static bool is_same(const saltus_expr *a, const saltus_expr *b)
+{
+    return a->op == b->op &&
+           ((a->op == SALTUS_OP_CONST && memcmp(&a->value, &b->value, sizeof a->value) == 0) ||
+            (a->op == SALTUS_OP_VARIABLE && a->variable == b->variable));
+}
+
+/* The row of a constant expression. */
+static saltus_status constant_row(saltus_freezer *f, const saltus_expr *e, int *row,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (size_t i = f->n_constants; i > 0 && f->n_constants - i < 64; --i) {
+        if (is_same(f->constants[i - 1].e, e)) {
+            *row = CONSTANT_ROW + (int)(i - 1);
+            return SALTUS_OK;
+        }
+    }
+    saltus_constant *grown =
+        saltus_grow(f->constants, f->n_constants, &f->constants_capacity, sizeof *f->constants);
+    SALTUS_NEED(grown);
+    f->constants = grown;
+    f->constants[f->n_constants] = (saltus_constant){e, saltus_constant_value(f, e)};
+    *row = CONSTANT_ROW + (int)f->n_constants++;
+done:
+    return status;
+}
+
+static saltus_status emit(saltus_freezer *f, int op, int a, int b, int c, int temporary, int *row,
+                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_instruction *grown = saltus_grow(f->code, f->n_code, &f->code_capacity, sizeof *f->code);
+    SALTUS_NEED(grown);
+    f->code = grown;
+    *row = TEMPORARY_ROW + temporary;
+    f->code[f->n_code++] = (saltus_instruction){op, *row, a, b, c};
+    if (temporary >= f->n_temporaries) {
+        f->n_temporaries = temporary + 1;
+    }
+done:
+    return status;
+}
+
+static int variable_row(const saltus_freezer *f, int variable)
+{
+    const int flag = variable - (int)f->model->n_variables;
+    return flag >= 0 ? f->net->tables.row_flags + flag : f->net->bindings[variable].row;
+}
+
+static const saltus_expr undefined = {.op = SALTUS_OP_CONST, .value = __builtin_nan("")};
+
+/* The row where e's value stands after the code so far; temporaries from `free_temporary` on may be
+ * used. */
+static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_temporary, int *row,
+                             saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int a = 0, b = 0, y = 0;
+    if (saltus_is_constant(f, e)) {
+        return constant_row(f, e, row, err);
+    }
+    switch (e->op) {
+    case SALTUS_OP_VARIABLE:
+        *row = variable_row(f, e->variable);
+        break;
+    case SALTUS_OP_TIME:
+        *row = f->net->tables.row_time;
+        break;
+    case SALTUS_OP_PIECEWISE:
+        if (e->n_args % 2) {
+            SALTUS_TRY(compile(f, e->args[e->n_args - 1], free_temporary, &y, err));
+        } else {
+            SALTUS_TRY(constant_row(f, &undefined, &y, err));
+        }
+        for (int i = e->n_args / 2 * 2 - 2; i >= 0; i -= 2) {
+            SALTUS_TRY(compile(f, e->args[i], free_temporary + 1, &a, err));
+            SALTUS_TRY(compile(f, e->args[i + 1], free_temporary + 2, &b, err));
+            SALTUS_TRY(emit(f, SALTUS_OP_SELECT, b, a, y, free_temporary, &y, err));
+        }
+        *row = y;
+        break;
+    default:
+        SALTUS_TRY(compile(f, e->args[0], free_temporary, &a, err));
+        if (e->n_args > 1) {
+            SALTUS_TRY(compile(f, e->args[1], free_temporary + 1, &b, err));
+        }
+        SALTUS_TRY(emit(f, (int)e->op, a, b, 0, free_temporary, row, err));
+        break;
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e, saltus_program *out,
+                             saltus_error *err)
+{
+    int row = 0;
+    const size_t first = f->n_code;
+    const saltus_status status = compile(f, e, 0, &row, err);
+    out->first = (int32_t)first;
+    out->n = (int32_t)(f->n_code - first);
+    out->result = row;
+    return status;
+}
+
+static int final_row(const saltus_tables *n, int row)
+{
+    if (row >= TEMPORARY_ROW) {
+        return n->row_temporaries + (row - TEMPORARY_ROW);
+    }
+    return row >= CONSTANT_ROW ? n->row_constants + (row - CONSTANT_ROW) : row;
+}
+
+void saltus_place_rows(saltus_freezer *f)
+{
+    saltus_tables *n = &f->net->tables;
+    n->row_constants = n->row_one + 1;
+    n->n_constants = (int32_t)f->n_constants;
+    n->row_temporaries = n->row_constants + n->n_constants;
+    n->n_temporaries = f->n_temporaries;
+    n->n_rows = n->row_temporaries + n->n_temporaries;
+    for (size_t i = 0; i < f->n_code; ++i) {
+        saltus_instruction *c = &f->code[i];
+        c->dst = final_row(n, c->dst);
+        c->a = final_row(n, c->a);
+        c->b = final_row(n, c->b);
+        c->c = final_row(n, c->c);
+    }
+    for (size_t i = 0; i < f->n_laws; ++i) {
+        f->laws[i].result = final_row(n, f->laws[i].result);
+    }
+    for (int i = 0; i < n->n_rules; ++i) {
+        f->rule_programs[i].result = final_row(n, f->rule_programs[i].result);
+    }
+    for (size_t i = 0; i < f->n_clocks; ++i) {
+        f->clocks[i].when.result = final_row(n, f->clocks[i].when.result);
+    }
+    for (int i = 0; i < n->n_triggers; ++i) {
+        saltus_trigger *t = &f->triggers[i];
+        t->trigger.result = final_row(n, t->trigger.result);
+        t->delay.result = final_row(n, t->delay.result);
+        t->priority.result = final_row(n, t->priority.result);
+    }
+    for (int i = 0; i < n->n_settings; ++i) {
+        f->settings[i].value.result = final_row(n, f->settings[i].value.result);
+    }
+}

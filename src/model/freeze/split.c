@@ -1,0 +1,228 @@
+/* Reversible reactions: a law that is a difference becomes two, there and back. */
+#include "model/freeze/freeze.h"
+
+#include <math.h>
+
+/* A law as plus - minus, neither of which subtracts; NULL: there is no such part. */
+typedef struct parts {
+    const saltus_expr *plus, *minus;
+} parts;
+
+typedef struct splitter {
+    saltus_freezer *f;
+    const saltus_reaction *r;
+    int budget;   /* nodes still to be looked at: rules that share parts can make many of few */
+    bool tangled; /* differences are multiplied with each other, or the budget is spent */
+    bool no_memory;
+} splitter;
+
+static const saltus_expr *make(splitter *s, saltus_op op, const saltus_expr *a,
+                               const saltus_expr *b)
+{
+    saltus_arena *arena = s->f->arena;
+    const saltus_expr *e = b ? saltus_expr_2(arena, op, a, b) : saltus_expr_1(arena, op, a);
+    s->no_memory |= !e;
+    return e;
+}
+
+static const saltus_expr *sum(splitter *s, const saltus_expr *a, const saltus_expr *b)
+{
+    return a && b ? make(s, SALTUS_OP_ADD, a, b) : a ? a : b;
+}
+
+const saltus_expr *saltus_rule_behind(const saltus_freezer *f, const saltus_expr *e)
+{
+    const bool is_rule = e->op == SALTUS_OP_VARIABLE && e->variable < (int)f->model->n_variables &&
+                         f->net->bindings[e->variable].role == SALTUS_ROLE_RULE;
+    return is_rule ? f->rules[e->variable] : NULL;
+}
+
+int64_t saltus_side_count(const saltus_participant *side, int n_side, int variable)
+{
+    int64_t n = 0;
+    for (int i = 0; i < n_side; ++i) {
+        n += side[i].variable == variable ? side[i].n : 0;
+    }
+    return n;
+}
+
+bool saltus_counts_ways(const saltus_freezer *f, const saltus_reaction *r,
+                        const saltus_expr *difference)
+{
+    const saltus_expr *x = difference->args[0];
+    if (difference->op != SALTUS_OP_SUB || x->op != SALTUS_OP_VARIABLE ||
+        !saltus_is_constant(f, difference->args[1])) {
+        return false;
+    }
+    const double n = saltus_constant_value(f, difference->args[1]);
+    const int64_t before = saltus_side_count(r->reactants, r->n_reactants, x->variable),
+                  after = saltus_side_count(r->products, r->n_products, x->variable);
+    return n >= 1.0 && n == nearbyint(n) && n < (double)(before > after ? before : after);
+}
+
+static parts divide(splitter *s, const saltus_expr *e);
+
+static parts divide_product(splitter *s, const saltus_expr *e)
+{
+    const saltus_expr *factor = e->args[1];
+    const parts a = divide(s, e->args[0]);
+    /* a denominator that changes counts as positive, whatever it is made of */
+    const parts b = e->op == SALTUS_OP_DIV && !saltus_is_constant(s->f, factor)
+                        ? (parts){factor, NULL}
+                        : divide(s, factor);
+    parts out = {NULL, NULL};
+    if (!a.minus && !b.minus) {
+        return (parts){e, NULL};
+    }
+    if (a.plus && a.minus && b.plus && b.minus) {
+        s->tangled = true;
+        return (parts){e, NULL};
+    }
+    const saltus_expr *const left[2] = {a.plus, a.minus}, *const right[2] = {b.plus, b.minus};
+    for (int i = 0; i < 2; ++i) {
+        for (int j = 0; j < 2; ++j) {
+            if (left[i] && right[j]) {
+                *(i == j ? &out.plus : &out.minus) = make(s, e->op, left[i], right[j]);
+            }
+        }
+    }
+    return out;
+}
+
+static parts divide(splitter *s, const saltus_expr *e)
+{
+    const saltus_freezer *f = s->f;
+    const saltus_expr *rule = saltus_rule_behind(f, e);
+    if (--s->budget < 0) {
+        s->tangled = true;
+        return (parts){e, NULL};
+    }
+    /* The sign of a product of constants is its factors', so that one that is 0 changes nothing. */
+    const bool has_signs =
+        e->op == SALTUS_OP_NEG || e->op == SALTUS_OP_MUL || e->op == SALTUS_OP_DIV;
+    if (!has_signs && saltus_is_constant(f, e)) {
+        const bool negative = saltus_constant_value(f, e) < 0.0;
+        return negative ? (parts){NULL, make(s, SALTUS_OP_NEG, e, NULL)} : (parts){e, NULL};
+    }
+    if (rule) {
+        const parts p = divide(s, rule);
+        return p.minus ? p : (parts){e, NULL};
+    }
+    switch (e->op) {
+    case SALTUS_OP_NEG: {
+        const parts a = divide(s, e->args[0]);
+        return (parts){a.minus, a.plus};
+    }
+    case SALTUS_OP_ADD:
+    case SALTUS_OP_SUB: {
+        if (saltus_counts_ways(f, s->r, e)) {
+            return (parts){e, NULL};
+        }
+        const parts a = divide(s, e->args[0]), b = divide(s, e->args[1]);
+        if (e->op == SALTUS_OP_SUB) {
+            return (parts){sum(s, a.plus, b.minus), sum(s, a.minus, b.plus)};
+        }
+        return a.minus || b.minus ? (parts){sum(s, a.plus, b.plus), sum(s, a.minus, b.minus)}
+                                  : (parts){e, NULL};
+    }
+    case SALTUS_OP_MUL:
+    case SALTUS_OP_DIV:
+        return divide_product(s, e);
+    default:
+        return (parts){e, NULL};
+    }
+}
+
+static bool is_product(const saltus_expr *node, void *user)
+{
+    const splitter *s = user;
+    if (node->op != SALTUS_OP_VARIABLE) {
+        return false;
+    }
+    return saltus_side_count(s->r->products, s->r->n_products, node->variable) > 0;
+}
+
+/* Whether e is 0, by its form, where there is none of `species`. */
+static bool vanishes(splitter *s, const saltus_expr *e, int species)
+{
+    const saltus_expr *rule = saltus_rule_behind(s->f, e);
+    if (--s->budget < 0) {
+        return false;
+    }
+    if (rule) {
+        return vanishes(s, rule, species);
+    }
+    switch (e->op) {
+    case SALTUS_OP_VARIABLE:
+        return e->variable == species;
+    case SALTUS_OP_MUL:
+        return vanishes(s, e->args[0], species) || vanishes(s, e->args[1], species);
+    case SALTUS_OP_ADD:
+    case SALTUS_OP_SUB:
+        return vanishes(s, e->args[0], species) && vanishes(s, e->args[1], species);
+    case SALTUS_OP_NEG:
+    case SALTUS_OP_DIV:
+        return vanishes(s, e->args[0], species);
+    case SALTUS_OP_POW:
+        return vanishes(s, e->args[0], species) && saltus_is_constant(s->f, e->args[1]) &&
+               saltus_constant_value(s->f, e->args[1]) > 0.0;
+    default:
+        return false;
+    }
+}
+
+/* A way back takes what the reaction makes and needs nothing of what it consumes: S (60 - P) for S
+ * -> P is no difference of two rates but a rate that saturates. */
+static bool is_way_back(splitter *s, const saltus_expr *e)
+{
+    const saltus_reaction *r = s->r;
+    bool reads_product = true;
+    if (r->n_products > 0 &&
+        saltus_any_through_rules(s->f, e, is_product, s, &reads_product, NULL) != SALTUS_OK) {
+        s->no_memory = true;
+        return false;
+    }
+    if (!reads_product) {
+        return false;
+    }
+    for (int i = 0; i < r->n_reactants; ++i) {
+        const int species = r->reactants[i].variable;
+        if (saltus_side_count(r->reactants, r->n_reactants, species) >
+                saltus_side_count(r->products, r->n_products, species) &&
+            vanishes(s, e, species)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *law,
+                               const saltus_expr **forward, const saltus_expr **backward,
+                               saltus_error *err)
+{
+    enum { MOST = 10000 };
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    splitter s = {.f = f, .r = r, .budget = MOST};
+    const parts p = divide(&s, law);
+    *forward = *backward = NULL;
+    s.budget = MOST;
+    const bool is_split = !s.tangled && p.plus && p.minus && is_way_back(&s, p.minus);
+    if (s.no_memory) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    if (is_split) {
+        *forward = p.plus;
+        *backward = p.minus;
+    } else if (s.tangled || p.minus) {
+        SALTUS_TRY(saltus_expand_law(f, r, law, forward, backward, err));
+    }
+    if (!*backward && (s.tangled || p.minus)) {
+        saltus_model_warn(f->model,
+                          "%sreaction '%s' is reversible but its rate law is no difference of a "
+                          "rate there and a rate back; it is simulated as written, one way",
+                          saltus_place(f->model, r->line, place), r->id);
+    }
+done:
+    return status;
+}

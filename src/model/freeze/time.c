@@ -1,0 +1,158 @@
+/* Time in expressions. Between two reactions only the clock moves, so a law may depend on time only
+ * in steps: through comparisons such as `time >= 25`, each of which becomes a flag that changes at
+ * a known time. */
+#include "model/freeze/freeze.h"
+
+static bool reads_time(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_TIME ||
+           (node->op == SALTUS_OP_VARIABLE && node->variable < (int)f->model->n_variables &&
+            f->has_time[node->variable]);
+}
+
+bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e)
+{
+    return saltus_expr_any(e, reads_time, (void *)(uintptr_t)f);
+}
+
+static saltus_op mirrored(saltus_op op)
+{
+    switch (op) {
+    case SALTUS_OP_LT:
+        return SALTUS_OP_GT;
+    case SALTUS_OP_LE:
+        return SALTUS_OP_GE;
+    case SALTUS_OP_GT:
+        return SALTUS_OP_LT;
+    default:
+        return SALTUS_OP_LE;
+    }
+}
+
+static bool is_comparison(const saltus_expr *e)
+{
+    return e->op == SALTUS_OP_LT || e->op == SALTUS_OP_LE || e->op == SALTUS_OP_GT ||
+           e->op == SALTUS_OP_GE;
+}
+
+/* Solve `left op right` for the time, where left alone reads it: undo left's operations on right
+ * until left is the time itself. Returns false when that cannot be done; *right is NULL when memory
+ * ran out. */
+static bool isolate_time(saltus_freezer *f, const saltus_expr *left, saltus_op *op,
+                         const saltus_expr **right)
+{
+    saltus_arena *arena = f->arena;
+    while (left->op != SALTUS_OP_TIME) {
+        if (left->op == SALTUS_OP_VARIABLE) {
+            left = f->rules[left->variable];
+            continue;
+        }
+        if (left->op == SALTUS_OP_NEG) {
+            *right = saltus_expr_1(arena, SALTUS_OP_NEG, *right);
+            *op = mirrored(*op);
+            left = left->args[0];
+            continue;
+        }
+        if (left->n_args != 2 || left->op > SALTUS_OP_DIV) {
+            return false;
+        }
+        const bool first = saltus_reads_time(f, left->args[0]);
+        const saltus_expr *inner = left->args[!first], *other = left->args[first];
+        if (saltus_reads_time(f, other)) {
+            return false;
+        }
+        if (left->op == SALTUS_OP_ADD) {
+            *right = saltus_expr_2(arena, SALTUS_OP_SUB, *right, other);
+        } else if (left->op == SALTUS_OP_SUB && first) {
+            *right = saltus_expr_2(arena, SALTUS_OP_ADD, *right, other);
+        } else if (left->op == SALTUS_OP_SUB) {
+            *right = saltus_expr_2(arena, SALTUS_OP_SUB, other, *right);
+            *op = mirrored(*op);
+        } else { /* a factor must be a known number, because its sign matters */
+            if (!saltus_is_constant(f, other) || (left->op == SALTUS_OP_DIV && !first)) {
+                return false;
+            }
+            const double factor = saltus_constant_value(f, other);
+            if (!(factor < 0.0 || factor > 0.0)) {
+                return false;
+            }
+            *right = saltus_expr_2(arena, left->op == SALTUS_OP_MUL ? SALTUS_OP_DIV : SALTUS_OP_MUL,
+                                   *right, other);
+            *op = factor < 0.0 ? mirrored(*op) : *op;
+        }
+        left = inner;
+    }
+    return true;
+}
+
+/* A comparison as a flag; *out is NULL when it cannot be one. */
+static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const bool first = saltus_reads_time(f, e->args[0]);
+    saltus_op op = first ? e->op : mirrored(e->op);
+    const saltus_expr *right = e->args[first];
+    *out = NULL;
+    if (saltus_reads_time(f, right) || !isolate_time(f, e->args[!first], &op, &right)) {
+        return SALTUS_OK;
+    }
+    SALTUS_NEED(right);
+    saltus_clock *clocks =
+        saltus_grow(f->clocks, f->n_clocks, &f->clocks_capacity, sizeof *f->clocks);
+    SALTUS_NEED(clocks);
+    f->clocks = clocks;
+    const saltus_expr **when =
+        saltus_grow(f->clock_when, f->n_clocks, &f->clock_when_capacity, sizeof *f->clock_when);
+    SALTUS_NEED(when);
+    f->clock_when = when;
+    f->clock_when[f->n_clocks] = right;
+    f->clocks[f->n_clocks] = (saltus_clock){.after = op == SALTUS_OP_GE || op == SALTUS_OP_GT,
+                                            .strict = op == SALTUS_OP_GT || op == SALTUS_OP_LE};
+    *out = saltus_expr_variable(f->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
+    SALTUS_NEED(*out);
+done:
+    return status;
+}
+
+saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool must,
+                                  const char *what, const saltus_expr **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_expr **args = NULL;
+    if (!saltus_reads_time(f, e)) {
+        *out = e;
+        return SALTUS_OK;
+    }
+    if (is_comparison(e)) {
+        SALTUS_TRY(make_flag(f, e, out, err));
+        if (*out) {
+            return SALTUS_OK;
+        }
+    }
+    if (must && (e->n_args == 0 || is_comparison(e))) {
+        saltus_error_set(
+            err, SALTUS_E_UNSUPPORTED,
+            "%s depends on time other than through comparisons with the time such as 'time >= 25'",
+            what);
+        saltus_error_hint(err, "comparisons of time with other values can be simulated exactly, "
+                               "rates that drift with time cannot yet");
+        status = SALTUS_E_UNSUPPORTED;
+        goto done;
+    }
+    if (e->n_args == 0) {
+        *out = e;
+        return SALTUS_OK;
+    }
+    args = saltus_calloc((size_t)e->n_args, sizeof *args);
+    SALTUS_NEED(args);
+    for (int i = 0; i < e->n_args; ++i) {
+        SALTUS_TRY(saltus_free_of_time(f, e->args[i], must, what, &args[i], err));
+    }
+    *out = saltus_expr_n(f->arena, e->op, e->n_args, args);
+    SALTUS_NEED(*out);
+done:
+    saltus_free(args);
+    return status;
+}

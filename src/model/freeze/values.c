@@ -1,0 +1,230 @@
+/* Values at time 0, and rules in an order of evaluation. */
+#include "model/freeze/freeze.h"
+#include "model/lattice/space.h"
+
+#include <math.h>
+
+enum { UNVISITED, IN_PROGRESS, DONE };
+
+/* A variable whose value is wanted, and those of its references that come before it. */
+typedef struct frame {
+    int variable;
+    size_t first, next, end; /* in the references */
+} frame;
+
+/* Values wait for those that they come from on a stack of its own: chains of rules may be long. */
+typedef struct evaluation {
+    saltus_freezer *f;
+    char *state; /* [variable] */
+    saltus_error *err;
+    saltus_status status;
+    frame *frames;
+    size_t n_frames, frames_capacity;
+    int *references;
+    size_t n_references, references_capacity;
+    bool is_too_large; /* an amount is: what would help is worth finding out */
+    bool is_search;    /* for the largest amount: amounts stay as they are computed */
+    double largest;
+    int largest_variable;
+} evaluation;
+
+static void run_out(evaluation *v)
+{
+    v->status = saltus_error_set(v->err, SALTUS_E_NO_MEMORY, "memory ran out");
+}
+
+static bool note_reference(const saltus_expr *node, void *user)
+{
+    evaluation *v = user;
+    if (node->op == SALTUS_OP_VARIABLE) {
+        int *grown = saltus_grow(v->references, v->n_references, &v->references_capacity,
+                                 sizeof *v->references);
+        if (!grown) {
+            run_out(v);
+            return true;
+        }
+        v->references = grown;
+        v->references[v->n_references++] = node->variable;
+    }
+    return false;
+}
+
+/* A species without a rule starts with a whole number of molecules. */
+static double start_count(evaluation *v, const saltus_variable *var, double value)
+{
+    char place[160];
+    saltus_model *m = v->f->model;
+    const double whole = nearbyint(value) + 0.0; /* -0 becomes 0 */
+    if (v->is_search) {
+        if (isfinite(value) && value > v->largest) {
+            v->largest = value;
+            v->largest_variable = (int)(var - m->variables);
+        }
+        return value;
+    }
+    if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
+        v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s': initial amount %g %s",
+                                     saltus_place(m, var->line, place), var->id, value,
+                                     value < 0.0 ? "is negative" : "is no number of molecules");
+        v->is_too_large = value >= 9223372036854775808.0;
+        return 0.0;
+    }
+    if (fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
+        saltus_model_warn(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
+                          saltus_place(m, var->line, place), var->id, value, whole);
+    }
+    return whole;
+}
+
+static const saltus_expr *value_of(const saltus_variable *v)
+{
+    return v->rule ? v->rule : v->initial;
+}
+
+/* A variable's value is wanted: note what it comes from. */
+static void begin(evaluation *v, int i)
+{
+    char place[160];
+    saltus_model *m = v->f->model;
+    const saltus_variable *var = &m->variables[i];
+    if (v->state[i] == IN_PROGRESS) {
+        v->status =
+            saltus_error_set(v->err, SALTUS_E_MODEL, "%s%s '%s': its value depends on itself",
+                             saltus_place(m, var->line, place), saltus_kind_text(var), var->id);
+        return;
+    }
+    if (!value_of(var) && var->kind == SALTUS_KIND_SPECIES) {
+        v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s' has no initial amount",
+                                     saltus_place(m, var->line, place), var->id);
+        return;
+    }
+    frame *grown = saltus_grow(v->frames, v->n_frames, &v->frames_capacity, sizeof *v->frames);
+    if (!grown) {
+        run_out(v);
+        return;
+    }
+    v->frames = grown;
+    v->state[i] = IN_PROGRESS;
+    const size_t first = v->n_references;
+    if (value_of(var)) {
+        (void)saltus_expr_any(value_of(var), note_reference, v);
+    }
+    v->frames[v->n_frames++] = (frame){i, first, first, v->n_references};
+}
+
+/* All that a variable's value comes from is known. */
+static void end(evaluation *v, const frame *x)
+{
+    const int i = x->variable;
+    const saltus_variable *var = &v->f->model->variables[i];
+    const saltus_expr *e = value_of(var);
+    unsigned reads = 0;
+    for (size_t k = x->first; k < x->end; ++k) {
+        reads |= v->f->reads[v->references[k]];
+    }
+    v->f->reads[i] =
+        (unsigned char)(var->kind == SALTUS_KIND_COMPARTMENT             ? SALTUS_READS_SIZES
+                        : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
+                                                                         : reads);
+    v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
+    if (var->kind == SALTUS_KIND_SPECIES && !var->rule) {
+        v->f->values[i] = start_count(v, var, v->f->values[i]);
+    }
+    if (var->rule) {
+        v->f->rule_order[v->f->n_rule_order++] = i;
+    }
+    v->state[i] = DONE;
+    v->n_references = x->first;
+    --v->n_frames;
+}
+
+static void evaluate_variable(evaluation *v, int i)
+{
+    if (v->status == SALTUS_OK && v->state[i] != DONE) {
+        begin(v, i);
+    }
+    while (v->status == SALTUS_OK && v->n_frames > 0) {
+        frame *x = &v->frames[v->n_frames - 1];
+        if (x->next == x->end) {
+            end(v, x);
+        } else if (v->state[v->references[x->next++]] != DONE) {
+            begin(v, v->references[x->next - 1]);
+        }
+    }
+}
+
+/* Amounts are those of whole compartments; everything else is what it is when a site is all that
+ * there is of a compartment. */
+static void evaluate_in_site(evaluation *v)
+{
+    char place[160];
+    const saltus_model *m = v->f->model;
+    const double *sizes = m->space->site_sizes;
+    v->f->n_rule_order = 0;
+    for (size_t i = 0; i < m->n_variables && v->status == SALTUS_OK; ++i) {
+        const saltus_variable *var = &m->variables[i];
+        if (var->kind == SALTUS_KIND_COMPARTMENT) {
+            v->f->values[i] = sizes[i] > 0.0 ? sizes[i] : v->f->values[i];
+        } else if (var->kind == SALTUS_KIND_PARAMETER || var->rule) {
+            v->state[i] = UNVISITED;
+        }
+        if (!var->rule && v->f->reads[i] == (SALTUS_READS_SIZES | SALTUS_READS_AMOUNTS)) {
+            v->status = saltus_error_set(
+                v->err, SALTUS_E_UNSUPPORTED,
+                "%s%s '%s': its initial value comes from amounts and from sizes of compartments, "
+                "which on a lattice are those of a site",
+                saltus_place(m, var->line, place), saltus_kind_text(var), var->id);
+        }
+    }
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        evaluate_variable(v, (int)i);
+    }
+}
+
+double saltus_largest_amount(saltus_freezer *f, int *variable)
+{
+    evaluation v = {.f = f, .is_search = true, .largest_variable = -1};
+    v.state = saltus_calloc(f->model->n_variables, 1);
+    f->n_rule_order = 0;
+    for (size_t i = 0; i < f->model->n_variables && v.state; ++i) {
+        evaluate_variable(&v, (int)i);
+    }
+    saltus_free(v.frames);
+    saltus_free(v.references);
+    saltus_free(v.state);
+    *variable = v.largest_variable;
+    return v.status == SALTUS_OK ? v.largest : 0.0;
+}
+
+/* Amounts are too large: say which options would make them fit. */
+static void hint_amounts(saltus_freezer *f, saltus_error *err)
+{
+    char options[400];
+    if (saltus_suggest_amounts(f, options, sizeof options)) {
+        saltus_error_hint(err, "%s makes about 1000 molecules of the largest amount", options);
+    } else {
+        saltus_error_hint(err, "--set gives it another initial amount");
+    }
+}
+
+saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
+{
+    evaluation v = {.f = f, .err = err};
+    v.state = saltus_calloc(f->model->n_variables, 1);
+    if (!v.state) {
+        return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        evaluate_variable(&v, (int)i);
+    }
+    if (v.status == SALTUS_OK && f->model->space && f->model->space->site_sizes) {
+        evaluate_in_site(&v);
+    }
+    if (v.is_too_large) {
+        hint_amounts(f, err);
+    }
+    saltus_free(v.frames);
+    saltus_free(v.references);
+    saltus_free(v.state);
+    return v.status;
+}

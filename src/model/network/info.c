@@ -1,0 +1,201 @@
+/* What a frozen model holds, for people. */
+#include "core/file.h"
+#include "core/stack.h"
+#include "model/freeze/freeze.h"
+#include "model/lattice/info.h"
+
+#include <string.h>
+
+static void print_side(const saltus_model *m, const saltus_participant *side, int n, FILE *out)
+{
+    if (n == 0) {
+        fputs("0", out);
+    }
+    for (int i = 0; i < n; ++i) {
+        fputs(i > 0 ? " + " : "", out);
+        if (side[i].n != 1) {
+            fprintf(out, "%lld ", (long long)side[i].n);
+        }
+        fputs(m->variables[side[i].variable].id, out);
+    }
+}
+
+static void print_reactions(const saltus_model *m, int most, FILE *out)
+{
+    fprintf(out, "\nreactions (%zu)\n", m->n_reactions);
+    int shown = 0, r = 0;
+    for (size_t i = 0; i < m->n_reactions; ++i) {
+        const saltus_reaction *q = &m->reactions[i];
+        const char *kind = m->network->law_kinds[r];
+        const bool is_split = strcmp(m->network->reaction_names[r], q->id) != 0;
+        r += is_split ? 2 : 1;
+        if (shown++ >= most) {
+            continue;
+        }
+        fprintf(out, "  %s: ", q->id);
+        print_side(m, q->reactants, q->n_reactants, out);
+        fputs(q->n_reactants + q->n_products > 0 ? is_split ? " <-> " : " -> " : "", out);
+        print_side(m, q->products, q->n_products, out);
+        if (q->law_is_lattices) {
+            fputs(" (constants of the lattice)", out);
+        } else {
+            fputs(" @ ", out);
+            saltus_expr_print(m, q->law, out);
+        }
+        fprintf(out, "   [%s%s]\n", kind, is_split ? ", split into forward and backward" : "");
+    }
+    if (shown > most) {
+        fprintf(out, "  … and %d more\n", shown - most);
+    }
+}
+
+static void print_species(const saltus_model *m, int most, FILE *out)
+{
+    const saltus_tables *t = &m->network->tables;
+    int shown = 0;
+    fprintf(out, "\nspecies (%d)\n", t->n_species);
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        const saltus_binding *b = &m->network->bindings[i];
+        if (v->kind != SALTUS_KIND_SPECIES || v->rule || shown++ >= most) {
+            continue;
+        }
+        fprintf(out, "  %-24s %lld%s\n", v->id, (long long)t->initial_counts[b->row],
+                b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)" : "");
+    }
+    if (shown > most) {
+        fprintf(out, "  … and %d more\n", shown - most);
+    }
+}
+
+/* Of a compartment that was resized. */
+static void print_old_size(const saltus_variable *v, FILE *out)
+{
+    if (v->size_was && v->size_was->op == SALTUS_OP_CONST) {
+        fprintf(out, "   (was %.10g; concentrations are kept)", v->size_was->value);
+    } else if (v->size_was) {
+        fputs("   (changed; concentrations are kept)", out);
+    }
+    fputc('\n', out);
+}
+
+static void print_values(const saltus_model *m, int most, FILE *out)
+{
+    int shown = 0;
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        const saltus_binding *b = &m->network->bindings[i];
+        if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
+            continue;
+        }
+        if (shown == 0) {
+            fprintf(out, "\nparameters, compartments and rules\n");
+        }
+        if (shown++ >= most) {
+            continue;
+        }
+        if (v->rule) {
+            fprintf(out, "  %-24s = ", v->id);
+            saltus_expr_print(m, v->rule, out);
+            fputs(b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)\n" : "\n", out);
+        } else {
+            fprintf(out, "  %-24s %.10g%s", v->id, b->value,
+                    b->role == SALTUS_ROLE_VARIABLE ? "   (events change it)" : "");
+            if (v->unit && v->unit_size > 0.0) {
+                fprintf(out, "   (%.10g %s)", b->value / v->unit_size, v->unit);
+            }
+            print_old_size(v, out);
+        }
+    }
+    if (shown > most) {
+        fprintf(out, "  … and %d more\n", shown - most);
+    }
+}
+
+static void print_events(const saltus_model *m, FILE *out)
+{
+    if (m->n_events == 0) {
+        return;
+    }
+    fprintf(out, "\nevents (%zu)\n", m->n_events);
+    for (size_t i = 0; i < m->n_events; ++i) {
+        const saltus_event *e = &m->events[i];
+        fprintf(out, "  %s: when ", e->id);
+        saltus_expr_print(m, e->trigger, out);
+        if (e->delay) {
+            fputs(", after ", out);
+            saltus_expr_print(m, e->delay, out);
+        }
+        for (int k = 0; k < e->n_assignments; ++k) {
+            fprintf(out, "%s%s = ", k > 0 ? ", " : ": ",
+                    m->variables[e->assignments[k].variable].id);
+            saltus_expr_print(m, e->assignments[k].value, out);
+        }
+        fputc('\n', out);
+    }
+}
+
+static const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
+
+typedef struct printing {
+    const saltus_model *model;
+    FILE *out;
+} printing;
+
+static saltus_status print(void *user, saltus_error *err)
+{
+    const printing *wanted = user;
+    const saltus_model *model = wanted->model;
+    FILE *out = wanted->out;
+    saltus_status status = SALTUS_OK;
+    enum { MOST = 200 };
+    if (!model->network) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
+    }
+    const saltus_tables *t = &model->network->tables;
+    int n_products = 0;
+    for (int r = 0; r < t->n_reactions; ++r) {
+        n_products += t->law_program[r] < 0;
+    }
+    fprintf(out, "model %s: %d species, %d reaction%s (%d mass action, %d expression%s)",
+            model->name, t->n_species, t->n_reactions, plural(t->n_reactions), n_products,
+            t->n_reactions - n_products, plural(t->n_reactions - n_products));
+    if (t->n_rules > 0) {
+        fprintf(out, ", %d rule%s", t->n_rules, plural(t->n_rules));
+    }
+    if (t->n_triggers > 0) {
+        fprintf(out, ", %d event%s", t->n_triggers, plural(t->n_triggers));
+    }
+    fputc('\n', out);
+    if (model->time_label) {
+        fprintf(out, "time in %s\n", model->time_label);
+    }
+    if (model->has_moles && model->mole != SALTUS_AVOGADRO) {
+        fprintf(out, "a mole stands for %.10g molecules\n", model->mole);
+    }
+    print_species(model, MOST, out);
+    print_values(model, MOST, out);
+    print_reactions(model, MOST, out);
+    print_events(model, out);
+    if (model->network->lattice) {
+        SALTUS_TRY(saltus_print_lattice(model, MOST, out, err));
+    }
+    status = saltus_check_written(out, err);
+done:
+    return status;
+}
+
+saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, saltus_error *err)
+{
+    if (!model || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (!model->network) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
+    }
+    printing wanted = {model, out};
+    return saltus_with_stack(print, &wanted, err);
+}

@@ -1,0 +1,150 @@
+/**
+ * A network while it is built. Readers fill it in; saltus_model_freeze makes
+ * src/model/network/network.h's flat tables of it.
+ *
+ * Everything that has a name and a value is a variable: species, parameters, compartments. Species
+ * count molecules: a reader whose format means concentrations or moles writes the conversion into
+ * the expressions (S becomes S / cell), so nothing below the readers knows of units.
+ */
+#ifndef SALTUS_MODEL_NETWORK_MODEL_H
+#define SALTUS_MODEL_NETWORK_MODEL_H
+
+#include "core/handle.h"
+#include "core/memory.h"
+#include "model/network/expr.h"
+
+typedef enum saltus_kind {
+    SALTUS_KIND_PARAMETER,
+    SALTUS_KIND_COMPARTMENT, /**< like a parameter; its value is the size */
+    SALTUS_KIND_SPECIES,
+} saltus_kind;
+
+typedef struct saltus_variable {
+    const char *id;    /**< unique; any text ("R(a,l!1)" in .net files) */
+    const char *label; /**< the file's name for people, or NULL */
+    saltus_kind kind;
+    const saltus_expr *initial; /**< value at time 0; species: in molecules (rounded half to even,
+                                     with a warning). NULL: not given, which freezing refuses if
+                                     the value is needed and there is no rule */
+    const saltus_expr *rule;    /**< assignment rule: the value at all times; a species with a rule
+                                     is an observable, not a count. NULL: none */
+    int compartment;            /**< species: the variable that is its compartment, or -1 */
+    int dimensions;             /**< compartment: of its size, 1 to 3; 0: it has none, or no file
+                                     says */
+    double size_unit;           /**< compartment with dimensions: the unit of its size in
+                                     m^dimensions; 0: it is none of such a size */
+    bool boundary;              /**< species: reactions do not change it */
+    bool constant;              /**< nothing may change it */
+    const char *unit;           /**< parameter, compartment: as its value was written; NULL: none */
+    double unit_size;           /**< how many units of the model that is */
+    int unit_volume;            /**< power of a volume in it */
+    bool in_moles;              /**< species: its amount in the file is in mole */
+    bool is_point;              /**< compartment: without a size, as the file says */
+    const saltus_expr *size_was; /**< compartment: what its size was before it was changed with the
+                                     amounts in it; NULL: as it was read */
+    bool is_spent;               /**< stoichiometries were computed with its value */
+    saltus_expr *set;            /**< the value that was last set, which is then `initial` */
+    bool observable;             /**< no count, but recorded unless --species says else */
+    int line;                    /**< in the file, 0: unknown */
+} saltus_variable;
+
+/** n molecules of a species, n >= 1; the same species may stand several times. */
+typedef struct saltus_participant {
+    int variable;
+    int64_t n;
+} saltus_participant;
+
+typedef struct saltus_reaction {
+    const char *id;
+    const saltus_participant *reactants, *products;
+    int n_reactants, n_products;
+    const saltus_expr *law; /**< propensity, 1/time; for mass action its constant */
+    bool mass_action;       /**< the propensity is law times the number of ways to choose the
+                                 reactants: k A (A-1)/2 for 2 A. Boundary species count too */
+    bool reversible;        /**< the law may be a difference forward - backward, to be split */
+    bool law_is_lattices;   /**< there is no constant but those that the lattice gives per type */
+    int line;
+} saltus_reaction;
+
+typedef struct saltus_assignment {
+    int variable; /**< species (in molecules), parameter or compartment */
+    const saltus_expr *value;
+} saltus_assignment;
+
+typedef struct saltus_event {
+    const char *id;
+    const saltus_expr *trigger;
+    const saltus_expr *delay;    /**< NULL: none */
+    const saltus_expr *priority; /**< NULL: none */
+    bool persistent;
+    bool initial_value;      /**< of the trigger before time 0 */
+    bool use_trigger_values; /**< assignments are evaluated when the trigger fires */
+    const saltus_assignment *assignments;
+    int n_assignments;
+    int line;
+} saltus_event;
+
+struct saltus_model {
+    saltus_handle handle;
+    char *name;
+    char *path; /**< for messages: "model.xml"; NULL when built by calls */
+    char sha256[65];
+    saltus_arena arena; /**< everything below that is const lives here */
+    saltus_variable *variables;
+    size_t n_variables, variables_capacity;
+    saltus_reaction *reactions;
+    size_t n_reactions, reactions_capacity;
+    saltus_event *events;
+    size_t n_events, events_capacity;
+    double mole;                /**< molecules that stand for a mole: Avogadro's number, unless the
+                                     reader was told else */
+    bool has_moles;             /**< something in the file is given in mole */
+    const char *time_label;     /**< name of the unit of time for people; NULL: none is known */
+    double time_unit;           /**< of rates, in s; 0: no file says, or it is no unit of time */
+    struct saltus_space *space; /**< its lattice; NULL: well mixed */
+    char **warnings;
+    size_t n_warnings, warnings_capacity;
+    saltus_map names;               /**< id -> index into variables */
+    saltus_map reaction_names;      /**< id -> index into reactions */
+    struct saltus_network *network; /**< NULL until frozen */
+    size_t n_read_warnings;         /**< those from before it was frozen */
+};
+
+/** Add a variable; the id is copied and must be new. Returns its index in *index (may be NULL).
+ * The caller then fills in the rest through saltus_model_variable(). */
+SALTUS_MUST_CHECK saltus_status saltus_model_add_variable(saltus_model *model, saltus_kind kind,
+                                                          const char *id, int line, int *index,
+                                                          saltus_error *err);
+/** Index of the variable with that id, or -1. */
+int saltus_model_find(const saltus_model *model, const char *id);
+
+/** Add a reaction or an event. The struct is copied; arrays and strings in it must live in the
+ * model's arena. Fails when the id is taken by another reaction (or event). */
+SALTUS_MUST_CHECK saltus_status saltus_model_push_reaction(saltus_model *model,
+                                                           const saltus_reaction *reaction,
+                                                           saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_model_push_event(saltus_model *model,
+                                                        const saltus_event *event,
+                                                        saltus_error *err);
+
+/** Parse "2 A + B -> C" ("->" or "<->"/"=" are told by *reversible; quoted `names` allowed; "0" or
+ * nothing for no species) into the reaction's participants, allocated in the arena. */
+SALTUS_MUST_CHECK saltus_status saltus_equation_parse(const saltus_parse_context *context,
+                                                      const char *text, saltus_reaction *reaction,
+                                                      saltus_error *err);
+
+/** Whether a rate names no species and no time, also not through rules: in texts such a rate is
+ * the constant of mass action, any other one the law itself. Rules may form a circle (freezing
+ * refuses that later). Fails only with SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_expr_is_constant_rate(const saltus_model *model,
+                                                             const saltus_expr *rate,
+                                                             bool *is_constant, saltus_error *err);
+
+/** Keep a warning: one sentence that names the thing. Losing one to lack of memory is ignored. */
+__attribute__((format(printf, 2, 3))) void saltus_model_warn(saltus_model *model,
+                                                             const char *format, ...);
+
+/** The variable name nearest to `name` by edit distance, or NULL: for hints. */
+const char *saltus_model_nearest(const saltus_model *model, const char *name);
+
+#endif

@@ -1,0 +1,39 @@
+/** A frozen model: flat tables, and the names that belong to their indices. */
+#ifndef SALTUS_MODEL_NETWORK_NETWORK_H
+#define SALTUS_MODEL_NETWORK_NETWORK_H
+
+#include "kernel/base/tables.h"
+#include "model/lattice/lattice.h"
+#include "model/network/model.h"
+
+/** What a model's variable has become. */
+typedef enum saltus_role {
+    SALTUS_ROLE_CONSTANT, /**< its value; also species that nothing changes (row >= 0 as well) */
+    SALTUS_ROLE_COUNT,
+    SALTUS_ROLE_VARIABLE,
+    SALTUS_ROLE_RULE,
+} saltus_role;
+
+typedef struct saltus_binding {
+    saltus_role role;
+    int row;      /**< row of values, or -1 */
+    double value; /**< at time 0 */
+} saltus_binding;
+
+typedef struct saltus_network {
+    saltus_tables tables;
+    const char **species_names;  /**< [species] */
+    const char **reaction_names; /**< [reaction] */
+    const char **event_names;    /**< [trigger] */
+    const char **setting_names;  /**< [setting] what it sets */
+    const char **setting_events; /**< [setting] whose it is */
+    const char **law_kinds;      /**< [reaction] for people: "mass action, order 2", "expression" */
+    saltus_binding *bindings;    /**< [variable of the model] */
+    int *rule_variables;         /**< [rule] variable of the model */
+    const saltus_lattice *lattice; /**< NULL: well mixed */
+    saltus_arena arena;            /**< all of the above */
+} saltus_network;
+
+void saltus_network_destroy(saltus_network *network);
+
+#endif

@@ -1,0 +1,43 @@
+/** What the two halves of the MathML conversion share: math.c for operations, names.c for
+ * what names stand for. */
+#ifndef SALTUS_READ_SBML_MATH_H
+#define SALTUS_READ_SBML_MATH_H
+
+#include "read/sbml/sbml.h"
+
+/* Where names are looked up. Arguments of a function are converted where they are used, in the
+ * scope of the call, so that sizes and depths are those of the tree that results. */
+typedef struct sbml_scope {
+    const struct sbml_scope *outer; /* scope of the call; NULL at the start of a formula */
+    const void *origin;             /* function, law or stoichiometry that is being inlined */
+    FunctionDefinition_t *function;
+    const ASTNode_t *call;
+    int reaction; /* whose local parameters are visible, or -1 */
+} sbml_scope;
+
+typedef struct sbml_converter {
+    sbml_reader *r;
+    const sbml_place *place;
+    int n_nodes;
+} sbml_converter;
+
+/** Convert a node that stands `depth` below the root of the result. */
+SALTUS_MUST_CHECK saltus_status sbml_convert_node(sbml_converter *c, const sbml_scope *in,
+                                                  const ASTNode_t *node, int depth,
+                                                  const saltus_expr **out);
+/** The same for a <ci>. */
+SALTUS_MUST_CHECK saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in,
+                                                  const ASTNode_t *node, int depth,
+                                                  const saltus_expr **out);
+/** The same for a call of a function definition. */
+SALTUS_MUST_CHECK saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in,
+                                                  const ASTNode_t *node, int depth,
+                                                  const saltus_expr **out);
+
+/** Record "reaction 'R7': rate law <what is wrong>". Returns code. */
+__attribute__((format(printf, 3, 4))) saltus_status
+sbml_refuse(const sbml_converter *c, saltus_status code, const char *format, ...);
+/** Check what a constructor gave. */
+SALTUS_MUST_CHECK saltus_status sbml_made(const sbml_converter *c, const void *e);
+
+#endif

@@ -1,0 +1,280 @@
+#include "model/network/syntax.h"
+#include "read/sbml/math.h"
+
+#include <math.h>
+#include <string.h>
+
+void sbml_use_size(sbml_reader *r, int compartment)
+{
+    sbml_info *info = &r->info[compartment];
+    const saltus_variable *v = &r->model->variables[compartment];
+    if (info->size_assumed) {
+        sbml_warn(r, (unsigned)v->line, "compartment '%s' has no size; taken as 1", v->id);
+        info->size_assumed = false;
+    }
+}
+
+/* What a variable's name means in a formula. */
+static const saltus_expr *variable_in_formula(sbml_reader *r, int v)
+{
+    saltus_arena *arena = &r->model->arena;
+    const saltus_variable *variable = &r->model->variables[v];
+    const sbml_info *info = &r->info[v];
+    const saltus_expr *e = saltus_expr_variable(arena, v);
+    if (variable->kind == SALTUS_KIND_COMPARTMENT) {
+        sbml_use_size(r, v);
+    }
+    if (variable->kind == SALTUS_KIND_SPECIES && info->molecules != 1.0) {
+        e = saltus_expr_2(arena, SALTUS_OP_DIV, e, saltus_expr_const(arena, info->molecules));
+    }
+    if (variable->kind == SALTUS_KIND_SPECIES && info->concentration) {
+        sbml_use_size(r, variable->compartment);
+        e = saltus_expr_2(arena, SALTUS_OP_DIV, e,
+                          saltus_expr_variable(arena, variable->compartment));
+    }
+    return e;
+}
+
+const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *value,
+                                     const saltus_expr *size)
+{
+    saltus_arena *arena = &r->model->arena;
+    const int compartment = r->model->variables[v].compartment;
+    const sbml_info *info = &r->info[v];
+    if (r->model->variables[v].kind != SALTUS_KIND_SPECIES || !value) {
+        return value;
+    }
+    if (info->molecules != 1.0) {
+        value = value->op == SALTUS_OP_CONST
+                    ? saltus_expr_const(arena, value->value * info->molecules)
+                    : saltus_expr_2(arena, SALTUS_OP_MUL, value,
+                                    saltus_expr_const(arena, info->molecules));
+    }
+    if (info->concentration) {
+        sbml_use_size(r, compartment);
+        value = saltus_expr_2(arena, SALTUS_OP_MUL, value,
+                              size ? size : saltus_expr_variable(arena, compartment));
+    }
+    return value;
+}
+
+/* Refuse what would contain itself. */
+static saltus_status check_circle(const sbml_converter *c, const sbml_scope *in, const void *origin,
+                                  const char *name)
+{
+    for (const sbml_scope *s = in; s; s = s->outer) {
+        if (s->origin == origin) {
+            return sbml_refuse(c, SALTUS_E_MODEL, "uses '%s', which is defined by itself", name);
+        }
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status convert_reference(sbml_converter *c, const sbml_scope *in, const char *name,
+                                       const sbml_reference *reference, int depth,
+                                       const saltus_expr **out)
+{
+    saltus_status status = SALTUS_OK;
+    StoichiometryMath_t *own = SpeciesReference_getStoichiometryMath(reference->of);
+    const ASTNode_t *math = reference->assigned ? reference->assigned
+                            : own               ? StoichiometryMath_getMath(own)
+                                                : NULL;
+    if (math) {
+        const sbml_scope inner = {.outer = in, .origin = reference->of, .reaction = -1};
+        SALTUS_TRY(check_circle(c, in, reference->of, name));
+        SALTUS_TRY(sbml_convert_node(c, &inner, math, depth + 1, out));
+    } else {
+        const double n = SpeciesReference_getStoichiometry(reference->of);
+        *out = saltus_expr_const(&c->r->model->arena, isnan(n) ? 1.0 : n);
+        SALTUS_TRY(sbml_made(c, *out));
+    }
+done:
+    return status;
+}
+
+/* A reaction's name in a formula is its rate, in units of extent per time: its law. */
+static saltus_status convert_rate(sbml_converter *c, const sbml_scope *in, const char *name,
+                                  int reaction, int depth, const saltus_expr **out)
+{
+    KineticLaw_t *law = Reaction_getKineticLaw(Model_getReaction(c->r->sbml, (unsigned)reaction));
+    const ASTNode_t *math = law ? KineticLaw_getMath(law) : NULL;
+    const sbml_scope inner = {.outer = in, .origin = law, .reaction = reaction};
+    saltus_status status = SALTUS_OK;
+    if (!math) {
+        return sbml_refuse(c, SALTUS_E_UNSUPPORTED, "uses the rate of '%s', which has none", name);
+    }
+    SALTUS_TRY(check_circle(c, in, law, name));
+    SALTUS_TRY(sbml_convert_node(c, &inner, math, depth + 1, out));
+done:
+    return status;
+}
+
+/* The variable of a local parameter, or -1. */
+static int find_local(const sbml_reader *r, int reaction, const char *name)
+{
+    if (reaction < 0) {
+        return -1;
+    }
+    const sbml_locals *locals = &r->locals[reaction];
+    const char *id = Reaction_getId(Model_getReaction(r->sbml, (unsigned)reaction));
+    const size_t behind = strlen(id) + 1; /* of "R." */
+    for (int i = locals->first; i < locals->first + locals->n; ++i) {
+        if (strcmp(r->model->variables[i].id + behind, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static saltus_status not_defined(const sbml_converter *c, const char *name)
+{
+    const saltus_status status =
+        sbml_refuse(c, SALTUS_E_MODEL, "uses '%s', which is not defined", name);
+    sbml_hint_nearest(c->r, name);
+    return status;
+}
+
+/* A name inside a function: one of its arguments. */
+static saltus_status convert_argument(sbml_converter *c, const sbml_scope *in, const char *name,
+                                      int depth, const saltus_expr **out)
+{
+    const unsigned n = FunctionDefinition_getNumArguments(in->function);
+    for (unsigned i = 0; i < n; ++i) {
+        const ASTNode_t *argument = FunctionDefinition_getArgument(in->function, i);
+        const char *argument_name = argument ? ASTNode_getName(argument) : NULL;
+        if (argument_name && strcmp(argument_name, name) == 0) {
+            return sbml_convert_node(c, in->outer, ASTNode_getChild(in->call, i), depth, out);
+        }
+    }
+    return sbml_refuse(c, SALTUS_E_MODEL, "uses function '%s', whose '%s' is none of its arguments",
+                       FunctionDefinition_getId(in->function), name);
+}
+
+saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
+                                int depth, const saltus_expr **out)
+{
+    const char *name = ASTNode_getName(node);
+    if (!name || !*name) {
+        return sbml_refuse(c, SALTUS_E_MODEL, "has a name that is empty");
+    }
+    if (in->function) {
+        return convert_argument(c, in, name, depth, out);
+    }
+    const int local = find_local(c->r, in->reaction, name);
+    const sbml_symbol *symbol = sbml_find(c->r, name);
+    if (local >= 0) {
+        *out = saltus_expr_variable(&c->r->model->arena, local);
+        return sbml_made(c, *out);
+    }
+    if (symbol && symbol->kind == NAME_VARIABLE) {
+        c->n_nodes += 4;
+        *out = variable_in_formula(c->r, symbol->index);
+        return sbml_made(c, *out);
+    }
+    if (symbol && symbol->kind == NAME_REFERENCE) {
+        return convert_reference(c, in, name, &c->r->references[symbol->index], depth, out);
+    }
+    if (symbol && symbol->kind == NAME_REACTION) {
+        return convert_rate(c, in, name, symbol->index, depth, out);
+    }
+    return not_defined(c, name);
+}
+
+/* Those that the model defines, as far as there is room, and MathML's. */
+static void hint_functions(const sbml_converter *c, const char *name)
+{
+    char defined[160] = "";
+    const unsigned n = Model_getNumFunctionDefinitions(c->r->sbml);
+    for (unsigned i = 0; i < n; ++i) {
+        const size_t at = strlen(defined);
+        const char *id = FunctionDefinition_getId(Model_getFunctionDefinition(c->r->sbml, i));
+        if (at + strlen(id) + sizeof "the model defines  …; " > sizeof defined) {
+            (void)strcat(defined, defined[0] ? " …" : "the model defines some");
+            break;
+        }
+        (void)sprintf(defined + at, "%s%s", i > 0 ? ", " : "the model defines ", id);
+    }
+    (void)strcat(defined, defined[0] ? "; " : "");
+    saltus_functions_hint(c->r->err, name, defined);
+}
+
+saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
+                                int depth, const saltus_expr **out)
+{
+    saltus_status status = SALTUS_OK;
+    const char *name = ASTNode_getName(node);
+    const sbml_symbol *symbol = name ? sbml_find(c->r, name) : NULL;
+    if (!symbol || symbol->kind != NAME_FUNCTION) {
+        status = sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which is not defined",
+                             name ? name : "");
+        hint_functions(c, name ? name : "");
+        goto done;
+    }
+    FunctionDefinition_t *function =
+        Model_getFunctionDefinition(c->r->sbml, (unsigned)symbol->index);
+    const ASTNode_t *body = FunctionDefinition_getBody(function);
+    const int n = (int)FunctionDefinition_getNumArguments(function);
+    if (!body) {
+        status = sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which has no body", name);
+        goto done;
+    }
+    if (n != (int)ASTNode_getNumChildren(node)) {
+        status =
+            sbml_refuse(c, SALTUS_E_MODEL, "gives the function '%s' %d arguments instead of %d",
+                        name, (int)ASTNode_getNumChildren(node), n);
+        goto done;
+    }
+    SALTUS_TRY(check_circle(c, in, function, name));
+    const sbml_scope inner = {
+        .outer = in, .origin = function, .function = function, .call = node, .reaction = -1};
+    SALTUS_TRY(sbml_convert_node(c, &inner, body, depth + 1, out));
+done:
+    return status;
+}
+
+static bool constant_value(const sbml_reader *r, const saltus_expr *e, int *steps, double *value)
+{
+    double a = 0.0, b = 0.0;
+    if (--*steps < 0) { /* also ends circles of initial assignments */
+        return false;
+    }
+    if (e->op == SALTUS_OP_CONST) {
+        *value = e->value;
+        return true;
+    }
+    if (e->op == SALTUS_OP_VARIABLE) {
+        saltus_variable *v = &r->model->variables[e->variable];
+        v->is_spent = true;
+        return v->kind == SALTUS_KIND_PARAMETER && v->constant && !v->rule && v->initial &&
+               constant_value(r, v->initial, steps, value);
+    }
+    if (e->n_args < 1 || e->n_args > 2 || !constant_value(r, e->args[0], steps, &a) ||
+        (e->n_args == 2 && !constant_value(r, e->args[1], steps, &b))) {
+        return false;
+    }
+    switch (e->op) {
+    case SALTUS_OP_ADD:
+        *value = a + b;
+        return true;
+    case SALTUS_OP_SUB:
+        *value = a - b;
+        return true;
+    case SALTUS_OP_MUL:
+        *value = a * b;
+        return true;
+    case SALTUS_OP_DIV:
+        *value = a / b;
+        return true;
+    case SALTUS_OP_NEG:
+        *value = -a;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool sbml_constant_value(const sbml_reader *r, const saltus_expr *e, double *value)
+{
+    int steps = 1000;
+    return constant_value(r, e, &steps, value);
+}

@@ -1,0 +1,407 @@
+#include "read/sbml/sbml.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Names
+ */
+
+static saltus_status add_local(sbml_reader *r, const char *reaction, const char *id,
+                               const SBase_t *element, bool is_set, double value)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    char *full = NULL;
+    int v = -1;
+    if (!id || !*id) {
+        status = sbml_fail(r, SALTUS_E_MODEL, sbml_line(element),
+                           "reaction '%s': a local parameter has no id", reaction);
+        goto done;
+    }
+    const size_t size = strlen(reaction) + strlen(id) + 2;
+    full = saltus_arena_alloc(&r->model->arena, size);
+    SALTUS_NEED(full);
+    (void)snprintf(full, size, "%s.%s", reaction, id);
+    if (saltus_model_find(r->model, full) >= 0) {
+        status = sbml_fail(r, SALTUS_E_MODEL, sbml_line(element),
+                           "reaction '%s': local parameter '%s' is defined twice", reaction, id);
+        goto done;
+    }
+    SALTUS_TRY(sbml_add_variable(r, SALTUS_KIND_PARAMETER, full, element, &v));
+    r->model->variables[v].constant = true;
+    if (is_set) {
+        r->model->variables[v].initial = saltus_expr_const(&r->model->arena, value);
+        SALTUS_NEED(r->model->variables[v].initial);
+    }
+done:
+    return status;
+}
+
+static saltus_status declare_locals(sbml_reader *r, const char *id, KineticLaw_t *law,
+                                    sbml_locals *locals)
+{
+    saltus_status status = SALTUS_OK;
+    const bool old = r->level == 2;
+    const unsigned n =
+        old ? KineticLaw_getNumParameters(law) : KineticLaw_getNumLocalParameters(law);
+    locals->first = (int)r->model->n_variables;
+    for (unsigned i = 0; i < n; ++i) {
+        if (old) {
+            Parameter_t *p = KineticLaw_getParameter(law, i);
+            SALTUS_TRY(add_local(r, id, Parameter_getId(p), (const SBase_t *)p,
+                                 Parameter_isSetValue(p), Parameter_getValue(p)));
+        } else {
+            LocalParameter_t *p = KineticLaw_getLocalParameter(law, i);
+            SALTUS_TRY(add_local(r, id, LocalParameter_getId(p), (const SBase_t *)p,
+                                 LocalParameter_isSetValue(p), LocalParameter_getValue(p)));
+        }
+    }
+    locals->n = (int)r->model->n_variables - locals->first;
+done:
+    return status;
+}
+
+static saltus_status declare_reference(sbml_reader *r, SpeciesReference_t *reference)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    if (!SpeciesReference_isSetId(reference)) {
+        goto done;
+    }
+    SALTUS_TRY(sbml_define(r, NAME_REFERENCE, (int)r->n_references,
+                           SpeciesReference_getId(reference), "stoichiometry",
+                           sbml_line(reference)));
+    sbml_reference *grown =
+        saltus_grow(r->references, r->n_references, &r->references_capacity, sizeof *r->references);
+    SALTUS_NEED(grown);
+    r->references = grown;
+    r->references[r->n_references++] = (sbml_reference){.of = reference};
+done:
+    return status;
+}
+
+saltus_status sbml_declare_reactions(sbml_reader *r)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    const unsigned n = Model_getNumReactions(r->sbml);
+
+    r->locals = saltus_calloc(n, sizeof *r->locals);
+    SALTUS_NEED(r->locals);
+    for (unsigned i = 0; i < n; ++i) {
+        Reaction_t *reaction = Model_getReaction(r->sbml, i);
+        const char *id = Reaction_getId(reaction);
+        KineticLaw_t *law = Reaction_getKineticLaw(reaction);
+        SALTUS_TRY(sbml_define(r, NAME_REACTION, (int)i, id, "reaction", sbml_line(reaction)));
+        if (law) {
+            SALTUS_TRY(declare_locals(r, id, law, &r->locals[i]));
+        }
+        for (unsigned k = 0; k < Reaction_getNumReactants(reaction); ++k) {
+            SALTUS_TRY(declare_reference(r, Reaction_getReactant(reaction, k)));
+        }
+        for (unsigned k = 0; k < Reaction_getNumProducts(reaction); ++k) {
+            SALTUS_TRY(declare_reference(r, Reaction_getProduct(reaction, k)));
+        }
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Conversion factors
+ *
+ * A law gives extent per time. One unit of extent changes species S by n_S c_S units of its amount,
+ * with the stoichiometry n_S and the conversion factor c_S. With e firings to a unit of extent and
+ * m_S molecules to a unit of amount, the propensity is law times e, and a firing changes S by
+ * n_S c_S m_S / e molecules, which must be whole. Without factors, and with one unit for all, that
+ * is n_S.
+ */
+
+static saltus_status read_factor(sbml_reader *r, int v)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    sbml_info *info = &r->info[v];
+    const char *id = NULL;
+    if (r->level < 3) {
+        goto done;
+    }
+    if (Species_isSetConversionFactor(info->species)) {
+        id = Species_getConversionFactor(info->species);
+    } else if (Model_isSetConversionFactor(r->sbml)) {
+        id = Model_getConversionFactor(r->sbml);
+    }
+    if (!id) {
+        goto done;
+    }
+    const sbml_symbol *symbol = sbml_find(r, id);
+    const unsigned line = (unsigned)r->model->variables[v].line;
+    if (!symbol || symbol->kind != NAME_VARIABLE) {
+        status = sbml_fail(r, SALTUS_E_MODEL, line,
+                           "species '%s': its conversion factor '%s' is not defined",
+                           r->model->variables[v].id, id);
+        sbml_hint_nearest(r, id);
+        goto done;
+    }
+    const saltus_expr *e = saltus_expr_variable(&r->model->arena, symbol->index);
+    SALTUS_NEED(e);
+    if (!sbml_constant_value(r, e, &info->factor)) {
+        status =
+            sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
+                      "species '%s': its conversion factor '%s' is not a constant with a value",
+                      r->model->variables[v].id, id);
+        goto done;
+    }
+done:
+    return status;
+}
+
+/* Molecules of a variable that change when its stoichiometry is n. */
+static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *place, int v, double n,
+                                          double firings, int64_t *out)
+{
+    const saltus_variable *species = &r->model->variables[v];
+    const sbml_info *info = &r->info[v];
+    double change = n;
+    double tolerance = 0.0;
+    if (!species->boundary && (info->factor != 1.0 || info->molecules != firings)) {
+        change = n * info->factor * info->molecules / firings;
+        /* factors and numbers of Avogadro are written with some digits */
+        tolerance = fmin(1e-6 * fabs(change), 1e-3);
+    }
+    const double whole = round(change);
+    if (!(fabs(change - whole) <= tolerance && whole >= 0.0 && whole <= 9e15 &&
+          (whole > 0.0 || n == 0.0))) {
+        return sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
+                         change == n ? "%s: stoichiometry %.17g of '%s' is not a whole number of "
+                                       "molecules"
+                                     : "%s: a firing would change %.9g molecules of '%s', which is "
+                                       "not a whole number",
+                         place->what, change, species->id);
+    }
+    *out = (int64_t)whole;
+    return SALTUS_OK;
+}
+
+/* Firings per unit of extent. Where the document does not say, the unit is that of the species
+ * which the reaction changes. */
+static saltus_status firings_per_extent(sbml_reader *r, const sbml_place *place,
+                                        Reaction_t *reaction, const saltus_participant *list, int n,
+                                        double *firings)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(sbml_extent_unit(r, reaction, firings));
+    for (int i = 0; i < n; ++i) {
+        const double molecules = r->info[list[i].variable].molecules;
+        if (*firings != 0.0) {
+            break;
+        }
+        *firings = molecules;
+        for (int k = i + 1; k < n; ++k) {
+            if (r->info[list[k].variable].molecules != molecules) {
+                status = sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
+                                   "%s: its species have different units and no unit of extent is "
+                                   "declared",
+                                   place->what);
+                goto done;
+            }
+        }
+    }
+    if (*firings == 0.0) {
+        *firings = 1.0;
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reactions
+ */
+
+static saltus_status stoichiometry(sbml_reader *r, const sbml_place *place,
+                                   SpeciesReference_t *reference, double *n)
+{
+    saltus_status status = SALTUS_OK;
+    sbml_place at = *place;
+    const char *id = SpeciesReference_isSetId(reference) ? SpeciesReference_getId(reference) : NULL;
+    StoichiometryMath_t *own = SpeciesReference_getStoichiometryMath(reference);
+    const ASTNode_t *math = own ? StoichiometryMath_getMath(own) : NULL;
+    const saltus_expr *e = NULL;
+
+    if (id && r->references[sbml_find(r, id)->index].assigned) {
+        math = r->references[sbml_find(r, id)->index].assigned;
+    }
+    if (!math) {
+        const double value = SpeciesReference_getStoichiometry(reference);
+        *n = isnan(value) ? 1.0 : value; /* level 3: not given */
+        goto done;
+    }
+    at.role = "stoichiometry";
+    at.reaction = -1;
+    SALTUS_TRY(sbml_convert(r, &at, math, &e));
+    if (!sbml_constant_value(r, e, n)) {
+        status = sbml_fail(r, SALTUS_E_UNSUPPORTED, at.line,
+                           "%s: the stoichiometry of '%s' is not a constant number", at.what,
+                           SpeciesReference_getSpecies(reference));
+        goto done;
+    }
+done:
+    return status;
+}
+
+/* The species that a reaction names. */
+static saltus_status find_species(sbml_reader *r, const sbml_place *place, const char *id,
+                                  int *variable)
+{
+    const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
+    if (!symbol || symbol->kind != NAME_VARIABLE || !r->info[symbol->index].species) {
+        const saltus_status status =
+            sbml_fail(r, SALTUS_E_MODEL, place->line, "%s: species '%s' is not defined",
+                      place->what, id ? id : "");
+        if (id) {
+            sbml_hint_nearest(r, id);
+        }
+        return status;
+    }
+    *variable = symbol->index;
+    return SALTUS_OK;
+}
+
+static saltus_status check_change(sbml_reader *r, const sbml_place *place, int v)
+{
+    const saltus_variable *species = &r->model->variables[v];
+    if (species->boundary || !(species->constant || r->info[v].has_rule)) {
+        return SALTUS_OK;
+    }
+    return sbml_fail(r, SALTUS_E_MODEL, place->line, "%s changes '%s', which %s", place->what,
+                     species->id,
+                     species->constant ? "is constant" : "an assignment rule determines");
+}
+
+/* Find the species of one side; stoichiometries follow when the unit of extent is known. */
+static saltus_status read_side(sbml_reader *r, const sbml_place *place, ListOf_t *side,
+                               saltus_participant *list)
+{
+    saltus_status status = SALTUS_OK;
+    const unsigned n = ListOf_size(side);
+    for (unsigned i = 0; i < n; ++i) {
+        SpeciesReference_t *reference = (SpeciesReference_t *)ListOf_get(side, i);
+        SALTUS_TRY(
+            find_species(r, place, SpeciesReference_getSpecies(reference), &list[i].variable));
+        SALTUS_TRY(check_change(r, place, list[i].variable));
+    }
+done:
+    return status;
+}
+
+/* Fill in how many, and leave out those that do not change. */
+static saltus_status count_side(sbml_reader *r, const sbml_place *place, ListOf_t *side,
+                                double firings, saltus_participant *list, int *n)
+{
+    saltus_status status = SALTUS_OK;
+    const unsigned size = ListOf_size(side);
+    int kept = 0;
+    for (unsigned i = 0; i < size; ++i) {
+        double value = 1.0;
+        saltus_participant p = list[i];
+        SALTUS_TRY(stoichiometry(r, place, (SpeciesReference_t *)ListOf_get(side, i), &value));
+        SALTUS_TRY(molecules_per_firing(r, place, p.variable, value, firings, &p.n));
+        if (p.n > 0) {
+            list[kept++] = p;
+        }
+    }
+    *n = kept;
+done:
+    return status;
+}
+
+static saltus_status read_participants(sbml_reader *r, const sbml_place *place,
+                                       Reaction_t *reaction, saltus_reaction *out, double *firings)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    ListOf_t *reactants = Reaction_getListOfReactants(reaction);
+    ListOf_t *products = Reaction_getListOfProducts(reaction);
+    const unsigned n = ListOf_size(reactants), m = ListOf_size(products);
+    saltus_participant *list =
+        saltus_arena_alloc(&r->model->arena, ((size_t)n + m + 1) * sizeof *list);
+    SALTUS_NEED(list);
+    SALTUS_TRY(read_side(r, place, reactants, list));
+    SALTUS_TRY(read_side(r, place, products, list + n));
+    SALTUS_TRY(firings_per_extent(r, place, reaction, list, (int)(n + m), firings));
+    SALTUS_TRY(count_side(r, place, reactants, *firings, list, &out->n_reactants));
+    SALTUS_TRY(count_side(r, place, products, *firings, list + n, &out->n_products));
+    out->reactants = list;
+    out->products = list + n;
+    for (unsigned i = 0; i < Reaction_getNumModifiers(reaction); ++i) {
+        int v = -1;
+        SALTUS_TRY(find_species(
+            r, place, SpeciesReference_getSpecies(Reaction_getModifier(reaction, i)), &v));
+    }
+done:
+    return status;
+}
+
+static saltus_status read_law(sbml_reader *r, const sbml_place *place, KineticLaw_t *law,
+                              double firings, saltus_reaction *out)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    const ASTNode_t *math = law ? KineticLaw_getMath(law) : NULL;
+    if (!math) {
+        status = sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line, "%s has no %s", place->what,
+                           law ? "formula in its rate law" : "rate law");
+        goto done;
+    }
+    SALTUS_TRY(sbml_convert(r, place, math, &out->law));
+    if (firings != 1.0) {
+        out->law = saltus_expr_2(&r->model->arena, SALTUS_OP_MUL, out->law,
+                                 saltus_expr_const(&r->model->arena, firings));
+    }
+    SALTUS_NEED(out->law);
+done:
+    return status;
+}
+
+static saltus_status read_reaction(sbml_reader *r, int index)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    Reaction_t *reaction = Model_getReaction(r->sbml, (unsigned)index);
+    const char *id = Reaction_getId(reaction);
+    saltus_reaction out = {.line = (int)sbml_line(reaction),
+                           .reversible = Reaction_getReversible(reaction)};
+    sbml_place place = sbml_place_at("reaction", id, "rate law", sbml_line(reaction));
+    double firings = 1.0;
+
+    place.reaction = index;
+    out.id = saltus_arena_strndup(&r->model->arena, id, strlen(id));
+    SALTUS_NEED(out.id);
+    if (Reaction_isSetFast(reaction) && Reaction_getFast(reaction)) {
+        status = sbml_fail(r, SALTUS_E_UNSUPPORTED, place.line,
+                           "%s is fast, which is not supported", place.what);
+        goto done;
+    }
+    SALTUS_TRY(read_participants(r, &place, reaction, &out, &firings));
+    SALTUS_TRY(read_law(r, &place, Reaction_getKineticLaw(reaction), firings, &out));
+    SALTUS_TRY(saltus_model_push_reaction(r->model, &out, err));
+done:
+    return status;
+}
+
+saltus_status sbml_read_reactions(sbml_reader *r)
+{
+    saltus_status status = SALTUS_OK;
+    const int n = (int)Model_getNumReactions(r->sbml);
+    for (int v = 0; v < (int)r->model->n_variables; ++v) {
+        if (r->info[v].species) {
+            SALTUS_TRY(read_factor(r, v));
+        }
+    }
+    for (int i = 0; i < n; ++i) {
+        SALTUS_TRY(read_reaction(r, i));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,159 @@
+/**
+ * What the parts of the SBML reader share. sbml.c opens the document and holds the entry points,
+ * check.c keeps away what libsbml cannot take, parts.c (variables and rules),
+ * reactions.c and events.c turn the lists of a document into a model, math.c MathML
+ * into expressions, units.c units into molecules.
+ *
+ * Only these files know libsbml. Its C functions cannot report that memory ran out: libsbml throws,
+ * and guard.cpp catches that around everything. So whatever the functions here allocate and
+ * keep while they call libsbml hangs on the reader, or is an arena's. What a small input can make
+ * large is bounded beforehand all the same.
+ */
+#ifndef SALTUS_READ_SBML_SBML_H
+#define SALTUS_READ_SBML_SBML_H
+
+#include "model/network/model.h"
+
+#include <sbml/SBMLTypes.h>
+
+/* What an identifier stands for; all kinds share one name space, as in SBML. */
+typedef enum sbml_kind {
+    NAME_VARIABLE,  /* index into the model's variables and info */
+    NAME_FUNCTION,  /* index into the document's function definitions */
+    NAME_REACTION,  /* index into the document's reactions and reactions */
+    NAME_REFERENCE, /* index into references */
+    NAME_EVENT,
+} sbml_kind;
+
+typedef struct sbml_symbol {
+    sbml_kind kind;
+    int index;
+} sbml_symbol;
+
+/* What the model's variable does not say. */
+typedef struct sbml_info {
+    double molecules;   /* species: molecules per unit of substance */
+    bool concentration; /* species: its name in formulas means a concentration */
+    double factor;      /* species: its conversion factor, substance per extent */
+    Species_t *species;
+    bool no_size;        /* compartment: a point */
+    bool size_assumed;   /* compartment without a size: 1, and the first use warns */
+    bool initialized;    /* by an initial assignment */
+    bool has_rule;       /* an assignment rule, converted or not */
+    bool assigned;       /* by some event */
+    int event, position; /* the last event that assigns it (from 1), and its place there */
+} sbml_info;
+
+/* A reactant or product with an id, which formulas may use for its stoichiometry. */
+typedef struct sbml_reference {
+    SpeciesReference_t *of;
+    const ASTNode_t *assigned; /* initial assignment to it, or NULL */
+} sbml_reference;
+
+/* Local parameters of a reaction: a run of the model's variables named "R.k". */
+typedef struct sbml_locals {
+    int first, n;
+} sbml_locals;
+
+/* Where a formula stands: "model.xml:31: reaction 'R7': rate law". */
+typedef struct sbml_place {
+    char what[200];
+    const char *role;
+    unsigned line;
+    int reaction; /* whose local parameters are visible, or -1 */
+} sbml_place;
+
+typedef struct sbml_reader {
+    saltus_model *model;
+    saltus_error *err;
+    const char *path;
+    SBMLReader_t *reader;
+    SBMLDocument_t *document;
+    Model_t *sbml;
+    unsigned level, version;
+    saltus_map names; /* id -> index into symbols; the ids are the document's */
+    sbml_symbol *symbols;
+    size_t n_symbols, symbols_capacity;
+    sbml_info *info; /* [variable] */
+    size_t info_capacity;
+    sbml_reference *references;
+    size_t n_references, references_capacity;
+    sbml_locals *locals;         /* [reaction] */
+    size_t n_nodes;              /* of all expressions together */
+    bool mole_seen, scaled_seen; /* units and factors that are worth a warning */
+    unsigned skipped_line;       /* of the first thing in a name space that is skipped; 0: none */
+    char skipped_space[160];
+} sbml_reader;
+
+/** Record a failure, with file and line (0: none) before the sentence. Returns code. */
+__attribute__((format(printf, 4, 5))) saltus_status
+sbml_fail(sbml_reader *r, saltus_status code, unsigned line, const char *format, ...);
+/** Keep a warning with the same beginning. */
+__attribute__((format(printf, 3, 4))) void sbml_warn(sbml_reader *r, unsigned line,
+                                                     const char *format, ...);
+unsigned sbml_line(const void *element);
+
+/** The symbol of a name, or NULL. Valid until the next name is defined. */
+const sbml_symbol *sbml_find(const sbml_reader *r, const char *id);
+/** Add the nearest defined name as a hint. */
+void sbml_hint_nearest(sbml_reader *r, const char *id);
+
+/** check.c: refuse a text that would make libsbml run out of stack or expand entities, and
+ * blank what libsbml is not to see: notes, annotations, other name spaces. The text starts with an
+ * XML declaration; lines stay where they are. */
+SALTUS_MUST_CHECK saltus_status sbml_check_text(sbml_reader *r, char *text, size_t size);
+/** check.c: refuse levels and packages that are not done, and what libsbml complains of. */
+SALTUS_MUST_CHECK saltus_status sbml_check_document(sbml_reader *r);
+
+/** parts.c: fill the model in. */
+SALTUS_MUST_CHECK saltus_status sbml_read_model(sbml_reader *r);
+/** parts.c: a place from the thing's kind ("reaction"), id and line. */
+sbml_place sbml_place_at(const char *kind, const char *id, const char *role, unsigned line);
+/** parts.c: define a name; refuses one that is taken or empty. */
+SALTUS_MUST_CHECK saltus_status sbml_define(sbml_reader *r, sbml_kind kind, int index,
+                                            const char *id, const char *what, unsigned line);
+/** parts.c: a new variable of the model and its info; element gives line and label. */
+SALTUS_MUST_CHECK saltus_status sbml_add_variable(sbml_reader *r, saltus_kind kind, const char *id,
+                                                  const SBase_t *element, int *index);
+/** parts.c: the variable that something assigns to; refuses constants, what a rule determines
+ * and stoichiometries. */
+SALTUS_MUST_CHECK saltus_status sbml_target(sbml_reader *r, const sbml_place *place, const char *id,
+                                            int *variable);
+
+/** reactions.c: names, local parameters and named stoichiometries of all reactions. */
+SALTUS_MUST_CHECK saltus_status sbml_declare_reactions(sbml_reader *r);
+/** reactions.c: the reactions themselves, when all names are known and have initial values. */
+SALTUS_MUST_CHECK saltus_status sbml_read_reactions(sbml_reader *r);
+
+/** events.c: mark what events assign to. */
+SALTUS_MUST_CHECK saltus_status sbml_declare_events(sbml_reader *r);
+SALTUS_MUST_CHECK saltus_status sbml_read_events(sbml_reader *r);
+
+/** math.c: an expression from MathML. Names of species become what the document means by them
+ * (concentration, moles), in terms of molecules. */
+SALTUS_MUST_CHECK saltus_status sbml_convert(sbml_reader *r, const sbml_place *place,
+                                             const ASTNode_t *math, const saltus_expr **out);
+/** math.c: a value in the units that formulas use for variable v, as molecules. `size` is the
+ * size of the compartment, NULL for the present one. NULL when memory ran out. */
+const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *value,
+                                     const saltus_expr *size);
+/** math.c: the size of a compartment matters: warn once if it had to be assumed. */
+void sbml_use_size(sbml_reader *r, int compartment);
+/** math.c: the number that an expression of numbers and of constant parameters always has;
+ * false when it may vary. Its parameters cannot be set any more. */
+bool sbml_constant_value(const sbml_reader *r, const saltus_expr *e, double *value);
+
+/** units.c: molecules per unit of a species' amount, 1 when no unit is declared. */
+SALTUS_MUST_CHECK saltus_status sbml_species_unit(sbml_reader *r, Species_t *species,
+                                                  double *molecules);
+/** units.c: firings per unit of a reaction's extent; 0 when no unit is declared. */
+SALTUS_MUST_CHECK saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *reaction,
+                                                 double *firings);
+
+/** units.c: the unit of a compartment's size in m^dimensions (1 to 3), that of litres, m2 and
+ * m where the document does not say; 0 when it is no unit of such a size. */
+double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, int dimensions);
+/** units.c: the unit of time in s, 1 where the document does not say; 0 when it is none. */
+double sbml_time_unit(const sbml_reader *r);
+
+#endif

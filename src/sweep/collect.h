@@ -1,0 +1,37 @@
+/** What is kept of one ensemble in memory: the run of a sweep's point. */
+#ifndef SALTUS_SWEEP_COLLECT_H
+#define SALTUS_SWEEP_COLLECT_H
+
+#include "ensemble/derive.h"
+#include "ensemble/histogram.h"
+#include "ensemble/statistics.h"
+
+/** What to keep beside statistics; the same for all points. */
+typedef struct saltus_collection {
+    int64_t n_runs, n_times;
+    const double *times; /**< [n_times] */
+    int n_counts, n_observables;
+    saltus_record record;
+    int64_t n_bins; /**< of histograms; 0 for the usual ones */
+    double low, high;
+    saltus_derivation derivation;             /**< n is 0 when there is none */
+    const struct saltus_reduction *reduction; /**< NULL: samples are needed */
+} saltus_collection;
+
+typedef struct saltus_collector {
+    saltus_sink sink; /**< for the run */
+    const saltus_collection *what;
+    int64_t n; /**< trajectories so far */
+    saltus_statistics statistics;
+    saltus_real_statistics reals;
+    saltus_histogram histogram; /**< n_bins is 0 when not recorded */
+    int64_t *counts;            /**< [run][point][count] or, of final, [run][count]; or NULL */
+    double *observables;        /**< likewise */
+    double *derived;            /**< [quantity][run] */
+} saltus_collector;
+
+SALTUS_MUST_CHECK saltus_status saltus_collector_create(const saltus_collection *what,
+                                                        saltus_collector **out, saltus_error *err);
+void saltus_collector_destroy(saltus_collector *collector);
+
+#endif

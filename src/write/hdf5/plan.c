@@ -1,0 +1,156 @@
+#include "write/results.h"
+#include "write/hdf5/sink.h"
+
+#include "core/limits.h"
+#include "core/memory.h"
+#include "ensemble/derive.h"
+#include "ensemble/histogram.h"
+#include "ensemble/plan.h"
+#include "ensemble/statistics.h"
+#include "model/network/volume.h"
+
+/* Statistics, histograms, times, and what is made of the samples before they are written: never
+ * more than they take themselves. */
+static double memory_needed(const saltus_plan *plan, const saltus_run_options *run,
+                            const saltus_hdf5_options *options)
+{
+    const double points = (double)run->n_times;
+    const double n_counts = saltus_plan_n_counts(plan);
+    const double n_observables = saltus_plan_n_observables(plan);
+    const double most_columns = n_counts > n_observables ? n_counts : n_observables;
+    const double bins = options->n_bins ? (double)options->n_bins : SALTUS_HISTOGRAM_BINS;
+    double bytes = 2.0 * saltus_run_memory(plan, run->n_times, run->n_trajectories);
+    bytes += points * (2.0 * sizeof(double) + most_columns * sizeof(double));
+    bytes += points * n_counts * SALTUS_STATISTICS_BYTES;
+    bytes += points * n_observables * SALTUS_REAL_STATISTICS_BYTES;
+    for (int i = 0; i < SALTUS_N_SPLITS && options->record != SALTUS_RECORD_ALL; ++i) {
+        bytes += points * n_counts * plan->n_parts[i] * (SALTUS_STATISTICS_BYTES + sizeof(double));
+    }
+    if (options->record == SALTUS_RECORD_HISTOGRAM) {
+        bytes += points * n_counts * (bins + 3.0) * sizeof(uint64_t);
+        bytes += points * bins * sizeof(uint64_t); /* one species' on its way to the file */
+    }
+    return bytes;
+}
+
+static saltus_status check_memory(const saltus_plan *plan, const saltus_run_options *run,
+                                  const saltus_hdf5_options *options, saltus_error *err)
+{
+    const double gib = 1024.0 * 1024.0 * 1024.0, needed = memory_needed(plan, run, options);
+    const int columns = saltus_plan_n_counts(plan) + saltus_plan_n_observables(plan);
+    const bool has_histogram = options->record == SALTUS_RECORD_HISTOGRAM;
+    const bool has_profile = plan->n_parts[SALTUS_BY_PLANE] > 0;
+    bool is_limit;
+    const double most = saltus_memory_most(&is_limit);
+    if (needed <= most) {
+        return SALTUS_OK;
+    }
+    const saltus_status status = saltus_error_set(
+        err, SALTUS_E_INVALID,
+        "%lld sample times of %d column%s%s take about %.3g GiB of memory; %s %.3g GiB",
+        (long long)run->n_times, columns, columns == 1 ? "" : "s",
+        has_histogram ? ", with histograms,"
+        : has_profile ? ", with profiles,"
+                      : "",
+        needed / gib, is_limit ? "this process is limited to" : "this machine has", most / gib);
+    saltus_error_hint(err, "ask for fewer times (--points, --every)%s or fewer columns (--species)",
+                      has_histogram ? ", fewer --bins" : "");
+    return status;
+}
+
+saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_options *run,
+                                const saltus_hdf5_options *options, saltus_error *err)
+{
+    if (!plan || !run) {
+        return saltus_no_argument(err, __func__);
+    }
+    const saltus_hdf5_options o = options ? *options : saltus_hdf5_options_default();
+    if (o.record == SALTUS_RECORD_HISTOGRAM && saltus_plan_n_counts(plan) == 0) {
+        const saltus_status status =
+            saltus_error_set(err, SALTUS_E_INVALID,
+                             "histograms are of counts, and no count of a species is recorded");
+        saltus_error_hint(err, "name a species, or choose --record all, stats or final");
+        return status;
+    }
+    return check_memory(plan, run, &o, err);
+}
+
+static void warn_of_disk(const char *path, const saltus_hdf5_layout *layout,
+                         const saltus_run_options *run)
+{
+    char text[SALTUS_DOUBT_SIZE];
+    const saltus_disk_need need = saltus_hdf5_need(layout);
+    if (run->warn && saltus_disk_doubt(path, &need, saltus_disk_free(path), text)) {
+        run->warn(run->warn_user, text);
+    }
+}
+
+saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
+                                    const saltus_run_options *run,
+                                    const saltus_hdf5_options *options, saltus_hdf5_sink **out,
+                                    saltus_error *err)
+{
+    if (!path || !plan || !run || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    saltus_status status = SALTUS_OK;
+    const saltus_model *model = saltus_plan_model(plan);
+    char volumes[SALTUS_VOLUMES_SIZE];
+    const int n_counts = saltus_plan_n_counts(plan);
+    const int n_observables = saltus_plan_n_observables(plan);
+    saltus_derived derived = {0};
+    const char **names = saltus_calloc((size_t)n_counts + (size_t)n_observables + 1, sizeof *names);
+
+    SALTUS_NEED(names);
+    SALTUS_TRY(saltus_run_options_check(plan, run, err));
+    SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
+    if (run->n_frames > 0) { /* what is written at the end can be told now */
+        SALTUS_TRY(saltus_xdmf_check(path, err));
+    }
+    if (options && options->derive) {
+        SALTUS_TRY(saltus_derived_parse(options->derive, plan, &derived, err));
+    }
+    for (int c = 0; c < n_counts; ++c) {
+        names[c] = saltus_plan_count_name(plan, c);
+    }
+    for (int o = 0; o < n_observables; ++o) {
+        names[n_counts + o] = saltus_plan_observable_name(plan, o);
+    }
+    const saltus_hdf5_layout layout = {
+        .model_name = saltus_model_name(model),
+        .model_sha256 = saltus_model_sha256(model),
+        .time_unit = model->time_label,
+        .volumes = saltus_print_volumes(model, volumes),
+        .molecules_per_mole = model->has_moles ? model->mole : 0.0,
+        .method = saltus_plan_method(plan),
+        .device = saltus_backend_name(saltus_plan_backend(plan)),
+        .layout = saltus_plan_layout(plan),
+        .rng = saltus_plan_rng(plan),
+        .seed = run->seed,
+        .first_trajectory = run->first_trajectory,
+        .n_trajectories = run->n_trajectories,
+        .times = run->times,
+        .n_points = run->n_times,
+        .n_counts = n_counts,
+        .n_observables = n_observables,
+        .count_names = names,
+        .observable_names = names + n_counts,
+        .lattice = plan->in_space ? plan->model->network->lattice : NULL,
+        .n_parts = {plan->n_parts[0], plan->n_parts[1]},
+        .axis = plan->axis,
+        .frame_times = run->frame_times,
+        .n_frames = run->n_frames,
+        .derived = &derived,
+        .options = options ? *options : saltus_hdf5_options_default(),
+    };
+    SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));
+    warn_of_disk(path, &layout, run);
+    if (layout.options.record == SALTUS_RECORD_HISTOGRAM && n_observables > 0 && run->warn) {
+        run->warn(run->warn_user, "histograms are of counts of species alone; of rule targets, "
+                                  "parameters and concentrations the file holds statistics");
+    }
+done:
+    saltus_derived_free(&derived);
+    saltus_free(names);
+    return status;
+}

@@ -1,0 +1,45 @@
+/** A result file while it is written. */
+#ifndef SALTUS_WRITE_HDF5_SINK_H
+#define SALTUS_WRITE_HDF5_SINK_H
+
+#include "core/status.h"
+#include "model/lattice/lattice.h"
+#include "write/hdf5/disk.h"
+#include "write/hdf5/reserve.h"
+
+/** All that a result file says about a run. Strings and arrays are copied by the sink. */
+typedef struct saltus_hdf5_layout {
+    const char *model_name, *model_sha256;
+    const char *time_unit;     /**< NULL: none is known */
+    const char *volumes;       /**< what saltus_print_volumes says, or NULL */
+    double molecules_per_mole; /**< 0: nothing to say */
+    const char *method, *device, *layout, *rng;
+    uint64_t seed;
+    int64_t first_trajectory, n_trajectories;
+    const double *times; /**< [n_points] */
+    int64_t n_points;
+    int n_counts, n_observables;
+    const char *const *count_names;
+    const char *const *observable_names;
+    const saltus_lattice *lattice; /**< NULL, or where the species are: size, spacing, faces, types
+                                        and their names are looked at while the file is created */
+    int n_parts[SALTUS_N_SPLITS];  /**< as in blocks */
+    int axis;                      /**< of planes */
+    const double *frame_times;     /**< [n_frames] likewise */
+    int64_t n_frames;
+    const struct saltus_derived *derived; /**< of options.derive; copied */
+    saltus_hdf5_options options;
+    saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
+    int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */
+    double disk_free;            /**< bytes; 0 to ask the disk, as all but tests do */
+} saltus_hdf5_layout;
+
+/** What the file will take, times excepted. */
+struct saltus_disk_need saltus_hdf5_need(const saltus_hdf5_layout *layout);
+
+/** saltus_hdf5_sink_open without a plan. */
+SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_create(const char *path,
+                                                        const saltus_hdf5_layout *layout,
+                                                        saltus_hdf5_sink **out, saltus_error *err);
+
+#endif

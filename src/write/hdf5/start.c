@@ -1,0 +1,198 @@
+/* How a result file begins: who may be overwritten, HDF5's settings, space, attributes. */
+#include "write/hdf5/file.h"
+#include "write/hdf5/probe.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static saltus_status refuse(const char *path, const char *what, const char *hint, saltus_error *err)
+{
+    const saltus_status status =
+        saltus_error_set(err, SALTUS_E_IO, "%s: exists and %s", path, what);
+    saltus_error_hint(err, "%s", hint);
+    return status;
+}
+
+/* Refuse to replace what another process is writing, what Saltus has not written, and without
+ * `overwrite` also what it has. An empty file is nobody's. */
+static saltus_status check_existing(int fd, const char *path, bool overwrite, saltus_error *err)
+{
+    static const char signature[8] = "\211HDF\r\n\032\n", other[] = "choose another name",
+                      remove_it[] = "choose another name, or remove it first";
+    saltus_status status = SALTUS_OK;
+    saltus_h5_kind kind;
+    char head[8];
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        SALTUS_TRY(refuse(path, "is no regular file", other, err));
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
+    }
+    (void)flock(fd, LOCK_UN); /* HDF5 takes its own */
+    if (st.st_size == 0) {
+        goto done;
+    }
+    if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head, signature, sizeof head) != 0) {
+        SALTUS_TRY(refuse(path, "is no HDF5 file", remove_it, err));
+    }
+    SALTUS_TRY(saltus_h5_probe(path, &kind, err));
+    if (kind != SALTUS_H5_RESULT) {
+        SALTUS_TRY(refuse(path,
+                          kind == SALTUS_H5_FOREIGN ? "is no result of Saltus"
+                                                    : "is no result that can be read",
+                          remove_it, err));
+    }
+    if (!overwrite) {
+        SALTUS_TRY(
+            refuse(path, "is a result", "choose another name, or replace it: --overwrite", err));
+    }
+done:
+    return status;
+}
+
+static saltus_status open_target(const char *path, bool overwrite, int *fd, bool *created,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    *created = *fd >= 0;
+    if (*fd < 0 && errno == EEXIST) {
+        *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        if (*fd >= 0) {
+            SALTUS_TRY(check_existing(*fd, path, overwrite, err));
+        }
+    }
+    if (*fd < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, strerror(errno));
+    }
+done:
+    if (status != SALTUS_OK && *fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+    return status;
+}
+
+/* Metadata stays in memory between flushes (up to 32 MiB), so that what is on the disk is the state
+ * of the last flush when the process is killed. */
+static hid_t access_properties(void)
+{
+    H5AC_cache_config_t cache = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    (void)H5Pset_file_locking(access, true, true);
+    (void)H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+    if (H5Pget_mdc_config(access, &cache) >= 0) {
+        cache.set_initial_size = true;
+        cache.initial_size = cache.max_size = 32 * 1024 * 1024;
+        cache.incr_mode = H5C_incr__off;
+        cache.flash_incr_mode = H5C_flash_incr__off;
+        cache.decr_mode = H5C_decr__off;
+        (void)H5Pset_mdc_config(access, &cache);
+    }
+    return access;
+}
+
+/* Few enough attributes and links to stand in one block with a checksum. */
+static hid_t creation_properties(void)
+{
+    const hid_t how = H5Pcreate(H5P_FILE_CREATE);
+    (void)H5Pset_attr_phase_change(how, 32, 24);
+    (void)H5Pset_link_phase_change(how, 32, 24);
+    return how;
+}
+
+/* A superblock of version 2, everything else from HDF5 1.10: then all metadata have checksums, also
+ * the indices of chunks. A superblock of version 3 would mark the file as open for writing, and one
+ * whose writer was killed could not be opened again. */
+static hid_t create_file(const char *path)
+{
+    const hid_t access = access_properties(), how = creation_properties();
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, how, access);
+    if (file >= 0 && H5Fset_libver_bounds(file, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0) {
+        (void)H5Fclose(file);
+        file = H5I_INVALID_HID;
+    }
+    (void)H5Pclose(how);
+    (void)H5Pclose(access);
+    return file;
+}
+
+saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now, int64_t closing,
+                              saltus_reserve_mode mode, saltus_reserve *reserve, hid_t *file,
+                              bool *created, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int fd;
+    SALTUS_TRY(open_target(path, overwrite, &fd, created, err));
+    int problem = saltus_reserve_open(reserve, fd, path, closing, mode);
+    problem = problem ? problem : saltus_reserve_grow(reserve, 0, now);
+    if (problem) {
+        status = saltus_error_set(err, SALTUS_E_IO, "%s: cannot be created: %s", path,
+                                  strerror(problem));
+        saltus_error_hint(err, "at least %.1f MiB are needed", (double)(now + closing) / (1 << 20));
+        goto done;
+    }
+    *file = create_file(path);
+    saltus_reserve_reset(reserve);
+    problem = saltus_reserve_grow(reserve, 0, now);
+    if (*file < 0 || problem) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path,
+                    problem ? strerror(problem) : saltus_h5_cause());
+    }
+done:
+    if (status != SALTUS_OK && *created) {
+        (void)unlink(path);
+    }
+    return status;
+}
+
+herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *l, char started[32])
+{
+    const time_t now = time(NULL);
+    const double zero = 0.0;
+    const int incomplete = 0;
+    struct tm utc;
+    herr_t rc = 0;
+
+    (void)gmtime_r(&now, &utc);
+    (void)strftime(started, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"saltus_version", saltus_version()},
+                 {"model", l->model_name},
+                 {"model_sha256", l->model_sha256},
+                 {"method", l->method},
+                 {"device", l->device},
+                 {"layout", l->layout},
+                 {"rng", l->rng},
+                 {"options", l->options.command},
+                 {"started", started}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        rc |= saltus_h5_set_text(file, texts[i].name, texts[i].text ? texts[i].text : "");
+    }
+    if (l->volumes && l->volumes[0]) {
+        rc |= saltus_h5_set_text(file, "volumes", l->volumes);
+    }
+    if (l->molecules_per_mole > 0.0) {
+        rc |= saltus_h5_set_number(file, "molecules_per_mole", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                                   &l->molecules_per_mole);
+    }
+    rc |= saltus_h5_set_number(file, "seed", H5T_STD_U64LE, H5T_NATIVE_UINT64, &l->seed);
+    rc |= saltus_h5_set_int64(file, "first_trajectory", l->first_trajectory);
+    rc |= saltus_h5_set_int64(file, "requested", l->n_trajectories);
+    rc |= saltus_h5_set_int64(file, "trajectories", 0);
+    rc |= saltus_h5_set_int64(file, "events", 0);
+    rc |= saltus_h5_set_number(file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &zero);
+    rc |= saltus_h5_set_number(file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &incomplete);
+    return rc;
+}
