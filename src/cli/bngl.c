@@ -228,17 +228,18 @@ static int spawn(char *found, const char *folder, const sigset_t *mask, pid_t *c
     return problem;
 }
 
-/* The signals that end this process, and news of its child. */
+/* The signals that end this process, and news of its child: those of a run (run_signals.c), also in
+ * a shell's background, which ignores SIGINT. */
 static void choose_signals(sigset_t *set)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
     (void)sigemptyset(set);
     (void)sigaddset(set, SIGCHLD);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
-        struct sigaction action;
-        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
-            (void)sigaddset(set, ends[i]);
-        }
+    (void)sigaddset(set, SIGINT);
+    (void)sigaddset(set, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &action) == 0 &&
+        action.sa_handler != SIG_IGN) { /* as under nohup */
+        (void)sigaddset(set, SIGHUP);
     }
 }
 
