@@ -257,7 +257,8 @@ static void several_gpus_are_measured_and_checked(void **state)
     assert_lines(&o, "hallock-reactions");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
     assert_int_equal(count(o.out, "\"us_per_reaction\": "), 2);
-    assert_int_equal(count(o.out, "\"events\": 0, "), 2);
+    /* those that cannot react; of the others a slow machine may take too few steps for any to */
+    assert_in_range(count(o.out, "\"events\": 0, "), 2, 4);
     o = saltus("bench hallock-phases --quick " EXAMPLES);
     assert_lines(&o, "hallock-phases");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
