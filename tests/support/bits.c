@@ -142,6 +142,13 @@ uint64_t bits_hash_rng(saltus_model *model, const char *rng, const char *device,
 uint64_t bits_hash_plan(saltus_model *model, const char *device, const saltus_plan_options *plan,
                         int64_t first, int64_t n, const double *times, int64_t n_times)
 {
+    return bits_hash_report(model, device, plan, first, n, times, n_times, NULL);
+}
+
+uint64_t bits_hash_report(saltus_model *model, const char *device, const saltus_plan_options *plan,
+                          int64_t first, int64_t n, const double *times, int64_t n_times,
+                          saltus_run_report *report)
+{
     saltus_error err = {0};
     moments m = {0};
     saltus_run_options run = saltus_run_options_default();
@@ -158,6 +165,9 @@ uint64_t bits_hash_plan(saltus_model *model, const char *device, const saltus_pl
     uint64_t hash = m.hash;
     for (size_t i = 0; i < sizeof counted / sizeof *counted; ++i) {
         hash = (hash ^ (uint64_t)counted[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    }
+    if (report) {
+        *report = m.report;
     }
     moments_free(&m);
     return hash;

@@ -29,6 +29,10 @@ uint64_t bits_hash_rng(saltus_model *model, const char *rng, const char *device,
 /** The same by whatever a plan may ask for. */
 uint64_t bits_hash_plan(saltus_model *model, const char *device, const saltus_plan_options *plan,
                         int64_t first, int64_t n, const double *times, int64_t n_times);
+/** The same, with what the run counted. */
+uint64_t bits_hash_report(saltus_model *model, const char *device, const saltus_plan_options *plan,
+                          int64_t first, int64_t n, const double *times, int64_t n_times,
+                          saltus_run_report *report);
 /** Fail unless the device, which must be here, refuses the plan because of its layout. */
 void bits_refused(saltus_model *model, const char *device, const saltus_plan_options *plan);
 /** Options of a plan with this method, generator, layout and number of threads. */
