@@ -19,7 +19,7 @@ $(foreach name,$(data),$(if $($(name)),$(eval export $(name) := $(abspath $($(na
 
 features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
 
-.PHONY: all build demo test check-long bench install packages format format-check ci clean help configure
+.PHONY: all build demo test check-long check-layers bench install packages format format-check ci clean help configure
 
 all: build
 
@@ -70,6 +70,10 @@ install: build
 ## packages   install what is needed to build, run and test
 packages:
 	@tools/packages build run test
+
+## check-layers who includes whom in src/ and bench/, against tools/layers.txt
+check-layers:
+	@tools/check_layers
 
 ## format     format every C file and all prose (format-check: only look)
 format:

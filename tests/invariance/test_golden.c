@@ -68,7 +68,7 @@ static const char gpu_of_lines[] = "cuda:sm_90";
 
 typedef struct line {
     char text[LINE_SIZE];
-    char key[100]; /* "example method generator" */
+    char key[120]; /* "example method generator" */
     char layouts[150];
     uint64_t hash;
     int n_compared; /* runs */
@@ -136,7 +136,7 @@ typedef struct kase {
     const example *x;
     saltus_model *model;
     saltus_plan_options plan;
-    char key[100];
+    char key[120];
 } kase;
 
 static saltus_model *read_example(const example *x)
