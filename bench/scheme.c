@@ -169,7 +169,7 @@ static saltus_status take(const bench *b, size_t bytes, const void *from, void *
 {
     saltus_status status = SALTUS_OK;
     cu_pointer taken = 0;
-    SALTUS_TRY(check(b, b->cu->memory_take(&taken, bytes), err));
+    SALTUS_TRY(check(b, b->cu->memory_alloc(&taken, bytes), err));
     memcpy(address, &taken, sizeof taken);
     if (from) {
         SALTUS_TRY(check(b, b->cu->upload(taken, from, bytes, NULL), err));
@@ -181,7 +181,7 @@ done:
 static void give(const bench *b, const void *address)
 {
     if (address) {
-        (void)b->cu->memory_give((cu_pointer)(uintptr_t)address);
+        (void)b->cu->memory_free((cu_pointer)(uintptr_t)address);
     }
 }
 

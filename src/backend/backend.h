@@ -23,7 +23,7 @@ typedef struct saltus_job {
     double *derived;                  /**< [quantity] of the task's derivation, or NULL */
     int64_t events;                   /**< out: reactions that fired */
     int64_t leaps;                    /**< out, of tau-leaping: leaps, */
-    int64_t singles;                  /**< and exact steps between them */
+    int64_t exact_steps;              /**< and exact steps between them */
     int64_t moves;                    /**< out, of the next-subvolume method: jumps of particles */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
@@ -94,7 +94,7 @@ typedef struct saltus_task {
     int64_t n_times;
     int n_threads;   /**< of the host that each worker may use */
     int64_t share;   /**< trajectories that a worker can expect; with a reduction, at a time */
-    int64_t stretch; /**< of them in a block, at most */
+    int64_t segment; /**< of them in a block, at most */
     const saltus_reduction *reduction;          /**< NULL: every sample is wanted */
     const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */

@@ -14,8 +14,8 @@ static void tell(saltus_tracer *tracer, const saltus_span *span)
     (void)pthread_mutex_unlock(&tracer->lock);
 }
 
-void saltus_tracer_tell(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
-                        double start, double end)
+void saltus_tracer_record(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
+                          double start, double end)
 {
     if (tracer) {
         const saltus_span span = {name, track, worker, start, end > start ? end - start : 0.0, 0.0};

@@ -16,8 +16,8 @@ typedef struct saltus_tracer {
 /** Seconds since the run's start; 0 without a tracer. */
 double saltus_tracer_now(const saltus_tracer *tracer);
 /** Tell of a span, from any thread; nothing without a tracer. */
-void saltus_tracer_tell(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
-                        double start, double end);
+void saltus_tracer_record(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
+                          double start, double end);
 /** Tell of a slab's value from now on. */
 void saltus_tracer_count(saltus_tracer *tracer, const char *name, int slab, double value);
 

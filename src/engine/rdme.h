@@ -36,15 +36,15 @@ typedef struct saltus_mpd_tables {
     int64_t n_start;         /**< particles at time 0, with those that watch */
     bool in_slabs;           /**< several GPUs' memories hold it, or parts of one's: origins have no
                                   lists of sites, */
-    saltus_mpd_gate *gates;  /**< [m.n_origins] but these */
+    saltus_mpd_gate *gates;  /**< [m.n_sources] but these */
     saltus_mpd_set *sets;    /**< [n_sets] saltus_mpd_find_sets, */
     int n_sets;
-    int *set_of_scatter, *set_of_origin; /**< of them; -1: its sites are at a face */
+    int *set_of_scatter, *set_of_source; /**< of them; -1: its sites are at a face */
 
-    uint32_t *jump, *quiet, *quiet_two, *quiet_many;
+    uint32_t *jump, *no_reaction, *no_reaction_two, *no_reaction_many;
     uint8_t *moves;
     int32_t *active, *segment;
-    saltus_mpd_origin *origins;
+    saltus_mpd_source *sources;
 } saltus_mpd_tables;
 
 /**
@@ -74,15 +74,16 @@ SALTUS_MUST_CHECK saltus_status saltus_mpd_find_sets(saltus_mpd_tables *tables, 
 void saltus_mpd_sets_free(saltus_mpd_tables *tables);
 /** How many sites of a set have lower numbers than this. */
 int64_t saltus_mpd_set_below(const saltus_lattice *l, const saltus_mpd_set *set, int64_t site);
-/** For each stretch (SALTUS_MPD_STRETCH) of n < 2^32 sites from `first` on, how many of them that
+/** For each stretch (SALTUS_MPD_SEGMENT) of n < 2^32 sites from `first` on, how many of them that
  * are in the set come before it. */
 void saltus_mpd_set_ranks(const saltus_lattice *l, const saltus_mpd_set *set, int64_t first,
                           int64_t n, uint32_t *ranks);
 
 /** Add the particles site[n], species[n] to contents, but for those that only watch. */
-SALTUS_MUST_CHECK saltus_status saltus_mpd_tell(const saltus_mpd *m, const uint32_t *site,
-                                                const uint16_t *species, int64_t n,
-                                                saltus_contents *contents, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_mpd_halo_signal(const saltus_mpd *m, const uint32_t *site,
+                                                       const uint16_t *species, int64_t n,
+                                                       saltus_contents *contents,
+                                                       saltus_error *err);
 
 /** A phase: what becomes of the sites, in which step (kernel/rdme/mpd.h). */
 typedef struct saltus_mpd_phase {
@@ -92,24 +93,24 @@ typedef struct saltus_mpd_phase {
 
 /** Where something went wrong (saltus_mpd_note): first comes the earlier phase, then the lower
  * site, then the lower reaction. */
-typedef struct saltus_mpd_trouble {
+typedef struct saltus_mpd_failure {
     bool is_any;
     int32_t phase, reaction; /**< of those since gather */
     int64_t site;            /**< of the lattice */
-} saltus_mpd_trouble;
+} saltus_mpd_failure;
 
 /** A note, ~0 if there is none, of who numbers his sites from one of the lattice's on. */
-saltus_mpd_trouble saltus_mpd_trouble_of(uint64_t note, int64_t zero);
+saltus_mpd_failure saltus_mpd_failure_of(uint64_t note, int64_t zero);
 /** The first of two. */
-saltus_mpd_trouble saltus_mpd_first_trouble(saltus_mpd_trouble a, saltus_mpd_trouble b);
+saltus_mpd_failure saltus_mpd_first_failure(saltus_mpd_failure a, saltus_mpd_failure b);
 
 /** What an engine tells after some phases. */
-typedef struct saltus_mpd_news {
+typedef struct saltus_mpd_batch_status {
     int64_t work;               /**< of a phase: roughly the particles that it goes over */
     int64_t fired;              /**< reactions since gather */
-    saltus_mpd_trouble trouble; /**< the first since then */
+    saltus_mpd_failure failure; /**< the first since then */
     bool is_full; /**< some particles have found no room, and all is to be done again */
-} saltus_mpd_news;
+} saltus_mpd_batch_status;
 
 /** Who keeps the particles of a trajectory. */
 typedef struct saltus_mpd_engine {
@@ -122,7 +123,7 @@ typedef struct saltus_mpd_engine {
     /** Go through phases[n]. */
     saltus_status (*run)(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err);
     /** Wait, and tell. */
-    saltus_status (*look)(void *user, saltus_mpd_news *out, saltus_error *err);
+    saltus_status (*poll)(void *user, saltus_mpd_batch_status *out, saltus_error *err);
     /** Back to where gather was called, with more room. SALTUS_E_NO_MEMORY */
     saltus_status (*restore)(void *user, saltus_error *err);
     /** Particles of every species. */
@@ -131,14 +132,14 @@ typedef struct saltus_mpd_engine {
      * wants to know is told all. */
     saltus_status (*split)(void *user, saltus_split how, int64_t *out, saltus_error *err);
     /** Add all particles to contents that are empty. */
-    saltus_status (*tell)(void *user, saltus_contents *contents, saltus_error *err);
+    saltus_status (*collect)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;
 
 /** Room for the particles of time 0 and some more; and where so many numbers were wanted in vain.
  */
-int64_t saltus_mpd_first_room(const saltus_mpd_tables *tables);
-SALTUS_MUST_CHECK saltus_status saltus_mpd_more_room(int64_t wanted, int64_t *capacity,
-                                                     saltus_error *err);
+int64_t saltus_mpd_first_capacity(const saltus_mpd_tables *tables);
+SALTUS_MUST_CHECK saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity,
+                                                         saltus_error *err);
 
 /** Work off jobs with an engine, one at a time. */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_work(const saltus_mpd_tables *tables,

@@ -13,13 +13,14 @@ enum {
     BATCH_WORK = 1 << 27, /* of particles in them, so that a run can be stopped */
 };
 
-saltus_status saltus_mpd_tell(const saltus_mpd *m, const uint32_t *site, const uint16_t *species,
-                              int64_t n, saltus_contents *contents, saltus_error *err)
+saltus_status saltus_mpd_halo_signal(const saltus_mpd *m, const uint32_t *site,
+                                     const uint16_t *species, int64_t n, saltus_contents *contents,
+                                     saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int watcher = m->n_species - 1;
+    const int empty_site_token = m->n_species - 1;
     for (int64_t i = 0; i < n; ++i) {
-        if (site[i] != SALTUS_NOWHERE && species[i] < watcher) {
+        if (site[i] != SALTUS_NOWHERE && species[i] < empty_site_token) {
             SALTUS_TRY(saltus_contents_add(contents, site[i], species[i], 1, err));
         }
     }
@@ -35,17 +36,17 @@ typedef struct course {
     int64_t trajectory, work, fired;
 } course;
 
-saltus_mpd_trouble saltus_mpd_trouble_of(uint64_t note, int64_t zero)
+saltus_mpd_failure saltus_mpd_failure_of(uint64_t note, int64_t zero)
 {
     return note == UINT64_MAX
-               ? (saltus_mpd_trouble){0}
-               : (saltus_mpd_trouble){.is_any = true,
+               ? (saltus_mpd_failure){0}
+               : (saltus_mpd_failure){.is_any = true,
                                       .phase = (int32_t)(note >> 54),
                                       .site = zero + (int64_t)(note >> 22 & 0xffffffffu),
                                       .reaction = (int32_t)(note & 0x3fffff)};
 }
 
-saltus_mpd_trouble saltus_mpd_first_trouble(saltus_mpd_trouble a, saltus_mpd_trouble b)
+saltus_mpd_failure saltus_mpd_first_failure(saltus_mpd_failure a, saltus_mpd_failure b)
 {
     if (!a.is_any || !b.is_any) {
         return a.is_any ? a : b;
@@ -58,11 +59,11 @@ saltus_mpd_trouble saltus_mpd_first_trouble(saltus_mpd_trouble a, saltus_mpd_tro
     return x[i] <= y[i] ? a : b;
 }
 
-static saltus_status report(const course *c, saltus_mpd_trouble trouble, int64_t first_step,
+static saltus_status report(const course *c, saltus_mpd_failure failure, int64_t first_step,
                             saltus_error *err)
 {
     const int32_t *size = c->tables->lattice->size;
-    const int64_t site = trouble.site, step = first_step + trouble.phase;
+    const int64_t site = failure.site, step = first_step + failure.phase;
     return saltus_error_set(
         err, SALTUS_E_NUMERIC,
         "trajectory %lld, time %g, site (%lld, %lld, %lld): reaction '%s' has a propensity that is "
@@ -70,15 +71,15 @@ static saltus_status report(const course *c, saltus_mpd_trouble trouble, int64_t
         (long long)c->trajectory, (double)(step - 1) * c->tables->m.step,
         (long long)(site % size[0]), (long long)(site / size[0] % size[1]),
         (long long)(site / size[0] / size[1]),
-        c->task->model->network->reaction_names[trouble.reaction]);
+        c->task->model->network->reaction_names[failure.reaction]);
 }
 
-int64_t saltus_mpd_first_room(const saltus_mpd_tables *tables)
+int64_t saltus_mpd_first_capacity(const saltus_mpd_tables *tables)
 {
     return tables->n_start + tables->n_start / 4 + (1 << 12);
 }
 
-saltus_status saltus_mpd_more_room(int64_t wanted, int64_t *capacity, saltus_error *err)
+saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity, saltus_error *err)
 {
     *capacity = 2 * wanted;
     return *capacity <= INT32_MAX
@@ -91,25 +92,25 @@ static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n,
 {
     saltus_status status = SALTUS_OK;
     const saltus_mpd_engine *e = c->engine;
-    saltus_mpd_news news = {.is_full = true};
+    saltus_mpd_batch_status batch_status = {.is_full = true};
     SALTUS_TRY(e->gather(e->user, err));
-    while (news.is_full) {
+    while (batch_status.is_full) {
         SALTUS_TRY(e->run(e->user, phases, n, err));
-        SALTUS_TRY(e->look(e->user, &news, err));
+        SALTUS_TRY(e->poll(e->user, &batch_status, err));
         if (SALTUS_FLAG(c->task->stop)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
         }
-        if (news.is_full) {
+        if (batch_status.is_full) {
             SALTUS_TRY(e->restore(e->user, err));
         }
     }
-    if (news.trouble.is_any) {
-        SALTUS_TRY(report(c, news.trouble, phases[0].step, err));
+    if (batch_status.failure.is_any) {
+        SALTUS_TRY(report(c, batch_status.failure, phases[0].step, err));
     }
-    c->work = news.work;
-    c->fired += news.fired;
-    saltus_reached_tell(c->task->reached, (double)phases[n - 1].step * c->tables->m.step,
-                        (uint64_t)c->fired);
+    c->work = batch_status.work;
+    c->fired += batch_status.fired;
+    saltus_reached_store(c->task->reached, (double)phases[n - 1].step * c->tables->m.step,
+                         (uint64_t)c->fired);
 done:
     return status;
 }
@@ -171,14 +172,14 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
         SALTUS_TRY(advance(&c, step, end, err));
         step = end;
         SALTUS_TRY(engine->count(engine->user, totals, err));
-        const bool tells = at.is_frame || (at.needs_contents && !engine->split);
-        if (tells) {
+        const bool collects = at.is_frame || (at.needs_contents && !engine->split);
+        if (collects) {
             saltus_contents_clear(&contents);
-            SALTUS_TRY(engine->tell(engine->user, &contents, err));
+            SALTUS_TRY(engine->collect(engine->user, &contents, err));
         } else if (at.needs_contents) {
             SALTUS_TRY(split_all(engine, task, job, at.sample, err));
         }
-        SALTUS_TRY(saltus_space_record(task, job, &at, totals, tells ? &contents : NULL, err));
+        SALTUS_TRY(saltus_space_record(task, job, &at, totals, collects ? &contents : NULL, err));
     }
     job->events = c.fired;
 done:
@@ -195,7 +196,7 @@ saltus_status saltus_mpd_work(const saltus_mpd_tables *tables, const saltus_task
     saltus_job job;
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(simulate(tables, task, engine, &job, err));
-        saltus_reached_tell(task->reached, 0.0, 0);
+        saltus_reached_store(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, err));
     }
 done:

@@ -32,10 +32,10 @@ void saltus_mpd_set_ranks(const saltus_lattice *l, const saltus_mpd_set *set, in
                           int64_t n, uint32_t *ranks)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < n; i += SALTUS_MPD_STRETCH) {
-        ranks[i / SALTUS_MPD_STRETCH] = (uint32_t)count;
+    for (int64_t i = 0; i < n; i += SALTUS_MPD_SEGMENT) {
+        ranks[i / SALTUS_MPD_SEGMENT] = (uint32_t)count;
         count +=
-            count_in(l, set, first + i, n - i < SALTUS_MPD_STRETCH ? n - i : SALTUS_MPD_STRETCH);
+            count_in(l, set, first + i, n - i < SALTUS_MPD_SEGMENT ? n - i : SALTUS_MPD_SEGMENT);
     }
 }
 
@@ -74,24 +74,24 @@ saltus_status saltus_mpd_find_sets(saltus_mpd_tables *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->lattice;
-    const size_t n_scatters = (size_t)l->n_scatters, n_origins = (size_t)s->m.n_origins;
+    const size_t n_scatters = (size_t)l->n_scatters, n_sources = (size_t)s->m.n_sources;
     uint8_t in[SALTUS_LATTICE_MOST_TYPES];
-    s->sets = saltus_calloc(n_scatters + n_origins + 1, sizeof *s->sets);
+    s->sets = saltus_calloc(n_scatters + n_sources + 1, sizeof *s->sets);
     s->set_of_scatter = saltus_calloc(n_scatters + 1, sizeof *s->set_of_scatter);
-    s->set_of_origin = saltus_calloc(n_origins + 1, sizeof *s->set_of_origin);
-    SALTUS_NEED(s->sets && s->set_of_scatter && s->set_of_origin);
+    s->set_of_source = saltus_calloc(n_sources + 1, sizeof *s->set_of_source);
+    SALTUS_NEED(s->sets && s->set_of_scatter && s->set_of_source);
     for (int i = 0; i < l->n_scatters; ++i) {
         for (int type = 0; type < SALTUS_LATTICE_MOST_TYPES; ++type) {
             in[type] = type < l->n_types && l->scatters[i].in[type];
         }
         SALTUS_TRY(find_set(s, in, &s->set_of_scatter[i], err));
     }
-    for (int o = 0; o < s->m.n_origins; ++o) {
+    for (int o = 0; o < s->m.n_sources; ++o) {
         memset(in, 0, sizeof in);
         in[s->gates[o].type] = 1;
-        s->set_of_origin[o] = -1;
+        s->set_of_source[o] = -1;
         if (s->gates[o].face < 0 && s->in_slabs) {
-            SALTUS_TRY(find_set(s, in, &s->set_of_origin[o], err));
+            SALTUS_TRY(find_set(s, in, &s->set_of_source[o], err));
         }
     }
 done:
@@ -105,7 +105,7 @@ void saltus_mpd_sets_free(saltus_mpd_tables *s)
     }
     saltus_free(s->sets);
     saltus_free(s->set_of_scatter);
-    saltus_free(s->set_of_origin);
+    saltus_free(s->set_of_source);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -65,15 +65,15 @@ static void list_reactions(saltus_mpd_tables *s)
 }
 
 /* The word below which nothing happens where the propensities add up to a total. */
-static uint32_t quiet_below(const saltus_mpd *m, double total)
+static uint32_t no_reaction_below(const saltus_mpd *m, double total)
 {
     uint32_t low = 0, high = 0xfffffffeu; /* words below `low` are quiet, and `high` is not */
     if (!(total > 0.0)) {
-        return SALTUS_ALWAYS_QUIET;
+        return SALTUS_NEVER_REACTS;
     }
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (saltus_mpd_is_quiet(middle, m->step * total)) {
+        if (saltus_mpd_no_reaction(middle, m->step * total)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -84,23 +84,23 @@ static uint32_t quiet_below(const saltus_mpd *m, double total)
 
 /* The word below which nothing happens in a site of a type with two particles, or with one (second
  * is -1), or with none but who watches. */
-static uint32_t quiet_with(saltus_mpd_tables *s, int type, int first, int second, double *a)
+static uint32_t no_reaction_with(saltus_mpd_tables *s, int type, int first, int second, double *a)
 {
-    const int watcher = s->m.n_species - 1;
+    const int empty_site_token = s->m.n_species - 1;
     int bad = -1;
     const int both[] = {first, second};
     for (int i = 0; i < 2; ++i) {
-        if (both[i] >= 0 && both[i] < watcher) {
+        if (both[i] >= 0 && both[i] < empty_site_token) {
             s->rows[both[i]] += 1.0;
         }
     }
     const double total = saltus_mpd_total(&s->m, s->of, type, s->rows, a, &bad);
     for (int i = 0; i < 2; ++i) {
-        if (both[i] >= 0 && both[i] < watcher) {
+        if (both[i] >= 0 && both[i] < empty_site_token) {
             s->rows[both[i]] = 0.0;
         }
     }
-    return bad >= 0 ? 0 : quiet_below(&s->m, total);
+    return bad >= 0 ? 0 : no_reaction_below(&s->m, total);
 }
 
 /* Not less than the sum of the propensities in a site of a type with n particles, whichever they
@@ -131,8 +131,8 @@ static void look_at_many(saltus_mpd_tables *s)
     for (int type = 0; type < s->m.n_types; ++type) {
         for (int n = 0; n < SALTUS_MPD_MANY; ++n) {
             const double total = bound(s, type, n);
-            s->quiet_many[type * SALTUS_MPD_MANY + n] =
-                total >= 0.0 ? quiet_below(&s->m, total) : 0;
+            s->no_reaction_many[type * SALTUS_MPD_MANY + n] =
+                total >= 0.0 ? no_reaction_below(&s->m, total) : 0;
         }
     }
 }
@@ -141,18 +141,19 @@ static void look_at_many(saltus_mpd_tables *s)
 static saltus_status look_at_few(saltus_mpd_tables *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int n = s->m.n_species, watcher = n - 1;
+    const int n = s->m.n_species, empty_site_token = n - 1;
     double *a = saltus_calloc((size_t)s->of->n_reactions, sizeof *a);
     SALTUS_NEED(a);
     for (int type = 0; type < s->m.n_types; ++type) {
         for (int x = 0; x < n; ++x) {
             const int64_t of_x = (int64_t)type * n + x;
-            s->quiet[of_x] = quiet_with(s, type, x, -1, a);
-            for (int y = x; y < n && s->quiet_two; ++y) {
-                s->quiet_two[of_x * n + y] = quiet_with(s, type, x, y, a);
+            s->no_reaction[of_x] = no_reaction_with(s, type, x, -1, a);
+            for (int y = x; y < n && s->no_reaction_two; ++y) {
+                s->no_reaction_two[of_x * n + y] = no_reaction_with(s, type, x, y, a);
             }
         }
-        s->watched[type] = s->quiet[(int64_t)type * n + watcher] != SALTUS_ALWAYS_QUIET;
+        s->watched[type] =
+            s->no_reaction[(int64_t)type * n + empty_site_token] != SALTUS_NEVER_REACTS;
         s->n_watched += s->watched[type] ? s->lattice->sites_of[type] : 0;
     }
 done:
@@ -194,7 +195,7 @@ int64_t saltus_mpd_sites_at(const saltus_lattice *l, int face, int type, const i
     return n;
 }
 
-static saltus_status add_origin(saltus_mpd_tables *s, int face, int type, double mean_of_site,
+static saltus_status add_source(saltus_mpd_tables *s, int face, int type, double mean_of_site,
                                 int reaction, int species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -206,12 +207,12 @@ static saltus_status add_origin(saltus_mpd_tables *s, int face, int type, double
     const bool has_list = !s->in_slabs && n < l->n_sites;
     uint32_t *list = NULL;
     if (n > 0) {
-        saltus_mpd_origin *grown =
-            saltus_realloc(s->origins, (size_t)s->m.n_origins + 1, sizeof *grown);
+        saltus_mpd_source *grown =
+            saltus_realloc(s->sources, (size_t)s->m.n_sources + 1, sizeof *grown);
         SALTUS_NEED(grown);
-        s->m.origins = s->origins = grown;
+        s->m.sources = s->sources = grown;
         saltus_mpd_gate *gates =
-            saltus_realloc(s->gates, (size_t)s->m.n_origins + 1, sizeof *gates);
+            saltus_realloc(s->gates, (size_t)s->m.n_sources + 1, sizeof *gates);
         SALTUS_NEED(gates);
         s->gates = gates;
         if (has_list) {
@@ -219,15 +220,15 @@ static saltus_status add_origin(saltus_mpd_tables *s, int face, int type, double
             SALTUS_NEED(list);
             (void)saltus_mpd_sites_at(l, face, type, planes, 0, list);
         }
-        s->gates[s->m.n_origins] = (saltus_mpd_gate){face, type};
-        s->origins[s->m.n_origins++] = (saltus_mpd_origin){
+        s->gates[s->m.n_sources] = (saltus_mpd_gate){face, type};
+        s->sources[s->m.n_sources++] = (saltus_mpd_source){
             mean_of_site * (double)n, {.n = n, .here = n, .list = list}, reaction, species};
     }
 done:
     return status;
 }
 
-static saltus_status find_origins(saltus_mpd_tables *s, saltus_error *err)
+static saltus_status find_sources(saltus_mpd_tables *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->lattice;
@@ -236,7 +237,7 @@ static saltus_status find_origins(saltus_mpd_tables *s, saltus_error *err)
         for (int r = 0; r < t->n_reactions; ++r) {
             const double rate = l->rate[(int64_t)type * t->n_reactions + r];
             if (is_from_nothing(t, r)) {
-                SALTUS_TRY(add_origin(s, -1, type, rate * l->step, r, -1, err));
+                SALTUS_TRY(add_source(s, -1, type, rate * l->step, r, -1, err));
             }
         }
     }
@@ -245,7 +246,7 @@ static saltus_status find_origins(saltus_mpd_tables *s, saltus_error *err)
             const double *jump = l->jump + ((int64_t)type * l->n_types + type) * l->n_species;
             const double *mean = l->face_mean + (int64_t)face * l->n_species;
             for (int x = 0; x < l->n_species; ++x) {
-                SALTUS_TRY(add_origin(s, face, type, mean[x] * jump[x], -1, x, err));
+                SALTUS_TRY(add_source(s, face, type, mean[x] * jump[x], -1, x, err));
             }
         }
     }
@@ -290,21 +291,21 @@ static saltus_status take_memory(saltus_mpd_tables *s, saltus_error *err)
     s->rows = saltus_calloc((size_t)s->of->n_rows + 1, sizeof *s->rows);
     s->watched = saltus_calloc(types, sizeof *s->watched);
     s->jump = saltus_calloc(types * types * species, sizeof *s->jump);
-    s->quiet = saltus_calloc(types * species, sizeof *s->quiet);
+    s->no_reaction = saltus_calloc(types * species, sizeof *s->no_reaction);
     s->moves = saltus_calloc(species, sizeof *s->moves);
     s->active = saltus_calloc(types * (size_t)s->of->n_reactions + 1, sizeof *s->active);
     s->segment = saltus_calloc(types * (species + 2), sizeof *s->segment);
     if (types * species * species <= MOST_PAIRS) {
-        s->quiet_two = saltus_calloc(types * species * species, sizeof *s->quiet_two);
-        SALTUS_NEED(s->quiet_two);
+        s->no_reaction_two = saltus_calloc(types * species * species, sizeof *s->no_reaction_two);
+        SALTUS_NEED(s->no_reaction_two);
     }
-    s->quiet_many = saltus_calloc(types * SALTUS_MPD_MANY, sizeof *s->quiet_many);
-    SALTUS_NEED(s->rows && s->watched && s->jump && s->quiet && s->moves && s->active &&
-                s->segment && s->quiet_many);
+    s->no_reaction_many = saltus_calloc(types * SALTUS_MPD_MANY, sizeof *s->no_reaction_many);
+    SALTUS_NEED(s->rows && s->watched && s->jump && s->no_reaction && s->moves && s->active &&
+                s->segment && s->no_reaction_many);
     s->m.jump = s->jump;
-    s->m.quiet = s->quiet;
-    s->m.quiet_two = s->quiet_two;
-    s->m.quiet_many = s->quiet_many;
+    s->m.no_reaction = s->no_reaction;
+    s->m.no_reaction_two = s->no_reaction_two;
+    s->m.no_reaction_many = s->no_reaction_many;
     s->m.moves = s->moves;
     s->m.active = s->active;
     s->m.segment = s->segment;
@@ -373,7 +374,7 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, bool in_slabs,
     list_reactions(s);
     SALTUS_TRY(look_at_few(s, err));
     look_at_many(s);
-    SALTUS_TRY(find_origins(s, err));
+    SALTUS_TRY(find_sources(s, err));
     s->n_start = s->n_watched + saltus_lattice_n_placed(l);
     SALTUS_TRY(check_sizes(s, err));
 done:
@@ -382,18 +383,18 @@ done:
 
 void saltus_mpd_tables_free(saltus_mpd_tables *s)
 {
-    for (int o = 0; o < s->m.n_origins; ++o) {
-        saltus_free((void *)(uintptr_t)s->origins[o].sites.list);
+    for (int o = 0; o < s->m.n_sources; ++o) {
+        saltus_free((void *)(uintptr_t)s->sources[o].sites.list);
     }
-    saltus_free(s->origins);
+    saltus_free(s->sources);
     saltus_free(s->gates);
     saltus_mpd_sets_free(s);
     saltus_free(s->rows);
     saltus_free(s->watched);
     saltus_free(s->jump);
-    saltus_free(s->quiet);
-    saltus_free(s->quiet_two);
-    saltus_free(s->quiet_many);
+    saltus_free(s->no_reaction);
+    saltus_free(s->no_reaction_two);
+    saltus_free(s->no_reaction_many);
     saltus_free(s->moves);
     saltus_free(s->active);
     saltus_free(s->segment);

@@ -254,7 +254,7 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     SALTUS_TRY(take_buffer(b, b->reduction ? n : size, &f->memory, err));
     f->first = b->next;
     f->n = f->n_left = n;
-    f->events = f->leaps = f->singles = f->moves = 0;
+    f->events = f->leaps = f->exact_steps = f->moves = 0;
     f->is_open = true;
     f->is_ready = false;
     f->prepared = NULL;
@@ -321,7 +321,7 @@ bool saltus_filling_mark(const saltus_job *job)
     f->memory->is_finished[job->trajectory - f->memory->trajectories[0]] = true;
     f->events += job->events;
     f->leaps += job->leaps;
-    f->singles += job->singles;
+    f->exact_steps += job->exact_steps;
     f->moves += job->moves;
     return --f->n_left == 0;
 }

@@ -21,7 +21,7 @@ static saltus_status forget(void *user, const saltus_block *block, void *prepare
 
 /* What happened up to a time, and from the part before it to this one. */
 typedef struct pilot {
-    double events, leaps, singles; /* per time, in the last stretch */
+    double events, leaps, exact_steps; /* per time, in the last stretch */
     double until;
     saltus_run_report last;
 } pilot;
@@ -47,7 +47,7 @@ static bool try_until(const saltus_plan *plan, double until, pilot *p)
     const double length = until - p->until;
     p->events = (double)(report.events - p->last.events) / length;
     p->leaps = (double)(report.leaps - p->last.leaps) / length;
-    p->singles = (double)(report.exact_steps - p->last.exact_steps) / length;
+    p->exact_steps = (double)(report.exact_steps - p->last.exact_steps) / length;
     p->until = until;
     p->last = report;
     return true;
@@ -235,9 +235,9 @@ static void forecast_well_mixed(const saltus_plan *plan, double t_end, double n_
         const double rest = t_end - p.until;
         const double events = (double)p.last.events + p.events * rest;
         const double n_leaps = (double)p.last.leaps + p.leaps * rest;
-        const double singles = (double)p.last.exact_steps + p.singles * rest;
+        const double exact_steps = (double)p.last.exact_steps + p.exact_steps * rest;
         const double by_leaps = estimate(plan, true, n_trajectories, n_leaps) +
-                                estimate(plan, false, n_trajectories, singles);
+                                estimate(plan, false, n_trajectories, exact_steps);
         const double exactly = estimate(plan, false, n_trajectories, events);
         f->n = events * n_trajectories;
         f->of = "reactions";

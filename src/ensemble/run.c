@@ -119,8 +119,8 @@ static void deliver_ready(run *r)
         (void)pthread_mutex_unlock(&r->lock);
         const double start = saltus_tracer_now(r->task.tracer);
         const saltus_status status = deliver(r, b, &err);
-        saltus_tracer_tell(r->task.tracer, "deliver", SALTUS_TRACK_WRITER, 0, start,
-                           saltus_tracer_now(r->task.tracer));
+        saltus_tracer_record(r->task.tracer, "deliver", SALTUS_TRACK_WRITER, 0, start,
+                             saltus_tracer_now(r->task.tracer));
         (void)pthread_mutex_lock(&r->lock);
         r->is_delivering = false;
         if (status != SALTUS_OK) {
@@ -131,7 +131,7 @@ static void deliver_ready(run *r)
         r->report.trajectories += b->n;
         r->report.events += b->events;
         r->report.leaps += b->leaps;
-        r->report.exact_steps += b->singles;
+        r->report.exact_steps += b->exact_steps;
         r->report.moves += b->moves;
         saltus_blocks_close_oldest(&r->blocks);
         if (r->n_waiting > 0) {
@@ -224,9 +224,9 @@ static void *work(void *user)
     task.reached = &r->reached[w->number];
     const saltus_status status =
         r->plan->backend->ops->work(r->plan->backend, &task, &r->source, &err);
-    saltus_reached_tell(task.reached, 0.0, 0);
-    saltus_tracer_tell(task.tracer, "work", SALTUS_TRACK_WORKER, w->number, start,
-                       saltus_tracer_now(task.tracer));
+    saltus_reached_store(task.reached, 0.0, 0);
+    saltus_tracer_record(task.tracer, "work", SALTUS_TRACK_WORKER, w->number, start,
+                         saltus_tracer_now(task.tracer));
     (void)pthread_mutex_lock(&r->lock);
     if (status != SALTUS_OK) {
         fail(r, status, &err);
@@ -329,7 +329,7 @@ static void deliver_rest(run *r)
         r->report.trajectories += n;
         r->report.events += b->events;
         r->report.leaps += b->leaps;
-        r->report.exact_steps += b->singles;
+        r->report.exact_steps += b->exact_steps;
         r->report.moves += b->moves;
     }
 }
@@ -446,7 +446,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .stop = &r->stop,
                       .layout = plan->layout,
                       .block = plan->block};
-    r->task.stretch = r->blocks.largest;
+    r->task.segment = r->blocks.largest;
     const int64_t at_once = r->points ? share_of_ring(r) : r->blocks.largest;
     if (r->blocks.reduction && at_once < r->task.share) {
         r->task.share = at_once;

@@ -16,7 +16,7 @@ enum {
 };
 
 /* Points first … first + n - 1. */
-typedef struct stretch {
+typedef struct segment {
     int64_t first, n;
     double *rows, *largest; /* [n][size], [size] over the points */
     uint8_t *varies;        /* [size] over the points of this stretch and those before */
@@ -25,7 +25,7 @@ typedef struct stretch {
     saltus_status status;
     int64_t failed; /* the point */
     saltus_error error;
-} stretch;
+} segment;
 
 typedef struct at_once {
     const saltus_sweep *sweep;
@@ -37,7 +37,7 @@ typedef struct at_once {
     int64_t size;
     saltus_model *models[MOST_THREADS]; /* of the threads that freeze */
     int n_threads;
-    stretch stretches[2];
+    segment segments[2];
     saltus_run_report report;
     /* the sink of a run */
     saltus_sink *open; /* of point `point`, of which there are `n` trajectories; NULL: none yet */
@@ -65,7 +65,7 @@ done:
 
 typedef struct freezer {
     const at_once *o;
-    stretch *s;
+    segment *s;
     saltus_model *model;
     pthread_t thread;
 } freezer;
@@ -74,7 +74,7 @@ static void *freeze(void *user)
 {
     const freezer *f = user;
     const at_once *o = f->o;
-    stretch *s = f->s;
+    segment *s = f->s;
     for (;;) {
         const int64_t i = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED);
         saltus_error err = {0};
@@ -104,7 +104,7 @@ static void *make_ready(void *user)
 {
     freezer *first = user;
     const at_once *o = first->o;
-    stretch *s = first->s;
+    segment *s = first->s;
     freezer freezers[MOST_THREADS];
     int n = 1;
     for (; n < o->n_threads; ++n) {
@@ -130,7 +130,7 @@ static void *make_ready(void *user)
 }
 
 /* The stretch behind another one, or the first. */
-static void begin_stretch(const at_once *o, stretch *s, const stretch *before)
+static void begin_segment(const at_once *o, segment *s, const segment *before)
 {
     const int64_t most = ROWS_BYTES / ((int64_t)sizeof(double) * (o->size + 1)) + 1;
     s->first = before ? before->first + before->n : 0;
@@ -192,7 +192,7 @@ static void tell_progress(void *user, const saltus_progress *p)
 }
 
 /* Whether the plan's layout is right for the largest counts, too. */
-static saltus_status check_layout(const at_once *o, const stretch *s, saltus_error *err)
+static saltus_status check_layout(const at_once *o, const segment *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *like = &o->model->network->tables;
@@ -213,7 +213,7 @@ done:
     return status;
 }
 
-static saltus_status run_stretch(at_once *o, const stretch *s, saltus_error *err)
+static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_run_options run = o->options->run;
@@ -257,11 +257,11 @@ static saltus_status run_all(at_once *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int64_t n_points = saltus_sweep_n_points(o->sweep);
-    begin_stretch(o, &o->stretches[0], NULL);
-    freezer ready = {.o = o, .s = &o->stretches[0]};
+    begin_segment(o, &o->segments[0], NULL);
+    freezer ready = {.o = o, .s = &o->segments[0]};
     (void)make_ready(&ready);
     for (int i = 0;; i ^= 1) {
-        stretch *s = &o->stretches[i], *next = &o->stretches[i ^ 1];
+        segment *s = &o->segments[i], *next = &o->segments[i ^ 1];
         bool has_thread = false;
         if (s->status != SALTUS_OK) {
             if (err) {
@@ -273,11 +273,11 @@ static saltus_status run_all(at_once *o, saltus_error *err)
             return s->status;
         }
         if (s->first + s->n < n_points) {
-            begin_stretch(o, next, s);
+            begin_segment(o, next, s);
             ready.s = next;
             has_thread = pthread_create(&ready.thread, NULL, make_ready, &ready) == 0;
         }
-        status = run_stretch(o, s, err);
+        status = run_segment(o, s, err);
         if (has_thread) {
             (void)pthread_join(ready.thread, NULL);
         }
@@ -317,10 +317,10 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
             return err ? err->code : SALTUS_E_NO_MEMORY;
         }
     }
-    begin_stretch(o, &o->stretches[0], NULL); /* no other is longer */
+    begin_segment(o, &o->segments[0], NULL); /* no other is longer */
     for (int i = 0; i < 2; ++i) {
-        stretch *s = &o->stretches[i];
-        s->rows = saltus_calloc((size_t)(o->stretches[0].n * o->size), sizeof *s->rows);
+        segment *s = &o->segments[i];
+        s->rows = saltus_calloc((size_t)(o->segments[0].n * o->size), sizeof *s->rows);
         s->largest = saltus_calloc((size_t)o->size, sizeof *s->largest);
         s->varies = saltus_calloc((size_t)o->size, 1);
         SALTUS_NEED(s->rows && s->largest && s->varies);
@@ -338,7 +338,7 @@ saltus_status saltus_sweep_run_at_once(const saltus_sweep *sweep,
     saltus_status status = SALTUS_OK;
     at_once o = {.sweep = sweep, .options = options, .sink = sink, .stop = options->run.stop};
     for (int i = 0; i < 2; ++i) {
-        (void)pthread_mutex_init(&o.stretches[i].lock, NULL);
+        (void)pthread_mutex_init(&o.segments[i].lock, NULL);
     }
     SALTUS_TRY(set_up(&o, backend, err));
     SALTUS_TRY(run_all(&o, err));
@@ -347,10 +347,10 @@ done:
         sink->discard(sink->user, o.open);
     }
     for (int i = 0; i < 2; ++i) {
-        saltus_free(o.stretches[i].rows);
-        saltus_free(o.stretches[i].largest);
-        saltus_free(o.stretches[i].varies);
-        (void)pthread_mutex_destroy(&o.stretches[i].lock);
+        saltus_free(o.segments[i].rows);
+        saltus_free(o.segments[i].largest);
+        saltus_free(o.segments[i].varies);
+        (void)pthread_mutex_destroy(&o.segments[i].lock);
     }
     for (int i = 0; i < o.n_threads; ++i) {
         saltus_model_destroy(o.models[i]);

@@ -153,13 +153,13 @@ static inline int played_is_first(void)
     return saltus_thread % played_now->launch->block == 0;
 }
 
-static inline void saltus_all_blocks_tell(uint64_t *arrived)
+static inline void saltus_all_blocks_signal(uint64_t *arrived)
 {
     played_block_meets();
     *arrived += played_is_first();
 }
 
-static inline void saltus_all_blocks_await(const uint64_t *arrived, uint64_t n)
+static inline void saltus_all_blocks_wait(const uint64_t *arrived, uint64_t n)
 {
     const uint64_t n_blocks = (uint64_t)(saltus_stride / played_now->launch->block);
     while (played_is_first() && *(const volatile uint64_t *)arrived < n * n_blocks) {
@@ -168,7 +168,7 @@ static inline void saltus_all_blocks_await(const uint64_t *arrived, uint64_t n)
     played_block_meets();
 }
 
-static inline void saltus_near_blocks_tell(uint64_t *ended, uint64_t n)
+static inline void saltus_near_blocks_signal(uint64_t *ended, uint64_t n)
 {
     played_block_meets();
     if (played_is_first()) {
@@ -176,7 +176,7 @@ static inline void saltus_near_blocks_tell(uint64_t *ended, uint64_t n)
     }
 }
 
-static inline void saltus_near_blocks_await(const uint64_t *ended, int reach, uint64_t n)
+static inline void saltus_near_blocks_wait(const uint64_t *ended, int reach, uint64_t n)
 {
     const int64_t n_blocks = saltus_stride / played_now->launch->block,
                   in_block = saltus_thread % played_now->launch->block;
@@ -191,14 +191,14 @@ static inline void saltus_near_blocks_await(const uint64_t *ended, int reach, ui
     played_block_meets();
 }
 
-static inline void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
+static inline void saltus_gpu_signal(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
 {
     if (++*done == all) {
         *ends = n;
     }
 }
 
-static inline void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
+static inline void saltus_gpu_wait(const uint64_t *ended, uint64_t n, uint64_t *lost)
 {
     (void)lost;
     while (*(const volatile uint64_t *)ended < n) {

@@ -242,7 +242,7 @@ static void steps_are_those_of_the_paper(void **state)
         double x[MOST], a[MOST], drift[MOST], spread[MOST], total, expected_total;
         int64_t change[MOST];
         uint8_t critical[MOST] = {0};
-        saltus_path p = {.n = t, .v = x};
+        saltus_trajectory p = {.n = t, .v = x};
         saltus_direct d = {.values = a};
         saltus_leap l = {.tau = {0.01 * (1 + below(&random, 90)), below(&random, 20), 1},
                          .drift = drift,

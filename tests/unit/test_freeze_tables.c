@@ -257,7 +257,7 @@ static void rules_stand_behind_what_they_read(void **state)
 /* ---- one trajectory by hand ---- */
 
 typedef struct walk {
-    saltus_path path;
+    saltus_trajectory path;
     saltus_direct direct;
     double *v, *values, *sums, *fresh_values, *fresh_sums;
     int64_t *x;
@@ -267,7 +267,7 @@ typedef struct walk {
     size_t n_values, n_sums;
 } walk;
 
-static int no_room(saltus_path *path)
+static int no_room(saltus_trajectory *path)
 {
     (void)path;
     return 0;
@@ -287,18 +287,18 @@ static void walk_start(walk *w, const saltus_tables *t)
     assert_true(t->n_triggers <= 8 && t->n_settings <= 8);
     w->v[t->row_one] = 1.0;
     memcpy(w->v + t->row_constants, t->constants, (size_t)t->n_constants * sizeof *w->v);
-    w->path = (saltus_path){.n = t,
-                            .x = w->x,
-                            .v = w->v,
-                            .on = w->on,
-                            .rounded = w->rounded,
-                            .pending = w->pending,
-                            .pending_values = w->pending_values,
-                            .pending_capacity = 8,
-                            .make_room = no_room};
+    w->path = (saltus_trajectory){.n = t,
+                                  .x = w->x,
+                                  .v = w->v,
+                                  .on = w->on,
+                                  .rounded = w->rounded,
+                                  .pending = w->pending,
+                                  .pending_values = w->pending_values,
+                                  .pending_capacity = 8,
+                                  .make_room = no_room};
     w->direct.values = w->values;
     w->direct.sums = w->sums;
-    assert_int_equal(saltus_path_start(&w->path, 0), SALTUS_FINE);
+    assert_int_equal(saltus_trajectory_start(&w->path, 0), SALTUS_FINE);
     assert_int_equal(saltus_direct_rebuild(&w->path, &w->direct), SALTUS_FINE);
 }
 
@@ -359,7 +359,7 @@ static void sums_follow_the_canonical_tree(void **state)
     }
 }
 
-static bool can_fire(const saltus_path *p, int r)
+static bool can_fire(const saltus_trajectory *p, int r)
 {
     for (int c = p->n->change_row[r]; c < p->n->change_row[r + 1]; ++c) {
         if (p->x[p->n->change_species[c]] + p->n->change_amount[c] < 0) {
@@ -388,7 +388,7 @@ static void following_a_reaction_equals_rebuilding(void **state)
             assert_int_equal(saltus_direct_follow(&w.path, &w.direct, r), SALTUS_FINE);
             w.direct.values = w.fresh_values;
             w.direct.sums = w.fresh_sums;
-            saltus_path_refresh(&w.path);
+            saltus_trajectory_refresh(&w.path);
             assert_int_equal(saltus_direct_rebuild(&w.path, &w.direct), SALTUS_FINE);
             assert_memory_equal(w.values, w.fresh_values, w.n_values * sizeof *w.values);
             assert_memory_equal(w.sums, w.fresh_sums, w.n_sums * sizeof *w.sums);
@@ -454,7 +454,7 @@ static saltus_model *freeze_timed(const char *trigger, const char *law)
 
 static double value_of(walk *w, saltus_program program)
 {
-    return saltus_path_value(&w->path, program);
+    return saltus_trajectory_value(&w->path, program);
 }
 
 static void comparisons_with_time_become_clocks(void **state)
@@ -533,7 +533,7 @@ static void clocks_have_the_value_of_their_condition(void **state)
             for (w.path.after = 0; w.path.after < 2; ++w.path.after) {
                 const double now = times[k] + (w.path.after ? 1e-9 : 0.0);
                 w.path.t = times[k];
-                saltus_path_refresh(&w.path);
+                saltus_trajectory_refresh(&w.path);
                 for (size_t v = 0; v < m->n_variables; ++v) {
                     const saltus_variable *x = &m->variables[v];
                     const saltus_binding *b = &m->network->bindings[v];

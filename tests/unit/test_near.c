@@ -240,10 +240,10 @@ static cu_result fill(cu_pointer to, unsigned char value, size_t bytes, cu_strea
     return CU_SUCCESS;
 }
 static const saltus_driver host = {.context_use = use,
-                                   .host_take = take_pinned,
-                                   .host_give = give_pinned,
-                                   .memory_take = take_memory,
-                                   .memory_give = give_memory,
+                                   .host_alloc = take_pinned,
+                                   .host_free = give_pinned,
+                                   .memory_alloc = take_memory,
+                                   .memory_free = give_memory,
                                    .fill = fill};
 
 /* Whether the system lets a thread wish; containers may forbid it. */
@@ -268,7 +268,7 @@ static void pinned_memory_is_taken_near_a_gpu(void **state)
         saltus_error err = {0};
         void *memory_taken = NULL;
         n_wished = 0;
-        OK(saltus_cuda_host_take(&host, nodes[i], &memory_taken, 100, "taking", &err));
+        OK(saltus_cuda_host_alloc(&host, nodes[i], &memory_taken, 100, "taking", &err));
         assert_non_null(memory_taken);
         free(memory_taken);
         assert_int_equal(n_wished, 1);
@@ -292,7 +292,7 @@ static void who_leaves_waits_near_the_next_gpu(void **state)
             slab[i].c.on.cu = &host;
             slab[i].c.on.gpu = &gpus[i];
             slab[i].c.on.tables.m.n_species = 2;
-            slab[i].c.margin = 64;
+            slab[i].c.halo = 64;
         }
         n_wished = 0;
         OK(saltus_gpu_slabs_stage(&s, &err));

@@ -23,7 +23,7 @@ typedef struct batch {
     int64_t n_jobs, width, n_counts;
     int64_t first[5]; /* stretches: four, one of them of a single job */
     int64_t *counts;
-    int32_t *troubles;
+    int32_t *failures;
     saltus_sum *sums;
     int64_t *finals;
     saltus_reduce_launch launch;
@@ -41,22 +41,22 @@ static batch make_batch(int64_t n_jobs, int64_t n_points, int64_t n_counts, int6
     b.first[3] = n_jobs / 2;
     b.first[4] = n_jobs;
     b.counts = calloc((size_t)(n_jobs * width), sizeof *b.counts);
-    b.troubles = calloc((size_t)n_jobs, sizeof *b.troubles);
+    b.failures = calloc((size_t)n_jobs, sizeof *b.failures);
     b.sums = calloc((size_t)(N_STRETCHES * n_strips * width), sizeof *b.sums);
     b.finals = calloc((size_t)(n_jobs * n_counts), sizeof *b.finals);
     for (int64_t j = 0; j < n_jobs; ++j) {
-        b.troubles[j] = below(&random, 5) > 0 ? SALTUS_FINE : below(&random, 3) - 1;
+        b.failures[j] = below(&random, 5) > 0 ? SALTUS_FINE : below(&random, 3) - 1;
         for (int64_t q = 0; q < width; ++q) {
             b.counts[j * width + q] =
-                b.troubles[j] != SALTUS_FINE ? -1 : largest - below(&random, 1000) * (q % 2);
+                b.failures[j] != SALTUS_FINE ? -1 : largest - below(&random, 1000) * (q % 2);
         }
     }
     b.launch = (saltus_reduce_launch){.width = width,
                                       .n_counts = n_counts,
                                       .counts = b.counts,
-                                      .troubles = b.troubles,
+                                      .failures = b.failures,
                                       .finals = b.finals,
-                                      .n_stretches = N_STRETCHES,
+                                      .n_segments = N_STRETCHES,
                                       .n_strips = n_strips,
                                       .sums = b.sums};
     return b;
@@ -65,7 +65,7 @@ static batch make_batch(int64_t n_jobs, int64_t n_points, int64_t n_counts, int6
 static void free_batch(batch *b)
 {
     free(b->counts);
-    free(b->troubles);
+    free(b->failures);
     free(b->sums);
     free(b->finals);
 }
@@ -74,7 +74,7 @@ static void free_batch(batch *b)
 static void launch(void (*kernel)(void **, int64_t), saltus_reduce_launch *a, int64_t n_strips)
 {
     void *arguments[] = {a};
-    kernel(arguments, n_strips * a->n_stretches * a->width + 77);
+    kernel(arguments, n_strips * a->n_segments * a->width + 77);
 }
 
 static void reduce(const batch *b, int64_t fold)
@@ -100,7 +100,7 @@ static void check_sums(const batch *b)
         u128 square = 0;
         for (int64_t j = b->first[stretch]; j < b->first[stretch + 1]; ++j) {
             const int64_t x = b->counts[j * b->width + q];
-            if (b->troubles[j] == SALTUS_FINE) {
+            if (b->failures[j] == SALTUS_FINE) {
                 sum += x;
                 passed += __builtin_add_overflow(square, (u128)((i128)x * x), &square);
                 min = x < min ? x : min;
@@ -146,7 +146,7 @@ static void signs_and_nothing(void **state)
     reduce(&b, 2);
     check_sums(&b);
     for (int64_t j = 0; j < 40; ++j) {
-        b.troubles[j] = -1;
+        b.failures[j] = -1;
     }
     reduce(&b, 2);
     check_sums(&b);
@@ -163,7 +163,7 @@ static void last_samples_are_gathered(void **state)
         for (int64_t c = 0; c < 3; ++c) {
             const int64_t last = b.counts[j * b.width + 9 + c];
             assert_int_equal(b.finals[j * 3 + c],
-                             b.troubles[j] == SALTUS_FINE ? last : 0x5a5a5a5a5a5a5a5a);
+                             b.failures[j] == SALTUS_FINE ? last : 0x5a5a5a5a5a5a5a5a);
         }
     }
     free_batch(&b);
@@ -193,7 +193,7 @@ static void check_bins(int64_t largest, int64_t n_bins, double low, double high)
         assert_int_equal(saltus_histogram_init(&expected, 3, 2, n_bins, low, high, NULL),
                          SALTUS_OK);
         for (int64_t j = b.first[s]; j < b.first[s + 1]; ++j) {
-            if (b.troubles[j] == SALTUS_FINE) {
+            if (b.failures[j] == SALTUS_FINE) {
                 saltus_histogram_add(&expected, b.counts + j * b.width, 1);
             }
         }

@@ -40,7 +40,7 @@ static saltus_lattice three_types(uint8_t *types, int64_t *sites_of)
 static void check_slab(const saltus_lattice *l, const saltus_mpd_set *set, int64_t first, int64_t n,
                        uint32_t here, const int64_t *list)
 {
-    const int64_t n_ranks = (n + SALTUS_MPD_STRETCH - 1) / SALTUS_MPD_STRETCH;
+    const int64_t n_ranks = (n + SALTUS_MPD_SEGMENT - 1) / SALTUS_MPD_SEGMENT;
     uint32_t *ranks = calloc((size_t)n_ranks, sizeof *ranks);
     const saltus_mpd m = {.n_types = 3, .types = l->types + first - here};
     saltus_mpd_sites s = {.n = set->n,
@@ -118,30 +118,30 @@ static void the_first_trouble_is_told(void **state)
 {
     (void)state;
     uint64_t note = UINT64_MAX;
-    const saltus_mpd m = {.first_step = 100, .trouble = &note};
+    const saltus_mpd m = {.first_step = 100, .failure = &note};
     saltus_mpd_note(&m, 103, 4000000000u, 9);
     saltus_mpd_note(&m, 103, 4000000000u, 8);
     saltus_mpd_note(&m, 104, 1, 1);
-    const saltus_mpd_trouble high = saltus_mpd_trouble_of(note, beyond),
-                             low = saltus_mpd_trouble_of(note, 5),
-                             none = saltus_mpd_trouble_of(UINT64_MAX, beyond);
+    const saltus_mpd_failure high = saltus_mpd_failure_of(note, beyond),
+                             low = saltus_mpd_failure_of(note, 5),
+                             none = saltus_mpd_failure_of(UINT64_MAX, beyond);
     assert_true(high.is_any && !none.is_any);
     assert_int_equal(high.phase, 3);
     assert_int_equal(high.reaction, 8);
     assert_true(high.site == beyond + 4000000000);
     note = UINT64_MAX;
     saltus_mpd_note(&m, 103, 4000000000u, 7);
-    const saltus_mpd_trouble lower = saltus_mpd_trouble_of(note, beyond);
+    const saltus_mpd_failure lower = saltus_mpd_failure_of(note, beyond);
     note = UINT64_MAX;
     saltus_mpd_note(&m, 102, 4000000001u, 9);
-    const saltus_mpd_trouble earlier = saltus_mpd_trouble_of(note, beyond);
-    assert_true(saltus_mpd_first_trouble(high, low).site == low.site);
-    assert_true(saltus_mpd_first_trouble(low, high).site == low.site);
-    assert_true(saltus_mpd_first_trouble(none, high).site == high.site);
-    assert_true(saltus_mpd_first_trouble(high, none).site == high.site);
-    assert_int_equal(saltus_mpd_first_trouble(high, lower).reaction, 7);
-    assert_int_equal(saltus_mpd_first_trouble(earlier, low).phase, 2);
-    assert_false(saltus_mpd_first_trouble(none, none).is_any);
+    const saltus_mpd_failure earlier = saltus_mpd_failure_of(note, beyond);
+    assert_true(saltus_mpd_first_failure(high, low).site == low.site);
+    assert_true(saltus_mpd_first_failure(low, high).site == low.site);
+    assert_true(saltus_mpd_first_failure(none, high).site == high.site);
+    assert_true(saltus_mpd_first_failure(high, none).site == high.site);
+    assert_int_equal(saltus_mpd_first_failure(high, lower).reaction, 7);
+    assert_int_equal(saltus_mpd_first_failure(earlier, low).phase, 2);
+    assert_false(saltus_mpd_first_failure(none, none).is_any);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -320,12 +320,12 @@ static void a_large_lattice_takes_no_memory(void **state)
     err = (saltus_error){0};
     OK(saltus_mpd_tables_create(model, true, &t, &err));
     OK(saltus_mpd_find_sets(&t, &err));
-    assert_int_equal(t.m.n_origins, 2);
-    assert_true(t.origins[0].sites.n == l->n_sites);
-    assert_int_equal(t.origins[1].sites.n, 4096 * 4096);
-    assert_null(t.origins[1].sites.list);
-    assert_int_equal(t.set_of_origin[0], 0); /* that of the scattered */
-    assert_int_equal(t.set_of_origin[1], -1);
+    assert_int_equal(t.m.n_sources, 2);
+    assert_true(t.sources[0].sites.n == l->n_sites);
+    assert_int_equal(t.sources[1].sites.n, 4096 * 4096);
+    assert_null(t.sources[1].sites.list);
+    assert_int_equal(t.set_of_source[0], 0); /* that of the scattered */
+    assert_int_equal(t.set_of_source[1], -1);
     saltus_mpd_tables_free(&t);
     saltus_model_destroy(model);
 }
@@ -364,12 +364,12 @@ static void sites_at_faces_are_found_slab_by_slab(void **state)
  */
 
 /* Batches that take so long in either way; how many of them went the other one. */
-static int go(saltus_gpu_ways *ways, bool *is_spread, int n, double in_rows, double spread)
+static int go(saltus_gpu_schedule *ways, bool *is_spread, int n, double in_rows, double spread)
 {
     int n_spread = 0;
     for (int i = 0; i < n; ++i) {
         n_spread += *is_spread;
-        if (saltus_gpu_ways_learn(ways, true, 256 * (*is_spread ? spread : in_rows), 256)) {
+        if (saltus_gpu_schedule_learn(ways, true, 256 * (*is_spread ? spread : in_rows), 256)) {
             *is_spread = !*is_spread;
         }
     }
@@ -379,7 +379,7 @@ static int go(saltus_gpu_ways *ways, bool *is_spread, int n, double in_rows, dou
 static void the_faster_way_is_found(void **state)
 {
     (void)state;
-    saltus_gpu_ways ways = {0};
+    saltus_gpu_schedule ways = {0};
     bool is_spread = false;
     assert_int_equal(go(&ways, &is_spread, 150, 1.0, 2.0), 8); /* after 1, 1, 2, 4 ... 64 */
     assert_false(is_spread);
@@ -389,11 +389,11 @@ static void the_faster_way_is_found(void **state)
     assert_true(go(&ways, &is_spread, 200, 1.0, 1.01) > 190);
     assert_true(go(&ways, &is_spread, 200, 1.0, 1.1) < 100);
     assert_false(go(&ways, &is_spread, 1, 1.0, 1.1));
-    ways = (saltus_gpu_ways){0};
+    ways = (saltus_gpu_schedule){0};
     for (int i = 0; i < 63; ++i) { /* too few phases to tell */
-        assert_false(saltus_gpu_ways_learn(&ways, true, 1.0, 1));
+        assert_false(saltus_gpu_schedule_learn(&ways, true, 1.0, 1));
     }
-    assert_true(saltus_gpu_ways_learn(&ways, true, 1.0, 1));
+    assert_true(saltus_gpu_schedule_learn(&ways, true, 1.0, 1));
 }
 
 int main(void)

@@ -12,14 +12,14 @@
 
 /** A trajectory with all its memory, and the functions of kernel/ssa/trajectory.h, direct_tree.h
  * and tau.h on it. One per thread, or one per lane. */
-typedef struct saltus_walker {
-    saltus_path path;
+typedef struct saltus_scalar_engine {
+    saltus_trajectory trajectory;
     saltus_direct direct;
     saltus_leap leap; /* tau-leaping's, else empty */
     const struct saltus_cpu_variant *variant;
     const struct saltus_cpu_stream *stream; /* NULL: Philox, which has no state */
     const uint32_t *jumps;
-} saltus_walker;
+} saltus_scalar_engine;
 
 /** One way to compute: lanes.c, leaps.c, single.c and nsm.c, compiled for an instruction set. */
 typedef struct saltus_cpu_variant {
@@ -35,7 +35,7 @@ typedef struct saltus_cpu_variant {
     /** The same by tau-leaping. */
     saltus_status (*leap)(const saltus_task *task, const saltus_source *source, saltus_error *err);
     /** Take a walker from wherever it is to the end of its trajectory. */
-    saltus_trouble (*run)(saltus_walker *walker, const saltus_task *task, saltus_job *job);
+    saltus_failure (*run)(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
     /** Work off jobs of a model with a lattice by the next-subvolume method, one at a time. */
     saltus_status (*next_subvolume)(const saltus_task *task, const saltus_source *source,
                                     saltus_error *err);
@@ -56,35 +56,37 @@ extern const saltus_cpu_variant *const saltus_cpu_variants[];
 /** The variant of a name, or, for NULL, the widest that runs here; NULL when there is none. */
 const saltus_cpu_variant *saltus_cpu_variant_find(const char *name);
 
-saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
-                                   saltus_walker **out, saltus_error *err);
+saltus_status saltus_scalar_create(const saltus_task *task, const saltus_cpu_variant *variant,
+                                   saltus_scalar_engine **out, saltus_error *err);
 /** Frees it; what it knows of rounded assignments goes to the task. NULL is allowed. */
-void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task);
+void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task);
 
 /** To time 0 of a trajectory. */
-saltus_trouble saltus_walker_start(saltus_walker *walker, int64_t trajectory);
+saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t trajectory);
 /** From wherever it is to its end; sets job->events. */
-saltus_trouble saltus_walker_run(saltus_walker *walker, const saltus_task *task, saltus_job *job);
+saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
+                                 saltus_job *job);
 /** The same from the start. */
-saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task, saltus_job *job,
-                                    saltus_error *err);
-saltus_trouble saltus_walker_pass_special(saltus_walker *walker);
-void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job);
+saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
+                                    saltus_job *job, saltus_error *err);
+saltus_failure saltus_scalar_pass_special(saltus_scalar_engine *scalar);
+void saltus_scalar_record(saltus_scalar_engine *scalar, double time, saltus_job *job);
 /** Copy its rows but for rules to a lane, v[stride * row]. */
-void saltus_walker_to_lane(const saltus_walker *walker, double *v, int stride);
+void saltus_scalar_to_lane(const saltus_scalar_engine *scalar, double *v, int stride);
 /** Copy counts from a lane. */
-void saltus_walker_from_lane(saltus_walker *walker, const double *v, int stride);
+void saltus_scalar_from_lane(saltus_scalar_engine *scalar, const double *v, int stride);
 /** Whether a lane holds its counts exactly; an event may have set any number. */
-bool saltus_walker_fits_lane(const saltus_walker *walker);
+bool saltus_scalar_fits_lane(const saltus_scalar_engine *scalar);
 /** The unit wait of an event whose word is 0. */
-double saltus_walker_wait(const saltus_walker *walker, uint64_t event);
+double saltus_scalar_wait(const saltus_scalar_engine *scalar, uint64_t event);
 /** The reaction that an event chooses, from the running sums of the groups [group][child] and, in
  * sums[SALTUS_FANOUT], of the root. `refined` allows further bits. */
-int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT],
-                         int n_levels, double total, double word, uint64_t event, bool refined);
+int saltus_scalar_choose(const saltus_scalar_engine *scalar,
+                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels, double total,
+                         double word, uint64_t event, bool refined);
 
 /** A walker's trouble in words: trajectory, time, reaction and state. */
-saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_task *task,
+saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
                                    saltus_error *err);
 
 /** Work off jobs of a model with a lattice, one at a time (rdme.c). */

@@ -14,18 +14,18 @@ enum { FEW = SALTUS_LANES / 5 };
 /* Counts stay exact in double while they are looked at this often and change by less than 2^35. */
 enum { LOOK_EVERY = 1 << 16 };
 
-typedef struct crew {
+typedef struct lane_group {
     const saltus_task *task;
     const saltus_source *source;
     saltus_lanes lanes;
     saltus_job jobs[SALTUS_LANES];
-    saltus_walker *walkers[SALTUS_LANES];
+    saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
     uint64_t busy, vacant;              /* bit l: lane l has a job; waits for one */
     saltus_mask alive;                  /* the same as busy */
     bool dry;                           /* there will be no more jobs */
-    saltus_walker *single;              /* for what lanes cannot do */
-} crew;
+    saltus_scalar_engine *single;       /* for what lanes cannot do */
+} lane_group;
 
 static int next_lane(uint64_t *bits)
 {
@@ -35,34 +35,34 @@ static int next_lane(uint64_t *bits)
 }
 
 /* Time of the next sample or special time. */
-static double next_stop(const crew *c, const saltus_path *p)
+static double next_stop(const lane_group *c, const saltus_trajectory *p)
 {
     const double sample = c->task->times[p->sample];
     return p->special < sample ? p->special : sample;
 }
 
-static void path_to_lane(crew *c, int l)
+static void trajectory_to_lane(lane_group *c, int l)
 {
-    const saltus_walker *w = c->walkers[l];
-    saltus_walker_to_lane(w, (double *)c->lanes.v + l, SALTUS_LANES);
-    c->lanes.t[l] = w->path.t;
-    c->lanes.stop[l] = next_stop(c, &w->path);
+    const saltus_scalar_engine *w = c->scalars[l];
+    saltus_scalar_to_lane(w, (double *)c->lanes.v + l, SALTUS_LANES);
+    c->lanes.t[l] = w->trajectory.t;
+    c->lanes.stop[l] = next_stop(c, &w->trajectory);
 }
 
-static void lane_to_path(crew *c, int l)
+static void lane_to_trajectory(lane_group *c, int l)
 {
-    saltus_walker_from_lane(c->walkers[l], (const double *)c->lanes.v + l, SALTUS_LANES);
-    c->walkers[l]->path.t = c->lanes.t[l];
+    saltus_scalar_from_lane(c->scalars[l], (const double *)c->lanes.v + l, SALTUS_LANES);
+    c->scalars[l]->trajectory.t = c->lanes.t[l];
 }
 
-static void make_idle(crew *c, int l)
+static void make_idle(lane_group *c, int l)
 {
     c->busy &= ~((uint64_t)1 << l);
     c->alive[l] = 0;
     c->lanes.stop[l] = -__builtin_inf();
 }
 
-static saltus_status finish_lane(crew *c, int l, saltus_error *err)
+static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
 {
     make_idle(c, l);
     c->vacant |= (uint64_t)1 << l;
@@ -71,29 +71,29 @@ static saltus_status finish_lane(crew *c, int l, saltus_error *err)
 
 /* Start over with a trajectory that lanes cannot carry: a count beyond 2^52, or something wrong,
  * which will be found again and told. */
-static saltus_status rerun_lane(crew *c, int l, saltus_error *err)
+static saltus_status rerun_lane(lane_group *c, int l, saltus_error *err)
 {
-    saltus_status status = saltus_walker_run_job(c->single, c->task, &c->jobs[l], err);
+    saltus_status status = saltus_scalar_run_job(c->single, c->task, &c->jobs[l], err);
     return status == SALTUS_OK ? finish_lane(c, l, err) : status;
 }
 
-static saltus_status start_lane(crew *c, int l, saltus_error *err)
+static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
 {
-    saltus_walker *w = c->walkers[l];
-    if (saltus_walker_start(w, c->jobs[l].trajectory) != SALTUS_FINE) {
-        return saltus_walker_report(w, c->task, err);
+    saltus_scalar_engine *w = c->scalars[l];
+    if (saltus_scalar_start(w, c->jobs[l].trajectory) != SALTUS_FINE) {
+        return saltus_scalar_report(w, c->task, err);
     }
     c->lanes.trajectory[l] = (uint64_t)c->jobs[l].trajectory;
     c->lanes.block[l] = 0;
     c->void_events[l] = 0;
     c->busy |= (uint64_t)1 << l;
     c->alive[l] = -1;
-    path_to_lane(c, l);
-    return saltus_walker_fits_lane(c->walkers[l]) ? SALTUS_OK : rerun_lane(c, l, err);
+    trajectory_to_lane(c, l);
+    return saltus_scalar_fits_lane(c->scalars[l]) ? SALTUS_OK : rerun_lane(c, l, err);
 }
 
 /* Give vacant lanes the next jobs. */
-static saltus_status fill_lanes(crew *c, saltus_error *err)
+static saltus_status fill_lanes(lane_group *c, saltus_error *err)
 {
     saltus_job jobs[SALTUS_LANES];
     const bool wait = c->busy == 0;
@@ -113,13 +113,13 @@ static saltus_status fill_lanes(crew *c, saltus_error *err)
     return SALTUS_OK;
 }
 
-static void record_lane(crew *c, int l, double time)
+static void record_lane(lane_group *c, int l, double time)
 {
     const saltus_columns *columns = c->task->columns;
-    saltus_path *p = &c->walkers[l]->path;
+    saltus_trajectory *p = &c->scalars[l]->trajectory;
     if (columns->n_observables > 0) {
-        lane_to_path(c, l);
-        saltus_walker_record(c->walkers[l], time, &c->jobs[l]);
+        lane_to_trajectory(c, l);
+        saltus_scalar_record(c->scalars[l], time, &c->jobs[l]);
         return;
     }
     int64_t *counts = c->jobs[l].counts + p->sample * columns->n_counts;
@@ -130,22 +130,22 @@ static void record_lane(crew *c, int l, double time)
 }
 
 /* Lane l meets a sample or special time before its event number `event` at t_next. */
-static saltus_status stop_lane(crew *c, int l, uint64_t event, saltus_error *err)
+static saltus_status stop_lane(lane_group *c, int l, uint64_t event, saltus_error *err)
 {
-    saltus_path *p = &c->walkers[l]->path;
+    saltus_trajectory *p = &c->scalars[l]->trajectory;
     const double t_next = c->lanes.t_next[l];
     for (;;) {
         const double sample = c->task->times[p->sample];
         const double first = sample < t_next ? sample : t_next;
         if (p->special < first || (p->special == first && !p->special_strict)) {
-            lane_to_path(c, l);
-            if (saltus_walker_pass_special(c->walkers[l]) != SALTUS_FINE) {
-                return saltus_walker_report(c->walkers[l], c->task, err);
+            lane_to_trajectory(c, l);
+            if (saltus_scalar_pass_special(c->scalars[l]) != SALTUS_FINE) {
+                return saltus_scalar_report(c->scalars[l], c->task, err);
             }
             ++c->void_events[l];
-            path_to_lane(c, l);
+            trajectory_to_lane(c, l);
             c->lanes.t_next[l] = __builtin_inf();
-            return saltus_walker_fits_lane(c->walkers[l]) ? SALTUS_OK : rerun_lane(c, l, err);
+            return saltus_scalar_fits_lane(c->scalars[l]) ? SALTUS_OK : rerun_lane(c, l, err);
         }
         if (sample > t_next) {
             c->lanes.stop[l] = next_stop(c, p);
@@ -159,7 +159,8 @@ static saltus_status stop_lane(crew *c, int l, uint64_t event, saltus_error *err
     }
 }
 
-static saltus_status stop_lanes(crew *c, uint64_t bits, saltus_mask bad, int h, saltus_error *err)
+static saltus_status stop_lanes(lane_group *c, uint64_t bits, saltus_mask bad, int h,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     while (bits && status == SALTUS_OK) {
@@ -171,14 +172,14 @@ static saltus_status stop_lanes(crew *c, uint64_t bits, saltus_mask bad, int h, 
 }
 
 /* Lanes whose choice 32 bits did not decide: take back what was fired and choose with more bits. */
-static void decide_lanes(crew *c, uint64_t bits, saltus_mask missed, int h)
+static void decide_lanes(lane_group *c, uint64_t bits, saltus_mask missed, int h)
 {
     const saltus_tables *n = c->task->tables;
     saltus_lanes *b = &c->lanes;
     const int n_groups = (n->n_reactions + SALTUS_FANOUT - 1) / SALTUS_FANOUT;
     while (bits) {
         const int l = next_lane(&bits);
-        const saltus_walker *w = c->walkers[l];
+        const saltus_scalar_engine *w = c->scalars[l];
         const uint64_t event = 2 * b->block[l] + (uint64_t)h;
         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT];
         for (int k = 0; k < SALTUS_FANOUT * SALTUS_FANOUT; ++k) {
@@ -194,7 +195,7 @@ static void decide_lanes(crew *c, uint64_t bits, saltus_mask missed, int h)
                 continue;
             }
             const int r =
-                saltus_walker_choose(w, sums, n_levels, b->total[l], b->word[h][l], event, refined);
+                saltus_scalar_choose(w, sums, n_levels, b->total[l], b->word[h][l], event, refined);
             for (int k = n->change_row[r]; k < n->change_row[r + 1]; ++k) {
                 const double change = (double)n->change_amount[k];
                 b->v[n->change_species[k]][l] += refined ? change : -change;
@@ -203,7 +204,7 @@ static void decide_lanes(crew *c, uint64_t bits, saltus_mask missed, int h)
     }
 }
 
-static void refine_waits(crew *c, uint64_t bits)
+static void refine_waits(lane_group *c, uint64_t bits)
 {
     saltus_lanes *b = &c->lanes;
     while (bits) {
@@ -212,14 +213,14 @@ static void refine_waits(crew *c, uint64_t bits)
         saltus_philox(c->task->seed, SALTUS_PURPOSE_EVENT, b->trajectory, b->block, w);
         for (int h = 0; h < 2; ++h) {
             if (w[2 * h][l] == 0) {
-                b->wait[h][l] = saltus_walker_wait(c->walkers[l], 2 * b->block[l] + (uint64_t)h);
+                b->wait[h][l] = saltus_scalar_wait(c->scalars[l], 2 * b->block[l] + (uint64_t)h);
             }
         }
     }
 }
 
-static saltus_status check_counts(crew *c, const int32_t *species, int n, double low, double high,
-                                  saltus_error *err)
+static saltus_status check_counts(lane_group *c, const int32_t *species, int n, double low,
+                                  double high, saltus_error *err)
 {
     saltus_mask bad = c->alive & 0;
     for (int i = 0; i < n; ++i) {
@@ -235,7 +236,7 @@ static saltus_status check_counts(crew *c, const int32_t *species, int n, double
 }
 
 /* One event in every busy lane. */
-static saltus_status step_lanes(crew *c, int h, saltus_error *err)
+static saltus_status step_lanes(lane_group *c, int h, saltus_error *err)
 {
     const saltus_tables *n = c->task->tables;
     saltus_lanes *b = &c->lanes;
@@ -260,18 +261,18 @@ done:
 }
 
 /* The last few trajectories, one at a time. */
-static saltus_status finish_singly(crew *c, saltus_error *err)
+static saltus_status finish_singly(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     uint64_t bits = c->busy;
     while (bits && status == SALTUS_OK) {
         const int l = next_lane(&bits);
-        saltus_walker *w = c->walkers[l];
-        lane_to_path(c, l);
-        w->path.event = 2 * c->lanes.block[l];
-        w->path.fired = w->path.event - c->void_events[l];
-        if (saltus_walker_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
-            return saltus_walker_report(w, c->task, err);
+        saltus_scalar_engine *w = c->scalars[l];
+        lane_to_trajectory(c, l);
+        w->trajectory.event = 2 * c->lanes.block[l];
+        w->trajectory.fired = w->trajectory.event - c->void_events[l];
+        if (saltus_scalar_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
+            return saltus_scalar_report(w, c->task, err);
         }
         status = finish_lane(c, l, err);
     }
@@ -279,7 +280,7 @@ static saltus_status finish_singly(crew *c, saltus_error *err)
 }
 
 /* How far the trajectories under way have come. */
-static void tell_times(const crew *c)
+static void tell_times(const lane_group *c)
 {
     double t = 0.0;
     uint64_t fired = 0, bits = c->busy;
@@ -288,10 +289,10 @@ static void tell_times(const crew *c)
         t += c->lanes.t[l];
         fired += 2 * c->lanes.block[l] - c->void_events[l];
     }
-    saltus_reached_tell(c->task->reached, t, fired);
+    saltus_reached_store(c->task->reached, t, fired);
 }
 
-static saltus_status run_crew(crew *c, saltus_error *err)
+static saltus_status run_lane_group(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = c->task->tables;
@@ -344,7 +345,7 @@ saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = task->tables;
     const size_t rows_size = sizeof(saltus_f64) * (size_t)n->n_rows;
-    crew *c = aligned_alloc(_Alignof(crew), sizeof(crew));
+    lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
     c->task = task;
@@ -357,21 +358,21 @@ saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
         c->lanes.v[n->row_constants + i] = saltus_splat(n->constants[i]);
     }
     for (int l = 0; l < SALTUS_LANES; ++l) {
-        SALTUS_TRY(saltus_walker_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->walkers[l], err));
+        SALTUS_TRY(saltus_scalar_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->scalars[l], err));
         make_idle(c, l);
     }
-    SALTUS_TRY(saltus_walker_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
+    SALTUS_TRY(saltus_scalar_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to the others */
         c->vacant |= (uint64_t)1 << l;
     }
-    SALTUS_TRY(run_crew(c, err));
+    SALTUS_TRY(run_lane_group(c, err));
 
 done:
     if (c) {
         for (int l = 0; l < SALTUS_LANES; ++l) {
-            saltus_walker_destroy(c->walkers[l], task);
+            saltus_scalar_destroy(c->scalars[l], task);
         }
-        saltus_walker_destroy(c->single, task);
+        saltus_scalar_destroy(c->single, task);
         free(c->lanes.v);
         free(c);
     }

@@ -16,24 +16,24 @@ enum { TELL_EVERY = 64 };
 enum { FEW = SALTUS_LANES / 4 };
 
 /* Who is in a slot. */
-typedef struct rider {
-    saltus_walker *walker;
+typedef struct slot_job {
+    saltus_scalar_engine *scalar;
     saltus_job job;
-} rider;
+} slot_job;
 
-typedef struct crew {
+typedef struct lane_group {
     const saltus_task *task;
     const saltus_source *source;
     saltus_leaps leaps;
     saltus_lanes lanes; /* what an exact step computes */
-    rider riders[SALTUS_LEAP_SLOTS];
-    int n_slots;           /* that are used at all */
-    int n_leap, n_exact;   /* slots taken from the first on, and from the last on */
-    bool dry;              /* there will be no more jobs */
-    saltus_walker *single; /* for what lanes cannot do */
-} crew;
+    slot_job slot_jobs[SALTUS_LEAP_SLOTS];
+    int n_slots;                  /* that are used at all */
+    int n_leap, n_exact;          /* slots taken from the first on, and from the last on */
+    bool dry;                     /* there will be no more jobs */
+    saltus_scalar_engine *single; /* for what lanes cannot do */
+} lane_group;
 
-static double *column(crew *c, int slot)
+static double *column(lane_group *c, int slot)
 {
     const size_t chunk = (size_t)(slot / SALTUS_LANES);
     return (double *)(c->leaps.v + chunk * (size_t)c->task->tables->n_rows) + slot % SALTUS_LANES;
@@ -51,17 +51,17 @@ static int64_t *integer(saltus_i64 *x, int slot)
 
 static void swap(void *a, void *b, size_t size)
 {
-    char other[sizeof(rider)];
+    char other[sizeof(slot_job)];
     memcpy(other, a, size);
     memcpy(a, b, size);
     memcpy(b, other, size);
 }
 
-static void swap_slots(crew *c, int i, int j)
+static void swap_slots(lane_group *c, int i, int j)
 {
     saltus_leaps *b = &c->leaps;
-    void *const arrays[] = {b->t,       b->stop,  b->exact,      b->leaps,
-                            b->singles, b->fired, b->trajectory, b->block};
+    void *const arrays[] = {b->t,           b->stop,  b->exact,      b->leaps,
+                            b->exact_steps, b->fired, b->trajectory, b->block};
     if (i == j) {
         return;
     }
@@ -72,15 +72,15 @@ static void swap_slots(crew *c, int i, int j)
     for (int row = 0; row < c->task->tables->row_rules; ++row) {
         swap(x + row * SALTUS_LANES, y + row * SALTUS_LANES, 8);
     }
-    swap(&c->riders[i], &c->riders[j], sizeof(rider));
+    swap(&c->slot_jobs[i], &c->slot_jobs[j], sizeof(slot_job));
 }
 
-static int first_exact(const crew *c)
+static int first_exact(const lane_group *c)
 {
     return SALTUS_LEAP_SLOTS - c->n_exact;
 }
 
-static void remove_slot(crew *c, int slot)
+static void remove_slot(lane_group *c, int slot)
 {
     if (slot < c->n_leap) {
         swap_slots(c, slot, --c->n_leap);
@@ -90,14 +90,14 @@ static void remove_slot(crew *c, int slot)
     }
 }
 
-static void to_exact(crew *c, int slot)
+static void to_exact(lane_group *c, int slot)
 {
     swap_slots(c, slot, --c->n_leap);
     ++c->n_exact;
     swap_slots(c, c->n_leap, first_exact(c));
 }
 
-static void to_leaps(crew *c, int slot)
+static void to_leaps(lane_group *c, int slot)
 {
     swap_slots(c, slot, first_exact(c));
     swap_slots(c, first_exact(c), c->n_leap);
@@ -105,91 +105,91 @@ static void to_leaps(crew *c, int slot)
     ++c->n_leap;
 }
 
-static void path_to_slot(crew *c, int slot)
+static void trajectory_to_slot(lane_group *c, int slot)
 {
-    const saltus_walker *w = c->riders[slot].walker;
-    saltus_walker_to_lane(w, column(c, slot), SALTUS_LANES);
-    *number(c->leaps.t, slot) = w->path.t;
+    const saltus_scalar_engine *w = c->slot_jobs[slot].scalar;
+    saltus_scalar_to_lane(w, column(c, slot), SALTUS_LANES);
+    *number(c->leaps.t, slot) = w->trajectory.t;
 }
 
-static void slot_to_path(crew *c, int slot)
+static void slot_to_trajectory(lane_group *c, int slot)
 {
-    saltus_walker *w = c->riders[slot].walker;
-    saltus_walker_from_lane(w, column(c, slot), SALTUS_LANES);
-    w->path.t = *number(c->leaps.t, slot);
+    saltus_scalar_engine *w = c->slot_jobs[slot].scalar;
+    saltus_scalar_from_lane(w, column(c, slot), SALTUS_LANES);
+    w->trajectory.t = *number(c->leaps.t, slot);
 }
 
 /* Start over with a trajectory that lanes cannot carry, one at a time. */
-static saltus_status rerun_slot(crew *c, int slot, saltus_error *err)
+static saltus_status rerun_slot(lane_group *c, int slot, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_job *job = &c->riders[slot].job;
-    SALTUS_TRY(saltus_walker_run_job(c->single, c->task, job, err));
+    saltus_job *job = &c->slot_jobs[slot].job;
+    SALTUS_TRY(saltus_scalar_run_job(c->single, c->task, job, err));
     status = c->source->done(c->source->user, job, err);
     remove_slot(c, slot);
 done:
     return status;
 }
 
-static saltus_status finish_slot(crew *c, int slot, saltus_error *err)
+static saltus_status finish_slot(lane_group *c, int slot, saltus_error *err)
 {
-    saltus_job *job = &c->riders[slot].job;
+    saltus_job *job = &c->slot_jobs[slot].job;
     job->events = *integer(c->leaps.fired, slot);
     job->leaps = *integer(c->leaps.leaps, slot);
-    job->singles = *integer(c->leaps.singles, slot);
+    job->exact_steps = *integer(c->leaps.exact_steps, slot);
     const saltus_status status = c->source->done(c->source->user, job, err);
     remove_slot(c, slot);
     return status;
 }
 
 /* Samples and special times that the slot has reached. */
-static saltus_status stop_slot(crew *c, int slot, saltus_error *err)
+static saltus_status stop_slot(lane_group *c, int slot, saltus_error *err)
 {
-    rider *r = &c->riders[slot];
-    saltus_path *p = &r->walker->path;
-    slot_to_path(c, slot);
+    slot_job *r = &c->slot_jobs[slot];
+    saltus_trajectory *p = &r->scalar->trajectory;
+    slot_to_trajectory(c, slot);
     for (;;) {
         const double sample = c->task->times[p->sample];
         const bool special = p->special < sample || (p->special == sample && !p->special_strict);
         const double stop = special ? p->special : sample;
         if (p->t < stop) {
             *number(c->leaps.stop, slot) = stop;
-            path_to_slot(c, slot);
-            return saltus_walker_fits_lane(r->walker) ? SALTUS_OK : rerun_slot(c, slot, err);
+            trajectory_to_slot(c, slot);
+            return saltus_scalar_fits_lane(r->scalar) ? SALTUS_OK : rerun_slot(c, slot, err);
         }
         if (special) {
-            if (saltus_walker_pass_special(r->walker) != SALTUS_FINE) {
-                return saltus_walker_report(r->walker, c->task, err);
+            if (saltus_scalar_pass_special(r->scalar) != SALTUS_FINE) {
+                return saltus_scalar_report(r->scalar, c->task, err);
             }
             continue;
         }
-        saltus_walker_record(r->walker, sample, &r->job);
+        saltus_scalar_record(r->scalar, sample, &r->job);
         if (p->sample == c->task->n_times) {
             return finish_slot(c, slot, err);
         }
     }
 }
 
-static saltus_status start_slot(crew *c, const saltus_job *job, saltus_error *err)
+static saltus_status start_slot(lane_group *c, const saltus_job *job, saltus_error *err)
 {
     const int slot = c->n_leap++;
-    rider *r = &c->riders[slot];
+    slot_job *r = &c->slot_jobs[slot];
     r->job = *job;
-    if (saltus_walker_start(r->walker, job->trajectory) != SALTUS_FINE) {
-        return saltus_walker_report(r->walker, c->task, err);
+    if (saltus_scalar_start(r->scalar, job->trajectory) != SALTUS_FINE) {
+        return saltus_scalar_report(r->scalar, c->task, err);
     }
     ((uint64_t *)c->leaps.trajectory)[slot] = (uint64_t)job->trajectory;
     ((uint64_t *)c->leaps.block)[slot] = 0;
     *integer(c->leaps.exact, slot) = 0;
     *integer(c->leaps.leaps, slot) = 0;
-    *integer(c->leaps.singles, slot) = 0;
+    *integer(c->leaps.exact_steps, slot) = 0;
     *integer(c->leaps.fired, slot) = 0;
-    path_to_slot(c, slot);
-    return saltus_walker_fits_lane(r->walker) ? stop_slot(c, slot, err) : rerun_slot(c, slot, err);
+    trajectory_to_slot(c, slot);
+    return saltus_scalar_fits_lane(r->scalar) ? stop_slot(c, slot, err) : rerun_slot(c, slot, err);
 }
 
 /* Give free slots the next jobs. */
-static saltus_status fill_slots(crew *c, saltus_error *err)
+static saltus_status fill_slots(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_job jobs[SALTUS_LEAP_SLOTS];
@@ -205,7 +205,7 @@ done:
 
 /* What has become of the slots of a leap. From the last on: those that are moved into a gap have
  * been looked at. */
-static saltus_status look_at_leaps(crew *c, saltus_error *err)
+static saltus_status look_at_leaps(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_leaps *b = &c->leaps;
@@ -232,7 +232,7 @@ done:
 }
 
 /* The same for exact steps, whose slots grow downwards. */
-static saltus_status look_at_exact(crew *c, int chunk, saltus_error *err)
+static saltus_status look_at_exact(lane_group *c, int chunk, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_leaps *b = &c->leaps;
@@ -255,7 +255,7 @@ done:
     return status;
 }
 
-static saltus_status exact_round(crew *c, saltus_error *err)
+static saltus_status exact_round(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int first = first_exact(c);
@@ -269,21 +269,21 @@ done:
 }
 
 /* The last few trajectories, one at a time. */
-static saltus_status finish_singly(crew *c, saltus_error *err)
+static saltus_status finish_singly(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     while (c->n_leap + c->n_exact > 0) {
         const int slot = c->n_leap > 0 ? 0 : first_exact(c);
-        rider *r = &c->riders[slot];
-        saltus_path *p = &r->walker->path;
-        slot_to_path(c, slot);
+        slot_job *r = &c->slot_jobs[slot];
+        saltus_trajectory *p = &r->scalar->trajectory;
+        slot_to_trajectory(c, slot);
         p->block = ((const uint64_t *)c->leaps.block)[slot];
         p->fired = (uint64_t)*integer(c->leaps.fired, slot);
         p->leaps = (uint64_t)*integer(c->leaps.leaps, slot);
-        p->singles = (uint64_t)*integer(c->leaps.singles, slot);
+        p->exact_steps = (uint64_t)*integer(c->leaps.exact_steps, slot);
         p->exact = (int32_t)*integer(c->leaps.exact, slot);
-        if (saltus_walker_run(r->walker, c->task, &r->job) != SALTUS_FINE) {
-            return saltus_walker_report(r->walker, c->task, err);
+        if (saltus_scalar_run(r->scalar, c->task, &r->job) != SALTUS_FINE) {
+            return saltus_scalar_report(r->scalar, c->task, err);
         }
         SALTUS_TRY(c->source->done(c->source->user, &r->job, err));
         remove_slot(c, slot);
@@ -293,7 +293,7 @@ done:
 }
 
 /* How far the trajectories under way have come. */
-static void tell_times(crew *c)
+static void tell_times(lane_group *c)
 {
     double t = 0.0;
     uint64_t fired = 0;
@@ -303,10 +303,10 @@ static void tell_times(crew *c)
             fired += (uint64_t)*integer(c->leaps.fired, slot);
         }
     }
-    saltus_reached_tell(c->task->reached, t, fired);
+    saltus_reached_store(c->task->reached, t, fired);
 }
 
-static saltus_status run_crew(crew *c, saltus_error *err)
+static saltus_status run_lane_group(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
@@ -343,7 +343,7 @@ static saltus_f64 *rows(int n)
     return x ? memset(x, 0, size) : NULL;
 }
 
-static saltus_status prepare(crew *c, saltus_error *err)
+static saltus_status prepare(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = c->task->tables;
@@ -365,10 +365,10 @@ static saltus_status prepare(crew *c, saltus_error *err)
     }
     *number(b->mean, SALTUS_IDLE_LARGE_SLOT) = 0x1p40;
     for (int i = 0; i < SALTUS_LEAP_SLOTS; ++i) {
-        SALTUS_TRY(
-            saltus_walker_create(c->task, &SALTUS_CPU_NAME(saltus_cpu), &c->riders[i].walker, err));
+        SALTUS_TRY(saltus_scalar_create(c->task, &SALTUS_CPU_NAME(saltus_cpu),
+                                        &c->slot_jobs[i].scalar, err));
     }
-    SALTUS_TRY(saltus_walker_create(c->task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
+    SALTUS_TRY(saltus_scalar_create(c->task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
     c->n_slots = c->task->share < SALTUS_LEAP_SLOTS ? (int)c->task->share : SALTUS_LEAP_SLOTS;
 done:
     return status;
@@ -381,20 +381,20 @@ saltus_status SALTUS_CPU_NAME(saltus_leaps_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    crew *c = aligned_alloc(_Alignof(crew), sizeof(crew));
+    lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
     c->task = task;
     c->source = source;
     SALTUS_TRY(prepare(c, err));
-    SALTUS_TRY(run_crew(c, err));
+    SALTUS_TRY(run_lane_group(c, err));
 
 done:
     if (c) {
         for (int i = 0; i < SALTUS_LEAP_SLOTS; ++i) {
-            saltus_walker_destroy(c->riders[i].walker, task);
+            saltus_scalar_destroy(c->slot_jobs[i].scalar, task);
         }
-        saltus_walker_destroy(c->single, task);
+        saltus_scalar_destroy(c->single, task);
         free(c->leaps.v);
         free(c->leaps.a);
         free(c->leaps.change);

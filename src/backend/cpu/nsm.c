@@ -360,7 +360,7 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
         const int i = (int)(s->event % BATCH);
         if (i == 0) {
             draw_batch(s);
-            saltus_reached_tell(s->task->reached, s->time, (uint64_t)s->fired);
+            saltus_reached_store(s->task->reached, s->time, (uint64_t)s->fired);
             if (SALTUS_FLAG(s->task->stop)) {
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
@@ -489,7 +489,7 @@ saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const sa
     SALTUS_TRY(set_up(&s, err));
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(run(&s, &job, err));
-        saltus_reached_tell(task->reached, 0.0, 0);
+        saltus_reached_store(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, err));
     }
 done:

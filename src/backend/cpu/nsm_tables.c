@@ -105,11 +105,11 @@ done:
 
 /* Reactions without reactants, and particles that come through faces: mpd's, which draws numbers of
  * them per step. */
-static saltus_status take_origins(saltus_nsm_tables *t, saltus_error *err)
+static saltus_status copy_sources(saltus_nsm_tables *t, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int i = 0; i < t->mpd.m.n_origins; ++i) {
-        const saltus_mpd_origin *o = &t->mpd.origins[i];
+    for (int i = 0; i < t->mpd.m.n_sources; ++i) {
+        const saltus_mpd_source *o = &t->mpd.sources[i];
         SALTUS_TRY(add_source(t,
                               (saltus_nsm_source){.rate = o->mean / t->lattice->step,
                                                   .sites = o->sites.list,
@@ -219,7 +219,7 @@ saltus_status saltus_nsm_tables_create(const saltus_task *task, saltus_nsm_table
     SALTUS_NEED(t->marks && t->jump && t->leave && t->lone && t->sites && t->a);
     fill_jumps(t);
     SALTUS_TRY(fill_marks(t, err));
-    SALTUS_TRY(take_origins(t, err));
+    SALTUS_TRY(copy_sources(t, err));
     for (int type = 0; type < l->n_types; ++type) {
         SALTUS_TRY(take_laws(t, type, network->reaction_names, err));
         fill_lone(t, type);

@@ -34,7 +34,7 @@ typedef struct mpd {
     int set;            /* in which they are */
     int64_t n_bricks;   /* of sites */
     int64_t used, kept; /* particles now, and then */
-    uint64_t trouble, made;
+    uint64_t failure, made;
     saltus_mpd_phase phase; /* that the team is at */
 } mpd;
 
@@ -91,9 +91,9 @@ static void run_phase(void *user, int member)
         saltus_mpd_particle(&m, s->tables.of, s->phase.step, s->phase.what, s->set, (int32_t)i,
                             scratch);
     }
-    for (int o = member; (s->phase.what & SALTUS_MPD_MOVES) && o < m.n_origins;
+    for (int o = member; (s->phase.what & SALTUS_MPD_MOVES) && o < m.n_sources;
          o += saltus_team_size(s->team)) {
-        saltus_mpd_come(&m, s->tables.of, s->phase.step, 1 - s->set, o, 0, 1, scratch);
+        saltus_mpd_add_new(&m, s->tables.of, s->phase.step, 1 - s->set, o, 0, 1, scratch);
     }
 }
 
@@ -116,7 +116,7 @@ static void insert_all(void *user, int member)
     int64_t first, end;
     share(s, member, s->used, &first, &end);
     for (int64_t i = first; i < end; ++i) {
-        const saltus_mpd_spot to = saltus_mpd_spot_of(&s->m, s->m.site[i]);
+        const saltus_mpd_site_pos to = saltus_mpd_site_pos_of(&s->m, s->m.site[i]);
         saltus_mpd_send(&s->m, s->set, (int32_t)i, &to);
     }
 }
@@ -130,14 +130,14 @@ static void gather_bricks(void *user, int member)
                       s->species[1 - s->now], &s->made);
 }
 
-static void gather_keepers(void *user, int member)
+static void gather_site_heads(void *user, int member)
 {
     mpd *s = user;
     int64_t first, end;
     share(s, member, s->used, &first, &end);
     for (int64_t i = first; i < end; ++i) {
-        saltus_mpd_gather_keeper(&s->m, s->set, (int32_t)i, s->site[1 - s->now],
-                                 s->species[1 - s->now]);
+        saltus_mpd_gather_site_head(&s->m, s->set, (int32_t)i, s->site[1 - s->now],
+                                    s->species[1 - s->now]);
     }
 }
 
@@ -207,7 +207,7 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
     saltus_status status = SALTUS_OK;
     mpd *s = user;
     if (s->m.capacity == 0) {
-        SALTUS_TRY(grow(s, saltus_mpd_first_room(&s->tables), err));
+        SALTUS_TRY(grow(s, saltus_mpd_first_capacity(&s->tables), err));
     }
     choose(s, 0);
     SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, &s->m, s->m.site,
@@ -221,7 +221,7 @@ done:
 /* Nothing has fired since, and there was no trouble. */
 static void forget(mpd *s)
 {
-    s->trouble = UINT64_MAX;
+    s->failure = UINT64_MAX;
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
         s->hands[i].scratch.fired = 0;
     }
@@ -233,7 +233,7 @@ static saltus_status gather(void *user, saltus_error *err)
     (void)err;
     s->made = 0;
     together(s, gather_bricks, s->n_bricks, MANY_BRICKS);
-    together(s, gather_keepers, s->used, MANY_PARTICLES);
+    together(s, gather_site_heads, s->used, MANY_PARTICLES);
     s->kept = s->used;
     s->used = (int64_t)s->made;
     choose(s, 1 - s->now);
@@ -258,13 +258,13 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     return SALTUS_OK;
 }
 
-static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+static saltus_status look(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     const mpd *s = user;
     (void)err;
-    *out = (saltus_mpd_news){.work = s->used,
-                             .trouble = saltus_mpd_trouble_of(s->trouble, 0),
-                             .is_full = s->used > s->m.capacity};
+    *out = (saltus_mpd_batch_status){.work = s->used,
+                                     .failure = saltus_mpd_failure_of(s->failure, 0),
+                                     .is_full = s->used > s->m.capacity};
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
         out->fired += s->hands[i].scratch.fired;
     }
@@ -276,7 +276,7 @@ static saltus_status restore(void *user, saltus_error *err)
     saltus_status status = SALTUS_OK;
     mpd *s = user;
     int64_t capacity;
-    SALTUS_TRY(saltus_mpd_more_room(s->used, &capacity, err));
+    SALTUS_TRY(saltus_mpd_more_capacity(s->used, &capacity, err));
     SALTUS_TRY(grow(s, capacity, err));
     choose(s, 1 - s->now);
     s->used = s->kept;
@@ -303,7 +303,7 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
 static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
 {
     const mpd *s = user;
-    return saltus_mpd_tell(&s->m, s->m.site, s->m.species, s->used, contents, err);
+    return saltus_mpd_halo_signal(&s->m, s->m.site, s->m.species, s->used, contents, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ static saltus_status set_up(mpd *s, saltus_error *err)
     SALTUS_TRY(saltus_team_create(s->task->n_threads, &s->team, err));
     s->m = s->tables.m;
     s->m.is_shared = saltus_team_size(s->team) > 1;
-    s->m.trouble = &s->trouble;
+    s->m.failure = &s->failure;
     s->n_bricks = saltus_mpd_n_bricks(&s->m);
     for (int set = 0; set < 2; ++set) {
         s->m.head[set] = saltus_calloc(32 * (size_t)s->n_bricks, sizeof(int32_t));

@@ -2,17 +2,17 @@
 #include "backend/cpu/cpu.h"
 #include "kernel/tau/tau.h"
 
-saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const saltus_task *task,
-                                                  saltus_job *job);
+saltus_failure SALTUS_CPU_NAME(saltus_single_run)(saltus_scalar_engine *scalar,
+                                                  const saltus_task *task, saltus_job *job);
 
-saltus_trouble SALTUS_CPU_NAME(saltus_single_run)(saltus_walker *walker, const saltus_task *task,
-                                                  saltus_job *job)
+saltus_failure SALTUS_CPU_NAME(saltus_single_run)(saltus_scalar_engine *scalar,
+                                                  const saltus_task *task, saltus_job *job)
 {
     if (task->tau) {
-        return saltus_tau_run(&walker->path, &walker->direct, &walker->leap, SALTUS_PHASE_ANY,
+        return saltus_tau_run(&scalar->trajectory, &scalar->direct, &scalar->leap, SALTUS_PHASE_ANY,
                               task->times, task->n_times, task->stop, job->counts,
                               job->observables);
     }
-    return saltus_direct_run(&walker->path, &walker->direct, task->times, task->n_times, task->stop,
-                             job->counts, job->observables);
+    return saltus_direct_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times,
+                             task->stop, job->counts, job->observables);
 }

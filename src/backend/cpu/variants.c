@@ -21,25 +21,26 @@ static bool always(void)
 }
 
 /* What lanes.c, leaps.c, single.c and nsm.c, compiled for one instruction set, make together. */
-#define VARIANT(set, lanes, test)                                                               \
-    saltus_status saltus_lanes_work_##set(const saltus_task *, const saltus_source *,           \
-                                          saltus_error *);                                      \
-    saltus_status saltus_leaps_work_##set(const saltus_task *, const saltus_source *,           \
-                                          saltus_error *);                                      \
-    void saltus_lanes_draw_##set(uint64_t, uint64_t, uint32_t *, saltus_draws *);               \
-    void saltus_lanes_fill_##set(uint64_t, uint64_t, uint32_t *, saltus_words *);               \
-    saltus_trouble saltus_single_run_##set(saltus_walker *, const saltus_task *, saltus_job *); \
-    saltus_status saltus_nsm_work_##set(const saltus_task *, const saltus_source *,             \
-                                        saltus_error *);                                        \
-    const saltus_cpu_variant saltus_cpu_##set = {#set,                                          \
-                                                 lanes,                                         \
-                                                 8 * lanes,                                     \
-                                                 test,                                          \
-                                                 saltus_lanes_draw_##set,                       \
-                                                 saltus_lanes_fill_##set,                       \
-                                                 saltus_lanes_work_##set,                       \
-                                                 saltus_leaps_work_##set,                       \
-                                                 saltus_single_run_##set,                       \
+#define VARIANT(set, lanes, test)                                                       \
+    saltus_status saltus_lanes_work_##set(const saltus_task *, const saltus_source *,   \
+                                          saltus_error *);                              \
+    saltus_status saltus_leaps_work_##set(const saltus_task *, const saltus_source *,   \
+                                          saltus_error *);                              \
+    void saltus_lanes_draw_##set(uint64_t, uint64_t, uint32_t *, saltus_draws *);       \
+    void saltus_lanes_fill_##set(uint64_t, uint64_t, uint32_t *, saltus_words *);       \
+    saltus_failure saltus_single_run_##set(saltus_scalar_engine *, const saltus_task *, \
+                                           saltus_job *);                               \
+    saltus_status saltus_nsm_work_##set(const saltus_task *, const saltus_source *,     \
+                                        saltus_error *);                                \
+    const saltus_cpu_variant saltus_cpu_##set = {#set,                                  \
+                                                 lanes,                                 \
+                                                 8 * lanes,                             \
+                                                 test,                                  \
+                                                 saltus_lanes_draw_##set,               \
+                                                 saltus_lanes_fill_##set,               \
+                                                 saltus_lanes_work_##set,               \
+                                                 saltus_leaps_work_##set,               \
+                                                 saltus_single_run_##set,               \
                                                  saltus_nsm_work_##set}
 
 #ifdef SALTUS_HAVE_AVX512

@@ -33,8 +33,8 @@ static void close_cuda(saltus_backend *backend)
     saltus_free(gpus);
 }
 
-static saltus_status ask(const saltus_driver *cu, const saltus_gpu *gpu, int attribute, int *out,
-                         saltus_error *err)
+static saltus_status query(const saltus_driver *cu, const saltus_gpu *gpu, int attribute, int *out,
+                           saltus_error *err)
 {
     return saltus_cuda_check(cu, cu->device_attribute(out, attribute, gpu->device), "opening a GPU",
                              err);
@@ -56,12 +56,12 @@ static saltus_status open_gpu(saltus_gpus *gpus, int ordinal, saltus_error *err)
     SALTUS_TRY(saltus_cuda_check(cu, cu->device_get(&gpu->device, ordinal), "opening a GPU", err));
     SALTUS_TRY(saltus_cuda_check(cu, cu->device_name(gpu->name, (int)sizeof gpu->name, gpu->device),
                                  "opening a GPU", err));
-    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MAJOR, &major, err));
-    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MINOR, &minor, err));
-    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_MULTIPROCESSORS, &gpu->n_multiprocessors, err));
-    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_CACHE, &gpu->cache_bytes, err));
-    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN, &block_bytes, err));
-    SALTUS_TRY(ask(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY, &bytes, err));
+    SALTUS_TRY(query(cu, gpu, CU_ATTRIBUTE_MAJOR, &major, err));
+    SALTUS_TRY(query(cu, gpu, CU_ATTRIBUTE_MINOR, &minor, err));
+    SALTUS_TRY(query(cu, gpu, CU_ATTRIBUTE_MULTIPROCESSORS, &gpu->n_multiprocessors, err));
+    SALTUS_TRY(query(cu, gpu, CU_ATTRIBUTE_CACHE, &gpu->cache_bytes, err));
+    SALTUS_TRY(query(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK_OPTIN, &block_bytes, err));
+    SALTUS_TRY(query(cu, gpu, CU_ATTRIBUTE_SHARED_MEMORY, &bytes, err));
     gpu->limits = (saltus_limits){major, minor, block_bytes, bytes};
     if (cu->device_attribute(&gpu->host_node, CU_ATTRIBUTE_HOST_NODE, gpu->device) != CU_SUCCESS) {
         gpu->host_node = -1; /* an older driver */
@@ -380,7 +380,7 @@ saltus_status saltus_cuda_copy_rate(const saltus_backend *backend, double *out, 
     CU(context_use(gpus->gpu[0].context));
     CU(memory_info(&available, &total));
     bytes = bytes > available / 4 ? available / 4 : bytes;
-    CU(memory_take(&memory, 2 * bytes));
+    CU(memory_alloc(&memory, 2 * bytes));
     CU(event_create(&start, 0));
     CU(event_create(&end, 0));
     CU(copy(memory, memory + bytes, bytes, NULL));
@@ -401,7 +401,7 @@ done:
         (void)cu->event_destroy(end);
     }
     if (memory) {
-        (void)cu->memory_give(memory);
+        (void)cu->memory_free(memory);
     }
     return status;
 }

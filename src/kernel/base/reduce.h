@@ -106,9 +106,9 @@ typedef struct saltus_reduce_launch {
     int64_t width;           /**< numbers of a job: points times counts */
     int64_t n_counts;        /**< of a point */
     const int64_t *counts;   /**< [job][width] */
-    const int32_t *troubles; /**< [job] a saltus_trouble: those that are fine count */
+    const int32_t *failures; /**< [job] a saltus_failure: those that are fine count */
     int64_t *finals;         /**< out: [job][count], the last point's; NULL: not wanted */
-    int64_t n_stretches;
+    int64_t n_segments;
     const int64_t *first; /**< [stretch + 1] its first job */
     int64_t n_strips;     /**< of each stretch */
     int64_t n_left;       /**< strips, after saltus_reduce_strips */
@@ -126,17 +126,17 @@ typedef struct saltus_reduce_launch {
 /* The sums of every strip, and the last samples. */
 SALTUS_KERNEL(saltus_reduce_jobs, saltus_reduce_launch, a)
 {
-    const int64_t strip = SALTUS_THREAD / (a.n_stretches * a.width);
-    const int64_t stretch = SALTUS_THREAD / a.width % a.n_stretches, q = SALTUS_THREAD % a.width;
+    const int64_t strip = SALTUS_THREAD / (a.n_segments * a.width);
+    const int64_t segment = SALTUS_THREAD / a.width % a.n_segments, q = SALTUS_THREAD % a.width;
     const int64_t c = q - (a.width - a.n_counts);
     if (strip >= a.n_strips) {
         return;
     }
-    const int64_t end = a.first[stretch + 1];
+    const int64_t end = a.first[segment + 1];
     saltus_sum s = saltus_sum_none();
-    for (int64_t job = a.first[stretch] + strip; job < end; job += a.n_strips) {
+    for (int64_t job = a.first[segment] + strip; job < end; job += a.n_strips) {
         const int64_t x = a.counts[job * a.width + q]; /* read at once, for nothing if it is bad */
-        if (a.troubles[job] != SALTUS_FINE) {
+        if (a.failures[job] != SALTUS_FINE) {
             continue;
         }
         saltus_sum_add(&s, x);
@@ -150,7 +150,7 @@ SALTUS_KERNEL(saltus_reduce_jobs, saltus_reduce_launch, a)
 /* Fold the sums of n_strips strips into the first n_left. No thread touches another's. */
 SALTUS_KERNEL(saltus_reduce_strips, saltus_reduce_launch, a)
 {
-    const int64_t all = a.n_stretches * a.width, strip = SALTUS_THREAD / all;
+    const int64_t all = a.n_segments * a.width, strip = SALTUS_THREAD / all;
     if (strip >= a.n_left) {
         return;
     }
@@ -164,28 +164,28 @@ SALTUS_KERNEL(saltus_reduce_strips, saltus_reduce_launch, a)
 /* Count the values of every strip, when the sums of the first are those of all. */
 SALTUS_KERNEL(saltus_reduce_bins, saltus_reduce_launch, a)
 {
-    const int64_t all = a.n_stretches * a.width;
+    const int64_t all = a.n_segments * a.width;
     const int64_t strip = SALTUS_THREAD / all, q = SALTUS_THREAD % all; /* of all stretches */
     if (strip >= a.n_strips) {
         return;
     }
-    const int64_t stretch = q / a.width, end = a.first[stretch + 1];
+    const int64_t segment = q / a.width, end = a.first[segment + 1];
     const int64_t largest = a.sums[q].max;
     const int shift =
         a.edges || largest < 0 ? 0 : saltus_bins_shift((uint64_t)largest, a.n_bins, 0);
     if (strip == 0) {
         a.shifts[q] = (uint8_t)shift;
     }
-    for (int64_t job = a.first[stretch] + strip; job < end; job += a.n_strips) {
+    for (int64_t job = a.first[segment] + strip; job < end; job += a.n_strips) {
         const int64_t x = a.counts[job * a.width + q % a.width];
-        if (a.troubles[job] != SALTUS_FINE) {
+        if (a.failures[job] != SALTUS_FINE) {
             continue;
         }
         const int64_t b = a.edges ? saltus_bin_find(a.edges, a.n_bins, (double)x) : x >> shift;
         uint64_t *const count = b < 0           ? &a.below[q]
                                 : b >= a.n_bins ? &a.above[q]
                                                 : &a.bins[q * a.n_bins + b];
-        (void)SALTUS_TAKE_NUMBER(count);
+        (void)SALTUS_NEXT_NUMBER(count);
     }
 }
 

@@ -11,7 +11,7 @@
  * bits of it, which return what it was; lower a number to n; read and write what others write and
  * read meanwhile. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_TAKE_NUMBERS(p, n) atomicAdd((unsigned long long *)(p), (unsigned long long)(n))
+#define SALTUS_NEXT_NUMBERS(p, n) atomicAdd((unsigned long long *)(p), (unsigned long long)(n))
 #define SALTUS_EXCHANGE(p, n) atomicExch((p), (n))
 #define SALTUS_FETCH_OR(p, n) atomicOr((p), (n))
 #define SALTUS_FETCH_AND(p, n) atomicAnd((p), (n))
@@ -20,7 +20,7 @@
 #define SALTUS_PEEK(p) (*(p))
 #define SALTUS_POKE(p, n) ((void)(*(p) = (n)))
 #else
-#define SALTUS_TAKE_NUMBERS(p, n) __atomic_fetch_add((p), (n), __ATOMIC_RELAXED)
+#define SALTUS_NEXT_NUMBERS(p, n) __atomic_fetch_add((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_EXCHANGE(p, n) __atomic_exchange_n((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_FETCH_OR(p, n) __atomic_fetch_or((p), (n), __ATOMIC_RELAXED)
 #define SALTUS_FETCH_AND(p, n) __atomic_fetch_and((p), (n), __ATOMIC_RELAXED)
@@ -36,7 +36,7 @@ SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
     }
 }
 #endif
-#define SALTUS_TAKE_NUMBER(p) SALTUS_TAKE_NUMBERS((p), 1)
+#define SALTUS_NEXT_NUMBER(p) SALTUS_NEXT_NUMBERS((p), 1)
 
 /* Bits of a uint32_t that are set, and the number of the lowest (of one that is not 0). */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -60,7 +60,7 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 {
     const uint32_t same = __match_any_sync(__activemask(), which);
     if ((int)(threadIdx.x & 31) == __ffs((int)same) - 1) {
-        (void)SALTUS_TAKE_NUMBERS(&numbers[which], __popc(same));
+        (void)SALTUS_NEXT_NUMBERS(&numbers[which], __popc(same));
     }
 }
 /* All threads of a block. */
@@ -81,14 +81,14 @@ SALTUS_FN int64_t saltus_block_same(int64_t x)
 }
 /* Who runs at once waits for others in two parts: first it tells that it has come as far, then it
  * waits until they have. All threads of all blocks, for the n-th time: */
-SALTUS_FN void saltus_all_blocks_tell(uint64_t *arrived)
+SALTUS_FN void saltus_all_blocks_signal(uint64_t *arrived)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
         asm volatile("red.release.gpu.global.add.u64 [%0], 1;" ::"l"(arrived) : "memory");
     }
 }
-SALTUS_FN void saltus_all_blocks_await(const uint64_t *arrived, uint64_t n)
+SALTUS_FN void saltus_all_blocks_wait(const uint64_t *arrived, uint64_t n)
 {
     if (threadIdx.x == 0) {
         uint64_t so_far;
@@ -103,7 +103,7 @@ SALTUS_FN void saltus_all_blocks_await(const uint64_t *arrived, uint64_t n)
 }
 /* A ring of blocks, each of those so near, of which more than twice `reach` have threads enough to
  * look at as many: */
-SALTUS_FN void saltus_near_blocks_tell(uint64_t *ended, uint64_t n)
+SALTUS_FN void saltus_near_blocks_signal(uint64_t *ended, uint64_t n)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -112,7 +112,7 @@ SALTUS_FN void saltus_near_blocks_tell(uint64_t *ended, uint64_t n)
                      : "memory");
     }
 }
-SALTUS_FN void saltus_near_blocks_await(const uint64_t *ended, int reach, uint64_t n)
+SALTUS_FN void saltus_near_blocks_wait(const uint64_t *ended, int reach, uint64_t n)
 {
     const int i = (int)threadIdx.x;
     if (i < 2 * reach) {
@@ -130,7 +130,7 @@ SALTUS_FN void saltus_near_blocks_await(const uint64_t *ended, int reach, uint64
 }
 /* Some blocks of two GPUs, each by one thread for all of a block, whose others have met it before
  * and meet it afterwards. Who is the last of `all` to be done tells the other GPU: */
-SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
+SALTUS_FN void saltus_gpu_signal(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
 {
     uint64_t before;
     asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], 1;"
@@ -142,7 +142,7 @@ SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uin
     }
 }
 /* *lost becomes 1 when that takes too long. */
-SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
+SALTUS_FN void saltus_gpu_wait(const uint64_t *ended, uint64_t n, uint64_t *lost)
 {
     const int64_t patience = 60000000000; /* ns: others may use that GPU too */
     uint64_t so_far, now, began = 0;
@@ -174,27 +174,27 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 SALTUS_FN void saltus_block_wait(void)
 {
 }
-SALTUS_FN void saltus_all_blocks_tell(uint64_t *arrived)
+SALTUS_FN void saltus_all_blocks_signal(uint64_t *arrived)
 {
     (void)arrived; /* a host that plays a GPU cannot wait: it gets one phase at a time */
 }
-SALTUS_FN void saltus_all_blocks_await(const uint64_t *arrived, uint64_t n)
+SALTUS_FN void saltus_all_blocks_wait(const uint64_t *arrived, uint64_t n)
 {
     (void)arrived, (void)n;
 }
-SALTUS_FN void saltus_near_blocks_tell(uint64_t *ended, uint64_t n)
+SALTUS_FN void saltus_near_blocks_signal(uint64_t *ended, uint64_t n)
 {
     (void)ended, (void)n;
 }
-SALTUS_FN void saltus_near_blocks_await(const uint64_t *ended, int reach, uint64_t n)
+SALTUS_FN void saltus_near_blocks_wait(const uint64_t *ended, int reach, uint64_t n)
 {
     (void)ended, (void)reach, (void)n;
 }
-SALTUS_FN void saltus_gpu_tell(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
+SALTUS_FN void saltus_gpu_signal(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
 {
     (void)done, (void)all, (void)ends, (void)n;
 }
-SALTUS_FN void saltus_gpu_await(const uint64_t *ended, uint64_t n, uint64_t *lost)
+SALTUS_FN void saltus_gpu_wait(const uint64_t *ended, uint64_t n, uint64_t *lost)
 {
     (void)ended, (void)n, (void)lost;
 }
@@ -292,13 +292,13 @@ SALTUS_FN void saltus_warp_add(uint64_t *p, uint64_t n)
         n += SALTUS_SHUFFLE(SALTUS_ALL, n, (SALTUS_LANE_NUMBER + apart) % SALTUS_WARP);
     }
     if (SALTUS_LANE_NUMBER == 0 && n > 0) {
-        (void)SALTUS_TAKE_NUMBERS(p, n);
+        (void)SALTUS_NEXT_NUMBERS(p, n);
     }
 }
-/* SALTUS_TAKE_NUMBER for the warp. */
+/* SALTUS_NEXT_NUMBER for the warp. */
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 {
-    const uint64_t taken = SALTUS_LANE_NUMBER == 0 ? SALTUS_TAKE_NUMBER(p) : 0;
+    const uint64_t taken = SALTUS_LANE_NUMBER == 0 ? SALTUS_NEXT_NUMBER(p) : 0;
     return SALTUS_SHUFFLE(SALTUS_ALL, taken, 0);
 }
 #elif SALTUS_DEVICE
@@ -368,7 +368,7 @@ SALTUS_FN void saltus_warp_add(uint64_t *p, uint64_t n)
 }
 SALTUS_FN uint64_t saltus_warp_take(uint64_t *p)
 {
-    return SALTUS_TAKE_NUMBER(p);
+    return SALTUS_NEXT_NUMBER(p);
 }
 #endif
 

@@ -102,7 +102,8 @@ SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, saltus_mpd_answer answer)
 }
 
 /** A new particle comes to a site of a set. */
-SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species, const saltus_mpd_spot *to)
+SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species,
+                              const saltus_mpd_site_pos *to)
 {
     saltus_mpd_settle(m, saltus_mpd_put(m, set, to->site, species, 1));
 }
@@ -179,7 +180,7 @@ SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
 }
 
 /** Whether there is anybody. */
-SALTUS_FN int saltus_mpd_is_full(const uint32_t v[SALTUS_MPD_WORDS])
+SALTUS_FN int saltus_mpd_is_occupied(const uint32_t v[SALTUS_MPD_WORDS])
 {
     uint32_t any = 0;
     SALTUS_UNROLL

@@ -52,7 +52,7 @@ SALTUS_KERNEL(saltus_mpd_arrive, saltus_mpd_launch, a)
          k += SALTUS_STRIDE * SALTUS_MPD_ROW) {
         const int64_t site = a.first_site + (k < low ? k : k - low + high);
         *saltus_mpd_row_at(&a.m, a.set, (uint32_t)site) =
-            saltus_mpd_look(&a.m, a.set, (uint32_t)site, (uint32_t)a.end_site);
+            saltus_mpd_load_tile(&a.m, a.set, (uint32_t)site, (uint32_t)a.end_site);
     }
 }
 #endif
@@ -112,7 +112,7 @@ SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
             saltus_mpd_change(v, x, 0u - n);
             if (column >= 0) {
                 const int64_t part = saltus_mpd_part_of(&a, (uint32_t)site);
-                (void)SALTUS_TAKE_NUMBERS(&a.parts[part * a.n_counts + column], n);
+                (void)SALTUS_NEXT_NUMBERS(&a.parts[part * a.n_counts + column], n);
             }
         }
     }

@@ -8,7 +8,7 @@
 #include "kernel/base/rng.h"
 
 /** Sites in a row for which it is known how many of some sites come before. */
-enum { SALTUS_MPD_STRETCH = 256 };
+enum { SALTUS_MPD_SEGMENT = 256 };
 
 /** Some sites of the lattice, in the order of their numbers, of which this slab, or all there is,
  * has those from number `below` on (kernel/rdme/place.h). */
@@ -24,12 +24,12 @@ typedef struct saltus_mpd_sites {
 
 /** Particles that come from nothing: by a reaction without reactants in the sites of a type, or
  * over a face beyond which there is a constant concentration. */
-typedef struct saltus_mpd_origin {
+typedef struct saltus_mpd_source {
     double mean;            /**< of the Poisson number that comes in a step */
     saltus_mpd_sites sites; /**< to one of which each comes */
     int32_t reaction;       /**< or -1: */
     int32_t species;        /**< one particle of it */
-} saltus_mpd_origin;
+} saltus_mpd_source;
 
 /** Particles of a site for which something is known beforehand: fewer than these. */
 enum { SALTUS_MPD_MANY = 16 };
@@ -49,23 +49,23 @@ enum { SALTUS_MPD_REACTS = 1, SALTUS_MPD_MOVES = 2 };
  * end of the phase, for the blocks beside them there to have come as far; of [below, above]. Where
  * warps look here and there, they look at sites beside other slabs first, so that who meets has
  * passed the time with the others. */
-typedef struct saltus_mpd_meeting {
+typedef struct saltus_mpd_halo_flags {
     const uint64_t *ended[2]; /**< phases that have ended there, which the neighbour writes; NULL:
                                    there is none, or a launch is a phase */
     uint64_t *ends[2];        /**< where those of this slab are to be written, in his memory */
     uint64_t *done[2];        /**< blocks that are done, in all even phases of the launch and in all
                                    odd ones: some may already be a phase ahead of others */
     int64_t begin[2], end[2]; /**< which blocks these are */
-    int32_t first_looks[2];   /**< of all warps, at what lies beside the slab below, then above; 0:
+    int32_t first_tiles[2];   /**< of all warps, at what lies beside the slab below, then above; 0:
                                    sites come in their order, and blocks tell when a phase ends; */
     int32_t first_warps;      /**< which have them, and of what is neither beside one slab nor the
                                    other */
-    int32_t inner_looks;      /**< so many looks are the other warps' alone */
+    int32_t inner_tiles;      /**< so many looks are the other warps' alone */
     uint64_t phases;          /**< that had ended at the launch */
     uint64_t *lost;           /**< becomes 1 when a neighbour is waited for in vain */
     uint64_t *passed, *waited; /**< [2] cycles of the threads which speak for blocks on that side:
                                     of all launches of a batch, and of waiting in them */
-} saltus_mpd_meeting;
+} saltus_mpd_halo_flags;
 
 /** A slab of planes along z that holds counts: its sites stand in a row, numbered from `first` on;
  * before and behind them are numbers for a plane of each neighbour. Who goes there is put into a
@@ -81,7 +81,7 @@ typedef struct saltus_mpd_slab {
     uint32_t *coming[2][2]; /**< [set][below, above] this slab's margins: who comes to the first
                                  plane, as it stands; and to sites from `from_above` on */
     uint32_t *going[2][2];  /**< [set][below, above] the neighbours' */
-    saltus_mpd_meeting meeting;
+    saltus_mpd_halo_flags halo_flags;
 } saltus_mpd_slab;
 
 /** The lattice and its particles. The last of the species, number n_species - 1, is none of the
@@ -102,20 +102,20 @@ typedef struct saltus_mpd {
                                  no product, then by first reactant */
     const int32_t *segment; /**< [type][species + 2] where those of a first reactant begin in
                                  `active`; number 0: those with another law */
-    const uint32_t *quiet;  /**< [type][species] a word below it lets nothing happen where one
-                                 particle is alone */
-    const uint32_t *quiet_two;  /**< [type][species][species] the same of two, the lower species
-                                     first; NULL: too many to tell */
-    const uint32_t *quiet_many; /**< [type][SALTUS_MPD_MANY] the same of so many, whichever they
-                                     are; or less */
-    int32_t only_one;           /**< at most one reaction in a site and step */
-    const saltus_mpd_origin *origins;
-    int32_t n_origins;
+    const uint32_t *no_reaction; /**< [type][species] a word below it lets nothing happen where one
+                                particle is alone */
+    const uint32_t *no_reaction_two;  /**< [type][species][species] the same of two, the lower
+                                     species  first; NULL: too many to tell */
+    const uint32_t *no_reaction_many; /**< [type][SALTUS_MPD_MANY] the same of so many, whichever
+                                     they are; or less */
+    int32_t only_one;                 /**< at most one reaction in a site and step */
+    const saltus_mpd_source *sources;
+    int32_t n_sources;
 
-    uint32_t *site;       /**< [capacity], SALTUS_NOWHERE behind those in use */
-    uint16_t *species;    /**< [capacity] */
-    int32_t *next;        /**< [capacity] in its site's list; SALTUS_MPD_END, SALTUS_MPD_KEEPER */
-    uint32_t *held[2];    /**< [brick] a bit for each site: somebody is there */
+    uint32_t *site;    /**< [capacity], SALTUS_NOWHERE behind those in use */
+    uint16_t *species; /**< [capacity] */
+    int32_t *next;     /**< [capacity] in its site's list; SALTUS_MPD_END, SALTUS_MPD_SITE_HEAD */
+    uint32_t *held[2]; /**< [brick] a bit for each site: somebody is there */
     uint32_t *crowded[2]; /**< [brick] more than one is */
     int32_t *head[2];     /**< [brick][bit] of the list of those that do not keep the site */
     uint32_t *gathered;   /**< [brick] number of the first of its particles, when gathered */
@@ -127,7 +127,7 @@ typedef struct saltus_mpd {
     int64_t capacity;     /**< of particles, or of a count */
     int32_t is_shared;    /**< several threads work on it */
     int64_t first_step;   /**< that was noted from */
-    uint64_t *trouble;    /**< shared: saltus_mpd_note's first; else ~0 */
+    uint64_t *failure;    /**< shared: saltus_mpd_note's first; else ~0 */
 } saltus_mpd;
 
 /** Counts, mpd_counts.h: words of a site that has so many fields of so many bits, or sites that
@@ -193,12 +193,12 @@ SALTUS_FN int64_t saltus_mpd_n_bricks(const saltus_mpd *m)
 }
 
 /** A site: its number, where it lies, and which bit it is of which brick. */
-typedef struct saltus_mpd_spot {
+typedef struct saltus_mpd_site_pos {
     uint32_t site, at[3], brick, bit;
-} saltus_mpd_spot;
+} saltus_mpd_site_pos;
 
 /* Fill in brick and bit. */
-SALTUS_FN void saltus_mpd_find_brick(const saltus_mpd *m, saltus_mpd_spot *p)
+SALTUS_FN void saltus_mpd_find_brick(const saltus_mpd *m, saltus_mpd_site_pos *p)
 {
     p->brick =
         ((p->at[2] >> 1) * saltus_mpd_bricks(m, 1) + (p->at[1] >> 2)) * saltus_mpd_bricks(m, 0) +
@@ -217,9 +217,9 @@ SALTUS_FN int64_t saltus_mpd_global_of(const saltus_mpd *m, uint32_t site)
 #endif
 }
 
-SALTUS_FN saltus_mpd_spot saltus_mpd_spot_of(const saltus_mpd *m, uint32_t site)
+SALTUS_FN saltus_mpd_site_pos saltus_mpd_site_pos_of(const saltus_mpd *m, uint32_t site)
 {
-    saltus_mpd_spot p;
+    saltus_mpd_site_pos p;
 #ifdef SALTUS_MPD_SLABS
     const uint32_t first = m->slab.first, plane = m->slab.plane;
 #else

@@ -8,7 +8,7 @@
 #ifndef SALTUS_MPD_ROWS
 #define SALTUS_MPD_ROWS 64
 #define SALTUS_MPD_REACTIONS 64
-#define SALTUS_MPD_ORIGINS 1
+#define SALTUS_MPD_SOURCES 1
 #endif
 
 /** Counts: threads of a block, or, where all go over the sites at once, warps of one that has few
@@ -18,12 +18,12 @@ enum { SALTUS_MPD_SITES_BLOCK = 256, SALTUS_MPD_MOST_WARPS = 32, SALTUS_MPD_FEW_
  * worked off, and of these particles those that are not the first of their site; bytes of all that.
  * Of one word, 32 warps take just less than 196 of a multiprocessor's 256 KiB, the next step being
  * 228; the rest caches what has no register. */
-enum { SALTUS_MPD_OTHERS = 268 };
-#define SALTUS_MPD_LOOK_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
+enum { SALTUS_MPD_PENDING_MOVES = 268 };
+#define SALTUS_MPD_TILE_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
 #define SALTUS_MPD_ENOUGH_OF(words) (112 / (words) / 2 * 2)
-#define SALTUS_MPD_BOARD_BYTES(words)                                                 \
-    ((SALTUS_MPD_LOOK_OF(words) + SALTUS_MPD_ENOUGH_OF(words)) * (10 + 4 * (words)) + \
-     4 * SALTUS_MPD_OTHERS + 8)
+#define SALTUS_MPD_WARP_QUEUES_BYTES(words)                                           \
+    ((SALTUS_MPD_TILE_OF(words) + SALTUS_MPD_ENOUGH_OF(words)) * (10 + 4 * (words)) + \
+     4 * SALTUS_MPD_PENDING_MOVES + 8)
 
 /** Places of counts are told off by as many as any warp looks at together; places of a slab's
  * margin for a plane of so many sites, wherever in such a row it begins. */
@@ -32,7 +32,7 @@ SALTUS_FN int64_t saltus_mpd_whole(int64_t n)
 {
     return (n + SALTUS_MPD_WHOLE - 1) / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE;
 }
-SALTUS_FN int64_t saltus_mpd_margin(int64_t plane)
+SALTUS_FN int64_t saltus_mpd_halo(int64_t plane)
 {
     return saltus_mpd_whole(plane + SALTUS_MPD_WHOLE - 1);
 }
@@ -66,7 +66,7 @@ typedef struct saltus_mpd_launch {
                              deposits, to be put into their sites */
     uint32_t *new_site; /**< where particles are gathered */
     uint16_t *new_species;
-    int64_t n_bricks, stretch; /**< bricks that a thread gathers, or sites that a warp has in its
+    int64_t n_bricks, segment; /**< bricks that a thread gathers, or sites that a warp has in its
                                     row; of no more than a look it has every so many-th */
     uint64_t *made;            /**< particles gathered */
 
@@ -91,7 +91,7 @@ SALTUS_FN int saltus_mpd_what(const saltus_mpd_launch *a, int i)
 /** Which part of the lattice a site lies in. */
 SALTUS_FN int saltus_mpd_part_of(const saltus_mpd_launch *a, uint32_t site)
 {
-    const saltus_mpd_spot p = saltus_mpd_spot_of(&a->m, site);
+    const saltus_mpd_site_pos p = saltus_mpd_site_pos_of(&a->m, site);
     return a->axis < 0    ? saltus_mpd_type(&a->m, site)
            : a->axis == 0 ? (int)p.at[0]
            : a->axis == 1 ? (int)p.at[1]

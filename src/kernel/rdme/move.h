@@ -22,7 +22,7 @@ enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
 
 /* Maybe a jump along an axis: the first bit of a word says which way, the others whether. Nothing
  * of that can be guessed, so there is no branch but at the faces. */
-SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_spot *p, int species, int axis,
+SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_site_pos *p, int species, int axis,
                                uint32_t stride, uint32_t word)
 {
     const uint32_t last = saltus_mpd_size(m, axis) - 1, at = p->at[axis], is_up = word >> 31;
@@ -52,10 +52,10 @@ SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_spot *p, int spec
 }
 
 /** Where the words of a step bring a particle; site SALTUS_NOWHERE: it is lost. */
-SALTUS_FN saltus_mpd_spot saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_spot *from,
-                                          int species, const uint32_t w[4])
+SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_site_pos *from,
+                                              int species, const uint32_t w[4])
 {
-    saltus_mpd_spot p = *from;
+    saltus_mpd_site_pos p = *from;
     uint32_t stride = 1;
     SALTUS_UNROLL
     for (int axis = 0; axis < 3 && p.site != SALTUS_NOWHERE; ++axis) {
@@ -72,19 +72,19 @@ SALTUS_FN saltus_mpd_spot saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_
 
 /** What comes from origin number o before the reactions of a step, into a set: arrivals number
  * begin, begin + stride and so on. */
-SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                    int set, int o, int begin, int stride, saltus_mpd_scratch *s)
+SALTUS_RARE_FN void saltus_mpd_add_new(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                       int set, int o, int begin, int stride, saltus_mpd_scratch *s)
 {
-    const saltus_mpd_origin origin = m->origins[o];
-    const saltus_poisson law = saltus_poisson_of(origin.mean < 10.0 ? 10.0 : origin.mean);
+    const saltus_mpd_source source = m->sources[o];
+    const saltus_poisson law = saltus_poisson_of(source.mean < 10.0 ? 10.0 : source.mean);
     uint32_t w[4];
     double k = 0.0;
     int good = 0;
     for (int64_t drawn = 0; !good; ++drawn) {
         saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 0, drawn, w);
-        good = origin.mean < saltus_poisson_inversion;
+        good = source.mean < saltus_poisson_inversion;
         if (good) {
-            k = saltus_poisson_invert(origin.mean, saltus_unit53(w[0], w[1]));
+            k = saltus_poisson_invert(source.mean, saltus_unit53(w[0], w[1]));
         } else {
             good = saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]),
                                           saltus_unit53(w[2], w[3]), &k) != 0;
@@ -92,17 +92,17 @@ SALTUS_RARE_FN void saltus_mpd_come(const saltus_mpd *m, const saltus_tables *n,
     }
     for (int64_t i = begin; i < (int64_t)k; i += stride) {
         saltus_mpd_words(m, SALTUS_PURPOSE_SOURCE, step, o, 1, i, w);
-        const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)origin.sites.n);
-        const uint32_t site = saltus_mpd_site_of(m, &origin.sites, which);
+        const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)source.sites.n);
+        const uint32_t site = saltus_mpd_site_of(m, &source.sites, which);
         if (site == SALTUS_NOWHERE) {
             continue; /* he comes to another slab, which knows too */
         }
-        const saltus_mpd_spot to = saltus_mpd_spot_of(m, site);
-        const int r = origin.reaction;
+        const saltus_mpd_site_pos to = saltus_mpd_site_pos_of(m, site);
+        const int r = source.reaction;
         const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,
                   end = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r + 1] : 1;
         for (int c = first; c < end; ++c) {
-            const int species = r >= 0 ? SALTUS_MPD_OF(n, change_species)[c] : origin.species;
+            const int species = r >= 0 ? SALTUS_MPD_OF(n, change_species)[c] : source.species;
             for (int64_t p = r >= 0 ? SALTUS_MPD_OF(n, change_amount)[c] : 1; p > 0; --p) {
                 saltus_mpd_add(m, set, species, &to);
             }

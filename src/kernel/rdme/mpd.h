@@ -27,7 +27,8 @@
  */
 
 /** Put a particle into a site, or nowhere. */
-SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i, const saltus_mpd_spot *to)
+SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i,
+                               const saltus_mpd_site_pos *to)
 {
     if (to->site == SALTUS_NOWHERE) {
         saltus_mpd_remove(m, i);
@@ -44,12 +45,12 @@ typedef struct saltus_mpd_few {
 } saltus_mpd_few;
 
 /* Returns 0: there are too many. */
-SALTUS_FN int saltus_mpd_hold(const saltus_mpd *m, int set, const saltus_mpd_spot *here,
-                              int32_t keeper, saltus_mpd_few *out)
+SALTUS_FN int saltus_mpd_hold(const saltus_mpd *m, int set, const saltus_mpd_site_pos *here,
+                              int32_t site_head, saltus_mpd_few *out)
 {
     int32_t next = *saltus_mpd_head(m, set, here);
-    out->i[0] = keeper;
-    out->species[0] = m->species[keeper];
+    out->i[0] = site_head;
+    out->species[0] = m->species[site_head];
     SALTUS_UNROLL
     for (int k = 1; k < SALTUS_MPD_MOST_FEW; ++k) {
         const int32_t i = next;
@@ -80,23 +81,23 @@ SALTUS_FN void saltus_mpd_few_rename(const saltus_mpd *m, saltus_mpd_few *f)
 }
 
 /* A site with a few particles: it reacts, and they move. Returns 0: it is not one. */
-SALTUS_FN int saltus_mpd_look_after_few(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                        int what, int set, const saltus_mpd_spot *here,
-                                        int32_t keeper, int64_t *fired)
+SALTUS_FN int saltus_mpd_update_site_few(const saltus_mpd *m, const saltus_tables *n, int64_t step,
+                                         int what, int set, const saltus_mpd_site_pos *here,
+                                         int32_t site_head, int64_t *fired)
 {
     saltus_mpd_few f;
-    saltus_mpd_spot to[SALTUS_MPD_MOST_FEW];
+    saltus_mpd_site_pos to[SALTUS_MPD_MOST_FEW];
     int is_first[SALTUS_MPD_MOST_FEW], before = -1;
     int32_t n_fired = 0;
     int64_t rank = 0;
     uint32_t w[4];
-    if (!saltus_mpd_hold(m, set, here, keeper, &f)) {
+    if (!saltus_mpd_hold(m, set, here, site_head, &f)) {
         return 0;
     }
     saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here->site, f.species[0], 0, w);
     if (what & SALTUS_MPD_REACTS) {
         const int type = saltus_mpd_type(m, here->site);
-        if (!saltus_mpd_are_few_quiet(m, type, f.species, w[3])) {
+        if (!saltus_mpd_no_reaction_few(m, type, f.species, w[3])) {
             n_fired = saltus_mpd_few_react(m, n, type, step, here->site, w[3], f.species);
         }
     }
@@ -140,10 +141,10 @@ SALTUS_FN int saltus_mpd_look_after_few(const saltus_mpd *m, const saltus_tables
 /* The list of a site that holds the counts v, made of the particles of its old one; v becomes 0. */
 SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watched, int32_t old)
 {
-    const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
+    const int empty_site_token = SALTUS_MPD_N_SPECIES(m) - 1;
     int32_t first = -1, last = -1;
-    for (int x = 0; x <= watcher; ++x) {
-        for (double k = x < watcher ? v[x] : (double)is_watched; k > 0.0; k -= 1.0) {
+    for (int x = 0; x <= empty_site_token; ++x) {
+        for (double k = x < empty_site_token ? v[x] : (double)is_watched; k > 0.0; k -= 1.0) {
             const int32_t i = old >= 0 ? old : saltus_mpd_create(m, x);
             if (i < 0) {
                 break; /* no room: all is done again */
@@ -157,7 +158,7 @@ SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watch
             }
             last = i;
         }
-        v[x] = x < watcher ? 0.0 : v[x];
+        v[x] = x < empty_site_token ? 0.0 : v[x];
     }
     while (old >= 0) {
         const int32_t gone = old;
@@ -173,11 +174,11 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
                                          uint32_t site, int32_t first, uint32_t word,
                                          saltus_mpd_scratch *s, int *fires)
 {
-    const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
+    const int empty_site_token = SALTUS_MPD_N_SPECIES(m) - 1;
     int is_watched = 0;
     saltus_mpd_start_rows(s);
     for (int32_t j = first; j >= 0; j = m->next[j]) {
-        is_watched = m->species[j] == watcher;
+        is_watched = m->species[j] == empty_site_token;
         s->v[m->species[j]] += is_watched ? 0.0 : 1.0;
     }
     const int32_t n_fired = saltus_mpd_react(m, n, step, site, word, s);
@@ -187,7 +188,7 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
         return saltus_mpd_relist(m, s->v, is_watched, first);
     }
     for (int32_t j = first; j >= 0; j = m->next[j]) {
-        if (m->species[j] < watcher) {
+        if (m->species[j] < empty_site_token) {
             s->v[m->species[j]] = 0.0;
         }
     }
@@ -200,19 +201,19 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
  * @param set where its particles are
  * @param keeper of the site
  */
-SALTUS_OUTLINE void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tables *n, int64_t step,
-                                          int what, int set, uint32_t site, int32_t keeper,
-                                          saltus_mpd_scratch *s)
+SALTUS_OUTLINE void saltus_mpd_update_site(const saltus_mpd *m, const saltus_tables *n,
+                                           int64_t step, int what, int set, uint32_t site,
+                                           int32_t site_head, saltus_mpd_scratch *s)
 {
-    const saltus_mpd_spot here = saltus_mpd_spot_of(m, site);
+    const saltus_mpd_site_pos here = saltus_mpd_site_pos_of(m, site);
     uint32_t w[4] = {0, 0, 0, 0};
-    int32_t first = keeper;
+    int32_t first = site_head;
     int before = -1, has_words = 0;
     int64_t rank = 0;
-    if (saltus_mpd_look_after_few(m, n, step, what, set, &here, keeper, &s->fired)) {
+    if (saltus_mpd_update_site_few(m, n, step, what, set, &here, site_head, &s->fired)) {
         return;
     }
-    saltus_mpd_take(m, set, &here, keeper);
+    saltus_mpd_take(m, set, &here, site_head);
     if (m->next[first] >= 0) {
         first = saltus_mpd_sort(m, first);
     }
@@ -227,7 +228,7 @@ SALTUS_OUTLINE void saltus_mpd_look_after(const saltus_mpd *m, const saltus_tabl
     while (first >= 0) {
         const int32_t i = first;
         const int species = m->species[i];
-        saltus_mpd_spot to = here;
+        saltus_mpd_site_pos to = here;
         first = m->next[i];
         rank = species == before ? rank + 1 : 0;
         before = species;
@@ -256,9 +257,9 @@ typedef struct saltus_mpd_seen {
     uint32_t site;
     int32_t next;
     int species;
-    int is_keeper, is_crowded; /**< once its site has been seen */
-    int fate, is_first;        /**< once it has been decided, and has arrived */
-    saltus_mpd_spot to;        /**< where it is, then where it goes */
+    int is_site_head, is_crowded; /**< once its site has been seen */
+    int fate, is_first;           /**< once it has been decided, and has arrived */
+    saltus_mpd_site_pos to;       /**< where it is, then where it goes */
 } saltus_mpd_seen;
 
 /** A particle; its keeper may move it meanwhile. */
@@ -272,8 +273,8 @@ SALTUS_FN void saltus_mpd_see(const saltus_mpd *m, int32_t i, saltus_mpd_seen *o
 /** The site that it keeps; if it does not, any. */
 SALTUS_FN void saltus_mpd_see_site(const saltus_mpd *m, int set, saltus_mpd_seen *p)
 {
-    p->is_keeper = p->next == SALTUS_MPD_KEEPER(set);
-    p->to = saltus_mpd_spot_of(m, p->is_keeper ? p->site : 0);
+    p->is_site_head = p->next == SALTUS_MPD_SITE_HEAD(set);
+    p->to = saltus_mpd_site_pos_of(m, p->is_site_head ? p->site : 0);
     p->is_crowded = (int)(SALTUS_PEEK(&saltus_mpd_crowded(m, set)[p->to.brick]) >> p->to.bit & 1);
 }
 
@@ -282,23 +283,23 @@ SALTUS_FN void saltus_mpd_decide(const saltus_mpd *m, int64_t step, int what, in
                                  saltus_mpd_seen *p)
 {
     const int species = p->species;
-    uint32_t w[4] = {0, 0, 0, 0}, quiet = SALTUS_ALWAYS_QUIET;
-    p->fate = p->is_keeper ? SALTUS_MPD_CARES : SALTUS_MPD_NOTHING;
-    if (!p->is_keeper || p->is_crowded) {
+    uint32_t w[4] = {0, 0, 0, 0}, no_reaction = SALTUS_NEVER_REACTS;
+    p->fate = p->is_site_head ? SALTUS_MPD_CARES : SALTUS_MPD_NOTHING;
+    if (!p->is_site_head || p->is_crowded) {
         return;
     }
     const int moves = (what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species];
     if (what & SALTUS_MPD_REACTS) {
         const int64_t type = saltus_mpd_type(m, p->site);
-        quiet = SALTUS_MPD_OF(m, quiet)[type * SALTUS_MPD_N_SPECIES(m) + species];
+        no_reaction = SALTUS_MPD_OF(m, no_reaction)[type * SALTUS_MPD_N_SPECIES(m) + species];
     }
-    if (moves || quiet != SALTUS_ALWAYS_QUIET) {
+    if (moves || no_reaction != SALTUS_NEVER_REACTS) {
         saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, p->site, species, 0, w);
     }
-    if (quiet != SALTUS_ALWAYS_QUIET && w[3] >= quiet) {
+    if (no_reaction != SALTUS_NEVER_REACTS && w[3] >= no_reaction) {
         return;
     }
-    saltus_mpd_leave(m, set, &p->to);
+    saltus_mpd_depart(m, set, &p->to);
     p->fate = SALTUS_MPD_GOES;
     if (moves) {
         p->to = saltus_mpd_move(m, &p->to, species, w);
@@ -320,7 +321,7 @@ SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, 
     if (p.fate == SALTUS_MPD_GOES) {
         saltus_mpd_insert(m, 1 - set, i, &p.to);
     } else if (p.fate == SALTUS_MPD_CARES) {
-        saltus_mpd_look_after(m, n, step, what, set, p.site, i, s);
+        saltus_mpd_update_site(m, n, step, what, set, p.site, i, s);
     }
 }
 

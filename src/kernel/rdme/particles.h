@@ -23,7 +23,7 @@ enum { SALTUS_MPD_FEW = 32, SALTUS_MPD_SHORT = 5 };
 /** Of `next`, instead of a particle's number: the end of a list, and what the keepers of a set
  * have. */
 enum { SALTUS_MPD_END = -1 };
-#define SALTUS_MPD_KEEPER(set) (-2 - (set))
+#define SALTUS_MPD_SITE_HEAD(set) (-2 - (set))
 
 /* Of one of the two sets; no index: m may be in registers. */
 SALTUS_FN uint32_t *saltus_mpd_held(const saltus_mpd *m, int set)
@@ -50,25 +50,25 @@ SALTUS_FN uint32_t saltus_mpd_mark(const saltus_mpd *m, uint32_t *word, uint32_t
 }
 
 /* The list of those that do not keep a site. */
-SALTUS_FN int32_t *saltus_mpd_head(const saltus_mpd *m, int set, const saltus_mpd_spot *p)
+SALTUS_FN int32_t *saltus_mpd_head(const saltus_mpd *m, int set, const saltus_mpd_site_pos *p)
 {
     return &saltus_mpd_heads(m, set)[(int64_t)p->brick * 32 + p->bit];
 }
 
 /** A particle comes to a site of a set: whether it is the first. */
-SALTUS_FN int saltus_mpd_arrive(const saltus_mpd *m, int set, const saltus_mpd_spot *to)
+SALTUS_FN int saltus_mpd_arrive(const saltus_mpd *m, int set, const saltus_mpd_site_pos *to)
 {
     uint32_t *const held = &saltus_mpd_held(m, set)[to->brick];
     return !(saltus_mpd_mark(m, held, (uint32_t)1 << to->bit) >> to->bit & 1);
 }
 
 /** Then it stays there. */
-SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, int set, int32_t i, const saltus_mpd_spot *to,
-                                 int is_first)
+SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, int set, int32_t i,
+                                 const saltus_mpd_site_pos *to, int is_first)
 {
     SALTUS_POKE(&m->site[i], to->site);
     if (is_first) {
-        SALTUS_POKE(&m->next[i], SALTUS_MPD_KEEPER(set));
+        SALTUS_POKE(&m->next[i], SALTUS_MPD_SITE_HEAD(set));
     } else {
         int32_t *const head = saltus_mpd_head(m, set, to);
         const int32_t before = SALTUS_MPD_IS_SHARED(m) ? SALTUS_EXCHANGE(head, i) : *head;
@@ -84,7 +84,8 @@ SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, int set, int32_t i, const 
 }
 
 /** Put a particle into a site of a set. */
-SALTUS_FN void saltus_mpd_insert(const saltus_mpd *m, int set, int32_t i, const saltus_mpd_spot *to)
+SALTUS_FN void saltus_mpd_insert(const saltus_mpd *m, int set, int32_t i,
+                                 const saltus_mpd_site_pos *to)
 {
     saltus_mpd_settle(m, set, i, to, saltus_mpd_arrive(m, set, to));
 }
@@ -97,18 +98,18 @@ SALTUS_FN void saltus_mpd_remove(const saltus_mpd *m, int32_t i)
 }
 
 /** Take a keeper out of its site; of the other sites of the brick all are taken too. */
-SALTUS_FN void saltus_mpd_leave(const saltus_mpd *m, int set, const saltus_mpd_spot *from)
+SALTUS_FN void saltus_mpd_depart(const saltus_mpd *m, int set, const saltus_mpd_site_pos *from)
 {
     SALTUS_POKE(&saltus_mpd_held(m, set)[from->brick], 0u);
 }
 
 /** Take all particles out of a site. */
-SALTUS_FN void saltus_mpd_clear(const saltus_mpd *m, int set, const saltus_mpd_spot *from)
+SALTUS_FN void saltus_mpd_clear(const saltus_mpd *m, int set, const saltus_mpd_site_pos *from)
 {
     const uint32_t bit = (uint32_t)1 << from->bit;
     uint32_t *const crowded = &saltus_mpd_crowded(m, set)[from->brick];
     int32_t *const head = saltus_mpd_head(m, set, from);
-    saltus_mpd_leave(m, set, from);
+    saltus_mpd_depart(m, set, from);
     if (*head >= 0) {
         *head = SALTUS_MPD_END;
         if (SALTUS_MPD_IS_SHARED(m)) {
@@ -120,17 +121,17 @@ SALTUS_FN void saltus_mpd_clear(const saltus_mpd *m, int set, const saltus_mpd_s
 }
 
 /** The same, and make the list of them, of which the keeper is the first. */
-SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, int set, const saltus_mpd_spot *from,
-                               int32_t keeper)
+SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, int set, const saltus_mpd_site_pos *from,
+                               int32_t site_head)
 {
-    SALTUS_POKE(&m->next[keeper], *saltus_mpd_head(m, set, from));
+    SALTUS_POKE(&m->next[site_head], *saltus_mpd_head(m, set, from));
     saltus_mpd_clear(m, set, from);
 }
 
 /** A new particle, in no site yet; -1: there is no room. */
 SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
 {
-    const int64_t i = (int64_t)SALTUS_TAKE_NUMBER(m->used);
+    const int64_t i = (int64_t)SALTUS_NEXT_NUMBER(m->used);
     if (i >= m->capacity) {
         return -1;
     }
@@ -139,7 +140,8 @@ SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
 }
 
 /** A new particle comes to a site of a set, if there is room. */
-SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species, const saltus_mpd_spot *to)
+SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species,
+                              const saltus_mpd_site_pos *to)
 {
     const int32_t created = saltus_mpd_create(m, species);
     if (created >= 0) {
@@ -279,7 +281,7 @@ SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, u
     if (n == 0) {
         return;
     }
-    n = SALTUS_TAKE_NUMBERS(made, n);
+    n = SALTUS_NEXT_NUMBERS(made, n);
     for (uint32_t brick = first; brick < end; ++brick) {
         int32_t *const head = &saltus_mpd_heads(m, set)[(int64_t)brick * 32];
         m->gathered[brick] = (uint32_t)n;
@@ -296,11 +298,11 @@ SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, u
 }
 
 /** After all that: write a particle that keeps its site. */
-SALTUS_FN void saltus_mpd_gather_keeper(const saltus_mpd *m, int set, int32_t i, uint32_t *site,
-                                        uint16_t *species)
+SALTUS_FN void saltus_mpd_gather_site_head(const saltus_mpd *m, int set, int32_t i, uint32_t *site,
+                                           uint16_t *species)
 {
-    if (m->next[i] == SALTUS_MPD_KEEPER(set)) {
-        const saltus_mpd_spot p = saltus_mpd_spot_of(m, m->site[i]);
+    if (m->next[i] == SALTUS_MPD_SITE_HEAD(set)) {
+        const saltus_mpd_site_pos p = saltus_mpd_site_pos_of(m, m->site[i]);
         const uint32_t before = saltus_mpd_held(m, set)[p.brick] & (((uint32_t)1 << p.bit) - 1);
         const uint32_t n = m->gathered[p.brick] + (uint32_t)SALTUS_POPCOUNT(before);
         site[n] = p.site;
@@ -314,12 +316,12 @@ SALTUS_FN void saltus_mpd_link(const saltus_mpd *m, int set, int32_t i, int64_t 
 {
     int32_t next = SALTUS_MPD_END;
     if (i < n) {
-        const saltus_mpd_spot p = saltus_mpd_spot_of(m, m->site[i]);
+        const saltus_mpd_site_pos p = saltus_mpd_site_pos_of(m, m->site[i]);
         const uint32_t at = (uint32_t)i - m->gathered[p.brick],
-                       n_keepers = (uint32_t)SALTUS_POPCOUNT(saltus_mpd_held(m, set)[p.brick]);
-        next = at < n_keepers                                   ? SALTUS_MPD_KEEPER(set)
-               : at > n_keepers && m->site[i - 1] == m->site[i] ? i - 1
-                                                                : SALTUS_MPD_END;
+                       n_site_heads = (uint32_t)SALTUS_POPCOUNT(saltus_mpd_held(m, set)[p.brick]);
+        next = at < n_site_heads                                   ? SALTUS_MPD_SITE_HEAD(set)
+               : at > n_site_heads && m->site[i - 1] == m->site[i] ? i - 1
+                                                                   : SALTUS_MPD_END;
     }
     m->next[i] = next;
 }

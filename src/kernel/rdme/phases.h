@@ -79,7 +79,7 @@ SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a,
     }
     __syncthreads();
     for (int k = (int)(threadIdx.x % 32 * n_warps + threadIdx.x / 32); k < n_listed; k += size) {
-        saltus_mpd_look_after(m, a->tables, step, what, set, sites[k], list[k], s);
+        saltus_mpd_update_site(m, a->tables, step, what, set, sites[k], list[k], s);
     }
     __syncthreads();
 #else
@@ -108,8 +108,8 @@ SALTUS_FN void saltus_mpd_phase(const saltus_mpd *m, const saltus_mpd_launch *a,
         n = saltus_block_same(used);
     }
     if (what & SALTUS_MPD_MOVES) {
-        for (int64_t o = SALTUS_THREAD; o < SALTUS_MPD_ORIGINS; o += SALTUS_STRIDE) {
-            saltus_mpd_come(m, a->tables, step, 1 - set, (int)o, 0, 1, s);
+        for (int64_t o = SALTUS_THREAD; o < SALTUS_MPD_SOURCES; o += SALTUS_STRIDE) {
+            saltus_mpd_add_new(m, a->tables, step, 1 - set, (int)o, 0, 1, s);
         }
     }
 }
@@ -121,7 +121,7 @@ SALTUS_KERNEL(saltus_mpd_run_many, saltus_mpd_launch, a)
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
     saltus_mpd_phase(&a.m, &a, a.step, a.first_what, a.set, SALTUS_MPD_EACH, &s);
     if (s.fired > 0) {
-        (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
+        (void)SALTUS_NEXT_NUMBERS(a.fired, s.fired);
     }
 }
 
@@ -135,12 +135,12 @@ SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, SALTUS_MPD_FEW_BLOCKS, saltus_mpd_run_few
         const int what = saltus_mpd_what(&a, p);
         saltus_mpd_phase(&a.m, &a, a.step + p, what, (a.set + p) & 1, 1, &s);
         if (p + 1 < a.n_phases) {
-            saltus_all_blocks_tell(a.arrived);
-            saltus_all_blocks_await(a.arrived, (uint64_t)(p + 1));
+            saltus_all_blocks_signal(a.arrived);
+            saltus_all_blocks_wait(a.arrived, (uint64_t)(p + 1));
         }
     }
     if (s.fired > 0) {
-        (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
+        (void)SALTUS_NEXT_NUMBERS(a.fired, s.fired);
     }
 }
 
@@ -148,7 +148,7 @@ SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, SALTUS_MPD_FEW_BLOCKS, saltus_mpd_run_few
 SALTUS_KERNEL(saltus_mpd_enlist, saltus_mpd_launch, a)
 {
     for (int64_t i = SALTUS_THREAD; i < a.m.capacity; i += SALTUS_STRIDE) {
-        const saltus_mpd_spot to = saltus_mpd_spot_of(&a.m, a.m.site[i]);
+        const saltus_mpd_site_pos to = saltus_mpd_site_pos_of(&a.m, a.m.site[i]);
         saltus_mpd_send(&a.m, a.set, (int32_t)i, &to);
     }
 }
@@ -156,9 +156,9 @@ SALTUS_KERNEL(saltus_mpd_enlist, saltus_mpd_launch, a)
 /** The first pass of gathering, a thread to a stretch of bricks. */
 SALTUS_KERNEL(saltus_mpd_gather_all, saltus_mpd_launch, a)
 {
-    for (int64_t first = SALTUS_THREAD * a.stretch; first < a.n_bricks;
-         first += SALTUS_STRIDE * a.stretch) {
-        const int64_t end = first + a.stretch;
+    for (int64_t first = SALTUS_THREAD * a.segment; first < a.n_bricks;
+         first += SALTUS_STRIDE * a.segment) {
+        const int64_t end = first + a.segment;
         saltus_mpd_gather(&a.m, a.set, (uint32_t)first,
                           (uint32_t)(end < a.n_bricks ? end : a.n_bricks), a.new_site,
                           a.new_species, a.made);
@@ -166,10 +166,10 @@ SALTUS_KERNEL(saltus_mpd_gather_all, saltus_mpd_launch, a)
 }
 
 /** The second. */
-SALTUS_KERNEL(saltus_mpd_gather_keepers, saltus_mpd_launch, a)
+SALTUS_KERNEL(saltus_mpd_gather_site_heads, saltus_mpd_launch, a)
 {
     for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
-        saltus_mpd_gather_keeper(&a.m, a.set, (int32_t)i, a.new_site, a.new_species);
+        saltus_mpd_gather_site_head(&a.m, a.set, (int32_t)i, a.new_site, a.new_species);
     }
 }
 

@@ -34,7 +34,7 @@ SALTUS_FN uint32_t saltus_mpd_site_of(const saltus_mpd *m, const saltus_mpd_site
             high = middle - 1;
         }
     }
-    uint32_t site = s->first + (uint32_t)(low * SALTUS_MPD_STRETCH);
+    uint32_t site = s->first + (uint32_t)(low * SALTUS_MPD_SEGMENT);
     for (int64_t left = rank - s->ranks[low];; ++site) {
         if (s->in[saltus_mpd_type(m, site)] && left-- == 0) {
             return site;

@@ -15,7 +15,7 @@
 #endif
 
 /** Of `quiet`: nothing ever happens. */
-#define SALTUS_ALWAYS_QUIET 0xffffffffu
+#define SALTUS_NEVER_REACTS 0xffffffffu
 
 /** Particles of a site that are held in registers, and what more than all species are. */
 enum { SALTUS_MPD_MOST_FEW = 4, SALTUS_MPD_NO_SPECIES = 1 << 16 };
@@ -141,15 +141,15 @@ SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, i
  */
 
 /** Whether a word lets nothing happen for so many mean waits: a wait is at least 1 - u of one. */
-SALTUS_FN int saltus_mpd_is_quiet(uint32_t word, double waits)
+SALTUS_FN int saltus_mpd_no_reaction(uint32_t word, double waits)
 {
     return !(waits > 0.0) || (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= waits;
 }
 
 /** Whether a word lets nothing happen where words below `quiet`, an entry of such a table, do. */
-SALTUS_FN int saltus_mpd_is_below(uint32_t word, uint32_t quiet)
+SALTUS_FN int saltus_mpd_is_below(uint32_t word, uint32_t no_reaction)
 {
-    return word < quiet || quiet == SALTUS_ALWAYS_QUIET;
+    return word < no_reaction || no_reaction == SALTUS_NEVER_REACTS;
 }
 
 /* The wait of a site for its next reaction, number n_fired of a step: w[0] is what it is made of,
@@ -159,7 +159,7 @@ SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, 
                               double total, uint32_t w[4], double *left, double *goal)
 {
     const uint32_t of_wait = w[0];
-    if (saltus_mpd_is_quiet(of_wait, *left * total)) {
+    if (saltus_mpd_no_reaction(of_wait, *left * total)) {
         return 0;
     }
     saltus_mpd_words(m, SALTUS_PURPOSE_SITE, step, saltus_mpd_global_of(m, site), 0, n_fired, w);
@@ -192,7 +192,7 @@ SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, 
 /* A site where a reaction (below 2^22) cannot be simulated, in one of 1024 steps. */
 SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site, int reaction)
 {
-    SALTUS_LEAST(m->trouble, (uint64_t)(step - m->first_step) << 54 | (uint64_t)site << 22 |
+    SALTUS_LEAST(m->failure, (uint64_t)(step - m->first_step) << 54 | (uint64_t)site << 22 |
                                  (uint64_t)reaction);
 }
 
@@ -269,8 +269,8 @@ SALTUS_FN double saltus_mpd_number_of(const int species[SALTUS_MPD_MOST_FEW], in
 }
 
 /* Whether a word surely lets nothing happen where a few are. */
-SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, int type,
-                                       const int species[SALTUS_MPD_MOST_FEW], uint32_t word)
+SALTUS_FN int saltus_mpd_no_reaction_few(const saltus_mpd *m, int type,
+                                         const int species[SALTUS_MPD_MOST_FEW], uint32_t word)
 {
     const int64_t n_species = SALTUS_MPD_N_SPECIES(m);
     int n = 0;
@@ -278,12 +278,12 @@ SALTUS_FN int saltus_mpd_are_few_quiet(const saltus_mpd *m, int type,
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
         n += species[k] != SALTUS_MPD_NO_SPECIES;
     }
-    uint32_t quiet = SALTUS_MPD_OF(m, quiet_many)[(int64_t)type * SALTUS_MPD_MANY + n];
-    if (n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
-        quiet = SALTUS_MPD_OF(
-            m, quiet_two)[((int64_t)type * n_species + species[0]) * n_species + species[1]];
+    uint32_t no_reaction = SALTUS_MPD_OF(m, no_reaction_many)[(int64_t)type * SALTUS_MPD_MANY + n];
+    if (n == 2 && SALTUS_MPD_OF(m, no_reaction_two)) {
+        no_reaction = SALTUS_MPD_OF(
+            m, no_reaction_two)[((int64_t)type * n_species + species[0]) * n_species + species[1]];
     }
-    return saltus_mpd_is_below(word, quiet);
+    return saltus_mpd_is_below(word, no_reaction);
 }
 
 /* The propensity of reaction r of a few, whose law is a product. */

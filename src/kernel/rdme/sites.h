@@ -16,43 +16,45 @@
 
 enum {
     SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
-    SALTUS_MPD_FULL = SALTUS_MPD_LOOK + SALTUS_MPD_ENOUGH
+    SALTUS_MPD_OCCUPIED = SALTUS_MPD_TILE + SALTUS_MPD_ENOUGH
 };
 
 /* What the threads of a warp share. */
-typedef struct saltus_mpd_board {
-    uint32_t full[SALTUS_MPD_FULL * (1 + SALTUS_MPD_WORDS)]; /* sites with particles, then the
-                                                                first word of each, and so on */
-    uint32_t waits[SALTUS_MPD_FULL];    /* what the first wait of a busy one is made of */
-    uint32_t others[SALTUS_MPD_OTHERS]; /* saltus_mpd_other */
-    int32_t n_busy, n_others;           /* n_others: also those that find no place */
-    uint16_t busy[SALTUS_MPD_FULL];     /* of these sites, those in which something may happen */
-} saltus_mpd_board;
-typedef char saltus_mpd_board_fits
-    [sizeof(saltus_mpd_board) <= SALTUS_MPD_BOARD_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
+typedef struct saltus_mpd_warp_queues {
+    uint32_t occupied[SALTUS_MPD_OCCUPIED * (1 + SALTUS_MPD_WORDS)]; /* sites with particles, then
+                                                                the first word of each, and so on */
+    uint32_t waits[SALTUS_MPD_OCCUPIED]; /* what the first wait of a busy one is made of */
+    uint32_t pending_moves[SALTUS_MPD_PENDING_MOVES]; /* saltus_mpd_other */
+    int32_t n_reactive, n_pending_moves;              /* n_others: also those that find no place */
+    uint16_t
+        reactive[SALTUS_MPD_OCCUPIED]; /* of these sites, those in which something may happen */
+} saltus_mpd_warp_queues;
+typedef char saltus_mpd_warp_queues_fit
+    [sizeof(saltus_mpd_warp_queues) <= SALTUS_MPD_WARP_QUEUES_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
 
 /* The words of full site i. */
-SALTUS_FN void saltus_mpd_read_full(uint32_t v[SALTUS_MPD_WORDS], const saltus_mpd_board *b, int i)
+SALTUS_FN void saltus_mpd_read_occupied(uint32_t v[SALTUS_MPD_WORDS],
+                                        const saltus_mpd_warp_queues *b, int i)
 {
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-        v[k] = b->full[SALTUS_MPD_FULL * (1 + k) + i];
+        v[k] = b->occupied[SALTUS_MPD_OCCUPIED * (1 + k) + i];
     }
 }
 
 /* What a phase is. */
 typedef struct saltus_mpd_now {
     const saltus_mpd *m;
-    saltus_mpd_board *board;
+    saltus_mpd_warp_queues *queues;
     int64_t step;
     int what, set; /* the particles go to the other set */
 } saltus_mpd_now;
 
 /* An entry of the list of particles: which full site (9 bits), species (7), number of these (16).
  */
-SALTUS_FN uint32_t saltus_mpd_other(int full, int species, uint32_t rank)
+SALTUS_FN uint32_t saltus_mpd_other(int occupied, int species, uint32_t rank)
 {
-    return (uint32_t)full | (uint32_t)species << 9 | rank << 16;
+    return (uint32_t)occupied | (uint32_t)species << 9 | rank << 16;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -67,10 +69,10 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_no_answer(void)
 }
 
 /* A particle that has its words. */
-SALTUS_FN saltus_mpd_answer saltus_mpd_go(const saltus_mpd_now *p, const saltus_mpd_spot *here,
-                                          int species, const uint32_t w[4])
+SALTUS_FN saltus_mpd_answer saltus_mpd_hop(const saltus_mpd_now *p, const saltus_mpd_site_pos *here,
+                                           int species, const uint32_t w[4])
 {
-    const saltus_mpd_spot to = saltus_mpd_move(p->m, here, species, w);
+    const saltus_mpd_site_pos to = saltus_mpd_move(p->m, here, species, w);
     saltus_mpd_answer answer = saltus_mpd_no_answer();
     if (to.site != SALTUS_NOWHERE) {
         answer = saltus_mpd_put(p->m, 1 - p->set, to.site, species, 1);
@@ -83,14 +85,14 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_go(const saltus_mpd_now *p, const saltus_
 }
 
 /* One that has not. */
-SALTUS_FN saltus_mpd_answer saltus_mpd_start_and_go(const saltus_mpd_now *p, uint32_t site,
-                                                    int species, uint32_t rank)
+SALTUS_FN saltus_mpd_answer saltus_mpd_start_and_hop(const saltus_mpd_now *p, uint32_t site,
+                                                     int species, uint32_t rank)
 {
-    const saltus_mpd_spot here = saltus_mpd_spot_of(p->m, site);
+    const saltus_mpd_site_pos here = saltus_mpd_site_pos_of(p->m, site);
     uint32_t w[4];
     saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(p->m, site), species,
                      rank, w);
-    return saltus_mpd_go(p, &here, species, w);
+    return saltus_mpd_hop(p, &here, species, w);
 }
 
 /* Whether particles of a species move in this phase. */
@@ -100,10 +102,10 @@ SALTUS_FN int saltus_mpd_goes(const saltus_mpd_now *p, int species)
 }
 
 /* Where the list is full. A copy, so that what is known of the phase can stay in registers. */
-SALTUS_RARE_FN void saltus_mpd_go_at_once(saltus_mpd_now p, uint32_t site, int species,
-                                          uint32_t rank)
+SALTUS_RARE_FN void saltus_mpd_hop_at_once(saltus_mpd_now p, uint32_t site, int species,
+                                           uint32_t rank)
 {
-    saltus_mpd_settle(p.m, saltus_mpd_start_and_go(&p, site, species, rank));
+    saltus_mpd_settle(p.m, saltus_mpd_start_and_hop(&p, site, species, rank));
 }
 
 /* The particles v of full site i are put on the list, or, if they stand still, into the other set.
@@ -111,8 +113,8 @@ SALTUS_RARE_FN void saltus_mpd_go_at_once(saltus_mpd_now p, uint32_t site, int s
 SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS_MPD_WORDS],
                                int gone)
 {
-    saltus_mpd_board *const b = p->board;
-    const uint32_t site = b->full[i];
+    saltus_mpd_warp_queues *const b = p->queues;
+    const uint32_t site = b->occupied[i];
     for (int x = saltus_mpd_first(v); x >= 0; x = saltus_mpd_first(v)) {
         const uint32_t n = saltus_mpd_number(v, x), from = x == gone;
         saltus_mpd_change(v, x, 0u - n);
@@ -120,13 +122,13 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
             saltus_mpd_settle(p->m, saltus_mpd_put(p->m, 1 - p->set, site, x, n));
             continue;
         }
-        const uint32_t at = (uint32_t)SALTUS_FETCH_ADD(&b->n_others, (int32_t)n);
+        const uint32_t at = (uint32_t)SALTUS_FETCH_ADD(&b->n_pending_moves, (int32_t)n);
         SALTUS_ONE_BY_ONE
         for (uint32_t k = 0; k < n; ++k) {
-            if (at + k < SALTUS_MPD_OTHERS) {
-                b->others[at + k] = saltus_mpd_other(i, x, from + k);
+            if (at + k < SALTUS_MPD_PENDING_MOVES) {
+                b->pending_moves[at + k] = saltus_mpd_other(i, x, from + k);
             } else {
-                saltus_mpd_go_at_once(*p, site, x, from + k);
+                saltus_mpd_hop_at_once(*p, site, x, from + k);
             }
         }
     }
@@ -138,44 +140,45 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
 
 /* Whether a word surely lets nothing happen in a site: `first` is the first species of which there
  * is any, v the others. */
-SALTUS_FN int saltus_mpd_is_calm(const saltus_mpd *m, int type, int first,
-                                 const uint32_t v[SALTUS_MPD_WORDS], uint32_t word)
+SALTUS_FN int saltus_mpd_no_reaction_soon(const saltus_mpd *m, int type, int first,
+                                          const uint32_t v[SALTUS_MPD_WORDS], uint32_t word)
 {
     const uint32_t n = 1 + saltus_mpd_sum(v);
     const int64_t at = (int64_t)type * SALTUS_MPD_N_SPECIES(m) + first;
-    uint32_t quiet = saltus_mpd_is_reactive(m, type) ? 0 : SALTUS_ALWAYS_QUIET;
+    uint32_t no_reaction = saltus_mpd_is_reactive(m, type) ? 0 : SALTUS_NEVER_REACTS;
     if (n == 1) {
-        quiet = SALTUS_MPD_OF(m, quiet)[at];
-    } else if (n == 2 && SALTUS_MPD_OF(m, quiet_two)) {
-        quiet = SALTUS_MPD_OF(m, quiet_two)[at * SALTUS_MPD_N_SPECIES(m) + saltus_mpd_first(v)];
+        no_reaction = SALTUS_MPD_OF(m, no_reaction)[at];
+    } else if (n == 2 && SALTUS_MPD_OF(m, no_reaction_two)) {
+        no_reaction =
+            SALTUS_MPD_OF(m, no_reaction_two)[at * SALTUS_MPD_N_SPECIES(m) + saltus_mpd_first(v)];
     } else if (n < SALTUS_MPD_MANY) {
-        quiet = SALTUS_MPD_OF(m, quiet_many)[(int64_t)type * SALTUS_MPD_MANY + n];
+        no_reaction = SALTUS_MPD_OF(m, no_reaction_many)[(int64_t)type * SALTUS_MPD_MANY + n];
     }
-    return saltus_mpd_is_below(word, quiet);
+    return saltus_mpd_is_below(word, no_reaction);
 }
 
 /* A full site: if nothing happens there, its first particle goes, and the others are listed. */
 SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
 {
-    saltus_mpd_board *const b = p->board;
+    saltus_mpd_warp_queues *const b = p->queues;
     const saltus_mpd *m = p->m;
     saltus_mpd_answer answer = saltus_mpd_no_answer();
-    const saltus_mpd_spot here = saltus_mpd_spot_of(m, b->full[i]);
+    const saltus_mpd_site_pos here = saltus_mpd_site_pos_of(m, b->occupied[i]);
     uint32_t v[SALTUS_MPD_WORDS], w[4];
-    saltus_mpd_read_full(v, b, i);
+    saltus_mpd_read_occupied(v, b, i);
     const int x = saltus_mpd_first(v);
     saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x, 0, w);
     saltus_mpd_change(v, x, 0u - 1u);
     if ((p->what & SALTUS_MPD_REACTS) &&
-        !saltus_mpd_is_calm(m, saltus_mpd_type(m, here.site), x, v, w[3])) {
-        const int at = SALTUS_FETCH_ADD(&b->n_busy, 1);
-        b->busy[at] = (uint16_t)i;
+        !saltus_mpd_no_reaction_soon(m, saltus_mpd_type(m, here.site), x, v, w[3])) {
+        const int at = SALTUS_FETCH_ADD(&b->n_reactive, 1);
+        b->reactive[at] = (uint16_t)i;
         b->waits[at] = w[3];
         return answer;
     }
     const int goes = saltus_mpd_goes(p, x);
     if (goes) {
-        answer = saltus_mpd_go(p, &here, x, w);
+        answer = saltus_mpd_hop(p, &here, x, w);
     }
     saltus_mpd_change(v, x, !goes);
     saltus_mpd_list(p, i, v, goes ? x : -1);
@@ -187,13 +190,13 @@ SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus
                                                int64_t step, uint32_t site, uint32_t word,
                                                saltus_mpd_scratch *s, uint32_t *v)
 {
-    const int watcher = SALTUS_MPD_N_SPECIES(m) - 1;
+    const int empty_site_token = SALTUS_MPD_N_SPECIES(m) - 1;
     saltus_mpd_start_rows(s);
-    for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
+    for (int x = 0; x < SALTUS_MPD_FIELDS && x < empty_site_token; ++x) {
         s->v[x] = (double)saltus_mpd_number_in(v, x);
     }
     const int32_t n_fired = saltus_mpd_react(m, n, step, site, word, s);
-    for (int x = 0; x < SALTUS_MPD_FIELDS && x < watcher; ++x) {
+    for (int x = 0; x < SALTUS_MPD_FIELDS && x < empty_site_token; ++x) {
         const int shift = x % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
         uint32_t *const to = &v[x / SALTUS_MPD_PER_WORD];
         if (!(s->v[x] <= (double)SALTUS_MPD_MOST)) {
@@ -238,11 +241,11 @@ SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_
 SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n, int i,
                                        uint32_t wait, saltus_mpd_scratch *s)
 {
-    saltus_mpd_board *const b = p.board;
-    const uint32_t site = b->full[i];
+    saltus_mpd_warp_queues *const b = p.queues;
+    const uint32_t site = b->occupied[i];
     int32_t n_fired = -1;
     uint32_t v[SALTUS_MPD_WORDS];
-    saltus_mpd_read_full(v, b, i);
+    saltus_mpd_read_occupied(v, b, i);
     if (saltus_mpd_sum(v) <= SALTUS_MPD_MOST_FEW) {
         n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, wait, v);
     }
@@ -266,8 +269,8 @@ SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const sa
     const saltus_mpd_row none = {{{0}}};
     uint32_t any = 0;
     SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
-        any |= (uint32_t)saltus_mpd_is_full(v->of[k]);
+    for (int k = 0; k < SALTUS_MPD_TILES; ++k) {
+        any |= (uint32_t)saltus_mpd_is_occupied(v->of[k]);
     }
     if (any) {
         *saltus_mpd_row_at(p->m, p->set, site) = none;
@@ -275,25 +278,26 @@ SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const sa
 }
 
 /* How many of the sites of a row have particles. */
-SALTUS_FN int saltus_mpd_n_full(const saltus_mpd_row *v)
+SALTUS_FN int saltus_mpd_n_occupied(const saltus_mpd_row *v)
 {
     enum { WIDE = SALTUS_MPD_WIDE };
     const uint32_t each =
                        0xffffffffu / (0xffffffffu >> (32 - WIDE)), /* 1 for each site of a word */
-        top = each << (WIDE - 1), others = top - each;
-    uint32_t full = 0; /* of a first word the highest bits of sites, of the next ones lower ones */
+        top = each << (WIDE - 1), pending_moves = top - each;
+    uint32_t occupied =
+        0; /* of a first word the highest bits of sites, of the next ones lower ones */
     int n = 0;
     SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
+    for (int k = 0; k < SALTUS_MPD_TILES; ++k) {
         uint32_t any = v->of[k][SALTUS_MPD_WORDS - 1] & SALTUS_MPD_LAST_WORD * each;
         SALTUS_UNROLL
         for (int j = 0; j < SALTUS_MPD_WORDS - 1; ++j) {
             any |= v->of[k][j];
         }
-        full |= (((any & others) + others | any) & top) >> k % WIDE;
-        if (k % WIDE == WIDE - 1 || k == SALTUS_MPD_LOOKS - 1) {
-            n += SALTUS_POPCOUNT(full);
-            full = 0;
+        occupied |= (((any & pending_moves) + pending_moves | any) & top) >> k % WIDE;
+        if (k % WIDE == WIDE - 1 || k == SALTUS_MPD_TILES - 1) {
+            n += SALTUS_POPCOUNT(occupied);
+            occupied = 0;
         }
     }
     return n;
@@ -301,21 +305,21 @@ SALTUS_FN int saltus_mpd_n_full(const saltus_mpd_row *v)
 
 /* Put those of them behind n_full others; without what a full field left behind in a last word. */
 SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v,
-                               int *n_full)
+                               int *n_occupied)
 {
-    uint32_t *to = &p->board->full[saltus_warp_number(n_full, saltus_mpd_n_full(v))];
+    uint32_t *to = &p->queues->occupied[saltus_warp_number(n_occupied, saltus_mpd_n_occupied(v))];
     SALTUS_UNROLL
     for (int i = 0; i < SALTUS_MPD_ROW; ++i) {
         const int k = i / SALTUS_MPD_SHARERS, shift = i % SALTUS_MPD_SHARERS * SALTUS_MPD_WIDE;
         uint32_t of[SALTUS_MPD_WORDS];
         saltus_mpd_read(of, v->of[k]);
         of[SALTUS_MPD_WORDS - 1] &= SALTUS_MPD_LAST_WORD << shift;
-        if (saltus_mpd_is_full(of)) {
+        if (saltus_mpd_is_occupied(of)) {
             of[SALTUS_MPD_WORDS - 1] >>= shift;
             *to = site + (uint32_t)i;
             SALTUS_UNROLL
             for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
-                to[SALTUS_MPD_FULL * (1 + j)] = of[j];
+                to[SALTUS_MPD_OCCUPIED * (1 + j)] = of[j];
             }
             ++to;
         }
@@ -326,42 +330,43 @@ SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, uint32_t site, const sal
 SALTUS_FN void saltus_mpd_clear_lists(const saltus_mpd_now *p, const saltus_tables *n,
                                       saltus_mpd_scratch *s)
 {
-    saltus_mpd_board *const b = p->board;
+    saltus_mpd_warp_queues *const b = p->queues;
     saltus_mpd_answer last = saltus_mpd_no_answer();
-    for (int i = SALTUS_LANE_NUMBER; i < b->n_busy; i += SALTUS_WARP) {
-        saltus_mpd_work_at(*p, n, b->busy[i], b->waits[i], s);
+    for (int i = SALTUS_LANE_NUMBER; i < b->n_reactive; i += SALTUS_WARP) {
+        saltus_mpd_work_at(*p, n, b->reactive[i], b->waits[i], s);
     }
     SALTUS_WARP_WAIT();
-    for (int i = SALTUS_LANE_NUMBER; i < b->n_others && i < SALTUS_MPD_OTHERS; i += SALTUS_WARP) {
-        const uint32_t other = b->others[i];
-        const saltus_mpd_answer answer =
-            saltus_mpd_start_and_go(p, b->full[other & 511], (int)(other >> 9 & 127), other >> 16);
+    for (int i = SALTUS_LANE_NUMBER; i < b->n_pending_moves && i < SALTUS_MPD_PENDING_MOVES;
+         i += SALTUS_WARP) {
+        const uint32_t other = b->pending_moves[i];
+        const saltus_mpd_answer answer = saltus_mpd_start_and_hop(
+            p, b->occupied[other & 511], (int)(other >> 9 & 127), other >> 16);
         saltus_mpd_settle(p->m, last);
         last = answer;
     }
     SALTUS_WARP_WAIT();
     if (SALTUS_LANE_NUMBER == 0) {
-        b->n_busy = b->n_others = 0;
+        b->n_reactive = b->n_pending_moves = 0;
     }
     SALTUS_WARP_WAIT();
     saltus_mpd_settle(p->m, last);
 }
 
 /* Full sites, as many at a time as there are threads. */
-SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables *n, int n_full,
+SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables *n, int n_occupied,
                                    saltus_mpd_scratch *s)
 {
     saltus_mpd_answer last = saltus_mpd_no_answer();
     SALTUS_WARP_WAIT();
-    for (int first = 0; first < n_full; first += SALTUS_WARP) {
+    for (int first = 0; first < n_occupied; first += SALTUS_WARP) {
         saltus_mpd_answer answer = saltus_mpd_no_answer();
-        if (first + SALTUS_LANE_NUMBER < n_full) {
+        if (first + SALTUS_LANE_NUMBER < n_occupied) {
             answer = saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
         }
         SALTUS_WARP_WAIT();
         /* one answer for all: who goes on adds to the list that others may still look at */
-        if (saltus_warp_any(p->board->n_others > SALTUS_MPD_OTHERS / 2) ||
-            first + SALTUS_WARP >= n_full) {
+        if (saltus_warp_any(p->queues->n_pending_moves > SALTUS_MPD_PENDING_MOVES / 2) ||
+            first + SALTUS_WARP >= n_occupied) {
             saltus_mpd_clear_lists(p, n, s);
         }
         saltus_mpd_settle(p->m, last);
@@ -375,38 +380,38 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
                                 saltus_mpd_scratch *s)
 {
     const uint32_t end = (uint32_t)a->end_site;
-    int n_full = 0;
+    int n_occupied = 0;
     if (SALTUS_LANE_NUMBER == 0) {
-        p->board->n_busy = p->board->n_others = 0;
+        p->queues->n_reactive = p->queues->n_pending_moves = 0;
     }
     for (int part = saltus_mpd_first_part(p->m); part < SALTUS_MPD_PARTS; ++part) {
-        const saltus_mpd_looks looks = saltus_mpd_looks_of(a, part);
-        uint32_t site = looks.site;
+        const saltus_mpd_tiles tiles = saltus_mpd_tiles_of(a, part);
+        uint32_t site = tiles.site;
         int goes_on = 1;
-        saltus_mpd_row next = saltus_mpd_look(
-            p->m, p->set, SALTUS_MPD_IS_LATE && site < looks.until ? site : end, end);
+        saltus_mpd_row next = saltus_mpd_load_tile(
+            p->m, p->set, SALTUS_MPD_IS_LATE && site < tiles.until ? site : end, end);
         while (goes_on) {
-            goes_on = site < looks.until;
+            goes_on = site < tiles.until;
             if (goes_on) {
                 const uint32_t here = site;
                 const saltus_mpd_row v =
-                    SALTUS_MPD_IS_LATE ? next : saltus_mpd_look(p->m, p->set, here, end);
-                site += looks.jump;
+                    SALTUS_MPD_IS_LATE ? next : saltus_mpd_load_tile(p->m, p->set, here, end);
+                site += tiles.jump;
                 if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
-                    next = saltus_mpd_look(p->m, p->set, site < looks.until ? site : end, end);
+                    next = saltus_mpd_load_tile(p->m, p->set, site < tiles.until ? site : end, end);
                 }
                 saltus_mpd_clear(p, here, &v);
-                saltus_mpd_keep(p, here, &v, &n_full);
+                saltus_mpd_keep(p, here, &v, &n_occupied);
             }
-            if (n_full > SALTUS_MPD_ENOUGH || (!goes_on && saltus_mpd_ends_list(part))) {
-                saltus_mpd_work_off(p, a->tables, n_full, s);
-                n_full = 0;
+            if (n_occupied > SALTUS_MPD_ENOUGH || (!goes_on && saltus_mpd_ends_list(part))) {
+                saltus_mpd_work_off(p, a->tables, n_occupied, s);
+                n_occupied = 0;
             }
         }
 #ifdef SALTUS_MPD_SLABS
         if (part == SALTUS_MPD_ABOVE && ended > 0) {
             saltus_block_wait();
-            saltus_mpd_tell(&p->m->slab.meeting, ended);
+            saltus_mpd_halo_signal(&p->m->slab.halo_flags, ended);
         }
 #endif
         (void)ended;
@@ -416,7 +421,8 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
 /** Some phases: all blocks run at once if they are more than one. */
 SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)
 {
-    saltus_mpd_board *const board = (saltus_mpd_board *)saltus_shared + SALTUS_WARP_IN_BLOCK;
+    saltus_mpd_warp_queues *const queues =
+        (saltus_mpd_warp_queues *)saltus_shared + SALTUS_WARP_IN_BLOCK;
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
     if (SALTUS_LANE_NUMBER >= SALTUS_WARP) {
@@ -427,12 +433,12 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
 #endif
     for (int i = 0; i < a.n_phases; ++i) {
         const int what = saltus_mpd_what(&a, i);
-        const saltus_mpd_now p = {&a.m, board, a.step + i, what, (a.set + i) & 1};
+        const saltus_mpd_now p = {&a.m, queues, a.step + i, what, (a.set + i) & 1};
         saltus_mpd_share(&p, &a, i + 1 < a.n_phases ? (uint64_t)(i + 1) : 0, &s);
-        for (int64_t o = SALTUS_WARP_NUMBER; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_ORIGINS;
+        for (int64_t o = SALTUS_WARP_NUMBER; (what & SALTUS_MPD_MOVES) && o < SALTUS_MPD_SOURCES;
              o += SALTUS_STRIDE / 32) {
-            saltus_mpd_come(&a.m, a.tables, p.step, 1 - p.set, (int)o, SALTUS_LANE_NUMBER,
-                            SALTUS_WARP, &s);
+            saltus_mpd_add_new(&a.m, a.tables, p.step, 1 - p.set, (int)o, SALTUS_LANE_NUMBER,
+                               SALTUS_WARP, &s);
         }
         if (i + 1 < a.n_phases) {
             saltus_mpd_end_phase(&a, (uint64_t)(i + 1));
@@ -442,7 +448,7 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
     saltus_mpd_pass(&a.m, SALTUS_CYCLES());
 #endif
     if (s.fired > 0) {
-        (void)SALTUS_TAKE_NUMBERS(a.fired, s.fired);
+        (void)SALTUS_NEXT_NUMBERS(a.fired, s.fired);
     }
 }
 

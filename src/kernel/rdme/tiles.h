@@ -24,18 +24,18 @@
 #define SALTUS_MPD_IS_LATE (SALTUS_MPD_WARPS < SALTUS_MPD_MOST_WARPS)
 
 enum {
-    SALTUS_MPD_LOOK = SALTUS_MPD_LOOK_OF(SALTUS_MPD_WORDS),
-    SALTUS_MPD_ROW = SALTUS_MPD_LOOK / SALTUS_WARP, /* of these sites, those of a thread, */
-    SALTUS_MPD_LOOKS = SALTUS_MPD_ROW / SALTUS_MPD_SHARERS
+    SALTUS_MPD_TILE = SALTUS_MPD_TILE_OF(SALTUS_MPD_WORDS),
+    SALTUS_MPD_ROW = SALTUS_MPD_TILE / SALTUS_WARP, /* of these sites, those of a thread, */
+    SALTUS_MPD_TILES = SALTUS_MPD_ROW / SALTUS_MPD_SHARERS
 };
 #define SALTUS_MPD_ROW_BYTES                             \
-    (SALTUS_MPD_LOOKS * SALTUS_MPD_WORDS % 4 == 0   ? 16 \
-     : SALTUS_MPD_LOOKS * SALTUS_MPD_WORDS % 2 == 0 ? 8  \
+    (SALTUS_MPD_TILES * SALTUS_MPD_WORDS % 4 == 0   ? 16 \
+     : SALTUS_MPD_TILES * SALTUS_MPD_WORDS % 2 == 0 ? 8  \
                                                     : 4)
 
 /* Words of the sites of a thread, in a row, which are read together. */
 typedef struct SALTUS_ALIGNED(SALTUS_MPD_ROW_BYTES) saltus_mpd_row {
-    uint32_t of[SALTUS_MPD_LOOKS][SALTUS_MPD_WORDS];
+    uint32_t of[SALTUS_MPD_TILES][SALTUS_MPD_WORDS];
 } saltus_mpd_row;
 
 /* ------------------------------------------------------------------------------------------------
@@ -44,15 +44,15 @@ typedef struct SALTUS_ALIGNED(SALTUS_MPD_ROW_BYTES) saltus_mpd_row {
 
 #ifdef SALTUS_MPD_SLABS
 /* Those join a row who have come to a margin, from a place of it on, which they leave. */
-SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, uint32_t *margin, uint32_t place,
+SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, uint32_t *halo, uint32_t place,
                                saltus_mpd_row *v)
 {
     const saltus_mpd_row none = {{{0}}};
-    saltus_mpd_row *const from = (saltus_mpd_row *)(void *)saltus_mpd_words_of(margin, place);
+    saltus_mpd_row *const from = (saltus_mpd_row *)(void *)saltus_mpd_words_of(halo, place);
     const saltus_mpd_row more = *from;
     uint32_t any = 0;
     SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_LOOKS; ++k) {
+    for (int k = 0; k < SALTUS_MPD_TILES; ++k) {
         SALTUS_UNROLL
         for (int j = 0; j < SALTUS_MPD_WORDS; ++j) {
             v->of[k][j] = saltus_mpd_join(m, v->of[k][j], more.of[k][j]);
@@ -91,7 +91,8 @@ SALTUS_FN saltus_mpd_row *saltus_mpd_row_at(const saltus_mpd *m, int set, uint32
 }
 
 /* The words of a thread's sites, which stand in a row from `site` on; of none from `end` on. */
-SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, uint32_t site, uint32_t end)
+SALTUS_FN saltus_mpd_row saltus_mpd_load_tile(const saltus_mpd *m, int set, uint32_t site,
+                                              uint32_t end)
 {
     saltus_mpd_row v = {{{0}}};
     if (site < end) {
@@ -111,39 +112,39 @@ SALTUS_FN saltus_mpd_row saltus_mpd_look(const saltus_mpd *m, int set, uint32_t 
  * for what lies beside them, that comes first, of some blocks, while the others have a few looks
  * more, because a block's warps wait for each other before it tells; then come all others. */
 enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_INNER, SALTUS_MPD_REST, SALTUS_MPD_PARTS };
-typedef struct saltus_mpd_looks {
+typedef struct saltus_mpd_tiles {
     uint32_t site, until; /* of a thread: its first site, and what is behind all of them; site may
                              be more: it has none */
     uint32_t jump;        /* from one look to the next */
-} saltus_mpd_looks;
+} saltus_mpd_tiles;
 
 /* The looks of warp number `warp` of so many among the sites from one to another: those of a row,
  * if it has one, or every so many-th. */
-SALTUS_FN saltus_mpd_looks saltus_mpd_looks_among(const saltus_mpd_launch *a, int64_t site,
+SALTUS_FN saltus_mpd_tiles saltus_mpd_tiles_among(const saltus_mpd_launch *a, int64_t site,
                                                   int64_t end, int warp, int warps)
 {
-    const int lane = SALTUS_LANE_NUMBER * SALTUS_MPD_ROW, is_row = a->stretch > SALTUS_MPD_LOOK;
-    const int64_t first = site + warp * a->stretch,
-                  last = is_row && first + a->stretch < end ? first + a->stretch : end;
-    const saltus_mpd_looks looks = {(uint32_t)first + lane, (uint32_t)last + lane,
-                                    (uint32_t)(is_row ? SALTUS_MPD_LOOK : warps * SALTUS_MPD_LOOK)};
-    return looks;
+    const int lane = SALTUS_LANE_NUMBER * SALTUS_MPD_ROW, is_row = a->segment > SALTUS_MPD_TILE;
+    const int64_t first = site + warp * a->segment,
+                  last = is_row && first + a->segment < end ? first + a->segment : end;
+    const saltus_mpd_tiles tiles = {(uint32_t)first + lane, (uint32_t)last + lane,
+                                    (uint32_t)(is_row ? SALTUS_MPD_TILE : warps * SALTUS_MPD_TILE)};
+    return tiles;
 }
 
-SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int part)
+SALTUS_FN saltus_mpd_tiles saltus_mpd_tiles_of(const saltus_mpd_launch *a, int part)
 {
     int64_t first = a->first_site, end = a->end_site;
     int warp = (int)SALTUS_WARP_NUMBER, warps = (int)(SALTUS_STRIDE / 32);
 #ifdef SALTUS_MPD_SLABS
-    const saltus_mpd_meeting *const with = &a->m.slab.meeting;
-    const int64_t below = a->first_site + (int64_t)with->first_looks[0] * SALTUS_MPD_LOOK,
-                  rest = below + (int64_t)with->inner_looks * SALTUS_MPD_LOOK,
-                  above = with->first_looks[1] > 0 ? first + a->m.slab.from_above : end;
+    const saltus_mpd_halo_flags *const with = &a->m.slab.halo_flags;
+    const int64_t below = a->first_site + (int64_t)with->first_tiles[0] * SALTUS_MPD_TILE,
+                  rest = below + (int64_t)with->inner_tiles * SALTUS_MPD_TILE,
+                  above = with->first_tiles[1] > 0 ? first + a->m.slab.from_above : end;
     if (part == SALTUS_MPD_BELOW) {
         end = below;
     } else if (part == SALTUS_MPD_ABOVE) {
         first = above;
-        warp += warps - with->first_looks[0] % warps;
+        warp += warps - with->first_tiles[0] % warps;
         warp -= warp < warps ? 0 : warps;
     } else if (part == SALTUS_MPD_INNER) {
         first = below;
@@ -156,16 +157,16 @@ SALTUS_FN saltus_mpd_looks saltus_mpd_looks_of(const saltus_mpd_launch *a, int p
     }
 #endif
     (void)part;
-    return saltus_mpd_looks_among(a, first, end, warp, warps);
+    return saltus_mpd_tiles_among(a, first, end, warp, warps);
 }
 
 /* With which part a block begins, and whether a list is worked off at the end of one. */
 SALTUS_FN int saltus_mpd_first_part(const saltus_mpd *m)
 {
 #ifdef SALTUS_MPD_SLABS
-    return saltus_mpd_meets_first(m)         ? SALTUS_MPD_BELOW
-           : m->slab.meeting.inner_looks > 0 ? SALTUS_MPD_INNER
-                                             : SALTUS_MPD_REST;
+    return saltus_mpd_halo_first(m)             ? SALTUS_MPD_BELOW
+           : m->slab.halo_flags.inner_tiles > 0 ? SALTUS_MPD_INNER
+                                                : SALTUS_MPD_REST;
 #else
     (void)m;
     return SALTUS_MPD_REST;

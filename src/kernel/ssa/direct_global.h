@@ -20,10 +20,11 @@
 #ifndef SALTUS_PHASES
 #define SALTUS_PHASES 0 /* 1: a kernel for leaps, and one for exact steps */
 #endif
-#ifndef SALTUS_ROOM_SHARED
-#define SALTUS_ROOM_SHARED 0 /* 1: state is in shared memory, [number][thread of SALTUS_BLOCK] */
+#ifndef SALTUS_WORKSPACE_SHARED
+#define SALTUS_WORKSPACE_SHARED \
+    0 /* 1: state is in shared memory, [number][thread of SALTUS_BLOCK] */
 #endif
-#if SALTUS_ROOM_SHARED
+#if SALTUS_WORKSPACE_SHARED
 #define SALTUS_AT_STRIDE SALTUS_BLOCK
 #endif
 
@@ -31,14 +32,14 @@
 #include "kernel/tau/tau.h"
 
 /* There is no room to make: the trajectory is rerun where there is. */
-SALTUS_OUTLINE int saltus_global_make_room(saltus_path *p)
+SALTUS_OUTLINE int saltus_global_make_workspace(saltus_trajectory *p)
 {
     (void)p;
     return 0;
 }
 
 /** Doubles in shared memory that a thread takes of a model without events and clocks. */
-SALTUS_FN int64_t saltus_tree_room(const saltus_tables *n, int rng)
+SALTUS_FN int64_t saltus_tree_workspace(const saltus_tables *n, int rng)
 {
     const int64_t n_nodes = n->level_first[n->n_levels];
     return n->n_rows + n->n_leaves + n_nodes * (1 + SALTUS_FANOUT) + 4 * (int64_t)n->n_species +
@@ -47,7 +48,7 @@ SALTUS_FN int64_t saltus_tree_room(const saltus_tables *n, int rng)
 
 #if SALTUS_DEVICE
 /* The rows that a trajectory's point gives. */
-SALTUS_FN void saltus_tree_constants(saltus_path *p, const saltus_launch *a)
+SALTUS_FN void saltus_tree_constants(saltus_trajectory *p, const saltus_launch *a)
 {
     p->v[SALTUS_AT(a->tables->row_one)] = 1.0;
     for (int i = 0; i < a->tables->n_constants; ++i) {
@@ -57,17 +58,17 @@ SALTUS_FN void saltus_tree_constants(saltus_path *p, const saltus_launch *a)
 
 /* A thread's trajectory. */
 typedef struct saltus_tree_thread {
-    saltus_path path;
+    saltus_trajectory trajectory;
     saltus_direct direct;
     saltus_leap leap;
 } saltus_tree_thread;
 
-#if SALTUS_ROOM_SHARED
+#if SALTUS_WORKSPACE_SHARED
 /* The next n doubles of a thread. */
-SALTUS_FN double *saltus_room_cut(double **room, int64_t n)
+SALTUS_FN double *saltus_workspace_cut(double **workspace, int64_t n)
 {
-    double *const here = *room;
-    *room += n * SALTUS_BLOCK;
+    double *const here = *workspace;
+    *workspace += n * SALTUS_BLOCK;
     return here;
 }
 
@@ -77,34 +78,34 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
 {
     const saltus_tables *n = a->tables;
     const int n_nodes = n->level_first[n->n_levels];
-    double *room = saltus_shared + SALTUS_THREAD_IN_BLOCK;
-    w->path.v = saltus_room_cut(&room, n->n_rows);
-    w->direct.values = saltus_room_cut(&room, n->n_leaves + n_nodes);
-    w->direct.sums = saltus_room_cut(&room, (int64_t)n_nodes * SALTUS_FANOUT);
-    w->leap.drift = saltus_room_cut(&room, n->n_species);
-    w->leap.spread = saltus_room_cut(&room, n->n_species);
-    w->leap.change = (int64_t *)saltus_room_cut(&room, n->n_species);
-    w->leap.number = saltus_room_cut(&room, n->n_reactions);
-    w->path.x = (int64_t *)saltus_room_cut(&room, n->n_species);
-    w->direct.stream = (uint32_t *)(room - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
-    room += (saltus_stream_words(SALTUS_RNG) + 1) / 2 * SALTUS_BLOCK;
-    w->leap.critical = (uint8_t *)(room - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
+    double *workspace = saltus_shared + SALTUS_THREAD_IN_BLOCK;
+    w->trajectory.v = saltus_workspace_cut(&workspace, n->n_rows);
+    w->direct.values = saltus_workspace_cut(&workspace, n->n_leaves + n_nodes);
+    w->direct.sums = saltus_workspace_cut(&workspace, (int64_t)n_nodes * SALTUS_FANOUT);
+    w->leap.drift = saltus_workspace_cut(&workspace, n->n_species);
+    w->leap.spread = saltus_workspace_cut(&workspace, n->n_species);
+    w->leap.change = (int64_t *)saltus_workspace_cut(&workspace, n->n_species);
+    w->leap.number = saltus_workspace_cut(&workspace, n->n_reactions);
+    w->trajectory.x = (int64_t *)saltus_workspace_cut(&workspace, n->n_species);
+    w->direct.stream = (uint32_t *)(workspace - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
+    workspace += (saltus_stream_words(SALTUS_RNG) + 1) / 2 * SALTUS_BLOCK;
+    w->leap.critical = (uint8_t *)(workspace - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
     for (int i = 0; i < n->n_leaves + n_nodes; ++i) {
         w->direct.values[SALTUS_AT(i)] = 0.0; /* those that pad the tree stay so */
     }
     for (int s = 0; s < n->n_species; ++s) {
-        w->path.x[SALTUS_AT(s)] = a->x[slot + s * SALTUS_STRIDE];
+        w->trajectory.x[SALTUS_AT(s)] = a->x[slot + s * SALTUS_STRIDE];
     }
     for (int i = 0; i < saltus_stream_words(SALTUS_RNG); ++i) {
         w->direct.stream[SALTUS_AT(i)] = a->stream[slot + i * SALTUS_STRIDE];
     }
-    saltus_tree_constants(&w->path, a);
+    saltus_tree_constants(&w->trajectory, a);
 }
 
 SALTUS_FN void saltus_tree_keep(const saltus_tree_thread *w, const saltus_launch *a, int64_t slot)
 {
     for (int s = 0; s < a->tables->n_species; ++s) {
-        a->x[slot + s * SALTUS_STRIDE] = w->path.x[SALTUS_AT(s)];
+        a->x[slot + s * SALTUS_STRIDE] = w->trajectory.x[SALTUS_AT(s)];
     }
     for (int i = 0; i < saltus_stream_words(SALTUS_RNG); ++i) {
         a->stream[slot + i * SALTUS_STRIDE] = w->direct.stream[SALTUS_AT(i)];
@@ -113,7 +114,7 @@ SALTUS_FN void saltus_tree_keep(const saltus_tree_thread *w, const saltus_launch
 #else
 SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, int64_t slot)
 {
-    saltus_path *p = &w->path;
+    saltus_trajectory *p = &w->trajectory;
     p->x = a->x + slot;
     p->v = a->v + slot;
     p->on = a->on + slot;
@@ -142,7 +143,7 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
 {
     int64_t *counts = a->counts + job * a->n_times * a->columns.n_counts;
     double *observables = a->observables + job * a->n_times * a->columns.n_observables;
-    saltus_path *p = &w->path;
+    saltus_trajectory *p = &w->trajectory;
 #if SALTUS_LEAPS
     const uint64_t before = p->block;
     p->limit = before + left;
@@ -161,11 +162,11 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
 /* A job begins. */
 SALTUS_FN void saltus_tree_begin(const saltus_launch *a, saltus_tree_thread *w, int64_t job)
 {
-    saltus_path *p = &w->path;
+    saltus_trajectory *p = &w->trajectory;
     saltus_stream s;
     p->point = saltus_numbers_of(a, job);
     saltus_tree_constants(p, a);
-    (void)saltus_path_start(p, a->trajectories[job]);
+    (void)saltus_trajectory_start(p, a->trajectories[job]);
     saltus_stream_start(&s, w->direct.stream, p->seed, p->trajectory, a->jumps);
 }
 
@@ -177,18 +178,18 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, saltus_phase phase)
         return;
     }
     saltus_tree_thread w;
-    saltus_path *p = &w.path;
+    saltus_trajectory *p = &w.trajectory;
     int64_t job = a->jobs[slot];
     uint64_t left = a->slice;
     int stopped = 0;
-    w.path = a->paths[slot];
+    w.trajectory = a->states[slot];
     p->n = a->tables;
     p->columns = &a->columns;
     p->point = job >= 0 ? saltus_numbers_of(a, job) : a->points;
     p->at = a->at;
     p->seed = a->seed;
     p->pending_capacity = a->pending_capacity;
-    p->make_room = saltus_global_make_room;
+    p->make_room = saltus_global_make_workspace;
     w.leap.tau = a->tau;
     saltus_tree_place(&w, a, slot);
     while (left > 0 && !stopped) {
@@ -196,33 +197,33 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, saltus_phase phase)
             if (phase == SALTUS_PHASE_EXACT) {
                 break; /* a trajectory begins with a leap */
             }
-            const int64_t next = (int64_t)SALTUS_TAKE_NUMBER(a->next);
+            const int64_t next = (int64_t)SALTUS_NEXT_NUMBER(a->next);
             if (next >= a->n_jobs) {
                 break;
             }
             job = next;
             saltus_tree_begin(a, &w, job);
         }
-        if (p->trouble == SALTUS_FINE) {
+        if (p->failure == SALTUS_FINE) {
             const uint64_t done = saltus_tree_go(a, &w, phase, job, left);
             left -= done < left ? done : left;
         }
-        stopped = p->trouble == SALTUS_STOPPED;
+        stopped = p->failure == SALTUS_STOPPED;
         if (stopped) {
-            p->trouble = SALTUS_FINE;
+            p->failure = SALTUS_FINE;
         } else {
             a->events[job] = p->fired;
 #if SALTUS_LEAPS
             a->leaps[2 * job] = p->leaps;
-            a->leaps[2 * job + 1] = p->singles;
+            a->leaps[2 * job + 1] = p->exact_steps;
 #endif
-            a->troubles[job] = p->trouble;
-            (void)SALTUS_TAKE_NUMBER(a->progress);
+            a->failures[job] = p->failure;
+            (void)SALTUS_NEXT_NUMBER(a->progress);
             job = -1;
         }
     }
     saltus_tree_keep(&w, a, slot);
-    a->paths[slot] = w.path;
+    a->states[slot] = w.trajectory;
     a->jobs[slot] = job;
     if (SALTUS_LEAPS && job >= 0 && p->exact > 0) {
         saltus_slot_leave_exact(a, slot);

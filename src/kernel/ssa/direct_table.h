@@ -10,10 +10,10 @@
 #include "kernel/ssa/table.h"
 
 #if SALTUS_DEVICE
-typedef struct saltus_trajectory {
+typedef struct saltus_thread_state {
     saltus_table table;
     double root[8]; /* running sums of the root's children */
-} saltus_trajectory;
+} saltus_thread_state;
 
 /* Propensities and nodes that a reaction changes; two at a time, to wait for memory once. */
 SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_packed_wide_row *row)
@@ -60,16 +60,16 @@ SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_packed_wide_
 }
 
 /* Where this thread's numbers and the tables are; copies the tables if they are to be shared. */
-SALTUS_FN void saltus_trajectory_open(saltus_trajectory *trajectory, const saltus_launch *a)
+SALTUS_FN void saltus_thread_open(saltus_thread_state *trajectory, const saltus_launch *a)
 {
     const saltus_packed *t = &a->packed;
     const int in_block = SALTUS_THREAD_IN_BLOCK;
     saltus_table *s = &trajectory->table;
-#if SALTUS_ROOM_SHARED
-    double *room = saltus_shared;
-    char *copy = (char *)(saltus_shared + a->room_doubles);
+#if SALTUS_WORKSPACE_SHARED
+    double *workspace = saltus_shared;
+    char *copy = (char *)(saltus_shared + a->workspace_doubles);
 #else
-    double *room = a->rooms + SALTUS_BLOCK_NUMBER * a->room_doubles;
+    double *workspace = a->workspaces + SALTUS_BLOCK_NUMBER * a->workspace_doubles;
     char *copy = (char *)saltus_shared;
 #endif
 #if SALTUS_TABLES_SHARED
@@ -79,15 +79,15 @@ SALTUS_FN void saltus_trajectory_open(saltus_trajectory *trajectory, const saltu
     const char *tables = t->tables;
     (void)copy;
 #endif
-    s->values = room + in_block;
-    s->x = (int32_t *)(room + (int64_t)t->n_values * SALTUS_BLOCK) + in_block;
+    s->values = workspace + in_block;
+    s->x = (int32_t *)(workspace + (int64_t)t->n_values * SALTUS_BLOCK) + in_block;
     s->rows = (const saltus_row *)(tables + t->rows);
     s->changes = (const saltus_packed_change *)(tables + t->changes);
     s->dependents = (const saltus_packed_dependent *)(tables + t->dependents);
     s->nodes = (const saltus_packed_node *)(tables + t->nodes);
 }
 
-SALTUS_FN void saltus_trajectory_load(saltus_trajectory *s, const saltus_launch *a, int64_t slot)
+SALTUS_FN void saltus_thread_load(saltus_thread_state *s, const saltus_launch *a, int64_t slot)
 {
     const saltus_table *t = &s->table;
     for (int i = 0; i < a->packed.n_values; ++i) {
@@ -99,8 +99,7 @@ SALTUS_FN void saltus_trajectory_load(saltus_trajectory *s, const saltus_launch 
     t->x[a->packed.n_species * SALTUS_BLOCK] = 1;
 }
 
-SALTUS_FN int saltus_trajectory_save(const saltus_trajectory *s, const saltus_launch *a,
-                                     int64_t slot)
+SALTUS_FN int saltus_thread_save(const saltus_thread_state *s, const saltus_launch *a, int64_t slot)
 {
     for (int i = 0; i < a->packed.n_species; ++i) {
         a->saved[slot + SALTUS_AT(i)] = s->table.x[i * SALTUS_BLOCK];
@@ -108,28 +107,28 @@ SALTUS_FN int saltus_trajectory_save(const saltus_trajectory *s, const saltus_la
     return 0;
 }
 
-SALTUS_FN void saltus_trajectory_use(saltus_trajectory *s, const saltus_launch *a,
-                                     const double *point)
+SALTUS_FN void saltus_thread_use(saltus_thread_state *s, const saltus_launch *a,
+                                 const double *point)
 {
     (void)a;
     s->table.point = point;
 }
 
-SALTUS_FN void saltus_trajectory_start(saltus_trajectory *s, const saltus_launch *a,
-                                       const double *point)
+SALTUS_FN void saltus_thread_start(saltus_thread_state *s, const saltus_launch *a,
+                                   const double *point)
 {
     for (int i = 0; i < a->packed.n_species; ++i) {
         s->table.x[i * SALTUS_BLOCK] = (int32_t)point[a->at.counts + i];
     }
 }
 
-SALTUS_FN int saltus_trajectory_refresh(const saltus_trajectory *s, const saltus_launch *a)
+SALTUS_FN int saltus_thread_refresh(const saltus_thread_state *s, const saltus_launch *a)
 {
     saltus_table_follow(&s->table, &a->packed.all);
     return 0;
 }
 
-SALTUS_FN double saltus_trajectory_total(saltus_trajectory *s, const saltus_launch *a, int *bad)
+SALTUS_FN double saltus_thread_total(saltus_thread_state *s, const saltus_launch *a, int *bad)
 {
     (void)bad;
     saltus_table_sums(&s->table, a->packed.level_values[SALTUS_LEVELS - 1], SALTUS_ROOT_CHILDREN,
@@ -137,9 +136,8 @@ SALTUS_FN double saltus_trajectory_total(saltus_trajectory *s, const saltus_laun
     return s->root[SALTUS_ROOT_CHILDREN - 1];
 }
 
-SALTUS_FN int saltus_trajectory_fire(const saltus_trajectory *s, double total, double word,
-                                     const saltus_launch *a, uint64_t trajectory, uint64_t block,
-                                     int h)
+SALTUS_FN int saltus_thread_fire(const saltus_thread_state *s, double total, double word,
+                                 const saltus_launch *a, uint64_t trajectory, uint64_t block, int h)
 {
     if (SALTUS_RARE(!saltus_divides(total))) {
         return 1; /* nothing to choose from, or next to nothing: the CPU's */
@@ -152,8 +150,8 @@ SALTUS_FN int saltus_trajectory_fire(const saltus_trajectory *s, double total, d
     return bad;
 }
 
-SALTUS_FN void saltus_trajectory_record(const saltus_trajectory *s, const saltus_launch *a,
-                                        double time, saltus_samples *to)
+SALTUS_FN void saltus_thread_record(const saltus_thread_state *s, const saltus_launch *a,
+                                    double time, saltus_samples *to)
 {
     saltus_table_observe(&s->table, a, time, 0, 1, to);
     saltus_samples_next(to);

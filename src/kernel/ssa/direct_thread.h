@@ -2,16 +2,16 @@
  * The direct method with a thread per trajectory: time, samples and draws. Where the state is, and
  * how a reaction is chosen and fires, is defined before this header is included:
  *
- *     saltus_trajectory             the state of one trajectory
- *     saltus_trajectory_open(s, a)                     where it stands; every thread calls it
- *     saltus_trajectory_load(s, a, slot), save         between launches; save: 1: it is not exact
- *     saltus_trajectory_use(s, a, point)               the row of numbers that it goes by
- *     saltus_trajectory_start(s, a, point)             its initial counts
- *     saltus_trajectory_refresh(s, a)                  sums from the counts; 1: a propensity is bad
- *     saltus_trajectory_total(s, a, bad)               the sum of all propensities
- *     saltus_trajectory_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad; it
+ *     saltus_thread_state             the state of one trajectory
+ *     saltus_thread_open(s, a)                     where it stands; every thread calls it
+ *     saltus_thread_load(s, a, slot), save         between launches; save: 1: it is not exact
+ *     saltus_thread_use(s, a, point)               the row of numbers that it goes by
+ *     saltus_thread_start(s, a, point)             its initial counts
+ *     saltus_thread_refresh(s, a)                  sums from the counts; 1: a propensity is bad
+ *     saltus_thread_total(s, a, bad)               the sum of all propensities
+ *     saltus_thread_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad; it
  *                                                      is also called when a trajectory has ended
- *     saltus_trajectory_record(s, a, time, to)         write a sample, without its counts if there
+ *     saltus_thread_record(s, a, time, to)         write a sample, without its counts if there
  * is SALTUS_COUNT(s, a, column, away)                 one, of the thread so many further in the
  * warp SALTUS_EACH_EVENT                                before the loop over a block's two events
  *
@@ -52,7 +52,7 @@ typedef struct saltus_course {
 #if SALTUS_TOGETHER
 /* All threads that are here write the counts of those that stand at a sample, one sample after the
  * other. Returns whether there was any. */
-SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launch *a, int stands,
+SALTUS_FN int saltus_write_counts(const saltus_thread_state *s, const saltus_launch *a, int stands,
                                   int64_t *to)
 {
     const uint32_t here = saltus_warp_here(), all = saltus_warp_ballot(here, stands);
@@ -74,7 +74,7 @@ SALTUS_FN int saltus_write_counts(const saltus_trajectory *s, const saltus_launc
 #endif
 
 /* Write what is left to write of a sample, and go on to the next. Returns 0 after the last. */
-SALTUS_FN int saltus_pass_sample(saltus_trajectory *s, const saltus_launch *a, uint64_t event,
+SALTUS_FN int saltus_pass_sample(saltus_thread_state *s, const saltus_launch *a, uint64_t event,
                                  saltus_course *c)
 {
 #if defined(SALTUS_COUNT) && !SALTUS_TOGETHER
@@ -83,7 +83,7 @@ SALTUS_FN int saltus_pass_sample(saltus_trajectory *s, const saltus_launch *a, u
         c->to.counts[i] = SALTUS_COUNT(s, a, i, 0);
     }
 #endif
-    saltus_trajectory_record(s, a, c->stop, &c->to);
+    saltus_thread_record(s, a, c->stop, &c->to);
     if (++c->sample == (uint32_t)a->n_times) {
         saltus_job_end(a, c->job, event, c->bad);
         c->job = -1;
@@ -100,12 +100,12 @@ SALTUS_FN int saltus_pass_sample(saltus_trajectory *s, const saltus_launch *a, u
 SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
 {
     const int64_t slot = saltus_slot(&a, SALTUS_THREAD);
-    saltus_trajectory s;
-    saltus_trajectory_open(&s, &a); /* all threads of a block: they may share tables */
+    saltus_thread_state s;
+    saltus_thread_open(&s, &a); /* all threads of a block: they may share tables */
     if (slot < 0) {
         return;
     }
-    saltus_path *p = a.paths + slot;
+    saltus_trajectory *p = a.states + slot;
     saltus_stream stream;
     saltus_course c;
     uint64_t trajectory = p->trajectory, block = p->event >> 1;
@@ -115,16 +115,16 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
     c.bad = 0;
     c.stop = c.job >= 0 ? a.times[c.sample] : 0.0;
     c.to = saltus_samples_of(&a, c.job, c.sample);
-    saltus_trajectory_load(&s, &a, slot);
+    saltus_thread_load(&s, &a, slot);
     saltus_stream_load(&stream, a.stream + slot);
-    saltus_trajectory_use(&s, &a, c.job >= 0 ? saltus_numbers_of(&a, c.job) : a.points);
+    saltus_thread_use(&s, &a, c.job >= 0 ? saltus_numbers_of(&a, c.job) : a.points);
     if (c.job >= 0) {
-        c.bad = saltus_trajectory_refresh(&s, &a);
+        c.bad = saltus_thread_refresh(&s, &a);
     }
     for (uint32_t left = (uint32_t)a.slice / 2; left > 0; --left, ++block) {
         uint32_t w[4];
         if (c.job < 0) {
-            const uint64_t next = SALTUS_TAKE_NUMBER(a.next);
+            const uint64_t next = SALTUS_NEXT_NUMBER(a.next);
             if (next >= (uint64_t)a.n_jobs) {
                 break;
             }
@@ -136,10 +136,10 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
             c.stop = a.times[0];
             c.to = saltus_samples_of(&a, c.job, 0);
             const double *point = saltus_numbers_of(&a, c.job);
-            saltus_trajectory_use(&s, &a, point);
-            saltus_trajectory_start(&s, &a, point);
+            saltus_thread_use(&s, &a, point);
+            saltus_thread_start(&s, &a, point);
             saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
-            c.bad = saltus_trajectory_refresh(&s, &a);
+            c.bad = saltus_thread_refresh(&s, &a);
         }
         saltus_stream_next(&stream, a.keys, trajectory, block, w);
         SALTUS_EACH_EVENT
@@ -149,7 +149,7 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
             if (SALTUS_RARE(wait_word == 0)) {
                 wait = saltus_wait_late(&a, trajectory, block, h);
             }
-            const double total = saltus_trajectory_total(&s, &a, &c.bad);
+            const double total = saltus_thread_total(&s, &a, &c.bad);
             double t_next = t + saltus_divide(wait, total);
             if (SALTUS_RARE(!saltus_divides(total))) {
                 t_next = t + wait / (total + 0.0); /* -0 becomes 0 */
@@ -167,8 +167,8 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
             while (!(t_next < c.stop) && saltus_pass_sample(&s, &a, event, &c)) {
             }
 #endif
-            c.bad |= saltus_trajectory_fire(&s, total, saltus_from_word(choice), &a, trajectory,
-                                            block, h);
+            c.bad |=
+                saltus_thread_fire(&s, total, saltus_from_word(choice), &a, trajectory, block, h);
             t = t_next;
             if (SALTUS_RARE(c.bad)) {
                 if (c.job >= 0) {
@@ -179,7 +179,7 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
             }
         }
     }
-    if (saltus_trajectory_save(&s, &a, slot) && c.job >= 0) { /* no longer exact */
+    if (saltus_thread_save(&s, &a, slot) && c.job >= 0) { /* no longer exact */
         saltus_job_end(&a, c.job, 0, 1);
         c.job = -1;
     }

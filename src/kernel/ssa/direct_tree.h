@@ -96,12 +96,12 @@ SALTUS_OUTLINE double saltus_wait_refined(uint64_t seed, uint64_t trajectory, ui
 
 /* The rate of a reaction whose law is a pair: there it is at hand, on a device it is its point's.
  */
-SALTUS_FN double saltus_pair_rate(const saltus_path *p, const saltus_pair *pair, int r)
+SALTUS_FN double saltus_pair_rate(const saltus_trajectory *p, const saltus_pair *pair, int r)
 {
     return SALTUS_DEVICE ? p->point[r] : pair->rate;
 }
 
-SALTUS_FN double saltus_propensity(saltus_path *p, int r)
+SALTUS_FN double saltus_propensity(saltus_trajectory *p, int r)
 {
     const saltus_tables *n = p->n;
     const saltus_pair *pair = &n->pairs[r];
@@ -110,7 +110,7 @@ SALTUS_FN double saltus_propensity(saltus_path *p, int r)
                (p->v[SALTUS_AT(pair->second)] - pair->offset);
     }
     if (n->law_program[r] >= 0) {
-        return saltus_path_value(p, n->laws[n->law_program[r]]);
+        return saltus_trajectory_value(p, n->laws[n->law_program[r]]);
     }
     double a = SALTUS_DEVICE ? p->point[r] : n->rate[r];
     for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
@@ -136,23 +136,23 @@ SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int nod
 }
 
 /* Compute propensity r. Trouble when it is negative or not a number. */
-SALTUS_FN saltus_trouble saltus_direct_update(saltus_path *p, saltus_direct *d, int r)
+SALTUS_FN saltus_failure saltus_direct_update(saltus_trajectory *p, saltus_direct *d, int r)
 {
     const double a = saltus_propensity(p, r);
     d->values[SALTUS_AT(r)] = a;
     if (SALTUS_RARE(!(a >= 0.0))) {
-        return saltus_path_fail(p, SALTUS_BAD_PROPENSITY, r, a);
+        return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
     }
     return SALTUS_FINE;
 }
 
 /** Compute every propensity and every sum. */
-SALTUS_LARGE_FN saltus_trouble saltus_direct_rebuild(saltus_path *p, saltus_direct *d)
+SALTUS_LARGE_FN saltus_failure saltus_direct_rebuild(saltus_trajectory *p, saltus_direct *d)
 {
     const saltus_tables *n = p->n;
     for (int r = 0; r < n->n_reactions; ++r) {
         if (saltus_direct_update(p, d, r) != SALTUS_FINE) {
-            return p->trouble;
+            return p->failure;
         }
     }
     for (int level = 0; level < n->n_levels; ++level) {
@@ -164,7 +164,7 @@ SALTUS_LARGE_FN saltus_trouble saltus_direct_rebuild(saltus_path *p, saltus_dire
 }
 
 /* Change the counts by reaction r. */
-SALTUS_FN saltus_trouble saltus_direct_fire(saltus_path *p, int r)
+SALTUS_FN saltus_failure saltus_direct_fire(saltus_trajectory *p, int r)
 {
     const saltus_tables *n = p->n;
     for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
@@ -172,8 +172,8 @@ SALTUS_FN saltus_trouble saltus_direct_fire(saltus_path *p, int r)
         int64_t x;
         const int overflow = saltus_add_overflows(p->x[SALTUS_AT(s)], n->change_amount[c], &x);
         if (SALTUS_RARE(overflow || x < 0)) {
-            return saltus_path_fail(p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r,
-                                    0.0);
+            return saltus_trajectory_fail(
+                p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r, 0.0);
         }
         p->x[SALTUS_AT(s)] = x;
         p->v[SALTUS_AT(s)] = (double)x;
@@ -182,12 +182,12 @@ SALTUS_FN saltus_trouble saltus_direct_fire(saltus_path *p, int r)
 }
 
 /* Recompute what reaction r has changed. */
-SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, int r)
+SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direct *d, int r)
 {
     const saltus_tables *n = p->n;
     for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
         const int rule = n->rule_of[i];
-        p->v[SALTUS_AT(n->row_rules + rule)] = saltus_path_value(p, n->rules[rule]);
+        p->v[SALTUS_AT(n->row_rules + rule)] = saltus_trajectory_value(p, n->rules[rule]);
     }
     /* A pair is never negative; if it overflows, the total tells. */
     const int32_t *dependent = n->dependent;
@@ -205,7 +205,7 @@ SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, 
     }
     for (int i = other; i < n->dependent_row[r + 1]; ++i) {
         if (SALTUS_RARE(saltus_direct_update(p, d, dependent[i]) != SALTUS_FINE)) {
-            return p->trouble;
+            return p->failure;
         }
     }
     for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
@@ -216,15 +216,15 @@ SALTUS_FN saltus_trouble saltus_direct_follow(saltus_path *p, saltus_direct *d, 
 
 /* Samples and special times up to t_next. Returns 1 when the event at t_next may fire, 0 when its
  * wait is void, -1 when the trajectory is finished or in trouble. */
-SALTUS_FN int saltus_direct_pass(saltus_path *p, saltus_direct *d, double t_next,
+SALTUS_FN int saltus_direct_pass(saltus_trajectory *p, saltus_direct *d, double t_next,
                                  const double *times, int64_t n_times, int64_t *counts,
                                  double *observables)
 {
     for (;;) {
         const double next = times[p->sample];
         const double first = next < t_next ? next : t_next;
-        if (saltus_path_special_first(p, first)) {
-            if (saltus_path_pass_special(p) != SALTUS_FINE ||
+        if (saltus_trajectory_special_first(p, first)) {
+            if (saltus_trajectory_pass_special(p) != SALTUS_FINE ||
                 saltus_direct_rebuild(p, d) != SALTUS_FINE) {
                 return -1;
             }
@@ -233,7 +233,7 @@ SALTUS_FN int saltus_direct_pass(saltus_path *p, saltus_direct *d, double t_next
         if (next > t_next) {
             return 1;
         }
-        saltus_path_record(p, next, counts, observables);
+        saltus_trajectory_record(p, next, counts, observables);
         if (p->sample == n_times) {
             return -1;
         }
@@ -241,7 +241,7 @@ SALTUS_FN int saltus_direct_pass(saltus_path *p, saltus_direct *d, double t_next
 }
 
 /* Waits and choices from those of block `block` on. */
-SALTUS_FN void saltus_direct_draw(const saltus_path *p, saltus_direct *d, uint64_t block)
+SALTUS_FN void saltus_direct_draw(const saltus_trajectory *p, saltus_direct *d, uint64_t block)
 {
     d->draws.first_block = block;
     d->draws.valid = 1;
@@ -270,7 +270,7 @@ SALTUS_FN void saltus_direct_draw(const saltus_path *p, saltus_direct *d, uint64
  * @param stop   becomes non-zero to give up with SALTUS_STOPPED
  * @param counts, observables  of this trajectory, [point][column]
  */
-SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d,
+SALTUS_OUTLINE saltus_failure saltus_direct_run(saltus_trajectory *p, saltus_direct *d,
                                                 const double *times, int64_t n_times,
                                                 const int *stop, int64_t *counts,
                                                 double *observables)
@@ -279,17 +279,17 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
     const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
     const double *root = d->values + SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1]);
     d->draws.valid = 0;
-    saltus_path_refresh(p);
+    saltus_trajectory_refresh(p);
     if (saltus_direct_rebuild(p, d) != SALTUS_FINE) {
-        return p->trouble;
+        return p->failure;
     }
     for (;;) {
         const uint64_t event = p->event, block = event >> 1;
         if (!d->draws.valid || block - d->draws.first_block >= SALTUS_BATCH_BLOCKS) {
             if (p->fired >= p->limit || SALTUS_FLAG(stop)) {
-                return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
+                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
             }
-            SALTUS_PATH_TELL(p);
+            SALTUS_TRAJECTORY_PROGRESS(p);
             saltus_direct_draw(p, d, block);
         }
         const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);
@@ -299,13 +299,13 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
         }
         const double total = *root + 0.0; /* -0 becomes 0 */
         if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
-            return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
+            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
         }
         const double t_next = p->t + wait / total;
         if (!(t_next < times[p->sample]) || !(t_next < p->special)) {
             const int go = saltus_direct_pass(p, d, t_next, times, n_times, counts, observables);
             if (go < 0) {
-                return p->trouble;
+                return p->failure;
             }
             if (go == 0) {
                 continue;
@@ -315,19 +315,19 @@ SALTUS_OUTLINE saltus_trouble saltus_direct_run(saltus_path *p, saltus_direct *d
                                          p->trajectory, event);
         if (saltus_direct_fire(p, r) != SALTUS_FINE) {
             p->t = t_next;
-            return p->trouble;
+            return p->failure;
         }
         p->t = t_next;
         p->after = 0;
         ++p->event;
         ++p->fired;
         if (saltus_direct_follow(p, d, r) != SALTUS_FINE) {
-            return p->trouble;
+            return p->failure;
         }
-        if (n->watches_state && saltus_path_stirs(p)) {
-            if (saltus_path_settle(p) != SALTUS_FINE ||
+        if (n->watches_state && saltus_trajectory_triggers(p)) {
+            if (saltus_trajectory_settle(p) != SALTUS_FINE ||
                 saltus_direct_rebuild(p, d) != SALTUS_FINE) {
-                return p->trouble;
+                return p->failure;
             }
         }
     }

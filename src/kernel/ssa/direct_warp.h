@@ -99,12 +99,12 @@ SALTUS_FN int saltus_warp_fire(const saltus_table *s, const saltus_packed_wide_r
 SALTUS_FN saltus_table saltus_warp_open(const saltus_launch *a)
 {
     const saltus_packed *t = &a->packed;
-    const int64_t room_doubles = a->room_doubles / SALTUS_WARPS;
+    const int64_t workspace_doubles = a->workspace_doubles / SALTUS_WARPS;
     saltus_table s;
-#if SALTUS_ROOM_SHARED
-    s.values = saltus_shared + SALTUS_WARP_IN_BLOCK * room_doubles;
+#if SALTUS_WORKSPACE_SHARED
+    s.values = saltus_shared + SALTUS_WARP_IN_BLOCK * workspace_doubles;
 #else
-    s.values = a->rooms + (SALTUS_WARP_NUMBER * room_doubles);
+    s.values = a->workspaces + (SALTUS_WARP_NUMBER * workspace_doubles);
 #endif
     s.x = (int32_t *)(s.values + t->n_values);
     s.rows = (const saltus_row *)(t->tables + t->rows);
@@ -135,7 +135,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
     }
     const saltus_packed *t = &a.packed;
     saltus_table s = saltus_warp_open(&a);
-    saltus_path *p = a.paths + slot;
+    saltus_trajectory *p = a.states + slot;
     int64_t job = a.jobs[slot], sample = p->sample;
     s.point = job >= 0 ? saltus_numbers_of(&a, job) : a.points;
     int32_t *saved = a.saved + slot * t->n_species;

@@ -37,7 +37,7 @@ typedef struct saltus_launch {
     int64_t *counts;              /**< [job][point][count]: a record is one stretch of memory */
     double *observables;          /**< [job][point][observable] */
     uint64_t *events;             /**< [job] reactions that fired */
-    int32_t *troubles;            /**< [job] a saltus_trouble */
+    int32_t *failures;            /**< [job] a saltus_failure */
     uint64_t *next;               /**< the job to hand out next */
     uint64_t *progress;           /**< out: jobs that have ended; slots that go on; of them those
                                        that are at exact steps between leaps */
@@ -49,11 +49,11 @@ typedef struct saltus_launch {
     int32_t *busy;        /**< [n_room] out: slots that go on */
     /* Trajectories that are at exact steps between leaps stand behind the others, from the end of
      * the lists backwards, so that the threads of a warp are in one phase. */
-    int64_t n_exact, n_room;
+    int64_t n_exact, n_workspace;
 
     /* Memory of the threads, interleaved: [number][slot]. */
-    saltus_path *paths; /**< [slot] what is left of a path between launches */
-    int64_t *jobs;      /**< [slot] its job, or -1 */
+    saltus_trajectory *states; /**< [slot] what is left of a path between launches */
+    int64_t *jobs;             /**< [slot] its job, or -1 */
     int64_t *x;
     double *v, *values, *sums, *pending_values;
     uint32_t *stream; /**< state of the main streams */
@@ -68,9 +68,9 @@ typedef struct saltus_launch {
 
     /* Layouts that run from packed tables. */
     saltus_packed packed;
-    int64_t room_doubles; /**< of a block's propensities and counts */
-    double *rooms;        /**< [block][room_doubles], unless they are in shared memory */
-    int32_t *saved;       /**< [species][slot] counts between launches */
+    int64_t workspace_doubles; /**< of a block's propensities and counts */
+    double *workspaces;        /**< [block][workspace_doubles], unless they are in shared memory */
+    int32_t *saved;            /**< [species][slot] counts between launches */
 
     uint64_t *leaps; /**< [job][2] leaps and exact steps, of tau-leaping alone */
 } saltus_launch;
@@ -106,29 +106,29 @@ SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
         return a->slots ? a->slots[thread] : thread;
     }
     thread -= a->n_slots;
-    return thread < a->n_exact ? a->slots[a->n_room - 1 - thread] : -1;
+    return thread < a->n_exact ? a->slots[a->n_workspace - 1 - thread] : -1;
 }
 
 /* A thread leaves: its slot goes on if it has a job or may get one. */
 SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t job)
 {
     if (job >= 0 || *a->next < (uint64_t)a->n_jobs) {
-        a->busy[SALTUS_TAKE_NUMBER(a->progress + 1)] = (int32_t)slot;
+        a->busy[SALTUS_NEXT_NUMBER(a->progress + 1)] = (int32_t)slot;
     }
 }
 
 /* Likewise, with a trajectory that is at exact steps between leaps. */
 SALTUS_FN void saltus_slot_leave_exact(const saltus_launch *a, int64_t slot)
 {
-    a->busy[a->n_room - 1 - (int64_t)SALTUS_TAKE_NUMBER(a->progress + 2)] = (int32_t)slot;
+    a->busy[a->n_workspace - 1 - (int64_t)SALTUS_NEXT_NUMBER(a->progress + 2)] = (int32_t)slot;
 }
 
 /* A job has ended, well or badly. */
 SALTUS_FN void saltus_job_end(const saltus_launch *a, int64_t job, uint64_t events, int bad)
 {
     a->events[job] = events;
-    a->troubles[job] = bad ? SALTUS_BAD_TOTAL : SALTUS_FINE;
-    (void)SALTUS_TAKE_NUMBER(a->progress);
+    a->failures[job] = bad ? SALTUS_BAD_TOTAL : SALTUS_FINE;
+    (void)SALTUS_NEXT_NUMBER(a->progress);
 }
 #endif
 

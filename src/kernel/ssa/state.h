@@ -5,7 +5,7 @@
 #include "kernel/base/tables.h"
 
 /** Why a trajectory could not go on. */
-typedef enum saltus_trouble {
+typedef enum saltus_failure {
     SALTUS_FINE = 0,
     SALTUS_STOPPED,        /* asked to */
     SALTUS_NEGATIVE_COUNT, /* culprit: reaction */
@@ -16,7 +16,7 @@ typedef enum saltus_trouble {
     SALTUS_BAD_DELAY,      /* culprit: trigger; value */
     SALTUS_EVENT_STORM,    /* culprit: trigger; events set each other off for ever */
     SALTUS_OUT_OF_MEMORY,
-} saltus_trouble;
+} saltus_failure;
 
 /* More executions than this at one instant are taken for a circle of events. */
 enum { SALTUS_MAX_CASCADE = 100000 };
@@ -35,19 +35,19 @@ typedef struct saltus_reached {
     uint64_t fired; /* reactions in them */
 } saltus_reached;
 
-static inline void saltus_reached_tell(saltus_reached *reached, double t, uint64_t fired)
+static inline void saltus_reached_store(saltus_reached *reached, double t, uint64_t fired)
 {
     if (reached) {
         __atomic_store(&reached->t, &t, __ATOMIC_RELAXED);
         __atomic_store_n(&reached->fired, fired, __ATOMIC_RELAXED);
     }
 }
-#define SALTUS_PATH_TELL(p) saltus_reached_tell((p)->reached, (p)->t, (p)->fired)
+#define SALTUS_TRAJECTORY_PROGRESS(p) saltus_reached_store((p)->reached, (p)->t, (p)->fired)
 #else
-#define SALTUS_PATH_TELL(p) ((void)0)
+#define SALTUS_TRAJECTORY_PROGRESS(p) ((void)0)
 #endif
 
-typedef struct saltus_path {
+typedef struct saltus_trajectory {
 #if !SALTUS_DEVICE
     saltus_reached *reached; /* NULL: nobody watches */
 #endif
@@ -56,15 +56,15 @@ typedef struct saltus_path {
     const double *point; /* device: its row of numbers; the host's are in the tables */
     saltus_point at;     /* and what stands where in it */
     uint64_t seed, trajectory;
-    uint64_t event;          /* number of the next event: of the next wait and choice */
-    uint64_t fired;          /* reactions so far */
-    uint64_t limit;          /* stop soon after so many */
-    uint64_t ties;           /* draws among events so far */
-    uint64_t block;          /* tau-leaping: the next block of random words, */
-    uint64_t leaps, singles; /* leaps and exact steps so far, */
-    int32_t exact;           /* and exact steps to come before the next leap */
-    double t;                /* now */
-    int32_t after;           /* clocks that change just after t have done so */
+    uint64_t event;              /* number of the next event: of the next wait and choice */
+    uint64_t fired;              /* reactions so far */
+    uint64_t limit;              /* stop soon after so many */
+    uint64_t ties;               /* draws among events so far */
+    uint64_t block;              /* tau-leaping: the next block of random words, */
+    uint64_t leaps, exact_steps; /* leaps and exact steps so far, */
+    int32_t exact;               /* and exact steps to come before the next leap */
+    double t;                    /* now */
+    int32_t after;               /* clocks that change just after t have done so */
     int32_t special_strict;
     double special;   /* next time at which a clock changes or a pending event is due; +inf */
     int64_t sample;   /* next sample */
@@ -76,11 +76,11 @@ typedef struct saltus_path {
     double *pending_values; /* [pending][settings of the largest event] */
     int32_t n_pending, pending_capacity;
     /* Makes room for one more pending event; 0 when there is no memory. */
-    int (*make_room)(struct saltus_path *path);
-    saltus_trouble trouble;
+    int (*make_room)(struct saltus_trajectory *trajectory);
+    saltus_failure failure;
     int32_t culprit;
     double bad_value;
-} saltus_path;
+} saltus_trajectory;
 
 /* Unit waits and choice words of consecutive events of one trajectory, made many at a time. */
 enum { SALTUS_BATCH_BLOCKS = SALTUS_DEVICE ? 1 : 32 };

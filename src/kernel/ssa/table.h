@@ -6,7 +6,7 @@
  *     SALTUS_BLOCK          threads per block whose numbers are interleaved
  *     SALTUS_LEVELS         levels of the tree, 1 or more
  *     SALTUS_ROOT_CHILDREN  children of its root, 1 to 8
- *     SALTUS_ROOM_SHARED    1: a block's numbers, its room, are in shared memory
+ *     SALTUS_WORKSPACE_SHARED    1: a block's numbers, its room, are in shared memory
  *     SALTUS_TABLES_SHARED  1: a copy of the tables is there too
  *     SALTUS_WIDE_ROWS      1: saltus_packed_wide_row
  *     SALTUS_POINTS         1: rates are those of a job's point, and not in the tables

@@ -14,36 +14,36 @@
 #error "a path is one lane wide"
 #endif
 
-SALTUS_FN saltus_trouble saltus_path_fail(saltus_path *p, saltus_trouble trouble, int culprit,
-                                          double value)
+SALTUS_FN saltus_failure saltus_trajectory_fail(saltus_trajectory *p, saltus_failure failure,
+                                                int culprit, double value)
 {
-    p->trouble = trouble;
+    p->failure = failure;
     p->culprit = culprit;
     p->bad_value = value;
-    return trouble;
+    return failure;
 }
 
 /* With the interpreter and all its functions, so it is there once. */
-SALTUS_LARGE_FN double saltus_path_value(saltus_path *p, saltus_program program)
+SALTUS_LARGE_FN double saltus_trajectory_value(saltus_trajectory *p, saltus_program program)
 {
     saltus_program_run(p->n->code, program, p->v);
     return p->v[SALTUS_AT(program.result)];
 }
 
-SALTUS_FN void saltus_path_run_rules(saltus_path *p)
+SALTUS_FN void saltus_trajectory_run_rules(saltus_trajectory *p)
 {
     for (int r = 0; r < p->n->n_rules; ++r) {
-        p->v[SALTUS_AT(p->n->row_rules + r)] = saltus_path_value(p, p->n->rules[r]);
+        p->v[SALTUS_AT(p->n->row_rules + r)] = saltus_trajectory_value(p, p->n->rules[r]);
     }
 }
 
 /* Flags as they stand now. Returns 1 if any changed. */
-SALTUS_FN int saltus_path_run_clocks(saltus_path *p)
+SALTUS_FN int saltus_trajectory_run_clocks(saltus_trajectory *p)
 {
     int changed = 0;
     for (int f = 0; f < p->n->n_flags; ++f) {
         const saltus_clock *c = &p->n->clocks[f];
-        const double when = saltus_path_value(p, c->when);
+        const double when = saltus_trajectory_value(p, c->when);
         const int passed = when < p->t || (when == p->t && (!c->strict || p->after));
         const double value = passed == c->after ? 1.0 : 0.0;
         changed |= p->v[SALTUS_AT(c->row)] != value;
@@ -54,21 +54,21 @@ SALTUS_FN int saltus_path_run_clocks(saltus_path *p)
 
 /* Rows from the counts: rules first, because a clock may read them, and again while a flag changes,
  * which may be what the rule of another clock reads. */
-SALTUS_LARGE_FN void saltus_path_refresh(saltus_path *p)
+SALTUS_LARGE_FN void saltus_trajectory_refresh(saltus_trajectory *p)
 {
     const saltus_tables *n = p->n;
     for (int s = 0; s < n->n_species; ++s) {
         p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
     }
     p->v[SALTUS_AT(n->row_time)] = p->t;
-    saltus_path_run_rules(p);
-    for (int f = 0; f < n->n_flags && saltus_path_run_clocks(p); ++f) {
-        saltus_path_run_rules(p);
+    saltus_trajectory_run_rules(p);
+    for (int f = 0; f < n->n_flags && saltus_trajectory_run_clocks(p); ++f) {
+        saltus_trajectory_run_rules(p);
     }
 }
 
 /* The earliest time at which something happens by itself. */
-SALTUS_FN void saltus_path_find_special(saltus_path *p)
+SALTUS_FN void saltus_trajectory_find_special(saltus_trajectory *p)
 {
     p->special = SALTUS_INFINITY;
     p->special_strict = 0;
@@ -79,7 +79,7 @@ SALTUS_FN void saltus_path_find_special(saltus_path *p)
     }
     for (int f = 0; f < p->n->n_flags; ++f) {
         const saltus_clock *c = &p->n->clocks[f];
-        const double when = saltus_path_value(p, c->when);
+        const double when = saltus_trajectory_value(p, c->when);
         const int to_come = when > p->t || (when == p->t && c->strict && !p->after);
         if (to_come && (when < p->special || (when == p->special && !c->strict))) {
             p->special = when;
@@ -88,7 +88,7 @@ SALTUS_FN void saltus_path_find_special(saltus_path *p)
     }
 }
 
-SALTUS_FN void saltus_path_forget(saltus_path *p, int i)
+SALTUS_FN void saltus_trajectory_forget(saltus_trajectory *p, int i)
 {
     const int last = --p->n_pending;
     for (int j = i; j < last; ++j) {
@@ -100,39 +100,41 @@ SALTUS_FN void saltus_path_forget(saltus_path *p, int i)
     }
 }
 
-SALTUS_FN void saltus_path_evaluate(saltus_path *p, const saltus_trigger *e, double *values)
+SALTUS_FN void saltus_trajectory_evaluate(saltus_trajectory *p, const saltus_trigger *e,
+                                          double *values)
 {
     for (int k = 0; k < e->n_assignments; ++k) {
-        values[SALTUS_AT(k)] = saltus_path_value(p, p->n->settings[e->first_assignment + k].value);
+        values[SALTUS_AT(k)] =
+            saltus_trajectory_value(p, p->n->settings[e->first_assignment + k].value);
     }
 }
 
 /* Set off the events whose triggers have become true, call off those that may be. */
-SALTUS_FN saltus_trouble saltus_path_look(saltus_path *p)
+SALTUS_FN saltus_failure saltus_trajectory_check(saltus_trajectory *p)
 {
     for (int i = 0; i < p->n->n_triggers; ++i) {
         const saltus_trigger *e = &p->n->triggers[i];
-        const double value = saltus_path_value(p, e->trigger);
+        const double value = saltus_trajectory_value(p, e->trigger);
         const uint8_t now = value != 0.0 && value == value;
         if (now && !p->on[SALTUS_AT(i)]) {
-            const double delay = e->has_delay ? saltus_path_value(p, e->delay) : 0.0;
+            const double delay = e->has_delay ? saltus_trajectory_value(p, e->delay) : 0.0;
             if (!(delay >= 0.0)) {
-                return saltus_path_fail(p, SALTUS_BAD_DELAY, i, delay);
+                return saltus_trajectory_fail(p, SALTUS_BAD_DELAY, i, delay);
             }
             if (p->n_pending == p->pending_capacity && !p->make_room(p)) {
-                return saltus_path_fail(p, SALTUS_OUT_OF_MEMORY, i, 0.0);
+                return saltus_trajectory_fail(p, SALTUS_OUT_OF_MEMORY, i, 0.0);
             }
             p->pending[SALTUS_AT(p->n_pending)].time = p->t + delay;
             p->pending[SALTUS_AT(p->n_pending)].trigger = i;
             if (e->use_trigger_values) {
-                saltus_path_evaluate(
+                saltus_trajectory_evaluate(
                     p, e, p->pending_values + SALTUS_AT(p->n_pending * p->n->largest_event));
             }
             ++p->n_pending;
         } else if (!now && p->on[SALTUS_AT(i)] && !e->persistent) {
             for (int j = p->n_pending - 1; j >= 0; --j) {
                 if (p->pending[SALTUS_AT(j)].trigger == i) {
-                    saltus_path_forget(p, j);
+                    saltus_trajectory_forget(p, j);
                 }
             }
         }
@@ -143,7 +145,7 @@ SALTUS_FN saltus_trouble saltus_path_look(saltus_path *p)
 
 /* Of the events that are due: the one of highest priority, by a draw among equals; those without a
  * priority come last, in the order in which they were set off. -1 when none is due. */
-SALTUS_FN int saltus_path_next_due(saltus_path *p)
+SALTUS_FN int saltus_trajectory_next_due(saltus_trajectory *p)
 {
     int best = -1, n_best = 0, best_has = 0;
     double best_priority = 0.0;
@@ -152,7 +154,7 @@ SALTUS_FN int saltus_path_next_due(saltus_path *p)
             continue;
         }
         const saltus_trigger *e = &p->n->triggers[p->pending[SALTUS_AT(i)].trigger];
-        const double priority = e->has_priority ? saltus_path_value(p, e->priority) : 0.0;
+        const double priority = e->has_priority ? saltus_trajectory_value(p, e->priority) : 0.0;
         if (best < 0 || (e->has_priority && (!best_has || priority > best_priority))) {
             best = i;
             n_best = 1;
@@ -169,7 +171,7 @@ SALTUS_FN int saltus_path_next_due(saltus_path *p)
         for (int i = best; i < p->n_pending; ++i) {
             const saltus_trigger *e = &p->n->triggers[p->pending[SALTUS_AT(i)].trigger];
             if (p->pending[SALTUS_AT(i)].time <= p->t && e->has_priority &&
-                saltus_path_value(p, e->priority) == best_priority && skip-- == 0) {
+                saltus_trajectory_value(p, e->priority) == best_priority && skip-- == 0) {
                 return i;
             }
         }
@@ -178,13 +180,13 @@ SALTUS_FN int saltus_path_next_due(saltus_path *p)
 }
 
 /* Execute pending event i: all its assignments at once. */
-SALTUS_FN saltus_trouble saltus_path_execute(saltus_path *p, int i)
+SALTUS_FN saltus_failure saltus_trajectory_execute(saltus_trajectory *p, int i)
 {
     const saltus_tables *n = p->n;
     const saltus_trigger *e = &n->triggers[p->pending[SALTUS_AT(i)].trigger];
     double *values = p->pending_values + SALTUS_AT(i * p->n->largest_event);
     if (!e->use_trigger_values) {
-        saltus_path_evaluate(p, e, values);
+        saltus_trajectory_evaluate(p, e, values);
     }
     for (int k = 0; k < e->n_assignments; ++k) {
         const int setting = e->first_assignment + k, row = n->settings[setting].row;
@@ -194,88 +196,89 @@ SALTUS_FN saltus_trouble saltus_path_execute(saltus_path *p, int i)
         }
         const double whole = saltus_round_even(values[SALTUS_AT(k)]);
         if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
-            return saltus_path_fail(p, SALTUS_BAD_ASSIGNMENT, setting, values[SALTUS_AT(k)]);
+            return saltus_trajectory_fail(p, SALTUS_BAD_ASSIGNMENT, setting, values[SALTUS_AT(k)]);
         }
         p->rounded[SALTUS_AT(setting)] |= whole != values[SALTUS_AT(k)];
         p->x[SALTUS_AT(row)] = (int64_t)whole;
     }
-    saltus_path_forget(p, i);
+    saltus_trajectory_forget(p, i);
     return SALTUS_FINE;
 }
 
 /** Bring rows, flags and events in line with the counts and the time: call it after either changed
  * other than by the reaction tables. Executes every event that is due. */
-SALTUS_LARGE_FN saltus_trouble saltus_path_settle(saltus_path *p)
+SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
 {
-    saltus_path_refresh(p);
+    saltus_trajectory_refresh(p);
     for (int n_executed = 0; p->n->n_triggers > 0; ++n_executed) {
-        if (saltus_path_look(p) != SALTUS_FINE) {
-            return p->trouble;
+        if (saltus_trajectory_check(p) != SALTUS_FINE) {
+            return p->failure;
         }
-        const int due = saltus_path_next_due(p);
+        const int due = saltus_trajectory_next_due(p);
         if (due < 0) {
             break;
         }
         if (n_executed >= SALTUS_MAX_CASCADE) {
-            return saltus_path_fail(p, SALTUS_EVENT_STORM, p->pending[SALTUS_AT(due)].trigger, 0.0);
+            return saltus_trajectory_fail(p, SALTUS_EVENT_STORM, p->pending[SALTUS_AT(due)].trigger,
+                                          0.0);
         }
-        if (saltus_path_execute(p, due) != SALTUS_FINE) {
-            return p->trouble;
+        if (saltus_trajectory_execute(p, due) != SALTUS_FINE) {
+            return p->failure;
         }
-        saltus_path_refresh(p);
+        saltus_trajectory_refresh(p);
     }
-    saltus_path_find_special(p);
+    saltus_trajectory_find_special(p);
     return SALTUS_FINE;
 }
 
 /** Whether the counts, rules and time as they are now turn a flag or a trigger, so that
- * saltus_path_settle has something to do. Looks up the next special time when it has not. */
-SALTUS_FN int saltus_path_stirs(saltus_path *p)
+ * saltus_trajectory_settle has something to do. Looks up the next special time when it has not. */
+SALTUS_FN int saltus_trajectory_triggers(saltus_trajectory *p)
 {
     p->v[SALTUS_AT(p->n->row_time)] = p->t;
-    if (saltus_path_run_clocks(p)) {
+    if (saltus_trajectory_run_clocks(p)) {
         return 1;
     }
     for (int i = 0; i < p->n->n_triggers; ++i) {
-        const double value = saltus_path_value(p, p->n->triggers[i].trigger);
+        const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
         if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {
             return 1;
         }
     }
     if (p->n->n_flags > 0) {
-        saltus_path_find_special(p);
+        saltus_trajectory_find_special(p);
     }
     return 0;
 }
 
 /* What species s starts with. */
-SALTUS_FN int64_t saltus_path_initial_count(const saltus_path *p, int s)
+SALTUS_FN int64_t saltus_trajectory_initial_count(const saltus_trajectory *p, int s)
 {
     return SALTUS_DEVICE ? (int64_t)p->point[p->at.counts + s] : p->n->initial_counts[s];
 }
 
-SALTUS_FN double saltus_path_initial_variable(const saltus_path *p, int i)
+SALTUS_FN double saltus_trajectory_initial_variable(const saltus_trajectory *p, int i)
 {
     return SALTUS_DEVICE ? p->point[p->at.variables + i] : p->n->initial_variables[i];
 }
 
 /** Trajectory number `trajectory` at time 0, events at time 0 executed. */
-SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
+SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t trajectory)
 {
     const saltus_tables *n = p->n;
     p->trajectory = trajectory;
-    p->event = p->fired = p->ties = p->block = p->leaps = p->singles = 0;
+    p->event = p->fired = p->ties = p->block = p->leaps = p->exact_steps = 0;
     p->exact = 0;
     p->t = 0.0;
     p->after = 0;
     p->sample = 0;
     p->n_pending = 0;
-    p->trouble = SALTUS_FINE;
+    p->failure = SALTUS_FINE;
     for (int s = 0; s < n->n_species; ++s) {
-        p->x[SALTUS_AT(s)] = saltus_path_initial_count(p, s);
+        p->x[SALTUS_AT(s)] = saltus_trajectory_initial_count(p, s);
     }
     for (int i = 0; i < n->n_variables; ++i) {
-        p->v[SALTUS_AT(n->row_variables + i)] = saltus_path_initial_variable(p, i);
+        p->v[SALTUS_AT(n->row_variables + i)] = saltus_trajectory_initial_variable(p, i);
     }
     for (int f = 0; f < n->n_flags; ++f) {
         p->v[SALTUS_AT(n->row_flags + f)] = n->clocks[f].after ? 0.0 : 1.0;
@@ -283,12 +286,13 @@ SALTUS_FN saltus_trouble saltus_path_start(saltus_path *p, uint64_t trajectory)
     for (int i = 0; i < n->n_triggers; ++i) {
         p->on[SALTUS_AT(i)] = (uint8_t)n->triggers[i].initial_value;
     }
-    return saltus_path_settle(p);
+    return saltus_trajectory_settle(p);
 }
 
 /** Write sample number p->sample, taken at `time`, into the trajectory's counts[point][count] and
  * observables[point][observable]. */
-SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, double *observables)
+SALTUS_FN void saltus_trajectory_record(saltus_trajectory *p, double time, int64_t *counts,
+                                        double *observables)
 {
     const saltus_columns *columns = p->columns;
     for (int c = 0; c < columns->n_counts; ++c) {
@@ -296,7 +300,7 @@ SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, 
     }
     if (columns->n_observables > 0) {
         p->v[SALTUS_AT(p->n->row_time)] = time;
-        saltus_path_run_rules(p);
+        saltus_trajectory_run_rules(p);
     }
     for (int o = 0; o < columns->n_observables; ++o) {
         const saltus_observable *q = &columns->observables[o];
@@ -308,19 +312,19 @@ SALTUS_FN void saltus_path_record(saltus_path *p, double time, int64_t *counts, 
 }
 
 /** A special time comes before a sample at `time` and before a reaction at that time. */
-SALTUS_FN int saltus_path_special_first(const saltus_path *p, double time)
+SALTUS_FN int saltus_trajectory_special_first(const saltus_trajectory *p, double time)
 {
     return p->special < time || (p->special == time && !p->special_strict);
 }
 
 /** Go to the special time and do what is due there; the wait that was pending is void, and so is
  * its event number. */
-SALTUS_FN saltus_trouble saltus_path_pass_special(saltus_path *p)
+SALTUS_FN saltus_failure saltus_trajectory_pass_special(saltus_trajectory *p)
 {
     p->t = p->special;
     p->after = p->special_strict;
     ++p->event;
-    return saltus_path_settle(p);
+    return saltus_trajectory_settle(p);
 }
 
 #endif

@@ -25,7 +25,8 @@ enum {
 };
 
 /* The next block of words. */
-SALTUS_FN void saltus_leap_draw(saltus_path *p, saltus_direct *d, saltus_leap *l, uint32_t w[4])
+SALTUS_FN void saltus_leap_draw(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
+                                uint32_t w[4])
 {
 #if SALTUS_DEVICE
     uint32_t keys[SALTUS_PHILOX_KEYS];
@@ -55,7 +56,7 @@ SALTUS_FN void saltus_leap_draw(saltus_path *p, saltus_direct *d, saltus_leap *l
 }
 
 /* The unit wait of a block's first word. */
-SALTUS_FN double saltus_leap_wait(const saltus_path *p, uint32_t word)
+SALTUS_FN double saltus_leap_wait(const saltus_trajectory *p, uint32_t word)
 {
     return SALTUS_RARE(word == 0)
                ? saltus_wait_refined(p->seed, p->trajectory,
@@ -63,7 +64,7 @@ SALTUS_FN double saltus_leap_wait(const saltus_path *p, uint32_t word)
                : saltus_exponential32(word);
 }
 
-SALTUS_LARGE_FN double saltus_leap_poisson(saltus_path *p, saltus_direct *d, saltus_leap *l,
+SALTUS_LARGE_FN double saltus_leap_poisson(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                            double mean)
 {
     uint32_t w[4];
@@ -117,8 +118,8 @@ SALTUS_FN double saltus_leap_relaxation(const saltus_tables *n, const saltus_dir
 
 /** Mark critical reactions and bound the step by the others: infinity when there are none that
  * fire. *critical_total becomes the sum of the critical ones' propensities. */
-SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d, saltus_leap *l,
-                                   double *critical_total)
+SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_direct *d,
+                                   saltus_leap *l, double *critical_total)
 {
     const saltus_tables *n = p->n;
     double fastest = 0.0, total = 0.0; /* steps are bounded by rates, which take no division */
@@ -171,8 +172,8 @@ SALTUS_FN double saltus_leap_bound(const saltus_path *p, const saltus_direct *d,
 }
 
 /* The critical reaction at `goal` of the sum of their propensities. */
-SALTUS_FN int saltus_leap_choose(const saltus_path *p, const saltus_direct *d, const saltus_leap *l,
-                                 double goal)
+SALTUS_FN int saltus_leap_choose(const saltus_trajectory *p, const saltus_direct *d,
+                                 const saltus_leap *l, double goal)
 {
     int chosen = -1;
     double sum = 0.0;
@@ -206,7 +207,7 @@ typedef enum saltus_attempt {
 } saltus_attempt;
 
 /* The counts as the leap's changes have them, into p->v. */
-SALTUS_FN saltus_attempt saltus_leap_look(saltus_path *p, const saltus_leap *l)
+SALTUS_FN saltus_attempt saltus_leap_attempt(saltus_trajectory *p, const saltus_leap *l)
 {
     saltus_attempt attempt = SALTUS_LEAPT;
     for (int s = 0; s < p->n->n_species; ++s) {
@@ -221,7 +222,7 @@ SALTUS_FN saltus_attempt saltus_leap_look(saltus_path *p, const saltus_leap *l)
 }
 
 /* Firings in a time `length` by the propensities before the leap. */
-SALTUS_FN saltus_attempt saltus_leap_predict(saltus_path *p, saltus_direct *d, saltus_leap *l,
+SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                              double length)
 {
     const saltus_tables *n = p->n;
@@ -242,17 +243,17 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_path *p, saltus_direct *d, s
         l->number[SALTUS_AT(r)] = k;
         saltus_leap_fire(n, l, r, k);
     }
-    return saltus_leap_look(p, l);
+    return saltus_leap_attempt(p, l);
 }
 
 /* As many firings more, or fewer, as the mean of the propensities before and after the leap gives:
  * half their difference times `length`, randomly rounded, and not more fewer than there are. */
-SALTUS_FN saltus_attempt saltus_leap_correct(saltus_path *p, saltus_direct *d, saltus_leap *l,
+SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                              double length)
 {
     const saltus_tables *n = p->n;
     uint32_t w[4];
-    saltus_path_run_rules(p);
+    saltus_trajectory_run_rules(p);
     for (int r = 0; r < n->n_reactions; ++r) {
         const double a = d->values[SALTUS_AT(r)], k = l->number[SALTUS_AT(r)];
         if (r % 4 == 0) {
@@ -273,7 +274,7 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_path *p, saltus_direct *d, s
 
 /* All that happens in a leap of `length`, with critical reaction `one` at its end unless that is
  * -1, into the leap's changes. */
-SALTUS_FN saltus_attempt saltus_leap_try(saltus_path *p, saltus_direct *d, saltus_leap *l,
+SALTUS_FN saltus_attempt saltus_leap_try(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                          double length, int one)
 {
     saltus_attempt attempt = saltus_leap_predict(p, d, l, length);
@@ -284,22 +285,22 @@ SALTUS_FN saltus_attempt saltus_leap_try(saltus_path *p, saltus_direct *d, saltu
         if (one >= 0) {
             saltus_leap_fire(p->n, l, one, 1.0);
         }
-        attempt = saltus_leap_look(p, l);
+        attempt = saltus_leap_attempt(p, l);
     }
     return attempt;
 }
 
 /* Rows from the counts again, after an attempt that has failed. */
-SALTUS_FN void saltus_leap_undo(saltus_path *p)
+SALTUS_FN void saltus_leap_undo(saltus_trajectory *p)
 {
     for (int s = 0; s < p->n->n_species; ++s) {
         p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
     }
-    saltus_path_run_rules(p);
+    saltus_trajectory_run_rules(p);
 }
 
 /* One reaction, as the direct method has it, or on to `target` if that comes first. */
-SALTUS_FN saltus_trouble saltus_leap_exact(saltus_path *p, saltus_direct *d, saltus_leap *l,
+SALTUS_FN saltus_failure saltus_leap_exact(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                            double total, double target)
 {
     const saltus_tables *n = p->n;
@@ -317,19 +318,19 @@ SALTUS_FN saltus_trouble saltus_leap_exact(saltus_path *p, saltus_direct *d, sal
     p->t = t_next;
     p->after = 0;
     --p->exact;
-    ++p->singles;
+    ++p->exact_steps;
     ++p->fired;
     if (saltus_direct_fire(p, r) != SALTUS_FINE) {
-        return p->trouble;
+        return p->failure;
     }
     return saltus_direct_follow(p, d, r);
 }
 
 /* A leap, of `step` at most and to `target` at most. Halved while it is too long, at last to exact
  * steps. */
-SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus_leap *l,
-                                        double step, double total, double critical_total,
-                                        double target)
+SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
+                                           double step, double total, double critical_total,
+                                           double target)
 {
     const saltus_tables *n = p->n;
     const double left = target - p->t;
@@ -357,7 +358,7 @@ SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus
         }
         const saltus_attempt attempt = saltus_leap_try(p, d, l, length, one);
         if (attempt == SALTUS_TOO_MANY) {
-            return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
+            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
         }
         if (attempt == SALTUS_TOO_LONG) {
             saltus_leap_undo(p);
@@ -370,15 +371,15 @@ SALTUS_FN saltus_trouble saltus_leap_go(saltus_path *p, saltus_direct *d, saltus
         p->after = 0;
         p->fired += (uint64_t)l->fired;
         ++p->leaps;
-        saltus_path_refresh(p);
+        saltus_trajectory_refresh(p);
         return saltus_direct_rebuild(p, d);
     }
 }
 
 /* The earlier of the next sample and the next special time. */
-SALTUS_FN double saltus_leap_target(const saltus_path *p, const double *times)
+SALTUS_FN double saltus_leap_target(const saltus_trajectory *p, const double *times)
 {
-    return saltus_path_special_first(p, times[p->sample]) ? p->special : times[p->sample];
+    return saltus_trajectory_special_first(p, times[p->sample]) ? p->special : times[p->sample];
 }
 
 /* On a device it is there once for each phase that has a kernel. */
@@ -392,7 +393,7 @@ SALTUS_FN double saltus_leap_target(const saltus_path *p, const double *times)
  * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words, or out
  * of a phase; see saltus_direct_run.
  */
-SALTUS_TAU_FN saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, saltus_leap *l,
+SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                             saltus_phase phase, const double *times,
                                             int64_t n_times, const int *stop, int64_t *counts,
                                             double *observables)
@@ -402,35 +403,35 @@ SALTUS_TAU_FN saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, sa
 #if !SALTUS_DEVICE
     l->words.valid = 0;
 #endif
-    saltus_path_refresh(p);
+    saltus_trajectory_refresh(p);
     if (saltus_direct_rebuild(p, d) != SALTUS_FINE) {
-        return p->trouble;
+        return p->failure;
     }
     for (;;) {
         const double target = saltus_leap_target(p, times);
         if (!(p->t < target)) {
-            if (saltus_path_special_first(p, times[p->sample])) {
-                if (saltus_path_pass_special(p) != SALTUS_FINE ||
+            if (saltus_trajectory_special_first(p, times[p->sample])) {
+                if (saltus_trajectory_pass_special(p) != SALTUS_FINE ||
                     saltus_direct_rebuild(p, d) != SALTUS_FINE) {
-                    return p->trouble;
+                    return p->failure;
                 }
                 continue;
             }
-            saltus_path_record(p, target, counts, observables);
+            saltus_trajectory_record(p, target, counts, observables);
             if (p->sample == n_times) {
-                return p->trouble;
+                return p->failure;
             }
             continue;
         }
         const int in_phase =
             phase == SALTUS_PHASE_ANY || (p->exact > 0) == (phase == SALTUS_PHASE_EXACT);
         if (!in_phase || p->block >= p->limit || SALTUS_FLAG(stop)) {
-            return saltus_path_fail(p, SALTUS_STOPPED, 0, 0.0);
+            return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
         }
-        SALTUS_PATH_TELL(p);
+        SALTUS_TRAJECTORY_PROGRESS(p);
         const double total = *root + 0.0; /* -0 becomes 0 */
         if (!(total < SALTUS_INFINITY)) {
-            return saltus_path_fail(p, SALTUS_BAD_TOTAL, 0, total);
+            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
         }
         if (!(total > 0.0)) {
             p->t = target;
@@ -440,19 +441,19 @@ SALTUS_TAU_FN saltus_trouble saltus_tau_run(saltus_path *p, saltus_direct *d, sa
         const uint64_t before = p->fired;
         if (p->exact > 0) {
             if (saltus_leap_exact(p, d, l, total, target) != SALTUS_FINE) {
-                return p->trouble;
+                return p->failure;
             }
         } else {
             double critical_total;
             const double step = saltus_leap_bound(p, d, l, &critical_total);
-            if (saltus_leap_go(p, d, l, step, total, critical_total, target) != SALTUS_FINE) {
-                return p->trouble;
+            if (saltus_leap_apply(p, d, l, step, total, critical_total, target) != SALTUS_FINE) {
+                return p->failure;
             }
         }
-        if (n->watches_state && p->fired > before && saltus_path_stirs(p)) {
-            if (saltus_path_settle(p) != SALTUS_FINE ||
+        if (n->watches_state && p->fired > before && saltus_trajectory_triggers(p)) {
+            if (saltus_trajectory_settle(p) != SALTUS_FINE ||
                 saltus_direct_rebuild(p, d) != SALTUS_FINE) {
-                return p->trouble;
+                return p->failure;
             }
         }
     }

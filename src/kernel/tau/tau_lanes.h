@@ -36,7 +36,8 @@ typedef struct saltus_leaps {
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
     saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
     saltus_i64 exact[SALTUS_LEAP_CHUNKS];
-    saltus_i64 leaps[SALTUS_LEAP_CHUNKS], singles[SALTUS_LEAP_CHUNKS], fired[SALTUS_LEAP_CHUNKS];
+    saltus_i64 leaps[SALTUS_LEAP_CHUNKS], exact_steps[SALTUS_LEAP_CHUNKS],
+        fired[SALTUS_LEAP_CHUNKS];
     saltus_u64 trajectory[SALTUS_LEAP_CHUNKS + 1], block[SALTUS_LEAP_CHUNKS + 1];
     /* of the leap under way */
     saltus_f64 total[SALTUS_LEAP_CHUNKS], critical_total[SALTUS_LEAP_CHUNKS];
@@ -371,7 +372,7 @@ SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_l
 
 /* Rows after the leap's changes in lanes where no count is negative; returns those of the lanes
  * that are left. */
-SALTUS_FN saltus_mask saltus_leaps_look(const saltus_tables *n, saltus_leaps *b, int chunk)
+SALTUS_FN saltus_mask saltus_leaps_attempt(const saltus_tables *n, saltus_leaps *b, int chunk)
 {
     const saltus_f64 *v = b->v + chunk * n->n_rows, *change = b->change + chunk * n->n_species;
     saltus_mask good = b->left[chunk];
@@ -394,7 +395,7 @@ SALTUS_FN saltus_mask saltus_leaps_look(const saltus_tables *n, saltus_leaps *b,
 SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltus_leaps *b,
                                     int chunk)
 {
-    const saltus_mask good = saltus_leaps_look(n, b, chunk);
+    const saltus_mask good = saltus_leaps_attempt(n, b, chunk);
     const saltus_f64 half = 0.5 * b->length[chunk];
     const saltus_f64 *a = b->a + chunk * n->n_reactions, *k = b->number + chunk * n->n_reactions;
     saltus_mask bad = good & 0;
@@ -513,7 +514,7 @@ SALTUS_FN void saltus_leaps_exact(const saltus_tables *n, uint64_t seed, saltus_
     b->block[chunk] -= SALTUS_AS_U64(acts);
     b->t[chunk] = saltus_select(here & ~fires, b->stop[chunk], e->t);
     b->exact[chunk] += fires;
-    b->singles[chunk] -= fires;
+    b->exact_steps[chunk] -= fires;
     b->fired[chunk] -= fires;
     b->bad[chunk] = bad & here;
 }

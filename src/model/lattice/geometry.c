@@ -336,7 +336,7 @@ typedef struct census {
 } census;
 
 /* Sites of one type stand together: most pieces have no other. */
-static void count_stretch(void *user, int part, int64_t first, int64_t end)
+static void count_segment(void *user, int part, int64_t first, int64_t end)
 {
     enum { PIECE = 64 };
     census *x = user;
@@ -359,7 +359,7 @@ void saltus_count_sites(saltus_space *space)
     census x = {.types = space->types};
     x.n[0][0] = space->types ? 0 : space->n_sites;
     if (space->types) {
-        saltus_parallel(space->n_sites, WORTH_A_THREAD, count_stretch, &x);
+        saltus_parallel(space->n_sites, WORTH_A_THREAD, count_segment, &x);
     }
     for (int i = 0; i < SALTUS_LATTICE_MOST_TYPES; ++i) {
         space->sites_of[i] = 0;

@@ -95,11 +95,11 @@ void saltus_shape_bound(const saltus_shape *s, double low[3], double high[3])
  * from lines are known to a billionth, and what is nearer to the surface than that stays open.
  */
 
-typedef struct stretch {
+typedef struct segment {
     double low, high, y, z; /* x of the first and the last point */
-} stretch;
+} segment;
 
-static saltus_cover cover_by_box(const saltus_shape *s, const stretch *r)
+static saltus_cover cover_by_box(const saltus_shape *s, const segment *r)
 {
     if (!(r->y >= s->a[1] && r->z >= s->a[2] && r->y < s->b[1] && r->z < s->b[2]) ||
         r->high < s->a[0] || r->low >= s->b[0]) {
@@ -108,7 +108,7 @@ static saltus_cover cover_by_box(const saltus_shape *s, const stretch *r)
     return r->low >= s->a[0] && r->high < s->b[0] ? SALTUS_COVERS_ALL : SALTUS_COVERS_SOME;
 }
 
-static saltus_cover cover_by_ellipsoid(const saltus_shape *s, const stretch *r)
+static saltus_cover cover_by_ellipsoid(const saltus_shape *s, const segment *r)
 {
     const double low = (r->low - s->a[0]) / s->b[0], high = (r->high - s->a[0]) / s->b[0];
     const double y = (r->y - s->a[1]) / s->b[1], z = (r->z - s->a[2]) / s->b[2];
@@ -121,7 +121,7 @@ static saltus_cover cover_by_ellipsoid(const saltus_shape *s, const stretch *r)
 }
 
 /* By the point in the middle: no other is farther from it than half of the stretch. */
-static saltus_cover cover_by_line(const saltus_shape *s, const stretch *r, bool round)
+static saltus_cover cover_by_line(const saltus_shape *s, const segment *r, bool round)
 {
     const double p[3] = {0.5 * (r->low + r->high), r->y, r->z}, half = 0.5 * (r->high - r->low);
     double length2 = 0.0, along = 0.0, away2 = 0.0, distance2 = 0.0, size = 0.0;
@@ -155,10 +155,10 @@ static saltus_cover cover_by_line(const saltus_shape *s, const stretch *r, bool 
                                                              : SALTUS_COVERS_SOME;
 }
 
-static saltus_cover cover(const saltus_shape *s, const stretch *r);
+static saltus_cover cover(const saltus_shape *s, const segment *r);
 
 /* ALL if any part covers all, NONE if none covers anything. */
-static saltus_cover cover_by_any(const saltus_shape *part, const stretch *r)
+static saltus_cover cover_by_any(const saltus_shape *part, const segment *r)
 {
     saltus_cover found = SALTUS_COVERS_NONE;
     for (; part && found != SALTUS_COVERS_ALL; part = part->next) {
@@ -168,7 +168,7 @@ static saltus_cover cover_by_any(const saltus_shape *part, const stretch *r)
     return found;
 }
 
-static saltus_cover cover_by_difference(const saltus_shape *s, const stretch *r)
+static saltus_cover cover_by_difference(const saltus_shape *s, const segment *r)
 {
     const saltus_cover first = cover(s->parts, r);
     if (first == SALTUS_COVERS_NONE) {
@@ -180,7 +180,7 @@ static saltus_cover cover_by_difference(const saltus_shape *s, const stretch *r)
                                           : SALTUS_COVERS_SOME;
 }
 
-static saltus_cover cover(const saltus_shape *s, const stretch *r)
+static saltus_cover cover(const saltus_shape *s, const segment *r)
 {
     switch (s->kind) {
     case SALTUS_SHAPE_BOX:
@@ -200,6 +200,6 @@ static saltus_cover cover(const saltus_shape *s, const stretch *r)
 
 saltus_cover saltus_shape_cover(const saltus_shape *s, double low, double high, double y, double z)
 {
-    const stretch r = {low, high, y, z};
+    const segment r = {low, high, y, z};
     return cover(s, &r);
 }

@@ -7,7 +7,7 @@
 void saltus_put_flat_state(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out, "typedef struct saltus_trajectory {\n    double time;\n");
+    fprintf(w->out, "typedef struct saltus_thread_state {\n    double time;\n");
     for (int s = 0; s < t->n_species; ++s) {
         fprintf(w->out, "    double x%d;\n", s);
     }
@@ -20,11 +20,10 @@ void saltus_put_flat_state(const saltus_writer *w)
     for (int k = 0; k < saltus_n_varying(t, w->varies); ++k) {
         fprintf(w->out, "    double k%d;\n", k);
     }
-    fprintf(w->out,
-            "} saltus_trajectory;\n#define SALTUS_K(i) s->k##i\n"
-            "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
-            "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const saltus_launch "
-            "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
+    fprintf(w->out, "} saltus_thread_state;\n#define SALTUS_K(i) s->k##i\n"
+                    "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
+                    "SALTUS_FN void saltus_thread_open(saltus_thread_state *s, const saltus_launch "
+                    "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }
 
 /* The running sums of a group's propensities from the counts: c of each reaction. */
@@ -32,7 +31,8 @@ static void put_group_function(const saltus_writer *w, int g)
 {
     const int first = g * SALTUS_FANOUT;
     fprintf(w->out,
-            "SALTUS_FN void saltus_sum%d(saltus_trajectory *s, int *bad)\n{\n    (void)bad;\n", g);
+            "SALTUS_FN void saltus_sum%d(saltus_thread_state *s, int *bad)\n{\n    (void)bad;\n",
+            g);
     for (int r = first; r < saltus_group_end(w->t, g); ++r) {
         fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
         if (w->t->law_program[r] >= 0) {
@@ -50,7 +50,7 @@ static void put_group_function(const saltus_writer *w, int g)
 /* Sums of all groups from the counts. */
 static void put_refresh(const saltus_writer *w)
 {
-    fprintf(w->out, "SALTUS_FN int saltus_trajectory_refresh(saltus_trajectory *s, const "
+    fprintf(w->out, "SALTUS_FN int saltus_thread_refresh(saltus_thread_state *s, const "
                     "saltus_launch *a)\n{\n    int bad = 0;\n    (void)a;\n");
     for (int g = 0; g < saltus_n_groups(w->t); ++g) {
         fprintf(w->out, "    saltus_sum%d(s, &bad);\n", g);
@@ -63,9 +63,9 @@ static void put_total(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     fprintf(w->out,
-            "SALTUS_FN double saltus_trajectory_total(saltus_trajectory *s, const saltus_launch "
+            "SALTUS_FN double saltus_thread_total(saltus_thread_state *s, const saltus_launch "
             "*a,\n                                          int *bad)\n{\n    (void)a;\n"
-            "    *bad |= saltus_trajectory_refresh(s, a);\n");
+            "    *bad |= saltus_thread_refresh(s, a);\n");
     for (int g = 0; g < saltus_n_groups(t); ++g) {
         fprintf(w->out, "    s->t%d = ", g);
         if (g > 0) {

@@ -7,20 +7,20 @@
 
 #include <stdio.h>
 
-/* How saltus_trajectory_fire begins, and how it draws further bits for `low`. */
-#define SALTUS_FIRE_HEAD                                                                           \
-    "SALTUS_OUTLINE double saltus_trajectory_refine(const saltus_launch *a, double total, double " \
-    "word,\n"                                                                                      \
-    "                                          uint64_t trajectory, uint64_t block, int h)\n"      \
-    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                      \
-    "                                 2 * block + (uint64_t)h);\n}\n"                              \
-    "SALTUS_FN int saltus_trajectory_fire(saltus_trajectory *s, double total, double word,\n"      \
-    "                                const saltus_launch *a, uint64_t trajectory,\n"               \
-    "                                uint64_t block, int event_half)\n"                            \
-    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                         \
+/* How saltus_thread_fire begins, and how it draws further bits for `low`. */
+#define SALTUS_FIRE_HEAD                                                                       \
+    "SALTUS_OUTLINE double saltus_thread_refine(const saltus_launch *a, double total, double " \
+    "word,\n"                                                                                  \
+    "                                          uint64_t trajectory, uint64_t block, int h)\n"  \
+    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                  \
+    "                                 2 * block + (uint64_t)h);\n}\n"                          \
+    "SALTUS_FN int saltus_thread_fire(saltus_thread_state *s, double total, double word,\n"    \
+    "                                const saltus_launch *a, uint64_t trajectory,\n"           \
+    "                                uint64_t block, int event_half)\n"                        \
+    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                     \
     "    double low = word * unit, high = low + unit;\n"
-#define SALTUS_REFINE                                                                \
-    "            low = saltus_trajectory_refine(a, total, word, trajectory, block, " \
+#define SALTUS_REFINE                                                            \
+    "            low = saltus_thread_refine(a, total, word, trajectory, block, " \
     "event_half);\n"
 
 typedef struct saltus_writer {

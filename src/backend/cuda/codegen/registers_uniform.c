@@ -129,7 +129,8 @@ void saltus_put_uniform_state(const saltus_writer *w)
     put_laws(w);
     fprintf(w->out, "}, {\n");
     put_changes(w);
-    fprintf(w->out, "}};\ntypedef struct saltus_trajectory {\n    double time;\n    double *x;\n");
+    fprintf(w->out,
+            "}};\ntypedef struct saltus_thread_state {\n    double time;\n    double *x;\n");
     for (int g = 0; g < groups; ++g) {
         /* running sums of groups, and within them at the ends of parts */
         fprintf(w->out, "    double t%d;\n", g);
@@ -138,9 +139,9 @@ void saltus_put_uniform_state(const saltus_writer *w)
         }
     }
     fprintf(w->out,
-            "} saltus_trajectory;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
+            "} saltus_thread_state;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
             "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"
-            "SALTUS_FN void saltus_trajectory_open(saltus_trajectory *s, const "
+            "SALTUS_FN void saltus_thread_open(saltus_thread_state *s, const "
             "saltus_launch *a)\n{\n    (void)a;\n"
             "    saltus_block_copy(saltus_shared, (const double *)&saltus_the_model,\n"
             "                      (int)(sizeof(saltus_model) / 8));\n"
@@ -153,13 +154,12 @@ void saltus_put_uniform_state(const saltus_writer *w)
 static void put_total(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    fprintf(
-        w->out,
-        "SALTUS_FN int saltus_trajectory_refresh(saltus_trajectory *s, const saltus_launch *a)\n"
-        "{\n    (void)s;\n    (void)a;\n    return 0;\n}\n"
-        "SALTUS_FN double saltus_trajectory_total(saltus_trajectory *s, const saltus_launch "
-        "*a,\n                                          int *bad)\n{\n    (void)a;\n"
-        "    (void)bad;\n");
+    fprintf(w->out,
+            "SALTUS_FN int saltus_thread_refresh(saltus_thread_state *s, const saltus_launch *a)\n"
+            "{\n    (void)s;\n    (void)a;\n    return 0;\n}\n"
+            "SALTUS_FN double saltus_thread_total(saltus_thread_state *s, const saltus_launch "
+            "*a,\n                                          int *bad)\n{\n    (void)a;\n"
+            "    (void)bad;\n");
     for (int g = 0; g < saltus_n_groups(t); ++g) {
         const int first = g * SALTUS_FANOUT, end = saltus_group_end(t, g);
         for (int r = first; r < end; ++r) {

@@ -162,11 +162,11 @@ static bool prefer(int node)
     return syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes, MOST_NODES + 1UL) == 0;
 }
 
-saltus_status saltus_cuda_host_take(const saltus_driver *cu, int node, void **out, size_t bytes,
-                                    const char *what, saltus_error *err)
+saltus_status saltus_cuda_host_alloc(const saltus_driver *cu, int node, void **out, size_t bytes,
+                                     const char *what, saltus_error *err)
 {
     const bool prefers = prefer(node);
-    const cu_result result = cu->host_take(out, bytes, 0);
+    const cu_result result = cu->host_alloc(out, bytes, 0);
     if (prefers) {
         (void)syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0UL);
     }

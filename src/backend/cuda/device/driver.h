@@ -78,10 +78,10 @@ enum {
     X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                    \
       (int *blocks, cu_function function, int block_size, size_t shared_bytes))                    \
     X(memory_info, "cuMemGetInfo_v2", (size_t * available, size_t * total))                        \
-    X(memory_take, "cuMemAlloc_v2", (cu_pointer * address, size_t bytes))                          \
-    X(memory_give, "cuMemFree_v2", (cu_pointer address))                                           \
-    X(host_take, "cuMemHostAlloc", (void **address, size_t bytes, unsigned flags))                 \
-    X(host_give, "cuMemFreeHost", (void *address))                                                 \
+    X(memory_alloc, "cuMemAlloc_v2", (cu_pointer * address, size_t bytes))                         \
+    X(memory_free, "cuMemFree_v2", (cu_pointer address))                                           \
+    X(host_alloc, "cuMemHostAlloc", (void **address, size_t bytes, unsigned flags))                \
+    X(host_free, "cuMemFreeHost", (void *address))                                                 \
     X(upload, "cuMemcpyHtoDAsync_v2",                                                              \
       (cu_pointer to, const void *from, size_t bytes, cu_stream stream))                           \
     X(download, "cuMemcpyDtoHAsync_v2",                                                            \
@@ -159,8 +159,8 @@ SALTUS_MUST_CHECK saltus_status saltus_cuda_check(const saltus_driver *cu, cu_re
 /** Take pinned memory, if it can be had on this NUMA node of the host: that which is closest to a
  * GPU that reads or writes it; -1: anywhere. A thread that has a policy for its memory keeps to it.
  */
-SALTUS_MUST_CHECK saltus_status saltus_cuda_host_take(const saltus_driver *cu, int node, void **out,
-                                                      size_t bytes, const char *what,
-                                                      saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_cuda_host_alloc(const saltus_driver *cu, int node,
+                                                       void **out, size_t bytes, const char *what,
+                                                       saltus_error *err);
 
 #endif

@@ -22,8 +22,8 @@ enum {
  * What the driver tells
  */
 
-saltus_status saltus_link_ask(const saltus_driver *cu, cu_device from, cu_device to,
-                              saltus_link *out, saltus_error *err)
+saltus_status saltus_link_query(const saltus_driver *cu, cu_device from, cu_device to,
+                                saltus_link *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int can = 0, atomics = 0, rank = -1;
@@ -62,22 +62,22 @@ static void list_link(const char *who, const saltus_link *link, FILE *out)
     fprintf(out, "\n");
 }
 
-static bool ask_pair(const saltus_driver *cu, int i, int k, saltus_link *out)
+static bool query_pair(const saltus_driver *cu, int i, int k, saltus_link *out)
 {
     saltus_error err = {0};
     cu_device from, to;
     return cu->device_get(&from, i) == CU_SUCCESS && cu->device_get(&to, k) == CU_SUCCESS &&
-           saltus_link_ask(cu, from, to, out, &err) == SALTUS_OK;
+           saltus_link_query(cu, from, to, out, &err) == SALTUS_OK;
 }
 
 /* Both ways are taken for alike. */
 void saltus_links_list(const saltus_driver *cu, int n, FILE *out)
 {
     saltus_link first = {0}, link = {0};
-    bool all_alike = n > 1 && ask_pair(cu, 0, 1, &first);
+    bool all_alike = n > 1 && query_pair(cu, 0, 1, &first);
     for (int i = 0; i < n && all_alike; ++i) {
         for (int k = i + 1; k < n && all_alike; ++k) {
-            all_alike = ask_pair(cu, i, k, &link) && are_alike(&first, &link);
+            all_alike = query_pair(cu, i, k, &link) && are_alike(&first, &link);
         }
     }
     if (all_alike) {
@@ -88,7 +88,7 @@ void saltus_links_list(const saltus_driver *cu, int n, FILE *out)
         for (int k = i + 1; k < n; ++k) {
             char who[60];
             (void)snprintf(who, sizeof who, "cuda:%d and cuda:%d", i, k);
-            if (ask_pair(cu, i, k, &link)) {
+            if (query_pair(cu, i, k, &link)) {
                 list_link(who, &link, out);
             }
         }
@@ -134,7 +134,7 @@ static saltus_status open_end(saltus_link_pair *p, end *e, const saltus_gpu *gpu
     const saltus_driver *cu = p->cu;
     e->gpu = gpu;
     SALTUS_TRY(use(p, e, err));
-    CU(memory_take(&e->memory, p->most), "taking GPU memory to measure links with");
+    CU(memory_alloc(&e->memory, p->most), "taking GPU memory to measure links with");
     CU(stream_create(&e->stream, CU_STREAM_NON_BLOCKING), "making a stream");
     CU(event_create(&e->passed, CU_EVENT_NO_TIMING), "making an event");
 done:
@@ -150,7 +150,7 @@ static saltus_status reach(saltus_link_pair *p, saltus_error *err)
         p->link = (saltus_link){true, true, 0};
         return status;
     }
-    SALTUS_TRY(saltus_link_ask(cu, p->to.gpu->device, p->from.gpu->device, &p->link, err));
+    SALTUS_TRY(saltus_link_query(cu, p->to.gpu->device, p->from.gpu->device, &p->link, err));
     if (p->link.reaches) {
         const cu_result result = cu->peer_use(p->from.gpu->context, 0);
         p->link.reaches = result == CU_SUCCESS || result == CU_PEERS_ALREADY;
@@ -198,8 +198,8 @@ saltus_status saltus_link_open(const saltus_backend *backend, int from, int to, 
     SALTUS_TRY(reach(p, err));
     CU(event_create(&p->start, 0), "making an event");
     CU(event_create(&p->stop, 0), "making an event");
-    SALTUS_TRY(saltus_cuda_host_take(cu, p->to.gpu->host_node, (void **)&p->staged, most,
-                                     "taking pinned memory", err));
+    SALTUS_TRY(saltus_cuda_host_alloc(cu, p->to.gpu->host_node, (void **)&p->staged, most,
+                                      "taking pinned memory", err));
     SALTUS_TRY(load_kernel(p, err));
     *out = p;
     p = NULL;
@@ -222,7 +222,7 @@ static void close_end(const saltus_link_pair *p, const end *e)
         (void)cu->event_destroy(e->passed);
     }
     if (e->memory) {
-        (void)cu->memory_give(e->memory);
+        (void)cu->memory_free(e->memory);
     }
 }
 
@@ -243,7 +243,7 @@ void saltus_link_close(saltus_link_pair *p)
         (void)p->cu->module_unload(p->module);
     }
     if (p->staged) {
-        (void)p->cu->host_give(p->staged);
+        (void)p->cu->host_free(p->staged);
     }
     saltus_free(p->sent);
     saltus_free(p->come);

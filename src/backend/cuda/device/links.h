@@ -12,8 +12,9 @@ typedef struct saltus_link {
 } saltus_link;
 
 /** Ask the driver how `from` reaches `to`; itself at once. */
-SALTUS_MUST_CHECK saltus_status saltus_link_ask(const saltus_driver *cu, cu_device from,
-                                                cu_device to, saltus_link *out, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_link_query(const saltus_driver *cu, cu_device from,
+                                                  cu_device to, saltus_link *out,
+                                                  saltus_error *err);
 /** In a few words, such as "peer memory with atomics". */
 const char *saltus_link_text(const saltus_link *link);
 /** Print how the n GPUs that are here reach each other, in a line if all do alike. */

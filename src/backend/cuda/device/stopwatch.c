@@ -44,8 +44,8 @@ done:
     return status;
 }
 
-saltus_status saltus_stopwatch_tell(const saltus_stopwatch *w, int from, const char *name,
-                                    saltus_error *err)
+saltus_status saltus_stopwatch_record(const saltus_stopwatch *w, int from, const char *name,
+                                      saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     float ms[2] = {0};
@@ -54,8 +54,8 @@ saltus_status saltus_stopwatch_tell(const saltus_stopwatch *w, int from, const c
     }
     CU(event_elapsed(&ms[0], w->origin, w->marks[from]));
     CU(event_elapsed(&ms[1], w->origin, w->marks[from + 1]));
-    saltus_tracer_tell(w->tracer, name, SALTUS_TRACK_GPU, w->worker,
-                       w->start + 1e-3 * (double)ms[0], w->start + 1e-3 * (double)ms[1]);
+    saltus_tracer_record(w->tracer, name, SALTUS_TRACK_GPU, w->worker,
+                         w->start + 1e-3 * (double)ms[0], w->start + 1e-3 * (double)ms[1]);
 done:
     return status;
 }

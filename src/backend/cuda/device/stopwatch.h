@@ -25,7 +25,7 @@ void saltus_stopwatch_free(saltus_stopwatch *w);
 SALTUS_MUST_CHECK saltus_status saltus_stopwatch_mark(const saltus_stopwatch *w, int i,
                                                       saltus_error *err);
 /** Tell of what was done between marks `from` and from + 1, which the stream has passed. */
-SALTUS_MUST_CHECK saltus_status saltus_stopwatch_tell(const saltus_stopwatch *w, int from,
-                                                      const char *name, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_stopwatch_record(const saltus_stopwatch *w, int from,
+                                                        const char *name, saltus_error *err);
 
 #endif

@@ -75,27 +75,27 @@ static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s, bool has_sites)
 {
     saltus_mpd m = s->m;
     const int64_t types = m.n_types, species = m.n_species, reactions = s->of->n_reactions;
-    saltus_mpd_origin *origins;
+    saltus_mpd_source *sources;
     ADD_SPACE(types, types > 1 && has_sites ? s->lattice->n_sites : 0);
     ADD_SPACE(jump, types * types * species);
     ADD_SPACE(moves, species);
     ADD_SPACE(rate, types * reactions);
     ADD_SPACE(active, types * reactions);
     ADD_SPACE(segment, types * (species + 2));
-    ADD_SPACE(quiet, types * species);
-    ADD_SPACE(quiet_many, types * SALTUS_MPD_MANY);
-    if (m.quiet_two) {
-        ADD_SPACE(quiet_two, types * species * species);
+    ADD_SPACE(no_reaction, types * species);
+    ADD_SPACE(no_reaction_many, types * SALTUS_MPD_MANY);
+    if (m.no_reaction_two) {
+        ADD_SPACE(no_reaction_two, types * species * species);
     }
-    ADD_SPACE(origins, m.n_origins);
-    origins = b->base != 0 ? (void *)(b->bytes + ((uintptr_t)m.origins - b->base)) : NULL;
-    for (int o = 0; o < m.n_origins; ++o) {
-        const saltus_mpd_origin *origin = &s->origins[o];
-        const saltus_mpd_sites *sites = &origin->sites;
+    ADD_SPACE(sources, m.n_sources);
+    sources = b->base != 0 ? (void *)(b->bytes + ((uintptr_t)m.sources - b->base)) : NULL;
+    for (int o = 0; o < m.n_sources; ++o) {
+        const saltus_mpd_source *source = &s->sources[o];
+        const saltus_mpd_sites *sites = &source->sites;
         const uint32_t *list =
             add(b, sites->list, sites->list ? (size_t)sites->n : 0, sizeof *list);
-        if (origins && sites->list) {
-            origins[o].sites.list = list;
+        if (sources && sites->list) {
+            sources[o].sites.list = list;
         }
     }
     return m;
@@ -142,7 +142,7 @@ saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
     (void)add_all(&b, task, packed, space);
     b.bytes = saltus_calloc(b.size, 1);
     SALTUS_NEED(b.bytes);
-    SALTUS_TRY(saltus_cuda_check(cu, cu->memory_take(&out->memory, b.size),
+    SALTUS_TRY(saltus_cuda_check(cu, cu->memory_alloc(&out->memory, b.size),
                                  "taking GPU memory for the model", err));
     b.base = out->memory;
     b.size = 0;
@@ -161,7 +161,7 @@ done:
 void saltus_upload_free(const saltus_driver *cu, saltus_uploaded *uploaded)
 {
     if (uploaded->memory) {
-        (void)cu->memory_give(uploaded->memory);
+        (void)cu->memory_free(uploaded->memory);
     }
     *uploaded = (saltus_uploaded){0};
 }

@@ -9,7 +9,7 @@ enum {
     MOST_BITS = 32,
     SETS_EACH = 5,   /* that a trajectory has room for: what is kept, and two of twice the bits */
     SITES_EACH = 16, /* that take as long as a particle */
-    TELL_WORDS = 1 << 24 /* that come to the host at a time */
+    COLLECT_WORDS = 1 << 24 /* that come to the host at a time */
 };
 
 typedef saltus_gpu_counts counts;
@@ -24,13 +24,13 @@ int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
 {
     const int set = (int)saltus_cuda_site_bytes(saltus_cuda_n_fields(tables)), type = 1;
     return (SETS_EACH * set + type) * tables->lattice->n_sites +
-           tables->n_sets * (tables->lattice->n_sites / SALTUS_MPD_STRETCH) * (int)sizeof(uint32_t);
+           tables->n_sets * (tables->lattice->n_sites / SALTUS_MPD_SEGMENT) * (int)sizeof(uint32_t);
 }
 
 /* Sites, and those that a set has places for: a whole number of looks of any kind. */
 static int64_t n_places(const counts *s)
 {
-    return saltus_mpd_whole(saltus_gpu_counts_sites(s)) + 2 * s->margin;
+    return saltus_mpd_whole(saltus_gpu_counts_sites(s)) + 2 * s->halo;
 }
 
 static size_t set_bytes(const counts *s)
@@ -38,10 +38,10 @@ static size_t set_bytes(const counts *s)
     return (size_t)(n_places(s) / s->sharers * s->words) * sizeof(uint32_t);
 }
 
-static void give_sets(counts *s)
+static void free_sets(counts *s)
 {
-    saltus_gpu_lattice_give(&s->on, &s->sets[0]);
-    saltus_gpu_lattice_give(&s->on, &s->sets[1]);
+    saltus_gpu_lattice_free(&s->on, &s->sets[0]);
+    saltus_gpu_lattice_free(&s->on, &s->sets[1]);
 }
 
 static saltus_status clear_sets(const counts *s, saltus_error *err)
@@ -64,7 +64,7 @@ static saltus_status take_set(counts *s, int set, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     cu_pointer memory = 0;
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &memory, s->room, err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &memory, s->capacity, err));
     use_set(s, set, memory);
 done:
     return status;
@@ -76,7 +76,7 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
     SALTUS_TRY(saltus_gpu_lattice_load(&s->on, bits, err));
-    if (s->margin > 0) {
+    if (s->halo > 0) {
         SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_arrive", &s->arrive, err));
     }
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_run_sites", &s->run, err));
@@ -89,7 +89,7 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     s->sharers = SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
     SALTUS_TRY(saltus_gpu_counts_share_out(s, err));
     a->m.capacity = bits < MOST_BITS ? ((int64_t)1 << bits) - 1 : (int64_t)1 << 30;
-    s->room = set_bytes(s);
+    s->capacity = set_bytes(s);
     SALTUS_TRY(take_set(s, 0, err));
     SALTUS_TRY(take_set(s, 1, err));
     a->set = 0;
@@ -105,7 +105,7 @@ static saltus_status widen(counts *s, saltus_error *err)
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "more than 2^30 particles of a species in a site");
     }
     CU(stream_wait(s->on.stream), "running a kernel");
-    give_sets(s);
+    free_sets(s);
     SALTUS_TRY(use_bits(s, 2 * s->bits, err));
 done:
     return status;
@@ -137,12 +137,12 @@ saltus_status saltus_gpu_counts_start_begin(counts *s, int64_t trajectory, saltu
 saltus_status saltus_gpu_counts_end_begin(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_gpu_lattice_ask(&s->on, err));
+    SALTUS_TRY(saltus_gpu_lattice_query(&s->on, err));
     while (s->on.used > s->on.a.m.capacity) {
-        saltus_gpu_lattice_give(&s->on, &s->kept);
+        saltus_gpu_lattice_free(&s->on, &s->kept);
         SALTUS_TRY(widen(s, err));
         SALTUS_TRY(put(s, err));
-        SALTUS_TRY(saltus_gpu_lattice_ask(&s->on, err));
+        SALTUS_TRY(saltus_gpu_lattice_query(&s->on, err));
     }
 done:
     return status;
@@ -160,7 +160,7 @@ saltus_status saltus_gpu_counts_gather(void *user, saltus_error *err)
     counts *s = user;
     SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
     if (!s->kept) {
-        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->kept, s->room, err));
+        SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &s->kept, s->capacity, err));
     }
     CU(copy(s->kept, s->sets[s->on.a.set], set_bytes(s), s->on.stream), "copying counts");
 done:
@@ -172,7 +172,7 @@ saltus_status saltus_gpu_counts_launch(void *user, const saltus_mpd_phase *phase
 {
     counts *s = user;
     *launched = s->on.is_cooperative ? n : 1;
-    saltus_gpu_lattice_tell_phases(&s->on, phases, *launched);
+    saltus_gpu_lattice_trace_phases(&s->on, phases, *launched);
     return saltus_gpu_lattice_launch_phases(&s->on, s->run, s->block, s->shared, s->n_blocks, err);
 }
 
@@ -188,19 +188,19 @@ saltus_status saltus_gpu_counts_restore(void *user, saltus_error *err)
     SALTUS_TRY(
         saltus_gpu_lattice_launch(&s->on, s->widen, s->on.block, saltus_gpu_counts_sites(s), err));
     CU(stream_wait(s->on.stream), "running a kernel");
-    saltus_gpu_lattice_give(&s->on, &s->kept);
+    saltus_gpu_lattice_free(&s->on, &s->kept);
     SALTUS_TRY(saltus_gpu_counts_gather(s, err));
 done:
     return status;
 }
 
-static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
-    SALTUS_TRY(saltus_gpu_lattice_look(&s->on, out, err));
-    if (saltus_gpu_ways_learn(&s->ways, saltus_gpu_counts_can_spread(s), s->on.batch_us,
-                              s->on.batch)) {
+    SALTUS_TRY(saltus_gpu_lattice_poll(&s->on, out, err));
+    if (saltus_gpu_schedule_learn(&s->schedule, saltus_gpu_counts_can_spread(s), s->on.batch_us,
+                                  s->on.batch)) {
         saltus_gpu_counts_spread(s, !s->is_spread);
     }
 done:
@@ -228,8 +228,8 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
 }
 
 /* The counts of sites that share words, of which there are so many. */
-static saltus_status tell_words(const counts *s, const uint32_t *words, int64_t first, int n,
-                                saltus_contents *contents, saltus_error *err)
+static saltus_status collect_words(const counts *s, const uint32_t *words, int64_t first, int n,
+                                   saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
@@ -247,8 +247,8 @@ done:
 }
 
 /* Some sites' counts: the first stands where a word begins. Most words are empty. */
-static saltus_status tell_some(const counts *s, const uint32_t *words, int64_t first, int64_t n,
-                               saltus_contents *contents, saltus_error *err)
+static saltus_status collect_some(const counts *s, const uint32_t *words, int64_t first, int64_t n,
+                                  saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     for (int64_t i = 0; i < n; i += s->sharers, words += s->words) {
@@ -258,30 +258,31 @@ static saltus_status tell_some(const counts *s, const uint32_t *words, int64_t f
         }
         if (any) {
             const int here = n - i < s->sharers ? (int)(n - i) : s->sharers;
-            SALTUS_TRY(tell_words(s, words, first + i, here, contents, err));
+            SALTUS_TRY(collect_words(s, words, first + i, here, contents, err));
         }
     }
 done:
     return status;
 }
 
-saltus_status saltus_gpu_counts_tell(void *user, saltus_contents *contents, saltus_error *err)
+saltus_status saltus_gpu_counts_collect(void *user, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     counts *s = user;
     const int64_t number = saltus_gpu_counts_first(s), all = saltus_gpu_counts_sites(s),
-                  most = (int64_t)TELL_WORDS / s->words * s->sharers; /* a whole number of words */
-    uint32_t *words = saltus_calloc(TELL_WORDS, sizeof *words);
+                  most =
+                      (int64_t)COLLECT_WORDS / s->words * s->sharers; /* a whole number of words */
+    uint32_t *words = saltus_calloc(COLLECT_WORDS, sizeof *words);
     SALTUS_NEED(words);
     for (int64_t first = 0; first < all; first += most) {
         const int64_t n = all - first < most ? all - first : most,
-                      from = (s->margin + first) / s->sharers * s->words,
+                      from = (s->halo + first) / s->sharers * s->words,
                       n_words = (n + s->sharers - 1) / s->sharers * s->words;
         CU(download(words, s->sets[s->on.a.set] + (size_t)from * sizeof *words,
                     (size_t)n_words * sizeof *words, s->on.stream),
            "copying counts");
         CU(stream_wait(s->on.stream), "copying counts");
-        SALTUS_TRY(tell_some(s, words, number + first, n, contents, err));
+        SALTUS_TRY(collect_some(s, words, number + first, n, contents, err));
     }
 done:
     saltus_free(words);
@@ -298,10 +299,10 @@ static void number(counts *s, int64_t first, int64_t n)
     const saltus_lattice *l = s->on.tables.lattice;
     saltus_mpd_slab *slab = &s->on.a.m.slab;
     const int64_t plane = saltus_lattice_plane(l);
-    s->margin = saltus_mpd_margin(plane);
-    slab->first = (uint32_t)s->margin;
-    slab->end = (uint32_t)(s->margin + n);
-    slab->zero = first - s->margin;
+    s->halo = saltus_mpd_halo(plane);
+    slab->first = (uint32_t)s->halo;
+    slab->end = (uint32_t)(s->halo + n);
+    slab->zero = first - s->halo;
     slab->plane = (uint32_t)(first / plane);
     s->on.a.first_site = slab->first;
     s->on.a.end_site = slab->end;
@@ -330,7 +331,7 @@ static saltus_status take_types(counts *s, int64_t was, int64_t was_n, saltus_er
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->on.tables.lattice;
-    const int64_t plane = saltus_lattice_plane(l), first = s->on.a.m.slab.zero + s->margin,
+    const int64_t plane = saltus_lattice_plane(l), first = s->on.a.m.slab.zero + s->halo,
                   begin = first - plane, end = first + saltus_gpu_counts_sites(s) + plane,
                   was_begin = was - plane, was_end = was_n > 0 ? was + was_n + plane : was_begin,
                   low = begin > was_begin ? begin : was_begin, high = end < was_end ? end : was_end;
@@ -338,7 +339,7 @@ static saltus_status take_types(counts *s, int64_t was, int64_t was_n, saltus_er
     cu_pointer before = s->types;
     s->types = 0;
     if (s->on.a.m.n_types > 1) {
-        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->types, (size_t)(end - begin), err));
+        SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &s->types, (size_t)(end - begin), err));
         SALTUS_TRY(upload_types(s, s->types, begin, has_some ? low : end, err));
         if (has_some) {
             CU(copy(s->types + (uint64_t)(low - begin), before + (uint64_t)(low - was_begin),
@@ -347,10 +348,10 @@ static saltus_status take_types(counts *s, int64_t was, int64_t was_n, saltus_er
             SALTUS_TRY(upload_types(s, s->types + (uint64_t)(high - begin), high, end, err));
         }
         CU(stream_wait(s->on.stream), "copying types of sites");
-        s->on.a.m.types = (const uint8_t *)(uintptr_t)(s->types - (uint64_t)(s->margin - plane));
+        s->on.a.m.types = (const uint8_t *)(uintptr_t)(s->types - (uint64_t)(s->halo - plane));
     }
 done:
-    saltus_gpu_lattice_give(&s->on, &before);
+    saltus_gpu_lattice_free(&s->on, &before);
     return status;
 }
 
@@ -359,7 +360,7 @@ done:
 static saltus_status resize_sets(counts *s, cu_pointer *before, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const bool has_room = set_bytes(s) <= s->room;
+    const bool has_room = set_bytes(s) <= s->capacity;
     cu_pointer other = s->sets[1 - s->on.a.set];
     *before = s->sets[s->on.a.set];
     s->sets[0] = s->sets[1] = 0;
@@ -368,11 +369,11 @@ static saltus_status resize_sets(counts *s, cu_pointer *before, saltus_error *er
     if (has_room) {
         use_set(s, 0, other);
     } else {
-        saltus_gpu_lattice_give(&s->on, &other);
-        saltus_gpu_lattice_give(&s->on, &s->kept);
-        s->room = set_bytes(s) / 4 * 5; /* next time there is some */
+        saltus_gpu_lattice_free(&s->on, &other);
+        saltus_gpu_lattice_free(&s->on, &s->kept);
+        s->capacity = set_bytes(s) / 4 * 5; /* next time there is some */
         SALTUS_TRY(take_set(s, 0, err));
-        CU(fill(s->sets[0], 0, s->room, s->on.stream), "clearing GPU memory");
+        CU(fill(s->sets[0], 0, s->capacity, s->on.stream), "clearing GPU memory");
     }
 done:
     return status;
@@ -386,7 +387,7 @@ saltus_status saltus_gpu_counts_resize(saltus_gpu_counts *s, int64_t first, int6
     number(s, first, end - first);
     SALTUS_TRY(take_types(s, was, was_n, err));
     saltus_gpu_counts_forget(s);
-    if (s->on.tables.m.n_origins > 0) {
+    if (s->on.tables.m.n_sources > 0) {
         SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
     }
     SALTUS_TRY(saltus_gpu_counts_share_out(s, err));
@@ -403,10 +404,10 @@ saltus_status saltus_gpu_counts_resized(saltus_gpu_counts *s, cu_pointer *before
         *before = 0;
     } else {
         CU(stream_wait(s->on.stream), "moving planes between GPUs");
-        saltus_gpu_lattice_give(&s->on, before);
+        saltus_gpu_lattice_free(&s->on, before);
         SALTUS_TRY(take_set(s, 1, err));
     }
-    CU(fill(s->sets[1], 0, s->room, s->on.stream), "clearing GPU memory");
+    CU(fill(s->sets[1], 0, s->capacity, s->on.stream), "clearing GPU memory");
 done:
     return status;
 }
@@ -434,10 +435,10 @@ done:
 void saltus_gpu_counts_tear_down(saltus_gpu_counts *s)
 {
     saltus_gpu_lattice_tear_down(&s->on);
-    give_sets(s);
-    saltus_gpu_lattice_give(&s->on, &s->kept);
-    saltus_gpu_lattice_give(&s->on, &s->arrived);
-    saltus_gpu_lattice_give(&s->on, &s->types);
+    free_sets(s);
+    saltus_gpu_lattice_free(&s->on, &s->kept);
+    saltus_gpu_lattice_free(&s->on, &s->arrived);
+    saltus_gpu_lattice_free(&s->on, &s->types);
     saltus_gpu_counts_forget(s);
 }
 
@@ -450,11 +451,11 @@ saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const sal
                                       begin,
                                       saltus_gpu_counts_gather,
                                       saltus_gpu_lattice_run,
-                                      look,
+                                      poll,
                                       saltus_gpu_counts_restore,
                                       count,
                                       saltus_gpu_lattice_split,
-                                      saltus_gpu_counts_tell};
+                                      saltus_gpu_counts_collect};
     SALTUS_TRY(saltus_gpu_counts_set_up(&s, 0, start->tables.lattice->n_sites, err));
     SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
 done:

@@ -5,14 +5,14 @@
 #include "kernel/rdme/phases.h"
 
 enum {
-    LEAST_STRETCH = 2,
-    MOST_STRETCH = 64,  /* bricks that a thread gathers */
+    LEAST_SEGMENT = 2,
+    MOST_SEGMENT = 64,  /* bricks that a thread gathers */
     GATHERERS = 1 << 17 /* threads that keep a GPU busy with gathering */
 };
 
 typedef struct lists {
     saltus_gpu_lattice on;
-    cu_function run_many, run_few, enlist, gather, gather_keepers, link;
+    cu_function run_many, run_few, enlist, gather, gather_site_heads, link;
     int64_t used;     /* particles, as far as the host knows */
     int64_t most_few; /* blocks of run_few that run at once */
     cu_pointer heads, bits, particles[2], next;
@@ -55,11 +55,11 @@ static saltus_status grow(lists *s, int64_t capacity, saltus_error *err)
     cu_pointer old = s->particles[s->now];
     s->particles[s->now] = 0;
     CU(stream_wait(s->on.stream), "running a kernel");
-    saltus_gpu_lattice_give(&s->on, &s->particles[1 - s->now]);
-    saltus_gpu_lattice_give(&s->on, &s->next);
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->next, wants * sizeof(int32_t), err));
+    saltus_gpu_lattice_free(&s->on, &s->particles[1 - s->now]);
+    saltus_gpu_lattice_free(&s->on, &s->next);
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &s->next, wants * sizeof(int32_t), err));
     for (int i = 0; i < 2; ++i) {
-        SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->particles[i], wants * bytes_each(), err));
+        SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &s->particles[i], wants * bytes_each(), err));
     }
     CU(fill(s->particles[s->now], 0xff, wants * bytes_each(), s->on.stream), "clearing GPU memory");
     if (old) {
@@ -74,7 +74,7 @@ static saltus_status grow(lists *s, int64_t capacity, saltus_error *err)
     s->on.a.m.next = (void *)(uintptr_t)s->next;
     choose(s, s->now);
 done:
-    saltus_gpu_lattice_give(&s->on, &old);
+    saltus_gpu_lattice_free(&s->on, &old);
     return status;
 }
 
@@ -114,7 +114,7 @@ static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
     lists *s = user;
     const saltus_mpd *m = &s->on.a.m;
     if (m->capacity == 0) {
-        SALTUS_TRY(grow(s, saltus_mpd_first_room(&s->on.tables), err));
+        SALTUS_TRY(grow(s, saltus_mpd_first_capacity(&s->on.tables), err));
     }
     choose(s, 0);
     CU(fill(s->particles[0], 0xff, (size_t)m->capacity * sizeof *m->site, s->on.stream),
@@ -134,14 +134,14 @@ static saltus_status gather(void *user, saltus_error *err)
     saltus_mpd_launch *a = &s->on.a;
     const int64_t share = a->n_bricks / GATHERERS;
     a->n_known = s->used;
-    a->stretch = share < LEAST_STRETCH  ? LEAST_STRETCH
-                 : share > MOST_STRETCH ? MOST_STRETCH
+    a->segment = share < LEAST_SEGMENT  ? LEAST_SEGMENT
+                 : share > MOST_SEGMENT ? MOST_SEGMENT
                                         : share;
     SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, 0, err));
     CU(fill((uintptr_t)a->new_site, 0xff, (size_t)a->m.capacity * sizeof(uint32_t), s->on.stream),
        "clearing GPU memory");
-    SALTUS_TRY(launch(s, s->gather, (a->n_bricks + a->stretch - 1) / a->stretch, err));
-    SALTUS_TRY(launch(s, s->gather_keepers, s->used, err));
+    SALTUS_TRY(launch(s, s->gather, (a->n_bricks + a->segment - 1) / a->segment, err));
+    SALTUS_TRY(launch(s, s->gather_site_heads, s->used, err));
     choose(s, 1 - s->now);
     SALTUS_TRY(launch(s, s->link, a->m.capacity, err));
 done:
@@ -155,7 +155,7 @@ static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, i
     const int block = SALTUS_MPD_FEW_BLOCK;
     const bool is_small = s->used <= s->most_few * block && s->on.is_cooperative;
     *launched = is_small ? n : 1;
-    saltus_gpu_lattice_tell_phases(&s->on, phases, *launched);
+    saltus_gpu_lattice_trace_phases(&s->on, phases, *launched);
     s->on.a.n_known = s->used;
     return is_small
                ? saltus_gpu_lattice_launch_phases(&s->on, s->run_few, block, 0,
@@ -163,11 +163,11 @@ static saltus_status launch_phases(void *user, const saltus_mpd_phase *phases, i
                : launch(s, s->run_many, s->used / SALTUS_MPD_EACH, err);
 }
 
-static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     lists *s = user;
-    SALTUS_TRY(saltus_gpu_lattice_look(&s->on, out, err));
+    SALTUS_TRY(saltus_gpu_lattice_poll(&s->on, out, err));
     use(s, s->on.used);
     out->work = s->used;
 done:
@@ -179,7 +179,7 @@ static saltus_status restore(void *user, saltus_error *err)
     saltus_status status = SALTUS_OK;
     lists *s = user;
     int64_t capacity = 0;
-    SALTUS_TRY(saltus_mpd_more_room(s->used, &capacity, err));
+    SALTUS_TRY(saltus_mpd_more_capacity(s->used, &capacity, err));
     choose(s, 1 - s->now);
     SALTUS_TRY(grow(s, capacity, err));
     use(s, capacity);
@@ -189,7 +189,7 @@ done:
     return status;
 }
 
-static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+static saltus_status collect(void *user, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     lists *s = user;
@@ -202,7 +202,7 @@ static saltus_status tell(void *user, saltus_contents *contents, saltus_error *e
     CU(download(species, (uintptr_t)m->species, n * sizeof *species, s->on.stream),
        "copying particles");
     CU(stream_wait(s->on.stream), "copying particles");
-    SALTUS_TRY(saltus_mpd_tell(m, site, species, s->used, contents, err));
+    SALTUS_TRY(saltus_mpd_halo_signal(m, site, species, s->used, contents, err));
 done:
     saltus_free(site);
     saltus_free(species);
@@ -222,7 +222,7 @@ static saltus_status load_kernels(lists *s, saltus_error *err)
                    {"saltus_mpd_run_few", &s->run_few},
                    {"saltus_mpd_enlist", &s->enlist},
                    {"saltus_mpd_gather_all", &s->gather},
-                   {"saltus_mpd_gather_keepers", &s->gather_keepers},
+                   {"saltus_mpd_gather_site_heads", &s->gather_site_heads},
                    {"saltus_mpd_link_all", &s->link}};
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_gpu_lattice_load(&s->on, 0, err));
@@ -243,8 +243,8 @@ static saltus_status set_up(lists *s, saltus_error *err)
     SALTUS_TRY(load_kernels(s, err));
     const size_t n = (size_t)saltus_mpd_n_bricks(&s->on.tables.m);
     a->n_bricks = (int64_t)n;
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->heads, 64 * n * sizeof(int32_t), err));
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->bits, 5 * n * sizeof(uint32_t), err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &s->heads, 64 * n * sizeof(int32_t), err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &s->bits, 5 * n * sizeof(uint32_t), err));
     for (int set = 0; set < 2; ++set) {
         a->m.head[set] = (int32_t *)(uintptr_t)s->heads + set * 32 * a->n_bricks;
         a->m.held[set] = (uint32_t *)(uintptr_t)s->bits + set * a->n_bricks;
@@ -264,21 +264,21 @@ saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const salt
                                       begin,
                                       gather,
                                       saltus_gpu_lattice_run,
-                                      look,
+                                      poll,
                                       restore,
                                       saltus_gpu_lattice_count,
                                       saltus_gpu_lattice_split,
-                                      tell};
+                                      collect};
     s.on.launch_phases = launch_phases;
     s.on.block = SALTUS_MPD_MANY_BLOCK;
     SALTUS_TRY(set_up(&s, err));
     SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
 done:
     saltus_gpu_lattice_tear_down(&s.on);
-    saltus_gpu_lattice_give(&s.on, &s.heads);
-    saltus_gpu_lattice_give(&s.on, &s.bits);
-    saltus_gpu_lattice_give(&s.on, &s.particles[0]);
-    saltus_gpu_lattice_give(&s.on, &s.particles[1]);
-    saltus_gpu_lattice_give(&s.on, &s.next);
+    saltus_gpu_lattice_free(&s.on, &s.heads);
+    saltus_gpu_lattice_free(&s.on, &s.bits);
+    saltus_gpu_lattice_free(&s.on, &s.particles[0]);
+    saltus_gpu_lattice_free(&s.on, &s.particles[1]);
+    saltus_gpu_lattice_free(&s.on, &s.next);
     return status;
 }

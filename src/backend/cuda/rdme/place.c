@@ -23,7 +23,7 @@ static saltus_status hold(counts *s, const void *data, size_t bytes, uint64_t *o
 {
     saltus_status status = SALTUS_OK;
     cu_pointer *const memory = &s->held[s->n_held];
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, memory, bytes, err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, memory, bytes, err));
     ++s->n_held;
     CU(upload(*memory, data, bytes, s->on.stream), "copying a lattice's tables");
     CU(stream_wait(s->on.stream), "copying a lattice's tables");
@@ -35,7 +35,7 @@ done:
 void saltus_gpu_counts_forget(counts *s)
 {
     for (int i = 0; i < s->n_held; ++i) {
-        saltus_gpu_lattice_give(&s->on, &s->held[i]);
+        saltus_gpu_lattice_free(&s->on, &s->held[i]);
     }
     saltus_free(s->held);
     saltus_free(s->sites);
@@ -51,7 +51,7 @@ static saltus_status find_set(counts *s, const saltus_mpd_set *set, saltus_mpd_s
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->on.tables.lattice;
     const int64_t first = saltus_gpu_counts_first(s), n = saltus_gpu_counts_sites(s),
-                  n_ranks = (n + SALTUS_MPD_STRETCH - 1) / SALTUS_MPD_STRETCH;
+                  n_ranks = (n + SALTUS_MPD_SEGMENT - 1) / SALTUS_MPD_SEGMENT;
     uint64_t at = 0;
     uint32_t *ranks = NULL;
     *out = (saltus_mpd_sites){.n = set->n,
@@ -99,26 +99,26 @@ done:
     return status;
 }
 
-static saltus_status find_origins(counts *s, saltus_error *err)
+static saltus_status find_sources(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_mpd_tables *t = &s->on.tables;
-    const size_t n = (size_t)t->m.n_origins;
+    const size_t n = (size_t)t->m.n_sources;
     uint64_t at = 0;
-    saltus_mpd_origin *origins = saltus_calloc(n, sizeof *origins);
-    SALTUS_NEED(origins);
+    saltus_mpd_source *sources = saltus_calloc(n, sizeof *sources);
+    SALTUS_NEED(sources);
     for (size_t o = 0; o < n; ++o) {
-        origins[o] = t->origins[o];
-        if (t->set_of_origin[o] >= 0) {
-            origins[o].sites = s->sites[t->set_of_origin[o]];
+        sources[o] = t->sources[o];
+        if (t->set_of_source[o] >= 0) {
+            sources[o].sites = s->sites[t->set_of_source[o]];
         } else {
-            SALTUS_TRY(find_face(s, &t->gates[o], &origins[o].sites, err));
+            SALTUS_TRY(find_face(s, &t->gates[o], &sources[o].sites, err));
         }
     }
-    SALTUS_TRY(hold(s, origins, n * sizeof *origins, &at, err));
-    s->on.a.m.origins = (const saltus_mpd_origin *)(uintptr_t)at;
+    SALTUS_TRY(hold(s, sources, n * sizeof *sources, &at, err));
+    s->on.a.m.sources = (const saltus_mpd_source *)(uintptr_t)at;
 done:
-    saltus_free(origins);
+    saltus_free(sources);
     return status;
 }
 
@@ -126,9 +126,9 @@ saltus_status saltus_gpu_counts_find_sites(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_mpd_tables *t = &s->on.tables;
-    const size_t n_sets = (size_t)t->n_sets, n_origins = (size_t)t->m.n_origins;
+    const size_t n_sets = (size_t)t->n_sets, n_sources = (size_t)t->m.n_sources;
     uint8_t in[SALTUS_LATTICE_MOST_TYPES] = {0};
-    s->held = saltus_calloc(2 * n_sets + n_origins + 2, sizeof *s->held);
+    s->held = saltus_calloc(2 * n_sets + n_sources + 2, sizeof *s->held);
     s->sites = saltus_calloc(n_sets + 1, sizeof *s->sites);
     SALTUS_NEED(s->held && s->sites);
     for (size_t i = 0; i < n_sets; ++i) {
@@ -140,8 +140,8 @@ saltus_status saltus_gpu_counts_find_sites(counts *s, saltus_error *err)
         }
         SALTUS_TRY(hold(s, in, sizeof in, &s->watched, err));
     }
-    if (t->in_slabs && n_origins > 0) { /* else the model's are right */
-        SALTUS_TRY(find_origins(s, err));
+    if (t->in_slabs && n_sources > 0) { /* else the model's are right */
+        SALTUS_TRY(find_sources(s, err));
     }
 done:
     return status;
@@ -199,7 +199,7 @@ static saltus_status put_deposits(counts *s, saltus_error *err)
     }
     some = saltus_calloc((size_t)most, sizeof *some);
     SALTUS_NEED(some);
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &memory, (size_t)most * sizeof *some, err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &memory, (size_t)most * sizeof *some, err));
     a->deposits = (const saltus_mpd_deposit *)(uintptr_t)memory;
     for (int64_t from = first; from < end; from += most) {
         a->n_known = end - from < most ? end - from : most;
@@ -215,7 +215,7 @@ static saltus_status put_deposits(counts *s, saltus_error *err)
         CU(stream_wait(s->on.stream), "copying particles");
     }
 done:
-    saltus_gpu_lattice_give(&s->on, &memory);
+    saltus_gpu_lattice_free(&s->on, &memory);
     saltus_free(some);
     return status;
 }

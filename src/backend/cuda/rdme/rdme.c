@@ -17,7 +17,7 @@ enum {
 /* What the host asks for after a batch; one stretch of the GPU's memory. */
 typedef struct answers {
     int64_t used;
-    uint64_t fired, trouble, made, arrived, lost, passed[2], waited[2];
+    uint64_t fired, failure, made, arrived, lost, passed[2], waited[2];
 } answers;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->cu, s->cu->call, what, err))
@@ -120,7 +120,7 @@ saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_lattice *s, int64_
                                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const answers none = {.used = used, .trouble = UINT64_MAX};
+    const answers none = {.used = used, .failure = UINT64_MAX};
     SALTUS_TRY(saltus_stopwatch_mark(&s->watch, 0, err));
     CU(event_record(s->start, s->stream), "running a kernel");
     CU(upload(s->answers, &none, sizeof none, s->stream), "clearing GPU memory");
@@ -146,7 +146,7 @@ done:
     return status;
 }
 
-void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n)
+void saltus_gpu_lattice_trace_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n)
 {
     s->a.step = phases[0].step;
     s->a.n_phases = n;
@@ -179,7 +179,7 @@ done:
     return status;
 }
 
-static saltus_status ask(saltus_gpu_lattice *s, answers *out, saltus_error *err)
+static saltus_status query(saltus_gpu_lattice *s, answers *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     CU(download(out, s->answers, sizeof *out, s->stream), "running a kernel");
@@ -194,26 +194,26 @@ done:
     return status;
 }
 
-saltus_status saltus_gpu_lattice_ask(saltus_gpu_lattice *s, saltus_error *err)
+saltus_status saltus_gpu_lattice_query(saltus_gpu_lattice *s, saltus_error *err)
 {
     answers a = {0};
-    return ask(s, &a, err);
+    return query(s, &a, err);
 }
 
-saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_error *err)
+saltus_status saltus_gpu_lattice_poll(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_gpu_lattice *s = user;
     answers a = {0};
     float ms = 0.0F;
-    SALTUS_TRY(ask(s, &a, err));
-    SALTUS_TRY(saltus_stopwatch_tell(&s->watch, 0, "kernel", err));
+    SALTUS_TRY(query(s, &a, err));
+    SALTUS_TRY(saltus_stopwatch_record(&s->watch, 0, "kernel", err));
     CU(event_elapsed(&ms, s->start, s->end), "running a kernel");
     s->batch_us = 1e3 * (double)ms;
     (void)__atomic_fetch_add(s->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
-    *out = (saltus_mpd_news){s->work, (int64_t)a.fired,
-                             saltus_mpd_trouble_of(a.trouble, s->a.m.slab.zero),
-                             a.used > s->a.m.capacity};
+    *out = (saltus_mpd_batch_status){s->work, (int64_t)a.fired,
+                                     saltus_mpd_failure_of(a.failure, s->a.m.slab.zero),
+                                     a.used > s->a.m.capacity};
 done:
     return status;
 }
@@ -288,17 +288,17 @@ saltus_status saltus_gpu_lattice_split(void *user, saltus_split how, int64_t *ou
  * Work
  */
 
-saltus_status saltus_gpu_lattice_take(const saltus_gpu_lattice *s, cu_pointer *out, size_t bytes,
-                                      saltus_error *err)
+saltus_status saltus_gpu_lattice_alloc(const saltus_gpu_lattice *s, cu_pointer *out, size_t bytes,
+                                       saltus_error *err)
 {
-    return saltus_cuda_check(s->cu, s->cu->memory_take(out, bytes),
+    return saltus_cuda_check(s->cu, s->cu->memory_alloc(out, bytes),
                              "taking GPU memory for a lattice", err);
 }
 
-void saltus_gpu_lattice_give(const saltus_gpu_lattice *s, cu_pointer *memory)
+void saltus_gpu_lattice_free(const saltus_gpu_lattice *s, cu_pointer *memory)
 {
     if (*memory) {
-        (void)s->cu->memory_give(*memory);
+        (void)s->cu->memory_free(*memory);
     }
     *memory = 0;
 }
@@ -329,25 +329,25 @@ saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err
     CU(event_create(&s->end, 0), "making an event");
     SALTUS_TRY(saltus_stopwatch_start(s->cu, s->task, s->stream, &s->watch, err));
     SALTUS_TRY(saltus_upload(s->cu, s->task, &none, &s->tables, &s->model, err));
-    SALTUS_TRY(saltus_gpu_lattice_take(s, &s->answers, sizeof(answers), err));
-    SALTUS_TRY(saltus_gpu_lattice_take(s, &s->totals,
-                                       (size_t)s->tables.m.n_species * sizeof(uint64_t), err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(s, &s->answers, sizeof(answers), err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(s, &s->totals,
+                                        (size_t)s->tables.m.n_species * sizeof(uint64_t), err));
     if (most_parts(s) > 0) {
-        SALTUS_TRY(saltus_gpu_lattice_take(s, &s->parts, most_parts(s) * sizeof(uint64_t), err));
+        SALTUS_TRY(saltus_gpu_lattice_alloc(s, &s->parts, most_parts(s) * sizeof(uint64_t), err));
     }
     a->m = s->model.space;
     a->m.is_shared = 1;
     a->m.used = (void *)(uintptr_t)(s->answers + offsetof(answers, used));
-    a->m.trouble = (void *)(uintptr_t)(s->answers + offsetof(answers, trouble));
+    a->m.failure = (void *)(uintptr_t)(s->answers + offsetof(answers, failure));
     a->tables = (void *)(uintptr_t)s->model.tables;
     a->rows = (void *)(uintptr_t)s->model.rows;
     a->fired = (void *)(uintptr_t)(s->answers + offsetof(answers, fired));
     a->made = (void *)(uintptr_t)(s->answers + offsetof(answers, made));
     a->arrived = (void *)(uintptr_t)(s->answers + offsetof(answers, arrived));
     s->arrived_bytes = sizeof *a->arrived;
-    a->m.slab.meeting.lost = (void *)(uintptr_t)(s->answers + offsetof(answers, lost));
-    a->m.slab.meeting.passed = (void *)(uintptr_t)(s->answers + offsetof(answers, passed));
-    a->m.slab.meeting.waited = (void *)(uintptr_t)(s->answers + offsetof(answers, waited));
+    a->m.slab.halo_flags.lost = (void *)(uintptr_t)(s->answers + offsetof(answers, lost));
+    a->m.slab.halo_flags.passed = (void *)(uintptr_t)(s->answers + offsetof(answers, passed));
+    a->m.slab.halo_flags.waited = (void *)(uintptr_t)(s->answers + offsetof(answers, waited));
     a->totals = (void *)(uintptr_t)s->totals;
     a->parts = (void *)(uintptr_t)s->parts;
     a->column_of = (void *)(uintptr_t)s->model.column_of;
@@ -369,9 +369,9 @@ void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s)
         (void)s->cu->event_destroy(s->end);
     }
     saltus_stopwatch_free(&s->watch);
-    saltus_gpu_lattice_give(s, &s->answers);
-    saltus_gpu_lattice_give(s, &s->totals);
-    saltus_gpu_lattice_give(s, &s->parts);
+    saltus_gpu_lattice_free(s, &s->answers);
+    saltus_gpu_lattice_free(s, &s->totals);
+    saltus_gpu_lattice_free(s, &s->parts);
     saltus_upload_free(s->cu, &s->model);
     if (s->module) {
         (void)s->cu->module_unload(s->module);

@@ -18,7 +18,7 @@ typedef struct saltus_gpu_lattice {
     saltus_mpd_tables tables;
     saltus_uploaded model;
     saltus_mpd_launch a;
-    int64_t work;                /**< saltus_mpd_news; threads that count, */
+    int64_t work;                /**< saltus_mpd_batch_status; threads that count, */
     int block;                   /**< in blocks of so many */
     int64_t used;                /**< kernel/rdme/lattice.h, when it was asked for last; */
     bool is_lost;                /**< and whether another GPU was waited for in vain; */
@@ -55,11 +55,11 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_blocks(const saltus_gpu_latti
                                                           cu_function kernel, int block,
                                                           size_t shared, int64_t *out,
                                                           saltus_error *err);
-SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_take(const saltus_gpu_lattice *s,
-                                                        cu_pointer *out, size_t bytes,
-                                                        saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_alloc(const saltus_gpu_lattice *s,
+                                                         cu_pointer *out, size_t bytes,
+                                                         saltus_error *err);
 /** *memory becomes 0. */
-void saltus_gpu_lattice_give(const saltus_gpu_lattice *s, cu_pointer *memory);
+void saltus_gpu_lattice_free(const saltus_gpu_lattice *s, cu_pointer *memory);
 /** Blocks with a thread for each of n, at least one. */
 int64_t saltus_gpu_lattice_n_blocks(int64_t n, int block);
 /** Start a kernel in blocks of a size, one thread for each of n. */
@@ -78,17 +78,17 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_batch(const saltus_gpu_lattice *s,
                                                              saltus_error *err);
 /** Wait, and ask what s->used is. */
-SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_ask(saltus_gpu_lattice *s, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_query(saltus_gpu_lattice *s, saltus_error *err);
 /** Put the particles of time 0 into a.m.site and .species, where there is room for them; waits. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory,
                                                          saltus_error *err);
 /** Set what a launch of the phases is told of them. */
-void saltus_gpu_lattice_tell_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n);
+void saltus_gpu_lattice_trace_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n);
 
 /** Parts of an engine (engine/rdme.h) that are common. */
 saltus_status saltus_gpu_lattice_run(void *user, const saltus_mpd_phase *phases, int n,
                                      saltus_error *err);
-saltus_status saltus_gpu_lattice_look(void *user, saltus_mpd_news *out, saltus_error *err);
+saltus_status saltus_gpu_lattice_poll(void *user, saltus_mpd_batch_status *out, saltus_error *err);
 saltus_status saltus_gpu_lattice_count(void *user, int64_t *totals, saltus_error *err);
 saltus_status saltus_gpu_lattice_split(void *user, saltus_split how, int64_t *out,
                                        saltus_error *err);

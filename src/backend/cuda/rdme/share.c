@@ -8,7 +8,7 @@
 #include "backend/cuda/rdme/counts.h"
 
 enum {
-    MOST_LOOKS = 16,  /* of a warp, one after the other, where all sites are gone over at once; of
+    MOST_TILES = 16,  /* of a warp, one after the other, where all sites are gone over at once; of
                          one that does not look ahead one less */
     TRY_PHASES = 64,  /* that are timed together */
     LONGEST_WAIT = 64 /* as many times that between two tries, each time twice as many until then */
@@ -27,17 +27,17 @@ static int64_t sites_of_block(const counts *s)
 /* Large blocks, because few wait less for each other; but most multiprocessors have one. */
 static void size_blocks(counts *s)
 {
-    const int look = SALTUS_MPD_LOOK_OF(s->words), n = s->on.gpu->n_multiprocessors,
+    const int poll = SALTUS_MPD_TILE_OF(s->words), n = s->on.gpu->n_multiprocessors,
               most_warps = saltus_cuda_most_warps(&s->on.tables, saltus_gpu_lattice_slabs(&s->on));
-    const int64_t board = SALTUS_MPD_BOARD_BYTES(s->words),
-                  n_looks = (saltus_gpu_counts_sites(s) + look - 1) / look,
-                  wanted = (n_looks + n - 1) / n, room = s->on.gpu->limits.block_bytes / board,
-                  most = room < most_warps ? room : most_warps,
+    const int64_t queues = SALTUS_MPD_WARP_QUEUES_BYTES(s->words),
+                  n_tiles = (saltus_gpu_counts_sites(s) + poll - 1) / poll,
+                  wanted = (n_tiles + n - 1) / n, capacity = s->on.gpu->limits.block_bytes / queues,
+                  most = capacity < most_warps ? capacity : most_warps,
                   n_warps = wanted < most ? wanted : most, each = (wanted + n_warps - 1) / n_warps;
-    const int most_looks = most_warps == SALTUS_MPD_FEW_WARPS ? MOST_LOOKS : MOST_LOOKS - 1;
-    s->row = look * (each <= most_looks ? each : 1);
+    const int most_tiles = most_warps == SALTUS_MPD_FEW_WARPS ? MOST_TILES : MOST_TILES - 1;
+    s->row = poll * (each <= most_tiles ? each : 1);
     s->block = (int)n_warps * 32;
-    s->shared = (size_t)(n_warps * board);
+    s->shared = (size_t)(n_warps * queues);
     s->n_blocks = (saltus_gpu_counts_sites(s) + sites_of_block(s) - 1) / sites_of_block(s);
 }
 
@@ -56,9 +56,9 @@ static int64_t farthest(const saltus_mpd *m)
 static int32_t find_reach(const counts *s)
 {
     const saltus_mpd *m = &s->on.a.m;
-    const int64_t each = sites_of_block(s), far = farthest(m) + s->margin,
+    const int64_t each = sites_of_block(s), far = farthest(m) + s->halo,
                   reach = (far + each - 1) / each + (saltus_gpu_counts_sites(s) % each != 0);
-    const bool is_near = m->n_origins == 0 && s->n_blocks * each >= saltus_gpu_counts_sites(s) &&
+    const bool is_near = m->n_sources == 0 && s->n_blocks * each >= saltus_gpu_counts_sites(s) &&
                          2 * reach < s->n_blocks - 1 && 2 * reach <= s->block;
     return is_near ? (int32_t)reach : 0;
 }
@@ -68,12 +68,12 @@ static saltus_status take_arrived(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
-    saltus_gpu_lattice_give(&s->on, &s->arrived);
+    saltus_gpu_lattice_free(&s->on, &s->arrived);
     s->on.arrived_bytes = (size_t)(s->n_blocks + 2) * SALTUS_APART * sizeof(uint64_t);
-    SALTUS_TRY(saltus_gpu_lattice_take(&s->on, &s->arrived, s->on.arrived_bytes, err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &s->arrived, s->on.arrived_bytes, err));
     a->arrived = (void *)(uintptr_t)s->arrived;
     for (int side = 0; side < 2; ++side) {
-        a->m.slab.meeting.done[side] = a->arrived + (s->n_blocks + side) * SALTUS_APART;
+        a->m.slab.halo_flags.done[side] = a->arrived + (s->n_blocks + side) * SALTUS_APART;
     }
 done:
     return status;
@@ -89,7 +89,7 @@ saltus_status saltus_gpu_counts_share_out(saltus_gpu_counts *s, saltus_error *er
     SALTUS_TRY(saltus_gpu_lattice_blocks(&s->on, s->run, s->block, s->shared, &at_once, err));
     if (at_once < s->n_blocks) {
         s->n_blocks = at_once;
-        s->row = SALTUS_MPD_LOOK_OF(s->words); /* a warp has but one row */
+        s->row = SALTUS_MPD_TILE_OF(s->words); /* a warp has but one row */
     }
     s->reach = find_reach(s);
     SALTUS_TRY(take_arrived(s, err));
@@ -100,39 +100,39 @@ done:
 
 bool saltus_gpu_counts_can_spread(const saltus_gpu_counts *s)
 {
-    return s->row > SALTUS_MPD_LOOK_OF(s->words);
+    return s->row > SALTUS_MPD_TILE_OF(s->words);
 }
 
 void saltus_gpu_counts_spread(saltus_gpu_counts *s, bool is_spread)
 {
     const bool can = saltus_gpu_counts_can_spread(s);
     s->is_spread = is_spread;
-    s->on.a.stretch = is_spread && can ? SALTUS_MPD_LOOK_OF(s->words) : s->row;
+    s->on.a.segment = is_spread && can ? SALTUS_MPD_TILE_OF(s->words) : s->row;
     s->on.a.reach = is_spread && can ? 0 : s->reach;
 }
 
-bool saltus_gpu_ways_learn(saltus_gpu_ways *ways, bool can, double us, int phases)
+bool saltus_gpu_schedule_learn(saltus_gpu_schedule *schedule, bool can, double us, int phases)
 {
     if (!can) {
-        *ways = (saltus_gpu_ways){0};
+        *schedule = (saltus_gpu_schedule){0};
         return false;
     }
-    ways->us += us;
-    ways->phases += phases;
-    if (ways->phases < TRY_PHASES) {
+    schedule->us += us;
+    schedule->phases += phases;
+    if (schedule->phases < TRY_PHASES) {
         return false;
     }
-    const double of_phase = ways->us / ways->phases;
-    const bool was_try = ways->is_try, is_better = of_phase < sooner * ways->usual_us;
-    ways->us = 0.0;
-    ways->phases = 0;
+    const double of_phase = schedule->us / schedule->phases;
+    const bool was_try = schedule->is_try, is_better = of_phase < sooner * schedule->usual_us;
+    schedule->us = 0.0;
+    schedule->phases = 0;
     if (was_try) {
-        const int wait = is_better ? 1 : 2 * ways->wait + (ways->wait < 1);
-        ways->left = ways->wait = wait < LONGEST_WAIT ? wait : LONGEST_WAIT;
-        ways->is_try = false;
+        const int wait = is_better ? 1 : 2 * schedule->wait + (schedule->wait < 1);
+        schedule->left = schedule->wait = wait < LONGEST_WAIT ? wait : LONGEST_WAIT;
+        schedule->is_try = false;
         return !is_better;
     }
-    ways->usual_us = of_phase;
-    ways->is_try = --ways->left <= 0;
-    return ways->is_try;
+    schedule->usual_us = of_phase;
+    schedule->is_try = --schedule->left <= 0;
+    return schedule->is_try;
 }

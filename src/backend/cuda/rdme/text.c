@@ -53,7 +53,7 @@ static bool fits(const saltus_mpd_tables *s)
 {
     const saltus_tables *t = s->of;
     const int64_t types = s->m.n_types, species = s->m.n_species, n = t->n_reactions;
-    const int64_t n_pairs = s->m.quiet_two ? types * species * species : 0;
+    const int64_t n_pairs = s->m.no_reaction_two ? types * species * species : 0;
     const int64_t bytes =
         4 * (types * types * species + types * (2 * species + 2 + SALTUS_MPD_MANY) + n_pairs +
              3 * n + t->factor_row[n] + t->change_row[n]) +
@@ -76,10 +76,11 @@ static void put_tables(FILE *out, const saltus_mpd_tables *s)
     PUT(uint8_t, moves, "%c%d,", int, m->moves, species);
     PUT(int32_t, active, "%c%d,", int, m->active, n_rates(s));
     PUT(int32_t, segment, "%c%d,", int, m->segment, types *(species + 2));
-    PUT(uint32_t, quiet, "%c%" PRIu32 "u,", uint32_t, m->quiet, types * species);
-    PUT(uint32_t, quiet_many, "%c%" PRIu32 "u,", uint32_t, m->quiet_many, types * SALTUS_MPD_MANY);
-    if (m->quiet_two) {
-        PUT(uint32_t, quiet_two, "%c%" PRIu32 "u,", uint32_t, m->quiet_two,
+    PUT(uint32_t, no_reaction, "%c%" PRIu32 "u,", uint32_t, m->no_reaction, types * species);
+    PUT(uint32_t, no_reaction_many, "%c%" PRIu32 "u,", uint32_t, m->no_reaction_many,
+        types * SALTUS_MPD_MANY);
+    if (m->no_reaction_two) {
+        PUT(uint32_t, no_reaction_two, "%c%" PRIu32 "u,", uint32_t, m->no_reaction_two,
             types * species * species);
     } else {
         fprintf(out, "#define saltus_table_quiet_two ((const uint32_t *)0)\n");
@@ -131,10 +132,10 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_sla
             "#define SALTUS_MPD_TYPES %d\n"
             "#define SALTUS_MPD_SPECIES %d\n"
             "#define SALTUS_MPD_ONLY_ONE %d\n"
-            "#define SALTUS_MPD_ORIGINS %d\n",
+            "#define SALTUS_MPD_SOURCES %d\n",
             block, block, t->n_rows, t->n_reactions, t->n_rules, t->n_laws > 0, m->size[0],
             m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2], m->faces[3], m->faces[4],
-            m->faces[5], m->n_types, m->n_species, m->only_one, m->n_origins);
+            m->faces[5], m->n_types, m->n_species, m->only_one, m->n_sources);
 }
 
 /* Reactions by first reactant, if they are few: what is done with them is unrolled. */

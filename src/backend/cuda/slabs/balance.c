@@ -59,7 +59,7 @@ static saltus_status take_time(const saltus_gpu_slabs *s, int i, double *all, sa
     CU(this, event_elapsed(&ms, this->timed[0], this->timed[1]), "running a kernel");
     *all = 1e3 * (double)ms / (s->is_joint ? on->batch : 1);
     const double us = *all * (1.0 - part_waited(on));
-    if (!s->ways.is_try) {
+    if (!s->schedule.is_try) {
         this->us = (this->us * s->n_timed + us) / (s->n_timed + 1);
     }
     saltus_tracer_count(tracer, "step", i, (double)(on->a.m.first_step + on->batch - 1));
@@ -80,7 +80,7 @@ saltus_status saltus_gpu_slabs_take_times(saltus_gpu_slabs *s, saltus_error *err
         SALTUS_TRY(take_time(s, i, &us, err));
         longest = us > longest ? us : longest;
     }
-    if (!s->ways.is_try) {
+    if (!s->schedule.is_try) {
         s->phase_us = s->n_timed > 0 ? (1.0 - of_last) * s->phase_us + of_last * longest : longest;
         ++s->n_timed;
     }
@@ -141,9 +141,9 @@ static double more_bytes(const saltus_gpu_slab *this, int64_t sites)
 {
     const saltus_gpu_counts *c = &this->c;
     const double word = sizeof(uint32_t) * (double)c->words / c->sharers,
-                 set = word * (double)(saltus_mpd_whole(sites) + 2 * c->margin),
-                 room = (double)c->room;
-    return (set > room ? 3.0 * (1.25 * set - room) : 0.0) +
+                 set = word * (double)(saltus_mpd_whole(sites) + 2 * c->halo),
+                 capacity = (double)c->capacity;
+    return (set > capacity ? 3.0 * (1.25 * set - capacity) : 0.0) +
            (c->types ? (double)(sites - saltus_gpu_counts_sites(c)) : 0.0);
 }
 
@@ -181,7 +181,7 @@ static saltus_status copy_planes(const saltus_gpu_slab *to, const saltus_gpu_sla
                   end = first + saltus_gpu_counts_sites(&to->c), was_end = from->was + from->was_n,
                   low = first > from->was ? first : from->was, high = end < was_end ? end : was_end;
     if (low < high) {
-        const int64_t there = c->margin + low - first, here = c->margin + low - from->was,
+        const int64_t there = c->halo + low - first, here = c->halo + low - from->was,
                       whole = (high - low + c->sharers - 1) / c->sharers;
         const size_t word = (size_t)c->words * sizeof(uint32_t);
         CU(to,
@@ -271,7 +271,7 @@ saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err)
     if (s->unmoved_us > 0.0 && s->n_timed >= SEE_BATCHES) {
         SALTUS_TRY(see(s, err));
     }
-    if (s->unmoved_us > 0.0 || s->n_timed < s->wait || s->ways.is_try) {
+    if (s->unmoved_us > 0.0 || s->n_timed < s->wait || s->schedule.is_try) {
         return status;
     }
     if (should_move(s, begins)) {

@@ -30,7 +30,7 @@ static void print_link(const saltus_gpus *gpus, const int *order, const saltus_s
         fprintf(out, "by way of the host");
     } else if (saltus_gpu_is_same(gpu, next)) {
         fprintf(out, "on the same GPU");
-    } else if (saltus_link_ask(gpus->cu, gpu->device, next->device, &link, &err) == SALTUS_OK) {
+    } else if (saltus_link_query(gpus->cu, gpu->device, next->device, &link, &err) == SALTUS_OK) {
         fprintf(out, "%s", saltus_link_text(&link));
     } else {
         fprintf(out, "not known");
@@ -59,7 +59,7 @@ void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *l,
     }
     fprintf(out, "          between two, in each direction: ");
     print_bytes(saltus_cuda_site_bytes(l->n_species) *
-                    (double)(slabs->by_host ? saltus_mpd_margin(plane) : plane),
+                    (double)(slabs->by_host ? saltus_mpd_halo(plane) : plane),
                 out);
     fprintf(out, " in a step\n");
 }
@@ -86,7 +86,7 @@ void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
                 next && (s->is_staged || !saltus_gpu_is_same(next->c.on.gpu, c->on.gpu));
             is_apart |= crosses;
             report->halo_bytes +=
-                crosses ? (int64_t)(s->is_staged ? saltus_gpu_slab_margin_bytes(this) : plane) : 0;
+                crosses ? (int64_t)(s->is_staged ? saltus_gpu_slab_halo_bytes(this) : plane) : 0;
         }
     }
     report->halo_wait = passed > 0.0 ? waited / passed : -1.0;

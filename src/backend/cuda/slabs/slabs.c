@@ -18,11 +18,11 @@ typedef saltus_gpu_slabs slabs;
 
 enum {
     ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
-    LESS_LOOKS = 4,    /* of a warp with looks beside another slab, which waits for the others of
+    FEWER_TILES = 4,    /* of a warp with looks beside another slab, which waits for the others of
                           its block to be done with theirs before it goes on, */
-    LESS_OF_LOOKS = 4, /* or this part of its looks */
-    MOST_AT_ONCE = 4   /* slabs of a GPU that plays several: a context has 8 queues, and what stands
-                          behind a kernel in one does not start before that has ended */
+    FEWER_TILES_OF = 4, /* or this part of its looks */
+    MOST_AT_ONCE = 4 /* slabs of a GPU that plays several: a context has 8 queues, and what stands
+                        behind a kernel in one does not start before that has ended */
 };
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
@@ -41,71 +41,71 @@ slab *saltus_gpu_slabs_next(const slabs *s, int i, int side)
                                     : NULL;
 }
 
-uint64_t saltus_gpu_slab_margin(const slab *s, int side)
+uint64_t saltus_gpu_slab_halo(const slab *s, int side)
 {
-    const int64_t place = side ? s->c.margin + saltus_mpd_whole(saltus_gpu_counts_sites(&s->c)) : 0;
+    const int64_t place = side ? s->c.halo + saltus_mpd_whole(saltus_gpu_counts_sites(&s->c)) : 0;
     return (uint64_t)(place / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
-size_t saltus_gpu_slab_margin_bytes(const slab *s)
+size_t saltus_gpu_slab_halo_bytes(const slab *s)
 {
-    return (size_t)(s->c.margin / s->c.sharers * s->c.words) * sizeof(uint32_t);
+    return (size_t)(s->c.halo / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
 /* Where warps have sites in rows, so many in a block: which blocks of a slab have those beside
  * another one, all if not all sites are gone over at once. */
-static void meet_in_rows(const slabs *s, slab *this, int64_t block, bool at_once)
+static void sync_in_rows(const slabs *s, slab *this, int64_t block, bool at_once)
 {
     saltus_mpd_slab *of = &this->c.on.a.m.slab;
-    of->meeting.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
-    of->meeting.begin[1] = at_once ? of->from_above / block : 0;
-    of->meeting.end[1] = this->c.n_blocks;
+    of->halo_flags.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
+    of->halo_flags.begin[1] = at_once ? of->from_above / block : 0;
+    of->halo_flags.end[1] = this->c.n_blocks;
 }
 
 /* Where they look here and there: those come first, all of them, to the first blocks, whose warps
  * have a few of the others less. */
-static void meet_first(const slabs *s, slab *this, bool is_below, bool is_above)
+static void halo_first(const slabs *s, slab *this, bool is_below, bool is_above)
 {
     const saltus_gpu_counts *c = &this->c;
-    const int64_t look = SALTUS_MPD_LOOK_OF(c->words), warps = c->block / 32,
-                  all = c->n_blocks * warps, to_above = c->on.a.m.slab.from_above / look,
-                  n = (saltus_gpu_counts_sites(c) + look - 1) / look,
-                  below = is_below ? saltus_mpd_whole(s->plane) / look : 0,
+    const int64_t poll = SALTUS_MPD_TILE_OF(c->words), warps = c->block / 32,
+                  all = c->n_blocks * warps, to_above = c->on.a.m.slab.from_above / poll,
+                  n = (saltus_gpu_counts_sites(c) + poll - 1) / poll,
+                  below = is_below ? saltus_mpd_whole(s->plane) / poll : 0,
                   both = below + (is_above ? n - to_above : 0), rounds = (both + all - 1) / all;
-    saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
-    with->first_looks[0] = (int32_t)below;
-    with->first_looks[1] = (int32_t)(both - below);
+    saltus_mpd_halo_flags *with = &this->c.on.a.m.slab.halo_flags;
+    with->first_tiles[0] = (int32_t)below;
+    with->first_tiles[1] = (int32_t)(both - below);
     with->end[0] = rounds == 1 ? (below + warps - 1) / warps : c->n_blocks;
     with->begin[1] = rounds == 1 ? below / warps : 0;
     with->end[1] = rounds == 1 ? (both + warps - 1) / warps : c->n_blocks;
-    const int64_t busy = with->end[1] * warps, each = (n - both) / all / LESS_OF_LOOKS;
+    const int64_t busy = with->end[1] * warps, each = (n - both) / all / FEWER_TILES_OF;
     with->first_warps = (int32_t)busy;
-    with->inner_looks = (int32_t)((all - busy) * (each < LESS_LOOKS ? each : LESS_LOOKS));
+    with->inner_tiles = (int32_t)((all - busy) * (each < FEWER_TILES ? each : FEWER_TILES));
 }
 
 /* Which blocks meet those of other slabs, and when, and where they tell so. */
-static void meet(const slabs *s, int i)
+static void halo_sync(const slabs *s, int i)
 {
     slab *this = &s->slab[i];
-    saltus_mpd_meeting *with = &this->c.on.a.m.slab.meeting;
+    saltus_mpd_halo_flags *with = &this->c.on.a.m.slab.halo_flags;
     const saltus_mpd_launch *a = &this->c.on.a;
-    const int64_t block = this->c.block / 32 * a->stretch; /* its sites */
+    const int64_t block = this->c.block / 32 * a->segment; /* its sites */
     const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c),
-               is_spread = a->stretch == SALTUS_MPD_LOOK_OF(this->c.words) && !at_once,
+               is_spread = a->segment == SALTUS_MPD_TILE_OF(this->c.words) && !at_once,
                is_high = saltus_mpd_whole(s->plane) <= a->m.slab.from_above;
-    with->begin[0] = with->first_looks[0] = with->first_looks[1] = with->inner_looks = 0;
+    with->begin[0] = with->first_tiles[0] = with->first_tiles[1] = with->inner_tiles = 0;
     if (s->is_joint && a->reach == 0 && is_spread && is_high) {
-        meet_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
+        halo_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
     } else {
-        meet_in_rows(s, this, block, at_once);
+        sync_in_rows(s, this, block, at_once);
     }
     for (int side = 0; side < 2; ++side) {
         const slab *next = saltus_gpu_slabs_next(s, i, side);
         uint64_t *const mine = (void *)(uintptr_t)this->ended;
         uint64_t *const others = next ? (void *)(uintptr_t)next->ended : NULL;
-        const bool meets = s->is_joint && next;
-        with->ended[side] = meets ? mine + side * SALTUS_APART : NULL;
-        with->ends[side] = meets ? others + (1 - side) * SALTUS_APART : NULL;
+        const bool is_synced = s->is_joint && next;
+        with->ended[side] = is_synced ? mine + side * SALTUS_APART : NULL;
+        with->ends[side] = is_synced ? others + (1 - side) * SALTUS_APART : NULL;
     }
 }
 
@@ -123,21 +123,22 @@ void saltus_gpu_slabs_connect(slabs *s)
             last_below = below ? saltus_gpu_counts_sites(&below->c) - plane : 0;
         saltus_mpd_slab *of = &this->c.on.a.m.slab;
         of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
-        of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.margin - plane));
+        of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.halo - plane));
         of->to_above = 0U - of->end;
         for (int set = 0; set < 2; ++set) {
             for (int side = 0; side < 2; ++side) {
                 const slab *next = saltus_gpu_slabs_next(s, i, side);
-                const cu_pointer mine = this->c.sets[set] + saltus_gpu_slab_margin(this, side),
-                                 his = !next          ? 0
-                                       : s->is_staged ? this->leaving[side]
-                                                      : next->c.sets[set] +
-                                                            saltus_gpu_slab_margin(next, 1 - side);
+                const cu_pointer mine = this->c.sets[set] + saltus_gpu_slab_halo(this, side),
+                                 neighbour =
+                                     !next ? 0
+                                     : s->is_staged
+                                         ? this->leaving[side]
+                                         : next->c.sets[set] + saltus_gpu_slab_halo(next, 1 - side);
                 of->coming[set][side] = (void *)(uintptr_t)mine;
-                of->going[set][side] = (void *)(uintptr_t)his;
+                of->going[set][side] = (void *)(uintptr_t)neighbour;
             }
         }
-        meet(s, i);
+        halo_sync(s, i);
     }
 }
 
@@ -230,7 +231,7 @@ static saltus_status launch_phases(slabs *s, int i, const saltus_mpd_phase *phas
     slab *this = &s->slab[i];
     saltus_gpu_counts *c = &this->c;
     int launched = 0;
-    c->on.a.m.slab.meeting.phases = (uint64_t)s->n_ended;
+    c->on.a.m.slab.halo_flags.phases = (uint64_t)s->n_ended;
     if (is_timed) {
         CU(this, event_record(this->timed[0], c->on.stream), "running a kernel");
     }
@@ -250,7 +251,7 @@ done:
 static saltus_status launch_arrival(const slab *this, saltus_error *err)
 {
     const saltus_gpu_counts *c = &this->c;
-    const int64_t height = saltus_gpu_counts_sites(c), beside = 2 * c->margin;
+    const int64_t height = saltus_gpu_counts_sites(c), beside = 2 * c->halo;
     return saltus_gpu_lattice_launch(&c->on, c->arrive, c->on.block,
                                      height < beside ? height : beside, err);
 }
@@ -299,7 +300,7 @@ static void give_up(const slabs *s)
     for (int i = 0; i < s->n && s->has_turn; ++i) {
         const saltus_gpu_lattice *on = &s->slab[i].c.on;
         (void)on->cu->context_use(on->gpu->context);
-        (void)on->cu->upload((uintptr_t)on->a.m.slab.meeting.lost, &lost, sizeof lost, NULL);
+        (void)on->cu->upload((uintptr_t)on->a.m.slab.halo_flags.lost, &lost, sizeof lost, NULL);
     }
 }
 
@@ -357,32 +358,32 @@ static void learn(slabs *s)
         us = c->on.batch_us > us ? c->on.batch_us : us;
         can_spread |= saltus_gpu_counts_can_spread(c);
     }
-    if (saltus_gpu_ways_learn(&s->ways, can_spread, us, s->slab[0].c.on.batch)) {
+    if (saltus_gpu_schedule_learn(&s->schedule, can_spread, us, s->slab[0].c.on.batch)) {
         for (int i = 0; i < s->n; ++i) {
             saltus_gpu_counts_spread(&s->slab[i].c, !s->slab[i].c.is_spread);
-            meet(s, i);
+            halo_sync(s, i);
         }
     }
 }
 
 /* There is so much work as each GPU has: they have it at the same time. */
-static saltus_status look(void *user, saltus_mpd_news *out, saltus_error *err)
+static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
     const int n_gpus = s->slab[0].c.on.gpus->n;
-    *out = (saltus_mpd_news){0};
+    *out = (saltus_mpd_batch_status){0};
     for (int i = 0; i < s->n; ++i) {
-        saltus_mpd_news one = {0};
+        saltus_mpd_batch_status one = {0};
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_lattice_look(&s->slab[i].c.on, &one, err));
+        SALTUS_TRY(saltus_gpu_lattice_poll(&s->slab[i].c.on, &one, err));
         for (int side = 0; side < 2; ++side) {
             s->slab[i].passed += s->slab[i].c.on.passed[side];
             s->slab[i].waited += s->slab[i].c.on.waited[side];
         }
         out->work += one.work / (s->n < n_gpus ? s->n : n_gpus);
         out->fired += one.fired;
-        out->trouble = saltus_mpd_first_trouble(out->trouble, one.trouble);
+        out->failure = saltus_mpd_first_failure(out->failure, one.failure);
         out->is_full |= one.is_full;
     }
     if (s->takes_times) {
@@ -406,7 +407,7 @@ static saltus_status restore(void *user, saltus_error *err)
     }
     saltus_gpu_slabs_connect(s);
     saltus_gpu_slabs_forget_times(s);
-    s->ways = (saltus_gpu_ways){0};
+    s->schedule = (saltus_gpu_schedule){0};
 done:
     return status;
 }
@@ -452,13 +453,13 @@ done:
     return status;
 }
 
-static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+static saltus_status collect(void *user, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_counts_tell(&s->slab[i].c, contents, err));
+        SALTUS_TRY(saltus_gpu_counts_collect(&s->slab[i].c, contents, err));
     }
 done:
     return status;
@@ -479,8 +480,8 @@ static saltus_status reach(slabs *s, int i, saltus_error *err)
         if (!other || saltus_gpu_is_same(other->c.on.gpu, this->c.on.gpu)) {
             continue;
         }
-        SALTUS_TRY(saltus_link_ask(this->c.on.cu, this->c.on.gpu->device, other->c.on.gpu->device,
-                                   &link, err));
+        SALTUS_TRY(saltus_link_query(this->c.on.cu, this->c.on.gpu->device, other->c.on.gpu->device,
+                                     &link, err));
         if (link.atomics) {
             const cu_result result =
                 this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
@@ -524,11 +525,11 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     saltus_status status = SALTUS_OK;
     const saltus_task *task = start->task;
     const saltus_lattice *l = start->tables.lattice;
-    int64_t room = start->tables.m.n_species;
+    int64_t capacity = start->tables.m.n_species;
     int order[SALTUS_MAX_GPUS];
     for (int how = 0; how < SALTUS_N_SPLITS; ++how) {
         const int64_t parts = (int64_t)task->space.n_parts[how] * task->columns->n_counts;
-        room = parts > room ? parts : room;
+        capacity = parts > capacity ? parts : capacity;
     }
     s->n = task->n_slabs;
     s->plane = saltus_lattice_plane(l);
@@ -540,7 +541,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     saltus_gpu_slabs_order(start->gpus, l, task->slabs, s->n, order);
     SALTUS_TRY(saltus_gpu_slabs_check(start, order, s->unit, err));
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
-    s->sums = saltus_calloc((size_t)room, sizeof *s->sums);
+    s->sums = saltus_calloc((size_t)capacity, sizeof *s->sums);
     SALTUS_NEED(s->slab && s->sums);
     for (int i = 0; i < s->n; ++i) {
         slab *this = &s->slab[i];
@@ -551,7 +552,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
             &this->c, s->plane * saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit),
             s->plane * saltus_slabs_begin(task->slabs, s->n, i + 1, l->size[2], s->unit), err));
         this->c.on.watch.worker = i; /* a row of the trace for each */
-        SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->ended, ENDED_BYTES, err));
+        SALTUS_TRY(saltus_gpu_lattice_alloc(&this->c.on, &this->ended, ENDED_BYTES, err));
         CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
         CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");
         for (int k = 0; k < 2; ++k) {
@@ -588,8 +589,8 @@ static void tear_down(slabs *s)
         slab *this = &s->slab[i];
         (void)this->c.on.cu->context_use(this->c.on.gpu->context);
         saltus_gpu_counts_tear_down(&this->c);
-        saltus_gpu_lattice_give(&this->c.on, &this->before);
-        saltus_gpu_lattice_give(&this->c.on, &this->ended);
+        saltus_gpu_lattice_free(&this->c.on, &this->before);
+        saltus_gpu_lattice_free(&this->c.on, &this->ended);
         saltus_gpu_slab_unstage(this);
         for (int k = 0; k < 2; ++k) {
             if (this->done[k]) {
@@ -609,7 +610,7 @@ saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const salt
 {
     saltus_status status = SALTUS_OK;
     slabs s = {0};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, split, tell};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, poll, restore, count, split, collect};
     SALTUS_TRY(set_up(&s, start, err));
     SALTUS_TRY(saltus_mpd_work(&start->tables, start->task, &engine, source, err));
     saltus_gpu_slabs_report(&s);

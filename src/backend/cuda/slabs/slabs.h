@@ -39,15 +39,15 @@ typedef struct saltus_gpu_slabs {
     int n_vain;             /**< moves in a row that have not helped */
     double phase_us;        /**< of a phase, of the batches so far, the last ones above all; */
     double unmoved_us;      /**< and before planes moved last; 0: that has been looked at */
-    saltus_gpu_ways ways;   /**< that all slabs go */
-    bool has_turn;          /**< its launches wait for each other, and nobody else's do */
+    saltus_gpu_schedule schedule; /**< that all slabs go */
+    bool has_turn;                /**< its launches wait for each other, and nobody else's do */
 } saltus_gpu_slabs;
 
 /** What follows is for the GPU of a slab. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slab_use(const saltus_gpu_slab *s, saltus_error *err);
 /** Where in a set the margin below (0) or above (1) begins, and its bytes. */
-uint64_t saltus_gpu_slab_margin(const saltus_gpu_slab *s, int side);
-size_t saltus_gpu_slab_margin_bytes(const saltus_gpu_slab *s);
+uint64_t saltus_gpu_slab_halo(const saltus_gpu_slab *s, int side);
+size_t saltus_gpu_slab_halo_bytes(const saltus_gpu_slab *s);
 /** The slab below (0) or above (1) number i; NULL: there is none. */
 saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int side);
 /** Tell all slabs where their neighbours are, again. */

@@ -7,7 +7,7 @@
 
 enum {
     SETS = 3,     /* of counts: two, and what is kept */
-    MEET_US = 5,  /* that a phase takes longer where slabs on a GPU each wait for each other; */
+    SYNC_US = 5,  /* that a phase takes longer where slabs on a GPU each wait for each other; */
     START_US = 6, /* else to start a phase of a slab */
     UNIT = 4,     /* planes that move together, at most */
     ORDERED = 8   /* GPUs, at most, all orders of which are tried */
@@ -48,15 +48,14 @@ int saltus_slabs_unit(int64_t plane, int n_fields)
 
 bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes)
 {
-    return saltus_mpd_whole(n_planes * plane) + 2 * saltus_mpd_margin(plane) <=
-           SALTUS_MPD_MOST_SITES;
+    return saltus_mpd_whole(n_planes * plane) + 2 * saltus_mpd_halo(plane) <= SALTUS_MPD_MOST_SITES;
 }
 
 int64_t saltus_cuda_least_slabs(const saltus_lattice *l)
 {
     const int64_t plane = saltus_lattice_plane(l);
     int64_t most =
-        (SALTUS_MPD_MOST_SITES - 2 * saltus_mpd_margin(plane)) / plane; /* planes of a slab */
+        (SALTUS_MPD_MOST_SITES - 2 * saltus_mpd_halo(plane)) / plane; /* planes of a slab */
     while (most > 0 && !saltus_cuda_slab_has_numbers(plane, most)) {
         --most;
     }
@@ -66,9 +65,9 @@ int64_t saltus_cuda_least_slabs(const saltus_lattice *l)
 double saltus_cuda_slab_bytes(const saltus_lattice *l, int n_fields, int n_sets, int64_t n_planes)
 {
     const int64_t plane = saltus_lattice_plane(l), n = n_planes * plane,
-                  places = saltus_mpd_whole(n) + 2 * saltus_mpd_margin(plane);
+                  places = saltus_mpd_whole(n) + 2 * saltus_mpd_halo(plane);
     const double set = saltus_cuda_site_bytes(n_fields) * (double)places,
-                 ranks = l->n_types > 1 ? (double)n_sets * (double)n / SALTUS_MPD_STRETCH *
+                 ranks = l->n_types > 1 ? (double)n_sets * (double)n / SALTUS_MPD_SEGMENT *
                                               (double)sizeof(uint32_t)
                                         : 0.0,
                  types = l->n_types > 1 ? (double)(n + 2 * plane) : 0.0;
@@ -93,8 +92,8 @@ static int64_t link_cost(const saltus_gpus *gpus, int from, int to)
     enum { BITS = 5, WORST = 10 };
     saltus_error err = {0};
     saltus_link link = {0};
-    const bool is_told = saltus_link_ask(gpus->cu, gpus->gpu[from].device, gpus->gpu[to].device,
-                                         &link, &err) == SALTUS_OK;
+    const bool is_told = saltus_link_query(gpus->cu, gpus->gpu[from].device, gpus->gpu[to].device,
+                                           &link, &err) == SALTUS_OK;
     const int rank = !is_told || !link.atomics ? WORST : link.rank < WORST ? link.rank : WORST - 1;
     return rank > 0 ? INT64_C(1) << BITS * rank : 0;
 }
@@ -190,7 +189,7 @@ static double step_us(const saltus_gpus *gpus, double whole, int n)
 {
     const int rounds = (n + gpus->n - 1) / gpus->n;
     return n == 1        ? whole
-           : rounds == 1 ? whole / n + MEET_US
+           : rounds == 1 ? whole / n + SYNC_US
                          : fmax(rounds * whole / n, START_US * n) + START_US;
 }
 

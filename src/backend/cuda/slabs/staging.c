@@ -8,7 +8,7 @@
 /* Of a margin, whatever the bits. */
 static size_t most_bytes(const saltus_gpu_slab *s)
 {
-    return (size_t)s->c.margin * (size_t)saltus_cuda_n_fields(&s->c.on.tables) * sizeof(uint32_t);
+    return (size_t)s->c.halo * (size_t)saltus_cuda_n_fields(&s->c.on.tables) * sizeof(uint32_t);
 }
 
 saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err)
@@ -23,12 +23,12 @@ saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err)
             if (!next) {
                 continue;
             }
-            SALTUS_TRY(saltus_gpu_lattice_take(&this->c.on, &this->leaving[side], bytes, err));
+            SALTUS_TRY(saltus_gpu_lattice_alloc(&this->c.on, &this->leaving[side], bytes, err));
             CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
             for (int odd = 0; odd < 2; ++odd) {
-                SALTUS_TRY(saltus_cuda_host_take(this->c.on.cu, next->c.on.gpu->host_node,
-                                                 &this->sent[odd][side], bytes,
-                                                 "taking pinned memory", err));
+                SALTUS_TRY(saltus_cuda_host_alloc(this->c.on.cu, next->c.on.gpu->host_node,
+                                                  &this->sent[odd][side], bytes,
+                                                  "taking pinned memory", err));
             }
         }
     }
@@ -44,9 +44,9 @@ saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i, saltus_er
         const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
         if (next) {
             CU(this,
-               upload(this->c.sets[this->c.on.a.set] + saltus_gpu_slab_margin(this, side),
+               upload(this->c.sets[this->c.on.a.set] + saltus_gpu_slab_halo(this, side),
                       next->sent[(s->n_launches + 1) % 2][1 - side],
-                      saltus_gpu_slab_margin_bytes(this), this->c.on.stream),
+                      saltus_gpu_slab_halo_bytes(this), this->c.on.stream),
                "copying who comes from another slab");
         }
     }
@@ -58,7 +58,7 @@ saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i, saltus_err
 {
     saltus_status status = SALTUS_OK;
     const saltus_gpu_slab *this = &s->slab[i];
-    const size_t bytes = saltus_gpu_slab_margin_bytes(this);
+    const size_t bytes = saltus_gpu_slab_halo_bytes(this);
     for (int side = 0; side < 2; ++side) {
         if (saltus_gpu_slabs_next(s, i, side)) {
             CU(this,
@@ -75,10 +75,10 @@ done:
 void saltus_gpu_slab_unstage(saltus_gpu_slab *s)
 {
     for (int side = 0; side < 2; ++side) {
-        saltus_gpu_lattice_give(&s->c.on, &s->leaving[side]);
+        saltus_gpu_lattice_free(&s->c.on, &s->leaving[side]);
         for (int odd = 0; odd < 2; ++odd) {
             if (s->sent[odd][side]) {
-                (void)s->c.on.cu->host_give(s->sent[odd][side]);
+                (void)s->c.on.cu->host_free(s->sent[odd][side]);
             }
         }
     }

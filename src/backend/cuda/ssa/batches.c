@@ -1,6 +1,6 @@
 /* Layouts with a thread per trajectory, or a warp, on the host's side: batches of jobs, launches
  * until all have ended, samples back, or what the GPU has made of them. */
-#include "backend/cuda/device/crew.h"
+#include "backend/cuda/device/worker.h"
 
 #include "core/memory.h"
 #include "kernel/ssa/direct_global.h"
@@ -19,7 +19,7 @@ enum {
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(c->cu, c->cu->call, what, err))
 
-static saltus_status load_kernel(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+static saltus_status load_kernel(saltus_gpu_worker *c, saltus_gpus *gpus, const saltus_gpu *gpu,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -49,7 +49,7 @@ done:
     return status;
 }
 
-static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltus_gpu *gpu,
                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -70,7 +70,7 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
     SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, NULL, &c->model, err));
     c->launch.packed = c->layout.packed;
     c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
-    c->launch.room_doubles = c->layout.room_doubles;
+    c->launch.workspace_doubles = c->layout.workspace_doubles;
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
     c->launch.columns = c->model.columns;
     c->launch.times = (void *)(uintptr_t)c->model.times;
@@ -80,13 +80,13 @@ static saltus_status set_up(saltus_crew *c, saltus_gpus *gpus, const saltus_gpu 
     c->launch.seed = task->seed;
     c->launch.tau = task->tau ? *task->tau : (saltus_tau){0};
     saltus_philox_keys(task->seed, c->launch.keys);
-    SALTUS_TRY(saltus_crew_take_memory(c, gpu, err));
-    SALTUS_TRY(saltus_walker_create(task, saltus_cpu_variant_find(NULL), &c->walker, err));
+    SALTUS_TRY(saltus_gpu_worker_alloc(c, gpu, err));
+    SALTUS_TRY(saltus_scalar_create(task, saltus_cpu_variant_find(NULL), &c->scalar, err));
 done:
     return status;
 }
 
-static void tear_down(saltus_crew *c)
+static void tear_down(saltus_gpu_worker *c)
 {
     if (c->stream) {
         (void)c->cu->stream_wait(c->stream);
@@ -99,31 +99,31 @@ static void tear_down(saltus_crew *c)
         (void)c->cu->event_destroy(c->end);
     }
     saltus_stopwatch_free(&c->watch);
-    saltus_crew_give_memory(c);
+    saltus_gpu_worker_free(c);
     saltus_upload_free(c->cu, &c->model);
     if (c->module) {
         (void)c->cu->module_unload(c->module);
     }
     saltus_reducer_unload(c->cu, &c->reducer);
-    saltus_walker_destroy(c->walker, c->task);
+    saltus_scalar_destroy(c->scalar, c->task);
     saltus_layout_free(&c->layout);
 }
 
 /* Find the stretches of jobs that are of one block. Without points all jobs are one stretch: what
  * is reduced is of one block, and else blocks are of no account. */
-static void find_stretches(saltus_crew *c, int64_t n)
+static void find_segments(saltus_gpu_worker *c, int64_t n)
 {
-    c->n_stretches = 0;
+    c->n_segments = 0;
     for (int64_t j = 0; j < n; ++j) {
         if (j == 0 || (c->task->varies && c->jobs[j].block != c->jobs[j - 1].block)) {
-            c->stretches[c->n_stretches++] = j;
+            c->segments[c->n_segments++] = j;
         }
     }
-    c->stretches[c->n_stretches] = n;
+    c->segments[c->n_segments] = n;
 }
 
 /* Copy n bytes of pinned memory to the GPU. */
-static saltus_status send(const saltus_crew *c, const void *to, const char *from, size_t n,
+static saltus_status send(const saltus_gpu_worker *c, const void *to, const char *from, size_t n,
                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -134,20 +134,20 @@ done:
 
 /* Tell the GPU which trajectories there are, of which points, with which numbers. The memory for
  * results is pinned, and not in use yet. */
-static saltus_status send_orders(saltus_crew *c, int64_t n, saltus_error *err)
+static saltus_status send_orders(saltus_gpu_worker *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_launch *a = &c->launch;
-    const size_t row = (size_t)a->at.size, n_stretches = (size_t)c->n_stretches;
+    const size_t row = (size_t)a->at.size, n_segments = (size_t)c->n_segments;
     uint64_t *numbers = (uint64_t *)(void *)c->samples;
     int64_t *first = (int64_t *)(void *)(numbers + n);
-    double *rows = (double *)(void *)(first + n_stretches + 1);
-    int32_t *point_of = (int32_t *)(void *)(rows + n_stretches * row);
+    double *rows = (double *)(void *)(first + n_segments + 1);
+    int32_t *point_of = (int32_t *)(void *)(rows + n_segments * row);
     for (int64_t i = 0; i < n; ++i) {
         numbers[i] = (uint64_t)c->jobs[i].trajectory;
     }
-    memcpy(first, c->stretches, (n_stretches + 1) * sizeof *first);
-    for (size_t s = 0; s < n_stretches; ++s) {
+    memcpy(first, c->segments, (n_segments + 1) * sizeof *first);
+    for (size_t s = 0; s < n_segments; ++s) {
         const double *point = c->jobs[first[s]].point;
         if (point) {
             memcpy(rows + s * row, point, row * sizeof *rows);
@@ -159,43 +159,44 @@ static saltus_status send_orders(saltus_crew *c, int64_t n, saltus_error *err)
         }
     }
     SALTUS_TRY(send(c, a->trajectories, (char *)numbers, (size_t)n * sizeof *numbers, err));
-    SALTUS_TRY(send(c, a->points, (char *)rows, n_stretches * row * sizeof *rows, err));
+    SALTUS_TRY(send(c, a->points, (char *)rows, n_segments * row * sizeof *rows, err));
     if (a->point_of) {
         SALTUS_TRY(send(c, a->point_of, (char *)point_of, (size_t)n * sizeof *point_of, err));
     }
     if (c->task->reduction) {
-        SALTUS_TRY(send(c, c->reducer.launch.first, (char *)first,
-                        (n_stretches + 1) * sizeof *first, err));
+        SALTUS_TRY(
+            send(c, c->reducer.launch.first, (char *)first, (n_segments + 1) * sizeof *first, err));
     }
 done:
     return status;
 }
 
 /* Bring n jobs to the GPU. */
-static saltus_status start_batch(saltus_crew *c, int64_t n, size_t *result_bytes, saltus_error *err)
+static saltus_status start_batch(saltus_gpu_worker *c, int64_t n, size_t *result_bytes,
+                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
     /* every thread the same number of jobs, lest a few run alone at the end */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
-    const int block = saltus_crew_per_block(c);
+    const int block = saltus_gpu_worker_per_block(c);
     const int64_t n_threads = (wanted + block - 1) / block * block;
     a->n_jobs = n;
     c->n_running = n_threads;
-    (void)saltus_crew_place_threads(a, c, c->threads_memory, n_threads);
-    find_stretches(c, n);
-    (void)saltus_crew_place_jobs(a, &c->reducer, c, c->jobs_memory, n, c->n_stretches,
-                                 result_bytes);
+    (void)saltus_gpu_worker_place_threads(a, c, c->threads_memory, n_threads);
+    find_segments(c, n);
+    (void)saltus_gpu_worker_place_jobs(a, &c->reducer, c, c->jobs_memory, n, c->n_segments,
+                                       result_bytes);
     SALTUS_TRY(send_orders(c, n, err));
     CU(fill(c->threads_memory, 0, c->threads_bytes, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->jobs, 0xff, (size_t)n_threads * sizeof *a->jobs, c->stream),
        "clearing GPU memory");
-    CU(fill((uintptr_t)a->troubles, 0xff, (size_t)n * sizeof *a->troubles, c->stream),
+    CU(fill((uintptr_t)a->failures, 0xff, (size_t)n * sizeof *a->failures, c->stream),
        "clearing GPU memory");
     CU(fill((uintptr_t)a->progress, 0, 24, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
-    a->n_slots = a->n_room = n_threads;
+    a->n_slots = a->n_workspace = n_threads;
     a->n_exact = 0;
     a->slots = NULL;
 done:
@@ -203,10 +204,10 @@ done:
 }
 
 /* One launch, or one for each phase. */
-static saltus_status launch_once(saltus_crew *c, saltus_error *err)
+static saltus_status launch_once(saltus_gpu_worker *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const unsigned n_blocks = (unsigned)(c->n_running / saltus_crew_per_block(c)),
+    const unsigned n_blocks = (unsigned)(c->n_running / saltus_gpu_worker_per_block(c)),
                    block = (unsigned)c->layout.block, shared = (unsigned)c->layout.shared_bytes;
     saltus_launch leaps = c->launch, exact = c->launch;
     void *parameters[] = {&leaps}, *of_exact[] = {&exact};
@@ -225,7 +226,7 @@ done:
 }
 
 /* Launch until every job has ended or the run is to stop. */
-static saltus_status launch_all(saltus_crew *c, saltus_error *err)
+static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
@@ -243,7 +244,7 @@ static saltus_status launch_all(saltus_crew *c, saltus_error *err)
         CU(download(progress, (uintptr_t)a->progress, sizeof progress, c->stream),
            "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
-        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "kernel", err));
+        SALTUS_TRY(saltus_stopwatch_record(&c->watch, 0, "kernel", err));
         (void)__atomic_fetch_add(c->task->ended, (int64_t)progress[0] - c->n_told,
                                  __ATOMIC_RELAXED);
         c->n_told = (int64_t)progress[0];
@@ -257,7 +258,7 @@ done:
 }
 
 /* Simulate a batch of n jobs, and fetch its results. */
-static saltus_status simulate(saltus_crew *c, int64_t n, saltus_error *err)
+static saltus_status simulate(saltus_gpu_worker *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t result_bytes = 0;
@@ -273,9 +274,9 @@ static saltus_status simulate(saltus_crew *c, int64_t n, saltus_error *err)
     SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 2, err));
     CU(stream_wait(c->stream), "copying samples");
     if (c->task->reduction) {
-        SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 0, "reduce", err));
+        SALTUS_TRY(saltus_stopwatch_record(&c->watch, 0, "reduce", err));
     }
-    SALTUS_TRY(saltus_stopwatch_tell(&c->watch, 1, "copy", err));
+    SALTUS_TRY(saltus_stopwatch_record(&c->watch, 1, "copy", err));
     CU(event_elapsed(&ms, c->start, c->end), "running a kernel");
     (void)__atomic_fetch_add(c->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
 done:
@@ -283,20 +284,20 @@ done:
 }
 
 /* Where an array of the device's results has come to on the host; NULL when there is none. */
-static void *on_host(const saltus_crew *c, const void *address)
+static void *on_host(const saltus_gpu_worker *c, const void *address)
 {
     return address ? c->samples + ((uintptr_t)address - c->jobs_memory) : NULL;
 }
 
 /* What the GPU has written of one job. */
-static void copy_results(const saltus_crew *c, int64_t j, saltus_job *job)
+static void copy_results(const saltus_gpu_worker *c, int64_t j, saltus_job *job)
 {
     const saltus_reduction *reduction = c->task->reduction;
     const int64_t n_counts = c->task->columns->n_counts, n_times = c->task->n_times;
     const uint64_t *leaps = on_host(c, c->launch.leaps);
     job->events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
     job->leaps = leaps ? (int64_t)leaps[2 * j] : 0;
-    job->singles = leaps ? (int64_t)leaps[2 * j + 1] : 0;
+    job->exact_steps = leaps ? (int64_t)leaps[2 * j + 1] : 0;
     if (c->task->derivation) {
         const size_t n_derived = (size_t)c->task->derivation->n;
         const double *derived = on_host(c, c->reducer.derivation.derived);
@@ -315,7 +316,7 @@ static void copy_results(const saltus_crew *c, int64_t j, saltus_job *job)
 }
 
 /* Numbers q, q + 1 … of the results. */
-static saltus_partial partial_of(const saltus_crew *c, int64_t q)
+static saltus_partial partial_of(const saltus_gpu_worker *c, int64_t q)
 {
     const saltus_reduce_launch *r = &c->reducer.launch;
     saltus_partial p = {.sums = (saltus_sum *)on_host(c, r->sums) + q};
@@ -330,15 +331,15 @@ static saltus_partial partial_of(const saltus_crew *c, int64_t q)
 
 /* Hand over what has ended on the GPU, all of it: a job that is reduced counts, also in a run that
  * is to stop. */
-static saltus_status hand_over(saltus_crew *c, const saltus_source *source, int64_t n,
+static saltus_status hand_over(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_reduce_launch *r = &c->reducer.launch;
-    const int32_t *troubles = on_host(c, c->launch.troubles);
+    const int32_t *failures = on_host(c, c->launch.failures);
     for (int64_t j = 0; j < n; ++j) {
         saltus_job *job = &c->jobs[j];
-        if (troubles[j] != SALTUS_FINE) {
+        if (failures[j] != SALTUS_FINE) {
             continue;
         }
         copy_results(c, j, job);
@@ -348,8 +349,8 @@ static saltus_status hand_over(saltus_crew *c, const saltus_source *source, int6
             status = status == SALTUS_OK ? done : status;
         }
     }
-    for (int64_t s = 0; c->task->reduction && s < c->n_stretches; ++s) {
-        const int64_t first = c->stretches[s], end = c->stretches[s + 1], q = s * r->width;
+    for (int64_t s = 0; c->task->reduction && s < c->n_segments; ++s) {
+        const int64_t first = c->segments[s], end = c->segments[s + 1], q = s * r->width;
         const saltus_partial partial = partial_of(c, q);
         const saltus_status done =
             source->reduced(source->user, c->jobs + first, (int)(end - first), &partial, err);
@@ -359,30 +360,30 @@ static saltus_status hand_over(saltus_crew *c, const saltus_source *source, int6
 }
 
 /* One trajectory here. */
-static saltus_status run_here(const saltus_crew *c, saltus_job *job, saltus_error *err)
+static saltus_status run_here(const saltus_gpu_worker *c, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *like = c->task->tables;
     saltus_task task = *c->task;
     saltus_tables tables;
-    saltus_walker *walker = NULL;
+    saltus_scalar_engine *scalar = NULL;
     saltus_pair *pairs = NULL;
     int64_t *counts = NULL;
     if (!job->point) {
-        return saltus_walker_run_job(c->walker, c->task, job, err);
+        return saltus_scalar_run_job(c->scalar, c->task, job, err);
     }
     pairs = saltus_calloc((size_t)like->n_reactions, sizeof *pairs);
     counts = saltus_calloc((size_t)like->n_species, sizeof *counts);
     SALTUS_NEED(pairs && counts);
     tables = saltus_point_apply(like, job->point, pairs, counts);
     task.tables = &tables;
-    SALTUS_TRY(saltus_walker_create(&task, saltus_cpu_variant_find(NULL), &walker, err));
-    status = saltus_walker_run_job(walker, &task, job, err);
+    SALTUS_TRY(saltus_scalar_create(&task, saltus_cpu_variant_find(NULL), &scalar, err));
+    status = saltus_scalar_run_job(scalar, &task, job, err);
     if (status != SALTUS_OK) {
         __atomic_store_n(c->task->failed, job->point, __ATOMIC_RELAXED);
     }
 done:
-    saltus_walker_destroy(walker, &task);
+    saltus_scalar_destroy(scalar, &task);
     saltus_free(pairs);
     saltus_free(counts);
     return status;
@@ -390,16 +391,16 @@ done:
 
 /* What the GPU gave up runs again here, with the same bits, and either ends or tells in words what
  * is wrong. */
-static saltus_status run_rest(saltus_crew *c, const saltus_source *source, int64_t n,
+static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_reduction *reduction = c->task->reduction;
-    const int32_t *troubles = on_host(c, c->launch.troubles);
+    const int32_t *failures = on_host(c, c->launch.failures);
     for (int64_t j = 0; j < n; ++j) {
         saltus_job *job = &c->jobs[j];
         int64_t *const counts = job->counts;
-        if (troubles[j] == SALTUS_FINE || troubles[j] == NOT_DONE) {
+        if (failures[j] == SALTUS_FINE || failures[j] == NOT_DONE) {
             continue;
         }
         const double start = saltus_tracer_now(c->task->tracer);
@@ -409,8 +410,8 @@ static saltus_status run_rest(saltus_crew *c, const saltus_source *source, int64
             job->derived[i] =
                 saltus_derive_one(c->task->derivation, i, job->counts, job->observables);
         }
-        saltus_tracer_tell(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
-                           start, saltus_tracer_now(c->task->tracer));
+        saltus_tracer_record(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
+                             start, saltus_tracer_now(c->task->tracer));
         job->counts = counts;
         job->rest = c->rest;
         if (reduction && reduction->finals) {
@@ -428,7 +429,7 @@ done:
 }
 
 /* Which assignments of events were rounded, in any thread. */
-static saltus_status look_for_rounding(saltus_crew *c, saltus_error *err)
+static saltus_status look_for_rounding(saltus_gpu_worker *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int n = c->task->tables->n_settings;
@@ -452,7 +453,7 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_crew c = {.cu = gpus->cu, .task = task};
+    saltus_gpu_worker c = {.cu = gpus->cu, .task = task};
     SALTUS_TRY(set_up(&c, gpus, gpu, err));
     for (;;) {
         const int64_t n = source->take(source->user, c.jobs, (int)c.batch, true);
@@ -465,8 +466,8 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
         const double start = saltus_tracer_now(task->tracer);
         SALTUS_TRY(hand_over(&c, source, n, err));
         SALTUS_TRY(run_rest(&c, source, n, err));
-        saltus_tracer_tell(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
-                           saltus_tracer_now(task->tracer));
+        saltus_tracer_record(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
+                             saltus_tracer_now(task->tracer));
         if (task->tables->n_settings > 0) {
             SALTUS_TRY(look_for_rounding(&c, err));
         }

@@ -91,14 +91,14 @@ static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus
     SALTUS_TRY(saltus_pack(tables, false, &out->packed, err));
     const int64_t each = thread_bytes(&out->packed), fixed = out->packed.bytes;
     out->state = SALTUS_STATE_TABLE;
-    out->room_is_shared = is_shared;
+    out->workspace_is_shared = is_shared;
     out->tables_are_shared = is_shared || fixed <= SHARED_TABLES;
     out->block = block ? block : is_shared ? best_block(limits, fixed, each) : USUAL_BLOCK;
     if (is_shared) {
         SALTUS_TRY(check_block("shared", out->block, fixed, each, limits, err));
     }
-    out->room_doubles = (out->block * each + 15) / 16 * 2;
-    out->shared_bytes = (is_shared ? 8 * (size_t)out->room_doubles : 0) +
+    out->workspace_doubles = (out->block * each + 15) / 16 * 2;
+    out->shared_bytes = (is_shared ? 8 * (size_t)out->workspace_doubles : 0) +
                         (out->tables_are_shared ? out->packed.bytes : 0);
 done:
     return status;
@@ -114,14 +114,14 @@ static saltus_status make_warp(saltus_layout *out, const saltus_tables *tables,
     const int best = best_block(limits, 0, each);
     out->state = SALTUS_STATE_WARP;
     out->threads_each = 32;
-    out->room_is_shared =
+    out->workspace_is_shared =
         best > 0 && limits->bytes / (best * each + RESERVED_BYTES) * best >= 32 * WARPS;
-    out->block = block ? block : out->room_is_shared ? best : USUAL_BLOCK;
-    if (out->room_is_shared) {
+    out->block = block ? block : out->workspace_is_shared ? best : USUAL_BLOCK;
+    if (out->workspace_is_shared) {
         SALTUS_TRY(check_block("warp", out->block, 0, each, limits, err));
     }
-    out->room_doubles = out->block * each / 8;
-    out->shared_bytes = out->room_is_shared ? 8 * (size_t)out->room_doubles : 0;
+    out->workspace_doubles = out->block * each / 8;
+    out->shared_bytes = out->workspace_is_shared ? 8 * (size_t)out->workspace_doubles : 0;
 done:
     return status;
 }
@@ -148,8 +148,8 @@ static saltus_status make_tree(saltus_layout *out, const saltus_tables *tables,
                                const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t each = 8 * saltus_tree_room(tables, out->needs.rng);
-    out->room_is_shared = true;
+    const int64_t each = 8 * saltus_tree_workspace(tables, out->needs.rng);
+    out->workspace_is_shared = true;
     out->block = block ? block : USUAL_BLOCK / 2;
     while (block == 0 && out->block > 32 && out->block * each > limits->block_bytes) {
         out->block /= 2; /* few sizes: kernels of all models are the same but for it */
@@ -170,7 +170,7 @@ static const char *leaps_against(const char *name, const saltus_tables *t, saltu
     if (strcmp(name, "shared") == 0) {
         return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
                    ? "it has events or rates that switch in time"
-               : LEAPERS * 8 * saltus_tree_room(t, needs.rng) > limits->block_bytes
+               : LEAPERS * 8 * saltus_tree_workspace(t, needs.rng) > limits->block_bytes
                    ? "96 threads take more shared memory than there is"
                    : NULL;
     }
@@ -254,15 +254,16 @@ static saltus_status table_text(const saltus_layout *layout, char **text, saltus
     SALTUS_NEED(out);
     (void)fprintf(out,
                   "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
-                  "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_ROOM_SHARED %d\n"
+                  "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
                   "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
                   "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
                   "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n#include "
                   "\"kernel/ssa/direct_%s.h\"\n",
                   is_warp ? 1 : layout->block, layout->packed.n_levels,
-                  layout->packed.n_root_children, layout->room_is_shared, layout->tables_are_shared,
-                  is_warp, layout->block / 32, layout->needs.varies != NULL, equal->n_changes,
-                  equal->n_dependents, equal->n_nodes, is_warp ? "warp" : "table");
+                  layout->packed.n_root_children, layout->workspace_is_shared,
+                  layout->tables_are_shared, is_warp, layout->block / 32,
+                  layout->needs.varies != NULL, equal->n_changes, equal->n_dependents,
+                  equal->n_nodes, is_warp ? "warp" : "table");
     if (fclose(out) != 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -275,7 +276,7 @@ done:
  * whatever the compiler thinks right. */
 static int wanted_blocks(const saltus_layout *layout, const saltus_limits *limits)
 {
-    const bool is_global = layout->room_doubles > 0 && !layout->room_is_shared;
+    const bool is_global = layout->workspace_doubles > 0 && !layout->workspace_is_shared;
     const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
               full = FULL / layout->block;
     if (layout->threads_each != 1 || layout->state == SALTUS_STATE_TREE || is_global) {
@@ -339,10 +340,10 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
         if (asprintf(&text,
                      "#define SALTUS_LEAPS %d\n#define SALTUS_PHASES %d\n"
-                     "#define SALTUS_ROOM_SHARED %d\n#define SALTUS_BLOCK %d\n"
+                     "#define SALTUS_WORKSPACE_SHARED %d\n#define SALTUS_BLOCK %d\n"
                      "#include \"kernel/ssa/direct_global.h\"\n",
-                     layout->needs.leaps, layout->has_phases, layout->room_is_shared,
-                     layout->room_is_shared ? layout->block : 1) < 0) {
+                     layout->needs.leaps, layout->has_phases, layout->workspace_is_shared,
+                     layout->workspace_is_shared ? layout->block : 1) < 0) {
             text = NULL;
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
         }

@@ -36,10 +36,10 @@ typedef struct saltus_needs {
 typedef struct saltus_layout {
     saltus_state state;
     saltus_needs needs;
-    int block;            /**< threads per block */
-    int threads_each;     /**< of a trajectory: 1, or a warp's 32 */
-    int64_t room_doubles; /**< of a block's room; 0: it has none */
-    bool room_is_shared;  /**< it is in shared memory */
+    int block;                 /**< threads per block */
+    int threads_each;          /**< of a trajectory: 1, or a warp's 32 */
+    int64_t workspace_doubles; /**< of a block's room; 0: it has none */
+    bool workspace_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
     bool has_phases;      /**< leaps and exact steps have kernels of their own */
     size_t shared_bytes;  /**< that a launch gives each block */

@@ -48,17 +48,17 @@ void saltus_reducer_unload(const saltus_driver *cu, saltus_reducer *reducer)
 
 /* The sums of the first strip are the result, those of the others stand behind it. */
 static void place_reduction(saltus_reducer *reducer, const saltus_task *task,
-                            const saltus_uploaded *model, int64_t n, int64_t n_stretches,
+                            const saltus_uploaded *model, int64_t n, int64_t n_segments,
                             uint64_t base, size_t *at, size_t *results)
 {
     const saltus_reduction *wanted = task->reduction;
     saltus_reduce_launch *a = &reducer->launch;
     const int64_t n_counts = task->columns->n_counts, width = task->n_times * n_counts;
-    const int64_t all = width * n_stretches, each = n / n_stretches;
+    const int64_t all = width * n_segments, each = n / n_segments;
     const int64_t most = (each + JOBS_EACH - 1) / JOBS_EACH, wish = THREADS / all;
     *a = (saltus_reduce_launch){.width = width,
                                 .n_counts = n_counts,
-                                .n_stretches = n_stretches,
+                                .n_segments = n_segments,
                                 .n_strips = wish < 1 || most < 1 ? 1
                                             : wish < most        ? wish
                                                                  : most,
@@ -76,11 +76,11 @@ static void place_reduction(saltus_reducer *reducer, const saltus_task *task,
     CUT(sums, all);
     *results = *at;
     *at += (size_t)((a->n_strips - 1) * all) * sizeof *a->sums;
-    CUT(first, n_stretches + 1);
+    CUT(first, n_segments + 1);
 }
 
 void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
-                          const saltus_uploaded *model, int64_t n, int64_t n_stretches,
+                          const saltus_uploaded *model, int64_t n, int64_t n_segments,
                           uint64_t base, size_t *at, size_t *results)
 {
     saltus_derive_launch *a = &reducer->derivation;
@@ -93,7 +93,7 @@ void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
         CUT(derived, n * a->of.n);
     }
     if (task->reduction) {
-        place_reduction(reducer, task, model, n, n_stretches, base, at, results);
+        place_reduction(reducer, task, model, n, n_segments, base, at, results);
     }
 }
 
@@ -114,7 +114,7 @@ static saltus_status reduce(const saltus_driver *cu, const saltus_reducer *reduc
 {
     saltus_status status = SALTUS_OK;
     saltus_reduce_launch a = reducer->launch;
-    const int64_t all = a.n_stretches * a.width;
+    const int64_t all = a.n_segments * a.width;
     SALTUS_TRY(launch(cu, reducer->jobs, stream, &a, a.n_strips * all, err));
     while (a.n_strips > 1) {
         a.n_left = (a.n_strips + FOLD - 1) / FOLD;
@@ -123,7 +123,7 @@ static saltus_status reduce(const saltus_driver *cu, const saltus_reducer *reduc
     }
     if (a.n_bins > 0) {
         const uintptr_t start = (uintptr_t)a.bins;
-        CU(fill(start, 0, (uintptr_t)(a.above + a.n_stretches * a.width) - start, stream),
+        CU(fill(start, 0, (uintptr_t)(a.above + a.n_segments * a.width) - start, stream),
            "clearing GPU memory");
         SALTUS_TRY(launch(cu, reducer->bins, stream, &reducer->launch,
                           reducer->launch.n_strips * all, err));

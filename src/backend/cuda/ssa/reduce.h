@@ -31,12 +31,12 @@ void saltus_reducer_unload(const saltus_driver *cu, saltus_reducer *reducer);
  * as the task has a reduction or a derivation.
  *
  * @param model        where the device's copy of the reduction's edges is
- * @param n_stretches  of them, each with results of its own
+ * @param n_segments  of them, each with results of its own
  * @param[in,out] at   offset behind what is there; behind it all
  * @param[out] results offset behind the results, which come first
  */
 void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
-                          const saltus_uploaded *model, int64_t n, int64_t n_stretches,
+                          const saltus_uploaded *model, int64_t n, int64_t n_segments,
                           uint64_t base, size_t *at, size_t *results);
 
 /** Make what the task wants of what the launches name, after all that is in the stream; does not

@@ -1,4 +1,4 @@
-#include "backend/cuda/device/crew.h"
+#include "backend/cuda/device/worker.h"
 
 #include "core/memory.h"
 #include "kernel/base/stream.h"
@@ -19,19 +19,20 @@ enum {
 #define CUT(member, n) \
     a->member = (void *)(uintptr_t)saltus_cut(base, &at, (size_t)(n), sizeof *a->member)
 
-int saltus_crew_per_block(const saltus_crew *c)
+int saltus_gpu_worker_per_block(const saltus_gpu_worker *c)
 {
     return c->layout.block / c->layout.threads_each;
 }
 
-size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_t base, int64_t n)
+size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker *c, uint64_t base,
+                                       int64_t n)
 {
     const saltus_tables *t = c->task->tables;
     size_t at = 0;
     const size_t n_nodes = (size_t)t->level_first[t->n_levels];
     const size_t pending = t->n_triggers > 0 ? PENDING : 0;
     const size_t threads = (size_t)n;
-    CUT(paths, threads);
+    CUT(states, threads);
     CUT(jobs, threads);
     CUT(busy, 2 * threads);
     CUT(stream, threads * (size_t)c->layout.threads_each *
@@ -43,15 +44,16 @@ size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:
         CUT(saved, threads * (size_t)t->n_species);
-        if (!c->layout.room_is_shared) {
-            CUT(rooms, threads / (size_t)saltus_crew_per_block(c) * (size_t)c->layout.room_doubles);
+        if (!c->layout.workspace_is_shared) {
+            CUT(workspaces, threads / (size_t)saltus_gpu_worker_per_block(c) *
+                                (size_t)c->layout.workspace_doubles);
         }
         return at;
     default:
         break;
     }
     CUT(x, threads * (size_t)t->n_species);
-    if (c->layout.room_is_shared) {
+    if (c->layout.workspace_is_shared) {
         return at;
     }
     CUT(v, threads * (size_t)t->n_rows);
@@ -72,49 +74,50 @@ size_t saltus_crew_place_threads(saltus_launch *a, const saltus_crew *c, uint64_
     return at;
 }
 
-int64_t saltus_crew_most_stretches(const saltus_crew *c, int64_t n)
+int64_t saltus_gpu_worker_most_stretches(const saltus_gpu_worker *c, int64_t n)
 {
     /* blocks of a point are equally long, but for its last and those at a batch's ends */
-    const int64_t most = 2 * n / c->task->stretch + 4;
+    const int64_t most = 2 * n / c->task->segment + 4;
     return !c->task->varies ? 1 : most < n ? most : n;
 }
 
 /* Orders are the numbers of trajectories, the points of the jobs, the points' rows, the stretches.
  */
-size_t saltus_crew_orders_bytes(const saltus_crew *c, int64_t n)
+size_t saltus_gpu_worker_orders_bytes(const saltus_gpu_worker *c, int64_t n)
 {
-    const size_t jobs = (size_t)n, stretches = (size_t)saltus_crew_most_stretches(c, n);
+    const size_t jobs = (size_t)n, segments = (size_t)saltus_gpu_worker_most_stretches(c, n);
     const size_t row = (size_t)saltus_point_of(c->task->tables).size;
-    return jobs * (sizeof(uint64_t) + sizeof(int32_t)) + stretches * row * sizeof(double) +
-           (stretches + 1) * sizeof(int64_t) + 64;
+    return jobs * (sizeof(uint64_t) + sizeof(int32_t)) + segments * row * sizeof(double) +
+           (segments + 1) * sizeof(int64_t) + 64;
 }
 
-size_t saltus_crew_place_jobs(saltus_launch *a, saltus_reducer *reducer, const saltus_crew *c,
-                              uint64_t base, int64_t n, int64_t n_stretches, size_t *result_bytes)
+size_t saltus_gpu_worker_place_jobs(saltus_launch *a, saltus_reducer *reducer,
+                                    const saltus_gpu_worker *c, uint64_t base, int64_t n,
+                                    int64_t n_segments, size_t *result_bytes)
 {
     const saltus_columns *columns = c->task->columns;
     size_t at = 0;
     const size_t jobs = (size_t)n, samples = jobs * (size_t)c->task->n_times;
     CUT(progress, 3);
-    CUT(troubles, jobs);
+    CUT(failures, jobs);
     CUT(events, jobs);
     if (c->layout.needs.leaps) {
         CUT(leaps, 2 * jobs);
     }
-    saltus_reducer_place(reducer, c->task, &c->model, n, n_stretches, base, &at, result_bytes);
+    saltus_reducer_place(reducer, c->task, &c->model, n, n_segments, base, &at, result_bytes);
     CUT(counts, samples * (size_t)columns->n_counts);
     CUT(observables, samples * (size_t)columns->n_observables);
     reducer->derivation.counts = a->counts;
     reducer->derivation.observables = a->observables;
     if (c->task->reduction) {
         reducer->launch.counts = a->counts;
-        reducer->launch.troubles = a->troubles;
+        reducer->launch.failures = a->failures;
     } else {
         *result_bytes = at;
     }
     CUT(next, 1);
     CUT(trajectories, jobs);
-    CUT(points, (size_t)n_stretches * (size_t)a->at.size + (size_t)c->layout.packed.n_values);
+    CUT(points, (size_t)n_segments * (size_t)a->at.size + (size_t)c->layout.packed.n_values);
     if (c->task->varies) {
         CUT(point_of, jobs);
     }
@@ -133,25 +136,26 @@ static int64_t at_most(int64_t x, int64_t high)
 
 /* As many threads as the GPU runs at once and as its free memory, shared with other workers, holds.
  */
-static saltus_status choose_sizes(saltus_crew *c, const saltus_gpu *gpu, saltus_error *err)
+static saltus_status choose_sizes(saltus_gpu_worker *c, const saltus_gpu *gpu, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
     int blocks = 0;
     size_t available = 0, total = 0, result_bytes[2] = {0};
-    const int block = saltus_crew_per_block(c);
+    const int block = saltus_gpu_worker_per_block(c);
     CU(occupancy(&blocks, c->kernel, c->layout.block, c->layout.shared_bytes),
        "asking how many threads fit");
     CU(memory_info(&available, &total), "asking for free GPU memory");
     saltus_launch scratch = c->launch;
-    const size_t per_thread = saltus_crew_place_threads(&scratch, c, 0, block) / block + 64;
+    const size_t per_thread = saltus_gpu_worker_place_threads(&scratch, c, 0, block) / block + 64;
     /* a job's share, and what any batch takes: results of reductions are as large for one job */
     size_t placed[2], orders[2];
     for (int i = 0; i < 2; ++i) {
         const int64_t n_jobs = 1 + 1024 * i;
-        placed[i] = saltus_crew_place_jobs(&scratch, &c->reducer, c, 0, n_jobs,
-                                           saltus_crew_most_stretches(c, n_jobs), &result_bytes[i]);
-        orders[i] = saltus_crew_orders_bytes(c, n_jobs);
+        placed[i] = saltus_gpu_worker_place_jobs(&scratch, &c->reducer, c, 0, n_jobs,
+                                                 saltus_gpu_worker_most_stretches(c, n_jobs),
+                                                 &result_bytes[i]);
+        orders[i] = saltus_gpu_worker_orders_bytes(c, n_jobs);
     }
     const size_t fixed = placed[0], per_job = (placed[1] - placed[0]) / 1024 + 64;
     const size_t per_result =
@@ -159,9 +163,10 @@ static saltus_status choose_sizes(saltus_crew *c, const saltus_gpu *gpu, saltus_
     const int64_t share = (int64_t)(available / 6);
     int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
     n = at_most(n, share / (int64_t)per_thread / block * block);
-    if (c->layout.state == SALTUS_STATE_TABLE && !c->layout.room_is_shared) {
+    if (c->layout.state == SALTUS_STATE_TABLE && !c->layout.workspace_is_shared) {
         /* rooms are in use all the time: all in the cache at once, or it is of no use */
-        n = at_most(n, at_least(gpu->cache_bytes / 2 / (8 * c->layout.room_doubles), 1) * block);
+        n = at_most(n,
+                    at_least(gpu->cache_bytes / 2 / (8 * c->layout.workspace_doubles), 1) * block);
     }
     n = at_most(n, (at_least(task->share, 1) + block - 1) / block * block);
     c->batch = at_most((task->reduction ? REDUCED_ROUNDS : ROUNDS) * n,
@@ -180,28 +185,28 @@ done:
     return status;
 }
 
-static saltus_status take_memory(saltus_crew *c, const saltus_gpu *gpu, saltus_error *err)
+static saltus_status take_memory(saltus_gpu_worker *c, const saltus_gpu *gpu, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
     size_t results = 0;
     void *pinned = NULL;
-    const int64_t n_stretches = saltus_crew_most_stretches(c, c->batch);
-    const size_t orders = saltus_crew_orders_bytes(c, c->batch);
-    c->threads_bytes = saltus_crew_place_threads(a, c, 0, c->n_threads);
+    const int64_t n_segments = saltus_gpu_worker_most_stretches(c, c->batch);
+    const size_t orders = saltus_gpu_worker_orders_bytes(c, c->batch);
+    c->threads_bytes = saltus_gpu_worker_place_threads(a, c, 0, c->n_threads);
     const size_t jobs_bytes =
-        saltus_crew_place_jobs(a, &c->reducer, c, 0, c->batch, n_stretches, &results);
-    CU(memory_take(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
-    CU(memory_take(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
+        saltus_gpu_worker_place_jobs(a, &c->reducer, c, 0, c->batch, n_segments, &results);
+    CU(memory_alloc(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
+    CU(memory_alloc(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
     CU(fill(c->jobs_memory, 0, jobs_bytes, c->stream), "clearing GPU memory");
-    SALTUS_TRY(saltus_cuda_host_take(c->cu, gpu->host_node, &pinned,
-                                     results > orders ? results : orders,
-                                     "taking pinned memory for samples", err));
+    SALTUS_TRY(saltus_cuda_host_alloc(c->cu, gpu->host_node, &pinned,
+                                      results > orders ? results : orders,
+                                      "taking pinned memory for samples", err));
     c->samples = pinned;
     c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
     SALTUS_NEED(c->jobs);
-    c->stretches = saltus_calloc((size_t)n_stretches + 1, sizeof *c->stretches);
-    SALTUS_NEED(c->stretches);
+    c->segments = saltus_calloc((size_t)n_segments + 1, sizeof *c->segments);
+    SALTUS_NEED(c->segments);
     if (c->task->reduction) {
         const size_t width = (size_t)c->task->n_times * (size_t)c->task->columns->n_counts;
         c->rest = saltus_calloc(width, sizeof *c->rest);
@@ -211,31 +216,32 @@ done:
     return status;
 }
 
-void saltus_crew_give_memory(saltus_crew *c)
+void saltus_gpu_worker_free(saltus_gpu_worker *c)
 {
     if (c->threads_memory) {
-        (void)c->cu->memory_give(c->threads_memory);
+        (void)c->cu->memory_free(c->threads_memory);
     }
     if (c->jobs_memory) {
-        (void)c->cu->memory_give(c->jobs_memory);
+        (void)c->cu->memory_free(c->jobs_memory);
     }
     if (c->samples) {
-        (void)c->cu->host_give(c->samples);
+        (void)c->cu->host_free(c->samples);
     }
     saltus_free(c->jobs);
-    saltus_free(c->stretches);
+    saltus_free(c->segments);
     saltus_free(c->rest);
     c->threads_memory = c->jobs_memory = 0;
     c->samples = NULL;
     c->jobs = NULL;
-    c->stretches = NULL;
+    c->segments = NULL;
     c->rest = NULL;
 }
 
-saltus_status saltus_crew_take_memory(saltus_crew *c, const saltus_gpu *gpu, saltus_error *err)
+saltus_status saltus_gpu_worker_alloc(saltus_gpu_worker *c, const saltus_gpu *gpu,
+                                      saltus_error *err)
 {
     saltus_status status = choose_sizes(c, gpu, err);
-    const int block = saltus_crew_per_block(c);
+    const int block = saltus_gpu_worker_per_block(c);
     while (status == SALTUS_OK) {
         saltus_error none = {0};
         status = take_memory(c, gpu, &none);
@@ -245,7 +251,7 @@ saltus_status saltus_crew_take_memory(saltus_crew *c, const saltus_gpu *gpu, sal
             }
             break;
         }
-        saltus_crew_give_memory(c);
+        saltus_gpu_worker_free(c);
         status = SALTUS_OK;
         c->n_threads = at_least(c->n_threads / 2 / block * block, block);
         c->batch = at_least(c->batch / 2, 1);

@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <math.h>
 
-static int make_room(saltus_path *p)
+static int make_room(saltus_trajectory *p)
 {
     const int32_t capacity = p->pending_capacity > 0 ? 2 * p->pending_capacity : 16;
     const size_t width = (size_t)(p->n->largest_event > 0 ? p->n->largest_event : 1);
@@ -31,7 +31,7 @@ static int make_room(saltus_path *p)
 static const saltus_cpu_stream *const streams[] = {NULL, &saltus_cpu_xorwow, &saltus_cpu_mrg32k3a,
                                                    &saltus_cpu_mt19937};
 
-static saltus_status prepare_leaps(saltus_walker *w, const saltus_task *task,
+static saltus_status prepare_leaps(saltus_scalar_engine *w, const saltus_task *task,
                                    const saltus_cpu_variant *variant, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -49,15 +49,15 @@ done:
     return status;
 }
 
-saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_variant *variant,
-                                   saltus_walker **out, saltus_error *err)
+saltus_status saltus_scalar_create(const saltus_task *task, const saltus_cpu_variant *variant,
+                                   saltus_scalar_engine **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = task->tables;
     const size_t n_nodes = (size_t)n->level_first[n->n_levels];
-    saltus_walker *w = saltus_calloc(1, sizeof *w);
+    saltus_scalar_engine *w = saltus_calloc(1, sizeof *w);
     SALTUS_NEED(w);
-    saltus_path *p = &w->path;
+    saltus_trajectory *p = &w->trajectory;
     p->n = n;
     p->reached = task->reached;
     p->columns = task->columns;
@@ -95,16 +95,16 @@ saltus_status saltus_walker_create(const saltus_task *task, const saltus_cpu_var
     *out = w;
     w = NULL;
 done:
-    saltus_walker_destroy(w, task);
+    saltus_scalar_destroy(w, task);
     return status;
 }
 
-void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task)
+void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task)
 {
-    if (!walker) {
+    if (!scalar) {
         return;
     }
-    saltus_path *p = &walker->path;
+    saltus_trajectory *p = &scalar->trajectory;
     for (int i = 0; p->rounded && i < task->tables->n_settings; ++i) {
         if (p->rounded[i]) {
             __atomic_store_n(&task->rounded[i], 1, __ATOMIC_RELAXED);
@@ -116,75 +116,76 @@ void saltus_walker_destroy(saltus_walker *walker, const saltus_task *task)
     saltus_free(p->rounded);
     saltus_free(p->pending);
     saltus_free(p->pending_values);
-    saltus_free(walker->direct.values);
-    saltus_free(walker->direct.sums);
-    saltus_free(walker->direct.stream);
-    saltus_free(walker->leap.drift);
-    saltus_free(walker->leap.spread);
-    saltus_free(walker->leap.change);
-    saltus_free(walker->leap.number);
-    saltus_free(walker->leap.critical);
-    saltus_free(walker);
+    saltus_free(scalar->direct.values);
+    saltus_free(scalar->direct.sums);
+    saltus_free(scalar->direct.stream);
+    saltus_free(scalar->leap.drift);
+    saltus_free(scalar->leap.spread);
+    saltus_free(scalar->leap.change);
+    saltus_free(scalar->leap.number);
+    saltus_free(scalar->leap.critical);
+    saltus_free(scalar);
 }
 
-saltus_trouble saltus_walker_start(saltus_walker *walker, int64_t trajectory)
+saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t trajectory)
 {
-    if (walker->stream) {
-        walker->stream->start(walker->direct.stream, walker->path.seed, (uint64_t)trajectory,
-                              walker->jumps);
+    if (scalar->stream) {
+        scalar->stream->start(scalar->direct.stream, scalar->trajectory.seed, (uint64_t)trajectory,
+                              scalar->jumps);
     }
-    return saltus_path_start(&walker->path, (uint64_t)trajectory);
+    return saltus_trajectory_start(&scalar->trajectory, (uint64_t)trajectory);
 }
 
-saltus_trouble saltus_walker_run(saltus_walker *walker, const saltus_task *task, saltus_job *job)
+saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
+                                 saltus_job *job)
 {
-    const saltus_trouble trouble = walker->variant->run(walker, task, job);
-    job->events = (int64_t)walker->path.fired;
-    job->leaps = (int64_t)walker->path.leaps;
-    job->singles = (int64_t)walker->path.singles;
-    return trouble;
+    const saltus_failure failure = scalar->variant->run(scalar, task, job);
+    job->events = (int64_t)scalar->trajectory.fired;
+    job->leaps = (int64_t)scalar->trajectory.leaps;
+    job->exact_steps = (int64_t)scalar->trajectory.exact_steps;
+    return failure;
 }
 
-saltus_status saltus_walker_run_job(saltus_walker *walker, const saltus_task *task, saltus_job *job,
-                                    saltus_error *err)
+saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
+                                    saltus_job *job, saltus_error *err)
 {
-    if (saltus_walker_start(walker, job->trajectory) != SALTUS_FINE ||
-        saltus_walker_run(walker, task, job) != SALTUS_FINE) {
-        return saltus_walker_report(walker, task, err);
+    if (saltus_scalar_start(scalar, job->trajectory) != SALTUS_FINE ||
+        saltus_scalar_run(scalar, task, job) != SALTUS_FINE) {
+        return saltus_scalar_report(scalar, task, err);
     }
     return SALTUS_OK;
 }
 
-saltus_trouble saltus_walker_pass_special(saltus_walker *walker)
+saltus_failure saltus_scalar_pass_special(saltus_scalar_engine *scalar)
 {
-    return saltus_path_pass_special(&walker->path);
+    return saltus_trajectory_pass_special(&scalar->trajectory);
 }
 
-void saltus_walker_record(saltus_walker *walker, double time, saltus_job *job)
+void saltus_scalar_record(saltus_scalar_engine *scalar, double time, saltus_job *job)
 {
-    saltus_path_record(&walker->path, time, job->counts, job->observables);
+    saltus_trajectory_record(&scalar->trajectory, time, job->counts, job->observables);
 }
 
-void saltus_walker_to_lane(const saltus_walker *walker, double *v, int stride)
+void saltus_scalar_to_lane(const saltus_scalar_engine *scalar, double *v, int stride)
 {
-    const saltus_path *p = &walker->path;
+    const saltus_trajectory *p = &scalar->trajectory;
     for (int row = 0; row < p->n->row_rules; ++row) {
         v[stride * row] = p->v[row];
     }
 }
 
-void saltus_walker_from_lane(saltus_walker *walker, const double *v, int stride)
+void saltus_scalar_from_lane(saltus_scalar_engine *scalar, const double *v, int stride)
 {
-    saltus_path *p = &walker->path;
+    saltus_trajectory *p = &scalar->trajectory;
     for (int s = 0; s < p->n->n_species; ++s) {
         p->v[s] = v[stride * s];
         p->x[s] = (int64_t)p->v[s];
     }
 }
 
-bool saltus_walker_fits_lane(const saltus_walker *walker)
+bool saltus_scalar_fits_lane(const saltus_scalar_engine *scalar)
 {
-    const saltus_path *p = &walker->path;
+    const saltus_trajectory *p = &scalar->trajectory;
     int64_t most = 0;
     for (int s = 0; s < p->n->n_species; ++s) {
         most = p->x[s] > most ? p->x[s] : most;
@@ -192,20 +193,21 @@ bool saltus_walker_fits_lane(const saltus_walker *walker)
     return (double)most <= saltus_lanes_largest;
 }
 
-double saltus_walker_wait(const saltus_walker *walker, uint64_t event)
+double saltus_scalar_wait(const saltus_scalar_engine *scalar, uint64_t event)
 {
-    return saltus_wait_refined(walker->path.seed, walker->path.trajectory, event);
+    return saltus_wait_refined(scalar->trajectory.seed, scalar->trajectory.trajectory, event);
 }
 
-int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT],
-                         int n_levels, double total, double word, uint64_t event, bool refined)
+int saltus_scalar_choose(const saltus_scalar_engine *scalar,
+                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels, double total,
+                         double word, uint64_t event, bool refined)
 {
     const int32_t level_first[2] = {0, SALTUS_FANOUT};
     assert(n_levels == 1 || n_levels == 2);
     const saltus_tree tree = {n_levels, level_first, &sums[0][0]};
     if (refined) {
-        return saltus_tree_choose(&tree, total, word, walker->path.seed, walker->path.trajectory,
-                                  event);
+        return saltus_tree_choose(&tree, total, word, scalar->trajectory.seed,
+                                  scalar->trajectory.trajectory, event);
     }
     const double unit = total * SALTUS_TWO_M32;
     int near = 0;
@@ -213,7 +215,7 @@ int saltus_walker_choose(const saltus_walker *walker, double sums[SALTUS_FANOUT 
 }
 
 /* "A = 3, B = 0, …": the counts, as many as fit. */
-static void print_state(const saltus_path *p, const saltus_network *network, char *text,
+static void print_state(const saltus_trajectory *p, const saltus_network *network, char *text,
                         size_t size)
 {
     size_t at = 0;
@@ -231,16 +233,16 @@ static void print_state(const saltus_path *p, const saltus_network *network, cha
     }
 }
 
-saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_task *task,
+saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
                                    saltus_error *err)
 {
-    const saltus_path *p = &walker->path;
+    const saltus_trajectory *p = &scalar->trajectory;
     const saltus_network *network = task->model->network;
     char where[80], state[260];
-    if (p->trouble == SALTUS_STOPPED) {
+    if (p->failure == SALTUS_STOPPED) {
         return saltus_error_set(err, SALTUS_E_CANCELLED, "stopped on request");
     }
-    if (p->trouble == SALTUS_OUT_OF_MEMORY) {
+    if (p->failure == SALTUS_OUT_OF_MEMORY) {
         return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out for pending events");
     }
     /* the sign of a NaN is the processor's */
@@ -249,8 +251,8 @@ saltus_status saltus_walker_report(const saltus_walker *walker, const saltus_tas
                    (unsigned long long)p->trajectory, p->t);
     print_state(p, network, state, sizeof state);
     const char *reaction =
-        p->trouble <= SALTUS_BAD_PROPENSITY ? network->reaction_names[p->culprit] : "";
-    switch (p->trouble) {
+        p->failure <= SALTUS_BAD_PROPENSITY ? network->reaction_names[p->culprit] : "";
+    switch (p->failure) {
     case SALTUS_NEGATIVE_COUNT:
         return saltus_error_set(err, SALTUS_E_NUMERIC,
                                 "%s: reaction '%s' fired with too few reactants: %s", where,
@@ -286,15 +288,15 @@ saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus
                                  const saltus_source *source, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_walker *w = NULL;
+    saltus_scalar_engine *w = NULL;
     saltus_job job;
-    SALTUS_TRY(saltus_walker_create(task, variant, &w, err));
+    SALTUS_TRY(saltus_scalar_create(task, variant, &w, err));
     while (source->take(source->user, &job, 1, true) == 1) {
-        SALTUS_TRY(saltus_walker_run_job(w, task, &job, err));
-        saltus_reached_tell(task->reached, 0.0, 0);
+        SALTUS_TRY(saltus_scalar_run_job(w, task, &job, err));
+        saltus_reached_store(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, err));
     }
 done:
-    saltus_walker_destroy(w, task);
+    saltus_scalar_destroy(w, task);
     return status;
 }
