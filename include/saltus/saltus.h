@@ -57,7 +57,8 @@ typedef enum saltus_status {
  * a record that holds a failure is not overwritten, because the first is nearest the cause. */
 typedef struct saltus_error {
     saltus_status code;
-    char message[600]; /**< one sentence: place, thing, value; no newline */
+    char message[600]; /**< one sentence: place, thing, value; no newline. Fields of options and
+                          what they may be set to stand in backquotes: `record all` */
     char hint[480];    /**< what would help; empty when there is nothing to say */
 } saltus_error;
 
@@ -527,7 +528,7 @@ typedef struct saltus_forecast {
     double n;         /**< reactions of all trajectories; by nsm jumps, by mpd steps */
     const char *of;   /**< "reactions", "jumps", "steps" */
     double seconds;   /**< 0: nothing is known */
-    char advice[300]; /**< what would help: options of the command, separated by commas */
+    char advice[300]; /**< what would help: options, as in saltus_error, separated by commas */
 } saltus_forecast;
 
 /**

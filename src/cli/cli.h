@@ -20,6 +20,10 @@ int saltus_cli_devices(int argc, char **argv);
 int saltus_cli_compile(int argc, char **argv);
 int saltus_cli_bench(int argc, char **argv);
 
+/** Print `before` and a sentence as one line on stderr. Fields that the library names in
+ * backquotes, `record all`, become options, and control characters spaces: names may hold anything.
+ */
+void saltus_cli_say(const char *before, const char *text);
 /** Print the failure on stderr, as one line "saltus: …" and perhaps a hint on a second. */
 void saltus_cli_print_error(const saltus_error *err);
 /** The same for the command's own complaints; returns EXIT_USAGE. */

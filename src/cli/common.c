@@ -6,21 +6,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arguments and file names may hold anything; a message is one line. */
-static void print_line(const char *before, const char *text)
+/* What the library's sentences name, `record all`, and the options that these are here. */
+static const struct {
+    const char *field, *option;
+} options_of[] = {
+    {"burn_in", "--burn-in"},     {"columns", "--species"},
+    {"compress", "--compress"},   {"derive", "--derive"},
+    {"design", "--design"},       {"device", "--device"},
+    {"frame_times", "--frames"},  {"law", "--law"},
+    {"method", "--method"},       {"molecules_per_mole", "--mole"},
+    {"n_bins", "--bins"},         {"no_peer", "--no-peer"},
+    {"overwrite", "--overwrite"}, {"profile", "--profile"},
+    {"record", "--record"},       {"set", "--set"},
+    {"split", "--split"},         {"times", "--points, --every"},
+    {"vary", "--vary"},           {"volume", "--volume"},
+};
+
+/* The option that a field is whose name begins behind a backquote and is `length` long; or NULL. */
+static const char *option_of(const char *name, size_t *length)
 {
+    for (size_t i = 0; i < sizeof options_of / sizeof *options_of; ++i) {
+        *length = strlen(options_of[i].field);
+        if (strncmp(name, options_of[i].field, *length) == 0 &&
+            (name[*length] == ' ' || name[*length] == '`') && strchr(name + *length, '`')) {
+            return options_of[i].option;
+        }
+    }
+    return NULL;
+}
+
+void saltus_cli_say(const char *before, const char *text)
+{
+    bool in_field = false;
     fputs(before, stderr);
-    for (; *text; ++text) {
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, stderr);
+    while (*text) {
+        size_t length = 0;
+        const char *option = *text == '`' && !in_field ? option_of(text + 1, &length) : NULL;
+        if (option) {
+            fputs(option, stderr);
+            in_field = true;
+        } else if (*text == '`' && in_field) {
+            in_field = false;
+        } else {
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, stderr);
+        }
+        text += 1 + length * (option != NULL);
     }
     fputc('\n', stderr);
 }
 
 void saltus_cli_print_error(const saltus_error *err)
 {
-    print_line("saltus: ", err->message[0] ? err->message : saltus_status_text(err->code));
+    saltus_cli_say("saltus: ", err->message[0] ? err->message : saltus_status_text(err->code));
     if (err->hint[0]) {
-        print_line("  hint: ", err->hint);
+        saltus_cli_say("  hint: ", err->hint);
     }
 }
 
@@ -36,7 +75,7 @@ int saltus_cli_usage(const char *format, ...)
     /* the analyser does not see va_start: NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    print_line("saltus: ", text);
+    saltus_cli_say("saltus: ", text);
     has_complained = true;
     return EXIT_USAGE;
 }
@@ -229,7 +268,7 @@ static void hint_output(const char *text)
         (void)snprintf(line + n, sizeof line - n, "%s%s%s%s%s", i > 0 ? " " : "",
                        i == at ? "-o " : "", is_plain ? "" : "'", words[i], is_plain ? "" : "'");
     }
-    print_line("  hint: ", line);
+    saltus_cli_say("  hint: ", line);
 }
 
 error_t saltus_cli_take_argument(const char **argument, const char *text, const char *what)
@@ -348,7 +387,7 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *change
     }
     const saltus_status status = saltus_model_freeze(model, law, err);
     for (int i = 0; i < saltus_model_n_warnings(model) && !quiet; ++i) {
-        fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(model, i));
+        saltus_cli_say("saltus: warning: ", saltus_model_warning(model, i));
     }
     if (status != SALTUS_OK) {
         saltus_model_destroy(model);

@@ -65,7 +65,7 @@ static error_t take_quantiles(const char *text, arguments *a)
 static void warn(void *user, const char *sentence)
 {
     (void)user;
-    fprintf(stderr, "saltus: warning: %s\n", sentence);
+    saltus_cli_say("saltus: warning: ", sentence);
 }
 
 static error_t take_time(const char *option, const char *text, arguments *a)

@@ -42,7 +42,7 @@ void saltus_cli_show_warning(void *user, const char *sentence)
 {
     const saltus_cli_run_arguments *a = user;
     if (!a->quiet) {
-        fprintf(stderr, "saltus: warning: %s\n", sentence);
+        saltus_cli_say("saltus: warning: ", sentence);
     }
 }
 
@@ -117,13 +117,15 @@ void saltus_cli_tell_forecast(const saltus_cli_run_arguments *a, const saltus_fo
         return;
     }
     const bool is_years = hours > 2.0 * 365.25 * 24.0, is_days = hours > 48.0;
-    fprintf(stderr,
-            "saltus: this is expected to take about %.2g %s (%.2g %s); what would help: %s\n",
-            is_years  ? hours / (365.25 * 24.0)
-            : is_days ? hours / 24.0
-                      : hours,
-            is_years  ? "years"
-            : is_days ? "days"
-                      : "hours",
-            f->n, f->of, f->advice);
+    char text[500];
+    (void)snprintf(text, sizeof text,
+                   "this is expected to take about %.2g %s (%.2g %s); what would help: %s",
+                   is_years  ? hours / (365.25 * 24.0)
+                   : is_days ? hours / 24.0
+                             : hours,
+                   is_years  ? "years"
+                   : is_days ? "days"
+                             : "hours",
+                   f->n, f->of, f->advice);
+    saltus_cli_say("saltus: ", text);
 }

@@ -150,7 +150,7 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
         status = saltus_backend_open(s->options.device, backend, err);
     }
     for (int i = 0; i < saltus_model_n_warnings(*model) && !s->a->quiet; ++i) {
-        fprintf(stderr, "saltus: warning: %s\n", saltus_model_warning(*model, i));
+        saltus_cli_say("saltus: warning: ", saltus_model_warning(*model, i));
     }
     if (status == SALTUS_OK) {
         status = saltus_plan_create(*model, *backend, &s->options.plan, plan, err);

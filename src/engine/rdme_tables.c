@@ -321,7 +321,7 @@ static saltus_status check_sizes(const saltus_mpd_tables *s, saltus_error *err)
     if (l->n_sites > SALTUS_MPD_MOST_SITES && !s->in_slabs) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "%lld sites: a lattice that is whole has at most 2^32 - 2^24; GPUs take more "
-                    "of them in slabs (--split auto)",
+                    "of them in slabs (`split auto`)",
                     (long long)l->n_sites);
     }
     if (l->n_species > UINT16_MAX) {
@@ -339,7 +339,7 @@ static saltus_status check_sizes(const saltus_mpd_tables *s, saltus_error *err)
     if (s->n_start > INT32_MAX / 2 && !s->in_slabs) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "%lld particles: on a lattice that is whole there are at most 2^30; GPUs take "
-                    "more of them in slabs (--split auto)",
+                    "more of them in slabs (`split auto`)",
                     (long long)s->n_start);
     }
 done:

@@ -58,7 +58,7 @@ static saltus_status parse_one(const char *name, const saltus_plan *plan, saltus
     if (!colon || q == N_QUANTITIES) {
         SALTUS_FAIL(
             SALTUS_E_INVALID,
-            "--derive '%.100s': mean, min, max, tmin, tmax, final, amplitude or period:NAME, "
+            "`derive` '%.100s': mean, min, max, tmin, tmax, final, amplitude or period:NAME, "
             "or passage or above:NAME:THRESHOLD is needed",
             name);
     }
@@ -67,13 +67,13 @@ static saltus_status parse_one(const char *name, const saltus_plan *plan, saltus
         char *last = strrchr(colon + 1, ':');
         if (!last || !saltus_number_read(last + 1, &d->threshold)) {
             SALTUS_FAIL(SALTUS_E_INVALID,
-                        "--derive '%.100s': a threshold is needed behind the name", name);
+                        "`derive` '%.100s': a threshold is needed behind the name", name);
         }
         *last = '\0';
     }
     d->column = find_column(plan, colon + 1, &found);
     if (!found) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--derive '%.100s': '%.60s' is not recorded", name,
+        SALTUS_FAIL(SALTUS_E_INVALID, "`derive` '%.100s': '%.60s' is not recorded", name,
                     colon + 1);
     }
 done:
@@ -101,7 +101,7 @@ saltus_status saltus_derived_parse(const char *text, const saltus_plan *plan, sa
         memcpy(name, item, length);
         for (int i = 0; i < d.n - 1; ++i) {
             if (strcmp(d.names[i], name) == 0) {
-                SALTUS_FAIL(SALTUS_E_INVALID, "--derive: '%.100s' is named twice", name);
+                SALTUS_FAIL(SALTUS_E_INVALID, "`derive`: '%.100s' is named twice", name);
             }
         }
         SALTUS_TRY(parse_one(name, plan, &d.wanted[d.n - 1], err));
@@ -138,7 +138,7 @@ saltus_status saltus_derivation_make(const saltus_derived *derived, int n_counts
 {
     if (burn_in > times[n_times - 1]) {
         return saltus_error_set(err, SALTUS_E_INVALID,
-                                "--burn-in %g: the last sample is at time %g", burn_in,
+                                "`burn_in %g`: the last sample is at time %g", burn_in,
                                 times[n_times - 1]);
     }
     *out = (saltus_derivation){.wanted = derived->wanted,

@@ -139,14 +139,14 @@ static void advise_fewer(const saltus_model *m, saltus_forecast *f)
     }
     const double factor = 1000.0 / most;
     if (m->has_moles) {
-        (void)snprintf(text, sizeof text, "--mole %.4g", m->mole * factor);
+        (void)snprintf(text, sizeof text, "`molecules_per_mole %.4g`", m->mole * factor);
         add(f, text);
     } else if (n == 1) {
-        (void)snprintf(text, sizeof text, "--volume %.100s=%.4g", m->variables[last].id,
+        (void)snprintf(text, sizeof text, "`volume %.100s=%.4g`", m->variables[last].id,
                        m->network->bindings[last].value * factor);
         add(f, text);
     } else if (n > 1) {
-        add(f, "smaller --volume");
+        add(f, "smaller `volume`");
     }
 }
 
@@ -155,7 +155,7 @@ static void advise(const saltus_plan *plan, double n_trajectories, bool leaps_he
 {
     const bool on_cpu = plan->backend->ops == &saltus_backend_cpu;
     if (leaps_help) {
-        add(f, "--method tau");
+        add(f, "`method tau`");
     }
     if (plan->in_space) {
         add(f, "fewer and larger sites");

@@ -101,7 +101,7 @@ static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
     if (variable < 0) {
         const char *nearest = saltus_model_nearest(plan->model, name);
         const saltus_status status = saltus_error_set(
-            err, SALTUS_E_INVALID, "--species: model '%s' has no species named '%s'",
+            err, SALTUS_E_INVALID, "`columns`: model '%s' has no species named '%s'",
             plan->model->name, name);
         if (nearest) {
             saltus_error_hint(err, "did you mean '%s'?", nearest);
@@ -110,7 +110,7 @@ static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
     }
     if (concentration && plan->model->variables[variable].kind != SALTUS_KIND_SPECIES) {
         return saltus_error_set(err, SALTUS_E_INVALID,
-                                "--species: '%s' is no species, so it has "
+                                "`columns`: '%s' is no species, so it has "
                                 "no concentration",
                                 name);
     }
@@ -125,7 +125,7 @@ static saltus_status add_named(saltus_plan *plan, char *name, saltus_error *err)
         twice |= strcmp(plan->observable_names[o], plan->observable_names[n_observables]) == 0;
     }
     if (status == SALTUS_OK && twice) {
-        status = saltus_error_set(err, SALTUS_E_INVALID, "--species: '%s' is named twice", name);
+        status = saltus_error_set(err, SALTUS_E_INVALID, "`columns`: '%s' is named twice", name);
     }
     return status;
 }

@@ -194,7 +194,7 @@ static saltus_status check_distribution(const saltus_plot *p, bool everywhere, s
                      : saltus_has_distribution_at(p->r, p->point))) {
         status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no distribution at this time",
                                   p->r->path);
-        saltus_error_hint(err, "run with --record all or --record histogram");
+        saltus_error_hint(err, "run with `record all` or `record histogram`");
     }
 done:
     return status;
@@ -295,7 +295,7 @@ static saltus_status draw(saltus_plot *p, const saltus_plot_options *options, sa
         if (!p->runs || p->n_runs < 1) {
             status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no trajectories to draw",
                                       p->r->path);
-            saltus_error_hint(err, "run with --record all to keep every sample");
+            saltus_error_hint(err, "run with `record all` to keep every sample");
             goto done;
         }
         p->bands = false;

@@ -122,7 +122,7 @@ static void head(saltus_plot *p, const char *title, struct place at)
     saltus_plot_label(p->gnuplot.script, "set label 102", text, where);
     if (p->of > 0) {
         (void)snprintf(text, sizeof text, "%d of %d species%s", p->n, p->of,
-                       p->named ? " named" : "; --species chooses");
+                       p->named ? " named" : "");
         saltus_plot_label(p->gnuplot.script, "set label 106", text,
                           "at screen 0.012,0.028 left tc rgb '#707070'");
     }

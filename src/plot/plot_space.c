@@ -175,7 +175,7 @@ saltus_status saltus_plot_kymograph(saltus_plot *p, saltus_error *err)
     kymograph m = {0};
     if (planes == 0) {
         status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no profiles", r->path);
-        saltus_error_hint(err, "run a model with a lattice with --profile x, y or z");
+        saltus_error_hint(err, "run a model with a lattice with `profile` x, y or z");
         goto done;
     }
     SALTUS_TRY(check_species(p, err));

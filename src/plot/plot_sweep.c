@@ -97,7 +97,7 @@ static saltus_status load_derived(quantity *q, const char *name, saltus_error *e
     if (!q->runs) {
         status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no derived quantity '%.100s'",
                                   q->r->path, name);
-        saltus_error_hint(err, "name it as --derive had it, such as period:X");
+        saltus_error_hint(err, "name it as `derive` had it, such as period:X");
         goto done;
     }
     for (int64_t g = 0; g < q->r->n_swept; ++g) {

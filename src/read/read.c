@@ -56,7 +56,7 @@ saltus_status saltus_check_mole(const saltus_source_text *source, const saltus_m
         "%.200s: nothing in it is given in mole, so %g molecules per mole would change "
         "nothing",
         source->name, source->mole);
-    saltus_error_hint(err, "--volume changes the sizes of compartments, --set amounts");
+    saltus_error_hint(err, "`volume` changes the sizes of compartments, `set` amounts");
     return SALTUS_E_INVALID;
 }
 

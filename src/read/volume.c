@@ -83,7 +83,7 @@ static saltus_status no_compartment(const saltus_model *model, const char *name,
                          "the volume of '%.100s' cannot be changed: model '%.100s' has no "
                          "compartments",
                          name, model->name);
-        saltus_error_hint(err, "--set changes amounts and constants one by one");
+        saltus_error_hint(err, "`set` changes amounts and constants one by one");
     } else {
         saltus_error_set(err, SALTUS_E_INVALID,
                          "the volume of '%.100s' cannot be changed: model '%.100s' has no "

@@ -242,7 +242,7 @@ saltus_status saltus_design_read(saltus_sweep *sweep, const char *path, saltus_e
     table t = {0};
     if (sweep->n_axes > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "--design file: the table names what varies, and --vary cannot add to it");
+                    "`design file`: the table names what varies, and `vary` cannot add to it");
     }
     SALTUS_TRY(open_table(&t, path, err));
     sweep->has_design = true;

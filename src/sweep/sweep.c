@@ -149,7 +149,7 @@ static saltus_status parse_list(saltus_axis *x, const char *what, char *text, sa
             *next++ = '\0';
         }
         if (!saltus_number_read(item, &value)) {
-            SALTUS_FAIL(SALTUS_E_INVALID, "--vary '%.100s': '%.40s' is no number", what, item);
+            SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': '%.40s' is no number", what, item);
         }
         double *grown = saltus_grow(x->values, (size_t)x->n, &capacity, sizeof *x->values);
         SALTUS_NEED(grown);
@@ -174,22 +174,22 @@ static saltus_status parse_range(saltus_axis *x, const char *what, char *text, s
     }
     if (!high || !saltus_number_read(text, &x->low) || !saltus_number_read(high + 1, &x->high) ||
         (n && (!saltus_number_read(n + 1, &count) || count != floor(count)))) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--vary '%.100s': LOW:HIGH:N is needed behind lin and log",
+        SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': LOW:HIGH:N is needed behind lin and log",
                     what);
     }
     if (x->is_log && !(x->low > 0.0)) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--vary '%.100s': log needs bounds above 0", what);
+        SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': log needs bounds above 0", what);
     }
     if (x->low > x->high || (x->low == x->high && !(n && count == 1.0))) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--vary '%.100s': the low bound must be below the high one",
+        SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': the low bound must be below the high one",
                     what);
     }
     x->is_range = !n;
     if (n && !(count >= 1.0)) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--vary '%.100s': there must be at least one value", what);
+        SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': there must be at least one value", what);
     }
     if (n && count > (double)most_points) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--vary '%.100s': a sweep has at most %lld points", what,
+        SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': a sweep has at most %lld points", what,
                     (long long)most_points);
     }
     x->n = (int64_t)count;
@@ -211,7 +211,7 @@ static saltus_status parse_axis(saltus_axis *x, const char *what, saltus_error *
     char *text = NULL;
     if (!equals || equals == what) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "--vary '%.100s': NAME=lin:LOW:HIGH:N, NAME=log:LOW:HIGH:N or NAME=list:A,B is "
+                    "`vary` '%.100s': NAME=lin:LOW:HIGH:N, NAME=log:LOW:HIGH:N or NAME=list:A,B is "
                     "needed",
                     what);
     }
@@ -225,7 +225,7 @@ static saltus_status parse_axis(saltus_axis *x, const char *what, saltus_error *
     } else if (x->is_log || strncmp(text, "lin:", 4) == 0) {
         SALTUS_TRY(parse_range(x, what, text + 4, err));
     } else {
-        SALTUS_FAIL(SALTUS_E_INVALID, "--vary '%.100s': the values are lin, log or list", what);
+        SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': the values are lin, log or list", what);
     }
 done:
     saltus_free(text);
@@ -250,7 +250,7 @@ saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what, saltus_er
     SALTUS_TRY(parse_axis(x, what, err));
     for (size_t a = 0; a + 1 < sweep->n_axes; ++a) {
         if (strcmp(sweep->axes[a].name, x->name) == 0) {
-            SALTUS_FAIL(SALTUS_E_INVALID, "--vary: '%.100s' is named twice", x->name);
+            SALTUS_FAIL(SALTUS_E_INVALID, "`vary`: '%.100s' is named twice", x->name);
         }
     }
 done:
@@ -267,7 +267,7 @@ static saltus_status make_grid(saltus_sweep *sweep, saltus_error *err)
         const saltus_axis *x = &sweep->axes[a];
         if (x->is_range) {
             SALTUS_FAIL(SALTUS_E_INVALID,
-                        "--vary '%.100s': how many values? LOW:HIGH:N, or LOW:HIGH with --design",
+                        "`vary` '%.100s': how many values? LOW:HIGH:N, or LOW:HIGH with `design`",
                         x->name);
         }
         if (x->n > most_points / sweep->n_points) {
@@ -291,13 +291,13 @@ static saltus_status make_design(saltus_sweep *sweep, const char *design, uint64
         !saltus_number_read(colon + 1, &n) || !(n >= 1.0) || n != floor(n) ||
         n > (double)most_points) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "--design '%.60s': lhs:N or sobol:N with 1 to %lld points, or file:POINTS.csv, "
+                    "`design` '%.60s': lhs:N or sobol:N with 1 to %lld points, or file:POINTS.csv, "
                     "is needed",
                     design, (long long)most_points);
     }
     if (!is_lhs && sweep->n_axes > SALTUS_SOBOL_AXES) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "--design sobol: at most %d names can be varied; lhs has no "
+                    "`design sobol`: at most %d names can be varied; lhs has no "
                     "bound",
                     SALTUS_SOBOL_AXES);
     }
@@ -307,7 +307,7 @@ static saltus_status make_design(saltus_sweep *sweep, const char *design, uint64
         saltus_axis *x = &sweep->axes[a];
         if (!x->is_range) {
             SALTUS_FAIL(SALTUS_E_INVALID,
-                        "--vary '%.100s': with --design it takes lin:LOW:HIGH or log:LOW:HIGH",
+                        "`vary` '%.100s': with `design` it takes lin:LOW:HIGH or log:LOW:HIGH",
                         x->name);
         }
         x->values = saltus_calloc((size_t)sweep->n_points, sizeof *x->values);
@@ -332,7 +332,7 @@ static saltus_status make_points(saltus_sweep *sweep, const char *design, uint64
         return saltus_design_read(sweep, design + 5, err);
     }
     if (sweep->n_axes == 0) {
-        return saltus_error_set(err, SALTUS_E_INVALID, "--vary is needed: what is to be varied");
+        return saltus_error_set(err, SALTUS_E_INVALID, "`vary` is needed: what is to be varied");
     }
     return design ? make_design(sweep, design, seed, err) : make_grid(sweep, err);
 }

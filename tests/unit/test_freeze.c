@@ -268,7 +268,7 @@ static void plain_powers_are_told_and_counted_on_request(void **state)
             assert_non_null(strstr(warning, "model.yaml:10: reaction 'r' consumes "));
             assert_non_null(strstr(warning, cases[i].warned));
             assert_non_null(strstr(warning, "as written"));
-            assert_non_null(strstr(warning, "--law combinatorial"));
+            assert_non_null(strstr(warning, "`law combinatorial`"));
         }
         saltus_model_destroy(m);
         m = freeze_text(text, SALTUS_LAW_COMBINATORIAL);

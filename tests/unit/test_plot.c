@@ -266,10 +266,10 @@ static void what_is_left_out_is_told(void **state)
     (void)state;
     write_many("many.h5");
     expect_figure("many.h5", "t.svg", "heatmap", NULL);
-    assert_true(holds("t.svg", "3 of 11 species; --species chooses"));
+    assert_true(holds("t.svg", "3 of 11 species"));
     assert_true(holds("t.svg", ">S9<") && holds("t.svg", ">S10<") && holds("t.svg", ">S11<"));
     expect_figure("many.h5", "t.svg", "bands", NULL);
-    assert_true(holds("t.svg", "6 of 11 species; --species chooses"));
+    assert_true(holds("t.svg", "6 of 11 species"));
     expect_figure("many.h5", "t.svg", "heatmap", "S1,S2,S3,S4");
     assert_true(holds("t.svg", "3 of 4 species named"));
     expect_figure("many.h5", "t.svg", "heatmap", "S1,S2,S3");

@@ -244,7 +244,7 @@ static void what_has_no_room_is_refused(void **state)
          2,
          "GPU 3 (played) has 6.000 GB of memory left, and 2181038080 sites of 4362076160, in 1 of "
          "2 "
-         "slabs, need 6.568 GB: take more GPUs, or other heights (--split)"},
+         "slabs, need 6.568 GB: take more GPUs, or other heights (`split`)"},
         {{2048, 2048, 1040},
          equal,
          12,
@@ -252,7 +252,7 @@ static void what_has_no_room_is_refused(void **state)
          1,
          "GPU 3 (played) has 12.000 GB of memory left, and 4362076160 sites of 4362076160, in 2 of "
          "2 "
-         "slabs, need 13.137 GB: take more GPUs, or other heights (--split)"},
+         "slabs, need 13.137 GB: take more GPUs, or other heights (`split`)"},
         {{2048, 2048, 1040},
          unequal,
          8,
@@ -260,7 +260,7 @@ static void what_has_no_room_is_refused(void **state)
          2,
          "GPU 3 (played) has 8.000 GB of memory left, and 3271557120 sites of 4362076160, in 1 of "
          "2 "
-         "slabs, need 9.840 GB: take more GPUs, or other heights (--split)"},
+         "slabs, need 9.840 GB: take more GPUs, or other heights (`split`)"},
         {{2048, 2048, 4096},
          equal,
          100,
@@ -315,7 +315,7 @@ static void a_large_lattice_takes_no_memory(void **state)
     assert_int_equal(saltus_mpd_tables_create(model, false, &t, &err), SALTUS_E_UNSUPPORTED);
     assert_string_equal(err.message,
                         "274877906944 sites: a lattice that is whole has at most 2^32 - 2^24; GPUs "
-                        "take more of them in slabs (--split auto)");
+                        "take more of them in slabs (`split auto`)");
     saltus_mpd_tables_free(&t);
     err = (saltus_error){0};
     OK(saltus_mpd_tables_create(model, true, &t, &err));

@@ -123,7 +123,7 @@ static void what_is_no_axis_is_refused(void **state)
         if (saltus_sweep_vary(sweep, wrong[i], &err) != SALTUS_E_INVALID) {
             fail_msg("'%s' is taken", wrong[i]);
         }
-        assert_int_equal(strncmp(err.message, "--vary", 6), 0);
+        assert_int_equal(strncmp(err.message, "`vary`", 6), 0);
         /* it is left out: others are varied as if it had not been named */
         assert_int_equal(saltus_sweep_n_axes(sweep), 0);
         assert_int_equal(saltus_sweep_vary(sweep, "k=list:1,2", NULL), SALTUS_OK);
@@ -162,12 +162,12 @@ static void what_makes_no_points_is_refused(void **state)
     char names[SALTUS_SOBOL_AXES + 1][20];
     (void)state;
 #define AXES(...) ((const char *const[]){__VA_ARGS__, NULL})
-    assert_no_points((const char *const[]){NULL}, NULL, "--vary is needed");
+    assert_no_points((const char *const[]){NULL}, NULL, "`vary` is needed");
     assert_no_points(AXES("k=list:1", "m=list:1", "k=list:2"), NULL, "'k' is named twice");
     assert_no_points(AXES("k=lin:0:1"), NULL, "how many values");
     assert_no_points(AXES("k=lin:0:1:1e5", "m=lin:0:1:1e5"), NULL, "a sweep has at most");
-    assert_no_points(AXES("k=lin:0:1:4"), "lhs:9", "with --design");
-    assert_no_points(AXES("k=list:1,2"), "sobol:9", "with --design");
+    assert_no_points(AXES("k=lin:0:1:4"), "lhs:9", "with `design`");
+    assert_no_points(AXES("k=list:1,2"), "sobol:9", "with `design`");
     for (size_t i = 0; i < sizeof designs / sizeof *designs; ++i) {
         assert_no_points(AXES("k=lin:0:1"), designs[i], "is needed");
     }

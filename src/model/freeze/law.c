@@ -125,7 +125,7 @@ static void look_at_powers(saltus_freezer *f, saltus_step *s)
         } else if (f->law_mode == SALTUS_LAW_LITERAL) {
             saltus_model_warn(f->model,
                               "%sreaction '%s' consumes %lld '%s' but its rate law has the plain "
-                              "power; it is simulated as written (--law combinatorial counts "
+                              "power; it is simulated as written (`law combinatorial` counts "
                               "the ways to choose them, as in k*A*(A-1))",
                               at, s->id, (long long)n, species);
         } else {

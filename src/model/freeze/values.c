@@ -203,7 +203,7 @@ static void hint_amounts(saltus_freezer *f, saltus_error *err)
     if (saltus_suggest_amounts(f, options, sizeof options)) {
         saltus_error_hint(err, "%s makes about 1000 molecules of the largest amount", options);
     } else {
-        saltus_error_hint(err, "--set gives it another initial amount");
+        saltus_error_hint(err, "`set` gives it another initial amount");
     }
 }
 

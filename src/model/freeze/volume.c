@@ -121,13 +121,13 @@ saltus_status saltus_check_volumes(saltus_freezer *f, saltus_error *err)
         }
     }
     if (first) {
-        saltus_model_warn(m,
-                          "%sreaction '%.100s'%s: with the volume its rate does not change as the "
-                          "amounts do, so that concentrations will not be those of before; is the "
-                          "size missing in the law?%s",
-                          saltus_place(m, first->line, place), first->id,
-                          n > 1 ? " and others" : "",
-                          m->has_moles ? " --mole changes amounts and rates alike" : "");
+        saltus_model_warn(
+            m,
+            "%sreaction '%.100s'%s: with the volume its rate does not change as the "
+            "amounts do, so that concentrations will not be those of before; is the "
+            "size missing in the law?%s",
+            saltus_place(m, first->line, place), first->id, n > 1 ? " and others" : "",
+            m->has_moles ? " `molecules_per_mole` changes amounts and rates alike" : "");
     }
 done:
     saltus_free(x.values);
@@ -178,7 +178,7 @@ static bool is_near_aim(double amount)
     return amount > 0.5 * aim && amount < 2.0 * aim;
 }
 
-/* "--volume a=1 --volume b=2"; false when there is no room. */
+/* "`volume a=1` `volume b=2`"; false when there is no room. */
 static bool print_sizes(const saltus_freezer *f, const double *sizes, double factor, char *text,
                         size_t room)
 {
@@ -186,7 +186,7 @@ static bool print_sizes(const saltus_freezer *f, const double *sizes, double fac
     for (size_t i = 0; i < f->model->n_variables; ++i) {
         if (sizes[i] > 0.0) {
             const int n =
-                snprintf(text + used, room - used, "%s--volume %s=%.4g", used > 0 ? " " : "",
+                snprintf(text + used, room - used, "%s`volume %s=%.4g`", used > 0 ? " " : "",
                          f->model->variables[i].id, sizes[i] * factor);
             if (n < 0 || (size_t)n >= room - used) {
                 return false;
@@ -246,7 +246,7 @@ static bool suggest_volume(saltus_freezer *f, double most, char *text, size_t ro
         one = sizes[i] > 0.0 ? sizes[i] : one;
     }
     if (is_near_aim(reached) && n > 1 && alike) {
-        is_done = snprintf(text, room, "--volume all=%.4g", one * factor) < (int)room;
+        is_done = snprintf(text, room, "`volume all=%.4g`", one * factor) < (int)room;
     } else if (is_near_aim(reached)) {
         is_done = print_sizes(f, sizes, factor, text, room);
     }
@@ -255,7 +255,7 @@ static bool suggest_volume(saltus_freezer *f, double most, char *text, size_t ro
         const double at_one = try_sizes(f, sizes, 1.0, size);
         const double same = at_one > 0.0 ? size * aim / at_one : 0.0;
         is_done = same > 0.0 && is_near_aim(try_sizes(f, sizes, 1.0, same)) &&
-                  snprintf(text, room, "--volume all=%.4g", same) < (int)room;
+                  snprintf(text, room, "`volume all=%.4g`", same) < (int)room;
     }
     saltus_free(sizes);
     return is_done;
@@ -269,7 +269,8 @@ bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room)
         return false;
     }
     if (f->model->variables[which].in_moles) {
-        return snprintf(text, room, "--mole %.4g", f->model->mole * (aim / most)) < (int)room;
+        return snprintf(text, room, "`molecules_per_mole %.4g`", f->model->mole * (aim / most)) <
+               (int)room;
     }
     return suggest_volume(f, most, text, room);
 }

@@ -15,7 +15,7 @@ static saltus_status load(const saltus_results *r, double ***out, saltus_error *
     saltus_status status = SALTUS_OK;
     if (r->n_derived == 0) {
         (void)saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no derived quantities", r->path);
-        saltus_error_hint(err, "run or sweep with --derive, such as --derive mean:X,period:X");
+        saltus_error_hint(err, "run or sweep with `derive`, such as `derive mean:X,period:X`");
         return SALTUS_E_INVALID;
     }
     *out = saltus_calloc((size_t)r->n_derived, sizeof **out);

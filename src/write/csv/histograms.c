@@ -87,7 +87,7 @@ saltus_status saltus_results_print_histograms(const saltus_results *r, FILE *out
     const locale_t plain = saltus_plain_numbers(&saved);
     if (!r->has_histogram) {
         status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no histograms", r->path);
-        saltus_error_hint(err, "run with --record histogram; one that was interrupted before its "
+        saltus_error_hint(err, "run with `record histogram`; one that was interrupted before its "
                                "end has none");
         goto done;
     }

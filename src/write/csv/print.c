@@ -258,7 +258,7 @@ static saltus_status take_final(saltus_results *view, saltus_error *err)
 {
     if (!view->has_final && !view->has_final_observables) {
         (void)saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no trajectories", view->path);
-        saltus_error_hint(err, "run with --record all to keep every sample, or with final for the "
+        saltus_error_hint(err, "run with `record all` to keep every sample, or with final for the "
                                "last ones");
         return SALTUS_E_INVALID;
     }

@@ -195,7 +195,7 @@ saltus_status saltus_results_check_quantiles(const saltus_results *r, saltus_err
     }
     (void)saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no samples, and so no quantiles",
                            r->path);
-    saltus_error_hint(err, "run with --record all, final or histogram");
+    saltus_error_hint(err, "run with `record all`, final or histogram");
     return SALTUS_E_INVALID;
 }
 

@@ -288,7 +288,7 @@ static saltus_status print_points(const saltus_results *r, FILE *out, saltus_err
     }
     (void)fputc('\n', out);
     if (r->n_swept > SUMMARY_ROWS || n > shown) {
-        (void)fprintf(out, "  … all of them: saltus stats --csv\n");
+        (void)fprintf(out, "  … all of them as CSV\n");
     }
     status = saltus_check_written(out, err);
 done:

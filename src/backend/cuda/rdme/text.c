@@ -161,7 +161,7 @@ static saltus_status check_size(const saltus_tables *t, saltus_error *err)
                ? SALTUS_OK
                : saltus_error_set(err, SALTUS_E_UNSUPPORTED,
                                   "%d species and values and %d reactions: on a lattice a GPU "
-                                  "takes %d of either; use --device cpu",
+                                  "takes %d of either; use `device cpu`",
                                   t->n_rows, t->n_reactions, MOST_ROWS);
 }
 

@@ -340,7 +340,7 @@ static saltus_status check_lost(const slabs *s, saltus_error *err)
                 "slab %d of %d, on GPU %d (%s), waited a minute for a slab beside it, in vain",
                 i + 1, s->n, on->gpu->ordinal, on->gpu->name);
             saltus_error_hint(err,
-                              "is another program at work on these GPUs? --no-peer does without "
+                              "is another program at work on these GPUs? `no_peer` does without "
                               "waiting");
             return status;
         }

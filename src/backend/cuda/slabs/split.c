@@ -272,7 +272,7 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int 
         if (needed > (double)available) {
             SALTUS_FAIL(SALTUS_E_NO_MEMORY,
                         "GPU %d (%s) has %.3f GB of memory left, and %lld sites of %lld, in %d of "
-                        "%d slabs, need %.3f GB: take more GPUs, or other heights (--split)",
+                        "%d slabs, need %.3f GB: take more GPUs, or other heights (`split`)",
                         gpu->ordinal, gpu->name, 1e-9 * (double)available, (long long)n_sites,
                         (long long)l->n_sites, n_slabs, task->n_slabs, 1e-9 * needed);
         }
