@@ -19,7 +19,7 @@ $(foreach name,$(data),$(if $($(name)),$(eval export $(name) := $(abspath $($(na
 
 features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
 
-.PHONY: all build demo test check-long check-layers bench install packages format format-check ci clean help configure
+.PHONY: all build demo test check-long check-layers bench install packages reference format format-check ci clean help configure
 
 all: build
 
@@ -84,6 +84,11 @@ format-check:
 ## ci         all that is checked before a change is merged
 ci:
 	@.ci/run
+
+## reference  the library's reference as HTML, build-reference/html/index.html (needs doxygen)
+reference:
+	@mkdir -p build-reference
+	@doxygen docs/Doxyfile
 
 ## clean      remove the build folder
 clean:

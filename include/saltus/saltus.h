@@ -1,5 +1,7 @@
 /**
- * Saltus: exact stochastic simulation of reaction networks. The whole public interface.
+ * @file
+ * Saltus: exact stochastic simulation of reaction networks. Models, plans, runs, sweeps; what is
+ * done with result files stands in saltus_results.h, which this header includes.
  *
  * A model is read or built, frozen, planned for a backend, and run; samples go to a sink. A
  * trajectory is a function of (model, method, seed, trajectory number) and of nothing else:
@@ -23,7 +25,9 @@
 extern "C" {
 #endif
 
+/** In the shared library and its interface. */
 #define SALTUS_API __attribute__((visibility("default")))
+/** Its result must be looked at. */
 #define SALTUS_MUST_CHECK __attribute__((warn_unused_result))
 
 /* Wrong calls are no crashes. Without a handle, or without what a function needs, it fails with
@@ -48,6 +52,7 @@ extern "C" {
 
 /** Result of everything that can fail. */
 typedef enum saltus_status {
+/** An entry of the list as an enumerator. */
 #define SALTUS_STATUS_ENUM(name, value, text) name = value,
     SALTUS_STATUS_LIST(SALTUS_STATUS_ENUM)
 #undef SALTUS_STATUS_ENUM
@@ -56,10 +61,10 @@ typedef enum saltus_status {
 /** The caller's record of the first failure. Set code to SALTUS_OK (or zero the whole) before use;
  * a record that holds a failure is not overwritten, because the first is nearest the cause. */
 typedef struct saltus_error {
-    saltus_status code;
-    char message[600]; /**< one sentence: place, thing, value; no newline. Fields of options and
-                          what they may be set to stand in backquotes: `record all` */
-    char hint[480];    /**< what would help; empty when there is nothing to say */
+    saltus_status code; /**< SALTUS_OK: nothing has failed */
+    char message[600];  /**< one sentence: place, thing, value; no newline. Fields of options and
+                           what they may be set to stand in backquotes: `record all` */
+    char hint[480];     /**< what would help; empty when there is nothing to say */
 } saltus_error;
 
 /** A constant text for a status, never NULL. */
@@ -93,12 +98,15 @@ typedef enum saltus_law {
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read(const char *path, saltus_model **out,
                                                              saltus_error *err);
+/** saltus_model_read of a file that is SBML, whatever it is called. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_sbml(const char *path,
                                                                   saltus_model **out,
                                                                   saltus_error *err);
+/** saltus_model_read of a file that is Saltus YAML, whatever it is called. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_yaml(const char *path,
                                                                   saltus_model **out,
                                                                   saltus_error *err);
+/** saltus_model_read of a file that is BioNetGen network, whatever it is called. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_net(const char *path,
                                                                  saltus_model **out,
                                                                  saltus_error *err);
@@ -109,14 +117,17 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_net(const char *pat
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse(const char *text, size_t size,
                                                               const char *name, saltus_model **out,
                                                               saltus_error *err);
+/** saltus_model_parse of a text that is SBML. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_sbml(const char *text, size_t size,
                                                                    const char *name,
                                                                    saltus_model **out,
                                                                    saltus_error *err);
+/** saltus_model_parse of a text that is Saltus YAML. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_yaml(const char *text, size_t size,
                                                                    const char *name,
                                                                    saltus_model **out,
                                                                    saltus_error *err);
+/** saltus_model_parse of a text that is BioNetGen network. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_net(const char *text, size_t size,
                                                                   const char *name,
                                                                   saltus_model **out,
@@ -128,6 +139,7 @@ typedef struct saltus_read_options {
                                     number. With fewer, amounts in mole become fewer molecules, and
                                     rates keep to them: concentrations stay, fluctuations grow */
 } saltus_read_options;
+/** The usual ones. */
 SALTUS_API saltus_read_options saltus_read_options_default(void);
 
 /** saltus_model_read, and the same from memory, whose format is told in the same way; name stands
@@ -135,6 +147,7 @@ SALTUS_API saltus_read_options saltus_read_options_default(void);
  * out of its range, or nothing in the model is given in mole. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_with(
     const char *path, const saltus_read_options *options, saltus_model **out, saltus_error *err);
+/** saltus_model_read_with of a text in memory, as saltus_model_parse. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_model_parse_with(const char *text, size_t size, const char *name,
                         const saltus_read_options *options, saltus_model **out, saltus_error *err);
@@ -204,15 +217,17 @@ SALTUS_API const char *saltus_model_name(const saltus_model *model);
 /** Lower-case hexadecimal SHA-256 of the file it was read from; "" when it was built by calls. */
 SALTUS_API const char *saltus_model_sha256(const saltus_model *model);
 
-/** Numbers of species and reactions of a frozen model. A reversible reaction whose law was split
- * counts as two. */
+/** Number of species of a frozen model. */
 SALTUS_API int saltus_model_n_species(const saltus_model *model);
+/** Number of reactions of a frozen model. A reversible reaction whose law was split counts as two.
+ */
 SALTUS_API int saltus_model_n_reactions(const saltus_model *model);
 /** Identifier of species s, 0 <= s < n_species. */
 SALTUS_API const char *saltus_model_species(const saltus_model *model, int s);
 
-/** What the reader and freezing want to say: one sentence each. */
+/** How many sentences the reader and freezing want to say. */
 SALTUS_API int saltus_model_n_warnings(const saltus_model *model);
+/** Sentence i of them, 0 <= i < n_warnings. */
 SALTUS_API const char *saltus_model_warning(const saltus_model *model, int i);
 
 /** Print for people: species, reactions, kinds of rate law, rules, events. Frozen models only. */
@@ -243,6 +258,7 @@ typedef struct saltus_backend saltus_backend;
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_backend_open(const char *specification,
                                                                saltus_backend **out,
                                                                saltus_error *err);
+/** Close it; its plans must be gone. NULL is allowed. */
 SALTUS_API void saltus_backend_close(saltus_backend *backend);
 /** Its name, such as "cpu:avx512". */
 SALTUS_API const char *saltus_backend_name(const saltus_backend *backend);
@@ -282,25 +298,34 @@ typedef struct saltus_plan_options {
     int n_critical; /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
     int n_exact;    /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
 } saltus_plan_options;
+/** The usual ones. */
 SALTUS_API saltus_plan_options saltus_plan_options_default(void);
 
 /** A frozen model compiled for a backend and a method; may be shared by threads. */
 typedef struct saltus_plan saltus_plan;
 
-/** The model and the backend must outlive the plan. */
+/** Compile a frozen model for a backend, by options (NULL: the usual ones). The model and the
+ * backend must outlive the plan. @retval SALTUS_E_INVALID an option is out of its range, or the
+ * model does not go with method, layout or backend */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_plan_create(const saltus_model *model,
                                                               const saltus_backend *backend,
                                                               const saltus_plan_options *options,
                                                               saltus_plan **out, saltus_error *err);
+/** Free a plan; NULL is allowed. */
 SALTUS_API void saltus_plan_destroy(saltus_plan *plan);
 /** What was chosen and why, one line each (--explain). */
 SALTUS_API void saltus_plan_explain(const saltus_plan *plan, FILE *out);
+/** The method that was chosen, "direct". */
 SALTUS_API const char *saltus_plan_method(const saltus_plan *plan);
+/** The layout that was chosen, "lanes". */
 SALTUS_API const char *saltus_plan_layout(const saltus_plan *plan);
+/** The random generator, "philox". */
 SALTUS_API const char *saltus_plan_rng(const saltus_plan *plan);
 /** Slabs of a lattice; 0 or 1: a device has all of it. */
 SALTUS_API int saltus_plan_slabs(const saltus_plan *plan);
+/** The model that it was made of. */
 SALTUS_API const saltus_model *saltus_plan_model(const saltus_plan *plan);
+/** The backend that it was made for. */
 SALTUS_API const saltus_backend *saltus_plan_backend(const saltus_plan *plan);
 
 /** What compiling a plan's kernel gave. */
@@ -309,7 +334,7 @@ typedef struct saltus_kernel_report {
     int spill_bytes;  /**< that a thread stores elsewhere for want of registers */
     int shared_bytes; /**< of a block */
     double seconds;   /**< of compiling; 0 when it came from the cache */
-    bool cached;
+    bool cached;      /**< it came from the cache on disk */
 } saltus_kernel_report;
 
 /**
@@ -323,10 +348,13 @@ typedef struct saltus_kernel_report {
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_plan_compile(const saltus_plan *plan,
                                                                saltus_kernel_report *out,
                                                                saltus_error *err);
-/** Recorded counts (species) and recorded real values (observables), in the order of columns. */
+/** Number of recorded counts (species). */
 SALTUS_API int saltus_plan_n_counts(const saltus_plan *plan);
+/** Name of recorded count c, 0 <= c < n_counts, in the order of columns. */
 SALTUS_API const char *saltus_plan_count_name(const saltus_plan *plan, int c);
+/** Number of recorded real values (observables). */
 SALTUS_API int saltus_plan_n_observables(const saltus_plan *plan);
+/** Name of observable o, 0 <= o < n_observables, in the order of columns. */
 SALTUS_API const char *saltus_plan_observable_name(const saltus_plan *plan, int o);
 
 /* ------------------------------------------------------------------------------------------------
@@ -343,9 +371,9 @@ typedef enum saltus_split {
 /** What the sites of a lattice hold at one time of one trajectory: entries in any order; a pair of
  * site and species may stand in several, whose counts add up. Valid until the sink returns. */
 typedef struct saltus_frame {
-    int64_t trajectory;
-    int64_t number; /**< of saltus_run_options.frame_times */
-    int64_t n;
+    int64_t trajectory;       /**< its number */
+    int64_t number;           /**< of saltus_run_options.frame_times */
+    int64_t n;                /**< entries */
     const int64_t *site;      /**< [n] x + size_x (y + size_y z) */
     const uint16_t *species;  /**< [n] */
     const int32_t *count;     /**< [n] */
@@ -389,23 +417,27 @@ typedef struct saltus_block {
  * block_trajectories of them, so that block b starts at first_trajectory + b * block_trajectories.
  */
 typedef struct saltus_sink {
-    void *user;
+    void *user;                                 /**< handed to every function */
     int64_t block_trajectories;                 /**< 0: blocks of any size */
     const struct saltus_reduction *reduction;   /**< NULL: the sink needs every sample; only the
                                                      library's own know how to do without */
     const struct saltus_derivation *derivation; /**< quantities of every trajectory; likewise */
+    /** NULL, or called for a block on the thread that finished it; it may set *prepared. */
     saltus_status (*prepare)(void *user, const saltus_block *block, void **prepared,
                              saltus_error *err);
+    /** Called for a block in its turn; it owns what was prepared. */
     saltus_status (*deliver)(void *user, const saltus_block *block, void *prepared,
                              saltus_error *err);
+    /** Free what was prepared and is not delivered; may be NULL when prepare is. */
     void (*discard)(void *user, void *prepared);
+    /** NULL, or called for a frame of a lattice as soon as it is there. */
     saltus_status (*frame)(void *user, const saltus_frame *frame, saltus_error *err);
 } saltus_sink;
 
 /** How far a run is; passed to the progress callback. */
 typedef struct saltus_progress {
     int64_t trajectories; /**< finished */
-    int64_t total;
+    int64_t total;        /**< of the run */
     int64_t events;  /**< also of trajectories under way, where these are told; on GPUs when a batch
                           has ended */
     double seconds;  /**< since the run started */
@@ -429,11 +461,12 @@ typedef enum saltus_track {
  * "deliver" of the sink. Of a slab, each time that times are taken: "planes", "us per step" (of
  * these) and "step", the number of the one that was timed. */
 typedef struct saltus_span {
-    const char *name; /**< constant */
-    saltus_track track;
-    int worker;            /**< whose, from 0; a GPU's worker has a stream; 0 for deliveries */
-    double start, seconds; /**< since the run started, and how long */
-    double value;          /**< of a slab, from `start` on */
+    const char *name;   /**< constant */
+    saltus_track track; /**< where it belongs */
+    int worker;         /**< whose, from 0; a GPU's worker has a stream; 0 for deliveries */
+    double start;       /**< seconds since the run started */
+    double seconds;     /**< how long it took */
+    double value;       /**< of a slab, from `start` on */
 } saltus_span;
 
 /** What to simulate. Start from saltus_run_options_default(), so new fields keep their defaults. */
@@ -446,19 +479,20 @@ typedef struct saltus_run_options {
     int64_t n_times;        /**< at least 1; the run ends at the last */
     const double *frame_times; /**< [n_frames] of a lattice: when to hand frames to the sink,
                                   rising, between 0 and the last sample's time */
-    int64_t n_frames;
-    const volatile int *stop; /**< NULL, or set to non-zero (from a signal handler, say) to stop */
+    int64_t n_frames;          /**< of frame_times; 0: no frames */
+    const volatile int *stop;  /**< NULL, or set to non-zero (from a signal handler, say) to stop */
     void (*progress)(void *user, const saltus_progress *progress); /**< NULL, or called a few times
                                                                         a second, from one thread */
-    void *progress_user;
+    void *progress_user;                                           /**< handed to progress */
     void (*warn)(void *user, const char *sentence); /**< NULL, or called at the end of the run, for
                                                          each event whose assignments were rounded
                                                          to whole numbers of molecules */
-    void *warn_user;
+    void *warn_user;                                /**< handed to warn */
     void (*trace)(void *user, const saltus_span *span); /**< NULL, or called when a span has passed,
                                                              from any thread, one call at a time */
-    void *trace_user;
+    void *trace_user;                                   /**< handed to trace */
 } saltus_run_options;
+/** One trajectory of seed 1; times are still to be given. */
 SALTUS_API saltus_run_options saltus_run_options_default(void);
 
 /** What a run did. */
@@ -506,7 +540,7 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_run(const saltus_plan *plan,
 /** What a choice of method goes by. */
 typedef struct saltus_method_choice {
     const char *method; /**< "direct" or "tau"; of a model with a lattice "mpd" */
-    char why[200];
+    char why[200];      /**< one sentence */
 } saltus_method_choice;
 
 /**
@@ -562,8 +596,10 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_backend_choose(const saltus_mo
 
 /** Which values which parameters and initial amounts take: a grid, a random design, or a table. */
 typedef struct saltus_sweep saltus_sweep;
+/** Begin a sweep that varies nothing yet. */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_create(saltus_sweep **out,
                                                                saltus_error *err);
+/** Free a sweep; NULL is allowed. */
 SALTUS_API void saltus_sweep_destroy(saltus_sweep *sweep);
 /**
  * Vary one name more.
@@ -588,11 +624,16 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_vary(saltus_sweep *sweep
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_finish(saltus_sweep *sweep,
                                                                const char *design, uint64_t seed,
                                                                saltus_error *err);
+
+/** How many names vary. */
 SALTUS_API int saltus_sweep_n_axes(const saltus_sweep *sweep);
+/** The name of an axis, 0 <= axis < n_axes. */
 SALTUS_API const char *saltus_sweep_name(const saltus_sweep *sweep, int axis);
 /** Values of a grid's axis; 0 for a design. */
 SALTUS_API int64_t saltus_sweep_axis_length(const saltus_sweep *sweep, int axis);
+/** Number of points; 0 before saltus_sweep_finish. */
 SALTUS_API int64_t saltus_sweep_n_points(const saltus_sweep *sweep);
+/** What an axis is at a point, 0 <= point < n_points. */
 SALTUS_API double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point);
 
 /** Thaw the model, set the values of a point and freeze it, as saltus_sweep_run does. */
@@ -604,8 +645,8 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_freeze(const saltus_swee
 typedef struct saltus_sweep_options {
     /** Read the model, not frozen; called once by every thread. NULL: *err has the reason. */
     saltus_model *(*load)(void *user, saltus_error *err);
-    void *load_user;
-    saltus_law law;
+    void *load_user;            /**< handed to load */
+    saltus_law law;             /**< as for saltus_model_freeze */
     const char *device;         /**< "cpu", "cuda" … */
     saltus_plan_options plan;   /**< n_threads: points at a time, or threads when points are few */
     saltus_run_options run;     /**< n_trajectories: at every point; first_trajectory: of the first
@@ -613,11 +654,12 @@ typedef struct saltus_sweep_options {
     bool common_random_numbers; /**< run i has the same number at every point, else run i at point
                                      g is trajectory g R + i */
 } saltus_sweep_options;
+/** The usual ones; load and times are still to be given. */
 SALTUS_API saltus_sweep_options saltus_sweep_options_default(void);
 
 /** Where the trajectories of points go; functions return other than SALTUS_OK to stop the sweep. */
 typedef struct saltus_sweep_sink {
-    void *user;
+    void *user; /**< handed to every function */
     /** A sink for a point's run. Called by any thread. */
     saltus_status (*open)(void *user, int64_t point, const saltus_plan *plan, saltus_sink **sink,
                           saltus_error *err);
@@ -641,189 +683,10 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_run(const saltus_sweep *
                                                             saltus_run_report *report,
                                                             saltus_error *err);
 
-/* ------------------------------------------------------------------------------------------------
- * Results
- */
-
-/** What is kept of an ensemble. */
-typedef enum saltus_record {
-    SALTUS_RECORD_ALL = 0,   /**< every sample, and statistics */
-    SALTUS_RECORD_STATS,     /**< mean, variance, min, max at every point */
-    SALTUS_RECORD_FINAL,     /**< the last sample of every run, and statistics */
-    SALTUS_RECORD_HISTOGRAM, /**< the distribution of every species at every point, and statistics
-                              */
-} saltus_record;
-
-typedef enum saltus_compress {
-    SALTUS_COMPRESS_NONE = 0,
-    SALTUS_COMPRESS_FAST, /**< shuffle and deflate 1 (default) */
-    SALTUS_COMPRESS_SMALL /**< shuffle and deflate 9 */
-} saltus_compress;
-
-/** How results are written. Start from saltus_hdf5_options_default(). */
-typedef struct saltus_hdf5_options {
-    saltus_record record;
-    saltus_compress compress;
-    int64_t n_bins;   /**< histograms: 0 for bins that the data define (at most 128) */
-    double range_low; /**< histograms: with range_high > range_low, a fixed range */
-    double range_high;
-    const char *command; /**< kept as attribute "options"; may be NULL */
-    const char *derive;  /**< quantities of every trajectory, such as "mean:X,period:X,
-                              passage:X:50" (docs/file-format.md); may be NULL */
-    double burn_in;      /**< derived quantities look at samples from this time on */
-    bool overwrite; /**< a result of that name is replaced; without this, it is left alone. What
-                         Saltus has not written is never replaced */
-} saltus_hdf5_options;
-SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
-
-/** An open result file that is being written; give its sink to saltus_run. */
-typedef struct saltus_hdf5_sink saltus_hdf5_sink;
-
-/**
- * Refuse early what saltus_hdf5_sink_open would refuse: histograms without a species to count, and
- * a run that needs more memory than this machine has or the process may take. Of the times only
- * their number is looked at, so that they need not exist yet.
- *
- * @retval SALTUS_E_INVALID the sentence has the numbers
- */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *plan,
-                                                             const saltus_run_options *run,
-                                                             const saltus_hdf5_options *options,
-                                                             saltus_error *err);
-/**
- * Create a result file (docs/file-format.md). The file appears under its name at once, marked
- * incomplete, and is readable after every failure later on, a full disk included. An older HDF5
- * file of that name is overwritten. HDF5 is no library for threads: of all result files of a
- * process, written or read, only one may be in use at a time (saltus_run keeps to that).
- *
- * @retval SALTUS_E_IO      the file cannot be created; or it exists and is no HDF5 file, or
- *                          another process is writing it. A new file is not left behind
- * @retval SALTUS_E_INVALID a histogram option is out of its range, saltus_hdf5_check refuses, or
- * the results cannot fit on the disk (docs/file-format.md)
- */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
-    const char *path, const saltus_plan *plan, const saltus_run_options *run,
-    const saltus_hdf5_options *options, saltus_hdf5_sink **out, saltus_error *err);
-/** The sink to hand to saltus_run; valid until saltus_hdf5_sink_close. */
-SALTUS_API const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink);
-/** Write statistics and attributes, mark the file complete if every trajectory came, close it and
- * free the sink, whatever happens. report may be NULL. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink,
-                                                                  const saltus_run_report *report,
-                                                                  saltus_error *err);
-
-/** The result file of a sweep: all data sets of a run's with the point as first axis, and the
- * values of each name (docs/file-format.md). */
-typedef struct saltus_sweep_file saltus_sweep_file;
-/** Like saltus_hdf5_sink_open. The sweep must outlive the file. @param plan of any point */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_open(
-    const char *path, const saltus_sweep *sweep, const saltus_sweep_options *options,
-    const saltus_plan *plan, const saltus_hdf5_options *results, saltus_sweep_file **out,
-    saltus_error *err);
-/** What to hand to saltus_sweep_run; valid until saltus_sweep_file_close. */
-SALTUS_API const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file);
-/** Like saltus_hdf5_sink_close. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_close(saltus_sweep_file *file,
-                                                                   const saltus_run_report *report,
-                                                                   saltus_error *err);
-
-/** A result file opened for reading, of this or an earlier version. */
-typedef struct saltus_results saltus_results;
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_open(const char *path,
-                                                               saltus_results **out,
-                                                               saltus_error *err);
-SALTUS_API void saltus_results_close(saltus_results *results);
-/** Print time,<name>-mean…,<name>-sd as CSV (sample standard deviation): species, observables. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_stats(const saltus_results *results,
-                                                                      FILE *out, saltus_error *err);
-
-/** What a table of statistics has behind means and standard deviations. Start from
- * saltus_table_options_default(), which is nothing. */
-typedef struct saltus_table_options {
-    bool variance;           /**< sample variance, <name>-variance */
-    bool fano;               /**< it over the mean, <name>-fano; nan where the mean is 0 */
-    const double *quantiles; /**< [n_quantiles] from 0 to 1, <name>-q0.5 (docs/command.md) */
-    int n_quantiles;
-    void (*warn)(void *user, const char *sentence); /**< NULL, or called when quantiles are not
-                                                         exact, because bins are wider than 1 */
-    void *warn_user;
-} saltus_table_options;
-SALTUS_API saltus_table_options saltus_table_options_default(void);
-/**
- * The same as saltus_results_print_stats with more columns, those of a kind side by side.
- *
- * @param options NULL: the default
- * @retval SALTUS_E_INVALID a quantile is not from 0 to 1, or the file holds neither samples nor
- *                          histograms to make it of
- */
-SALTUS_API SALTUS_MUST_CHECK saltus_status
-saltus_results_print_table(const saltus_results *results, const saltus_table_options *options,
-                           FILE *out, saltus_error *err);
-/** Print time,species,low,high,count as CSV, a line for every bin low <= x < high; values outside a
- * fixed range stand in bins from -inf and to inf. SALTUS_E_INVALID when there are no histograms. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status
-saltus_results_print_histograms(const saltus_results *results, FILE *out, saltus_error *err);
-/** Print run,<quantity>… as CSV, a line per run: what saltus_hdf5_options.derive asked for; nan
- * where a trajectory has no such quantity. SALTUS_E_INVALID when there are none. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status
-saltus_results_print_derived(const saltus_results *results, FILE *out, saltus_error *err);
-/** Print quantity,runs,mean,sd… as CSV, a line per derived quantity: over the `runs` trajectories
- * that have it. As saltus_results_print_table and saltus_results_print_derived. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_derived_table(
-    const saltus_results *results, const saltus_table_options *options, FILE *out,
-    saltus_error *err);
-/** Print a table of the last sample for people: name, mean, sd, min, max. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status
-saltus_results_print_summary(const saltus_results *results, FILE *out, saltus_error *err);
-/** Print run,time,<name>… as CSV, a line per run and point, or per run where the last samples alone
- * were kept. SALTUS_E_INVALID when the file holds no trajectories. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_csv(const saltus_results *results,
-                                                                    FILE *out, saltus_error *err);
-
-/** Of a lattice, print run,time,type,<name>… or run,time,plane,<name>…, a line per run, point and
- * part. SALTUS_E_INVALID when the file does not hold these counts of every run. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_split(const saltus_results *results,
-                                                                      saltus_split split, FILE *out,
-                                                                      saltus_error *err);
-/** Print run,time,x,y,z,type,<name>… as CSV, a line for every site of a frame that holds particles.
- * SALTUS_E_INVALID when the file holds no frames. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status
-saltus_results_print_frames(const saltus_results *results, FILE *out, saltus_error *err);
-/** Write FILE.xdmf beside FILE.h5, with which ParaView and VTK read its frames; lengths are in
- * micrometres. SALTUS_E_INVALID when there are none. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_write_xdmf(const saltus_results *results,
-                                                                     saltus_error *err);
-
-/** What to draw. Start from saltus_plot_options_default(). */
-typedef struct saltus_plot_options {
-    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap"; of a
-                              lattice, "kymograph" or "slice" */
-    const char *species; /**< names separated by commas; NULL for those that fit */
-    double time;         /**< histogram, slice: at the sample or frame nearest this time; NaN: the
-                              last */
-    const char *slice;   /**< "z" or "z=12", an axis and a plane of it; NULL, or without a plane:
-                              one in the middle */
-    int n_trajectories;  /**< how many sample trajectories to draw */
-    const char *title;   /**< NULL: the model's name */
-    const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
-} saltus_plot_options;
-SALTUS_API saltus_plot_options saltus_plot_options_default(void);
-/** Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
- * three, or the points of a design, of one species at one time. The ending of the figure's path
- * (.svg, .png, .pdf) chooses the format. SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
-                                                               const char *figure,
-                                                               const saltus_plot_options *options,
-                                                               saltus_error *err);
-
-/** Draw the site types of a frozen model with a lattice in planes through its middle.
- * SALTUS_E_INVALID when it has none; else as saltus_results_plot. */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_plot(const saltus_model *model,
-                                                             const char *figure, const char *title,
-                                                             saltus_error *err);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include <saltus/saltus_results.h>
 
 #endif

@@ -1,0 +1,204 @@
+/**
+ * @file
+ * Result files of Saltus (docs/file-format.md): written from runs and sweeps, read, printed as
+ * tables, drawn. saltus.h includes this header.
+ */
+#ifndef SALTUS_SALTUS_RESULTS_H
+#define SALTUS_SALTUS_RESULTS_H
+
+#include <saltus/saltus.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What is kept of an ensemble. */
+typedef enum saltus_record {
+    SALTUS_RECORD_ALL = 0,   /**< every sample, and statistics */
+    SALTUS_RECORD_STATS,     /**< mean, variance, min, max at every point */
+    SALTUS_RECORD_FINAL,     /**< the last sample of every run, and statistics */
+    SALTUS_RECORD_HISTOGRAM, /**< the distribution of every species at every point, and statistics
+                              */
+} saltus_record;
+
+/** How data sets are compressed. */
+typedef enum saltus_compress {
+    SALTUS_COMPRESS_NONE = 0, /**< as they are */
+    SALTUS_COMPRESS_FAST,     /**< shuffle and deflate 1 (default) */
+    SALTUS_COMPRESS_SMALL     /**< shuffle and deflate 9 */
+} saltus_compress;
+
+/** How results are written. Start from saltus_hdf5_options_default(). */
+typedef struct saltus_hdf5_options {
+    saltus_record record;     /**< what the file keeps */
+    saltus_compress compress; /**< of samples and frames */
+    int64_t n_bins;           /**< histograms: 0 for bins that the data define (at most 128) */
+    double range_low;         /**< histograms: with range_high > range_low, a fixed range */
+    double range_high;        /**< bins end below it */
+    const char *command;      /**< kept as attribute "options"; may be NULL */
+    const char *derive;       /**< quantities of every trajectory, such as "mean:X,period:X,
+                                   passage:X:50" (docs/file-format.md); may be NULL */
+    double burn_in;           /**< derived quantities look at samples from this time on */
+    bool overwrite; /**< a result of that name is replaced; without this, it is left alone. What
+                         Saltus has not written is never replaced */
+} saltus_hdf5_options;
+/** Every sample, compressed fast. */
+SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
+
+/** An open result file that is being written; give its sink to saltus_run. */
+typedef struct saltus_hdf5_sink saltus_hdf5_sink;
+
+/**
+ * Refuse early what saltus_hdf5_sink_open would refuse: histograms without a species to count, and
+ * a run that needs more memory than this machine has or the process may take. Of the times only
+ * their number is looked at, so that they need not exist yet.
+ *
+ * @retval SALTUS_E_INVALID the sentence has the numbers
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *plan,
+                                                             const saltus_run_options *run,
+                                                             const saltus_hdf5_options *options,
+                                                             saltus_error *err);
+/**
+ * Create a result file (docs/file-format.md). The file appears under its name at once, marked
+ * incomplete, and is readable after every failure later on, a full disk included. An older HDF5
+ * file of that name is overwritten. HDF5 is no library for threads: of all result files of a
+ * process, written or read, only one may be in use at a time (saltus_run keeps to that).
+ *
+ * @retval SALTUS_E_IO      the file cannot be created; or it exists and is no HDF5 file, or
+ *                          another process is writing it. A new file is not left behind
+ * @retval SALTUS_E_INVALID a histogram option is out of its range, saltus_hdf5_check refuses, or
+ * the results cannot fit on the disk (docs/file-format.md)
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
+    const char *path, const saltus_plan *plan, const saltus_run_options *run,
+    const saltus_hdf5_options *options, saltus_hdf5_sink **out, saltus_error *err);
+/** The sink to hand to saltus_run; valid until saltus_hdf5_sink_close. */
+SALTUS_API const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink);
+/** Write statistics and attributes, mark the file complete if every trajectory came, close it and
+ * free the sink, whatever happens. report may be NULL. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink,
+                                                                  const saltus_run_report *report,
+                                                                  saltus_error *err);
+
+/** The result file of a sweep: all data sets of a run's with the point as first axis, and the
+ * values of each name (docs/file-format.md). */
+typedef struct saltus_sweep_file saltus_sweep_file;
+/** Like saltus_hdf5_sink_open. The sweep must outlive the file. @param plan of any point */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_open(
+    const char *path, const saltus_sweep *sweep, const saltus_sweep_options *options,
+    const saltus_plan *plan, const saltus_hdf5_options *results, saltus_sweep_file **out,
+    saltus_error *err);
+/** What to hand to saltus_sweep_run; valid until saltus_sweep_file_close. */
+SALTUS_API const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file);
+/** Like saltus_hdf5_sink_close. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_close(saltus_sweep_file *file,
+                                                                   const saltus_run_report *report,
+                                                                   saltus_error *err);
+
+/** A result file opened for reading, of this or an earlier version. */
+typedef struct saltus_results saltus_results;
+/** Open a result file; a process of its own looks into it first, which may die of a damaged one.
+ * @retval SALTUS_E_IO it cannot be read, or is no result of Saltus */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_open(const char *path,
+                                                               saltus_results **out,
+                                                               saltus_error *err);
+/** Close it; NULL is allowed. */
+SALTUS_API void saltus_results_close(saltus_results *results);
+/** Print `time,<name>-mean…,<name>-sd…` as CSV (sample standard deviation): species, observables.
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_stats(const saltus_results *results,
+                                                                      FILE *out, saltus_error *err);
+
+/** What a table of statistics has behind means and standard deviations. Start from
+ * saltus_table_options_default(), which is nothing. */
+typedef struct saltus_table_options {
+    bool variance;           /**< sample variance, `<name>-variance` */
+    bool fano;               /**< it over the mean, `<name>-fano`; nan where the mean is 0 */
+    const double *quantiles; /**< [n_quantiles] from 0 to 1, `<name>-q0.5` (docs/command.md) */
+    int n_quantiles;         /**< 0: none */
+    void (*warn)(void *user, const char *sentence); /**< NULL, or called when quantiles are not
+                                                         exact, because bins are wider than 1 */
+    void *warn_user;                                /**< handed to warn */
+} saltus_table_options;
+/** Nothing beside means and standard deviations. */
+SALTUS_API saltus_table_options saltus_table_options_default(void);
+/**
+ * The same as saltus_results_print_stats with more columns, those of a kind side by side.
+ *
+ * @param options NULL: the default
+ * @retval SALTUS_E_INVALID a quantile is not from 0 to 1, or the file holds neither samples nor
+ *                          histograms to make it of
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_table(const saltus_results *results, const saltus_table_options *options,
+                           FILE *out, saltus_error *err);
+/** Print time,species,low,high,count as CSV, a line for every bin low <= x < high; values outside a
+ * fixed range stand in bins from -inf and to inf. SALTUS_E_INVALID when there are no histograms. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_histograms(const saltus_results *results, FILE *out, saltus_error *err);
+/** Print `run,<quantity>…` as CSV, a line per run: what saltus_hdf5_options.derive asked for; nan
+ * where a trajectory has no such quantity. SALTUS_E_INVALID when there are none. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_derived(const saltus_results *results, FILE *out, saltus_error *err);
+/** Print quantity,runs,mean,sd… as CSV, a line per derived quantity: over the `runs` trajectories
+ * that have it. As saltus_results_print_table and saltus_results_print_derived. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_derived_table(
+    const saltus_results *results, const saltus_table_options *options, FILE *out,
+    saltus_error *err);
+/** Print a table of the last sample for people: name, mean, sd, min, max. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_summary(const saltus_results *results, FILE *out, saltus_error *err);
+/** Print `run,time,<name>…` as CSV, a line per run and point, or per run where the last samples
+ * alone were kept. SALTUS_E_INVALID when the file holds no trajectories. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_csv(const saltus_results *results,
+                                                                    FILE *out, saltus_error *err);
+
+/** Of a lattice, print `run,time,type,<name>…` or `run,time,plane,<name>…`, a line per run, point
+ * and part. SALTUS_E_INVALID when the file does not hold these counts of every run. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_split(const saltus_results *results,
+                                                                      saltus_split split, FILE *out,
+                                                                      saltus_error *err);
+/** Print `run,time,x,y,z,type,<name>…` as CSV, a line for every site of a frame that holds
+ * particles. SALTUS_E_INVALID when the file holds no frames. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_results_print_frames(const saltus_results *results, FILE *out, saltus_error *err);
+/** Write FILE.xdmf beside FILE.h5, with which ParaView and VTK read its frames; lengths are in
+ * micrometres. SALTUS_E_INVALID when there are none. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_write_xdmf(const saltus_results *results,
+                                                                     saltus_error *err);
+
+/** What to draw. Start from saltus_plot_options_default(). */
+typedef struct saltus_plot_options {
+    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap"; of a
+                              lattice, "kymograph" or "slice" */
+    const char *species; /**< names separated by commas; NULL for those that fit */
+    double time;         /**< histogram, slice: at the sample or frame nearest this time; NaN: the
+                              last */
+    const char *slice;   /**< "z" or "z=12", an axis and a plane of it; NULL, or without a plane:
+                              one in the middle */
+    int n_trajectories;  /**< how many sample trajectories to draw */
+    const char *title;   /**< NULL: the model's name */
+    const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
+} saltus_plot_options;
+/** What fits the file. */
+SALTUS_API saltus_plot_options saltus_plot_options_default(void);
+/** Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
+ * three, or the points of a design, of one species at one time. The ending of the figure's path
+ * (.svg, .png, .pdf) chooses the format. SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
+                                                               const char *figure,
+                                                               const saltus_plot_options *options,
+                                                               saltus_error *err);
+
+/** Draw the site types of a frozen model with a lattice in planes through its middle.
+ * SALTUS_E_INVALID when it has none; else as saltus_results_plot. */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_plot(const saltus_model *model,
+                                                             const char *figure, const char *title,
+                                                             saltus_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
