@@ -6,24 +6,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../support/check.h"
+#include "../support/rdme.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Run n trajectories until the sample times; column c at point p is sums.sum[p * n_counts + c]. */
 static moments run(saltus_model *m, int threads, const double *times, int n_times, int64_t n)
 {
-    saltus_error err = {0};
-    moments sums = {0};
-    saltus_run_options o = saltus_run_options_default();
-    o.seed = 5;
-    o.times = times;
-    o.n_times = n_times;
-    o.n_trajectories = n;
-    OK(run_model(m, "cpu", "auto", threads, &o, &sums, &err));
-    return sums;
+    return rdme_run(m, "mpd", threads, times, n_times, n);
 }
 
 /* ---- diffusion ---- */
@@ -58,41 +49,25 @@ static void walk(double q, int start, bool low_absorbs, bool high_absorbs, doubl
     }
 }
 
-/* Along every axis: those that are left between absorbing faces, and, as a site type of its own
- * turns what reaches it into another species, the whole distribution between reflecting ones. */
+/* Along every axis: those that are left between faces of which none, one or both absorb. */
 static void walks_are_those_of_the_master_equation(void **state)
 {
-    static const char *const sizes[] = {"9, 2, 1", "1, 9, 2", "2, 1, 9"};
-    static const char *const places[] = {"%d, 1, 0", "0, %d, 1", "1, 0, %d"};
-    static const char *const axes[] = {"x", "y", "z"};
     static const double qs[] = {0.5, 0.3, 0.01};
     const double times[] = {STEPS};
     (void)state;
-    for (int axis = 0; axis < 3; ++axis) {
-        for (int k = 0; k < 3; ++k) {
-            for (int kind = 0; kind < 3; ++kind) { /* faces that absorb: none, low, both */
-                char text[600], place[40];
-                double p[LENGTH], left = 0.0;
-                (void)snprintf(place, sizeof place, places[axis], 3);
-                (void)snprintf(
-                    text, sizeof text,
-                    "species: {A: }\nlattice:\n  size: [%s]\n  spacing: 1 m\n  step: 1 s\n"
-                    "  faces: {%s-: %s, %s+: %s}\n"
-                    "  diffusion: {A: %g m2/s}\n  place: {A: {sites: [[%s, %d]]}}\n",
-                    sizes[axis], axes[axis], kind > 0 ? "absorbing" : "reflecting", axes[axis],
-                    kind > 1 ? "absorbing" : "reflecting", qs[k], place, PARTICLES);
-                saltus_model *m = parse_frozen(text);
-                moments sums = run(m, 1, times, 1, 25);
-                walk(qs[k], 3, kind > 0, kind > 1, p);
-                for (int i = 0; i < LENGTH; ++i) {
-                    left += p[i];
-                }
-                check_mean(sums.sum[0], 25.0, PARTICLES * left, PARTICLES * left * (1.0 - left),
-                           text);
-                moments_free(&sums);
-                saltus_model_destroy(m);
-            }
+    for (int which = 0; which < 27; ++which) {
+        const int axis = which % 3, kind = which / 3 % 3;
+        const double q = qs[which / 9];
+        double p[LENGTH], left = 0.0;
+        saltus_model *m = rdme_line(axis, kind, "1 m", q, PARTICLES);
+        moments sums = run(m, 1, times, 1, 25);
+        walk(q, 3, kind > 0, kind > 1, p);
+        for (int i = 0; i < LENGTH; ++i) {
+            left += p[i];
         }
+        check_mean(sums.sum[0], 25.0, PARTICLES * left, PARTICLES * left * (1.0 - left), "A");
+        moments_free(&sums);
+        saltus_model_destroy(m);
     }
 }
 
@@ -139,29 +114,11 @@ static void distributions_are_those_of_the_master_equation(void **state)
 
 /* ---- reactions ---- */
 
-/* On a single site space is well mixed, and a step is exact however long it is. */
+/* A step is exact however long it is. */
 static void one_site_is_well_mixed(void **state)
 {
-    static const char reactions[] = "species: {A: 30, B: 20, C: 0}\nreactions:\n"
-                                    "  bind: A + B -> C @ 0.02\n  part: C -> A + B @ 0.5\n"
-                                    "  pair: 2 A -> B @ 0.01\n  back: B -> 2 A @ 0.1\n"
-                                    "  law: C -> A @ 0.3*C/(5 + C)\n"
-                                    "  even_when_empty: 0 -> C @ 2/(1 + C)\n";
-    static const char lattice[] =
-        "lattice: {size: [1, 1, 1], spacing: 1 m, step: 0.7 s, diffusion: "
-        "{A: 0.1 m2/s, B: 0, C: 0}}\n";
-    const double times[] = {0.7, 2.1};
-    char text[800];
-    const int64_t n = scaled(8000);
     (void)state;
-    (void)snprintf(text, sizeof text, "%s%s", reactions, lattice);
-    saltus_model *space = parse_frozen(text), *mixed = parse_frozen(reactions);
-    moments x = run(space, 2, times, 2, n), y = run(mixed, 2, times, 2, n);
-    check_alike(&x, &y, 6, "a count");
-    moments_free(&x);
-    moments_free(&y);
-    saltus_model_destroy(space);
-    saltus_model_destroy(mixed);
+    rdme_one_site_is_well_mixed("mpd", "  even_when_empty: 0 -> C @ 2/(1 + C)\n", "0.7 s");
 }
 
 /* `reactions_per_step: one`: something happens with 1 - exp(-a step), once. */
@@ -183,33 +140,10 @@ static void one_reaction_in_a_step(void **state)
     saltus_model_destroy(m);
 }
 
-/* A <-> B: each particle is B with half a chance. A + B <-> C: sums are kept, to the last particle.
- * From nothing: Poisson numbers, in the types that are said. */
 static void equilibria_and_sums(void **state)
 {
-    static const char text[] =
-        "species: {A: 300, B: 0, P: 200, Q: 150, R: 0, S: 0}\nreactions:\n"
-        "  there: A -> B @ 3\n  back: B -> A @ 3\n  bind: P + Q -> R @ 2\n  part: R -> P + Q @ 1\n"
-        "  come: 0 -> S\n  go: S -> 0 @ 0.25\n"
-        "lattice:\n  size: [6, 5, 4]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
-        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3 sites, 5 sites, 4 sites]}}\n"
-        "  diffusion: {A: 2 m2/s, B: 2 m2/s, P: 2 m2/s, Q: 3 m2/s, R: 1 m2/s, S: 1 m2/s}\n"
-        "  reactions: {come: {half: 0.4}}\n";
-    const double times[] = {1.0, 40.0};
-    const int64_t n = scaled(100);
     (void)state;
-    saltus_model *m = parse_frozen(text);
-    moments x = run(m, 2, times, 2, n);
-    check_mean(x.sum[6 + 1], (double)n, 150.0, 75.0, "B");
-    assert_true(x.sum[0] + x.sum[1] == 300.0 * (double)n);
-    for (int p = 0; p < 2; ++p) {
-        assert_true(x.sum[6 * p + 2] + x.sum[6 * p + 4] == 200.0 * (double)n);
-        assert_true(x.sum[6 * p + 3] + x.sum[6 * p + 4] == 150.0 * (double)n);
-    }
-    const double mean = 0.4 * 60.0 / 0.25; /* in 60 sites */
-    check_mean(x.sum[6 + 5], (double)n, mean, mean, "S");
-    moments_free(&x);
-    saltus_model_destroy(m);
+    rdme_equilibria_and_sums("mpd");
 }
 
 /* Beyond a face of constant concentration there are 50 particles per site; inside as many come to
@@ -301,27 +235,8 @@ static void many_species_keep_their_order(void **state)
 
 static void threads_and_samples_change_nothing(void **state)
 {
-    static const char text[] =
-        "species: {A: 200, B: 200, C: 0}\nreactions: {bind: A + B -> C @ 5, part: C -> A + B @ 1}\n"
-        "lattice:\n  size: [7, 6, 5]\n  spacing: 1 m\n  step: 0.1 s\n"
-        "  diffusion: {A: 5 m2/s, B: 2 m2/s, C: 1 m2/s}\n";
-    static const double many[] = {0.0, 0.1, 0.15, 0.2, 0.3, 0.95, 2.0}, two[] = {0.3, 2.0};
     (void)state;
-    saltus_model *m = parse_frozen(text);
-    moments a = run(m, 1, many, 7, 30), b = run(m, 3, many, 7, 30), c = run(m, 2, two, 2, 30);
-    moments one = run(m, 1, many, 7, 1), shared = run(m, 3, many, 7, 1);
-    assert_true(a.hash == b.hash && one.hash == shared.hash);
-    for (int i = 0; i < 3; ++i) {
-        assert_true(a.sum[4 * 3 + i] == c.sum[i] && a.sum[6 * 3 + i] == c.sum[3 + i]);
-        assert_true(a.squares[6 * 3 + i] == c.squares[3 + i]);
-        assert_true(a.sum[3 + i] == a.sum[6 + i]); /* no step has ended between them */
-    }
-    moments_free(&a);
-    moments_free(&b);
-    moments_free(&c);
-    moments_free(&one);
-    moments_free(&shared);
-    saltus_model_destroy(m);
+    rdme_threads_and_samples_change_nothing("mpd");
 }
 
 /* Nobody is lost or made, over a million steps with some reactions in each. */

@@ -7,42 +7,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../support/check.h"
+#include "../support/rdme.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static saltus_status try_on(const char *device, const saltus_model *m, const char *method,
-                            int threads, const double *times, int n_times, int64_t n, moments *sums,
-                            saltus_error *err)
-{
-    saltus_run_options o = saltus_run_options_default();
-    saltus_plan_options p = saltus_plan_options_default();
-    p.method = method;
-    p.n_threads = threads;
-    o.seed = 5;
-    o.times = times;
-    o.n_times = n_times;
-    o.n_trajectories = n;
-    return run_plan((saltus_model *)m, device, &p, &o, sums, err);
-}
-
-static saltus_status try(const saltus_model *m, const char *method, int threads,
-                         const double *times, int n_times, int64_t n, moments *sums,
-                         saltus_error *err)
-{
-    return try_on("cpu", m, method, threads, times, n_times, n, sums, err);
-}
-
-/* Run n trajectories until the sample times; column c at point p is sums.sum[p * n_counts + c]. */
 static moments run(const saltus_model *m, const char *method, const double *times, int n_times,
                    int64_t n)
 {
-    saltus_error err = {0};
-    moments sums = {0};
-    OK(try(m, method, 2, times, n_times, n, &sums, &err));
-    return sums;
+    return rdme_run(m, method, 2, times, n_times, n);
 }
 
 /* Of column c at point p, of counts that are sums of independent parts: Poisson, or nearly so. */
@@ -118,30 +92,19 @@ static void check_left(const moments *x, int p, const line *l, int start, double
 /* Along every axis, between faces of which none, one or both absorb: what is left. */
 static void walks_are_those_of_the_master_equation(void **state)
 {
-    static const char *const sizes[] = {"9, 2, 1", "1, 9, 2", "2, 1, 9"};
-    static const char *const places[] = {"%d, 1, 0", "0, %d, 1", "1, 0, %d"};
-    static const char *const axes[] = {"x", "y", "z"};
     const double times[] = {1.5, 12.0};
     (void)state;
     for (int axis = 0; axis < 3; ++axis) {
         for (int kind = 0; kind < 3; ++kind) {
-            char text[600], place[40];
             line l = {0};
-            (void)snprintf(place, sizeof place, places[axis], 3);
-            (void)snprintf(text, sizeof text,
-                           "species: {A: }\nlattice:\n  size: [%s]\n  spacing: 2 m\n  step: 1 s\n"
-                           "  faces: {%s-: %s, %s+: %s}\n"
-                           "  diffusion: {A: 1.2 m2/s}\n  place: {A: {sites: [[%s, %d]]}}\n",
-                           sizes[axis], axes[axis], kind > 0 ? "absorbing" : "reflecting",
-                           axes[axis], kind > 1 ? "absorbing" : "reflecting", place, PARTICLES);
             for (int i = 0; i < LENGTH; ++i) {
                 l.up[i] = i + 1 < LENGTH || kind > 1 ? 0.3 : 0.0;
                 l.down[i] = i > 0 || kind > 0 ? 0.3 : 0.0;
             }
-            saltus_model *m = parse_frozen(text);
+            saltus_model *m = rdme_line(axis, kind, "2 m", 1.2, PARTICLES);
             moments x = run(m, "nsm", times, 2, RUNS);
-            check_left(&x, 0, &l, 3, times[0], text);
-            check_left(&x, 1, &l, 3, times[1], text);
+            check_left(&x, 0, &l, 3, times[0], "early");
+            check_left(&x, 1, &l, 3, times[1], "late");
             moments_free(&x);
             saltus_model_destroy(m);
         }
@@ -238,59 +201,17 @@ static void reservoirs_make_poisson_numbers(void **state)
 
 /* ---- reactions ---- */
 
-/* On a single site space is well mixed. */
 static void one_site_is_well_mixed(void **state)
 {
-    static const char reactions[] = "species: {A: 30, B: 20, C: 0}\nreactions:\n"
-                                    "  bind: A + B -> C @ 0.02\n  part: C -> A + B @ 0.5\n"
-                                    "  pair: 2 A -> B @ 0.01\n  back: B -> 2 A @ 0.1\n"
-                                    "  come: 0 -> A @ 0.7\n  law: C -> A @ 0.3*C/(5 + C)\n"
-                                    "  shy: 0 -> C @ 2/(1 + C + A)\n";
-    static const char lattice[] =
-        "lattice: {size: [1, 1, 1], spacing: 1 m, step: 0.1 s, faces: periodic, diffusion: "
-        "{A: 0.4 m2/s, B: 0, C: 0}}\n"; /* to jump out of the site leads into it */
-    const double times[] = {0.7, 2.1};
-    char text[800];
-    const int64_t n = scaled(8000);
     (void)state;
-    (void)snprintf(text, sizeof text, "%s%s", reactions, lattice);
-    saltus_model *space = parse_frozen(text), *mixed = parse_frozen(reactions);
-    moments x = run(space, "nsm", times, 2, n), y = run(mixed, "direct", times, 2, n);
-    check_alike(&x, &y, 6, "a count");
-    moments_free(&x);
-    moments_free(&y);
-    saltus_model_destroy(space);
-    saltus_model_destroy(mixed);
+    rdme_one_site_is_well_mixed("nsm", "  come: 0 -> A @ 0.7\n  shy: 0 -> C @ 2/(1 + C + A)\n",
+                                "0.1 s");
 }
 
-/* A <-> B, of which B stays in one half: each particle is where detailed balance says. A + B <-> C:
- * sums are kept, to the last particle. From nothing: Poisson numbers, in the types that are said.
- */
 static void equilibria_and_sums(void **state)
 {
-    static const char text[] =
-        "species: {A: 300, B: 0, P: 200, Q: 150, R: 0, S: 0}\nreactions:\n"
-        "  there: A -> B @ 3\n  back: B -> A @ 1\n  bind: P + Q -> R @ 2\n  part: R -> P + Q @ 1\n"
-        "  come: 0 -> S\n  go: S -> 0 @ 0.5\n"
-        "lattice:\n  size: [6, 5, 4]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
-        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3 sites, 5 sites, 4 sites]}}\n"
-        "  diffusion: {A: 1 m2/s, B: {half: 1 m2/s}, P: 0.2 m2/s, Q: 0.3 m2/s, R: 0.1 m2/s, S: 0.1 "
-        "m2/s}\n"
-        "  reactions: {come: {half: 0.4}, there: {half: 3}, back: {half: 1}}\n";
-    const double times[] = {1.0, 15.0};
-    const int64_t n = scaled(100);
     (void)state;
-    saltus_model *m = parse_frozen(text);
-    moments x = run(m, "nsm", times, 2, n);
-    check_mean(x.sum[6 + 1], (double)n, 300.0 * 0.6, 300.0 * 0.6 * 0.4, "B"); /* A: 1 + 1, B: 3 */
-    for (int p = 0; p < 2; ++p) {
-        assert_true(x.sum[6 * p] + x.sum[6 * p + 1] == 300.0 * (double)n);
-        assert_true(x.sum[6 * p + 2] + x.sum[6 * p + 4] == 200.0 * (double)n);
-        assert_true(x.sum[6 * p + 3] + x.sum[6 * p + 4] == 150.0 * (double)n);
-    }
-    check_poisson(&x, 1, 5, 0.4 * 60.0 / 0.5, "S"); /* in 60 sites */
-    moments_free(&x);
-    saltus_model_destroy(m);
+    rdme_equilibria_and_sums("nsm");
 }
 
 /* Two molecules at most react in a box in which they meet by chance: P + Q <-> R with one of each
@@ -470,32 +391,8 @@ static void frames_begin_alike_and_are_complete(void **state)
 
 static void threads_and_samples_change_nothing(void **state)
 {
-    static const char text[] =
-        "species: {A: 200, B: 200, C: 0}\n"
-        "reactions: {bind: A + B -> C @ 5, part: C -> A + B @ 1, come: 0 -> A @ 0.2}\n"
-        "lattice:\n  size: [7, 6, 5]\n  spacing: 1 m\n  step: 0.1 s\n"
-        "  faces: {x: periodic, y-: {A: 2}}\n"
-        "  diffusion: {A: 5 m2/s, B: 2 m2/s, C: 1 m2/s}\n";
-    static const double many[] = {0.0, 0.1, 0.15, 0.2, 0.3, 0.95, 2.0}, two[] = {0.3, 2.0};
-    saltus_error err = {0};
-    moments a = {0}, b = {0}, c = {0}, d = {0};
     (void)state;
-    saltus_model *m = parse_frozen(text);
-    OK(try(m, "nsm", 1, many, 7, 30, &a, &err));
-    OK(try(m, "nsm", 3, many, 7, 30, &b, &err));
-    OK(try(m, "nsm", 2, two, 2, 30, &c, &err));
-    OK(try_on("cpu:generic", m, "nsm", 2, many, 7, 30, &d, &err));
-    assert_true(a.hash == b.hash && a.hash == d.hash);
-    for (int i = 0; i < 3; ++i) {
-        assert_true(a.sum[4 * 3 + i] == c.sum[i] && a.sum[6 * 3 + i] == c.sum[3 + i]);
-        assert_true(a.squares[6 * 3 + i] == c.squares[3 + i]);
-    }
-    assert_true(a.sum[0] == 30.0 * 200.0 && a.sum[3] != a.sum[6]);
-    moments_free(&a);
-    moments_free(&b);
-    moments_free(&c);
-    moments_free(&d);
-    saltus_model_destroy(m);
+    rdme_threads_and_samples_change_nothing("nsm");
 }
 
 /* ---- what cannot be ---- */
@@ -526,7 +423,8 @@ static void what_cannot_be_is_refused(void **state)
         (void)snprintf(text, sizeof text, "species: {A: 9}\nreactions: {'r': '%s'}\n%s",
                        cases[i].reaction, cases[i].lattice);
         saltus_model *m = parse_frozen(text);
-        const saltus_status status = try(m, cases[i].method, 1, times, 1, 4, &sums, &err);
+        const saltus_status status =
+            rdme_try("cpu", m, cases[i].method, 1, times, 1, 4, &sums, &err);
         if (status != cases[i].status || (cases[i].why && !strstr(err.message, cases[i].why))) {
             fail_msg("%s by %s: %d, %s", text, cases[i].method, (int)status, err.message);
         }

@@ -1,0 +1,132 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rdme.h"
+
+#include <stdio.h>
+#include <string.h>
+
+saltus_status rdme_try(const char *device, const saltus_model *m, const char *method, int threads,
+                       const double *times, int n_times, int64_t n, moments *sums,
+                       saltus_error *err)
+{
+    saltus_run_options o = saltus_run_options_default();
+    saltus_plan_options p = saltus_plan_options_default();
+    p.method = method;
+    p.n_threads = threads;
+    o.seed = 5;
+    o.times = times;
+    o.n_times = n_times;
+    o.n_trajectories = n;
+    return run_plan((saltus_model *)m, device, &p, &o, sums, err);
+}
+
+moments rdme_run(const saltus_model *m, const char *method, int threads, const double *times,
+                 int n_times, int64_t n)
+{
+    saltus_error err = {0};
+    moments sums = {0};
+    OK(rdme_try("cpu", m, method, threads, times, n_times, n, &sums, &err));
+    return sums;
+}
+
+saltus_model *rdme_line(int axis, int kind, const char *spacing, double m2_per_s, int particles)
+{
+    static const char *const sizes[] = {"9, 2, 1", "1, 9, 2", "2, 1, 9"};
+    static const char *const places[] = {"3, 1, 0", "0, 3, 1", "1, 0, 3"};
+    const char name = (char)('x' + axis);
+    char text[600];
+    (void)snprintf(text, sizeof text,
+                   "species: {A: }\nlattice:\n  size: [%s]\n  spacing: %s\n  step: 1 s\n"
+                   "  faces: {%c-: %s, %c+: %s}\n"
+                   "  diffusion: {A: %g m2/s}\n  place: {A: {sites: [[%s, %d]]}}\n",
+                   sizes[axis], spacing, name, kind > 0 ? "absorbing" : "reflecting", name,
+                   kind > 1 ? "absorbing" : "reflecting", m2_per_s, places[axis], particles);
+    return parse_frozen(text);
+}
+
+void rdme_one_site_is_well_mixed(const char *method, const char *more_reactions, const char *step)
+{
+    static const char reactions[] = "species: {A: 30, B: 20, C: 0}\nreactions:\n"
+                                    "  bind: A + B -> C @ 0.02\n  part: C -> A + B @ 0.5\n"
+                                    "  pair: 2 A -> B @ 0.01\n  back: B -> 2 A @ 0.1\n"
+                                    "  law: C -> A @ 0.3*C/(5 + C)\n";
+    static const double times[] = {0.7, 2.1};
+    char well_mixed[600], text[900];
+    const int64_t n = scaled(8000);
+    (void)snprintf(well_mixed, sizeof well_mixed, "%s%s", reactions, more_reactions);
+    (void)snprintf(text, sizeof text, /* to jump out of the site leads into it */
+                   "%slattice: {size: [1, 1, 1], spacing: 1 m, step: %s, faces: periodic, "
+                   "diffusion: {A: 0.1 m2/s, B: 0, C: 0}}\n",
+                   well_mixed, step);
+    saltus_model *space = parse_frozen(text), *mixed = parse_frozen(well_mixed);
+    moments x = rdme_run(space, method, 2, times, 2, n),
+            y = rdme_run(mixed, "direct", 2, times, 2, n);
+    check_alike(&x, &y, 6, "a count");
+    moments_free(&x);
+    moments_free(&y);
+    saltus_model_destroy(space);
+    saltus_model_destroy(mixed);
+}
+
+void rdme_equilibria_and_sums(const char *method)
+{
+    static const char text[] =
+        "species: {A: 300, B: 0, P: 200, Q: 150, R: 0, S: 0}\nreactions:\n"
+        "  there: A -> B @ 3\n  back: B -> A @ 1\n  bind: P + Q -> R @ 2\n  part: R -> P + Q @ 1\n"
+        "  come: 0 -> S\n  go: S -> 0 @ 0.5\n"
+        "lattice:\n  size: [6, 5, 4]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
+        "  sites:\n    rest:\n    half: {box: {from: [0, 0, 0], to: [3 sites, 5 sites, 4 sites]}}\n"
+        "  diffusion: {A: 1 m2/s, B: {half: 1 m2/s}, P: 0.2 m2/s, Q: 0.3 m2/s, R: 0.1 m2/s, S: 0.1 "
+        "m2/s}\n"
+        "  reactions: {come: {half: 0.4}, there: {half: 3}, back: {half: 1}}\n";
+    static const double times[] = {1.0, 15.0};
+    const int64_t n = scaled(100);
+    saltus_model *m = parse_frozen(text);
+    moments x = rdme_run(m, method, 2, times, 2, n);
+    check_mean(x.sum[6 + 1], (double)n, 300.0 * 0.6, 300.0 * 0.6 * 0.4, "B"); /* A: 1 + 1, B: 3 */
+    for (int p = 0; p < 2; ++p) {
+        assert_true(x.sum[6 * p] + x.sum[6 * p + 1] == 300.0 * (double)n);
+        assert_true(x.sum[6 * p + 2] + x.sum[6 * p + 4] == 200.0 * (double)n);
+        assert_true(x.sum[6 * p + 3] + x.sum[6 * p + 4] == 150.0 * (double)n);
+    }
+    const double mean = 0.4 * 60.0 / 0.5; /* in 60 sites */
+    check_mean(x.sum[6 + 5], (double)n, mean, mean, "S");
+    moments_free(&x);
+    saltus_model_destroy(m);
+}
+
+void rdme_threads_and_samples_change_nothing(const char *method)
+{
+    enum { RUNS = 30 };
+    static const char text[] =
+        "species: {A: 200, B: 200, C: 0}\n"
+        "reactions: {bind: A + B -> C @ 5, part: C -> A + B @ 1, come: 0 -> A @ 0.2}\n"
+        "lattice:\n  size: [7, 6, 5]\n  spacing: 1 m\n  step: 0.1 s\n"
+        "  faces: {x: periodic, y-: {A: 2}}\n"
+        "  diffusion: {A: 5 m2/s, B: 2 m2/s, C: 1 m2/s}\n";
+    static const double many[] = {0.0, 0.1, 0.15, 0.2, 0.3, 0.95, 2.0}, two[] = {0.3, 2.0};
+    saltus_error err = {0};
+    moments d = {0};
+    saltus_model *m = parse_frozen(text);
+    moments a = rdme_run(m, method, 1, many, 7, RUNS), b = rdme_run(m, method, 3, many, 7, RUNS),
+            c = rdme_run(m, method, 2, two, 2, RUNS), one = rdme_run(m, method, 1, many, 7, 1),
+            shared = rdme_run(m, method, 3, many, 7, 1);
+    OK(rdme_try("cpu:generic", m, method, 2, many, 7, RUNS, &d, &err));
+    assert_true(a.hash == b.hash && a.hash == d.hash && one.hash == shared.hash);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(a.sum[4 * 3 + i] == c.sum[i] && a.sum[6 * 3 + i] == c.sum[3 + i]);
+        assert_true(a.squares[6 * 3 + i] == c.squares[3 + i]);
+    }
+    assert_true(a.sum[0] == RUNS * 200.0);
+    /* between these samples no step ends */
+    assert_true((a.sum[3] == a.sum[6]) == (strcmp(method, "mpd") == 0));
+    moments *all[] = {&a, &b, &c, &d, &one, &shared};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+        moments_free(all[i]);
+    }
+    saltus_model_destroy(m);
+}
