@@ -249,48 +249,70 @@ saltus_status saltus_real_statistics_init(saltus_real_statistics *s, size_t widt
 {
     saltus_status status = SALTUS_OK;
     *s = (saltus_real_statistics){.width = width};
-    s->mean = saltus_calloc(width, sizeof *s->mean);
-    s->m2 = saltus_calloc(width, sizeof *s->m2);
     s->min = saltus_calloc(width, sizeof *s->min);
     s->max = saltus_calloc(width, sizeof *s->max);
-    if (!s->mean || !s->m2 || !s->min || !s->max) {
-        saltus_real_statistics_free(s);
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "no memory for statistics of %zu values", width);
-    }
+    SALTUS_NEED(s->min && s->max);
+    SALTUS_TRY(saltus_exact_sums_init(&s->sums, width, err));
     for (size_t q = 0; q < width; ++q) {
         s->min[q] = s->max[q] = (double)NAN;
     }
 done:
+    if (status != SALTUS_OK) {
+        saltus_real_statistics_free(s);
+    }
     return status;
 }
 
 void saltus_real_statistics_free(saltus_real_statistics *s)
 {
-    saltus_free(s->mean);
-    saltus_free(s->m2);
+    saltus_exact_sums_free(&s->sums);
     saltus_free(s->min);
     saltus_free(s->max);
     *s = (saltus_real_statistics){0};
 }
 
+saltus_status saltus_real_statistics_fit(saltus_real_statistics *s, const double *x,
+                                         int64_t n_samples, saltus_error *err)
+{
+    return saltus_exact_sums_fit(&s->sums, x, (size_t)n_samples * s->width, err);
+}
+
+/* x + 0.0 makes +0 of -0, of which either would do. */
+static void add_range(saltus_real_statistics *s, const double *least, const double *most)
+{
+    for (size_t q = 0; q < s->width; ++q) {
+        const double low = least[q] + 0.0, high = most[q] + 0.0;
+        s->min[q] = s->min[q] <= low || isnan(low) ? s->min[q] : low;
+        s->max[q] = s->max[q] >= high || isnan(high) ? s->max[q] : high;
+    }
+}
+
 void saltus_real_statistics_add(saltus_real_statistics *s, const double *x, int64_t n_samples)
 {
+    saltus_exact_sums_add(&s->sums, x, n_samples);
     for (int64_t t = 0; t < n_samples; ++t, x += s->width) {
-        const double n = (double)++s->n;
-        for (size_t q = 0; q < s->width; ++q) {
-            const double delta = x[q] - s->mean[q];
-            s->mean[q] += delta / n;
-            s->m2[q] += delta * (x[q] - s->mean[q]);
-            s->min[q] = s->min[q] <= x[q] || isnan(x[q]) ? s->min[q] : x[q];
-            s->max[q] = s->max[q] >= x[q] || isnan(x[q]) ? s->max[q] : x[q];
-        }
+        add_range(s, x, x);
     }
+    s->n += n_samples;
+}
+
+saltus_status saltus_real_statistics_merge(saltus_real_statistics *s,
+                                           const saltus_real_statistics *from, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_exact_sums_merge(&s->sums, &from->sums, err));
+    add_range(s, from->min, from->max);
+    s->n += from->n;
+done:
+    return status;
+}
+
+double saltus_real_statistics_mean(const saltus_real_statistics *s, size_t q)
+{
+    return saltus_exact_sums_mean(&s->sums, q, s->n);
 }
 
 double saltus_real_statistics_variance(const saltus_real_statistics *s, size_t q)
 {
-    if (s->n < 2) {
-        return s->n ? 0.0 : (double)NAN;
-    }
-    return s->m2[q] / (double)(s->n - 1);
+    return saltus_exact_sums_variance(&s->sums, q, s->n);
 }

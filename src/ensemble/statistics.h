@@ -2,14 +2,14 @@
  * Statistics of an ensemble at every (point, column), which are flattened to one index q below
  * `width`.
  *
- * Counts are integers, so their sums are exact and the result does not depend on the order in which
- * blocks are added or merged. Real values are reduced one trajectory after the other; their result
- * does not depend on how the trajectories were cut into blocks.
+ * Sums are exact, of counts as integers, of real values as ensemble/exact_sum.h says: the result
+ * does not depend on the order in which blocks are added or merged.
  */
 #ifndef SALTUS_ENSEMBLE_STATISTICS_H
 #define SALTUS_ENSEMBLE_STATISTICS_H
 
 #include "core/status.h"
+#include "ensemble/exact_sum.h"
 #include "kernel/base/reduce.h"
 
 /** Exact sums of counts. */
@@ -21,8 +21,8 @@ typedef struct saltus_statistics {
     int64_t *min, *max;        /**< [width] meaningless while n is 0 */
 } saltus_statistics;
 
-/** What they take per column, and what those of real values take. */
-enum { SALTUS_STATISTICS_BYTES = 48, SALTUS_REAL_STATISTICS_BYTES = 32 };
+/** What they take per column, and what those of real values take at least. */
+enum { SALTUS_STATISTICS_BYTES = 48, SALTUS_REAL_STATISTICS_BYTES = SALTUS_EXACT_BYTES + 16 };
 
 /** Start with no samples. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_statistics_init(saltus_statistics *s, size_t width,
@@ -57,20 +57,30 @@ double saltus_statistics_mean(const saltus_statistics *s, size_t q);
 /** Sample variance (n - 1), free of cancellation; 0 for one sample, NaN without samples. */
 double saltus_statistics_variance(const saltus_statistics *s, size_t q);
 
-/** Running moments of real values, after Welford, Technometrics 4 (1962) 419. */
+/** Exact sums of real values, so that their order does not matter either. */
 typedef struct saltus_real_statistics {
-    int64_t n;
+    int64_t n; /**< samples added */
     size_t width;
-    double *mean, *m2; /**< [width] m2: sum of squared deviations from the mean */
-    double *min, *max; /**< [width] NaN values are passed over */
+    saltus_exact_sums sums;
+    double *min, *max; /**< [width] NaN values are passed over; 0 has no sign */
 } saltus_real_statistics;
 
 SALTUS_MUST_CHECK saltus_status saltus_real_statistics_init(saltus_real_statistics *s, size_t width,
                                                             saltus_error *err);
 void saltus_real_statistics_free(saltus_real_statistics *s);
-/** Add x[sample][width], one sample after the other. */
+/** Make room for x[sample][width], before it is added. SALTUS_E_NO_MEMORY; nothing else changes. */
+SALTUS_MUST_CHECK saltus_status saltus_real_statistics_fit(saltus_real_statistics *s,
+                                                           const double *x, int64_t n_samples,
+                                                           saltus_error *err);
+/** Add x[sample][width], for which there is room. */
 void saltus_real_statistics_add(saltus_real_statistics *s, const double *x, int64_t n_samples);
-/** Sample variance (n - 1); 0 for one sample, NaN without samples. */
+/** Add the samples of `from`, of the same width. SALTUS_E_NO_MEMORY; s is as it was then. */
+SALTUS_MUST_CHECK saltus_status saltus_real_statistics_merge(saltus_real_statistics *s,
+                                                             const saltus_real_statistics *from,
+                                                             saltus_error *err);
+/** Mean, correctly rounded; NaN without samples. */
+double saltus_real_statistics_mean(const saltus_real_statistics *s, size_t q);
+/** Sample variance (n - 1), correctly rounded; 0 for one sample, NaN without samples. */
 double saltus_real_statistics_variance(const saltus_real_statistics *s, size_t q);
 
 #endif

@@ -56,6 +56,7 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
     }
     derive_all(c, b);
     if (b->n_observables > 0) {
+        SALTUS_TRY(saltus_real_statistics_fit(&c->reals, b->observables, b->n_trajectories, err));
         saltus_real_statistics_add(&c->reals, b->observables, b->n_trajectories);
     }
     if (c->counts) {

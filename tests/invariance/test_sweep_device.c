@@ -120,9 +120,11 @@ static void compare(const kept *a, const kept *b)
         assert_memory_equal(x->statistics.square, y->statistics.square, width * 16);
         assert_memory_equal(x->statistics.min, y->statistics.min, width * 8);
         assert_memory_equal(x->statistics.max, y->statistics.max, width * 8);
-        if (x->reals.width > 0) {
-            assert_memory_equal(x->reals.mean, y->reals.mean, x->reals.width * 8);
-            assert_memory_equal(x->reals.m2, y->reals.m2, x->reals.width * 8);
+        for (size_t q = 0; q < x->reals.width; ++q) {
+            uint64_t sums[2][SALTUS_EXACT_WORDS];
+            saltus_exact_sums_store(&x->reals.sums, q, sums[0]);
+            saltus_exact_sums_store(&y->reals.sums, q, sums[1]);
+            assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
         }
         if (x->counts) {
             assert_memory_equal(x->counts, y->counts, runs * kept_points * (size_t)w->n_counts * 8);

@@ -46,7 +46,7 @@ static herr_t write_real_moments(const saltus_hdf5_sink *sink)
     const saltus_h5_moments *sets = &sink->observable_moments;
     double *v = sink->scratch;
     for (size_t q = 0; q < s->width; ++q) {
-        v[q] = s->n ? s->mean[q] : (double)NAN;
+        v[q] = saltus_real_statistics_mean(s, q);
     }
     herr_t rc = put_doubles(sets->mean, v);
     for (size_t q = 0; q < s->width; ++q) {

@@ -365,10 +365,14 @@ done:
 
 /* See that the block's counts can be added: that fails before anything is written, or not at all.
  */
-static saltus_status check_statistics(const saltus_hdf5_sink *sink, const saltus_block *b,
+static saltus_status check_statistics(saltus_hdf5_sink *sink, const saltus_block *b,
                                       struct prepared *p, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (b->n_observables > 0) {
+        SALTUS_TRY(saltus_real_statistics_fit(&sink->real_statistics, b->observables,
+                                              b->n_trajectories, err));
+    }
     if (b->reduced) {
         return saltus_statistics_check(&sink->statistics, &b->reduced->statistics, err);
     }

@@ -34,7 +34,7 @@ static void put_moments(saltus_sweep_file *f, const saltus_collector *c)
     if (r->width > 0) {
         double *mean = next_row(f), *variance = next_row(f), *min = next_row(f), *max = next_row(f);
         for (size_t q = 0; q < r->width; ++q) {
-            mean[q] = r->mean[q];
+            mean[q] = saltus_real_statistics_mean(r, q);
             variance[q] = saltus_real_statistics_variance(r, q);
             min[q] = r->min[q];
             max[q] = r->max[q];
