@@ -4,6 +4,7 @@
 #ifndef SALTUS_BACKEND_BACKEND_H
 #define SALTUS_BACKEND_BACKEND_H
 
+#include "backend/layout.h"
 #include "engine/generator.h"
 #include "core/handle.h"
 #include "core/status.h"
@@ -11,6 +12,7 @@
 #include "kernel/base/reduce.h"
 #include "kernel/ssa/state.h"
 #include "kernel/base/tables.h"
+#include "method/method.h"
 
 /** A trajectory to simulate and where its samples go. */
 typedef struct saltus_job {
@@ -22,7 +24,7 @@ typedef struct saltus_job {
     int64_t *splits[SALTUS_N_SPLITS]; /**< [point][part][count], if the task's space wants them */
     double *derived;                  /**< [quantity] of the task's derivation, or NULL */
     int64_t events;                   /**< out: reactions that fired */
-    int64_t leaps;                    /**< out, of tau-leaping: leaps, */
+    int64_t leaps;                    /**< out, of a method that leaps: leaps, */
     int64_t exact_steps;              /**< and exact steps between them */
     int64_t moves;                    /**< out, of the next-subvolume method: jumps of particles */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
@@ -79,16 +81,15 @@ typedef struct saltus_task {
     const uint8_t *varies; /**< [number of a row] whether it is not the same at all points; NULL:
                                 jobs have no rows */
     const saltus_generator *generator;
-    const saltus_tau *tau; /**< NULL: the direct method */
-    bool in_space;         /**< instead, the model's lattice is simulated, */
+    saltus_method method;
+    const saltus_tau *tau; /**< how the method leaps; NULL: it does not */
     const double *slabs; /**< [n_slabs] planes along z of each device's part, relative to others */
     int n_slabs;         /**< 0 or 1: a device has all */
     bool avoids_peers;   /**< slabs exchange particles by way of the host */
     bool balances_slabs; /**< planes go to slabs that are soon done */
     saltus_run_report *report; /**< of slabs: how particles cross */
     int64_t *planes_moved;  /**< shared by the workers: how far slabs' ends have moved (atomic +) */
-    bool next_subvolume;    /**< by the next-subvolume method, */
-    saltus_recording space; /**< and this is recorded of it */
+    saltus_recording space; /**< what is recorded of a lattice beside totals */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;
@@ -98,7 +99,7 @@ typedef struct saltus_task {
     const saltus_reduction *reduction;          /**< NULL: every sample is wanted */
     const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
-    const char *layout;
+    saltus_layout layout;
     int block;               /**< threads of a block on a device; 0: as the layout chooses */
     int64_t *kernel_ns;      /**< shared by the workers: time of kernels on devices (atomic +) */
     int64_t *ended;          /**< shared by the workers: trajectories that have ended on devices and
@@ -110,7 +111,19 @@ typedef struct saltus_task {
     uint8_t *rounded; /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
 
-struct saltus_lattice;
+/** What is to be simulated and how: what a backend goes by when it chooses a layout, compiles, and
+ * reckons how long it will take. */
+typedef struct saltus_setup {
+    saltus_method method;
+    const saltus_model *model;   /**< frozen */
+    const saltus_tables *tables; /**< the model's, or such with other numbers */
+    const saltus_generator *generator;
+    const saltus_columns *columns;
+    saltus_layout layout; /**< for choose_layout what is wanted */
+    int block, n_streams; /**< on a GPU; 0: as is usual */
+    bool in_slabs;        /**< a lattice is to be cut */
+    int n_slabs;          /**< in so many, once they are chosen */
+} saltus_setup;
 
 /** Slabs of a lattice as a plan has them. */
 typedef struct saltus_slab_plan {
@@ -122,6 +135,8 @@ typedef struct saltus_slab_plan {
 
 typedef struct saltus_backend_ops {
     const char *name;
+    unsigned kind;    /**< SALTUS_ON_…: whose layouts it has, backend/layout.h */
+    unsigned methods; /**< SALTUS_METHOD_BIT of each that it simulates by */
     /** Whether `specification` names this backend; if it cannot run here, `why` says so. */
     bool (*claims)(const char *specification);
     saltus_status (*open)(const char *specification, struct saltus_backend *backend,
@@ -129,17 +144,9 @@ typedef struct saltus_backend_ops {
     void (*close)(struct saltus_backend *backend);
     /** Print what is here, a line each. */
     void (*list)(FILE *out);
-    /** The layout for a model, a generator and wanted->method, by name, and why; never changes a
-     * bit of a result. */
-    saltus_status (*choose_layout)(const struct saltus_backend *backend,
-                                   const saltus_tables *tables, const saltus_generator *generator,
-                                   const saltus_plan_options *wanted, const char **layout,
-                                   char why[200], saltus_error *err);
-    /** The same for a lattice, by multiparticle diffusion. */
-    saltus_status (*choose_space_layout)(const struct saltus_backend *backend,
-                                         const struct saltus_lattice *lattice,
-                                         const saltus_plan_options *wanted, const char **layout,
-                                         char why[200], saltus_error *err);
+    /** Check the layout that is wanted, or choose one, and say why. */
+    saltus_status (*choose_layout)(const struct saltus_backend *backend, const saltus_setup *setup,
+                                   saltus_layout *layout, char why[200], saltus_error *err);
     /** How many slabs of a lattice are soonest done on all devices; NULL: it takes none. */
     int (*choose_slabs)(const struct saltus_backend *backend, const struct saltus_lattice *lattice);
     /** Print which device has which slab, and how they reach each other. */
@@ -151,28 +158,15 @@ typedef struct saltus_backend_ops {
     /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of
      * many points. */
     bool reduces;
-    bool has_next_subvolume; /**< it simulates lattices by that method too */
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
-    /** Seconds that a run takes with a layout, roughly, from constants that were measured: of
-     * n_trajectories with so many steps each, reactions or, if it leaps, leaps. Serves to choose
-     * between backends alone. */
-    double (*estimate)(const struct saltus_backend *backend, const saltus_tables *tables,
-                       const char *layout, bool leaps, int n_workers, double n_trajectories,
-                       double steps_each);
-    /** The same of a lattice, of trajectories that take so many steps. */
-    double (*estimate_space)(const struct saltus_backend *backend,
-                             const struct saltus_lattice *lattice, const char *layout,
-                             int n_workers, double n_trajectories, double n_steps);
-    /** Compile a plan's kernel and tell what it takes; NULL: there are none. */
-    saltus_status (*compile)(const struct saltus_backend *backend, const saltus_tables *tables,
-                             const saltus_generator *generator, const saltus_columns *columns,
-                             const char *layout, int block, bool leaps, saltus_kernel_report *out,
-                             saltus_error *err);
-    /** The same for a model with a lattice, in slabs if they are more than one. */
-    saltus_status (*compile_space)(const struct saltus_backend *backend,
-                                   const struct saltus_model *model, const char *layout,
-                                   int n_slabs, saltus_kernel_report *out, saltus_error *err);
+    /** Seconds that a run takes, roughly, from constants that were measured: of n_trajectories with
+     * so many of the method's steps each. Serves to choose between backends and to forecast. */
+    double (*estimate)(const struct saltus_backend *backend, const saltus_setup *setup,
+                       int n_workers, double n_trajectories, double steps_each);
+    /** Compile the kernel and tell what it takes; NULL: there are none. */
+    saltus_status (*compile)(const struct saltus_backend *backend, const saltus_setup *setup,
+                             saltus_kernel_report *out, saltus_error *err);
     /** Work off jobs on this thread until there are no more. */
     saltus_status (*work)(const struct saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err);

@@ -1,5 +1,7 @@
 #include "core/list.h"
 
+#include <stdio.h>
+
 bool saltus_list_next(const char **list, const char **name, size_t *length)
 {
     const char *start = *list, *end;
@@ -21,4 +23,18 @@ bool saltus_list_next(const char **list, const char **name, size_t *length)
     *name = start;
     *length = (size_t)(end - start);
     return true;
+}
+
+const char *saltus_list_and(const char *const *names, int n, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < n && used < size; ++i) {
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 i == 0       ? ""
+                                 : i + 1 == n ? " and "
+                                              : ", ",
+                                 names[i]);
+    }
+    return out;
 }

@@ -16,4 +16,7 @@
  */
 bool saltus_list_next(const char **list, const char **name, size_t *length);
 
+/** Write "A", "A and B" or "A, B and C" into out and return it; cut off where it does not fit. */
+const char *saltus_list_and(const char *const *names, int n, char *out, size_t size);
+
 #endif

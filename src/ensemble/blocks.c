@@ -76,8 +76,8 @@ static const saltus_reduction *choose_reduction(const saltus_blocks *b,
                                                 const saltus_reduction *wanted)
 {
     const saltus_columns *columns = &b->plan->columns;
-    if (!wanted || !b->plan->backend->ops->reduces || b->plan->in_space || columns->n_counts == 0 ||
-        columns->n_observables > 0) {
+    if (!wanted || !b->plan->backend->ops->reduces || b->plan->model->network->lattice ||
+        columns->n_counts == 0 || columns->n_observables > 0) {
         return NULL;
     }
     const double bytes = saltus_reduced_bytes(wanted, b->options->n_times, columns->n_counts);
@@ -186,7 +186,8 @@ saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
     saltus_status status = SALTUS_OK;
     *b = (saltus_blocks){.plan = plan, .options = options, .points = points};
     b->reduction = choose_reduction(b, sink->reduction);
-    b->derivation = plan->backend->ops->reduces && !plan->in_space ? sink->derivation : NULL;
+    b->derivation =
+        plan->backend->ops->reduces && !plan->model->network->lattice ? sink->derivation : NULL;
     b->counts_points = !b->reduction ? options->n_times : b->reduction->finals ? 1 : 0;
     b->counts_size = b->counts_points * plan->columns.n_counts;
     b->observables_size = options->n_times * plan->columns.n_observables;

@@ -27,6 +27,7 @@ static saltus_status forget(void *user, const saltus_block *block, void *prepare
 static double count_steps(const saltus_plan *plan, const saltus_run_options *run)
 {
     const saltus_sink sink = {.deliver = forget};
+    const bool leaps = saltus_plan_method_ops(plan)->leaps;
     saltus_run_options pilot = *run;
     saltus_run_report report = {0};
     double part = ldexp(1.0, -PILOT_PARTS);
@@ -41,8 +42,8 @@ static double count_steps(const saltus_plan *plan, const saltus_run_options *run
         if (saltus_run(plan, &pilot, &sink, &report, NULL) != SALTUS_OK) {
             return -1.0;
         }
-        steps = plan->leaps ? report.leaps : report.events;
-        if (steps >= (plan->leaps ? PILOT_LEAPS : PILOT_EVENTS) || part >= 1.0) {
+        steps = leaps ? report.leaps : report.events;
+        if (steps >= (leaps ? PILOT_LEAPS : PILOT_EVENTS) || part >= 1.0) {
             return (double)steps / part;
         }
     }
@@ -105,7 +106,7 @@ static bool pilot_leaps(const saltus_plan *plan, saltus_run_report *pilot)
 saltus_method_choice saltus_method_choose(const saltus_model *model,
                                           const saltus_plan_options *options)
 {
-    saltus_method_choice choice = {.method = "direct"};
+    saltus_method_choice choice = {.method = saltus_method_direct.name};
     saltus_plan_options wanted = saltus_plan_options_given(options);
     if (!model || !model->network) {
         (void)snprintf(choice.why, sizeof choice.why, "there is no frozen model");
@@ -116,13 +117,13 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
     saltus_backend *cpu = NULL;
     saltus_plan *plan = NULL;
     saltus_run_report pilot = {0};
-    wanted.method = "tau";
-    wanted.layout = "scalar";
+    wanted.method = saltus_method_tau.name;
+    wanted.layout = saltus_layout_of(SALTUS_LAYOUT_SCALAR)->name;
     wanted.rng = "philox";
     wanted.n_threads = 1;
     wanted.block = wanted.n_streams = 0;
     if (model->network->lattice) {
-        choice.method = "mpd";
+        choice.method = saltus_method_of(saltus_method_usual(model))->name;
         (void)snprintf(choice.why, sizeof choice.why, "the model has a lattice");
     } else if (t->watches_state) {
         (void)snprintf(choice.why, sizeof choice.why, "no leaps: events watch the state");
@@ -132,7 +133,8 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
         const double exact = exact_ns(n) * (double)pilot.events;
         const double tau =
             leap_ns(n) * (double)pilot.leaps + single_ns(n) * (double)pilot.exact_steps;
-        choice.method = tau * much_faster < exact ? "tau" : "direct";
+        choice.method =
+            tau * much_faster < exact ? saltus_method_tau.name : saltus_method_direct.name;
         (void)snprintf(choice.why, sizeof choice.why,
                        "by a pilot, two trajectories make %.3g reactions in %.3g leaps and %.3g "
                        "exact steps, about %.2g of the exact method's cost",
@@ -150,19 +152,11 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
  * Backends
  */
 
-/* Of a lattice the number of steps is known. */
-static double estimate_space(const saltus_plan *plan, const saltus_run_options *run)
+static double estimate(const saltus_plan *plan, const saltus_run_options *run, double steps_each)
 {
-    const saltus_lattice *l = plan->model->network->lattice;
-    return plan->backend->ops->estimate_space(plan->backend, l, plan->layout, plan->n_workers,
-                                              (double)run->n_trajectories,
-                                              run->times[run->n_times - 1] / l->step);
-}
-
-static double estimate(const saltus_plan *plan, double n_trajectories, double steps_each)
-{
-    return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables, plan->layout,
-                                        plan->leaps, plan->n_workers, n_trajectories, steps_each);
+    const saltus_setup setup = saltus_plan_setup(plan);
+    return plan->backend->ops->estimate(plan->backend, &setup, plan->n_workers,
+                                        (double)run->n_trajectories, steps_each);
 }
 
 /* Seconds that the run takes this backend; infinity when it cannot do it, for which err has the
@@ -178,16 +172,24 @@ static double time_on(const saltus_backend *backend, const saltus_model *model,
     if (status == SALTUS_OK && backend->ops->compile) {
         status = saltus_plan_compile(plan, &kernel, err);
     }
-    if (status == SALTUS_OK && model->network->lattice) {
-        seconds = estimate_space(plan, run);
+    if (status == SALTUS_OK && saltus_plan_method_ops(plan)->count_steps) {
+        seconds = estimate(plan, run,
+                           saltus_plan_method_ops(plan)->count_steps(model->network->lattice,
+                                                                     run->times[run->n_times - 1]));
     } else if (status == SALTUS_OK) {
         *steps_each = *steps_each < 0.0 ? count_steps(plan, run) : *steps_each;
         /* a run that fails at once is the CPU's, which says why */
-        seconds =
-            *steps_each < 0.0 ? 0.0 : estimate(plan, (double)run->n_trajectories, *steps_each);
+        seconds = *steps_each < 0.0 ? 0.0 : estimate(plan, run, *steps_each);
     }
     saltus_plan_destroy(plan);
     return seconds;
+}
+
+/* Whether nothing was asked for that one backend alone has. */
+static bool is_free(const saltus_plan_options *o)
+{
+    return o->block == 0 && o->n_streams == 0 &&
+           strcmp(o->layout, saltus_layout_of(SALTUS_LAYOUT_AUTO)->name) == 0;
 }
 
 saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan_options *options,
@@ -207,11 +209,11 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
     double steps = -1.0;
     SALTUS_TRY(saltus_backend_open("cpu", &cpu, err));
     const bool in_space = model->network->lattice != NULL;
-    const bool few =
-        (in_space ? o.method && strcmp(o.method, "nsm") == 0 : run->n_trajectories < FEW);
-    const double on_cpu = few && o.block == 0 && o.n_streams == 0 && strcmp(o.layout, "auto") == 0
-                              ? 0.0
-                              : time_on(cpu, model, &o, run, &steps, &no_cpu);
+    saltus_method method = saltus_method_usual(model); /* which `auto`, and what is wrong, stays */
+    (void)(o.method && saltus_method_find(o.method, &method));
+    const bool few = in_space ? !(saltus_backend_cuda.methods & SALTUS_METHOD_BIT(method))
+                              : run->n_trajectories < FEW;
+    const double on_cpu = few && is_free(&o) ? 0.0 : time_on(cpu, model, &o, run, &steps, &no_cpu);
     if (on_cpu < (in_space ? worth_asking_in_space : worth_asking)) {
         (void)snprintf(cpu->why, sizeof cpu->why, "%s",
                        few && in_space ? "the method is the CPU's alone"
@@ -240,7 +242,7 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
             if (!in_space) {
                 (void)snprintf(of, sizeof of, "; %.2g %s expected",
                                steps * (double)run->n_trajectories,
-                               o.method && strcmp(o.method, "tau") == 0 ? "leaps" : "reactions");
+                               saltus_method_of(method)->steps);
             }
             (void)snprintf(chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s%s",
                            chosen == gpu ? on_gpu : on_cpu,

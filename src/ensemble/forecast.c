@@ -87,10 +87,10 @@ static bool pilot_run(const saltus_plan *plan, double t_end, double n_trajectori
 static bool open_pilot(const saltus_plan *plan, bool leaps, saltus_backend **cpu, saltus_plan **out)
 {
     saltus_plan_options wanted = saltus_plan_options_default();
-    wanted.method = leaps ? "tau" : "direct";
-    wanted.layout = "scalar";
+    wanted.method = (leaps ? saltus_method_tau : saltus_method_direct).name;
+    wanted.layout = saltus_layout_of(SALTUS_LAYOUT_SCALAR)->name;
     wanted.n_threads = 1;
-    if (plan->leaps) {
+    if (saltus_plan_method_ops(plan)->leaps) {
         wanted.epsilon = plan->tau.epsilon;
         wanted.n_critical = (int)plan->tau.n_critical;
         wanted.n_exact = (int)plan->tau.n_exact;
@@ -99,13 +99,17 @@ static bool open_pilot(const saltus_plan *plan, bool leaps, saltus_backend **cpu
            saltus_plan_create(plan->model, *cpu, &wanted, out, NULL) == SALTUS_OK;
 }
 
-static double estimate(const saltus_plan *plan, bool leaps, double n_trajectories, double steps)
+static double estimate(const saltus_plan *plan, saltus_method method, double n_trajectories,
+                       double steps)
 {
+    saltus_setup setup = saltus_plan_setup(plan);
+    setup.method = method;
     /* lanes are filled by many trajectories alone */
-    const bool few = strcmp(plan->layout, "lanes") == 0 && n_trajectories < 4.0 * plan->n_workers;
-    return plan->backend->ops->estimate(plan->backend, &plan->model->network->tables,
-                                        few ? "scalar" : plan->layout, leaps, plan->n_workers,
-                                        n_trajectories, steps);
+    if (setup.layout == SALTUS_LAYOUT_LANES && n_trajectories < 4.0 * plan->n_workers) {
+        setup.layout = SALTUS_LAYOUT_SCALAR;
+    }
+    return plan->backend->ops->estimate(plan->backend, &setup, plan->n_workers, n_trajectories,
+                                        steps);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -153,11 +157,13 @@ static void advise_fewer(const saltus_model *m, saltus_forecast *f)
 static void advise(const saltus_plan *plan, double n_trajectories, bool leaps_help,
                    saltus_forecast *f)
 {
-    const bool on_cpu = plan->backend->ops == &saltus_backend_cpu;
+    const bool in_space = saltus_plan_method_ops(plan)->in_space;
+    const bool could_move = plan->backend->ops == &saltus_backend_cpu &&
+                            saltus_backend_cuda.methods & SALTUS_METHOD_BIT(plan->method);
     if (leaps_help) {
         add(f, "`method tau`");
     }
-    if (plan->in_space) {
+    if (in_space) {
         add(f, "fewer and larger sites");
     } else {
         advise_fewer(plan->model, f);
@@ -165,7 +171,7 @@ static void advise(const saltus_plan *plan, double n_trajectories, bool leaps_he
     if (n_trajectories > 1.0) {
         add(f, "fewer trajectories");
     }
-    if (on_cpu && (plan->in_space ? !plan->next_subvolume : n_trajectories >= 256.0)) {
+    if (could_move && (in_space || n_trajectories >= 256.0)) {
         add(f, "a GPU");
     }
     if (!f->advice[0]) {
@@ -177,43 +183,22 @@ static void advise(const saltus_plan *plan, double n_trajectories, bool leaps_he
  * The whole
  */
 
-/* Jumps of what is there at first, of all trajectories. */
-static double count_jumps(const saltus_lattice *l)
-{
-    double jumps = 0.0;
-    for (int i = 0; i < l->n_scatters; ++i) {
-        jumps += 6.0 * (double)l->scatters[i].count * l->largest_jump[l->scatters[i].species];
-    }
-    for (int64_t i = 0; i < l->n_deposits; ++i) {
-        jumps += 6.0 * (double)l->deposits[i].n * l->largest_jump[l->deposits[i].species];
-    }
-    return jumps;
-}
-
-/* Steps are known beforehand, and particles as they are at first. */
-static void forecast_space(const saltus_plan *plan, double t_end, double n_trajectories,
+/* Steps are known beforehand. */
+static void forecast_known(const saltus_plan *plan, double t_end, double n_trajectories,
                            saltus_forecast *f)
 {
-    const double nsm_ns = 200.0; /* of a jump on a core: bench/RESULTS.md */
-    const saltus_lattice *l = plan->model->network->lattice;
-    const double steps = t_end / l->step;
-    if (plan->next_subvolume) {
-        const double busy = fmin(n_trajectories, plan->n_workers);
-        f->n = count_jumps(l) * steps * n_trajectories;
-        f->of = "jumps";
-        f->seconds = 1e-9 * nsm_ns * f->n / busy;
-    } else {
-        f->n = steps * n_trajectories;
-        f->of = "steps";
-        f->seconds = plan->backend->ops->estimate_space(plan->backend, l, plan->layout,
-                                                        plan->n_workers, n_trajectories, steps);
-    }
+    const saltus_method_ops *method = saltus_plan_method_ops(plan);
+    const double steps = method->count_steps(plan->model->network->lattice, t_end);
+    f->n = steps * n_trajectories;
+    f->of = method->steps;
+    f->seconds = estimate(plan, plan->method, n_trajectories, steps);
     advise(plan, n_trajectories, false, f);
 }
 
-static void forecast_well_mixed(const saltus_plan *plan, double t_end, double n_trajectories,
-                                saltus_forecast *f)
+static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_trajectories,
+                              saltus_forecast *f)
 {
+    const bool is_leaping = saltus_plan_method_ops(plan)->leaps;
     const bool may_leap = !plan->model->network->tables.watches_state;
     saltus_backend *cpu = NULL;
     saltus_plan *ahead = NULL;
@@ -221,7 +206,7 @@ static void forecast_well_mixed(const saltus_plan *plan, double t_end, double n_
     bool leaps = may_leap;
     bool known =
         open_pilot(plan, leaps, &cpu, &ahead) && pilot_run(ahead, t_end, n_trajectories, &p);
-    if (!known && leaps && !plan->leaps) {
+    if (!known && leaps && !is_leaping) {
         saltus_plan_destroy(ahead);
         saltus_backend_close(cpu);
         ahead = NULL;
@@ -236,13 +221,13 @@ static void forecast_well_mixed(const saltus_plan *plan, double t_end, double n_
         const double events = (double)p.last.events + p.events * rest;
         const double n_leaps = (double)p.last.leaps + p.leaps * rest;
         const double exact_steps = (double)p.last.exact_steps + p.exact_steps * rest;
-        const double by_leaps = estimate(plan, true, n_trajectories, n_leaps) +
-                                estimate(plan, false, n_trajectories, exact_steps);
-        const double exactly = estimate(plan, false, n_trajectories, events);
+        const double by_leaps = estimate(plan, SALTUS_METHOD_TAU, n_trajectories, n_leaps) +
+                                estimate(plan, SALTUS_METHOD_DIRECT, n_trajectories, exact_steps);
+        const double exactly = estimate(plan, SALTUS_METHOD_DIRECT, n_trajectories, events);
         f->n = events * n_trajectories;
-        f->of = "reactions";
-        f->seconds = plan->leaps ? by_leaps : exactly;
-        advise(plan, n_trajectories, leaps && !plan->leaps && 2.0 * by_leaps < exactly, f);
+        f->of = saltus_method_direct.steps;
+        f->seconds = is_leaping ? by_leaps : exactly;
+        advise(plan, n_trajectories, leaps && !is_leaping && 2.0 * by_leaps < exactly, f);
     }
     saltus_plan_destroy(ahead);
     saltus_backend_close(cpu);
@@ -250,7 +235,7 @@ static void forecast_well_mixed(const saltus_plan *plan, double t_end, double n_
 
 saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_options *run)
 {
-    saltus_forecast f = {.of = "reactions"};
+    saltus_forecast f = {.of = saltus_method_direct.steps};
     saltus_error err = {0};
     if (!plan || !run || saltus_run_options_check(plan, run, &err) != SALTUS_OK) {
         return f;
@@ -259,10 +244,10 @@ saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_op
     if (!(t_end > 0.0)) {
         return f;
     }
-    if (plan->in_space) {
-        forecast_space(plan, t_end, (double)run->n_trajectories, &f);
+    if (saltus_plan_method_ops(plan)->count_steps) {
+        forecast_known(plan, t_end, (double)run->n_trajectories, &f);
     } else {
-        forecast_well_mixed(plan, t_end, (double)run->n_trajectories, &f);
+        forecast_by_pilot(plan, t_end, (double)run->n_trajectories, &f);
     }
     return f;
 }

@@ -181,28 +181,39 @@ done:
     return status;
 }
 
-static saltus_status choose_method(saltus_plan *plan, saltus_plan_options *o, saltus_error *err)
+const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan)
+{
+    return saltus_method_of(plan->method);
+}
+
+saltus_setup saltus_plan_setup(const saltus_plan *plan)
+{
+    return (saltus_setup){.method = plan->method,
+                          .model = plan->model,
+                          .tables = &plan->model->network->tables,
+                          .generator = &plan->generator,
+                          .columns = &plan->columns,
+                          .layout = plan->layout,
+                          .block = plan->block,
+                          .n_streams = plan->n_streams,
+                          .in_slabs = plan->in_slabs,
+                          .n_slabs = plan->n_slabs};
+}
+
+/* The border: names of methods and layouts become numbers here. */
+static saltus_status choose_method(saltus_plan *plan, const saltus_plan_options *o,
+                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    plan->leaps = strcmp(o->method, "tau") == 0;
-    if (strcmp(o->method, "mpd") == 0 || strcmp(o->method, "nsm") == 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s' is for models with a lattice; this one has none",
-                    o->method);
+    const saltus_backend_ops *backend = plan->backend->ops;
+    const bool in_space = plan->model->network->lattice != NULL;
+    SALTUS_TRY(saltus_method_parse(o->method, in_space, &plan->method, err));
+    if (!(backend->methods & SALTUS_METHOD_BIT(plan->method))) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "method '%s' is for the CPU, not for device '%s'",
+                    saltus_plan_method(plan), plan->backend->name);
     }
-    if (!plan->leaps && strcmp(o->method, "direct") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': this version has auto, direct and tau",
-                    o->method);
-    }
-    if (!(o->epsilon > 0.0 && o->epsilon < 1.0)) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "epsilon %g: it must be above 0 and below 1", o->epsilon);
-    }
-    if (o->n_critical < 0 || o->n_critical > 1000000) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "n_c %d: choose 0 to 1000000", o->n_critical);
-    }
-    if (o->n_exact < 1 || o->n_exact > 1000000) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%d exact steps: choose 1 to 1000000", o->n_exact);
-    }
-    plan->method = o->method = plan->leaps ? "tau" : "direct";
+    SALTUS_TRY(saltus_plan_method_ops(plan)->check(plan->model, o, err));
+    SALTUS_TRY(saltus_layout_parse(o->layout, backend->kind, plan->method, &plan->wanted, err));
     (void)snprintf(plan->method_why, sizeof plan->method_why, "%s",
                    o->method_why ? o->method_why : "");
     plan->tau = (saltus_tau){o->epsilon, o->n_critical, o->n_exact};
@@ -210,35 +221,28 @@ done:
     return status;
 }
 
-/* The method of a model with a lattice; of generators there is one. */
-static saltus_status choose_space(saltus_plan *plan, const saltus_model *model,
-                                  const saltus_backend *backend, saltus_plan_options *o,
-                                  saltus_error *err)
+static saltus_status choose_layout(saltus_plan *plan, saltus_error *err)
+{
+    saltus_setup setup = saltus_plan_setup(plan);
+    setup.layout = plan->wanted;
+    return plan->backend->ops->choose_layout(plan->backend, &setup, &plan->layout, plan->why, err);
+}
+
+/* How host and device are to work. */
+static saltus_status check_numbers(const saltus_plan_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_tables *t = &model->network->tables;
-    plan->next_subvolume = strcmp(o->method, "nsm") == 0;
-    if (!plan->next_subvolume && strcmp(o->method, "mpd") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': a model with a lattice has auto, mpd and nsm",
-                    o->method);
+    if (o->n_threads < 0 || o->n_threads > 4096) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",
+                    o->n_threads);
     }
-    if (plan->next_subvolume && !backend->ops->has_next_subvolume) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "method 'nsm' is for the CPU, not for device '%s'",
-                    backend->name);
+    if (o->n_streams < 0 || o->n_streams > 64) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%d streams: choose 1 to 64", o->n_streams);
     }
-    if (strcmp(o->rng, "philox") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has the generator philox alone");
+    if (o->block < 0 || o->block > 1024 || o->block % 32 != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "blocks of %d threads: choose a multiple of 32 up to 1024",
+                    o->block);
     }
-    if (plan->next_subvolume && strcmp(o->layout, "auto") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': method nsm has auto alone", o->layout);
-    }
-    if (t->n_triggers > 0 || t->n_flags > 0) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "model '%s' has a lattice, and events or rates that switch in time",
-                    model->name);
-    }
-    plan->in_space = true;
-    plan->method = o->method = plan->next_subvolume ? "nsm" : "mpd";
 done:
     return status;
 }
@@ -280,7 +284,7 @@ static saltus_status choose_slabs(saltus_plan *plan, const char *split, saltus_e
     if (!split) {
         goto done;
     }
-    if (!plan->in_space || !b->ops->choose_slabs || strcmp(plan->layout, "counts") != 0) {
+    if (!b->ops->choose_slabs || plan->layout != SALTUS_LAYOUT_COUNTS) {
         SALTUS_FAIL(SALTUS_E_INVALID,
                     "split '%s': it is for method mpd on a GPU, in the layout counts", split);
     }
@@ -348,46 +352,24 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
     if (!o.method) {
-        o.method = model->network->lattice ? "mpd" : "direct";
-    } else if (strcmp(o.method, "auto") == 0) {
+        o.method = saltus_method_of(saltus_method_usual(model))->name;
+    } else if (saltus_method_is_auto(o.method)) {
         choice = saltus_method_choose(model, &o);
         o.method = choice.method;
         o.method_why = choice.why;
     }
-    if (model->network->lattice) {
-        SALTUS_TRY(choose_space(plan, model, backend, &o, err));
-    } else {
-        SALTUS_TRY(choose_method(plan, &o, err));
-    }
-    if (o.n_threads < 0 || o.n_threads > 4096) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",
-                    o.n_threads);
-    }
-    if (o.n_streams < 0 || o.n_streams > 64) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%d streams: choose 1 to 64", o.n_streams);
-    }
-    if (o.block < 0 || o.block > 1024 || o.block % 32 != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "blocks of %d threads: choose a multiple of 32 up to 1024",
-                    o.block);
-    }
     plan->model = model;
     plan->backend = backend;
     plan->block = o.block;
+    plan->n_streams = o.n_streams;
+    plan->in_slabs = o.split != NULL;
+    SALTUS_TRY(choose_method(plan, &o, err));
+    SALTUS_TRY(check_numbers(&o, err));
     plan->n_workers = backend->ops->n_workers(backend, &o);
     SALTUS_TRY(saltus_generator_create(o.rng, &plan->generator, err));
-    if (plan->next_subvolume) {
-        plan->layout = "sites";
-        (void)snprintf(plan->why, sizeof plan->why,
-                       "sites with particles, and when what happens next");
-    } else if (plan->in_space) {
-        SALTUS_TRY(backend->ops->choose_space_layout(backend, model->network->lattice, &o,
-                                                     &plan->layout, plan->why, err));
-    } else {
-        SALTUS_TRY(backend->ops->choose_layout(backend, &model->network->tables, &plan->generator,
-                                               &o, &plan->layout, plan->why, err));
-    }
+    SALTUS_TRY(choose_layout(plan, err));
     SALTUS_TRY(choose_columns(plan, o.columns, err));
-    if (plan->in_space && plan->columns.n_observables > 0) {
+    if (model->network->lattice && plan->columns.n_observables > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "on a lattice numbers of particles are recorded alone");
     }
     SALTUS_TRY(choose_splits(plan, &o, err));
@@ -411,11 +393,8 @@ saltus_status saltus_plan_compile(const saltus_plan *plan, saltus_kernel_report 
         return saltus_error_set(err, SALTUS_E_INVALID, "device '%s' has no kernels to compile",
                                 b->name);
     }
-    if (plan->in_space) {
-        return b->ops->compile_space(b, plan->model, plan->layout, plan->n_slabs, out, err);
-    }
-    return b->ops->compile(b, &plan->model->network->tables, &plan->generator, &plan->columns,
-                           plan->layout, plan->block, plan->leaps, out, err);
+    const saltus_setup setup = saltus_plan_setup(plan);
+    return b->ops->compile(b, &setup, out, err);
 }
 
 void saltus_plan_destroy(saltus_plan *plan)
@@ -442,25 +421,17 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     const saltus_tables *t = &plan->model->network->tables;
     fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
             t->n_reactions);
-    if (plan->next_subvolume) {
-        fprintf(out, "method    nsm: exact, every jump of a particle is an event\n");
-    } else if (plan->in_space) {
-        fprintf(out, "method    mpd: particles move and sites react in steps of %g s\n",
-                plan->model->network->lattice->step);
-    } else if (plan->leaps) {
-        fprintf(out, "method    tau: leaps, epsilon %g, n_c %d, %d exact steps%s%s\n",
-                plan->tau.epsilon, plan->tau.n_critical, plan->tau.n_exact,
-                plan->method_why[0] ? "; " : "", plan->method_why);
-    } else {
-        fprintf(out, "method    %s: exact, cost per event %s%s%s\n", plan->method,
-                strcmp(plan->layout, "lanes") == 0 ? "grows with the reactions"
-                                                   : "grows with what an event changes",
-                plan->method_why[0] ? "; " : "", plan->method_why);
-    }
+    fprintf(out, "method    %s: ", saltus_plan_method(plan));
+    saltus_plan_method_ops(plan)->explain(plan->model, &plan->tau,
+                                          plan->layout == SALTUS_LAYOUT_LANES
+                                              ? "grows with the reactions"
+                                              : "grows with what an event changes",
+                                          out);
+    fprintf(out, "%s%s\n", plan->method_why[0] ? "; " : "", plan->method_why);
     fprintf(out, "rng       %s\n", plan->generator.name);
     fprintf(out, "device    %s, %d thread%s%s%s\n", plan->backend->name, plan->n_workers,
             plan->n_workers == 1 ? "" : "s", plan->backend->why[0] ? ": " : "", plan->backend->why);
-    fprintf(out, "layout    %s: %s\n", plan->layout, plan->why);
+    fprintf(out, "layout    %s: %s\n", saltus_plan_layout(plan), plan->why);
     if (plan->n_slabs > 0) {
         fprintf(out, "slabs     %d%s\n", plan->n_slabs,
                 plan->n_slabs == 1     ? ": more would take longer"
@@ -477,7 +448,7 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
 
 const char *saltus_plan_method(const saltus_plan *plan)
 {
-    return plan ? plan->method : "";
+    return plan ? saltus_plan_method_ops(plan)->name : "";
 }
 
 int saltus_plan_slabs(const saltus_plan *plan)
@@ -487,7 +458,7 @@ int saltus_plan_slabs(const saltus_plan *plan)
 
 const char *saltus_plan_layout(const saltus_plan *plan)
 {
-    return plan ? plan->layout : "";
+    return plan ? saltus_layout_of(plan->layout)->name : "";
 }
 
 const char *saltus_plan_rng(const saltus_plan *plan)

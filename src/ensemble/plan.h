@@ -11,16 +11,15 @@ struct saltus_plan {
     const saltus_model *model;
     const saltus_backend *backend;
     int n_workers;
-    const char *method, *layout;
-    bool leaps;          /**< the method is tau-leaping */
-    bool in_space;       /**< the model has a lattice, and the method is for one: */
-    bool next_subvolume; /**< that one; else mpd */
-    int n_slabs;         /**< of a lattice; 0: it is whole */
+    saltus_method method;
+    saltus_layout wanted, layout; /**< as it was asked for, and as it was chosen */
+    int n_slabs;                  /**< of a lattice; 0: it is whole */
     double slabs[SALTUS_MOST_SLABS];
     bool balances_slabs, avoids_peers;
     saltus_tau tau;
     saltus_generator generator;
-    int block;
+    int block, n_streams;
+    bool in_slabs; /**< it was asked for slabs */
     char why[200], method_why[200];
     saltus_columns columns;
     int32_t *count_species;
@@ -35,6 +34,12 @@ struct saltus_plan {
 /** Whether what the plan records of its model can be had from another one in the same way: one that
  * is frozen with other values. */
 bool saltus_plan_suits(const saltus_plan *plan, const saltus_model *model);
+
+/** What the plan's method is. */
+const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan);
+
+/** The plan as a backend sees it; valid as long as the plan. */
+saltus_setup saltus_plan_setup(const saltus_plan *plan);
 
 /** Check what saltus_run will be asked to do, before anything is created for it. */
 SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_plan *plan,

@@ -336,7 +336,8 @@ static void deliver_rest(run *r)
 
 static void warn_of_leaps(const run *r)
 {
-    if (r->options->warn && r->plan->leaps && r->plan->model->network->tables.watches_state) {
+    if (r->options->warn && saltus_plan_method_ops(r->plan)->leaps &&
+        r->plan->model->network->tables.watches_state) {
         r->options->warn(r->options->warn_user,
                          "events watch the state, which a leap passes over: they are looked at "
                          "after each leap, and may come late");
@@ -385,7 +386,7 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
                         (long long)i, o->times[i]);
         }
     }
-    if (o->n_frames > 0 && !plan->in_space) {
+    if (o->n_frames > 0 && !plan->model->network->lattice) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",
                     plan->model->name);
     }
@@ -423,9 +424,8 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .columns = &plan->columns,
                       .varies = r->points ? r->points->varies : NULL,
                       .generator = &plan->generator,
-                      .tau = plan->leaps ? &plan->tau : NULL,
-                      .in_space = plan->in_space,
-                      .next_subvolume = plan->next_subvolume,
+                      .method = plan->method,
+                      .tau = saltus_plan_method_ops(plan)->leaps ? &plan->tau : NULL,
                       .slabs = plan->slabs,
                       .n_slabs = plan->n_slabs,
                       .avoids_peers = plan->avoids_peers,

@@ -54,7 +54,7 @@ static saltus_status freeze_point(const at_once *o, saltus_model *model, int64_t
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_sweep_freeze(o->sweep, point, model, o->options->law, err));
     if (!saltus_point_is_like(&o->model->network->tables, &model->network->tables,
-                              o->plan->leaps) ||
+                              saltus_plan_method_ops(o->plan)->leaps) ||
         !saltus_plan_suits(o->plan, model)) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "the model is another one at some points");
     }
@@ -196,15 +196,17 @@ static saltus_status check_layout(const at_once *o, const segment *s, saltus_err
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *like = &o->model->network->tables;
-    const char *layout;
+    saltus_setup setup = saltus_plan_setup(o->plan);
+    saltus_layout layout;
     char why[200];
     saltus_pair *pairs = saltus_calloc((size_t)like->n_reactions, sizeof *pairs);
     int64_t *counts = saltus_calloc((size_t)like->n_species, sizeof *counts);
     SALTUS_NEED(pairs && counts);
     const saltus_tables tables = saltus_point_apply(like, s->largest, pairs, counts);
-    SALTUS_TRY(o->plan->backend->ops->choose_layout(o->plan->backend, &tables, &o->plan->generator,
-                                                    &o->options->plan, &layout, why, err));
-    if (strcmp(layout, o->plan->layout) != 0) {
+    setup.tables = &tables;
+    setup.layout = o->plan->wanted;
+    SALTUS_TRY(o->plan->backend->ops->choose_layout(o->plan->backend, &setup, &layout, why, err));
+    if (layout != o->plan->layout) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "layouts differ");
     }
 done:
@@ -303,7 +305,7 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     }
     SALTUS_TRY(saltus_sweep_freeze(o->sweep, 0, o->model, o->options->law, err));
     SALTUS_TRY(saltus_plan_create(o->model, backend, &o->options->plan, &o->plan, err));
-    if (o->plan->in_space) {
+    if (o->model->network->lattice) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "a lattice has numbers of its own at every point");
     }
     const saltus_tables *t = &o->model->network->tables;

@@ -183,7 +183,7 @@ static saltus_status share_threads(sweep_run *r, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const int n = r->backend->ops->n_workers(r->backend, &r->options->plan);
     const int64_t n_points = saltus_sweep_n_points(r->sweep);
-    const bool is_cpu = strcmp(r->backend->ops->name, "cpu") == 0;
+    const bool is_cpu = r->backend->ops->kind == SALTUS_ON_CPU;
     if (n == 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' can simulate nothing", r->options->device);
     }
@@ -229,7 +229,7 @@ static saltus_status choose_method(const saltus_sweep *sweep, saltus_sweep_optio
 {
     saltus_status status = SALTUS_OK;
     saltus_error refused = {0};
-    if (!o->plan.method || strcmp(o->plan.method, "auto") != 0) {
+    if (!saltus_method_is_auto(o->plan.method)) {
         return SALTUS_OK;
     }
     saltus_model *model = o->load(o->load_user, &refused);

@@ -35,7 +35,8 @@ static void blocks_are_those_of_the_paper(void **state)
 /* Every block that a layout makes fits; one that does not fit is refused with the largest. */
 static void blocks_fit(void **state)
 {
-    static const char *const names[] = {"registers", "shared", "warp", "global"};
+    static const saltus_layout layouts[] = {SALTUS_LAYOUT_REGISTERS, SALTUS_LAYOUT_SHARED,
+                                            SALTUS_LAYOUT_WARP, SALTUS_LAYOUT_GLOBAL};
     static const int capabilities[][2] = {{7, 5}, {8, 0}, {8, 6}, {9, 0}, {12, 0}};
     (void)state;
     for (int copies = 1; copies <= 200; copies += copies < 12 ? 1 : 47) {
@@ -43,13 +44,13 @@ static void blocks_fit(void **state)
         const saltus_tables *t = &m->network->tables;
         for (size_t c = 0; c < sizeof capabilities / sizeof *capabilities; ++c) {
             const saltus_limits limits = saltus_limits_of(capabilities[c][0], capabilities[c][1]);
-            for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-                saltus_layout layout = {0};
+            for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
+                saltus_ssa_layout layout = {0};
                 saltus_error err = {0};
                 const char *against =
-                    saltus_layout_against(names[i], t, (saltus_needs){0}, &limits);
+                    saltus_layout_against(layouts[i], t, (saltus_needs){0}, &limits);
                 const saltus_status status =
-                    saltus_layout_make(names[i], t, (saltus_needs){0}, &limits, 0, &layout, &err);
+                    saltus_layout_make(layouts[i], t, (saltus_needs){0}, &limits, 0, &layout, &err);
                 assert_int_equal(status, against ? SALTUS_E_INVALID : SALTUS_OK);
                 if (status == SALTUS_OK) {
                     assert_true(layout.block >= 32 && layout.block <= 1024);
@@ -66,26 +67,26 @@ static void blocks_fit(void **state)
 static void too_large_blocks_are_refused_with_the_largest(void **state)
 {
     const saltus_limits limits = saltus_limits_of(9, 0);
-    saltus_layout layout = {0};
+    saltus_ssa_layout layout = {0};
     saltus_error err = {0};
     int largest = 0;
     (void)state;
     saltus_model *m = bits_copies(12);
     const saltus_tables *t = &m->network->tables;
-    assert_int_equal(
-        saltus_layout_make("shared", t, (saltus_needs){0}, &limits, 1024, &layout, &err),
-        SALTUS_E_INVALID);
+    assert_int_equal(saltus_layout_make(SALTUS_LAYOUT_SHARED, t, (saltus_needs){0}, &limits, 1024,
+                                        &layout, &err),
+                     SALTUS_E_INVALID);
     const char *says = strstr(err.message, "the largest block that fits has ");
     assert_non_null(says);
     largest = (int)strtol(says + strlen("the largest block that fits has "), NULL, 10);
     assert_true(largest >= 32 && largest % 32 == 0);
-    assert_int_equal(
-        saltus_layout_make("shared", t, (saltus_needs){0}, &limits, largest, &layout, &err),
-        SALTUS_OK);
+    assert_int_equal(saltus_layout_make(SALTUS_LAYOUT_SHARED, t, (saltus_needs){0}, &limits,
+                                        largest, &layout, &err),
+                     SALTUS_OK);
     saltus_layout_free(&layout);
-    assert_int_equal(
-        saltus_layout_make("shared", t, (saltus_needs){0}, &limits, largest + 32, &layout, &err),
-        SALTUS_E_INVALID);
+    assert_int_equal(saltus_layout_make(SALTUS_LAYOUT_SHARED, t, (saltus_needs){0}, &limits,
+                                        largest + 32, &layout, &err),
+                     SALTUS_E_INVALID);
     saltus_model_destroy(m);
 }
 

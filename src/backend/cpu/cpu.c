@@ -4,7 +4,7 @@
 #include "core/limits.h"
 #include "kernel/base/stream.h"
 #include "kernel/base/tables.h"
-#include "model/lattice/lattice.h"
+#include "model/network/network.h"
 
 #include <string.h>
 
@@ -96,34 +96,34 @@ static const char *against_lanes(const saltus_tables *n, const saltus_generator 
     return NULL;
 }
 
-static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
-                                   const saltus_generator *generator,
-                                   const saltus_plan_options *options, const char **layout,
-                                   char why[200], saltus_error *err)
+/* Of a lattice every method has one layout. */
+static saltus_status choose_layout(const saltus_backend *backend, const saltus_setup *setup,
+                                   saltus_layout *layout, char why[200], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const char *wanted = options->layout;
     const saltus_cpu_variant *v = backend->device;
-    const char *against = against_lanes(tables, generator);
-    const bool is_auto = strcmp(wanted, "auto") == 0;
-    if (options->block > 0 || options->n_streams > 0) {
+    const saltus_method_ops *method = saltus_method_of(setup->method);
+    if (method->in_space) {
+        *layout = saltus_layout_first(SALTUS_ON_CPU, setup->method);
+        (void)snprintf(why, 200, "%s", saltus_layout_of(*layout)->about);
+        goto done;
+    }
+    const char *against = against_lanes(setup->tables, setup->generator);
+    if (setup->block > 0 || setup->n_streams > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");
     }
-    if (!is_auto && strcmp(wanted, "lanes") != 0 && strcmp(wanted, "scalar") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s': the CPU has auto, lanes and scalar", wanted);
-    }
-    if (strcmp(wanted, "lanes") == 0 && against) {
+    if (setup->layout == SALTUS_LAYOUT_LANES && against) {
         SALTUS_FAIL(SALTUS_E_INVALID, "layout 'lanes' does not fit: %s", against);
     }
-    *layout = strcmp(wanted, "scalar") == 0 || against ? "scalar" : "lanes";
-    if (!is_auto) {
+    *layout = setup->layout == SALTUS_LAYOUT_SCALAR || against ? SALTUS_LAYOUT_SCALAR
+                                                               : SALTUS_LAYOUT_LANES;
+    if (setup->layout != SALTUS_LAYOUT_AUTO) {
         (void)snprintf(why, 200, "as asked");
     } else if (against) {
-        (void)snprintf(why, 200, "one trajectory at a time: %s", against);
+        (void)snprintf(why, 200, "%s: %s", saltus_layout_of(*layout)->about, against);
     } else {
         (void)snprintf(why, 200, "%d trajectories at a time, %d reactions; single ones at the end",
-                       strcmp(options->method, "tau") == 0 ? v->slots : v->lanes,
-                       tables->n_reactions);
+                       method->leaps ? v->slots : v->lanes, setup->tables->n_reactions);
     }
 done:
     return status;
@@ -135,75 +135,39 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
     return wanted->n_threads > 0 ? wanted->n_threads : saltus_cores();
 }
 
-/* Nanoseconds of a core per event; bench/RESULTS.md, "Cost per event against the number of
- * reactions" and "One trajectory of a large network". */
-static double estimate(const saltus_backend *backend, const saltus_tables *tables,
-                       const char *layout, bool leaps, int n_workers, double n_trajectories,
-                       double steps_each)
+static double estimate(const saltus_backend *backend, const saltus_setup *setup, int n_workers,
+                       double n_trajectories, double steps_each)
 {
-    const double reactions = tables->n_reactions;
-    const bool lanes = strcmp(layout, "lanes") == 0;
-    const double ns = leaps               ? (lanes ? 20.0 + 15.0 * reactions : 60.0 * reactions)
-                      : lanes             ? 2.5 + 0.3 * reactions
-                      : reactions < 500.0 ? 35.0 + 0.1 * reactions
-                                          : 170.0;
-    const double busy = n_trajectories < n_workers ? n_trajectories : n_workers;
+    const saltus_method_ops *method = saltus_method_of(setup->method);
+    const double ns = method->core_ns(setup->tables, setup->model->network->lattice,
+                                      setup->layout == SALTUS_LAYOUT_LANES);
+    const double busy =
+        method->shares_trajectory || n_workers < n_trajectories ? n_workers : n_trajectories;
     (void)backend;
     return 1e-9 * ns * steps_each * n_trajectories / (busy > 0.0 ? busy : 1.0);
-}
-
-/* bench/RESULTS.md, "Space". */
-static double estimate_space(const saltus_backend *backend, const saltus_lattice *lattice,
-                             const char *layout, int n_workers, double n_trajectories,
-                             double n_steps)
-{
-    const double ns = 60.0; /* of a particle in a step */
-    (void)backend, (void)layout;
-    return 1e-9 * ns * n_trajectories * n_steps * (double)saltus_lattice_n_placed(lattice) /
-           n_workers;
-}
-
-static saltus_status choose_space_layout(const saltus_backend *backend,
-                                         const saltus_lattice *lattice,
-                                         const saltus_plan_options *wanted, const char **layout,
-                                         char why[200], saltus_error *err)
-{
-    (void)backend, (void)lattice;
-    *layout = "particles";
-    (void)snprintf(why, 200, "particle by particle, in bricks of sites");
-    return strcmp(wanted->layout, "auto") == 0 || strcmp(wanted->layout, *layout) == 0
-               ? SALTUS_OK
-               : saltus_error_set(err, SALTUS_E_INVALID,
-                                  "layout '%s': on a lattice the CPU has auto and particles",
-                                  wanted->layout);
 }
 
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
     const saltus_cpu_variant *v = backend->device;
-    const bool many = task->share >= v->lanes / 4;
-    if (task->in_space) {
-        return task->next_subvolume ? v->next_subvolume(task, source, err)
-                                    : saltus_work_mpd(task, source, err);
+    const bool few = task->share < v->lanes / 4; /* too few to fill lanes */
+    if (task->layout == SALTUS_LAYOUT_SCALAR || (task->layout == SALTUS_LAYOUT_LANES && few)) {
+        return saltus_work_scalar(v, task, source, err);
     }
-    if (strcmp(task->layout, "lanes") == 0 && many) {
-        return task->tau ? v->leap(task, source, err) : v->work(task, source, err);
-    }
-    return saltus_work_scalar(v, task, source, err);
+    return v->work[task->method](task, source, err);
 }
 
 const saltus_backend_ops saltus_backend_cpu = {
     .name = "cpu",
+    .kind = SALTUS_ON_CPU,
+    .methods = ~0U, /* it has each, and shows what is right */
     .claims = claims,
     .open = open_cpu,
     .close = close_cpu,
     .list = list,
     .choose_layout = choose_layout,
-    .choose_space_layout = choose_space_layout,
     .n_workers = n_workers,
-    .has_next_subvolume = true,
     .estimate = estimate,
-    .estimate_space = estimate_space,
     .work = work,
 };

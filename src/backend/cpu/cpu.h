@@ -30,15 +30,12 @@ typedef struct saltus_cpu_variant {
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
     /** Fill a batch of blocks of tau-leaping's words from words->first_block on, by Philox. */
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
-    /** Work off jobs, many at once in lanes. */
-    saltus_status (*work)(const saltus_task *task, const saltus_source *source, saltus_error *err);
-    /** The same by tau-leaping. */
-    saltus_status (*leap)(const saltus_task *task, const saltus_source *source, saltus_error *err);
+    /** Work off jobs by each method: without a lattice many at once in lanes, with one one at a
+     * time. */
+    saltus_status (*work[SALTUS_N_METHODS])(const saltus_task *task, const saltus_source *source,
+                                            saltus_error *err);
     /** Take a walker from wherever it is to the end of its trajectory. */
     saltus_failure (*run)(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
-    /** Work off jobs of a model with a lattice by the next-subvolume method, one at a time. */
-    saltus_status (*next_subvolume)(const saltus_task *task, const saltus_source *source,
-                                    saltus_error *err);
 } saltus_cpu_variant;
 
 /** A generator whose words come in order: stream.c, compiled for it. */

@@ -32,16 +32,18 @@ static bool always(void)
                                            saltus_job *);                               \
     saltus_status saltus_nsm_work_##set(const saltus_task *, const saltus_source *,     \
                                         saltus_error *);                                \
-    const saltus_cpu_variant saltus_cpu_##set = {#set,                                  \
-                                                 lanes,                                 \
-                                                 8 * lanes,                             \
-                                                 test,                                  \
-                                                 saltus_lanes_draw_##set,               \
-                                                 saltus_lanes_fill_##set,               \
-                                                 saltus_lanes_work_##set,               \
-                                                 saltus_leaps_work_##set,               \
-                                                 saltus_single_run_##set,               \
-                                                 saltus_nsm_work_##set}
+    const saltus_cpu_variant saltus_cpu_##set = {                                       \
+        #set,                                                                           \
+        lanes,                                                                          \
+        8 * lanes,                                                                      \
+        test,                                                                           \
+        saltus_lanes_draw_##set,                                                        \
+        saltus_lanes_fill_##set,                                                        \
+        {[SALTUS_METHOD_DIRECT] = saltus_lanes_work_##set,                              \
+         [SALTUS_METHOD_TAU] = saltus_leaps_work_##set,                                 \
+         [SALTUS_METHOD_MPD] = saltus_work_mpd,                                         \
+         [SALTUS_METHOD_NSM] = saltus_nsm_work_##set},                                  \
+        saltus_single_run_##set}
 
 #ifdef SALTUS_HAVE_AVX512
 VARIANT(avx512, SALTUS_HAVE_AVX512, has_avx512);

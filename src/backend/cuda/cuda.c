@@ -5,6 +5,7 @@
 #include "backend/cuda/device/links.h"
 #include "backend/cuda/ssa/reduce.h"
 #include "core/memory.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -182,75 +183,59 @@ static void list_cuda(FILE *out)
     }
 }
 
-/* The layouts, the fastest first, and what each costs: nanoseconds of a whole GPU per event, and of
- * one thread from an event to the next. Measured on one H200, bench/RESULTS.md; other GPUs that
- * compute in double are within a factor of a few, the others slower. */
-static const struct {
-    const char *name, *where;
-    double gpu_ns, thread_ns;
-} layouts[] = {
-    {"registers", "a thread per trajectory, state in registers", 0.015, 300.0},
-    {"shared", "a thread per trajectory, state in shared memory", 0.04, 600.0},
-    {"warp", "a warp per trajectory", 1.5, 2500.0},
-    {"global", "a thread per trajectory, state in global memory", 1.0, 6000.0},
-    /* slower than global: trajectories wait for each other */
-    {"phases", "a thread per trajectory, leaps and exact steps in kernels of their own", 1.0,
-     6000.0},
-};
-enum {
-    N_LAYOUTS = sizeof layouts / sizeof *layouts,
-    START_MS = 600 /* and to load a kernel */
-};
+enum { START_MS = 600 /* and to load a kernel */ };
 
 /* Of tau-leaping, wherever its state is, per leap and reaction. */
 static const double leap_gpu_ns = 0.1, leap_thread_ns = 3500.0;
 
-/* The number of a layout; N_LAYOUTS: there is none of that name. */
-static int find_layout(const char *name)
-{
-    int i = 0;
-    while (i < N_LAYOUTS && strcmp(name, layouts[i].name) != 0) {
-        ++i;
-    }
-    return i;
-}
-
-/* The first that fits: global always does. */
-static int choose_auto(const saltus_tables *tables, saltus_needs needs, const saltus_limits *limits)
-{
-    int i = 0;
-    while (i + 1 < N_LAYOUTS && saltus_layout_against(layouts[i].name, tables, needs, limits)) {
-        ++i;
-    }
-    return i;
-}
-
-static saltus_status choose_layout(const saltus_backend *backend, const saltus_tables *tables,
-                                   const saltus_generator *generator,
-                                   const saltus_plan_options *options, const char **layout,
-                                   char why[200], saltus_error *err)
+static saltus_status choose_mixed(const saltus_gpus *gpus, const saltus_setup *setup,
+                                  saltus_layout *layout, char why[200], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
-    const bool is_auto = strcmp(options->layout, "auto") == 0;
-    const saltus_needs needs = {generator->rng, strcmp(options->method, "tau") == 0, NULL};
-    const int i = is_auto ? choose_auto(tables, needs, limits) : find_layout(options->layout);
-    saltus_layout made = {0};
-    if (i == N_LAYOUTS) {
-        SALTUS_FAIL(SALTUS_E_INVALID,
-                    "layout '%s': a GPU has auto, registers, shared, warp, phases and global",
-                    options->layout);
-    }
-    SALTUS_TRY(
-        saltus_layout_make(layouts[i].name, tables, needs, limits, options->block, &made, err));
-    *layout = layouts[i].name;
-    const char *before = is_auto && i > 0 ? layouts[i - 1].name : NULL;
-    (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", layouts[i].where, made.block,
-                   before ? "; not " : "", before ? before : "", before ? ": " : "",
-                   before ? saltus_layout_against(before, tables, needs, limits) : "");
+    const saltus_limits *limits = &gpus->gpu[0].limits;
+    const saltus_needs needs = {setup->generator->rng, setup->method, NULL};
+    saltus_layout before = SALTUS_LAYOUT_AUTO;
+    saltus_ssa_layout made = {0};
+    *layout = setup->layout == SALTUS_LAYOUT_AUTO
+                  ? saltus_layout_choose(setup->tables, needs, limits, &before)
+                  : setup->layout;
+    SALTUS_TRY(saltus_layout_make(*layout, setup->tables, needs, limits, setup->block, &made, err));
+    const bool is_second = before != SALTUS_LAYOUT_AUTO;
+    (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", saltus_layout_of(*layout)->about,
+                   made.block, is_second ? "; not " : "",
+                   is_second ? saltus_layout_of(before)->name : "", is_second ? ": " : "",
+                   is_second ? saltus_layout_against(before, setup->tables, needs, limits) : "");
 done:
     saltus_layout_free(&made);
     return status;
+}
+
+static saltus_status choose_in_space(const saltus_gpus *gpus, const saltus_setup *setup,
+                                     saltus_layout *layout, char why[200], saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t memory = SIZE_MAX; /* of a GPU that is not here */
+    if (gpus->cu) {
+        SALTUS_TRY(saltus_cuda_check(gpus->cu,
+                                     gpus->cu->device_memory(&memory, gpus->gpu[0].device),
+                                     "asking for the memory of a GPU", err));
+    }
+    SALTUS_TRY(saltus_cuda_choose_lattice(
+        setup->model->network->lattice,
+        setup->in_slabs ? INFINITY : (double)memory, /* looked at later */
+        setup->in_slabs && setup->layout == SALTUS_LAYOUT_AUTO ? SALTUS_LAYOUT_COUNTS
+                                                               : setup->layout,
+        layout, why, err));
+done:
+    return status;
+}
+
+static saltus_status choose_layout(const saltus_backend *backend, const saltus_setup *setup,
+                                   saltus_layout *layout, char why[200], saltus_error *err)
+{
+    return saltus_method_of(setup->method)->in_space
+               ? choose_in_space(backend->device, setup, layout, why, err)
+               : choose_mixed(backend->device, setup, layout, why, err);
 }
 
 static int n_workers(const saltus_backend *backend, const saltus_plan_options *wanted)
@@ -260,49 +245,23 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
     return !gpus->cu ? 0 : wanted->n_threads > 0 ? wanted->n_threads : per_gpu * gpus->n;
 }
 
-static double estimate(const saltus_backend *backend, const saltus_tables *tables,
-                       const char *layout, bool leaps, int n_workers, double n_trajectories,
-                       double steps_each)
+static double estimate(const saltus_backend *backend, const saltus_setup *setup, int n_workers,
+                       double n_trajectories, double steps_each)
 {
     const saltus_gpus *gpus = backend->device;
-    const int i = find_layout(layout); /* choose_layout has found it */
+    const double start = 1e-3 * START_MS;
     (void)n_workers;
-    const double n = tables->n_reactions; /* a leap computes all of them */
-    const double all = (leaps ? leap_gpu_ns * n : layouts[i].gpu_ns) * steps_each * n_trajectories /
-                       gpus->n,
-                 one = (leaps ? leap_thread_ns * n : layouts[i].thread_ns) * steps_each;
-    return 1e-3 * START_MS + 1e-9 * (all > one ? all : one);
-}
-
-static double estimate_space(const saltus_backend *backend, const saltus_lattice *lattice,
-                             const char *layout, int n_workers, double n_trajectories,
-                             double n_steps)
-{
-    const saltus_gpus *gpus = backend->device;
-    (void)n_workers;
-    return 1e-3 * START_MS +
-           1e-6 * saltus_cuda_step_us(lattice, layout) * n_steps * n_trajectories / gpus->n;
-}
-
-static saltus_status choose_space_layout(const saltus_backend *backend,
-                                         const saltus_lattice *lattice,
-                                         const saltus_plan_options *wanted, const char **layout,
-                                         char why[200], saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_gpus *gpus = backend->device;
-    const bool is_auto = strcmp(wanted->layout, "auto") == 0;
-    size_t memory = SIZE_MAX; /* of a GPU that is not here */
-    if (gpus->cu) {
-        SALTUS_TRY(saltus_cuda_check(gpus->cu,
-                                     gpus->cu->device_memory(&memory, gpus->gpu[0].device),
-                                     "asking for the memory of a GPU", err));
+    if (saltus_method_of(setup->method)->in_space) {
+        return start + 1e-6 * saltus_cuda_step_us(setup->model->network->lattice, setup->layout) *
+                           steps_each * n_trajectories / gpus->n;
     }
-    SALTUS_TRY(saltus_cuda_choose_lattice(
-        lattice, wanted->split ? INFINITY : (double)memory, /* looked at later */
-        wanted->split && is_auto ? "counts" : wanted->layout, layout, why, err));
-done:
-    return status;
+    const double n = setup->tables->n_reactions; /* a leap computes all of them */
+    const bool leaps = saltus_method_of(setup->method)->leaps;
+    const saltus_layout_cost cost = saltus_layout_cost_of(setup->layout);
+    const double all =
+        (leaps ? leap_gpu_ns * n : cost.gpu_ns) * steps_each * n_trajectories / gpus->n;
+    const double one = (leaps ? leap_thread_ns * n : cost.thread_ns) * steps_each;
+    return start + 1e-9 * (all > one ? all : one);
 }
 
 static int choose_slabs(const saltus_backend *backend, const saltus_lattice *lattice)
@@ -320,7 +279,8 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
                           const saltus_source *source, saltus_error *err)
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
-    if (task->in_space) { /* worker after worker on each, because a GPU has room for few */
+    if (saltus_method_of(task->method)->in_space) {
+        /* worker after worker on each, because a GPU has room for few */
         const int i = task->worker % gpus->n;
         int before = 0, all = 0; /* that are the same GPU */
         for (int k = 0; k < gpus->n; ++k) {
@@ -335,20 +295,18 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 
-/* For the first GPU. */
-static saltus_status compile(const saltus_backend *backend, const saltus_tables *tables,
-                             const saltus_generator *generator, const saltus_columns *columns,
-                             const char *name, int block, bool leaps, saltus_kernel_report *out,
-                             saltus_error *err)
+static saltus_status compile_mixed(const saltus_limits *limits, const saltus_setup *setup,
+                                   saltus_kernel_report *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
-    saltus_layout layout = {0};
+    const saltus_needs needs = {setup->generator->rng, setup->method, NULL};
+    saltus_ssa_layout layout = {0};
     saltus_image image = {0}, reducer = {0};
     const char *entry = NULL;
-    SALTUS_TRY(saltus_layout_make(name, tables, (saltus_needs){generator->rng, leaps, NULL}, limits,
-                                  block, &layout, err));
-    SALTUS_TRY(saltus_layout_compile(&layout, tables, columns, limits, &image, &entry, err));
+    SALTUS_TRY(saltus_layout_make(setup->layout, setup->tables, needs, limits, setup->block,
+                                  &layout, err));
+    SALTUS_TRY(
+        saltus_layout_compile(&layout, setup->tables, setup->columns, limits, &image, &entry, err));
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes + (int)layout.shared_bytes,
                                   image.seconds, image.is_cached};
@@ -358,6 +316,33 @@ done:
     saltus_free(image.image);
     saltus_free(reducer.image);
     return status;
+}
+
+static saltus_status compile_in_space(const saltus_limits *limits, const saltus_setup *setup,
+                                      saltus_kernel_report *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n_slabs = setup->n_slabs > 1 ? setup->n_slabs : 1;
+    const int bits = setup->layout == SALTUS_LAYOUT_COUNTS ? SALTUS_CUDA_LEAST_BITS : 0;
+    saltus_mpd_tables tables = {0};
+    saltus_image image = {0};
+    SALTUS_TRY(saltus_mpd_tables_create(setup->model, n_slabs > 1, &tables, err));
+    SALTUS_TRY(saltus_cuda_compile_mpd(&tables, bits, n_slabs, limits, &image, err));
+    *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
+                                  image.usage.shared_bytes, image.seconds, image.is_cached};
+done:
+    saltus_mpd_tables_free(&tables);
+    saltus_free(image.image);
+    return status;
+}
+
+/* For the first GPU. */
+static saltus_status compile(const saltus_backend *backend, const saltus_setup *setup,
+                             saltus_kernel_report *out, saltus_error *err)
+{
+    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
+    return saltus_method_of(setup->method)->in_space ? compile_in_space(limits, setup, out, err)
+                                                     : compile_mixed(limits, setup, out, err);
 }
 
 void saltus_cuda_halve(saltus_backend *backend, int i)
@@ -406,42 +391,22 @@ done:
     return status;
 }
 
-static saltus_status compile_space(const saltus_backend *backend, const saltus_model *model,
-                                   const char *layout, int n_slabs, saltus_kernel_report *out,
-                                   saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
-    saltus_mpd_tables tables = {0};
-    saltus_image image = {0};
-    SALTUS_TRY(saltus_mpd_tables_create(model, n_slabs > 1, &tables, err));
-    SALTUS_TRY(saltus_cuda_compile_mpd(&tables,
-                                       strcmp(layout, "counts") == 0 ? SALTUS_CUDA_LEAST_BITS : 0,
-                                       n_slabs > 1 ? n_slabs : 1, limits, &image, err));
-    *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
-                                  image.usage.shared_bytes, image.seconds, image.is_cached};
-done:
-    saltus_mpd_tables_free(&tables);
-    saltus_free(image.image);
-    return status;
-}
-
 const saltus_backend_ops saltus_backend_cuda = {
     .name = "cuda",
+    .kind = SALTUS_ON_GPU,
+    .methods = SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT) | SALTUS_METHOD_BIT(SALTUS_METHOD_TAU) |
+               SALTUS_METHOD_BIT(SALTUS_METHOD_MPD),
     .claims = claims,
     .open = open_cuda,
     .close = close_cuda,
     .list = list_cuda,
     .choose_layout = choose_layout,
-    .choose_space_layout = choose_space_layout,
     .choose_slabs = choose_slabs,
     .explain_slabs = explain_slabs,
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
     .n_workers = n_workers,
     .estimate = estimate,
-    .estimate_space = estimate_space,
     .compile = compile,
-    .compile_space = compile_space,
     .work = work,
 };

@@ -68,7 +68,7 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
 /** The layout of a lattice, saltus_backend_ops, on a GPU with so many bytes of memory; and the time
  * of a step in microseconds. */
 saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
-                                         const char *wanted, const char **layout, char why[200],
+                                         saltus_layout wanted, saltus_layout *layout, char why[200],
                                          saltus_error *err);
 /** Slabs of planes (slabs/split.c): how many of equal height are soonest done on GPUs that have
  * room for them; whether the sites of one have numbers in 32 bits; how many it takes so that they
@@ -78,7 +78,7 @@ bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes);
 int64_t saltus_cuda_least_slabs(const saltus_lattice *lattice);
 double saltus_cuda_slab_bytes(const saltus_lattice *lattice, int n_fields, int n_sets,
                               int64_t n_planes);
-double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout);
+double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout);
 /** Counts of a site: species, and one more if there is anybody who watches; and the bytes of so
  * many in a set, of the fewest bits each. */
 int saltus_cuda_n_fields(const saltus_mpd_tables *tables);

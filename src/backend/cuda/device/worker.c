@@ -59,7 +59,7 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     CUT(v, threads * (size_t)t->n_rows);
     CUT(values, threads * ((size_t)t->n_leaves + n_nodes));
     CUT(sums, threads * n_nodes * SALTUS_FANOUT);
-    if (c->layout.needs.leaps) {
+    if (saltus_method_of(c->layout.needs.method)->leaps) {
         CUT(drift, threads * (size_t)t->n_species);
         CUT(spread, threads * (size_t)t->n_species);
         CUT(change, threads * (size_t)t->n_species);
@@ -101,7 +101,7 @@ size_t saltus_gpu_worker_place_jobs(saltus_launch *a, saltus_reducer *reducer,
     CUT(progress, 3);
     CUT(failures, jobs);
     CUT(events, jobs);
-    if (c->layout.needs.leaps) {
+    if (saltus_method_of(c->layout.needs.method)->leaps) {
         CUT(leaps, 2 * jobs);
     }
     saltus_reducer_place(reducer, c->task, &c->model, n, n_segments, base, &at, result_bytes);

@@ -14,7 +14,7 @@
 typedef struct saltus_gpu_worker {
     const saltus_driver *cu;
     const saltus_task *task;
-    saltus_layout layout;
+    saltus_ssa_layout layout;
     cu_stream stream;
     cu_event start, end; /* around the launches of a batch */
     cu_module module;

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     MOST_THREADS = 1 << 30, /* that are started, of which each goes over some */
@@ -388,12 +387,12 @@ double saltus_cuda_site_bytes(int n_fields)
 /* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU" and "A lattice on
  * several GPUs". Lists are longer where lattices are denser, and what they touch is far apart where
  * lattices are large; of counts all words are looked at. */
-double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
+double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout)
 {
     const int words_each = SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
     const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
                  words = sites * words_each;
-    if (strcmp(layout, "counts") == 0) {
+    if (layout == SALTUS_LAYOUT_COUNTS) {
         return 2.7 + 0.9e-6 * words +
                (lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 22e-6 : 28e-6) * n;
     }
@@ -402,31 +401,24 @@ double saltus_cuda_step_us(const saltus_lattice *lattice, const char *layout)
 }
 
 saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
-                                         const char *wanted, const char **layout, char why[200],
+                                         saltus_layout wanted, saltus_layout *layout, char why[200],
                                          saltus_error *err)
 {
     const double needs =
         3.0 * saltus_cuda_site_bytes(lattice->n_species) * (double)lattice->n_sites;
-    const bool is_auto = strcmp(wanted, "auto") == 0,
+    const bool is_auto = wanted == SALTUS_LAYOUT_AUTO,
                fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS && needs <= 0.9 * memory,
-               is_sooner = saltus_cuda_step_us(lattice, "counts") <
-                           saltus_cuda_step_us(lattice, "particles"),
-               counts = is_auto ? fits && is_sooner : strcmp(wanted, "counts") == 0;
-    if (!is_auto && !counts && strcmp(wanted, "particles") != 0) {
-        return saltus_error_set(err, SALTUS_E_INVALID,
-                                "layout '%s': on a lattice a GPU has auto, particles and counts",
-                                wanted);
-    }
+               is_sooner = saltus_cuda_step_us(lattice, SALTUS_LAYOUT_COUNTS) <
+                           saltus_cuda_step_us(lattice, SALTUS_LAYOUT_PARTICLES),
+               counts = is_auto ? fits && is_sooner : wanted == SALTUS_LAYOUT_COUNTS;
     if (counts && !fits) {
         return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
                                 "layout 'counts' is for %d species at most, here are %d, and takes "
                                 "%.3g bytes, of %.3g",
                                 SALTUS_CUDA_MOST_FIELDS - 1, lattice->n_species, needs, memory);
     }
-    *layout = counts ? "counts" : "particles";
-    (void)snprintf(why, 200, "%s%s",
-                   counts ? "counts of species, site by site"
-                          : "particle by particle, in bricks of sites",
+    *layout = counts ? SALTUS_LAYOUT_COUNTS : SALTUS_LAYOUT_PARTICLES;
+    (void)snprintf(why, 200, "%s%s", saltus_layout_of(*layout)->about,
                    !is_auto ? ""
                    : counts ? ": particles are many for the sites"
                    : fits   ? ": particles are few for the sites"
@@ -452,7 +444,7 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const bool counts = strcmp(task->layout, "counts") == 0;
+    const bool counts = task->layout == SALTUS_LAYOUT_COUNTS;
     saltus_gpu_lattice s = {.gpus = gpus, .cu = gpus->cu, .gpu = gpu, .task = task};
     int64_t places = 0;
     if (task->n_slabs > 1 && task->worker != 0) {

@@ -197,7 +197,7 @@ static double step_us(const saltus_gpus *gpus, double whole, int n)
  * the GPUs' memory want it; if nothing fits, as many as may be, and setting up says why not. */
 int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *l)
 {
-    const double whole = saltus_cuda_step_us(l, "counts");
+    const double whole = saltus_cuda_step_us(l, SALTUS_LAYOUT_COUNTS);
     const int64_t numbered = saltus_cuda_least_slabs(l);
     const int most = l->size[2] < SALTUS_MOST_SLABS ? l->size[2] : SALTUS_MOST_SLABS,
               wanted = numbered > gpus->n ? (int)fmin((double)numbered, most) : gpus->n;

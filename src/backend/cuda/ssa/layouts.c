@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     USUAL_BLOCK = 256,
@@ -84,7 +83,7 @@ done:
 }
 
 /* Room and tables of a packed model. */
-static saltus_status make_table(saltus_layout *out, bool is_shared, const saltus_tables *tables,
+static saltus_status make_table(saltus_ssa_layout *out, bool is_shared, const saltus_tables *tables,
                                 const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -105,7 +104,7 @@ done:
 }
 
 /* A room per warp, where there is space for enough of them. */
-static saltus_status make_warp(saltus_layout *out, const saltus_tables *tables,
+static saltus_status make_warp(saltus_ssa_layout *out, const saltus_tables *tables,
                                const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -127,7 +126,7 @@ done:
 }
 
 /* Counts that are not in registers are in shared memory. */
-static saltus_status make_registers(saltus_layout *out, const saltus_tables *tables,
+static saltus_status make_registers(saltus_ssa_layout *out, const saltus_tables *tables,
                                     const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -144,7 +143,7 @@ done:
 }
 
 /* State of tau-leaping in shared memory. */
-static saltus_status make_tree(saltus_layout *out, const saltus_tables *tables,
+static saltus_status make_tree(saltus_ssa_layout *out, const saltus_tables *tables,
                                const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -160,77 +159,167 @@ done:
     return status;
 }
 
-/* Why tau-leaping cannot have a layout. */
-static const char *leaps_against(const char *name, const saltus_tables *t, saltus_needs needs,
-                                 const saltus_limits *limits)
+/* State of tau-leaping in global memory, which always has room. */
+static saltus_status make_leaps(saltus_ssa_layout *out, const saltus_tables *tables,
+                                const saltus_limits *limits, int block, saltus_error *err)
 {
-    if (strcmp(name, "registers") == 0 || strcmp(name, "warp") == 0) {
-        return "tau-leaping has none such";
-    }
-    if (strcmp(name, "shared") == 0) {
-        return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
-                   ? "it has events or rates that switch in time"
-               : LEAPERS * 8 * saltus_tree_workspace(t, needs.rng) > limits->block_bytes
-                   ? "96 threads take more shared memory than there is"
-                   : NULL;
-    }
-    return NULL;
+    (void)out, (void)tables, (void)limits, (void)block, (void)err;
+    return SALTUS_OK;
 }
 
-const char *saltus_layout_against(const char *name, const saltus_tables *tables, saltus_needs needs,
+/* The same with leaps and exact steps in kernels of their own. */
+static saltus_status make_phases(saltus_ssa_layout *out, const saltus_tables *tables,
+                                 const saltus_limits *limits, int block, saltus_error *err)
+{
+    out->has_phases = true;
+    return make_leaps(out, tables, limits, block, err);
+}
+
+static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *tables,
+                                 const saltus_limits *limits, int block, saltus_error *err)
+{
+    return make_table(out, true, tables, limits, block, err);
+}
+
+/* Packed tables, where the model has such. */
+static saltus_status make_global(saltus_ssa_layout *out, const saltus_tables *tables,
+                                 const saltus_limits *limits, int block, saltus_error *err)
+{
+    return saltus_packing_against(tables, false)
+               ? SALTUS_OK
+               : make_table(out, false, tables, limits, block, err);
+}
+
+static const char *registers_against(const saltus_tables *t, saltus_needs needs,
+                                     const saltus_limits *limits)
+{
+    (void)needs, (void)limits;
+    return saltus_registers_against(t);
+}
+
+static const char *shared_against(const saltus_tables *t, saltus_needs needs,
                                   const saltus_limits *limits)
 {
-    const bool is_global = strcmp(name, "global") == 0 || strcmp(name, "phases") == 0;
-    if (needs.rng == SALTUS_RNG_MT19937 && !is_global) {
-        return "mt19937 keeps 624 words for every trajectory, in global memory";
+    const char *against = saltus_packing_against(t, false);
+    saltus_ssa_layout layout = {.needs = needs};
+    if (!against && make_table(&layout, true, t, limits, 32, NULL) != SALTUS_OK) {
+        against = "32 threads take more shared memory than there is";
     }
-    if (needs.leaps) {
-        return leaps_against(name, tables, needs, limits);
-    }
-    if (strcmp(name, "phases") == 0) {
-        return "the direct method has no phases";
-    }
-    if (strcmp(name, "registers") == 0) {
-        return saltus_registers_against(tables);
-    }
-    if (strcmp(name, "shared") == 0) {
-        const char *against = saltus_packing_against(tables, false);
-        saltus_layout layout = {0};
-        if (!against && make_table(&layout, true, tables, limits, 32, NULL) != SALTUS_OK) {
-            against = "32 threads take more shared memory than there is";
-        }
-        saltus_layout_free(&layout);
-        return against;
-    }
-    if (strcmp(name, "warp") == 0) {
-        return saltus_packing_against(tables, true);
-    }
-    return NULL;
+    saltus_layout_free(&layout);
+    return against;
 }
 
-saltus_status saltus_layout_make(const char *name, const saltus_tables *tables, saltus_needs needs,
-                                 const saltus_limits *limits, int block, saltus_layout *out,
-                                 saltus_error *err)
+static const char *warp_against(const saltus_tables *t, saltus_needs needs,
+                                const saltus_limits *limits)
+{
+    (void)needs, (void)limits;
+    return saltus_packing_against(t, true);
+}
+
+static const char *tree_against(const saltus_tables *t, saltus_needs needs,
+                                const saltus_limits *limits)
+{
+    return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
+               ? "it has events or rates that switch in time"
+           : LEAPERS * 8 * saltus_tree_workspace(t, needs.rng) > limits->block_bytes
+               ? "96 threads take more shared memory than there is"
+               : NULL;
+}
+
+/* What of a layout depends on the method. */
+typedef struct by_method {
+    /** Why a model does not fit; NULL: any does. */
+    const char *(*against)(const saltus_tables *tables, saltus_needs needs,
+                           const saltus_limits *limits);
+    /** Fill in what differs from a block of the usual size without shared memory. */
+    saltus_status (*make)(saltus_ssa_layout *out, const saltus_tables *tables,
+                          const saltus_limits *limits, int block, saltus_error *err);
+} by_method;
+
+/* The layouts, the fastest first, with their costs as measured on one H200, bench/RESULTS.md; other
+ * GPUs that compute in double are within a factor of a few, the others slower. What always fits
+ * ends the search, so that `phases`, where trajectories wait for each other, is only taken when
+ * asked. */
+static const struct {
+    saltus_layout layout;
+    saltus_layout_cost cost;
+    bool is_global; /* state is in global memory, which has room for a long one */
+    by_method of[SALTUS_N_METHODS];
+} entries[] = {
+    {SALTUS_LAYOUT_REGISTERS,
+     {0.015, 300.0},
+     false,
+     {[SALTUS_METHOD_DIRECT] = {registers_against, make_registers}}},
+    {SALTUS_LAYOUT_SHARED,
+     {0.04, 600.0},
+     false,
+     {[SALTUS_METHOD_DIRECT] = {shared_against, make_shared},
+      [SALTUS_METHOD_TAU] = {tree_against, make_tree}}},
+    {SALTUS_LAYOUT_WARP,
+     {1.5, 2500.0},
+     false,
+     {[SALTUS_METHOD_DIRECT] = {warp_against, make_warp}}},
+    {SALTUS_LAYOUT_GLOBAL,
+     {1.0, 6000.0},
+     true,
+     {[SALTUS_METHOD_DIRECT] = {NULL, make_global}, [SALTUS_METHOD_TAU] = {NULL, make_leaps}}},
+    {SALTUS_LAYOUT_PHASES, {1.0, 6000.0}, true, {[SALTUS_METHOD_TAU] = {NULL, make_phases}}},
+};
+enum { N_ENTRIES = sizeof entries / sizeof *entries };
+
+/* The entry of a layout that a GPU has for well-mixed models. */
+static int find(saltus_layout layout)
+{
+    int i = 0;
+    while (i + 1 < N_ENTRIES && entries[i].layout != layout) {
+        ++i;
+    }
+    return i;
+}
+
+saltus_layout_cost saltus_layout_cost_of(saltus_layout layout)
+{
+    return entries[find(layout)].cost;
+}
+
+const char *saltus_layout_against(saltus_layout layout, const saltus_tables *tables,
+                                  saltus_needs needs, const saltus_limits *limits)
+{
+    const int i = find(layout);
+    const by_method *of = &entries[i].of[needs.method];
+    if (needs.rng == SALTUS_RNG_MT19937 && !entries[i].is_global) {
+        return "mt19937 keeps 624 words for every trajectory, in global memory";
+    }
+    if (!of->make) {
+        return saltus_layout_of(layout)->refusal;
+    }
+    return of->against ? of->against(tables, needs, limits) : NULL;
+}
+
+saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs needs,
+                                   const saltus_limits *limits, saltus_layout *before)
+{
+    int i = 0;
+    while (i + 1 < N_ENTRIES && saltus_layout_against(entries[i].layout, tables, needs, limits)) {
+        ++i;
+    }
+    *before = i > 0 ? entries[i - 1].layout : SALTUS_LAYOUT_AUTO;
+    return entries[i].layout;
+}
+
+saltus_status saltus_layout_make(saltus_layout layout, const saltus_tables *tables,
+                                 saltus_needs needs, const saltus_limits *limits, int block,
+                                 saltus_ssa_layout *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const char *against = saltus_layout_against(name, tables, needs, limits);
-    *out = (saltus_layout){.needs = needs, .block = block ? block : USUAL_BLOCK, .threads_each = 1};
+    const char *against = saltus_layout_against(layout, tables, needs, limits);
+    *out = (saltus_ssa_layout){
+        .needs = needs, .block = block ? block : USUAL_BLOCK, .threads_each = 1};
     if (against) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s", name, against);
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s",
+                    saltus_layout_of(layout)->name, against);
     }
-    if (needs.leaps && strcmp(name, "shared") == 0) {
-        SALTUS_TRY(make_tree(out, tables, limits, block, err));
-    } else if (needs.leaps) {
-        out->has_phases = strcmp(name, "phases") == 0;
-    } else if (strcmp(name, "registers") == 0) {
-        SALTUS_TRY(make_registers(out, tables, limits, block, err));
-    } else if (strcmp(name, "shared") == 0) {
-        SALTUS_TRY(make_table(out, true, tables, limits, block, err));
-    } else if (strcmp(name, "warp") == 0) {
-        SALTUS_TRY(make_warp(out, tables, limits, block, err));
-    } else if (!saltus_packing_against(tables, false)) {
-        SALTUS_TRY(make_table(out, false, tables, limits, block, err));
-    }
+    SALTUS_TRY(entries[find(layout)].of[needs.method].make(out, tables, limits, block, err));
 done:
     if (status != SALTUS_OK) {
         saltus_layout_free(out);
@@ -238,13 +327,13 @@ done:
     return status;
 }
 
-void saltus_layout_free(saltus_layout *layout)
+void saltus_layout_free(saltus_ssa_layout *layout)
 {
     saltus_free((char *)layout->packed.tables);
     layout->packed.tables = NULL;
 }
 
-static saltus_status table_text(const saltus_layout *layout, char **text, saltus_error *err)
+static saltus_status table_text(const saltus_ssa_layout *layout, char **text, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const bool is_warp = layout->state == SALTUS_STATE_WARP;
@@ -274,7 +363,7 @@ done:
 /* Blocks of a multiprocessor that registers should suffice for: as many as keep it busy, where
  * shared memory has room for them, or, with state in registers, for as many as it has room for; 0:
  * whatever the compiler thinks right. */
-static int wanted_blocks(const saltus_layout *layout, const saltus_limits *limits)
+static int wanted_blocks(const saltus_ssa_layout *layout, const saltus_limits *limits)
 {
     const bool is_global = layout->workspace_doubles > 0 && !layout->workspace_is_shared;
     const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
@@ -290,7 +379,7 @@ static int wanted_blocks(const saltus_layout *layout, const saltus_limits *limit
 
 /* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
  * compiler thinks right. */
-static saltus_status compile(const saltus_layout *layout, int n, const saltus_columns *columns,
+static saltus_status compile(const saltus_ssa_layout *layout, int n, const saltus_columns *columns,
                              const char *text, const saltus_limits *limits, saltus_image *out,
                              saltus_error *err)
 {
@@ -317,7 +406,7 @@ done:
     return status;
 }
 
-saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_tables *tables,
+saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltus_tables *tables,
                                     const saltus_columns *columns, const saltus_limits *limits,
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
@@ -342,7 +431,8 @@ saltus_status saltus_layout_compile(const saltus_layout *layout, const saltus_ta
                      "#define SALTUS_LEAPS %d\n#define SALTUS_PHASES %d\n"
                      "#define SALTUS_WORKSPACE_SHARED %d\n#define SALTUS_BLOCK %d\n"
                      "#include \"kernel/ssa/direct_global.h\"\n",
-                     layout->needs.leaps, layout->has_phases, layout->workspace_is_shared,
+                     saltus_method_of(layout->needs.method)->leaps, layout->has_phases,
+                     layout->workspace_is_shared,
                      layout->workspace_is_shared ? layout->block : 1) < 0) {
             text = NULL;
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");

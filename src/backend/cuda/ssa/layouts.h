@@ -4,6 +4,7 @@
 #define SALTUS_BACKEND_CUDA_SSA_LAYOUTS_H
 
 #include "backend/cuda/device/kernels.h"
+#include "backend/layout.h"
 #include "kernel/ssa/packed.h"
 
 /** What a block may take on a GPU. */
@@ -26,14 +27,14 @@ typedef enum saltus_state {
 
 /** What a kernel must do. */
 typedef struct saltus_needs {
-    int rng;               /**< SALTUS_RNG_…, kernel/base/stream.h */
-    bool leaps;            /**< tau-leaping instead of the direct method */
+    int rng; /**< SALTUS_RNG_…, kernel/base/stream.h */
+    saltus_method method;
     const uint8_t *varies; /**< [number of a point's row] whether it is not the same for all jobs;
                                 NULL: there is one point */
 } saltus_needs;
 
 /** A layout made for a model. */
-typedef struct saltus_layout {
+typedef struct saltus_ssa_layout {
     saltus_state state;
     saltus_needs needs;
     int block;                 /**< threads per block */
@@ -44,7 +45,7 @@ typedef struct saltus_layout {
     bool has_phases;      /**< leaps and exact steps have kernels of their own */
     size_t shared_bytes;  /**< that a launch gives each block */
     saltus_packed packed; /**< bytes > 0: its tables are the host's */
-} saltus_layout;
+} saltus_ssa_layout;
 
 /**
  * The largest block, a multiple of 32, whose threads take `thread_bytes` each beside `fixed_bytes`
@@ -53,10 +54,22 @@ typedef struct saltus_layout {
  */
 int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_bytes, int limit);
 
-/** Why a layout (not "auto") does not fit a model and these needs on such a GPU in blocks of
- * any size, or NULL. */
-const char *saltus_layout_against(const char *name, const saltus_tables *tables, saltus_needs needs,
-                                  const saltus_limits *limits);
+/** Why a layout (not SALTUS_LAYOUT_AUTO) does not fit a model and these needs on such a GPU in
+ * blocks of any size, or NULL. */
+const char *saltus_layout_against(saltus_layout layout, const saltus_tables *tables,
+                                  saltus_needs needs, const saltus_limits *limits);
+
+/** The fastest layout that fits. *before: the next faster one, which does not;
+ * SALTUS_LAYOUT_AUTO: there is none. */
+saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs needs,
+                                   const saltus_limits *limits, saltus_layout *before);
+
+/** What an event costs by the direct method: nanoseconds of a whole GPU, and of one thread from one
+ * event to the next. */
+typedef struct saltus_layout_cost {
+    double gpu_ns, thread_ns;
+} saltus_layout_cost;
+saltus_layout_cost saltus_layout_cost_of(saltus_layout layout);
 
 /**
  * Make a layout for a model.
@@ -64,11 +77,11 @@ const char *saltus_layout_against(const char *name, const saltus_tables *tables,
  * @param block  threads per block: 0 to choose, else a multiple of 32 up to 1024
  * @retval SALTUS_E_INVALID blocks of that size do not fit; the message tells the largest that do
  */
-SALTUS_MUST_CHECK saltus_status saltus_layout_make(const char *name, const saltus_tables *tables,
-                                                   saltus_needs needs, const saltus_limits *limits,
-                                                   int block, saltus_layout *out,
-                                                   saltus_error *err);
-void saltus_layout_free(saltus_layout *layout);
+SALTUS_MUST_CHECK saltus_status saltus_layout_make(saltus_layout layout,
+                                                   const saltus_tables *tables, saltus_needs needs,
+                                                   const saltus_limits *limits, int block,
+                                                   saltus_ssa_layout *out, saltus_error *err);
+void saltus_layout_free(saltus_ssa_layout *layout);
 
 /**
  * Compile the kernel of a layout for a model and its columns, or fetch it from the cache, as
@@ -79,7 +92,7 @@ void saltus_layout_free(saltus_layout *layout);
  */
 #define SALTUS_EXACT_ENTRY "saltus_exact_steps"
 SALTUS_MUST_CHECK saltus_status saltus_layout_compile(
-    const saltus_layout *layout, const saltus_tables *tables, const saltus_columns *columns,
+    const saltus_ssa_layout *layout, const saltus_tables *tables, const saltus_columns *columns,
     const saltus_limits *limits, saltus_image *out, const char **entry, saltus_error *err);
 
 #endif

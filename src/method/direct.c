@@ -1,0 +1,28 @@
+/* The direct method: reactions one by one, exactly; kernel/ssa. */
+#include "method/method.h"
+
+/* bench/RESULTS.md, "Cost per event against the number of reactions" and "One trajectory of a large
+ * network". */
+static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
+                      bool in_lanes)
+{
+    const double reactions = tables->n_reactions;
+    (void)lattice;
+    return in_lanes ? 2.5 + 0.3 * reactions : reactions < 500.0 ? 35.0 + 0.1 * reactions : 170.0;
+}
+
+static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+{
+    (void)model, (void)tau;
+    fprintf(out, "exact, cost per event %s", cost);
+}
+
+const saltus_method_ops saltus_method_direct = {
+    .name = "direct",
+    .help = "exact",
+    .is_exact = true,
+    .steps = "reactions",
+    .check = saltus_method_check_mixed,
+    .core_ns = core_ns,
+    .explain = explain,
+};

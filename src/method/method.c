@@ -1,0 +1,97 @@
+#include "method/method.h"
+
+#include "core/list.h"
+#include "model/network/network.h"
+
+#include <string.h>
+
+#define ENTRY(name, variable) [SALTUS_METHOD_##name] = &saltus_method_##variable,
+static const saltus_method_ops *const methods[SALTUS_N_METHODS] = {SALTUS_METHODS(ENTRY)};
+
+const saltus_method_ops *saltus_method_of(saltus_method method)
+{
+    return methods[method];
+}
+
+saltus_method saltus_method_usual(const saltus_model *model)
+{
+    return model->network->lattice ? SALTUS_METHOD_MPD : SALTUS_METHOD_DIRECT;
+}
+
+bool saltus_method_is_auto(const char *name)
+{
+    return name && strcmp(name, "auto") == 0;
+}
+
+bool saltus_method_find(const char *name, saltus_method *out)
+{
+    for (int i = 0; i < SALTUS_N_METHODS; ++i) {
+        if (strcmp(name, methods[i]->name) == 0) {
+            *out = (saltus_method)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+saltus_status saltus_method_parse(const char *name, bool in_space, saltus_method *out,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *names[SALTUS_N_METHODS + 1] = {"auto"};
+    char list[100];
+    int n = 1;
+    const bool is_known = saltus_method_find(name, out);
+    if (is_known && methods[*out]->in_space == in_space) {
+        goto done;
+    }
+    if (is_known && !in_space) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s' is for models with a lattice; this one has none",
+                    name);
+    }
+    for (int i = 0; i < SALTUS_N_METHODS; ++i) {
+        if (methods[i]->in_space == in_space) {
+            names[n++] = methods[i]->name;
+        }
+    }
+    SALTUS_FAIL(SALTUS_E_INVALID, "method '%s': %s has %s", name,
+                in_space ? "a model with a lattice" : "this version",
+                saltus_list_and(names, n, list, sizeof list));
+done:
+    return status;
+}
+
+saltus_status saltus_method_check_mixed(const saltus_model *model, const saltus_plan_options *o,
+                                        saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    (void)model;
+    if (!(o->epsilon > 0.0 && o->epsilon < 1.0)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "epsilon %g: it must be above 0 and below 1", o->epsilon);
+    }
+    if (o->n_critical < 0 || o->n_critical > 1000000) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "n_c %d: choose 0 to 1000000", o->n_critical);
+    }
+    if (o->n_exact < 1 || o->n_exact > 1000000) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%d exact steps: choose 1 to 1000000", o->n_exact);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_method_check_lattice(const saltus_model *model, const saltus_plan_options *o,
+                                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &model->network->tables;
+    if (strcmp(o->rng, "philox") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has the generator philox alone");
+    }
+    if (t->n_triggers > 0 || t->n_flags > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "model '%s' has a lattice, and events or rates that switch in time",
+                    model->name);
+    }
+done:
+    return status;
+}

@@ -1,0 +1,42 @@
+/* The next-subvolume method: on a lattice every reaction and every jump is an event, exactly;
+ * backend/cpu/nsm.c. */
+#include "method/method.h"
+
+#include "model/network/network.h"
+
+/* Jumps of the particles that are there at first. */
+static double count_steps(const saltus_lattice *l, double t_end)
+{
+    double jumps = 0.0;
+    for (int i = 0; i < l->n_scatters; ++i) {
+        jumps += 6.0 * (double)l->scatters[i].count * l->largest_jump[l->scatters[i].species];
+    }
+    for (int64_t i = 0; i < l->n_deposits; ++i) {
+        jumps += 6.0 * (double)l->deposits[i].n * l->largest_jump[l->deposits[i].species];
+    }
+    return jumps * (t_end / l->step);
+}
+
+static double core_ns(const saltus_tables *tables, const saltus_lattice *lattice, bool in_lanes)
+{
+    (void)tables, (void)lattice, (void)in_lanes;
+    return 200.0; /* bench/RESULTS.md */
+}
+
+static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+{
+    (void)model, (void)tau, (void)cost;
+    fprintf(out, "exact, every jump of a particle is an event");
+}
+
+const saltus_method_ops saltus_method_nsm = {
+    .name = "nsm",
+    .help = "exact",
+    .in_space = true,
+    .is_exact = true,
+    .steps = "jumps",
+    .check = saltus_method_check_lattice,
+    .count_steps = count_steps,
+    .core_ns = core_ns,
+    .explain = explain,
+};

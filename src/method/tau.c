@@ -1,0 +1,27 @@
+/* Tau-leaping: leaps of many reactions, and exact steps where leaps are too short; kernel/tau. */
+#include "method/method.h"
+
+static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
+                      bool in_lanes)
+{
+    const double reactions = tables->n_reactions;
+    (void)lattice;
+    return in_lanes ? 20.0 + 15.0 * reactions : 60.0 * reactions;
+}
+
+static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+{
+    (void)model, (void)cost;
+    fprintf(out, "leaps, epsilon %g, n_c %d, %d exact steps", tau->epsilon, tau->n_critical,
+            tau->n_exact);
+}
+
+const saltus_method_ops saltus_method_tau = {
+    .name = "tau",
+    .help = "leaps",
+    .leaps = true,
+    .steps = "leaps",
+    .check = saltus_method_check_mixed,
+    .core_ns = core_ns,
+    .explain = explain,
+};
