@@ -265,6 +265,33 @@ SALTUS_API const char *saltus_backend_name(const saltus_backend *backend);
 /** Print what is here and what is not, with the reasons. */
 SALTUS_API void saltus_backend_list(FILE *out);
 
+/** A method or a layout that saltus_plan_options can name, for lists of what there is. */
+typedef struct saltus_choice {
+    const char *name;  /**< NULL: there are no more */
+    const char *about; /**< what it is, in a few words */
+    bool in_space;     /**< for models with a lattice, else for those without */
+    bool on_cpu;       /**< the CPU has it */
+    bool on_gpu;       /**< GPUs have it */
+    bool leaps;        /**< a method that counts leaps and exact steps, and that epsilon steers */
+} saltus_choice;
+
+/**
+ * The methods, one by one. Of those without a lattice, and of those with one, the first is the
+ * usual one; "auto" is not among them.
+ *
+ * @param i from 0 on
+ * @return its texts are constant; behind the last one its name is NULL
+ */
+SALTUS_API saltus_choice saltus_method_at(int i);
+
+/**
+ * The layouts, one by one; "auto" is not among them.
+ *
+ * @param i from 0 on
+ * @return its texts are constant; behind the last one its name is NULL
+ */
+SALTUS_API saltus_choice saltus_layout_at(int i);
+
 /** What a plan is made for. Start from saltus_plan_options_default(). */
 typedef struct saltus_plan_options {
     const char *method; /**< "direct" (exact), "tau" (leaps) or "auto" (saltus_method_choose); of a
@@ -286,9 +313,8 @@ typedef struct saltus_plan_options {
     const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the
                               planes along this axis as well */
     int n_threads;       /**< 0: one per core */
-    const char *layout;  /**< "auto"; "lanes" or "scalar" on the CPU; "registers", "shared", "warp",
-                              "global" or "phases" on a GPU; of a lattice "particles" or, on a GPU,
-                              "counts"; never changes a bit */
+    const char *layout;  /**< "auto", or a name of saltus_layout_at that the device has; never
+                              changes a bit */
     int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
     int n_streams;       /**< of each GPU: 0 for the usual 4 */
     const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like

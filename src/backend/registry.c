@@ -1,6 +1,7 @@
 #include "backend/backend.h"
 
 #include "core/memory.h"
+#include "method/method.h"
 
 #include <string.h>
 
@@ -53,4 +54,40 @@ void saltus_backend_list(FILE *out)
     for (int i = 0; out && i < N_BACKENDS; ++i) {
         backends[i]->list(out);
     }
+}
+
+saltus_choice saltus_method_at(int i)
+{
+    if (i < 0 || i >= SALTUS_N_METHODS) {
+        return (saltus_choice){0};
+    }
+    const saltus_method_ops *m = saltus_method_of((saltus_method)i);
+    const unsigned bit = SALTUS_METHOD_BIT((saltus_method)i);
+    return (saltus_choice){.name = m->name,
+                           .about = m->help,
+                           .in_space = m->in_space,
+                           .on_cpu = saltus_backend_cpu.methods & bit,
+                           .on_gpu = saltus_backend_cuda.methods & bit,
+                           .leaps = m->leaps};
+}
+
+/* The first of the table is `auto`; what nobody names is left out. */
+saltus_choice saltus_layout_at(int i)
+{
+    int at = 1;
+    for (int left = i; at < SALTUS_N_LAYOUTS; ++at) {
+        left -= saltus_layout_of((saltus_layout)at)->is_named;
+        if (left < 0) {
+            break;
+        }
+    }
+    if (i < 0 || at == SALTUS_N_LAYOUTS) {
+        return (saltus_choice){0};
+    }
+    const saltus_layout_info *l = saltus_layout_of((saltus_layout)at);
+    return (saltus_choice){.name = l->name,
+                           .about = l->about,
+                           .in_space = !(l->methods & SALTUS_LAYOUT_MIXED),
+                           .on_cpu = l->backends & SALTUS_ON_CPU,
+                           .on_gpu = l->backends & SALTUS_ON_GPU};
 }

@@ -37,6 +37,13 @@ bool saltus_cli_int(const char *text, int64_t low, int64_t high, int64_t *value)
  * else the exit code. */
 int saltus_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/** Help of --method and --layout: what there is, or what a GPU has, and `text` behind it; what argp
+ * asks of a help filter. */
+char *saltus_cli_method_help(const char *text, bool on_gpu);
+char *saltus_cli_layout_help(const char *text, bool on_gpu);
+/** The method of a name; its name is NULL if there is none. */
+saltus_choice saltus_cli_method(const char *name);
+
 /** Take the one argument of a verb, a "model" or "file"; EINVAL, with what is wrong said, when
  * there was one already. */
 error_t saltus_cli_take_argument(const char **argument, const char *text, const char *what);

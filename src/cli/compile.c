@@ -25,15 +25,9 @@ typedef struct arguments {
 
 static const struct argp_option options[] = {
     {"arch", OPT_ARCH, "sm_NN", 0, "compute capability: sm_75, sm_80, sm_90, sm_120 … (needed)", 0},
-    {"method", OPT_METHOD, "NAME", 0,
-     "direct (the default) or tau; of a lattice mpd (the default); what --epsilon and the like say "
-     "does not change "
-     "the kernel",
+    {"method", OPT_METHOD, "NAME", 0, "what --epsilon and the like say does not change the kernel",
      0},
-    {"layout", OPT_LAYOUT, "NAME", 0,
-     "auto (the default), registers, shared, warp, phases or global; of a lattice particles or "
-     "counts",
-     0},
+    {"layout", OPT_LAYOUT, "NAME", 0, "as run takes it", 0},
     {"split", OPT_SPLIT, "A:B", 0, "a lattice in slabs, as run takes it", 0},
     {"block", OPT_BLOCK, "B", 0, "threads of a block, 32, 64 … 1024 (as the layout needs)", 0},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox)", 0},
@@ -43,6 +37,36 @@ static const struct argp_option options[] = {
     {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
+
+static error_t check_method(const char *text)
+{
+    char names[100] = "";
+    const char *last = NULL;
+    size_t used = 0;
+    if (saltus_cli_method(text).on_gpu) {
+        return 0;
+    }
+    for (int i = 0; saltus_method_at(i).name; ++i) {
+        if (saltus_method_at(i).on_gpu) {
+            if (last && used < sizeof names) {
+                used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                         used > 0 ? ", " : "", last);
+            }
+            last = saltus_method_at(i).name;
+        }
+    }
+    (void)saltus_cli_usage("--method '%s': %s or %s is needed", text, names, last);
+    return EINVAL;
+}
+
+/* Names of methods and layouts are the library's. */
+static char *complete_help(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == OPT_METHOD   ? saltus_cli_method_help(text, true)
+           : key == OPT_LAYOUT ? saltus_cli_layout_help(text, true)
+                               : (char *)text;
+}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -62,11 +86,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_METHOD:
         a->method = text;
-        if (strcmp(text, "direct") != 0 && strcmp(text, "tau") != 0 && strcmp(text, "mpd") != 0) {
-            (void)saltus_cli_usage("--method '%s': direct, tau or mpd is needed", text);
-            return EINVAL;
-        }
-        return 0;
+        return check_method(text);
     case OPT_LAYOUT:
         a->layout = text;
         return 0;
@@ -169,7 +189,7 @@ int saltus_cli_compile(int argc, char **argv)
         "Build the GPU kernel of a model for a compute capability, without a GPU, and tell what it "
         "takes. It is kept in the cache, where a run finds it. NVRTC is needed.",
         NULL,
-        NULL,
+        complete_help,
         NULL};
     arguments a = {0};
     const int code = saltus_cli_parse(&argp, argc, argv, &a);

@@ -52,10 +52,7 @@ static const struct argp_option options[] = {
     {"seed", OPT_SEED, "S", 0, "seed (1)", 1},
     {"rng", OPT_RNG, "NAME", 0, "philox, xorwow, mrg32k3a or mt19937 (philox); changes the samples",
      1},
-    {"method", OPT_METHOD, "NAME", 0,
-     "direct (exact; the default), tau (leaps) or auto (tells which it takes); of a lattice, mpd "
-     "(steps; the default) or nsm (exact)",
-     1},
+    {"method", OPT_METHOD, "NAME", 0, "or auto (tells which it takes)", 1},
     SALTUS_CLI_CHANGES(1),
     {"law", OPT_LAW, "MODE", 0,
      "literal (as written; the default) or combinatorial (k*A^2 with two A consumed is k*A*(A-1))",
@@ -65,10 +62,7 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Where:", 2},
     {"device", OPT_DEVICE, "NAME", 0, "auto (the default), cpu (or cpu:avx2 …), cuda, cuda:0,1", 2},
     {"threads", OPT_THREADS, "N", 0, "threads (one per core)", 2},
-    {"layout", OPT_LAYOUT, "NAME", 0,
-     "auto (the default); CPU: lanes, scalar; GPU: registers, shared, warp, phases, global; of a "
-     "lattice particles, on a GPU also counts; never changes a result",
-     2},
+    {"layout", OPT_LAYOUT, "NAME", 0, "never changes a result", 2},
     {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024 (as the layout needs)", 2},
     {"split", OPT_SPLIT, "A:B", 0,
      "a lattice in slabs, one GPU after the other: heights relative to each other, or auto; never "
@@ -322,6 +316,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
+/* Names of methods and layouts are the library's. */
+static char *complete_help(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == OPT_METHOD   ? saltus_cli_method_help(text, false)
+           : key == OPT_LAYOUT ? saltus_cli_layout_help(text, false)
+                               : (char *)text;
+}
+
 const struct argp saltus_cli_run_argp = {
     options,
     parse,
@@ -331,7 +334,7 @@ const struct argp saltus_cli_run_argp = {
     "\vA trajectory depends on the model, the seed and its number alone: threads, devices, sample "
     "times and the number of runs never change it.",
     NULL,
-    NULL,
+    complete_help,
     NULL};
 
 static char *join(int n, char **words)

@@ -1,8 +1,6 @@
 /* saltus run: progress, warnings, the JSON object. */
 #include "cli/run.h"
 
-#include <string.h>
-
 /* "1:05:20", "5:20" or "20 s". */
 static void print_left(double seconds)
 {
@@ -65,7 +63,7 @@ void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report
 
 void saltus_cli_print_leaps(const char *method, const saltus_run_report *report)
 {
-    if (strcmp(method, "tau") == 0) {
+    if (saltus_cli_method(method).leaps) {
         printf(", \"leaps\": %lld, \"exact_steps\": %lld", (long long)report->leaps,
                (long long)report->exact_steps);
     }

@@ -150,6 +150,11 @@ static void bash_completes(void **state)
         {"saltus run decay.yaml --record = s", "stats\n"},
         {"saltus run decay.yaml --method \"\"", "auto\ndirect\nmpd\nnsm\ntau\n"},
         {"saltus run decay.yaml --method =", "auto\ndirect\nmpd\nnsm\ntau\n"},
+        {"saltus run decay.yaml --layout \"\"",
+         "auto\ncounts\nglobal\nlanes\nparticles\nphases\nregisters\nscalar\nshared\nwarp\n"},
+        {"saltus compile decay.yaml --layout \"\"",
+         "auto\ncounts\nglobal\nparticles\nphases\nregisters\nshared\nwarp\n"},
+        {"saltus compile decay.yaml --method \"\"", "direct\nmpd\ntau\n"},
         {"saltus run decay.yaml --until \"\"", "\n"},
         {"saltus nothing \"\"", "\n"},
     };
