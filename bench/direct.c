@@ -4,7 +4,7 @@
 
 #include "../tests/support/moments.h"
 #include "core/clock.h"
-#include "measure/baseline.h"
+#include "bench/measure/baseline.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #include "engine/generator.h"
 #include "core/memory.h"
 #include "core/status.h"
-#include "measure/example.h"
-#include "measure/totals.h"
+#include "bench/measure/example.h"
+#include "bench/measure/totals.h"
 #include "model/network/model.h"
 #include "model/network/network.h"
 

@@ -6,11 +6,11 @@
 #include <cmocka.h>
 
 #include "../support/moments.h"
-#include "measure/baseline.h"
-#include "measure/conserved.h"
-#include "measure/random_network.h"
-#include "measure/tables.h"
-#include "measure/totals.h"
+#include "bench/measure/baseline.h"
+#include "bench/measure/conserved.h"
+#include "bench/measure/random_network.h"
+#include "bench/measure/tables.h"
+#include "bench/measure/totals.h"
 
 #include <math.h>
 #include <string.h>
