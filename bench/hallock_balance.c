@@ -13,10 +13,9 @@
 
 enum {
     MOST_SLABS = 8,
-    POINTS = 40,        /* of a course that are printed, at most */
-    SETTLED = 4,        /* the last one of so many parts is looked at */
-    LEAST_STEPS = 1024, /* a few batches at least */
-    QUICK_STEPS = 600
+    POINTS = 40,       /* of a course that are printed, at most */
+    SETTLED = 4,       /* the last one of so many parts is looked at */
+    LEAST_STEPS = 1024 /* a few batches at least */
 };
 
 typedef struct setting {
@@ -24,14 +23,8 @@ typedef struct setting {
     int size[3];
     int64_t particles;
     int64_t steps;
-    bool on_two; /* GPUs; else on all */
+    int most_gpus;
 } setting;
-
-static const setting settings[] = {
-    {"paper", {128, 128, 256}, 500000, 62500, true}, /* 8 s */
-    {"large", {512, 512, 1024}, 32000000, 4000, false},
-};
-static const setting quick_setting = {"small", {16, 16, 64}, 2000, QUICK_STEPS, true};
 
 static saltus_status make_model(const setting *x, saltus_model **out, saltus_error *err)
 {
@@ -171,14 +164,15 @@ typedef struct comparison {
     double step; /* s */
 } comparison;
 
-static void print_start(const saltus_bench *b, const comparison *x, bool moves)
+static void put_start(bench *b, const comparison *x, bool moves)
 {
-    printf("{\"bench\": \"%s\", \"figure\": 8, \"case\": \"%s\", \"size\": \"%dx%dx%d\", "
-           "\"particles\": %lld, \"gpus\": %d, \"slabs\": %d, \"last_gpu_halved\": %s, "
-           "\"planes_move\": %s",
-           b->name, x->of->name, x->of->size[0], x->of->size[1], x->of->size[2],
-           (long long)x->of->particles, x->n_gpus, x->n_slabs, x->is_halved ? "true" : "false",
-           moves ? "true" : "false");
+    const setting *of = x->of;
+    char size[60];
+    (void)snprintf(size, sizeof size, "%dx%dx%d", of->size[0], of->size[1], of->size[2]);
+    bench_put(b, FIELD("figure", 8), FIELD("case", of->name), FIELD("size", size),
+              FIELD("particles", of->particles), FIELD("gpus", x->n_gpus),
+              FIELD("slabs", x->n_slabs), FIELD("last_gpu_halved", x->is_halved),
+              FIELD("planes_move", moves));
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -208,15 +202,16 @@ static row mean_of(course *c, int64_t from, int64_t to)
     return mean;
 }
 
-static void print_course(const saltus_bench *b, const comparison *x, bool moves, course *c)
+static void print_course(bench *b, const comparison *x, bool moves, course *c)
 {
     const int64_t n = c->n < POINTS ? c->n : POINTS;
     for (int64_t p = 0; p < n; ++p) {
         const row mean = mean_of(c, c->n * p / n, c->n * (p + 1) / n);
         for (int i = 0; i < c->n_slabs; ++i) {
-            print_start(b, x, moves);
-            printf(", \"time\": %.5g, \"slab\": %d, \"planes\": %.4g, \"us\": %.4g}\n",
-                   mean.step * x->step, i, mean.planes[i], mean.us[i]);
+            put_start(b, x, moves);
+            bench_put(b, FIELD("time", mean.step * x->step), FIELD("slab", i),
+                      FIELD("planes", mean.planes[i]), FIELD("us", mean.us[i]));
+            bench_end(b);
         }
     }
 }
@@ -242,29 +237,25 @@ static double share_of_ideal(course *c)
     return most > 0.0 ? sum / c->n_slabs / most : 0.0;
 }
 
-static void print_end(saltus_bench *b, const comparison *x, bool moves, course *c,
-                      double fixed_seconds, bool is_right)
+static void print_end(bench *b, const comparison *x, bool moves, course *c, double fixed_seconds,
+                      bool is_right)
 {
     const double seconds = seconds_of(c);
     const double steps = c->n > 1 ? c->rows[c->n - 1].step - c->rows[0].step : 0.0;
-    print_start(b, x, moves);
-    printf(", \"steps\": %.10g, \"seconds\": %.4g, \"seconds_run\": %.4g, \"planes_moved\": %lld, "
-           "\"of_ideal\": %.3g",
-           steps, seconds, c->report.seconds, (long long)c->report.planes_moved, share_of_ideal(c));
-    saltus_bench_print_ratio("us_per_step", 1e6 * seconds, steps);
-    if (moves) {
-        saltus_bench_print_ratio("over_fixed", fixed_seconds, seconds);
-    }
-    printf(", \"check\": \"%s\"}\n", is_right ? "ok" : "failed");
-    (void)fflush(stdout);
-    b->has_failed |= !is_right;
+    put_start(b, x, moves);
+    bench_put(b, FIELD("steps", steps), FIELD("seconds", seconds),
+              FIELD("seconds_run", c->report.seconds),
+              FIELD("planes_moved", c->report.planes_moved), FIELD("of_ideal", share_of_ideal(c)),
+              FIELD("us_per_step", bench_ratio(1e6 * seconds, steps)),
+              FIELD_IF(moves, "over_fixed", bench_ratio(fixed_seconds, seconds)));
+    bench_end_checked(b, is_right);
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Cases
  */
 
-static saltus_status compare(saltus_bench *b, const comparison *x, const saltus_model *m,
+static saltus_status compare(bench *b, const comparison *x, const saltus_model *m,
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -272,7 +263,7 @@ static saltus_status compare(saltus_bench *b, const comparison *x, const saltus_
                   steps = b->quick || part > LEAST_STEPS ? part : LEAST_STEPS;
     course fixed = {0}, levelled = {0};
     saltus_backend *device = NULL;
-    SALTUS_TRY(saltus_bench_open_gpus(x->n_gpus, &device, err));
+    SALTUS_TRY(bench_open_gpus(x->n_gpus, &device, err));
     if (x->is_halved) {
         saltus_cuda_halve(device, x->n_gpus - 1);
     }
@@ -293,12 +284,12 @@ done:
     return status;
 }
 
-static saltus_status compare_all(saltus_bench *b, const setting *of, int n_gpus, saltus_error *err)
+static saltus_status compare_all(bench *b, const setting *of, int n_gpus, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *m = NULL;
     comparison x = {.of = of};
-    x.n_gpus = of->on_two && n_gpus > 2 ? 2 : n_gpus;
+    x.n_gpus = n_gpus < of->most_gpus ? n_gpus : of->most_gpus;
     x.n_slabs = x.n_gpus > 1 ? x.n_gpus : 2;
     SALTUS_TRY(make_model(of, &m, err));
     x.step = m->network->lattice->step;
@@ -307,22 +298,27 @@ static saltus_status compare_all(saltus_bench *b, const setting *of, int n_gpus,
     if (n_gpus > 1) {
         SALTUS_TRY(compare(b, &x, m, err));
     } else {
-        print_start(b, &x, true);
-        printf(", \"skipped\": \"one GPU alone\"}\n");
+        put_start(b, &x, true);
+        bench_end_skipped(b, "one GPU alone");
     }
 done:
     saltus_model_destroy(m);
     return status;
 }
 
-saltus_status saltus_bench_hallock_balance(saltus_bench *bench, saltus_error *err)
+static saltus_status time_row(bench *b, const bench_table *t, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    const setting *list = bench->quick ? &quick_setting : settings;
-    const size_t n = bench->quick ? 1 : sizeof settings / sizeof *settings;
-    for (size_t i = 0; i < n; ++i) {
-        SALTUS_TRY(compare_all(bench, &list[i], bench->n_gpus, err));
-    }
-done:
-    return status;
+    const setting of = {
+        bench_cell(t, "case"),
+        {(int)bench_whole(t, "x"), (int)bench_whole(t, "y"), (int)bench_whole(t, "z")},
+        bench_whole(t, "particles"),
+        bench_whole(t, "steps"),
+        (int)bench_whole(t, "gpus")};
+    return b->quick == (bench_number(t, "quick") > 0.0) ? compare_all(b, &of, b->n_gpus, err)
+                                                        : SALTUS_OK;
+}
+
+saltus_status bench_hallock_balance(bench *b, saltus_error *err)
+{
+    return bench_each_row(b, b->name, time_row, err);
 }

@@ -1,61 +1,14 @@
-/* Lattices by multiparticle diffusion: the cells of Hallock, Stone, Roberts, Fry & Luthey-Schulten,
- * Parallel Computing 40 (2014) 86, tables 1 and 2 (their times are of one GTX 680), and lattices on
- * which Lattice Microbes 2.5 was timed (on one H200, differences of two run lengths). */
+/* Steps of lattices by multiparticle diffusion: the paper's cells, and lattices on which Lattice
+ * Microbes was timed. */
 #include "bench/lattices.h"
 
 #include "backend/cuda/cuda.h"
-#include "core/status.h"
 #include "bench/measure/conserved.h"
+#include "core/status.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-const saltus_bench_cell saltus_bench_lattices[] = {
-    {"64x64x64", "abc", {64, 64, 64}, 16, 50, 2000, 46.5, 4, "1e6", 0, false, false},
-    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 40000, 83.5, 5, "1e6", 0, false, false},
-    {"64x64x128", "abc", {64, 64, 128}, 16, 50, 200000, 0, 11, "1e6", 0, false, false},
-    {"64x64x256", "abc", {64, 64, 256}, 16, 50, 80000, 141, 7, "1e6", 0, false, false},
-    {"128x128x256", "abc", {128, 128, 256}, 16, 50, 40000, 456, 5.5, "1e6", 0, false, false},
-    {"min-system", "", {64, 64, 256}, 16, 50, 4430, 163, 6, "", 0, false, false},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 1280000, 2310, 100, "1e6", 0, false, false},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 16777216, 0, 0, "1e6", 0, false, false},
-    {"256x256x256", "abc", {256, 256, 256}, 16, 50, 67108864, 0, 0, "1e6", 0, false, false},
-    {"512x512x512", "abc", {512, 512, 512}, 16, 50, 10240000, 0, 900, "1e6", 0, false, false},
-    {"1024x1024x1024",
-     "abc",
-     {1024, 1024, 1024},
-     16,
-     50,
-     81920000,
-     0,
-     8000,
-     "1e6",
-     0,
-     false,
-     false},
-};
-const int saltus_bench_n_lattices = sizeof saltus_bench_lattices / sizeof *saltus_bench_lattices;
-
-/* The second order constant as it is printed, with which B and C hardly ever react, and one with
- * which they do. */
-#define CELL(name, x, y, z, nm, us, n, peer)                                    \
-    {name, "ab", {x, y, z}, nm, us, n, peer, 0, "", 0, false, false},           \
-        {name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e-11", 0, false, false}, \
-    {                                                                           \
-        name, "bcd", {x, y, z}, nm, us, n, peer, 0, "1e7", 0, false, false      \
-    }
-const saltus_bench_cell saltus_bench_cells[] = {
-    CELL("E. coli", 64, 64, 128, 16, 50, 40000, 1110),
-    CELL("E. coli", 128, 128, 256, 8, 12.5, 40000, 5820),
-    CELL("dividing E. coli", 64, 64, 256, 16, 50, 80000, 0),
-    CELL("dividing E. coli", 128, 128, 512, 8, 12.5, 80000, 0),
-    CELL("yeast", 256, 256, 256, 16, 50, 1280000, 0),
-    CELL("yeast", 512, 512, 512, 8, 12.5, 1280000, 0),
-    CELL("red blood cell", 512, 512, 512, 16, 50, 10240000, 0),
-    CELL("red blood cell", 1024, 1024, 1024, 8, 12.5, 10240000, 0),
-};
-const int saltus_bench_n_cells = sizeof saltus_bench_cells / sizeof *saltus_bench_cells;
 
 enum {
     STEPS = 10000, /* that are timed, */
@@ -65,8 +18,21 @@ enum {
 };
 static const double budget = 20.0, quick_budget = 0.1; /* s */
 
+bench_lattice bench_lattice_of(const bench_table *t)
+{
+    return (bench_lattice){
+        .name = bench_cell(t, "cell"),
+        .reactions = bench_cell(t, "reactions"),
+        .size = {(int)bench_whole(t, "x"), (int)bench_whole(t, "y"), (int)bench_whole(t, "z")},
+        .nm = bench_number(t, "spacing_nm"),
+        .step_us = bench_number(t, "step_us"),
+        .particles = bench_whole(t, "particles"),
+        .constant = bench_cell(t, "second_order"),
+        .n_first = (int)bench_whole(t, "first_order")};
+}
+
 /* "there" and "back" in turn. */
-static void write_first_order(const saltus_bench_cell *c, FILE *out)
+static void write_first_order(const bench_lattice *c, FILE *out)
 {
     fprintf(out, c->n_first > 0 ? "reactions:\n" : "");
     for (int i = 0; i < c->n_first; ++i) {
@@ -74,7 +40,7 @@ static void write_first_order(const saltus_bench_cell *c, FILE *out)
     }
 }
 
-static void write_reactions(const saltus_bench_cell *c, const char *a, const char *b, const char *d,
+static void write_reactions(const bench_lattice *c, const char *a, const char *b, const char *d,
                             FILE *out)
 {
     if (strcmp(c->reactions, "first") == 0) {
@@ -87,7 +53,7 @@ static void write_reactions(const saltus_bench_cell *c, const char *a, const cha
     }
 }
 
-static void write_model(const saltus_bench_cell *c, FILE *out)
+static void write_model(const bench_lattice *c, FILE *out)
 {
     const long long half = c->particles / 2;
     const bool bcd = strcmp(c->reactions, "bcd") == 0,
@@ -111,8 +77,8 @@ static void write_model(const saltus_bench_cell *c, FILE *out)
     }
 }
 
-saltus_status saltus_bench_cell_model(const saltus_bench *b, const saltus_bench_cell *c,
-                                      saltus_model **out, saltus_error *err)
+saltus_status bench_lattice_model(const bench *b, const bench_lattice *c, saltus_model **out,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char path[1300], *text = NULL;
@@ -135,7 +101,7 @@ done:
 
 /* Simulate so many steps of a plan; *seconds without compiling, and on a GPU by its own clock,
  * without the host's placing of particles. */
-static saltus_status run(const saltus_bench_cell *c, const saltus_plan *plan, int64_t steps,
+static saltus_status run(const bench_lattice *c, const saltus_plan *plan, int64_t steps,
                          saltus_totals *totals, double *seconds, int64_t *events, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -153,25 +119,29 @@ done:
     return status;
 }
 
+static double n_sites(const bench_lattice *c)
+{
+    return (double)c->size[0] * c->size[1] * c->size[2];
+}
+
 /* What a step reads and writes, roughly. Particles: of every one its site, species and place in a
  * list; of the bits of both sets, the stretches of 32 bytes, 256 sites, in which there is one: one
  * set is read and cleared, the other read and marked. Counts: all words of a set, and of the
  * stretches of 32 bytes in which there is a particle those that are cleared, read and written. */
-static double bytes_of_step(const saltus_bench_cell *c, const saltus_plan *plan)
+static double bytes_of_step(const bench_lattice *c, const saltus_plan *plan)
 {
-    const double n_sites = (double)c->size[0] * c->size[1] * c->size[2], n = (double)c->particles;
+    const double sites = n_sites(c), n = (double)c->particles;
     const bool is_counts = strcmp(saltus_plan_layout(plan), "counts") == 0;
     const int n_species = saltus_model_n_species(saltus_plan_model(plan));
     const double bytes = saltus_cuda_site_bytes(n_species),
                  sites_each = is_counts ? 32.0 / bytes : 256.0,
-                 touched = 32.0 * n_sites / sites_each * (1.0 - exp(-sites_each * n / n_sites));
-    return is_counts ? bytes * n_sites + 3.0 * touched : 18.0 * n + 4.0 * touched;
+                 touched = 32.0 * sites / sites_each * (1.0 - exp(-sites_each * n / sites));
+    return is_counts ? bytes * sites + 3.0 * touched : 18.0 * n + 4.0 * touched;
 }
 
 /* The difference of two run lengths over that of their steps. */
-saltus_status saltus_bench_time_steps(const saltus_bench *b, const saltus_bench_cell *c,
-                                      const saltus_plan *plan, saltus_bench_steps *out,
-                                      saltus_error *err)
+saltus_status bench_time_steps(const bench *b, const bench_lattice *c, const saltus_plan *plan,
+                               bench_steps *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_totals brief = {0}, whole = {0};
@@ -201,110 +171,107 @@ done:
     return status;
 }
 
-void saltus_bench_print_cell(const saltus_bench *b, const saltus_bench_cell *c)
+void bench_put_lattice(bench *b, const bench_lattice *c)
 {
-    printf("{\"bench\": \"%s\", \"cell\": \"%s\", \"reactions\": \"%s\", \"second_order\": \"%s\", "
-           "\"size\": \"%dx%dx%d\", \"particles\": %lld, \"per_site\": %.4g",
-           b->name, c->name, c->reactions, c->constant, c->size[0], c->size[1], c->size[2],
-           (long long)c->particles,
-           (double)c->particles / ((double)c->size[0] * c->size[1] * c->size[2]));
+    char size[60];
+    (void)snprintf(size, sizeof size, "%dx%dx%d", c->size[0], c->size[1], c->size[2]);
+    bench_put(b, FIELD("cell", c->name), FIELD("reactions", c->reactions),
+              FIELD("second_order", c->constant), FIELD("size", size),
+              FIELD("particles", c->particles),
+              FIELD("per_site", (double)c->particles / n_sites(c)));
 }
 
-void saltus_bench_print_pace(const saltus_bench_cell *c, double us)
+void bench_put_steps(bench *b, const bench_steps *t)
 {
-    saltus_bench_print_ratio("simulated_seconds_per_hour", 3600.0 * c->step_us, us);
-    saltus_bench_print_ratio("hours_per_simulated_hour", us, c->step_us);
+    bench_put(b, FIELD("steps", t->steps), FIELD("events", t->events), FIELD("us_per_step", t->us));
 }
 
-void saltus_bench_end_line(saltus_bench *b, bool is_kept)
+void bench_put_pace(bench *b, const bench_lattice *c, double us)
 {
-    printf(", \"check\": \"%s\"}\n", is_kept ? "ok" : "failed");
-    (void)fflush(stdout);
-    b->has_failed |= !is_kept;
+    bench_put(b, FIELD("simulated_seconds_per_hour", bench_ratio(3600.0 * c->step_us, us)),
+              FIELD("hours_per_simulated_hour", bench_ratio(us, c->step_us)));
 }
 
-static int64_t sites_and_particles(const saltus_bench_cell *c)
+static double sites_and_particles(const bench_lattice *c)
 {
-    return (int64_t)c->size[0] * c->size[1] * c->size[2] + c->particles;
+    return n_sites(c) + (double)c->particles;
 }
 
-bool saltus_bench_leaves_out(const saltus_bench *b, const saltus_bench_cell *c)
+bool bench_leaves_out(const bench *b, const bench_lattice *c)
 {
-    return b->quick && sites_and_particles(c) > LARGEST_ON_CORES / 25;
+    return b->quick && sites_and_particles(c) > LARGEST_ON_CORES / 25.0;
 }
 
-static saltus_status time_cell(saltus_bench *b, const saltus_bench_cell *c,
-                               const saltus_backend *device, const char *layout, double copy_rate,
-                               saltus_error *err)
+/* Time one layout of a row. copy_rate: of a GPU, B/s, else 0. */
+static saltus_status time_layout(bench *b, const bench_table *t, const saltus_backend *device,
+                                 const char *layout, double copy_rate, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *m = NULL;
     saltus_plan *plan = NULL;
     saltus_plan_options o = saltus_plan_options_default();
-    saltus_bench_steps t = {0};
-    SALTUS_TRY(saltus_bench_cell_model(b, c, &m, err));
+    const bench_lattice c = bench_lattice_of(t);
+    const double peer = bench_number(t, "peer_us"), goal = bench_number(t, "goal_us");
+    bench_steps s = {0};
+    SALTUS_TRY(bench_lattice_model(b, &c, &m, err));
     o.method = "mpd";
     o.n_threads = device == b->cpu ? b->threads : 0;
     o.layout = layout;
     SALTUS_TRY(saltus_plan_create(m, device, &o, &plan, err));
-    SALTUS_TRY(saltus_bench_time_steps(b, c, plan, &t, err));
-    const double bytes = bytes_of_step(c, plan);
-    saltus_bench_print_cell(b, c);
-    printf(", \"engine\": \"%s\", \"layout\": \"%s\", \"steps\": %lld, \"events\": %lld, "
-           "\"us_per_step\": %.4g, \"bytes_per_step\": %.4g",
-           device == b->cpu ? "cores" : "gpu", layout, (long long)t.steps, (long long)t.events,
-           t.us, bytes);
-    saltus_bench_print_ratio("moves_per_second", 1e6 * (double)c->particles, t.us);
-    saltus_bench_print_pace(c, t.us);
-    if (copy_rate > 0.0) {
-        saltus_bench_print_ratio("of_copy_rate", 1e6 * bytes, t.us * copy_rate);
-        printf(", \"copy_bytes_per_second\": %.4g", copy_rate);
-    }
-    if (c->peer_us > 0.0) {
-        printf(", \"peer_us\": %g", c->peer_us);
-        saltus_bench_print_ratio("over_peer", c->peer_us, t.us);
-    }
-    if (c->goal_us > 0.0) {
-        printf(", \"goal_us\": %g", c->goal_us);
-    }
-    saltus_bench_end_line(b, t.is_kept);
+    SALTUS_TRY(bench_time_steps(b, &c, plan, &s, err));
+    const double bytes = bytes_of_step(&c, plan);
+    bench_put_lattice(b, &c);
+    bench_put(b, FIELD("engine", bench_engine(b, device)), FIELD("layout", layout));
+    bench_put_steps(b, &s);
+    bench_put(b, FIELD("bytes_per_step", bytes),
+              FIELD("moves_per_second", bench_ratio(1e6 * (double)c.particles, s.us)));
+    bench_put_pace(b, &c, s.us);
+    bench_put(b,
+              FIELD_IF(copy_rate > 0.0, "of_copy_rate", bench_ratio(1e6 * bytes, s.us * copy_rate)),
+              FIELD_IF(copy_rate > 0.0, "copy_bytes_per_second", copy_rate),
+              FIELD_IF(peer > 0.0, "peer_us", peer),
+              FIELD_IF(peer > 0.0, "over_peer", bench_ratio(peer, s.us)),
+              FIELD_IF(goal > 0.0, "goal_us", goal));
+    bench_end_checked(b, s.is_kept);
 done:
     saltus_plan_destroy(plan);
     saltus_model_destroy(m);
     return status;
 }
 
-static saltus_status time_cells(saltus_bench *b, const saltus_bench_cell *list, int n,
-                                saltus_error *err)
+static saltus_status time_lattices(bench *b, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     double copy_rate = 0.0;
+    bench_table t;
+    SALTUS_TRY(bench_table_open(b->name, &t, err));
     if (b->gpu) {
         SALTUS_TRY(saltus_cuda_copy_rate(b->gpu, &copy_rate, err));
     }
-    for (int i = 0; i < n; ++i) {
-        const saltus_bench_cell *c = &list[i];
-        if (saltus_bench_leaves_out(b, c)) {
+    while (bench_next(&t)) {
+        const bench_lattice c = bench_lattice_of(&t);
+        if (bench_leaves_out(b, &c)) {
             continue;
         }
-        if (sites_and_particles(c) <= LARGEST_ON_CORES) {
-            SALTUS_TRY(time_cell(b, c, b->cpu, "particles", 0.0, err));
+        if (sites_and_particles(&c) <= LARGEST_ON_CORES) {
+            SALTUS_TRY(time_layout(b, &t, b->cpu, "particles", 0.0, err));
         }
         if (b->gpu) {
-            SALTUS_TRY(time_cell(b, c, b->gpu, "particles", copy_rate, err));
-            SALTUS_TRY(time_cell(b, c, b->gpu, "counts", copy_rate, err));
+            SALTUS_TRY(time_layout(b, &t, b->gpu, "particles", copy_rate, err));
+            SALTUS_TRY(time_layout(b, &t, b->gpu, "counts", copy_rate, err));
         }
     }
 done:
+    bench_table_close(&t);
     return status;
 }
 
-saltus_status saltus_bench_lm_lattices(saltus_bench *bench, saltus_error *err)
+saltus_status bench_lm_lattices(bench *b, saltus_error *err)
 {
-    return time_cells(bench, saltus_bench_lattices, saltus_bench_n_lattices, err);
+    return time_lattices(b, err);
 }
 
-saltus_status saltus_bench_hallock_cells(saltus_bench *bench, saltus_error *err)
+saltus_status bench_hallock_cells(bench *b, saltus_error *err)
 {
-    return time_cells(bench, saltus_bench_cells, saltus_bench_n_cells, err);
+    return time_lattices(b, err);
 }

@@ -1,73 +1,42 @@
-/* saltus bench: the papers' tables and comparisons of our own, by one command each, one JSON line
- * per measurement. */
+/* saltus-bench: the papers' tables and comparisons of our own, one JSON line per measurement. */
 #include "bench/bench.h"
 
+#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_QUICK = 256, OPT_PART, OPT_DEVICE, OPT_THREADS, OPT_EXAMPLES };
+enum {
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    OPT_QUICK = 256,
+    OPT_PART,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_EXAMPLES,
+    OPT_MODEL
+};
+enum { MOST_GPUS = 8, MOST_NAMES = 100 };
 
 /* Where there is something to measure. */
 typedef enum place { ANYWHERE, ON_GPUS } place;
 
-static const struct {
-    const char *name;
+typedef struct benchmark {
+    char name[40];
     place where;
-    saltus_status (*run)(saltus_bench *bench, saltus_error *err);
+    saltus_status (*run)(bench *b, saltus_error *err);
     const char *what;
-} tables[] = {
-    {"klingbeil-oregonator", ANYWHERE, saltus_bench_klingbeil_oregonator,
-     "time per trajectory against the block size, fat and thin threads, Oregonator"},
-    {"klingbeil-models", ANYWHERE, saltus_bench_klingbeil_models,
-     "speed-up of every layout over one core: the paper's five models and a larger one"},
-    {"klingbeil-copies", ANYWHERE, saltus_bench_klingbeil_copies,
-     "fat over thin for 1 to 12 copies of decay-dimerisation"},
-    {"sumiyoshi-realisations", ANYWHERE, saltus_bench_sumiyoshi_realisations,
-     "10 to 1,000,000 realisations, thread and warp per trajectory"},
-    {"sumiyoshi-overlap", ANYWHERE, saltus_bench_sumiyoshi_overlap,
-     "1-, 2- and 4-way overlap of kernels and transfers, whole time courses"},
-    {"sumiyoshi-genes", ANYWHERE, saltus_bench_sumiyoshi_genes,
-     "single-gene models of 8 to 256 reactions"},
-    {"sumiyoshi-tables", ANYWHERE, saltus_bench_sumiyoshi_tables,
-     "dense against compressed tables: bytes, and reactions that fit in 64 KiB"},
-    {"nobile-table1", ANYWHERE, saltus_bench_nobile_table1,
-     "2^6 to 2^18 simulations of four models, by the method that auto chooses"},
-    {"nobile-table2", ANYWHERE, saltus_bench_nobile_table2,
-     "100 random networks a row, of eight kinds, by the method that auto chooses"},
-    {"nobile-sweeps", ANYWHERE, saltus_bench_nobile_sweeps,
-     "sweeps of Schlögl's network and of Ras, distributions over time, break-even of a GPU"},
-    {"hallock-cells", ANYWHERE, saltus_bench_hallock_cells,
-     "time of a step of a lattice: the paper's four cells, at two spacings, two kinds of "
-     "reactions"},
-    {"hallock-scaling", ON_GPUS, saltus_bench_hallock_scaling,
-     "the same on 1, 2, 4 and 8 GPUs, a slab on each"},
-    {"hallock-particles", ON_GPUS, saltus_bench_hallock_particles,
-     "the same against the number of particles: A <-> B in two lattices"},
-    {"hallock-reactions", ON_GPUS, saltus_bench_hallock_reactions,
-     "the same against the number of reactions of first order, 0 to 10"},
-    {"hallock-phases", ON_GPUS, saltus_bench_hallock_phases,
-     "what of a step is looking for particles, moving them, reactions and slabs that meet"},
-    {"hallock-balance", ON_GPUS, saltus_bench_hallock_balance,
-     "slabs as high as each other, and levelled: not alike in particles, nor in GPUs"},
-    {"hallock-copy", ON_GPUS, saltus_bench_hallock_copy,
-     "from one GPU to another: by copies, by loads and by way of the host, 1 kB to 64 MB"},
-    {"lm-lattices", ANYWHERE, saltus_bench_lm_lattices,
-     "the same for the lattices on which Lattice Microbes was timed, and denser ones"},
-    {"rng", ANYWHERE, saltus_bench_rng,
-     "the random generators: words, events of every layout, distributions"},
-    {"tau-accuracy", ANYWHERE, saltus_bench_tau_accuracy,
-     "distributions by tau-leaping beside exact ones, for four values of epsilon"},
-    {"unequal", ANYWHERE, saltus_bench_unequal,
-     "one trajectory in a hundred runs a hundred times longer, beside equal ones"},
-    {"lm-nsm", ANYWHERE, saltus_bench_lm_nsm,
-     "space on one core: the next-subvolume method beside multiparticle diffusion"},
-};
-enum { N_TABLES = sizeof tables / sizeof *tables, MOST_GPUS = 8 };
+} benchmark;
+
+#define ROW(name, where, what) {#name, where, bench_##name, what},
+static benchmark list[] = {BENCHMARKS(ROW)};
+#undef ROW
+enum { N_BENCHMARKS = sizeof list / sizeof *list };
 
 typedef struct arguments {
-    const char *name, *device, *examples;
-    int64_t threads;
+    const benchmark *chosen[MOST_NAMES];
+    int n_chosen, threads;
+    const char *device, *examples, *model;
     double part;
     bool quick;
 } arguments;
@@ -82,8 +51,35 @@ static const struct argp_option options[] = {
      0},
     {"threads", OPT_THREADS, "N", 0, "threads of \"all cores\" (one per core)", 0},
     {"examples", OPT_EXAMPLES, "FOLDER", 0, "where the models are (as installed, or built)", 0},
+    {"model", OPT_MODEL, "NAME", 0, "of the models of scheme this alone", 0},
+    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
+
+/* A number that fills the whole text and lies between two; else it ends the program. */
+static double take_number(const struct argp_state *state, const char *option, const char *text,
+                          double low, double high, const char *wanted)
+{
+    char *end;
+    const double x = strtod(text, &end);
+    if (end == text || *end || !(x >= low && x <= high)) {
+        argp_failure(state, EXIT_USAGE, 0, "%s '%s': %s is needed", option, text, wanted);
+    }
+    return x;
+}
+
+static void take_name(const struct argp_state *state, arguments *a, const char *name)
+{
+    int i = 0;
+    while (i < N_BENCHMARKS && strcmp(list[i].name, name) != 0) {
+        ++i;
+    }
+    if (i == N_BENCHMARKS || a->n_chosen == MOST_NAMES) {
+        argp_failure(state, EXIT_USAGE, 0, "there is no benchmark '%.200s'\n  hint: %s lists them",
+                     name, state->name);
+    }
+    a->chosen[a->n_chosen++] = &list[i];
+}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -93,29 +89,31 @@ static error_t parse(int key, char *text, struct argp_state *state)
         a->quick = true;
         return 0;
     case OPT_PART:
-        if (!saltus_cli_double(text, &a->part) || !(a->part > 0.0 && a->part <= 1.0)) {
-            (void)saltus_cli_usage("--part '%s': a number above 0 and up to 1 is needed", text);
-            return EINVAL;
-        }
+        a->part = take_number(state, "--part", text, 1e-9, 1.0, "a number above 0 and up to 1");
         return 0;
     case OPT_DEVICE:
         a->device = text;
         if (strncmp(text, "cuda", 4) != 0 && strcmp(text, "cpu") != 0) {
-            (void)saltus_cli_usage("--device '%s': cuda, cuda:N or cpu is needed", text);
-            return EINVAL;
+            argp_failure(state, EXIT_USAGE, 0, "--device '%s': cuda, cuda:N or cpu is needed",
+                         text);
         }
         return 0;
     case OPT_THREADS:
-        if (!saltus_cli_int(text, 1, 4096, &a->threads)) {
-            (void)saltus_cli_usage("--threads '%s': a whole number from 1 to 4096 is needed", text);
-            return EINVAL;
-        }
+        a->threads = (int)take_number(state, "--threads", text, 1.0, 4096.0,
+                                      "a whole number from 1 to 4096");
         return 0;
     case OPT_EXAMPLES:
         a->examples = text;
         return 0;
+    case OPT_MODEL:
+        a->model = text;
+        return 0;
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
     case ARGP_KEY_ARG:
-        return saltus_cli_take_argument(&a->name, text, "benchmark");
+        take_name(state, a, text);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -144,19 +142,19 @@ static const char *find_examples(char *path, size_t size)
 }
 
 /* A GPU that was asked for must be there. */
-static saltus_status open_devices(saltus_bench *b, const arguments *a, saltus_error *err)
+static saltus_status open_devices(bench *b, const char *device, saltus_error *err)
 {
     saltus_error no_gpu = {0};
     saltus_status status = saltus_backend_open("cpu", &b->cpu, err);
     if (status != SALTUS_OK) {
         return status;
     }
-    if (a->device && strcmp(a->device, "cpu") == 0) {
+    if (device && strcmp(device, "cpu") == 0) {
         (void)snprintf(b->no_gpu, sizeof b->no_gpu, "--device cpu");
         return SALTUS_OK;
     }
-    status = saltus_backend_open(a->device ? a->device : "cuda", &b->gpu, &no_gpu);
-    if (status != SALTUS_OK && a->device) {
+    status = saltus_backend_open(device ? device : "cuda", &b->gpu, &no_gpu);
+    if (status != SALTUS_OK && device) {
         *err = no_gpu;
         return status;
     }
@@ -164,17 +162,11 @@ static saltus_status open_devices(saltus_bench *b, const arguments *a, saltus_er
     return SALTUS_OK;
 }
 
-/* The line of saltus devices about a GPU, in JSON. */
-static void print_gpu(const saltus_bench *b)
+/* What the library's list of devices says about the GPU; NULL: nothing. */
+static const char *gpu_text(const bench *b, char *text)
 {
-    char *text = NULL, start[60];
     const char *name = b->gpu ? saltus_backend_name(b->gpu) : "";
-    size_t size = 0;
-    FILE *list = b->gpu ? open_memstream(&text, &size) : NULL;
-    if (list) {
-        saltus_backend_list(list);
-        (void)fclose(list);
-    }
+    char start[60];
     (void)snprintf(start, sizeof start, "  cuda:%ld ",
                    strncmp(name, "cuda:", 5) == 0 ? strtol(name + 5, NULL, 10) : 0L);
     char *line = text ? strstr(text, start) : NULL;
@@ -182,18 +174,15 @@ static void print_gpu(const saltus_bench *b)
         line += strlen(start);
         line += strspn(line, " ");
         line[strcspn(line, "\n")] = '\0';
-        saltus_cli_print_text(line);
-    } else {
-        printf("null");
     }
-    free(text);
+    return line;
 }
 
-static void print_machine(const saltus_bench *b)
+static const char *cpu_text(char line[300])
 {
-    char line[300], *name = NULL;
     FILE *in = fopen("/proc/cpuinfo", "r");
-    while (in && !name && fgets(line, sizeof line, in)) {
+    const char *name = "";
+    while (in && !name[0] && fgets(line, 300, in)) {
         if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) {
             name = strchr(line, ':') + 2;
         }
@@ -201,15 +190,26 @@ static void print_machine(const saltus_bench *b)
     if (in) {
         (void)fclose(in);
     }
-    printf("{\"bench\": \"%s\", \"version\": \"%s\", \"quick\": %s, \"cores\": %ld, \"cpu\": ",
-           b->name, saltus_version(), b->quick ? "true" : "false", sysconf(_SC_NPROCESSORS_ONLN));
-    saltus_cli_print_text(name ? name : "");
-    printf(", \"gpu\": ");
-    print_gpu(b);
-    printf("}\n");
+    return name;
 }
 
-static int count_gpus(const saltus_bench *b)
+static void print_machine(bench *b)
+{
+    char line[300], *devices = NULL;
+    size_t size = 0;
+    FILE *out = b->gpu ? open_memstream(&devices, &size) : NULL;
+    if (out) {
+        saltus_backend_list(out);
+        (void)fclose(out);
+    }
+    bench_put(b, FIELD("version", saltus_version()), FIELD("quick", b->quick),
+              FIELD("cores", sysconf(_SC_NPROCESSORS_ONLN)), FIELD("cpu", cpu_text(line)),
+              FIELD("gpu", gpu_text(b, devices)));
+    bench_end(b);
+    free(devices);
+}
+
+static int count_gpus(const bench *b)
 {
     char name[20];
     int n = 0;
@@ -225,7 +225,7 @@ static int count_gpus(const saltus_bench *b)
     return n;
 }
 
-saltus_status saltus_bench_open_gpus(int n, saltus_backend **out, saltus_error *err)
+saltus_status bench_open_gpus(int n, saltus_backend **out, saltus_error *err)
 {
     char name[60] = "cuda:0";
     for (int i = 1; i < n; ++i) {
@@ -235,89 +235,94 @@ saltus_status saltus_bench_open_gpus(int n, saltus_backend **out, saltus_error *
 }
 
 /* Where a GPU is needed and there is none, a line tells why nothing is measured. */
-static saltus_status run_table(saltus_bench *b, int table, saltus_error *err)
+static saltus_status measure(bench *b, const benchmark *what, saltus_error *err)
 {
+    b->name = what->name;
     print_machine(b);
-    b->n_gpus = tables[table].where == ON_GPUS ? count_gpus(b) : 0;
-    if (tables[table].where == ON_GPUS && b->n_gpus == 0) {
-        printf("{\"bench\": \"%s\", \"skipped\": ", b->name);
-        saltus_cli_print_text(b->no_gpu);
-        printf("}\n");
+    b->n_gpus = what->where == ON_GPUS ? count_gpus(b) : 0;
+    if (what->where == ON_GPUS && b->n_gpus == 0) {
+        bench_end_skipped(b, b->no_gpu);
         return SALTUS_OK;
     }
-    return tables[table].run(b, err);
+    return what->run(b, err);
 }
 
-static int measure(const arguments *a, int table)
+static int print_error(const saltus_error *err, int code)
+{
+    fprintf(stderr, "saltus-bench: %s\n", err->message);
+    if (err->hint[0]) {
+        fprintf(stderr, "  hint: %s\n", err->hint);
+    }
+    return code;
+}
+
+static int measure_all(const arguments *a)
 {
     char folder[1200];
     saltus_error err = {0};
-    saltus_bench b = {
-        .name = a->name, .quick = a->quick, .part = a->part, .threads = (int)a->threads};
+    bench b = {.quick = a->quick, .part = a->part, .threads = a->threads, .model = a->model};
+    int code = 0;
     b.examples = a->examples ? a->examples : find_examples(folder, sizeof folder);
     if (!b.examples) {
-        return saltus_cli_usage("the examples are not here: --examples FOLDER is needed");
+        fprintf(stderr, "saltus-bench: the examples are not here: --examples FOLDER is needed\n");
+        return EXIT_USAGE;
     }
-    saltus_status status = open_devices(&b, a, &err);
-    const bool is_open = status == SALTUS_OK;
-    if (is_open) {
-        status = run_table(&b, table, &err);
+    if (open_devices(&b, a->device, &err) != SALTUS_OK) {
+        code = print_error(&err, EXIT_USAGE);
     }
-    if (status == SALTUS_OK && !saltus_cli_flush(&err)) {
-        status = SALTUS_E_IO;
+    for (int i = 0; i < a->n_chosen && code == 0; ++i) {
+        if (measure(&b, a->chosen[i], &err) != SALTUS_OK) {
+            code = print_error(&err, EXIT_FAILED);
+        }
     }
-    if (status != SALTUS_OK) {
-        saltus_cli_print_error(&err);
-    } else if (b.has_failed) {
-        fprintf(stderr, "saltus: a check failed: see \"check\" above\n");
+    if (b.has_failed) {
+        fprintf(stderr, "saltus-bench: a check failed: see \"check\" above\n");
+        code = EXIT_FAILED;
     }
     saltus_backend_close(b.gpu);
     saltus_backend_close(b.cpu);
-    return !is_open ? EXIT_USAGE : status == SALTUS_OK && !b.has_failed ? EXIT_DONE : EXIT_FAILED;
+    return code;
 }
 
-static int list_tables(void)
+static int finish(int code)
 {
-    saltus_error err = {0};
-    for (int i = 0; i < N_TABLES; ++i) {
-        printf("%-24s%s\n", tables[i].name, tables[i].what);
-    }
-    if (!saltus_cli_flush(&err)) {
-        saltus_cli_print_error(&err);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "saltus-bench: standard output: writing failed\n");
         return EXIT_FAILED;
     }
-    return EXIT_DONE;
+    return code;
 }
 
-static int choose(const arguments *a)
-{
-    if (!a->name) {
-        return list_tables();
-    }
-    for (int i = 0; i < N_TABLES; ++i) {
-        if (strcmp(a->name, tables[i].name) == 0) {
-            return measure(a, i);
-        }
-    }
-    saltus_error err = {.code = SALTUS_E_INVALID, .hint = "saltus bench lists them"};
-    (void)snprintf(err.message, sizeof err.message, "there is no benchmark '%.200s'", a->name);
-    saltus_cli_print_error(&err);
-    return EXIT_USAGE;
-}
-
-int saltus_cli_bench(int argc, char **argv)
+int main(int argc, char **argv)
 {
     static const struct argp argp = {
         options,
         parse,
-        "[NAME]",
+        "[NAME…]",
         "Measure what a paper's table shows, or a case of our own, beside a plain sequential "
-        "program, one core and all "
-        "cores, and check every result. Without NAME: list what there is.",
+        "program, one core and all cores, and check every result. Without NAME: list what there "
+        "is.",
         NULL,
         NULL,
         NULL};
+    char version[60];
     arguments a = {.part = 1.0};
-    const int code = saltus_cli_parse(&argp, argc, argv, &a);
-    return code >= 0 ? code : choose(&a);
+    for (int i = 0; i < N_BENCHMARKS; ++i) {
+        for (char *at = list[i].name; (at = strchr(at, '_')) != NULL;) {
+            *at = '-';
+        }
+    }
+    (void)snprintf(version, sizeof version, "saltus-bench %s", saltus_version());
+    argp_program_version = version;
+    argp_err_exit_status = EXIT_USAGE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
+        return EXIT_USAGE;
+    }
+    if (a.n_chosen > 0) {
+        return finish(measure_all(&a));
+    }
+    for (int i = 0; i < N_BENCHMARKS; ++i) {
+        printf("%-24s%s\n", list[i].name, list[i].what);
+    }
+    return finish(0);
 }

@@ -9,86 +9,18 @@
 #include "ensemble/reduction.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_AXES = 3, QUICK_POINTS = 3, QUICK_RUNS = 20 };
+enum { QUICK_POINTS = 3, QUICK_RUNS = 20 };
 static const double too_long = 600.0; /* seconds: what is not done by then is left out */
 
-static const struct sweep_case {
-    int figure;
-    const char *name, *file;
-    const char *vary[MOST_AXES]; /* without the number of values, which is */
-    int length[MOST_AXES];
-    int64_t runs; /* at every point */
-    double t_end, quick_end;
-    int n_times;
-    const char *columns, *derive; /* derive: NULL for the means at the end */
-    double burn_in;
-    double paper, copasi; /* 0: not published */
-} cases[] = {
-    {10,
-     "c3",
-     "schlogl",
-     {"c3=lin:6.9e-4:1.4e-3"},
-     {10},
-     26214,
-     10.0,
-     10.0,
-     2,
-     "X",
-     NULL,
-     0.0,
-     34.92,
-     1013.0},
-    {11,
-     "c1 x c2 x c3",
-     "schlogl",
-     {"c1=lin:2.9e-7:3.1e-7", "c2=lin:8e-5:1.1e-4", "c3=lin:6e-4:1.2e-3"},
-     {16, 16, 16},
-     256,
-     10.0,
-     10.0,
-     2,
-     "X",
-     NULL,
-     0.0,
-     0.0,
-     0.0},
-    {12,
-     "GTP x Cdc25",
-     "ras-camp-pka",
-     {"GTP=lin:1.9e4:5e6", "Cdc25=lin:0:600"},
-     {256, 256},
-     1,
-     1500.0,
-     0.3,
-     1500,
-     "cAMP",
-     "amplitude:cAMP",
-     500.0,
-     0.0,
-     0.0},
-    {13,
-     "c3",
-     "ras-camp-pka",
-     {"c3=log:1.5e-3:150"},
-     {1024},
-     1,
-     1500.0,
-     0.3,
-     1500,
-     "cAMP",
-     "amplitude:cAMP",
-     500.0,
-     0.0,
-     0.0},
-};
-enum { N_CASES = sizeof cases / sizeof *cases };
-
 typedef struct session {
-    saltus_bench *bench;
-    const struct sweep_case *c;
+    bench *bench;
+    const bench_table *c; /* its row */
     char path[1200];
+    int64_t runs, paper_points;
+    int n_times;
     saltus_sweep *sweep;
     saltus_sweep_options options;
     double *times;
@@ -145,28 +77,33 @@ static saltus_status deliver(void *user, int64_t point, saltus_sink *sink, saltu
 
 /* ---- before ---- */
 
-/* The sweep at its size: with a run at every point --part takes points, else it takes runs. */
+/* The sweep at its size: with a run at every point --part takes points, else it takes runs. An axis
+ * is NAME=…:N. */
 static saltus_status make_points(session *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const struct sweep_case *c = s->c;
-    const double part = s->bench->part;
+    const bench *b = s->bench;
+    const char *axes = bench_cell(s->c, "vary"), *at = axes;
+    char axis[BENCH_WORD], text[100];
     int n_axes = 0;
-    while (n_axes < MOST_AXES && c->vary[n_axes]) {
+    while (bench_word(&at, axis)) {
         ++n_axes;
     }
     SALTUS_TRY(saltus_sweep_create(&s->sweep, err));
-    for (int a = 0; a < n_axes; ++a) {
-        char text[100];
-        const double share = c->runs == 1 ? pow(part, 1.0 / n_axes) : 1.0;
-        const int length = (int)fmax(2.0, round(share * c->length[a]));
-        (void)snprintf(text, sizeof text, "%s:%d", c->vary[a],
-                       s->bench->quick && length > QUICK_POINTS ? QUICK_POINTS : length);
+    s->paper_points = 1;
+    while (bench_word(&axes, axis)) {
+        char *const length = strrchr(axis, ':');
+        const double share = s->runs == 1 ? pow(b->part, 1.0 / n_axes) : 1.0;
+        const int whole = atoi(length + 1), n = (int)fmax(2.0, round(share * whole));
+        *length = '\0';
+        (void)snprintf(text, sizeof text, "%s:%d", axis,
+                       b->quick && n > QUICK_POINTS ? QUICK_POINTS : n);
         SALTUS_TRY(saltus_sweep_vary(s->sweep, text, err));
+        s->paper_points *= whole;
     }
     SALTUS_TRY(saltus_sweep_finish(s->sweep, NULL, 1, err));
-    const int64_t runs = c->runs == 1 ? 1 : (int64_t)ceil(part * (double)c->runs);
-    s->options.run.n_trajectories = s->bench->quick && runs > QUICK_RUNS ? QUICK_RUNS : runs;
+    const int64_t runs = s->runs == 1 ? 1 : (int64_t)ceil(b->part * (double)s->runs);
+    s->options.run.n_trajectories = b->quick && runs > QUICK_RUNS ? QUICK_RUNS : runs;
 done:
     return status;
 }
@@ -189,8 +126,8 @@ static saltus_status choose_what(session *s, saltus_error *err)
                                   .n_counts = saltus_plan_n_counts(plan),
                                   .record = SALTUS_RECORD_STATS,
                                   .reduction = &sums};
-    if (s->c->derive) {
-        SALTUS_TRY(saltus_derived_parse(s->c->derive, plan, &s->derived, err));
+    if (bench_cell(s->c, "derive")[0]) {
+        SALTUS_TRY(saltus_derived_parse(bench_cell(s->c, "derive"), plan, &s->derived, err));
     }
     s->what.derivation = (saltus_derivation){.wanted = s->derived.wanted,
                                              .n = s->derived.n,
@@ -198,7 +135,8 @@ static saltus_status choose_what(session *s, saltus_error *err)
                                              .times = s->times,
                                              .n_times = s->what.n_times};
     int64_t *first = &s->what.derivation.first;
-    while (s->times[*first] < s->c->burn_in / s->c->t_end * s->times[s->what.n_times - 1]) {
+    const double burnt = bench_number(s->c, "burn_in") / bench_number(s->c, "until");
+    while (s->times[*first] < burnt * s->times[s->what.n_times - 1]) {
         ++*first;
     }
 done:
@@ -210,24 +148,26 @@ done:
 static saltus_status prepare(session *s, const char *device, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const struct sweep_case *c = s->c;
     saltus_sweep_options *o = &s->options;
-    const double end = s->bench->quick ? c->quick_end : c->t_end;
-    (void)snprintf(s->path, sizeof s->path, "%s/%s.yaml", s->bench->examples, c->file);
+    const double end = bench_sized(s->bench, s->c, "until");
+    (void)snprintf(s->path, sizeof s->path, "%s/%s.yaml", s->bench->examples,
+                   bench_cell(s->c, "model"));
+    s->runs = bench_whole(s->c, "runs");
+    s->n_times = (int)bench_whole(s->c, "times");
     *o = saltus_sweep_options_default();
     o->load = load;
     o->load_user = s;
     o->device = device;
-    o->plan.columns = c->columns;
+    o->plan.columns = bench_cell(s->c, "species");
     o->plan.n_threads = s->bench->threads;
     SALTUS_TRY(make_points(s, err));
-    s->times = saltus_calloc((size_t)c->n_times, sizeof *s->times);
+    s->times = saltus_calloc((size_t)s->n_times, sizeof *s->times);
     SALTUS_NEED(s->times);
-    for (int i = 0; i < c->n_times; ++i) {
-        s->times[i] = end * (i + 1) / c->n_times;
+    for (int i = 0; i < s->n_times; ++i) {
+        s->times[i] = end * (i + 1) / s->n_times;
     }
     o->run.times = s->times;
-    o->run.n_times = c->n_times;
+    o->run.n_times = s->n_times;
     SALTUS_TRY(choose_what(s, err));
 done:
     return status;
@@ -274,48 +214,41 @@ done:
 
 static void print_row(const session *s, const saltus_run_report *report, bool is_right)
 {
-    const struct sweep_case *c = s->c;
+    bench *b = s->bench;
     const int64_t n_points = saltus_sweep_n_points(s->sweep);
     const bool is_gpu = strncmp(s->options.device, "cuda", 4) == 0;
-    int64_t paper_points = 1;
-    for (int a = 0; a < MOST_AXES && c->vary[a]; ++a) {
-        paper_points *= c->length[a];
-    }
-    printf("{\"bench\": \"%s\", \"figure\": %d, \"model\": \"%s\", \"sweep\": \"%s\", \"until\": "
-           "%g, \"points\": %lld, \"runs\": %lld, \"paper_points\": %lld, \"paper_runs\": %lld, "
-           "\"engine\": \"%s\", \"method\": \"direct\", \"points_done\": %lld, \"events\": %lld, "
-           "\"seconds\": %.4g",
-           s->bench->name, c->figure, c->file, c->name, s->times[c->n_times - 1],
-           (long long)n_points, (long long)s->what.n_runs, (long long)paper_points,
-           (long long)c->runs, is_gpu ? "gpu" : "cores", (long long)s->n_delivered,
-           (long long)report->events, report->seconds);
-    if (is_gpu) {
-        printf(", \"kernel_seconds\": %.4g", report->kernel_seconds);
-    }
-    if (s->n_delivered < n_points) {
-        printf(", \"left_out\": %lld, \"left_out_after\": %g",
-               (long long)(n_points - s->n_delivered), too_long);
-    } else if (c->paper > 0.0 && n_points == paper_points && s->what.n_runs == c->runs) {
-        printf(", \"paper_seconds\": %g, \"copasi_seconds\": %g, \"over_paper\": %.4g", c->paper,
-               c->copasi, c->paper / report->seconds);
-    }
-    printf(", \"check\": \"%s\"}\n", is_right ? "ok" : "failed");
-    (void)fflush(stdout);
-    s->bench->has_failed |= !is_right;
+    const bool is_whole = s->n_delivered == n_points;
+    const double paper = bench_number(s->c, "paper");
+    const bool compares =
+        is_whole && paper > 0.0 && n_points == s->paper_points && s->what.n_runs == s->runs;
+    bench_put(b, FIELD("figure", bench_whole(s->c, "figure")),
+              FIELD("model", bench_cell(s->c, "model")), FIELD("sweep", bench_cell(s->c, "sweep")),
+              FIELD("until", s->times[s->n_times - 1]), FIELD("points", n_points),
+              FIELD("runs", s->what.n_runs), FIELD("paper_points", s->paper_points),
+              FIELD("paper_runs", s->runs), FIELD("engine", is_gpu ? "gpu" : "cores"),
+              FIELD("method", "direct"), FIELD("points_done", s->n_delivered),
+              FIELD("events", report->events), FIELD("seconds", report->seconds),
+              FIELD_IF(is_gpu, "kernel_seconds", report->kernel_seconds),
+              FIELD_IF(!is_whole, "left_out", n_points - s->n_delivered),
+              FIELD_IF(!is_whole, "left_out_after", too_long),
+              FIELD_IF(compares, "paper_seconds", paper),
+              FIELD_IF(compares, "copasi_seconds", bench_number(s->c, "copasi")),
+              FIELD_IF(compares, "over_paper", paper / report->seconds));
+    bench_end_checked(b, is_right);
 }
 
-static saltus_status time_sweep(saltus_bench *bench, const struct sweep_case *c, const char *device,
+static saltus_status time_sweep(bench *b, const bench_table *c, const char *device,
                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_error failure = {0};
     saltus_run_report report = {0};
-    session s = {.bench = bench, .c = c};
-    saltus_bench_limit limit = {.seconds = too_long};
+    session s = {.bench = b, .c = c};
+    bench_limit limit = {.seconds = too_long};
     const saltus_sweep_sink sink = {&s, open_point, deliver, discard};
     bool is_right = true;
     SALTUS_TRY(prepare(&s, device, err));
-    saltus_bench_set_limit(&limit, &s.options.run);
+    bench_set_limit(&limit, &s.options.run);
     status = saltus_sweep_run(s.sweep, &s.options, &sink, &report, &failure);
     if (status != SALTUS_OK && status != SALTUS_E_CANCELLED) {
         *err = failure;
@@ -338,17 +271,19 @@ done:
     return status;
 }
 
-saltus_status saltus_bench_nobile_sweeps(saltus_bench *bench, saltus_error *err)
+static saltus_status time_row(bench *b, const bench_table *t, saltus_error *err)
+{
+    const saltus_status status = time_sweep(b, t, "cpu", err);
+    return status == SALTUS_OK && b->gpu ? time_sweep(b, t, saltus_backend_name(b->gpu), err)
+                                         : status;
+}
+
+saltus_status bench_nobile_sweeps(bench *b, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_bench_nobile_heat_map(bench, err));
-    for (int i = 0; i < N_CASES; ++i) {
-        SALTUS_TRY(time_sweep(bench, &cases[i], "cpu", err));
-        if (bench->gpu) {
-            SALTUS_TRY(time_sweep(bench, &cases[i], saltus_backend_name(bench->gpu), err));
-        }
-    }
-    SALTUS_TRY(saltus_bench_nobile_break_even(bench, err));
+    SALTUS_TRY(bench_nobile_heat_map(b, err));
+    SALTUS_TRY(bench_each_row(b, b->name, time_row, err));
+    SALTUS_TRY(bench_nobile_break_even(b, err));
 done:
     return status;
 }

@@ -22,21 +22,6 @@ static const double t_end = 150.0;
 /* What takes longer is left out, s. */
 static const double budget = 120.0, quick_budget = 0.4;
 
-static const struct row {
-    saltus_random_kind kind;
-    double mean, sd; /* of the paper */
-} rows[] = {
-    {{33, 35, 1e3, false, 0.0, 1.0}, 1.906, 1.396},
-    {{33, 35, 1e4, false, 0.0, 1.0}, 8.149, 7.866},
-    {{33, 35, 1e3, true, 1e-6, 10.0}, 1.436, 0.7},
-    {{33, 35, 1e4, true, 1e-6, 10.0}, 8.263, 6.053},
-    {{33, 35, 1e3, true, 1e-9, 1e4}, 1.247, 0.543},
-    {{33, 35, 1e4, true, 1e-9, 1e4}, 18.509, 91.976},
-    {{80, 80, 1e3, true, 1e-6, 10.0}, 13.242, 10.623},
-    {{80, 80, 1e4, true, 1e-9, 1e4}, 96.133, 302.05},
-};
-enum { N_ROWS = sizeof rows / sizeof *rows };
-
 /* The networks of a row on one device. */
 typedef struct score {
     int n_done, n_slow, n_failed, n_leaping, n_checked, n_conserved, n_wrong;
@@ -45,20 +30,20 @@ typedef struct score {
 
 /* Simulate within the budget; *seconds is 0 when that was too short, and negative when a trajectory
  * left the range of its numbers. */
-static saltus_status run(const saltus_bench *bench, const saltus_model *model,
-                         const saltus_backend *device, const char *method, int64_t first, int64_t n,
-                         saltus_totals *totals, double *seconds, saltus_error *err)
+static saltus_status run(const bench *b, const saltus_model *model, const saltus_backend *device,
+                         const char *method, int64_t first, int64_t n, saltus_totals *totals,
+                         double *seconds, saltus_error *err)
 {
-    const saltus_bench_ensemble e = {.model = model,
-                                     .device = device,
-                                     .method = method,
-                                     .n_threads = bench->threads,
-                                     .until = t_end,
-                                     .n_times = N_TIMES,
-                                     .first = first,
-                                     .n = n,
-                                     .limit = bench->quick ? quick_budget : budget};
-    const saltus_status status = saltus_bench_run(&e, totals, seconds, err);
+    const bench_ensemble e = {.model = model,
+                              .device = device,
+                              .method = method,
+                              .n_threads = b->threads,
+                              .until = t_end,
+                              .n_times = N_TIMES,
+                              .first = first,
+                              .n = n,
+                              .limit = b->quick ? quick_budget : budget};
+    const saltus_status status = bench_add_up(&e, totals, seconds, err);
     *seconds = status == SALTUS_E_NUMERIC ? -1.0 : *seconds;
     return status == SALTUS_E_NUMERIC ? SALTUS_OK : status;
 }
@@ -76,15 +61,15 @@ static void count(score *s, double seconds, bool leaps)
 }
 
 /* Means of leaps beside those of the exact method, when the other method is done in time too. */
-static saltus_status check(const saltus_bench *bench, const saltus_model *model,
-                           const saltus_totals *totals, bool leaps, score *s, saltus_error *err)
+static saltus_status check(const bench *b, const saltus_model *model, const saltus_totals *totals,
+                           bool leaps, score *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_totals other = {0};
     double seconds;
-    const int64_t n = bench->quick ? QUICK_RUNS : CHECK_RUNS;
-    SALTUS_TRY(run(bench, model, bench->cpu, leaps ? "direct" : "tau", CHECK_FIRST, n, &other,
-                   &seconds, err));
+    const int64_t n = b->quick ? QUICK_RUNS : CHECK_RUNS;
+    SALTUS_TRY(
+        run(b, model, b->cpu, leaps ? "direct" : "tau", CHECK_FIRST, n, &other, &seconds, err));
     if (seconds > 0.0) {
         ++s->n_checked;
         s->n_wrong +=
@@ -96,18 +81,18 @@ done:
 }
 
 /* By all cores, then by the GPU, whose totals are to be the same to the last bit. */
-static saltus_status time_network(const saltus_bench *bench, const struct row *row, int number,
+static saltus_status time_network(const bench *b, const saltus_random_kind *kind, int number,
                                   score *cores, score *gpu, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *model = NULL;
     saltus_totals totals = {0}, others = {0};
     double seconds, gpu_seconds;
-    const int64_t n = bench->quick ? QUICK_RUNS : RUNS;
-    SALTUS_TRY(saltus_random_network(&row->kind, (uint64_t)number, &model, err));
+    const int64_t n = b->quick ? QUICK_RUNS : RUNS;
+    SALTUS_TRY(saltus_random_network(kind, (uint64_t)number, &model, err));
     const saltus_method_choice choice = saltus_method_choose(model, NULL);
     const bool leaps = choice.method[0] == 't';
-    SALTUS_TRY(run(bench, model, bench->cpu, choice.method, 0, n, &totals, &seconds, err));
+    SALTUS_TRY(run(b, model, b->cpu, choice.method, 0, n, &totals, &seconds, err));
     count(cores, seconds, leaps);
     if (seconds > 0.0) {
         int n_sums;
@@ -117,10 +102,10 @@ static saltus_status time_network(const saltus_bench *bench, const struct row *r
         cores->n_wrong += !is_kept;
     }
     if (seconds > 0.0 && number < N_CHECKED) {
-        SALTUS_TRY(check(bench, model, &totals, leaps, cores, err));
+        SALTUS_TRY(check(b, model, &totals, leaps, cores, err));
     }
-    if (bench->gpu) {
-        SALTUS_TRY(run(bench, model, bench->gpu, choice.method, 0, n, &others, &gpu_seconds, err));
+    if (b->gpu) {
+        SALTUS_TRY(run(b, model, b->gpu, choice.method, 0, n, &others, &gpu_seconds, err));
         count(gpu, gpu_seconds, leaps);
         if (seconds > 0.0 && gpu_seconds > 0.0) {
             ++gpu->n_checked;
@@ -134,48 +119,50 @@ done:
     return status;
 }
 
-static void print_row(saltus_bench *bench, const struct row *row, const char *engine, int n,
-                      const score *s)
+static void print_row(bench *b, const bench_table *t, const char *engine, int n, const score *s)
 {
-    const saltus_random_kind *k = &row->kind;
-    const double mean = s->sum / s->n_done;
+    const double mean = s->sum / s->n_done, paper = bench_number(t, "mean");
     const double variance = (s->squares - s->sum * mean) / (s->n_done - 1);
-    printf("{\"bench\": \"%s\", \"species\": %d, \"reactions\": %d, \"amount\": %g, \"constants\": "
-           "\"%s\", \"low\": %g, \"high\": %g, \"until\": %g, \"points\": %d, \"engine\": \"%s\", "
-           "\"trajectories\": %d, \"networks\": %d, \"done\": %d, \"by_leaps\": %d, "
-           "\"left_out\": %d, \"left_out_after\": %g, \"out_of_range\": %d",
-           bench->name, k->n_species, k->n_reactions, k->amount, k->is_log ? "log" : "uniform",
-           k->low, k->high, t_end, N_TIMES, engine, bench->quick ? QUICK_RUNS : RUNS, n, s->n_done,
-           s->n_leaping, s->n_slow, bench->quick ? quick_budget : budget, s->n_failed);
-    if (s->n_done > 1) {
-        printf(", \"mean_seconds\": %.4g, \"sd_seconds\": %.4g", mean, sqrt(fmax(variance, 0.0)));
-    }
-    if (!bench->quick) {
-        printf(", \"paper_mean\": %g, \"paper_sd\": %g", row->mean, row->sd);
-    }
-    if (!bench->quick && s->n_done > 1) {
-        printf(", \"over_paper\": %.4g", row->mean / mean);
-    }
-    printf(", \"checked\": %d, \"conserved_sums\": %d, \"check\": \"%s\"}\n", s->n_checked,
-           s->n_conserved, s->n_wrong == 0 ? "ok" : "failed");
-    (void)fflush(stdout);
-    bench->has_failed |= s->n_wrong > 0;
+    bench_put(
+        b, FIELD("species", bench_whole(t, "species")),
+        FIELD("reactions", bench_whole(t, "reactions")), FIELD("amount", bench_number(t, "amount")),
+        FIELD("constants", bench_cell(t, "constants")), FIELD("low", bench_number(t, "low")),
+        FIELD("high", bench_number(t, "high")), FIELD("until", t_end), FIELD("points", N_TIMES),
+        FIELD("engine", engine), FIELD("trajectories", b->quick ? QUICK_RUNS : RUNS),
+        FIELD("networks", n), FIELD("done", s->n_done), FIELD("by_leaps", s->n_leaping),
+        FIELD("left_out", s->n_slow), FIELD("left_out_after", b->quick ? quick_budget : budget),
+        FIELD("out_of_range", s->n_failed), FIELD_IF(s->n_done > 1, "mean_seconds", mean),
+        FIELD_IF(s->n_done > 1, "sd_seconds", sqrt(fmax(variance, 0.0))),
+        FIELD_IF(!b->quick, "paper_mean", paper),
+        FIELD_IF(!b->quick, "paper_sd", bench_number(t, "sd")),
+        FIELD_IF(!b->quick && s->n_done > 1, "over_paper", paper / mean),
+        FIELD("checked", s->n_checked), FIELD("conserved_sums", s->n_conserved));
+    bench_end_checked(b, s->n_wrong == 0);
 }
 
-saltus_status saltus_bench_nobile_table2(saltus_bench *bench, saltus_error *err)
+static saltus_status time_row(bench *b, const bench_table *t, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int n = bench->quick ? QUICK_NETWORKS : (int)ceil(bench->part * N_NETWORKS);
-    for (int r = 0; r < N_ROWS; ++r) {
-        score cores = {0}, gpu = {0};
-        for (int i = 0; i < n; ++i) {
-            SALTUS_TRY(time_network(bench, &rows[r], i, &cores, &gpu, err));
-        }
-        print_row(bench, &rows[r], "cores", n, &cores);
-        if (bench->gpu) {
-            print_row(bench, &rows[r], "gpu", n, &gpu);
-        }
+    const int n = b->quick ? QUICK_NETWORKS : (int)ceil(b->part * N_NETWORKS);
+    score cores = {0}, gpu = {0};
+    const saltus_random_kind kind = {.n_species = (int)bench_whole(t, "species"),
+                                     .n_reactions = (int)bench_whole(t, "reactions"),
+                                     .amount = bench_number(t, "amount"),
+                                     .is_log = bench_cell(t, "constants")[0] == 'l',
+                                     .low = bench_number(t, "low"),
+                                     .high = bench_number(t, "high")};
+    for (int i = 0; i < n; ++i) {
+        SALTUS_TRY(time_network(b, &kind, i, &cores, &gpu, err));
+    }
+    print_row(b, t, "cores", n, &cores);
+    if (b->gpu) {
+        print_row(b, t, "gpu", n, &gpu);
     }
 done:
     return status;
+}
+
+saltus_status bench_nobile_table2(bench *b, saltus_error *err)
+{
+    return bench_each_row(b, b->name, time_row, err);
 }

@@ -65,14 +65,14 @@ static void start(const saltus_generator *g, uint32_t *state, uint64_t trajector
     }
 }
 
-static saltus_status time_words(saltus_bench *bench, const char *name, saltus_error *err)
+static saltus_status time_words(bench *b, const char *name, saltus_error *err)
 {
     enum { STARTS = 1 << 12 };
     saltus_status status = SALTUS_OK;
     uint32_t state[SALTUS_MT19937_WORDS] = {0};
     saltus_generator generator = {0};
     double words = INFINITY, starts = INFINITY, mean = 0.0;
-    const int n = bench->quick ? 1 << 18 : 1 << 24;
+    const int n = b->quick ? 1 << 18 : 1 << 24;
     SALTUS_TRY(saltus_generator_create(name, &generator, err));
     for (int turn = 0; turn < N_TURNS; ++turn) {
         const double begin = saltus_now();
@@ -84,42 +84,11 @@ static saltus_status time_words(saltus_bench *bench, const char *name, saltus_er
         words = fmin(words, saltus_now() - started);
         starts = fmin(starts, started - begin);
     }
-    const bool is_right = fabs(mean * 0x1p-32 - 0.5) <= 5.0 / sqrt(12.0 * n);
-    printf("{\"bench\": \"%s\", \"rng\": \"%s\", \"ns_per_word\": %.3g, \"ns_per_start\": %.3g, "
-           "\"check\": \"%s\"}\n",
-           bench->name, name, 1e9 * words / n, 1e9 * starts / STARTS, is_right ? "ok" : "failed");
-    bench->has_failed |= !is_right;
+    bench_put(b, FIELD("rng", name), FIELD("ns_per_word", 1e9 * words / n),
+              FIELD("ns_per_start", 1e9 * starts / STARTS));
+    bench_end_checked(b, fabs(mean * 0x1p-32 - 0.5) <= 5.0 / sqrt(12.0 * n));
 done:
     saltus_generator_free(&generator);
-    return status;
-}
-
-/* ---- events ---- */
-
-static saltus_status time_events(saltus_bench *bench, const char *rng, const char *cpu_layout,
-                                 saltus_error *err)
-{
-    static const struct {
-        const char *file;
-        double t_end;
-    } models[] = {{"dimer-decay", 30.0}, {"oregonator", 0.03}};
-    static const char *const layouts[] = {"registers", "shared", "global", "warp"};
-    saltus_status status = SALTUS_OK;
-    saltus_bench_case c = {0};
-    double us;
-    bench->rng = rng;
-    bench->cpu_layout = cpu_layout;
-    for (int m = 0; m < 2; ++m) {
-        SALTUS_TRY(saltus_bench_open(bench, models[m].file, models[m].t_end, 131072, &c, err));
-        for (int l = 0; l < 4 && !cpu_layout; ++l) {
-            const saltus_bench_gpu how = {layouts[l], 0, 0};
-            SALTUS_TRY(saltus_bench_time_gpu(&c, how, &us, err));
-        }
-        saltus_bench_close(&c);
-        c = (saltus_bench_case){0};
-    }
-done:
-    saltus_bench_close(&c);
     return status;
 }
 
@@ -170,8 +139,8 @@ static saltus_status keep(void *user, const saltus_block *block, void *prepared,
 }
 
 /* X at t = 10 in rising order. */
-static saltus_status sample(const saltus_bench *bench, const saltus_model *model, const char *rng,
-                            int64_t n, int64_t *x, saltus_error *err)
+static saltus_status sample(const bench *b, const saltus_model *model, const char *rng, int64_t n,
+                            int64_t *x, saltus_error *err)
 {
     static const double t_end = 10.0;
     saltus_status status = SALTUS_OK;
@@ -182,12 +151,11 @@ static saltus_status sample(const saltus_bench *bench, const saltus_model *model
     wanted.method = "direct";
     wanted.rng = rng;
     wanted.columns = "X";
-    wanted.n_threads = bench->gpu ? 0 : bench->threads;
+    wanted.n_threads = b->gpu ? 0 : b->threads;
     run.n_trajectories = n;
     run.times = &t_end;
     run.n_times = 1;
-    SALTUS_TRY(
-        saltus_plan_create(model, bench->gpu ? bench->gpu : bench->cpu, &wanted, &plan, err));
+    SALTUS_TRY(saltus_plan_create(model, b->gpu ? b->gpu : b->cpu, &wanted, &plan, err));
     SALTUS_TRY(saltus_run(plan, &run, &sink, NULL, err));
     qsort(x, (size_t)n, sizeof *x, by_size);
 done:
@@ -195,30 +163,28 @@ done:
     return status;
 }
 
-static void compare(saltus_bench *bench, int first, int second, const int64_t *x, int64_t n)
+static void compare(bench *b, int first, int second, const int64_t *x, int64_t n)
 {
     const double distance = distance_of(x + first * n, x + second * n, n);
     const double p = chance_of(distance, n);
-    const bool is_right = p >= 1e-5;
-    printf("{\"bench\": \"%s\", \"test\": \"kolmogorov-smirnov\", \"first\": \"%s\", \"second\": "
-           "\"%s\", \"trajectories\": %lld, \"distance\": %.4f, \"p\": %.3f, \"check\": \"%s\"}\n",
-           bench->name, names[first], names[second], (long long)n, distance, p,
-           is_right ? "ok" : "failed");
-    bench->has_failed |= !is_right;
+    bench_put(b, FIELD("test", "kolmogorov-smirnov"), FIELD("first", names[first]),
+              FIELD("second", names[second]), FIELD("trajectories", n), FIELD("distance", distance),
+              FIELD("p", p));
+    bench_end_checked(b, p >= 1e-5);
 }
 
-static saltus_status compare_all(saltus_bench *bench, saltus_error *err)
+static saltus_status compare_all(bench *b, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *model = NULL;
-    const int64_t n = bench->quick ? 100 : 2000;
+    const int64_t n = b->quick ? 100 : 2000;
     int64_t *x = saltus_calloc((size_t)(N_GENERATORS * n), sizeof *x);
     SALTUS_NEED(x);
-    SALTUS_TRY(saltus_example_load(bench->examples, "schlogl", &model, err));
+    SALTUS_TRY(saltus_example_load(b->examples, "schlogl", &model, err));
     for (int g = 0; g < N_GENERATORS; ++g) {
-        SALTUS_TRY(sample(bench, model, names[g], n, x + g * n, err));
+        SALTUS_TRY(sample(b, model, names[g], n, x + g * n, err));
         for (int other = 0; other < g; ++other) {
-            compare(bench, other, g, x, n);
+            compare(b, other, g, x, n);
         }
     }
 done:
@@ -228,17 +194,17 @@ done:
 }
 
 /* Philox alone is drawn in lanes: on the CPU it is timed one trajectory at a time as well. */
-saltus_status saltus_bench_rng(saltus_bench *bench, saltus_error *err)
+saltus_status bench_rng(bench *b, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     for (int g = 0; g < N_GENERATORS; ++g) {
-        SALTUS_TRY(time_words(bench, names[g], err));
+        SALTUS_TRY(time_words(b, names[g], err));
     }
-    SALTUS_TRY(time_events(bench, names[0], "scalar", err));
+    SALTUS_TRY(bench_time_rows(b, b->name, names[0], "scalar", err));
     for (int g = 0; g < N_GENERATORS; ++g) {
-        SALTUS_TRY(time_events(bench, names[g], NULL, err));
+        SALTUS_TRY(bench_time_rows(b, b->name, names[g], NULL, err));
     }
-    SALTUS_TRY(compare_all(bench, err));
+    SALTUS_TRY(compare_all(b, err));
 done:
     return status;
 }

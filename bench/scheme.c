@@ -1,17 +1,16 @@
 /* Saltus on a GPU beside the scheme of simulators that generate a kernel for a model (scheme.h):
  * the kernels' times of the same trajectories at the same sample times, all species recorded, means
- * checked against each other, one JSON line per model.
- * Usage: bench_scheme [--quick] [--examples FOLDER] [MODEL …]; without a model all of them.
- * --quick: 1,024 trajectories, each time once, which shows that all is well and no more. */
-#include "scheme.h"
+ * checked against each other. --quick: 1,024 trajectories, each time once, which shows that all is
+ * well and no more. */
+#include "bench/scheme.h"
 
 #include "backend/cuda/device/driver.h"
 #include "backend/cuda/device/kernels.h"
 #include "engine/generator.h"
 #include "core/memory.h"
 #include "core/status.h"
+#include "bench/bench.h"
 #include "bench/measure/example.h"
-#include "bench/measure/totals.h"
 #include "model/network/model.h"
 #include "model/network/network.h"
 
@@ -20,21 +19,16 @@
 
 enum { N_TURNS = 3, N_POINTS = 51, RUNS = 131072, QUICK_RUNS = 1024, BLOCK = 32 };
 
-extern const char scheme_text[]; /* scheme.h */
-
-typedef struct bench {
+/* The GPU, as both sides use it. */
+typedef struct session {
     const saltus_driver *cu;
     cu_device device;
     cu_context context;
     saltus_generator generator;
     saltus_backend *gpu;
-    char gpu_name[100];
-    const char *examples;
-    char **models; /* names that are wanted, up to a NULL; none: all */
     int64_t n;
     int turns;
-    bool has_failed; /* a check */
-} bench;
+} session;
 
 /* One side. */
 typedef struct timing {
@@ -43,9 +37,9 @@ typedef struct timing {
     int registers;
 } timing;
 
-static saltus_status check(const bench *b, cu_result result, saltus_error *err)
+static saltus_status check(const session *g, cu_result result, saltus_error *err)
 {
-    return saltus_cuda_check(b->cu, result, "the scheme", err);
+    return saltus_cuda_check(g->cu, result, "the scheme", err);
 }
 
 /* ---- the scheme's kernel ---- */
@@ -102,7 +96,7 @@ static saltus_status write_text(const saltus_model *model, char **text, saltus_e
     SALTUS_NEED(out);
     put_tables(&model->network->tables, out);
     SALTUS_TRY(put_propensities(model, out, err));
-    (void)fputs(scheme_text, out);
+    (void)fputs(bench_file("scheme.h"), out);
 done:
     if (out && fclose(out) != 0 && status == SALTUS_OK) {
         status = saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
@@ -143,17 +137,17 @@ done:
     return status;
 }
 
-static saltus_status load(const bench *b, const saltus_model *model, cu_module *module,
+static saltus_status load(const session *g, const saltus_model *model, cu_module *module,
                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *text = NULL, *image = NULL;
     int major, minor;
-    SALTUS_TRY(check(b, b->cu->device_attribute(&major, CU_ATTRIBUTE_MAJOR, b->device), err));
-    SALTUS_TRY(check(b, b->cu->device_attribute(&minor, CU_ATTRIBUTE_MINOR, b->device), err));
+    SALTUS_TRY(check(g, g->cu->device_attribute(&major, CU_ATTRIBUTE_MAJOR, g->device), err));
+    SALTUS_TRY(check(g, g->cu->device_attribute(&minor, CU_ATTRIBUTE_MINOR, g->device), err));
     SALTUS_TRY(write_text(model, &text, err));
     SALTUS_TRY(compile(text, 10 * major + minor, &image, err));
-    SALTUS_TRY(check(b, b->cu->module_load(module, image), err));
+    SALTUS_TRY(check(g, g->cu->module_load(module, image), err));
 done:
     saltus_free(image);
     free(text);
@@ -164,44 +158,44 @@ done:
 
 /* Take memory on the device; with `from`, fill it. The address is kept in *address as a pointer of
  * the device's. */
-static saltus_status take(const bench *b, size_t bytes, const void *from, void *address,
+static saltus_status take(const session *g, size_t bytes, const void *from, void *address,
                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     cu_pointer taken = 0;
-    SALTUS_TRY(check(b, b->cu->memory_alloc(&taken, bytes), err));
+    SALTUS_TRY(check(g, g->cu->memory_alloc(&taken, bytes), err));
     memcpy(address, &taken, sizeof taken);
     if (from) {
-        SALTUS_TRY(check(b, b->cu->upload(taken, from, bytes, NULL), err));
+        SALTUS_TRY(check(g, g->cu->upload(taken, from, bytes, NULL), err));
     }
 done:
     return status;
 }
 
-static void give(const bench *b, const void *address)
+static void give(const session *g, const void *address)
 {
     if (address) {
-        (void)b->cu->memory_free((cu_pointer)(uintptr_t)address);
+        (void)g->cu->memory_free((cu_pointer)(uintptr_t)address);
     }
 }
 
-static saltus_status launch(const bench *b, cu_function kernel, scheme_launch *a, timing *best,
+static saltus_status launch(const session *g, cu_function kernel, scheme_launch *a, timing *best,
                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_driver *cu = b->cu;
-    const unsigned blocks = (unsigned)((b->n + BLOCK - 1) / BLOCK);
+    const saltus_driver *cu = g->cu;
+    const unsigned blocks = (unsigned)((g->n + BLOCK - 1) / BLOCK);
     void *arguments[] = {a};
     cu_event start = NULL, end = NULL;
     float ms = 0.0F;
-    SALTUS_TRY(check(b, cu->event_create(&start, 0), err));
-    SALTUS_TRY(check(b, cu->event_create(&end, 0), err));
-    SALTUS_TRY(check(b, cu->event_record(start, NULL), err));
+    SALTUS_TRY(check(g, cu->event_create(&start, 0), err));
+    SALTUS_TRY(check(g, cu->event_create(&end, 0), err));
+    SALTUS_TRY(check(g, cu->event_record(start, NULL), err));
     SALTUS_TRY(
-        check(b, cu->launch(kernel, blocks, 1, 1, BLOCK, 1, 1, 0, NULL, arguments, NULL), err));
-    SALTUS_TRY(check(b, cu->event_record(end, NULL), err));
-    SALTUS_TRY(check(b, cu->event_wait(end), err));
-    SALTUS_TRY(check(b, cu->event_elapsed(&ms, start, end), err));
+        check(g, cu->launch(kernel, blocks, 1, 1, BLOCK, 1, 1, 0, NULL, arguments, NULL), err));
+    SALTUS_TRY(check(g, cu->event_record(end, NULL), err));
+    SALTUS_TRY(check(g, cu->event_wait(end), err));
+    SALTUS_TRY(check(g, cu->event_elapsed(&ms, start, end), err));
     best->ms = best->ms == 0.0 || ms < best->ms ? ms : best->ms;
 done:
     if (start) {
@@ -214,7 +208,7 @@ done:
 }
 
 /* Counts at the last time, summed over trajectories, and events. */
-static saltus_status fetch(const bench *b, const scheme_launch *a, int n_species, double *sums,
+static saltus_status fetch(const session *g, const scheme_launch *a, int n_species, double *sums,
                            timing *best, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -225,12 +219,12 @@ static saltus_status fetch(const bench *b, const scheme_launch *a, int n_species
     SALTUS_NEED(counts);
     SALTUS_NEED(events);
     SALTUS_TRY(
-        check(b, b->cu->download(counts, (cu_pointer)(uintptr_t)last, width * sizeof *counts, NULL),
+        check(g, g->cu->download(counts, (cu_pointer)(uintptr_t)last, width * sizeof *counts, NULL),
               err));
     SALTUS_TRY(check(
-        b, b->cu->download(events, (cu_pointer)(uintptr_t)a->events, n * sizeof *events, NULL),
+        g, g->cu->download(events, (cu_pointer)(uintptr_t)a->events, n * sizeof *events, NULL),
         err));
-    SALTUS_TRY(check(b, b->cu->stream_wait(NULL), err));
+    SALTUS_TRY(check(g, g->cu->stream_wait(NULL), err));
     best->events = 0;
     for (size_t i = 0; i < n; ++i) {
         best->events += (int64_t)events[i];
@@ -247,37 +241,37 @@ done:
     return status;
 }
 
-static saltus_status run_scheme(const bench *b, const saltus_model *model, const double *times,
+static saltus_status run_scheme(const session *g, const saltus_model *model, const double *times,
                                 double *sums, timing *best, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_driver *cu = b->cu;
-    const size_t n = (size_t)b->n, n_species = (size_t)model->network->tables.n_species;
+    const saltus_driver *cu = g->cu;
+    const size_t n = (size_t)g->n, n_species = (size_t)model->network->tables.n_species;
     const size_t threads = (n + BLOCK - 1) / BLOCK * BLOCK;
-    scheme_launch a = {.n = b->n, .seed = 1, .n_times = N_POINTS};
+    scheme_launch a = {.n = g->n, .seed = 1, .n_times = N_POINTS};
     cu_module module = NULL;
     cu_function kernel;
-    SALTUS_TRY(check(b, cu->context_use(b->context), err));
-    SALTUS_TRY(load(b, model, &module, err));
-    SALTUS_TRY(check(b, cu->module_function(&kernel, module, "scheme"), err));
+    SALTUS_TRY(check(g, cu->context_use(g->context), err));
+    SALTUS_TRY(load(g, model, &module, err));
+    SALTUS_TRY(check(g, cu->module_function(&kernel, module, "scheme"), err));
     SALTUS_TRY(
-        check(b, cu->function_attribute(&best->registers, CU_FUNCTION_REGISTERS, kernel), err));
-    SALTUS_TRY(take(b, b->generator.n_jumps * sizeof *a.jumps, b->generator.jumps, &a.jumps, err));
-    SALTUS_TRY(take(b, N_POINTS * sizeof *times, times, &a.times, err));
-    SALTUS_TRY(take(b, threads * SALTUS_MRG32K3A_WORDS * sizeof *a.states, NULL, &a.states, err));
-    SALTUS_TRY(take(b, N_POINTS * n_species * n * sizeof *a.samples, NULL, &a.samples, err));
-    SALTUS_TRY(take(b, n * sizeof *a.events, NULL, &a.events, err));
-    SALTUS_TRY(check(b, cu->stream_wait(NULL), err));
-    for (int turn = 0; turn < b->turns; ++turn) {
-        SALTUS_TRY(launch(b, kernel, &a, best, err));
+        check(g, cu->function_attribute(&best->registers, CU_FUNCTION_REGISTERS, kernel), err));
+    SALTUS_TRY(take(g, g->generator.n_jumps * sizeof *a.jumps, g->generator.jumps, &a.jumps, err));
+    SALTUS_TRY(take(g, N_POINTS * sizeof *times, times, &a.times, err));
+    SALTUS_TRY(take(g, threads * SALTUS_MRG32K3A_WORDS * sizeof *a.states, NULL, &a.states, err));
+    SALTUS_TRY(take(g, N_POINTS * n_species * n * sizeof *a.samples, NULL, &a.samples, err));
+    SALTUS_TRY(take(g, n * sizeof *a.events, NULL, &a.events, err));
+    SALTUS_TRY(check(g, cu->stream_wait(NULL), err));
+    for (int turn = 0; turn < g->turns; ++turn) {
+        SALTUS_TRY(launch(g, kernel, &a, best, err));
     }
-    SALTUS_TRY(fetch(b, &a, (int)n_species, sums, best, err));
+    SALTUS_TRY(fetch(g, &a, (int)n_species, sums, best, err));
 done:
-    give(b, a.jumps);
-    give(b, a.times);
-    give(b, a.states);
-    give(b, a.samples);
-    give(b, a.events);
+    give(g, a.jumps);
+    give(g, a.times);
+    give(g, a.states);
+    give(g, a.samples);
+    give(g, a.events);
     if (module) {
         (void)cu->module_unload(module);
     }
@@ -286,7 +280,7 @@ done:
 
 /* ---- ours ---- */
 
-static saltus_status run_ours(const bench *b, const saltus_plan *plan, const double *times,
+static saltus_status run_ours(const session *g, const saltus_plan *plan, const double *times,
                               saltus_totals *totals, timing *best, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -297,8 +291,8 @@ static saltus_status run_ours(const bench *b, const saltus_plan *plan, const dou
     best->registers = kernel.registers;
     run.times = times;
     run.n_times = N_POINTS;
-    run.n_trajectories = b->n;
-    for (int turn = 0; turn < b->turns; ++turn) {
+    run.n_trajectories = g->n;
+    for (int turn = 0; turn < g->turns; ++turn) {
         saltus_totals_free(totals);
         const saltus_sink sink = saltus_totals_sink(totals, false);
         SALTUS_TRY(saltus_run(plan, &run, &sink, &report, err));
@@ -310,7 +304,7 @@ done:
     return status;
 }
 
-static saltus_status compare(bench *b, const char *file, double t_end, saltus_error *err)
+static saltus_status compare(bench *b, const session *g, const bench_table *t, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *model = NULL;
@@ -318,6 +312,8 @@ static saltus_status compare(bench *b, const char *file, double t_end, saltus_er
     saltus_totals totals = {0};
     saltus_plan_options wanted = saltus_plan_options_default();
     timing scheme = {0}, ours = {0};
+    const char *file = bench_cell(t, "model");
+    const double t_end = bench_number(t, "until");
     double times[N_POINTS], *sums = NULL;
     for (int i = 0; i < N_POINTS; ++i) {
         times[i] = t_end * i / (N_POINTS - 1);
@@ -327,19 +323,15 @@ static saltus_status compare(bench *b, const char *file, double t_end, saltus_er
     SALTUS_TRY(saltus_example_load(b->examples, file, &model, err));
     sums = saltus_calloc((size_t)model->network->tables.n_species, sizeof *sums);
     SALTUS_NEED(sums);
-    SALTUS_TRY(saltus_plan_create(model, b->gpu, &wanted, &plan, err));
-    SALTUS_TRY(run_scheme(b, model, times, sums, &scheme, err));
-    SALTUS_TRY(run_ours(b, plan, times, &totals, &ours, err));
-    const bool is_right = saltus_totals_agree_with(&totals, sums, b->n);
-    printf("{\"case\": \"scheme\", \"gpu\": \"%s\", \"model\": \"%s\", \"until\": %g, \"points\": "
-           "%d, \"trajectories\": %lld, \"events\": %lld, \"layout\": \"%s\", \"registers\": %d, "
-           "\"ms\": %.5g, \"scheme_registers\": %d, \"scheme_ms\": %.5g, \"over_scheme\": %.4g, "
-           "\"check\": \"%s\"}\n",
-           b->gpu_name, file, t_end, N_POINTS, (long long)b->n, (long long)ours.events,
-           saltus_plan_layout(plan), ours.registers, ours.ms, scheme.registers, scheme.ms,
-           scheme.ms / ours.ms, is_right ? "ok" : "failed");
-    (void)fflush(stdout);
-    b->has_failed |= !is_right;
+    SALTUS_TRY(saltus_plan_create(model, g->gpu, &wanted, &plan, err));
+    SALTUS_TRY(run_scheme(g, model, times, sums, &scheme, err));
+    SALTUS_TRY(run_ours(g, plan, times, &totals, &ours, err));
+    bench_put(b, FIELD("model", file), FIELD("until", t_end), FIELD("points", N_POINTS),
+              FIELD("trajectories", g->n), FIELD("events", ours.events),
+              FIELD("layout", saltus_plan_layout(plan)), FIELD("registers", ours.registers),
+              FIELD("ms", ours.ms), FIELD("scheme_registers", scheme.registers),
+              FIELD("scheme_ms", scheme.ms), FIELD("over_scheme", scheme.ms / ours.ms));
+    bench_end_checked(b, saltus_totals_agree_with(&totals, sums, g->n));
 done:
     saltus_totals_free(&totals);
     saltus_plan_destroy(plan);
@@ -348,66 +340,28 @@ done:
     return status;
 }
 
-static bool is_wanted(const bench *b, const char *model)
+saltus_status bench_scheme(bench *b, saltus_error *err)
 {
-    char **name = b->models;
-    while (*name && strcmp(*name, model) != 0) {
-        ++name;
-    }
-    return !b->models[0] || *name;
-}
-
-static saltus_status compare_all(bench *b, saltus_error *err)
-{
-    static const struct {
-        const char *file;
-        double t_end;
-    } models[] = {{"dimer-decay", 30.0}, {"dimer-decay-x4", 30.0}, {"dimer-decay-x12", 30.0},
-                  {"schlogl", 10.0},     {"oregonator", 0.1},      {"vilar", 10.0},
-                  {"lac-operon", 100.0}, {"ras-camp-pka", 2.0}};
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(check(b, b->cu->device_get(&b->device, 0), err));
-    SALTUS_TRY(check(b, b->cu->device_name(b->gpu_name, sizeof b->gpu_name, b->device), err));
-    SALTUS_TRY(check(b, b->cu->context_retain(&b->context, b->device), err));
-    SALTUS_TRY(saltus_generator_create("mrg32k3a", &b->generator, err));
-    SALTUS_TRY(saltus_backend_open("cuda:0", &b->gpu, err));
-    for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
-        if (is_wanted(b, models[i].file)) {
-            SALTUS_TRY(compare(b, models[i].file, models[i].t_end, err));
+    session g = {.n = b->quick ? QUICK_RUNS : RUNS, .turns = b->quick ? 1 : N_TURNS};
+    bench_table t = {0};
+    SALTUS_TRY(saltus_cuda_driver(&g.cu, err));
+    SALTUS_TRY(check(&g, g.cu->device_get(&g.device, 0), err));
+    SALTUS_TRY(check(&g, g.cu->context_retain(&g.context, g.device), err));
+    SALTUS_TRY(saltus_generator_create("mrg32k3a", &g.generator, err));
+    SALTUS_TRY(bench_open_gpus(1, &g.gpu, err));
+    SALTUS_TRY(bench_table_open(b->name, &t, err));
+    while (bench_next(&t)) {
+        if (!b->model || strcmp(b->model, bench_cell(&t, "model")) == 0) {
+            SALTUS_TRY(compare(b, &g, &t, err));
         }
     }
 done:
-    saltus_backend_close(b->gpu);
-    saltus_generator_free(&b->generator);
-    if (b->context) {
-        (void)b->cu->context_release(b->device);
+    bench_table_close(&t);
+    saltus_backend_close(g.gpu);
+    saltus_generator_free(&g.generator);
+    if (g.context) {
+        (void)g.cu->context_release(g.device);
     }
     return status;
-}
-
-int main(int argc, char **argv)
-{
-    saltus_error err = {0};
-    (void)argc;
-    bench b = {.examples = "examples", .n = RUNS, .turns = N_TURNS};
-    for (b.models = argv + 1; *b.models && strncmp(*b.models, "--", 2) == 0; ++b.models) {
-        if (strcmp(*b.models, "--quick") == 0) {
-            b.n = QUICK_RUNS;
-            b.turns = 1;
-        } else if (strcmp(*b.models, "--examples") == 0 && b.models[1]) {
-            b.examples = *++b.models;
-        } else {
-            fprintf(stderr, "usage: bench_scheme [--quick] [--examples FOLDER] [MODEL …]\n");
-            return 2;
-        }
-    }
-    if (saltus_cuda_driver(&b.cu, &err) != SALTUS_OK) {
-        printf("{\"case\": \"scheme\", \"skipped\": \"%s\"}\n", err.message);
-        return 0;
-    }
-    if (compare_all(&b, &err) != SALTUS_OK) {
-        fprintf(stderr, "bench: %s\n", err.message);
-        return 1;
-    }
-    return b.has_failed;
 }

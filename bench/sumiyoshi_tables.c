@@ -81,22 +81,23 @@ done:
     return status;
 }
 
-saltus_status saltus_bench_sumiyoshi_tables(saltus_bench *bench, saltus_error *err)
+saltus_status bench_sumiyoshi_tables(bench *b, saltus_error *err)
 {
     static const char *const kinds[] = {"dense", "compressed", "packed"};
     saltus_status status = SALTUS_OK;
     for (int n = 1; n <= 32; n *= 2) {
         saltus_table_sizes s;
         SALTUS_TRY(measure_genes(n, &s, err));
-        printf("{\"bench\": \"%s\", \"reactions\": %d, \"dense_bytes\": %zu, "
-               "\"compressed_bytes\": %zu, \"packed_bytes\": %zu}\n",
-               bench->name, REACTIONS * n, s.dense, s.compressed, s.packed);
+        bench_put(b, FIELD("reactions", REACTIONS * n), FIELD("dense_bytes", s.dense),
+                  FIELD("compressed_bytes", s.compressed), FIELD("packed_bytes", s.packed));
+        bench_end(b);
     }
     for (int kind = 0; kind < 3; ++kind) {
         int genes;
         SALTUS_TRY(find_most(kind, &genes, err));
-        printf("{\"bench\": \"%s\", \"tables\": \"%s\", \"bytes\": %d, \"most_reactions\": %d}\n",
-               bench->name, kinds[kind], CONSTANT_BYTES, REACTIONS * genes);
+        bench_put(b, FIELD("tables", kinds[kind]), FIELD("bytes", CONSTANT_BYTES),
+                  FIELD("most_reactions", REACTIONS * genes));
+        bench_end(b);
     }
 done:
     return status;

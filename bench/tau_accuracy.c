@@ -20,15 +20,6 @@ static const double epsilons[] = {0.1, 0.05, 0.03, 0.01};
 static const double strict = 0.03; /* from this epsilon on errors are checked: */
 static const double mean_aim = 0.01, sd_aim = 0.03, allowance = 5.0;
 
-static const struct model {
-    const char *file, *set; /* the initial amount that is set, or NULL */
-    double amount, t_end;
-} models[] = {{"schlogl", NULL, 0.0, 10.0},
-              {"gene-network", NULL, 0.0, 50.0},
-              {"dimer-decay", "S1", 1e4, 10.0},
-              {"ras-camp-pka", NULL, 0.0, 10.0}};
-enum { N_MODELS = sizeof models / sizeof *models };
-
 /* Final counts [run][species] of n runs. */
 typedef struct ensemble {
     saltus_plan *plan;
@@ -49,7 +40,7 @@ static void release(ensemble *e)
     *e = (ensemble){0};
 }
 
-static saltus_status simulate(const saltus_bench *bench, const saltus_model *model, double t_end,
+static saltus_status simulate(const bench *b, const saltus_model *model, double t_end,
                               double epsilon, int64_t first, int64_t n, ensemble *e,
                               saltus_error *err)
 {
@@ -57,7 +48,7 @@ static saltus_status simulate(const saltus_bench *bench, const saltus_model *mod
     saltus_run_report report = {0};
     saltus_plan_options wanted = saltus_plan_options_default();
     saltus_run_options run = saltus_run_options_default();
-    wanted.n_threads = bench->threads;
+    wanted.n_threads = b->threads;
     wanted.method = epsilon > 0.0 ? "tau" : "direct";
     wanted.epsilon = epsilon > 0.0 ? epsilon : wanted.epsilon;
     run.times = &t_end;
@@ -65,7 +56,7 @@ static saltus_status simulate(const saltus_bench *bench, const saltus_model *mod
     run.first_trajectory = first;
     run.n_trajectories = n;
     release(e);
-    SALTUS_TRY(saltus_plan_create(model, bench->cpu, &wanted, &e->plan, err));
+    SALTUS_TRY(saltus_plan_create(model, b->cpu, &wanted, &e->plan, err));
     e->what = (saltus_collection){.n_runs = n,
                                   .n_times = 1,
                                   .n_counts = saltus_plan_n_counts(e->plan),
@@ -188,53 +179,55 @@ static score compare(const ensemble exact[2], const ensemble *leaps)
     return s;
 }
 
-static void print_worst(const char *name, const char *noise_name, const worst *w,
-                        const ensemble *leaps)
+static void put_worst(bench *b, const char *name, const char *noise_name, const worst *w,
+                      const ensemble *leaps)
 {
+    char of[40];
+    (void)snprintf(of, sizeof of, "%s_of", name);
     if (w->species >= 0) {
-        printf(", \"%s\": %.4f, \"%s\": %.4f, \"%s_of\": \"%s\"", name, w->error, noise_name,
-               w->noise, name, saltus_plan_count_name(leaps->plan, w->species));
+        bench_put(b, FIELD(name, w->error), FIELD(noise_name, w->noise),
+                  FIELD(of, saltus_plan_count_name(leaps->plan, w->species)));
     }
 }
 
-static void print_row(saltus_bench *bench, const struct model *m, double epsilon,
-                      const ensemble exact[2], const ensemble *leaps)
+static void print_row(bench *b, const bench_table *t, double epsilon, const ensemble exact[2],
+                      const ensemble *leaps)
 {
     const score s = compare(exact, leaps);
-    printf("{\"bench\": \"%s\", \"model\": \"%s\", \"until\": %g, \"trajectories\": %lld, "
-           "\"epsilon\": %g",
-           bench->name, m->file, m->t_end, (long long)leaps->what.n_runs, epsilon);
-    print_worst("distance", "self_distance", &s.distance, leaps);
-    print_worst("few_distance", "few_self_distance", &s.few_distance, leaps);
-    print_worst("mean_error", "mean_noise", &s.mean, leaps);
-    print_worst("sd_error", "sd_noise", &s.sd, leaps);
-    printf(", \"seconds\": %.3g, \"exact_seconds\": %.3g", leaps->seconds, exact[0].seconds);
+    bench_put(b, FIELD("model", bench_cell(t, "model")), FIELD("until", bench_number(t, "until")),
+              FIELD("trajectories", leaps->what.n_runs), FIELD("epsilon", epsilon));
+    put_worst(b, "distance", "self_distance", &s.distance, leaps);
+    put_worst(b, "few_distance", "few_self_distance", &s.few_distance, leaps);
+    put_worst(b, "mean_error", "mean_noise", &s.mean, leaps);
+    put_worst(b, "sd_error", "sd_noise", &s.sd, leaps);
+    bench_put(b, FIELD("seconds", leaps->seconds), FIELD("exact_seconds", exact[0].seconds));
     if (epsilon <= strict) {
-        printf(", \"check\": \"%s\"", s.is_right ? "ok" : "failed");
-        bench->has_failed |= !s.is_right;
+        bench_end_checked(b, s.is_right);
+    } else {
+        bench_end(b);
     }
-    printf("}\n");
-    (void)fflush(stdout);
 }
 
-static saltus_status measure(saltus_bench *bench, const struct model *m, saltus_error *err)
+static saltus_status measure(bench *b, const bench_table *t, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_model *model = NULL;
     ensemble exact[2] = {0}, leaps = {0};
-    const int64_t n = bench->quick ? QUICK_RUNS : (int64_t)ceil(bench->part * RUNS);
-    SALTUS_TRY(saltus_example_load(bench->examples, m->file, &model, err));
-    if (m->set) {
+    const char *set = bench_cell(t, "set");
+    const double t_end = bench_number(t, "until");
+    const int64_t n = b->quick ? QUICK_RUNS : (int64_t)ceil(b->part * RUNS);
+    SALTUS_TRY(saltus_example_load(b->examples, bench_cell(t, "model"), &model, err));
+    if (set[0]) {
         saltus_model_thaw(model);
-        SALTUS_TRY(saltus_model_set(model, m->set, m->amount, err));
+        SALTUS_TRY(saltus_model_set(model, set, bench_number(t, "amount"), err));
         SALTUS_TRY(saltus_model_freeze(model, SALTUS_LAW_LITERAL, err));
     }
     for (int k = 0; k < 2; ++k) {
-        SALTUS_TRY(simulate(bench, model, m->t_end, 0.0, k * n, n, &exact[k], err));
+        SALTUS_TRY(simulate(b, model, t_end, 0.0, k * n, n, &exact[k], err));
     }
     for (size_t i = 0; i < sizeof epsilons / sizeof *epsilons; ++i) {
-        SALTUS_TRY(simulate(bench, model, m->t_end, epsilons[i], 0, n, &leaps, err));
-        print_row(bench, m, epsilons[i], exact, &leaps);
+        SALTUS_TRY(simulate(b, model, t_end, epsilons[i], 0, n, &leaps, err));
+        print_row(b, t, epsilons[i], exact, &leaps);
     }
 done:
     release(&exact[0]);
@@ -244,12 +237,7 @@ done:
     return status;
 }
 
-saltus_status saltus_bench_tau_accuracy(saltus_bench *bench, saltus_error *err)
+saltus_status bench_tau_accuracy(bench *b, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    for (int m = 0; m < N_MODELS; ++m) {
-        SALTUS_TRY(measure(bench, &models[m], err));
-    }
-done:
-    return status;
+    return bench_each_row(b, b->name, measure, err);
 }

@@ -229,9 +229,7 @@ _saltus() {
     for verb in verbs:
         options = " ".join(f"--{name}" for _, name, _, _ in verb.options())
         out.write(f'    {verb.name}:-*) _saltus_words "{options}" "$cur" ;;\n')
-        if verb.name == "bench":
-            out.write('    bench:*) _saltus_words "$(saltus bench 2>/dev/null | cut -d " " -f 1)" "$cur" ;;\n')
-        elif file_endings(verb.argument):
+        if file_endings(verb.argument):
             out.write(f"    {verb.name}:*) _saltus_files '{file_endings(verb.argument)}' \"$cur\" ;;\n")
     out.write("    esac\n}\ncomplete -F _saltus saltus\n")
 

@@ -1,6 +1,7 @@
 """Write texts as a C file: embed.py OUTPUT FILE…; each is found by its path from
 its folder "kernel" on, "kernel/base/rng.h".
-embed.py OUTPUT --as NAME FILE: one text, const char NAME[]."""
+embed.py OUTPUT --as NAME FILE…: const char *const NAME[][2], of each its name without folders and
+its text, two NULLs behind the last."""
 import sys
 
 escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
@@ -15,9 +16,13 @@ def write_lines(out, path):
 output, paths = sys.argv[1], sys.argv[2:]
 with open(output, "w", encoding="utf-8") as out:
     if paths[0] == "--as":
-        out.write(f"extern const char {paths[1]}[];\nconst char {paths[1]}[] =\n")
-        write_lines(out, paths[2])
-        out.write("    ;\n")
+        out.write(f"extern const char *const {paths[1]}[][2];\n")
+        out.write(f"const char *const {paths[1]}[][2] = {{\n")
+        for path in paths[2:]:
+            out.write(f'    {{"{path.split("/")[-1]}",\n')
+            write_lines(out, path)
+            out.write("    },\n")
+        out.write("    {0, 0},\n};\n")
         sys.exit()
     out.write('#include "backend/cuda/device/kernels.h"\n\n')
     out.write("const char *const saltus_kernel_names[] = {\n")

@@ -18,7 +18,6 @@ int saltus_cli_export(int argc, char **argv);
 int saltus_cli_plot(int argc, char **argv);
 int saltus_cli_devices(int argc, char **argv);
 int saltus_cli_compile(int argc, char **argv);
-int saltus_cli_bench(int argc, char **argv);
 
 /** Print `before` and a sentence as one line on stderr. Fields that the library names in
  * backquotes, `record all`, become options, and control characters spaces: names may hold anything.

@@ -19,7 +19,6 @@ static const struct {
     {"plot", saltus_cli_plot, "draw a result file"},
     {"devices", saltus_cli_devices, "what can compute here"},
     {"compile", saltus_cli_compile, "build the GPU kernel of a model, without a GPU"},
-    {"bench", saltus_cli_bench, "the papers' tables, measured and checked here"},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
@@ -83,6 +82,9 @@ static int run_verb(int argc, char **argv)
             argv[0] = name;
             return verbs[i].run(argc, argv);
         }
+    }
+    if (strcmp(argv[0], "bench") == 0) {
+        return saltus_cli_usage("'saltus bench' is a program of its own now: saltus-bench");
     }
     return saltus_cli_usage("there is no verb '%s'; saltus help lists them", argv[0]);
 }

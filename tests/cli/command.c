@@ -230,7 +230,9 @@ void assert_one_message(const outcome *o, const char *part)
     const char *end = strchr(o->err, '\n');
     const bool is_one = end && (end[1] == '\0' || (strncmp(end + 1, "  hint: ", 8) == 0 &&
                                                    strchr(end + 1, '\n')[1] == '\0'));
-    if (strncmp(o->err, "saltus: ", 8) != 0 || !is_one) {
+    const bool is_named =
+        strncmp(o->err, "saltus: ", 8) == 0 || strncmp(o->err, "saltus-bench: ", 14) == 0;
+    if (!is_named || !is_one) {
         fail_msg("not one message: %s", o->err);
     }
     if (!strstr(o->err, part)) {

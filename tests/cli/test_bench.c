@@ -1,4 +1,4 @@
-/* saltus bench: on the CPU, and where the fakes of tests/fake are found, on a GPU that is played.
+/* saltus-bench: on the CPU, and where the fakes of tests/fake are found, on a GPU that is played.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,15 +73,27 @@ static void names_are_listed(void **state)
                                         "rng",
                                         "tau-accuracy",
                                         "unequal",
-                                        "lm-nsm"};
+                                        "lm-nsm",
+                                        "core-dimer-decay",
+                                        "core-schlogl",
+                                        "core-tau",
+                                        "core-reactions",
+                                        "core-networks",
+                                        "scheme  "};
     enum { N_NAMES = sizeof names / sizeof *names };
     (void)state;
-    const outcome o = saltus("bench");
+    outcome o = saltus("%s", "");
     assert_done(&o);
     assert_int_equal(count_lines(o.out), N_NAMES);
     for (int i = 0; i < N_NAMES; ++i) {
         assert_int_equal(count(o.out, names[i]), 1);
     }
+    o = saltus("--version");
+    assert_done(&o);
+    assert_int_equal(strncmp(o.out, "saltus-bench ", 13), 0);
+    o = saltus("-h");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "--quick"));
 }
 
 static void wrong_usage_is_refused(void **state)
@@ -89,8 +101,8 @@ static void wrong_usage_is_refused(void **state)
     static const struct {
         const char *arguments, *part;
     } cases[] = {
-        {"nonsense", "no benchmark 'nonsense'\n  hint: saltus bench lists them"},
-        {"klingbeil-models klingbeil-copies", "one benchmark at a time"},
+        {"nonsense", "no benchmark 'nonsense'\n  hint: saltus-bench lists them"},
+        {"klingbeil-models nothing", "no benchmark 'nothing'"},
         {"klingbeil-models --device tpu", "--device 'tpu'"},
         {"klingbeil-models --device cuda:1000", "cuda:1000"},
         {"klingbeil-models --threads 0", "--threads '0'"},
@@ -102,10 +114,10 @@ static void wrong_usage_is_refused(void **state)
         if (strstr(cases[i].arguments, "1000") && !getenv("FAKE_CUDA")) {
             continue; /* other words without a driver */
         }
-        const outcome o = saltus("bench %s " EXAMPLES, cases[i].arguments);
+        const outcome o = saltus("%s " EXAMPLES, cases[i].arguments);
         assert_refused(&o, 2, cases[i].part);
     }
-    const outcome o = saltus("bench klingbeil-models --device cpu --examples .");
+    const outcome o = saltus("klingbeil-models --device cpu --examples .");
     assert_int_equal(o.code, 1);
     assert_one_message(&o, "./dimer-decay.yaml");
 }
@@ -116,30 +128,46 @@ static void the_cpu_is_measured_and_checked(void **state)
     if (getenv("FAKE_CUDA")) {
         skip(); /* once is enough */
     }
-    outcome o = saltus("bench klingbeil-oregonator --quick --device cpu --threads 2 " EXAMPLES);
+    outcome o = saltus("klingbeil-oregonator --quick --device cpu --threads 2 " EXAMPLES);
     assert_lines(&o, "klingbeil-oregonator");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
     assert_int_equal(count(o.out, "\"layout\": \"shared\", \"block\": 64, \"skipped\": "
                                   "\"--device cpu\""),
                      1);
     assert_int_equal(count(o.out, "\"skipped\": "), 26);
-    o = saltus("bench sumiyoshi-realisations --quick --device cpu " EXAMPLES);
+    o = saltus("sumiyoshi-realisations --quick --device cpu " EXAMPLES);
     assert_lines(&o, "sumiyoshi-realisations");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
     assert_int_equal(count(o.out, "\"trajectories\": 1000,"), 1);
-    o = saltus("bench sumiyoshi-tables --quick --device cpu " EXAMPLES);
+    o = saltus("sumiyoshi-tables --quick --device cpu " EXAMPLES);
     assert_lines(&o, "sumiyoshi-tables");
     assert_non_null(strstr(o.out, "\"tables\": \"dense\", \"bytes\": 65536, \"most_reactions\": "
                                   "112}"));
-    o = saltus("bench unequal --quick --device cpu " EXAMPLES);
+    o = saltus("unequal --quick --device cpu " EXAMPLES);
     assert_lines(&o, "unequal");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
     assert_int_equal(count(o.out, "\"engine\": \"cores\", \"events_per_second_equal\": "), 1);
     assert_int_equal(count(o.out, "\"unequal_over_equal\": "), 1);
-    o = saltus("bench lm-nsm --quick --device cpu " EXAMPLES);
+    o = saltus("lm-nsm --quick --device cpu " EXAMPLES);
     assert_lines(&o, "lm-nsm");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 6);
     assert_int_equal(count(o.out, "\"moves\": "), 3);
+}
+
+/* Several names in one call; networks are there, or a line says why not. */
+static void one_core_is_measured_and_checked(void **state)
+{
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    const outcome o = saltus("core-dimer-decay core-schlogl core-tau core-reactions core-networks "
+                             "--quick --device cpu " EXAMPLES);
+    assert_done(&o);
+    assert_int_equal(count(o.out, "\"version\": "), 5);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 + 2);
+    assert_int_equal(count(o.out, "\"ratio_by_hand\": "), 1);
+    assert_int_equal(count(o.out, "\"bench\": \"core-networks\", \"model\": \""), 3);
 }
 
 /* Two lattices, one with two numbers of particles; one cell with three kinds of reactions. */
@@ -149,18 +177,18 @@ static void steps_of_lattices_are_timed_and_checked(void **state)
     if (getenv("FAKE_CUDA")) {
         skip(); /* once is enough */
     }
-    outcome o = saltus("bench lm-lattices --quick --device cpu " EXAMPLES);
+    outcome o = saltus("lm-lattices --quick --device cpu " EXAMPLES);
     assert_lines(&o, "lm-lattices");
     assert_int_equal(count(o.out, "\"engine\": \"cores\""), 3);
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
-    o = saltus("bench hallock-cells --quick --device cpu " EXAMPLES);
+    o = saltus("hallock-cells --quick --device cpu " EXAMPLES);
     assert_lines(&o, "hallock-cells");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3);
     static const char *const of_gpus[] = {"hallock-scaling",   "hallock-particles",
                                           "hallock-reactions", "hallock-phases",
                                           "hallock-balance",   "hallock-copy"};
     for (size_t i = 0; i < sizeof of_gpus / sizeof *of_gpus; ++i) {
-        o = saltus("bench %s --quick --device cpu " EXAMPLES, of_gpus[i]);
+        o = saltus("%s --quick --device cpu " EXAMPLES, of_gpus[i]);
         assert_lines(&o, of_gpus[i]);
         assert_int_equal(count(o.out, "\"skipped\": \"--device cpu\""), 1);
     }
@@ -173,7 +201,7 @@ static void random_networks_are_measured_and_checked(void **state)
     if (getenv("FAKE_CUDA")) {
         skip(); /* once is enough */
     }
-    const outcome o = saltus("bench nobile-table2 --quick --device cpu " EXAMPLES);
+    const outcome o = saltus("nobile-table2 --quick --device cpu " EXAMPLES);
     assert_lines(&o, "nobile-table2");
     assert_int_equal(count(o.out, "\"networks\": 2, \"done\": "), 8);
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 8);
@@ -187,7 +215,7 @@ static void sweeps_are_measured_and_checked(void **state)
     if (getenv("FAKE_CUDA")) {
         skip(); /* a kernel for every point takes its time */
     }
-    outcome o = saltus("bench nobile-sweeps --quick --device cpu " EXAMPLES);
+    outcome o = saltus("nobile-sweeps --quick --device cpu " EXAMPLES);
     assert_lines(&o, "nobile-sweeps");
     assert_int_equal(count(o.out, "\"figure\": 9, "), 2);
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 + 4);
@@ -203,7 +231,7 @@ static void leaps_are_compared_with_exact_steps(void **state)
     if (getenv("FAKE_CUDA")) {
         skip(); /* once is enough */
     }
-    const outcome o = saltus("bench tau-accuracy --quick --device cpu " EXAMPLES);
+    const outcome o = saltus("tau-accuracy --quick --device cpu " EXAMPLES);
     assert_lines(&o, "tau-accuracy");
     assert_int_equal(count(o.out, "\"self_distance\": "), 16);
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 8);
@@ -216,7 +244,7 @@ static void generators_are_compared(void **state)
     if (getenv("FAKE_CUDA")) {
         skip(); /* once is enough */
     }
-    const outcome o = saltus("bench rng --quick --device cpu " EXAMPLES);
+    const outcome o = saltus("rng --quick --device cpu " EXAMPLES);
     assert_lines(&o, "rng");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 4 + 2 * (1 + 4) * 3 + 6);
     assert_int_equal(count(o.out, "\"layout\": \"lanes\""), 4);
@@ -229,13 +257,13 @@ static void a_gpu_is_measured_and_checked(void **state)
     if (!getenv("FAKE_CUDA")) {
         skip();
     }
-    outcome o = saltus("bench sumiyoshi-overlap --quick --device cuda " EXAMPLES);
+    outcome o = saltus("sumiyoshi-overlap --quick --device cuda " EXAMPLES);
     assert_lines(&o, "sumiyoshi-overlap");
     assert_non_null(strstr(o.out, "\"gpu\": \"Fake 0, "));
     assert_int_equal(count(o.out, "\"engine\": \"gpu\", \"device\": \"cuda\", \"layout\": "), 3);
     assert_int_equal(count(o.out, "\"streams\": 4, \"registers\": 38, \"trajectories\": 10240"), 1);
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 + 1 + 3);
-    o = saltus("bench unequal --quick --device cuda " EXAMPLES);
+    o = saltus("unequal --quick --device cuda " EXAMPLES);
     assert_lines(&o, "unequal");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * (3 + 1));
     assert_int_equal(count(o.out, "\"engine\": \"gpu\", \"events_per_second_equal\": "), 1);
@@ -248,28 +276,28 @@ static void several_gpus_are_measured_and_checked(void **state)
     if (!getenv("FAKE_CUDA")) {
         skip();
     }
-    outcome o = saltus("bench hallock-particles --quick " EXAMPLES);
+    outcome o = saltus("hallock-particles --quick " EXAMPLES);
     assert_lines(&o, "hallock-particles");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
     assert_int_equal(count(o.out, "\"gpus\": 2, \"slabs\": 2, "), 2);
     assert_int_equal(count(o.out, "\"efficiency\": "), 2);
-    o = saltus("bench hallock-reactions --quick " EXAMPLES);
+    o = saltus("hallock-reactions --quick " EXAMPLES);
     assert_lines(&o, "hallock-reactions");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
     assert_int_equal(count(o.out, "\"us_per_reaction\": "), 2);
     /* those that cannot react; of the others a slow machine may take too few steps for any to */
     assert_in_range(count(o.out, "\"events\": 0, "), 2, 4);
-    o = saltus("bench hallock-phases --quick " EXAMPLES);
+    o = saltus("hallock-phases --quick " EXAMPLES);
     assert_lines(&o, "hallock-phases");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
     assert_int_equal(count(o.out, "\"us_looking\": "), 2);
     assert_int_equal(count(o.out, "\"us_meeting\": "), 2);
-    o = saltus("bench hallock-balance --quick " EXAMPLES);
+    o = saltus("hallock-balance --quick " EXAMPLES);
     assert_lines(&o, "hallock-balance");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 2 * 2);
     assert_int_equal(count(o.out, "\"planes_move\": false, \"time\": "), 2 * 3 * 2);
     assert_int_equal(count(o.out, "\"planes\": 32, "), 2 * (3 * 2 + 2 * 2));
-    o = saltus("bench hallock-copy --quick " EXAMPLES);
+    o = saltus("hallock-copy --quick " EXAMPLES);
     assert_lines(&o, "hallock-copy");
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 * 11);
     assert_int_equal(count(o.out, "\"bytes\": 1048576, "), 3);
@@ -281,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_listed, enter, leave_directory),
         cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(one_core_is_measured_and_checked, enter, leave_directory),
         cmocka_unit_test_setup_teardown(steps_of_lattices_are_timed_and_checked, enter,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,

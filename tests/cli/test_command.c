@@ -52,8 +52,8 @@ static void verbs_do_their_work(void **state)
 
 static void every_verb_has_help(void **state)
 {
-    static const char *const verbs[] = {"run",  "sweep",   "info",    "stats", "export",
-                                        "plot", "devices", "compile", "bench"};
+    static const char *const verbs[] = {"run",    "sweep", "info",    "stats",
+                                        "export", "plot",  "devices", "compile"};
     (void)state;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; ++i) {
         outcome o = saltus("%s --help", verbs[i]);
@@ -73,6 +73,19 @@ static void every_verb_has_help(void **state)
             assert_refused(&o, 1, "standard output");
         }
     }
+}
+
+static void bench_tells_where_it_went(void **state)
+{
+    static const char *const calls[] = {"bench", "bench rng --quick", "help bench"};
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
+        const outcome o = saltus("%s", calls[i]);
+        assert_refused(&o, 2, "saltus-bench");
+    }
+    const outcome o = saltus("help");
+    assert_done(&o);
+    assert_null(strstr(o.out, "bench"));
 }
 
 /* The text of an option in the help of a verb, to be freed: from its name to the next option. */
@@ -652,6 +665,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(verbs_do_their_work),
+        TEST(bench_tells_where_it_went),
         TEST(every_verb_has_help),
         TEST(defaults_are_as_help_tells),
         TEST(help_names_all_layouts_and_methods),
