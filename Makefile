@@ -23,7 +23,7 @@ features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtif
 
 all: build
 
-## build      build $(BUILD)/saltus and the library (`make packages` installs what that needs)
+## build      build $(BUILD)/saltus, saltus-bench and the library (`make packages` installs what that needs)
 build: configure
 	@ninja -C $(BUILD) product
 

@@ -74,6 +74,33 @@ SALTUS_API const char *saltus_status_text(saltus_status status);
 SALTUS_API const char *saltus_version(void);
 
 /* ------------------------------------------------------------------------------------------------
+ * Files that a program around the library reads and writes
+ */
+
+/**
+ * Read a whole file, or with the path "-" what is left of standard input, at most 1 GiB.
+ *
+ * @param[out] text ended by a zero; to be freed with saltus_text_free
+ * @param[out] size bytes, without that zero
+ * @retval SALTUS_E_IO         it cannot be read, or the path is that of a pipe or a device
+ * @retval SALTUS_E_NO_MEMORY  memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_text_read(const char *path, char **text,
+                                                            size_t *size, saltus_error *err);
+/** Free a text; NULL is allowed. */
+SALTUS_API void saltus_text_free(char *text);
+
+/**
+ * Whether a file may be put under this name: there is none, or an empty one, or one with `mark` in
+ * its first or last 4 KiB, by which is known that Saltus has written it.
+ *
+ * @retval SALTUS_E_INVALID it is another file; the hint tells what helps
+ * @retval SALTUS_E_IO      it cannot be looked into
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_may_replace(const char *path, const char *mark,
+                                                              saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
  * Models
  */
 

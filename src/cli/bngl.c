@@ -2,9 +2,6 @@
  * in a folder of its own, and nothing of it is left when this process ends, by a signal too. */
 #include "cli/cli.h"
 
-#include "core/file.h"
-#include "core/memory.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -36,13 +33,13 @@ static bool is_program(const char *path)
 /* FOLDER/BNG2.pl, which may go up to a colon; NULL: it is not there, or memory ran out. */
 static char *look_in(const char *folder, size_t n)
 {
-    char *path = saltus_calloc(n + sizeof program + 3, 1);
+    char *path = calloc(n + sizeof program + 3, 1);
     if (!path) {
         return NULL;
     }
     (void)sprintf(path, "%.*s%s%s", (int)n, folder, n > 0 ? "/" : "./", program);
     char *absolute = is_program(path) ? realpath(path, NULL) : NULL; /* it runs in another folder */
-    saltus_free(path);
+    free(path);
     return absolute;
 }
 
@@ -73,35 +70,39 @@ static saltus_status make_folder(char **folder, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const char *in = getenv("TMPDIR");
     in = in && in[0] ? in : "/tmp";
-    char *made = saltus_calloc(strlen(in) + sizeof name, 1);
-    SALTUS_NEED(made);
+    char *made = calloc(strlen(in) + sizeof name, 1);
+    SALTUS_CLI_NEED(made);
     (void)sprintf(made, "%s%s", in, name);
     if (!mkdtemp(made)) {
-        status = SALTUS_E_IO;
-        (void)saltus_error_set(err, status, "no temporary folder can be made in %.400s: %s", in,
-                               strerror(errno));
-        saltus_error_hint(err, "TMPDIR names another");
-        goto done;
+        (void)snprintf(err->hint, sizeof err->hint, "TMPDIR names another");
+        SALTUS_CLI_FAIL(SALTUS_E_IO, "no temporary folder can be made in %.400s: %s", in,
+                        strerror(errno));
     }
     *folder = realpath(made, NULL);
     if (!*folder) {
         (void)rmdir(made);
     }
-    SALTUS_NEED(*folder);
+    SALTUS_CLI_NEED(*folder);
 done:
-    saltus_free(made);
+    free(made);
     return status;
+}
+
+/* FOLDER/NAME, to be freed; NULL: memory ran out. */
+static char *path_in(const char *folder, const char *name)
+{
+    char *path = calloc(strlen(folder) + strlen(name) + 2, 1);
+    if (path) {
+        (void)sprintf(path, "%s/%s", folder, name);
+    }
+    return path;
 }
 
 static FILE *open_in(const char *folder, const char *name, const char *mode)
 {
-    char *path = saltus_calloc(strlen(folder) + strlen(name) + 2, 1);
-    FILE *f = NULL;
-    if (path) {
-        (void)sprintf(path, "%s/%s", folder, name);
-        f = fopen(path, mode);
-    }
-    saltus_free(path);
+    char *path = path_in(folder, name);
+    FILE *f = path ? fopen(path, mode) : NULL;
+    free(path);
     return f;
 }
 
@@ -175,19 +176,19 @@ static saltus_status put_model(const char *path, const char *folder, saltus_erro
     size_t size = 0;
     FILE *out = NULL;
     bool failed;
-    SALTUS_TRY(saltus_read_file(path, &text, &size, err));
+    SALTUS_CLI_TRY(saltus_text_read(path, &text, &size, err));
     out = open_in(folder, model_file, "w");
     if (!out) {
-        SALTUS_FAIL(SALTUS_E_IO, "%.300s: %s", folder, strerror(errno));
+        SALTUS_CLI_FAIL(SALTUS_E_IO, "%.300s: %s", folder, strerror(errno));
     }
     write_model(text, out);
     failed = ferror(out) != 0;
     failed |= fclose(out) != 0;
     if (failed) {
-        SALTUS_FAIL(SALTUS_E_IO, "%.300s/%s: writing failed", folder, model_file);
+        SALTUS_CLI_FAIL(SALTUS_E_IO, "%.300s/%s: writing failed", folder, model_file);
     }
 done:
-    saltus_free(text);
+    saltus_text_free(text);
     return status;
 }
 
@@ -294,13 +295,13 @@ static saltus_status make_network(const char *path, char *found, const char *fol
     *signal_number = problem ? 0 : wait_for(child, &set, &ended);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (problem) {
-        SALTUS_FAIL(SALTUS_E_IO, "%.300s: cannot be run: %s", found, strerror(problem));
+        SALTUS_CLI_FAIL(SALTUS_E_IO, "%.300s: cannot be run: %s", found, strerror(problem));
     }
     if (*signal_number == 0 && (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)) {
         show_messages(folder);
-        SALTUS_FAIL(SALTUS_E_MODEL, "%.300s: %s made no network of it: it ended with %s %d", path,
-                    program, WIFEXITED(ended) ? "code" : "signal",
-                    WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));
+        SALTUS_CLI_FAIL(SALTUS_E_MODEL, "%.300s: %s made no network of it: it ended with %s %d",
+                        path, program, WIFEXITED(ended) ? "code" : "signal",
+                        WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));
     }
 done:
     return status;
@@ -310,17 +311,16 @@ static saltus_status take_network(const char *path, const char *folder, char **t
                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    FILE *f = open_in(folder, network_file, "r");
-    if (!f) {
+    char *network = path_in(folder, network_file);
+    SALTUS_CLI_NEED(network);
+    if (access(network, R_OK) != 0) {
         show_messages(folder);
-        SALTUS_FAIL(SALTUS_E_MODEL, "%.300s: %s ended well, but has written no network", path,
-                    program);
+        SALTUS_CLI_FAIL(SALTUS_E_MODEL, "%.300s: %s ended well, but has written no network", path,
+                        program);
     }
-    SALTUS_TRY(saltus_read_all(fileno(f), path, text, size, err));
+    SALTUS_CLI_TRY(saltus_text_read(network, text, size, err));
 done:
-    if (f) {
-        (void)fclose(f);
-    }
+    free(network);
     return status;
 }
 
@@ -330,19 +330,20 @@ saltus_status saltus_cli_read_bngl(const char *path, char **text, size_t *size, 
     char *folder = NULL, *found = find_program();
     int signal_number = 0;
     if (!found) {
-        status = saltus_error_set(err, SALTUS_E_UNAVAILABLE,
-                                  "%.300s: BioNetGen's %s makes networks of such files, and is "
-                                  "neither in BNGPATH nor in PATH",
-                                  path, program);
-        saltus_error_hint(err, "set BNGPATH to its folder (BioNetGen is at bionetgen.org), or make "
-                               "the .net elsewhere with generate_network({overwrite=>1})");
-        goto done;
+        (void)snprintf(
+            err->hint, sizeof err->hint,
+            "set BNGPATH to its folder (BioNetGen is at bionetgen.org), or make the .net "
+            "elsewhere with generate_network({overwrite=>1})");
+        SALTUS_CLI_FAIL(SALTUS_E_UNAVAILABLE,
+                        "%.300s: BioNetGen's %s makes networks of such files, and is neither in "
+                        "BNGPATH nor in PATH",
+                        path, program);
     }
-    SALTUS_TRY(make_folder(&folder, err));
-    SALTUS_TRY(put_model(path, folder, err));
-    SALTUS_TRY(make_network(path, found, folder, &signal_number, err));
+    SALTUS_CLI_TRY(make_folder(&folder, err));
+    SALTUS_CLI_TRY(put_model(path, folder, err));
+    SALTUS_CLI_TRY(make_network(path, found, folder, &signal_number, err));
     if (signal_number == 0) {
-        SALTUS_TRY(take_network(path, folder, text, size, err));
+        SALTUS_CLI_TRY(take_network(path, folder, text, size, err));
     }
 done:
     if (folder) {
@@ -352,7 +353,7 @@ done:
     free(found);
     if (signal_number) { /* as if it had come now */
         (void)raise(signal_number);
-        status = saltus_error_set(err, SALTUS_E_CANCELLED, "%.300s: interrupted", path);
+        status = saltus_cli_fail(err, SALTUS_E_CANCELLED, "%.300s: interrupted", path);
     }
     return status;
 }

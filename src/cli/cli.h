@@ -28,6 +28,35 @@ void saltus_cli_print_error(const saltus_error *err);
 /** The same for the command's own complaints; returns EXIT_USAGE. */
 __attribute__((format(printf, 1, 2))) int saltus_cli_usage(const char *format, ...);
 
+/** Record a failure of the command's own; returns the code. */
+__attribute__((format(printf, 3, 4))) saltus_status
+saltus_cli_fail(saltus_error *err, saltus_status code, const char *format, ...);
+
+/** The same in a function that can fail: it has a `status`, and releases what it owns at `done:`.
+ */
+#define SALTUS_CLI_FAIL(code, ...)                             \
+    do {                                                       \
+        status = (code); /* here, where an analyser sees it */ \
+        (void)saltus_cli_fail(err, status, __VA_ARGS__);       \
+        goto done;                                             \
+    } while (0)
+#define SALTUS_CLI_NEED(pointer)                                   \
+    do {                                                           \
+        if (!(pointer)) {                                          \
+            SALTUS_CLI_FAIL(SALTUS_E_NO_MEMORY, "memory ran out"); \
+        }                                                          \
+    } while (0)
+#define SALTUS_CLI_TRY(call)       \
+    do {                           \
+        status = (call);           \
+        if (status != SALTUS_OK) { \
+            goto done;             \
+        }                          \
+    } while (0)
+
+/** Seconds since a moment that stays the same while the program runs. */
+double saltus_cli_now(void);
+
 /** Parse a number that fills the whole text. */
 bool saltus_cli_double(const char *text, double *value);
 bool saltus_cli_int(const char *text, int64_t low, int64_t high, int64_t *value);

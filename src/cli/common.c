@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* What the library's sentences name, `record all`, and the options that these are here. */
 static const struct {
@@ -78,6 +79,24 @@ int saltus_cli_usage(const char *format, ...)
     saltus_cli_say("saltus: ", text);
     has_complained = true;
     return EXIT_USAGE;
+}
+
+saltus_status saltus_cli_fail(saltus_error *err, saltus_status code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err->code = code;
+    /* the analyser does not see va_start: NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return code;
+}
+
+double saltus_cli_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 bool saltus_cli_double(const char *text, double *value)
@@ -327,10 +346,8 @@ void saltus_cli_free_changes(saltus_cli_changes *changes)
 static saltus_status refuse_item(const char *option, const char *item, const char *wanted,
                                  saltus_error *err)
 {
-    err->code = SALTUS_E_INVALID;
-    (void)snprintf(err->message, sizeof err->message, "%s '%.100s': %s is needed", option, item,
-                   wanted);
-    return err->code;
+    return saltus_cli_fail(err, SALTUS_E_INVALID, "%s '%.100s': %s is needed", option, item,
+                           wanted);
 }
 
 /* "NAME=VALUE" of --set, "NAME=V" of --volume. */
@@ -346,9 +363,7 @@ static saltus_status apply(saltus_model *model, const char *item, bool is_volume
     }
     char *name = strndup(item, (size_t)(equals - item));
     if (!name) {
-        err->code = SALTUS_E_NO_MEMORY;
-        (void)snprintf(err->message, sizeof err->message, "memory ran out");
-        return err->code;
+        return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "memory ran out");
     }
     const saltus_status status = is_volume ? saltus_model_set_volume(model, name, equals + 1, err)
                                            : saltus_model_set(model, name, value, err);
@@ -416,8 +431,7 @@ bool saltus_cli_flush(saltus_error *err)
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return true;
     }
-    err->code = SALTUS_E_IO; /* as the library says it */
-    (void)snprintf(err->message, sizeof err->message, "standard output: writing failed%s%s",
-                   errno ? ": " : "", errno ? strerror(errno) : "");
+    (void)saltus_cli_fail(err, SALTUS_E_IO, "standard output: writing failed%s%s",
+                          errno ? ": " : "", errno ? strerror(errno) : ""); /* as the library */
     return false;
 }

@@ -2,11 +2,8 @@
  * A sweep loads its model on every worker. */
 #include "cli/cli.h"
 
-#include "core/file.h"
-
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 bool saltus_cli_is_stdin(const char *path)
 {
@@ -22,7 +19,7 @@ static saltus_status get_text(const char *path, const char **text, size_t *size,
     saltus_status status = SALTUS_OK;
     (void)pthread_mutex_lock(&one_at_a_time);
     if (!all) {
-        status = saltus_cli_is_stdin(path) ? saltus_read_all(STDIN_FILENO, "stdin", &all, &n, err)
+        status = saltus_cli_is_stdin(path) ? saltus_text_read(path, &all, &n, err)
                                            : saltus_cli_read_bngl(path, &all, &n, err);
     }
     *text = all;

@@ -52,10 +52,8 @@ bool saltus_cli_is_same_file(const char *a, const char *b)
 static saltus_status fail(const saltus_cli_table *t, const char *what, int problem,
                           saltus_error *err)
 {
-    err->code = SALTUS_E_IO;
-    (void)snprintf(err->message, sizeof err->message, "%.400s: %s%s%s", t->path, what,
-                   problem ? ": " : "", problem ? strerror(problem) : "");
-    return err->code;
+    return saltus_cli_fail(err, SALTUS_E_IO, "%.400s: %s%s%s", t->path, what, problem ? ": " : "",
+                           problem ? strerror(problem) : "");
 }
 
 /* Whether something may be put under this name. */

@@ -295,9 +295,8 @@ static bool is_writable(const char *figure, saltus_error *err)
     }
     free(folder);
     if (problem) {
-        err->code = SALTUS_E_INVALID;
-        (void)snprintf(err->message, sizeof err->message, "%.400s: cannot be written: %s", figure,
-                       strerror(problem));
+        (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%.400s: cannot be written: %s", figure,
+                              strerror(problem));
     }
     return problem == 0;
 }
@@ -307,10 +306,8 @@ static saltus_status draw(const saltus_results *results, const arguments *a, FIL
 {
     (void)out;
     if (!a->output) {
-        err->code = SALTUS_E_INVALID;
-        (void)snprintf(err->message, sizeof err->message,
-                       "a figure is needed: -o FIGURE.svg, .png or .pdf");
-        return SALTUS_E_INVALID;
+        return saltus_cli_fail(err, SALTUS_E_INVALID,
+                               "a figure is needed: -o FIGURE.svg, .png or .pdf");
     }
     if (!is_writable(a->output, err)) {
         return err->code;

@@ -1,6 +1,5 @@
 /* saltus run: an ensemble from a model file to a result file. */
 #include "cli/run.h"
-#include "core/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +12,9 @@ static saltus_status count_steps(const char *option, double step, double until, 
 {
     const double steps = until / step;
     if (steps >= 1e12) {
-        err->code = SALTUS_E_INVALID;
-        (void)snprintf(err->message, sizeof err->message,
-                       "%s %g: up to time %g that makes too many times", option, step, until);
-        return err->code;
+        return saltus_cli_fail(err, SALTUS_E_INVALID,
+                               "%s %g: up to time %g that makes too many times", option, step,
+                               until);
     }
     const int64_t whole = (int64_t)floor(steps * (1.0 + 1e-12));
     *n = whole + 1 + ((double)whole * step < until * (1.0 - 1e-12));
@@ -33,9 +31,7 @@ saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t 
 
 static saltus_status no_memory(const char *what, int64_t n, saltus_error *err)
 {
-    err->code = SALTUS_E_NO_MEMORY;
-    (void)snprintf(err->message, sizeof err->message, "no memory for %lld %s", (long long)n, what);
-    return err->code;
+    return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "no memory for %lld %s", (long long)n, what);
 }
 
 saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double **times, int64_t *n,
@@ -255,7 +251,7 @@ static int simulate(saltus_cli_run_arguments *a)
     session s = {0};
     saltus_error err = {0}, close_err = {0}, print_err = {0};
     saltus_run_options run;
-    const double start = saltus_now();
+    const double start = saltus_cli_now();
     s.stop = saltus_cli_catch_signals();
     saltus_status status = prepare(&s, a, &run, &err);
     if (status != SALTUS_OK) {
@@ -293,7 +289,7 @@ static int simulate(saltus_cli_run_arguments *a)
         status = traced;
         err = close_err;
     }
-    const double total = saltus_now() - start;
+    const double total = saltus_cli_now() - start;
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",
                 (long long)s.report.trajectories, (long long)a->runs,

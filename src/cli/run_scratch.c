@@ -15,17 +15,13 @@ saltus_status saltus_cli_make_scratch(const char *beside, char **path, saltus_er
     const size_t size = strlen(folder) + sizeof name;
     char *made = malloc(size);
     if (!made) {
-        err->code = SALTUS_E_NO_MEMORY;
-        (void)snprintf(err->message, sizeof err->message, "memory ran out");
-        return err->code;
+        return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "memory ran out");
     }
     (void)snprintf(made, size, "%s%s", folder, beside ? behind : name);
     const int fd = mkstemp(made);
     if (fd < 0 || close(fd) != 0) {
-        err->code = SALTUS_E_IO;
-        (void)snprintf(err->message, sizeof err->message,
-                       "no temporary file can be made %s %.400s: %s", beside ? "beside" : "in",
-                       folder, strerror(errno));
+        (void)saltus_cli_fail(err, SALTUS_E_IO, "no temporary file can be made %s %.400s: %s",
+                              beside ? "beside" : "in", folder, strerror(errno));
         (void)snprintf(err->hint, sizeof err->hint, "%swith -o FILE.h5 none is needed",
                        beside ? "" : "TMPDIR names the folder; ");
         if (fd >= 0) {

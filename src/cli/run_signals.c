@@ -1,8 +1,6 @@
 /* saltus run: signals. */
 #include "cli/run.h"
 
-#include "core/clock.h"
-
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -17,7 +15,7 @@ static _Atomic(const char *) scratch_files[4]; /* to be removed when this proces
 
 static long long milliseconds(void)
 {
-    return 1 + (long long)(1e3 * saltus_now());
+    return 1 + (long long)(1e3 * saltus_cli_now());
 }
 
 static void end_at_once(void)

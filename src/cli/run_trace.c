@@ -1,6 +1,5 @@
 /* saltus run --trace: what took how long, as chrome://tracing and Perfetto read it. */
 #include "cli/run.h"
-#include "core/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* saltus sweep: an ensemble at every point of a grid or a random design. */
 #include "cli/run.h"
-#include "core/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,10 +210,8 @@ static saltus_status prepare(session *s, const volatile int *stop, saltus_error 
     }
     o->run.times = s->times = saltus_cli_make_times(a, o->run.n_times);
     if (!s->times) {
-        err->code = SALTUS_E_NO_MEMORY;
-        (void)snprintf(err->message, sizeof err->message, "no memory for %lld sample times",
-                       (long long)o->run.n_times);
-        return err->code;
+        return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "no memory for %lld sample times",
+                               (long long)o->run.n_times);
     }
     return open_file(s, err);
 }
@@ -246,7 +243,7 @@ static int simulate(saltus_cli_run_arguments *a)
 {
     session s = {.a = a};
     saltus_error err = {0}, close_err = {0}, print_err = {0}, table_err = {0};
-    const double start = saltus_now();
+    const double start = saltus_cli_now();
     saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
     if (status != SALTUS_OK) {
         saltus_cli_print_error(&err);
@@ -276,7 +273,7 @@ static int simulate(saltus_cli_run_arguments *a)
         saltus_cli_print_error(&err);
     }
     if (a->json) {
-        print_json(&s, saltus_now() - start, status == SALTUS_OK);
+        print_json(&s, saltus_cli_now() - start, status == SALTUS_OK);
     } else if (status == SALTUS_OK && !a->quiet) {
         printf("%lld points, %lld trajectories, %.3g reactions in %.3g s: %s\n",
                (long long)saltus_sweep_n_points(s.sweep), (long long)s.report.trajectories,

@@ -90,6 +90,20 @@ done:
     return status;
 }
 
+saltus_status saltus_text_read(const char *path, char **text, size_t *size, saltus_error *err)
+{
+    if (!path || !text || !size) {
+        return saltus_no_argument(err, "saltus_text_read");
+    }
+    return strcmp(path, "-") == 0 ? saltus_read_all(STDIN_FILENO, "stdin", text, size, err)
+                                  : saltus_read_file(path, text, size, err);
+}
+
+void saltus_text_free(char *text)
+{
+    saltus_free(text);
+}
+
 saltus_status saltus_may_replace(const char *path, const char *mark, saltus_error *err)
 {
     enum { PART = 4096 };
@@ -97,6 +111,9 @@ saltus_status saltus_may_replace(const char *path, const char *mark, saltus_erro
     char bytes[2 * PART];
     struct stat about;
     int fd = -1;
+    if (!path || !mark) {
+        return saltus_no_argument(err, "saltus_may_replace");
+    }
     if (stat(path, &about) != 0 && errno == ENOENT) {
         return SALTUS_OK;
     }

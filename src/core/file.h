@@ -19,12 +19,6 @@ SALTUS_MUST_CHECK saltus_status saltus_open_regular(const char *path, int flags,
 SALTUS_MUST_CHECK saltus_status saltus_read_all(int fd, const char *name, char **text, size_t *size,
                                                 saltus_error *err);
 
-/** Whether a file may be put under this name: there is none, or an empty one, or one with `mark` in
- * its first or last 4 KiB, by which is known that Saltus has written it. Otherwise
- * SALTUS_E_INVALID, with a hint; SALTUS_E_IO when it cannot be looked into. */
-SALTUS_MUST_CHECK saltus_status saltus_may_replace(const char *path, const char *mark,
-                                                   saltus_error *err);
-
 /** Read a whole file of at most 1 GiB into *text, ended by a zero that *size does not count. The
  * caller frees *text with saltus_free. SALTUS_E_IO, SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_read_file(const char *path, char **text, size_t *size,

@@ -43,6 +43,20 @@ static saltus_model *frozen(void)
     return m;
 }
 
+static void texts(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    REFUSED(saltus_text_read(NULL, &text, &size, err));
+    REFUSED(saltus_text_read("x", NULL, &size, err));
+    REFUSED(saltus_text_read("x", &text, NULL, err));
+    REFUSED(saltus_may_replace(NULL, "mark", err));
+    REFUSED(saltus_may_replace("x", NULL, err));
+    saltus_text_free(NULL);
+    assert_null(text);
+}
+
 static void models(void **state)
 {
     saltus_model *m = NULL;
@@ -280,10 +294,8 @@ static void sweeps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models),
-        cmocka_unit_test(backends_and_plans),
-        cmocka_unit_test(runs),
-        cmocka_unit_test(sweeps),
+        cmocka_unit_test(texts), cmocka_unit_test(models), cmocka_unit_test(backends_and_plans),
+        cmocka_unit_test(runs),  cmocka_unit_test(sweeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
