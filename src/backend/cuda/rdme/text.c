@@ -83,7 +83,7 @@ static void put_tables(FILE *out, const saltus_mpd_tables *s)
         PUT(uint32_t, no_reaction_two, "%c%" PRIu32 "u,", uint32_t, m->no_reaction_two,
             types * species * species);
     } else {
-        fprintf(out, "#define saltus_table_quiet_two ((const uint32_t *)0)\n");
+        fprintf(out, "#define saltus_table_no_reaction_two ((const uint32_t *)0)\n");
     }
     PUT(int32_t, law_program, "%c%d,", int, t->law_program, n);
     PUT(int32_t, factor_row, "%c%d,", int, t->factor_row, n + 1);
