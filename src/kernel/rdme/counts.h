@@ -1,8 +1,30 @@
 /**
- * The particles of a lattice as counts, for kernel/rdme/sites.h: of every site a field for each
- * species, in words of 32 bits. Any number of threads may add to a site at once, and nothing is
- * ever waited for. All of it stands twice: a phase takes particles out of one set and puts them
- * into the other.
+ * The particles of a lattice as counts, for kernel/rdme/sites.h. Each site has a field of bits for
+ * each species, in words of 32 bits. Any number of threads may add to a site at once without
+ * waiting. All of this exists twice, as two sets: a phase takes particles out of one set and puts
+ * them into the other.
+ *
+ * Where a site's fields take up to 8 bits four sites share a word, up to 16 bits two do; a larger
+ * site has one word or more of its own. With 2 species and 4 bits (species A is number 0, B is
+ * number 1):
+ *
+ *     bits   31-28 27-24 | 23-20 19-16 | 15-12 11-8 | 7-4  3-0
+ *     word 0    B     A  |    B     A  |    B    A  |  B    A
+ *             site 3     |  site 2     |  site 1    | site 0
+ *     word 1  site 7     |  site 6     |  site 5    | site 4
+ *
+ * With 11 species and 4 bits a site has 2 words, species 0 to 7 in the first, 8 to 10 in the
+ * second:
+ *
+ *     bits   31-28 27-24 23-20 19-16 15-12 11-8  7-4  3-0
+ *     word 2 site        7     6     5     4     3    2    1    0     (species)
+ *     word 2 site + 1    -     -     -     -     -   10    9    8
+ *
+ * Example: three particles of B come to site 5. The place of the site is its number; the word is 5
+ * / 4 = 1, the shift is 5 % 4 * 8 + 1 * 4 = 12, and an atomic addition of 3 << 12 makes 0x3000 of
+ * an empty word. A field of 4 bits holds up to 15. Where one would overflow (14 in the field, 2
+ * more arrive), saltus_mpd_settle writes a number beyond `capacity` to `used`, and the batch is
+ * done again with 8 bits, then 16, then 32.
  */
 #ifndef SALTUS_KERNEL_RDME_COUNTS_H
 #define SALTUS_KERNEL_RDME_COUNTS_H
@@ -13,8 +35,8 @@
 #error "a site is one lane wide"
 #endif
 
-/* Who compiles it for a model says how many bits a field has (4, 8, 16 or 32), and how many fields
- * there are: one for each of the model's species, and one more if there is anybody who watches. */
+/* A kernel that is compiled for a model defines the bits of a field (4, 8, 16 or 32) and the number
+ * of fields: one for each of the model's species, and one more if there are empty-site tokens. */
 #ifndef SALTUS_MPD_BITS
 #define SALTUS_MPD_BITS 4
 #endif
@@ -22,28 +44,29 @@
 #define SALTUS_MPD_FIELDS 4
 #endif
 
-/** What a word and a site are made of: a site has words, or, where its fields are few and small,
- * half or a quarter of one. */
+/** Fields of a word, words of a site, and sites that share a word. */
 enum {
     SALTUS_MPD_PER_WORD = 32 / SALTUS_MPD_BITS,
     SALTUS_MPD_WORDS = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS),
     SALTUS_MPD_SHARERS = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS),
     SALTUS_MPD_WIDE = 32 / SALTUS_MPD_SHARERS /* bits of a site in a word */
 };
-/* A field of a word, once shifted; what it may hold; and the fields of a last word that there are.
- */
+/* FIELD: mask of a field, once it is shifted down. MOST: the largest count of a field. LAST_WORD:
+ * mask of the fields that exist in a site's last word. */
 #define SALTUS_MPD_FIELD (0xffffffffu >> (32 - SALTUS_MPD_BITS))
 #define SALTUS_MPD_MOST (SALTUS_MPD_BITS < 32 ? SALTUS_MPD_FIELD : 1u << 30)
 #define SALTUS_MPD_LAST_WORD \
     (0xffffffffu >> (SALTUS_MPD_WORDS * SALTUS_MPD_PER_WORD - SALTUS_MPD_FIELDS) * SALTUS_MPD_BITS)
 
-/* Of one of the two sets; no index: m may be in registers. */
+/* The counts of one of the two sets. They are chosen without an index, so that m may stay in
+ * registers. */
 SALTUS_FN uint32_t *saltus_mpd_counts(const saltus_mpd *m, int set)
 {
     return set ? m->counts[1] : m->counts[0];
 }
 
-/** Where the first of a place's words stands, and by how many bits its fields are shifted there. */
+/** Where the first word of a place stands; and by how many bits the place's fields are shifted
+ * there. */
 SALTUS_FN uint32_t *saltus_mpd_words_of(uint32_t *counts, uint32_t place)
 {
     return &counts[(int64_t)(place / SALTUS_MPD_SHARERS) * SALTUS_MPD_WORDS];
@@ -57,8 +80,8 @@ SALTUS_FN int saltus_mpd_shift_of(uint32_t place)
     return (int)(place % SALTUS_MPD_SHARERS) * SALTUS_MPD_WIDE;
 }
 
-/** Where a site stands, which is its number, or, beyond a slab, in a neighbour's margin; and in
- * which memory. */
+/** The memory of a site, and its place there. The place is the site's number, or, beyond the slab,
+ * a place in a neighbour's halo (saltus_mpd_slab has an example). */
 SALTUS_FN uint32_t *saltus_mpd_find(const saltus_mpd *m, int set, uint32_t site, uint32_t *place)
 {
     *place = site;
@@ -75,7 +98,8 @@ SALTUS_FN uint32_t *saltus_mpd_find(const saltus_mpd *m, int set, uint32_t site,
     return saltus_mpd_counts(m, set);
 }
 
-/** An answer that takes its time: what a word was, and where in it the field is that grew by n. */
+/** The answer of an atomic addition, which takes its time: the old word, and the field in it that
+ * grew by n. */
 typedef struct saltus_mpd_answer {
     uint32_t before, n;
     int shift;
@@ -93,7 +117,8 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_put(const saltus_mpd *m, int set, uint32_
     return answer;
 }
 
-/** All is to be done again with more bits if they found no room. */
+/** Check the answer of saltus_mpd_put: if the field was too narrow, the batch is to be done again
+ * with more bits. */
 SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, saltus_mpd_answer answer)
 {
     if (answer.n > SALTUS_MPD_MOST - (answer.before >> answer.shift & SALTUS_MPD_FIELD)) {
@@ -101,7 +126,7 @@ SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, saltus_mpd_answer answer)
     }
 }
 
-/** A new particle comes to a site of a set. */
+/** Put a new particle into a site of a set. */
 SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species,
                               const saltus_mpd_site_pos *to)
 {
@@ -112,7 +137,7 @@ SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species,
  * The words of a site
  */
 
-/** Read them where they stand alone. */
+/** Read the words of a site that shares none. */
 SALTUS_FN void saltus_mpd_read(uint32_t v[SALTUS_MPD_WORDS], const uint32_t *words)
 {
     SALTUS_UNROLL
@@ -121,10 +146,11 @@ SALTUS_FN void saltus_mpd_read(uint32_t v[SALTUS_MPD_WORDS], const uint32_t *wor
     }
 }
 
-/* The highest bits of a word's fields. */
+/* Mask of the highest bit of each field. */
 #define SALTUS_MPD_TOPS (0xffffffffu / SALTUS_MPD_FIELD << (SALTUS_MPD_BITS - 1))
 
-/** Add others to a word, field by field; all is to be done again if one overflows. */
+/** Add two words field by field. If a field overflows, the batch is to be done again with more
+ * bits. */
 SALTUS_FN uint32_t saltus_mpd_join(const saltus_mpd *m, uint32_t a, uint32_t b)
 {
     const uint32_t sum = a + b, carries = (a & b) | ((a | b) & ~sum);
@@ -134,7 +160,7 @@ SALTUS_FN uint32_t saltus_mpd_join(const saltus_mpd *m, uint32_t a, uint32_t b)
     return sum;
 }
 
-/** How many particles of a species there are. */
+/** Number of particles of a species. */
 SALTUS_FN uint32_t saltus_mpd_number(const uint32_t v[SALTUS_MPD_WORDS], int species)
 {
     uint32_t word = 0;
@@ -145,14 +171,14 @@ SALTUS_FN uint32_t saltus_mpd_number(const uint32_t v[SALTUS_MPD_WORDS], int spe
     return word >> species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS & SALTUS_MPD_FIELD;
 }
 
-/** The same of words in memory. */
+/** Number of particles of a species, of words in memory. */
 SALTUS_FN uint32_t saltus_mpd_number_in(const uint32_t *words, int species)
 {
     return words[species / SALTUS_MPD_PER_WORD] >> species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS &
            SALTUS_MPD_FIELD;
 }
 
-/** Add to that, modulo 2^32 if it has all bits. */
+/** Add to the number of particles of a species; modulo 2^32 if a field has 32 bits. */
 SALTUS_FN void saltus_mpd_change(uint32_t v[SALTUS_MPD_WORDS], int species, uint32_t by)
 {
     SALTUS_UNROLL
@@ -163,7 +189,7 @@ SALTUS_FN void saltus_mpd_change(uint32_t v[SALTUS_MPD_WORDS], int species, uint
     }
 }
 
-/** How many there are of all species. */
+/** Number of particles of all species. */
 SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
 {
     uint32_t n = 0;
@@ -179,7 +205,7 @@ SALTUS_FN uint32_t saltus_mpd_sum(const uint32_t v[SALTUS_MPD_WORDS])
     return n;
 }
 
-/** Whether there is anybody. */
+/** Whether the site holds any particle. */
 SALTUS_FN int saltus_mpd_is_occupied(const uint32_t v[SALTUS_MPD_WORDS])
 {
     uint32_t any = 0;
@@ -190,7 +216,7 @@ SALTUS_FN int saltus_mpd_is_occupied(const uint32_t v[SALTUS_MPD_WORDS])
     return any != 0;
 }
 
-/** The first species of which there are any; below 0: there are none. */
+/** The first species of which the site holds particles; -1: it is empty. */
 SALTUS_FN int saltus_mpd_first(const uint32_t v[SALTUS_MPD_WORDS])
 {
     int species = -1;

@@ -1,31 +1,51 @@
 /**
- * The particles of a lattice, and who is in a site, for kernel/rdme/mpd.h.
+ * The particles of a lattice as lists, for kernel/rdme/mpd.h.
  *
- * Most sites are empty and most others hold one particle, so that is what costs least: of every
- * site there are two bits, whether it is held by a particle and whether it is crowded by more. The
- * particle that comes first keeps the site: it knows so itself, and its bit is all that it leaves
- * there. Those that come later exchange the head of the site's list for themselves, each standing
- * in it at its own number. So many threads may add to a site at once, a site holds any number of
- * particles, and who goes over all particles meets the keeper of every site once. A word of bits is
- * a brick of 4 x 4 x 2 sites, because who moves remains close.
+ * Most sites are empty and most others hold one particle, so these cases cost least. Each site has
+ * two bits: `held`, at least one particle is there, and `crowded`, more than one is. The particle
+ * that arrives first is the site head. It has a mark in `next` itself, and its bit is all that it
+ * leaves in the site. Particles that arrive later form the site's list: each exchanges the list's
+ * head for its own number. So any number of threads may add to a site at once, a site holds any
+ * number of particles, and a loop over all particles meets the head of each site once.
  *
- * All of it stands twice: a phase of kernel/rdme/mpd.h takes particles out of one set and puts them
- * into the other.
+ * A word of bits covers a brick of 4 x 4 x 2 sites, because particles stay close when they move.
+ * Site (x, y, z) has bit x & 3 | (y & 3) << 2 | (z & 1) << 4:
+ *
+ *     z & 1 = 0:  y & 3 = 0   bits  0  1  2  3        z & 1 = 1:  y & 3 = 0   bits 16 17 18 19
+ *                         1         4  5  6  7                            1        20 21 22 23
+ *                         2         8  9 10 11                            2        24 25 26 27
+ *                         3        12 13 14 15                            3        28 29 30 31
+ *                            x & 3  0  1  2  3
+ *
+ * Example: a lattice of 8 x 8 x 2 sites has 2 x 2 x 1 bricks. Site (5, 2, 1) has number (1 * 8 + 2)
+ * * 8 + 5 = 85; it is bit 1 + 8 + 16 = 25 of brick 1. Particles 7, 4 and 9 of set 0 arrive there in
+ * this order:
+ *
+ *     particle   what it does                                       next[particle]
+ *     7          sets held[0][1] bit 25, which was 0: site head     SALTUS_MPD_SITE_HEAD(0) = -2
+ *     4          finds the bit set; head[0][1 * 32 + 25] -1 -> 4,   SALTUS_MPD_END = -1
+ *                sets crowded[0][1] bit 25
+ *     9          finds the bit set; head[0][1 * 32 + 25]  4 -> 9    4
+ *
+ * All of this exists twice, as two sets: a phase of kernel/rdme/mpd.h takes particles out of one
+ * set and puts them into the other.
  */
 #ifndef SALTUS_KERNEL_RDME_PARTICLES_H
 #define SALTUS_KERNEL_RDME_PARTICLES_H
 
 #include "kernel/rdme/lattice.h"
 
-/* Species whose lists are sorted by one of each, and particles that are put in order one by one. */
+/* FEW: up to so many species a list is sorted with one list for each. SHORT: so many particles are
+ * sorted by insertion. */
 enum { SALTUS_MPD_FEW = 32, SALTUS_MPD_SHORT = 5 };
 
-/** Of `next`, instead of a particle's number: the end of a list, and what the keepers of a set
- * have. */
+/** Values of `next` that are no particle: the end of a list, and the mark of the site heads of a
+ * set. */
 enum { SALTUS_MPD_END = -1 };
 #define SALTUS_MPD_SITE_HEAD(set) (-2 - (set))
 
-/* Of one of the two sets; no index: m may be in registers. */
+/* Members of one of the two sets. They are chosen without an index, so that m may stay in
+ * registers. */
 SALTUS_FN uint32_t *saltus_mpd_held(const saltus_mpd *m, int set)
 {
     return set ? m->held[1] : m->held[0];
@@ -39,7 +59,7 @@ SALTUS_FN int32_t *saltus_mpd_heads(const saltus_mpd *m, int set)
     return set ? m->head[1] : m->head[0];
 }
 
-/* Set bits of a word; returns what it was. */
+/* Set bits of a word; returns its old value. */
 SALTUS_FN uint32_t saltus_mpd_mark(const saltus_mpd *m, uint32_t *word, uint32_t bits)
 {
     const uint32_t old = SALTUS_MPD_IS_SHARED(m) ? SALTUS_FETCH_OR(word, bits) : *word;
@@ -49,20 +69,20 @@ SALTUS_FN uint32_t saltus_mpd_mark(const saltus_mpd *m, uint32_t *word, uint32_t
     return old;
 }
 
-/* The list of those that do not keep a site. */
+/* The head of the list of a site's particles, its site head excepted. */
 SALTUS_FN int32_t *saltus_mpd_head(const saltus_mpd *m, int set, const saltus_mpd_site_pos *p)
 {
     return &saltus_mpd_heads(m, set)[(int64_t)p->brick * 32 + p->bit];
 }
 
-/** A particle comes to a site of a set: whether it is the first. */
+/** A particle arrives at a site of a set; returns whether it is the first. */
 SALTUS_FN int saltus_mpd_arrive(const saltus_mpd *m, int set, const saltus_mpd_site_pos *to)
 {
     uint32_t *const held = &saltus_mpd_held(m, set)[to->brick];
     return !(saltus_mpd_mark(m, held, (uint32_t)1 << to->bit) >> to->bit & 1);
 }
 
-/** Then it stays there. */
+/** Completes saltus_mpd_arrive: the particle becomes the site head, or goes into the list. */
 SALTUS_FN void saltus_mpd_settle(const saltus_mpd *m, int set, int32_t i,
                                  const saltus_mpd_site_pos *to, int is_first)
 {
@@ -90,14 +110,15 @@ SALTUS_FN void saltus_mpd_insert(const saltus_mpd *m, int set, int32_t i,
     saltus_mpd_settle(m, set, i, to, saltus_mpd_arrive(m, set, to));
 }
 
-/** Take away a particle that is in no site any more. */
+/** Remove a particle that is in no site any more. */
 SALTUS_FN void saltus_mpd_remove(const saltus_mpd *m, int32_t i)
 {
     SALTUS_POKE(&m->site[i], SALTUS_NOWHERE);
     SALTUS_POKE(&m->next[i], SALTUS_MPD_END);
 }
 
-/** Take a keeper out of its site; of the other sites of the brick all are taken too. */
+/** Take a site head out of its site. The whole word is cleared, because all sites of the brick are
+ * emptied in the same phase. */
 SALTUS_FN void saltus_mpd_depart(const saltus_mpd *m, int set, const saltus_mpd_site_pos *from)
 {
     SALTUS_POKE(&saltus_mpd_held(m, set)[from->brick], 0u);
@@ -120,7 +141,7 @@ SALTUS_FN void saltus_mpd_clear(const saltus_mpd *m, int set, const saltus_mpd_s
     }
 }
 
-/** The same, and make the list of them, of which the keeper is the first. */
+/** Take all particles out of a site and make one list of them, with the site head first. */
 SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, int set, const saltus_mpd_site_pos *from,
                                int32_t site_head)
 {
@@ -128,7 +149,7 @@ SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, int set, const saltus_mpd_si
     saltus_mpd_clear(m, set, from);
 }
 
-/** A new particle, in no site yet; -1: there is no room. */
+/** The number of a new particle, which is in no site yet; -1: the capacity is used up. */
 SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
 {
     const int64_t i = (int64_t)SALTUS_NEXT_NUMBER(m->used);
@@ -139,7 +160,7 @@ SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
     return (int32_t)i;
 }
 
-/** A new particle comes to a site of a set, if there is room. */
+/** Put a new particle into a site of a set, if there is capacity. */
 SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species,
                               const saltus_mpd_site_pos *to)
 {
@@ -153,7 +174,7 @@ SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species,
  * Order of species
  */
 
-/* Two sorted lists as one; what is equal keeps no order, because nothing depends on it. */
+/* Merge two sorted lists. Equal elements keep no order, because nothing depends on it. */
 SALTUS_FN int32_t saltus_mpd_merge(const saltus_mpd *m, int32_t a, int32_t b)
 {
     int32_t first = -1, last = -1;
@@ -172,10 +193,10 @@ SALTUS_FN int32_t saltus_mpd_merge(const saltus_mpd *m, int32_t a, int32_t b)
     return first;
 }
 
-/* A long list sorted by species. */
+/* A long list sorted by species (merge sort). */
 SALTUS_OUTLINE int32_t saltus_mpd_sort_long(const saltus_mpd *m, int32_t first)
 {
-    int32_t sorted[32]; /* lists of 2^k, or none */
+    int32_t sorted[32]; /* sorted[k] has 2^k particles, or none */
     int n = 0;
     while (first >= 0) {
         int32_t list = first;
@@ -197,7 +218,7 @@ SALTUS_OUTLINE int32_t saltus_mpd_sort_long(const saltus_mpd *m, int32_t first)
     return first;
 }
 
-/* The same for few species. */
+/* A list sorted by species, for up to SALTUS_MPD_FEW species (one list for each). */
 SALTUS_OUTLINE int32_t saltus_mpd_sort_few(const saltus_mpd *m, int32_t list)
 {
     int32_t head[SALTUS_MPD_FEW], last[SALTUS_MPD_FEW], first = -1;
@@ -251,12 +272,12 @@ SALTUS_FN int32_t saltus_mpd_sort(const saltus_mpd *m, int32_t first)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Order of sites: now and then particles are written anew so that those of neighbouring sites are
- * neighbours. Of a brick first the keepers, then the others, site by site; what is no more is left
- * out.
+ * Order of sites. Now and then particles are gathered: written anew so that particles of
+ * neighbouring sites are neighbours in memory. In a brick the site heads come first, then the
+ * others, site by site. Removed particles are left out.
  */
 
-/* How many there are in a brick. */
+/* Number of particles in a brick. */
 SALTUS_FN uint64_t saltus_mpd_number_in(const saltus_mpd *m, int set, uint32_t brick)
 {
     uint64_t n = (uint64_t)SALTUS_POPCOUNT(saltus_mpd_held(m, set)[brick]);
@@ -269,8 +290,8 @@ SALTUS_FN uint64_t saltus_mpd_number_in(const saltus_mpd *m, int set, uint32_t b
     return n;
 }
 
-/** Number the particles of bricks first … end - 1 from *made on, which other threads raise as well,
- * and write those that keep no site. */
+/** First pass. Number the particles of bricks first to end - 1 from *made on, which other threads
+ * raise as well, and write those that are not site heads. */
 SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, uint32_t end,
                                  uint32_t *site, uint16_t *species, uint64_t *made)
 {
@@ -297,7 +318,7 @@ SALTUS_FN void saltus_mpd_gather(const saltus_mpd *m, int set, uint32_t first, u
     }
 }
 
-/** After all that: write a particle that keeps its site. */
+/** Second pass, when the first has ended for all bricks: write particle i if it is a site head. */
 SALTUS_FN void saltus_mpd_gather_site_head(const saltus_mpd *m, int set, int32_t i, uint32_t *site,
                                            uint16_t *species)
 {
@@ -310,8 +331,8 @@ SALTUS_FN void saltus_mpd_gather_site_head(const saltus_mpd *m, int set, int32_t
     }
 }
 
-/** After all that: what comes after one of n gathered particles; or after one whose number is
- * free. */
+/** Third pass, when the second has ended: set `next` of particle i of n gathered ones, or free the
+ * number i beyond them. */
 SALTUS_FN void saltus_mpd_link(const saltus_mpd *m, int set, int32_t i, int64_t n)
 {
     int32_t next = SALTUS_MPD_END;

@@ -1,7 +1,7 @@
 /**
- * How warps look at the sites of a lattice that holds counts (kernel/rdme/counts.h): a look is as
- * many sites in a row as a warp reads at once, with those who come to them from other slabs; and
- * which looks of a phase are whose.
+ * How warps go over the sites of a lattice that holds counts (kernel/rdme/counts.h). A tile is as
+ * many sites in a row as a warp loads at once, with the particles that have come to them from other
+ * slabs. This file loads tiles, and says which warp has which tiles in a phase.
  */
 #ifndef SALTUS_KERNEL_RDME_TILES_H
 #define SALTUS_KERNEL_RDME_TILES_H
@@ -16,8 +16,8 @@
 
 #if SALTUS_DEVICE
 
-/* Warps of a block, at most, and whether memory's answers are waited for as late as possible, which
- * takes registers. */
+/* WARPS: the most warps of a block. IS_LATE: whether answers of memory are waited for as late as
+ * possible, which takes registers. */
 #ifndef SALTUS_MPD_WARPS
 #define SALTUS_MPD_WARPS SALTUS_MPD_MOST_WARPS
 #endif
@@ -25,7 +25,7 @@
 
 enum {
     SALTUS_MPD_TILE = SALTUS_MPD_TILE_OF(SALTUS_MPD_WORDS),
-    SALTUS_MPD_ROW = SALTUS_MPD_TILE / SALTUS_WARP, /* of these sites, those of a thread, */
+    SALTUS_MPD_ROW = SALTUS_MPD_TILE / SALTUS_WARP, /* sites of a tile that a thread has */
     SALTUS_MPD_TILES = SALTUS_MPD_ROW / SALTUS_MPD_SHARERS
 };
 #define SALTUS_MPD_ROW_BYTES                             \
@@ -33,7 +33,7 @@ enum {
      : SALTUS_MPD_TILES * SALTUS_MPD_WORDS % 2 == 0 ? 8  \
                                                     : 4)
 
-/* Words of the sites of a thread, in a row, which are read together. */
+/* Words of the sites of a thread, in a row, which are loaded together. */
 typedef struct SALTUS_ALIGNED(SALTUS_MPD_ROW_BYTES) saltus_mpd_row {
     uint32_t of[SALTUS_MPD_TILES][SALTUS_MPD_WORDS];
 } saltus_mpd_row;
@@ -43,7 +43,7 @@ typedef struct SALTUS_ALIGNED(SALTUS_MPD_ROW_BYTES) saltus_mpd_row {
  */
 
 #ifdef SALTUS_MPD_SLABS
-/* Those join a row who have come to a margin, from a place of it on, which they leave. */
+/* Add the particles of a halo, from a place on, to a row of sites, and clear them there. */
 SALTUS_FN void saltus_mpd_take(const saltus_mpd *m, uint32_t *halo, uint32_t place,
                                saltus_mpd_row *v)
 {
@@ -70,7 +70,7 @@ SALTUS_FN uint32_t saltus_mpd_plane(const saltus_mpd *m)
     return saltus_mpd_size(m, 0) * saltus_mpd_size(m, 1);
 }
 
-/* Those join a row who come from other slabs. */
+/* Add the particles that have come from other slabs to a row of sites. */
 SALTUS_FN void saltus_mpd_receive(const saltus_mpd *m, int set, uint32_t site, saltus_mpd_row *v)
 {
     const uint32_t i = site - m->slab.first;
@@ -84,13 +84,14 @@ SALTUS_FN void saltus_mpd_receive(const saltus_mpd *m, int set, uint32_t site, s
 }
 #endif
 
-/* Where the words of sites in a row stand. */
+/* Where the words of a row of sites stand. */
 SALTUS_FN saltus_mpd_row *saltus_mpd_row_at(const saltus_mpd *m, int set, uint32_t site)
 {
     return (saltus_mpd_row *)(void *)saltus_mpd_words_at(m, set, site);
 }
 
-/* The words of a thread's sites, which stand in a row from `site` on; of none from `end` on. */
+/* Load the words of a thread's sites, a row that begins with `site`, and add what has come from
+ * other slabs. The row is empty from `end` on. */
 SALTUS_FN saltus_mpd_row saltus_mpd_load_tile(const saltus_mpd *m, int set, uint32_t site,
                                               uint32_t end)
 {
@@ -105,21 +106,24 @@ SALTUS_FN saltus_mpd_row saltus_mpd_load_tile(const saltus_mpd *m, int set, uint
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Shares
+ * Tiles of a warp
  */
 
-/* A phase has parts, each of some looks that stand in a row, which warps share. If other slabs wait
- * for what lies beside them, that comes first, of some blocks, while the others have a few looks
- * more, because a block's warps wait for each other before it tells; then come all others. */
+/* The parts of a phase, in this order. Each is a range of tiles that warps share. If other slabs
+ * wait for the sites beside them, BELOW and ABOVE come first, in some blocks. The other blocks have
+ * a few tiles more, INNER, because the warps of the first blocks wait for each other before their
+ * block signals. REST has all other tiles. */
 enum { SALTUS_MPD_BELOW, SALTUS_MPD_ABOVE, SALTUS_MPD_INNER, SALTUS_MPD_REST, SALTUS_MPD_PARTS };
 typedef struct saltus_mpd_tiles {
-    uint32_t site, until; /* of a thread: its first site, and what is behind all of them; site may
-                             be more: it has none */
-    uint32_t jump;        /* from one look to the next */
+    /* Of a thread: its first site, and the end of its sites. If `site` is not below `until`, it has
+     * none. */
+    uint32_t site, until;
+    /* Sites from one tile to the next. */
+    uint32_t jump;
 } saltus_mpd_tiles;
 
-/* The looks of warp number `warp` of so many among the sites from one to another: those of a row,
- * if it has one, or every so many-th. */
+/* The tiles of warp number `warp` of `warps` among the sites from `site` to `end`: its segment of
+ * sites in a row, or every warps-th tile. */
 SALTUS_FN saltus_mpd_tiles saltus_mpd_tiles_among(const saltus_mpd_launch *a, int64_t site,
                                                   int64_t end, int warp, int warps)
 {
@@ -160,7 +164,7 @@ SALTUS_FN saltus_mpd_tiles saltus_mpd_tiles_of(const saltus_mpd_launch *a, int p
     return saltus_mpd_tiles_among(a, first, end, warp, warps);
 }
 
-/* With which part a block begins, and whether a list is worked off at the end of one. */
+/* The part with which a block begins; and whether queues are worked off at the end of a part. */
 SALTUS_FN int saltus_mpd_first_part(const saltus_mpd *m)
 {
 #ifdef SALTUS_MPD_SLABS
