@@ -1,15 +1,16 @@
 /**
- * Threads that work together: memory that they share, blocks and warps. kernel/base/target.h
- * includes it.
+ * Threads that work together: memory that they share, blocks and warps, and barriers between blocks
+ * and between GPUs. kernel/base/target.h includes it.
  */
 #ifndef SALTUS_KERNEL_BASE_THREADS_H
 #define SALTUS_KERNEL_BASE_THREADS_H
 
 #include "kernel/base/target.h"
 
-/* Memory that many threads share: add n to a number, put another into its place, or set or keep
- * bits of it, which return what it was; lower a number to n; read and write what others write and
- * read meanwhile. */
+/* Operations on memory that many threads share. NEXT_NUMBERS adds n to a number, EXCHANGE puts
+ * another into its place, FETCH_OR and FETCH_AND set and keep bits, FETCH_ADD adds; all return the
+ * old value. LEAST lowers a number to n. PEEK and POKE read and write what other threads may write
+ * and read meanwhile. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_NEXT_NUMBERS(p, n) atomicAdd((unsigned long long *)(p), (unsigned long long)(n))
 #define SALTUS_EXCHANGE(p, n) atomicExch((p), (n))
@@ -47,15 +48,16 @@ SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
 #define SALTUS_LOWEST(x) __builtin_ctz(x)
 #endif
 
-/* Numbers of blocks that others wait for stand so far apart that each is read alone. */
+/* Distance between the numbers of blocks that others wait for, so that each number is read alone.
+ */
 enum { SALTUS_APART = 8 };
 
 #if SALTUS_DEVICE
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_CYCLES() ((uint64_t)clock64()) /* of a multiprocessor, so far */
-/* A number that other blocks have written since this kernel began. */
+#define SALTUS_CYCLES() ((uint64_t)clock64()) /* of a multiprocessor, since any time */
+/* Read a number that other blocks have written since this kernel began. */
 #define SALTUS_PEEK_NEW(p) (*(const volatile int64_t *)(p))
-/* Add 1 to one of a few numbers: threads of a warp that mean the same one add together. */
+/* Add 1 to one of a few numbers. Threads of a warp that add to the same one add together. */
 SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 {
     const uint32_t same = __match_any_sync(__activemask(), which);
@@ -63,12 +65,12 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
         (void)SALTUS_NEXT_NUMBERS(&numbers[which], __popc(same));
     }
 }
-/* All threads of a block. */
+/* Barrier of a block. */
 SALTUS_FN void saltus_block_wait(void)
 {
     __syncthreads();
 }
-/* What the first thread of a block says. */
+/* The value that the first thread of a block passes, in all of its threads. */
 SALTUS_FN int64_t saltus_block_same(int64_t x)
 {
     __shared__ int64_t said;
@@ -79,8 +81,21 @@ SALTUS_FN int64_t saltus_block_same(int64_t x)
     __syncthreads();
     return said;
 }
-/* Who runs at once waits for others in two parts: first it tells that it has come as far, then it
- * waits until they have. All threads of all blocks, for the n-th time: */
+/* Barriers between blocks that run at the same time, in two parts: a block signals that it has come
+ * as far, then waits for the others, so that work may stand between the two. Each part holds for
+ * all threads of the block.
+ *
+ * Barrier of all blocks: they count in one number, which is never reset.
+ *
+ *     block 0                          arrived                  block 1
+ *     barrier of the block                                      barrier of the block
+ *     red.release  arrived += 1   ---> 2 n - 1 -> 2 n <-----    red.release  arrived += 1
+ *     ld.acquire until arrived >= 2 n                           ld.acquire until arrived >= 2 n
+ *     barrier of the block                                      barrier of the block
+ *
+ * Example: at the third barrier (n = 3) of 264 blocks each waits until `arrived` is 3 * 264 = 792.
+ * What any thread wrote before it signalled is seen by every thread that has waited: the barrier of
+ * the block orders the writes of its threads before the release. */
 SALTUS_FN void saltus_all_blocks_signal(uint64_t *arrived)
 {
     __syncthreads();
@@ -101,8 +116,13 @@ SALTUS_FN void saltus_all_blocks_wait(const uint64_t *arrived, uint64_t n)
     }
     __syncthreads();
 }
-/* A ring of blocks, each of those so near, of which more than twice `reach` have threads enough to
- * look at as many: */
+/* Barrier of near blocks, in a ring: block b waits for the blocks b - reach to b + reach alone, so
+ * that one that is late does not stop all. Each block writes the number of its barriers into
+ * ended[SALTUS_APART * b]. More than 2 * reach blocks are in the ring, and a block has at least 2 *
+ * reach threads, each of which reads one number.
+ *
+ * Example: reach 2, 10 blocks. Threads 0 to 3 of block 9 read the numbers of blocks 0, 1, 8 and 7.
+ */
 SALTUS_FN void saltus_near_blocks_signal(uint64_t *ended, uint64_t n)
 {
     __syncthreads();
@@ -128,8 +148,9 @@ SALTUS_FN void saltus_near_blocks_wait(const uint64_t *ended, int reach, uint64_
     }
     __syncthreads();
 }
-/* Some blocks of two GPUs, each by one thread for all of a block, whose others have met it before
- * and meet it afterwards. Who is the last of `all` to be done tells the other GPU: */
+/* Barrier between some blocks of two GPUs. One thread stands for its block, between two barriers of
+ * that block. The last of `all` arrivals in *done writes n into *ends, which lies in the other
+ * GPU's memory. kernel/rdme/halo_sync.h draws it, with an example. */
 SALTUS_FN void saltus_gpu_signal(uint64_t *done, uint64_t all, uint64_t *ends, uint64_t n)
 {
     uint64_t before;
@@ -141,10 +162,11 @@ SALTUS_FN void saltus_gpu_signal(uint64_t *done, uint64_t all, uint64_t *ends, u
         asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(ends), "l"(n) : "memory");
     }
 }
-/* *lost becomes 1 when that takes too long. */
+/* Waits until *ended, in this GPU's memory, is n or more. *lost becomes 1 when that takes a minute,
+ * or when another block has set it. */
 SALTUS_FN void saltus_gpu_wait(const uint64_t *ended, uint64_t n, uint64_t *lost)
 {
-    const int64_t patience = 60000000000; /* ns: others may use that GPU too */
+    const int64_t patience = 60000000000; /* ns; other programs may use that GPU too */
     uint64_t so_far, now, began = 0;
     int is_lost = 0;
     do {
@@ -169,14 +191,14 @@ SALTUS_FN void saltus_count_one(uint64_t *numbers, int64_t which)
 {
     ++numbers[which];
 }
-#ifndef SALTUS_PLAYED_TOGETHER /* else tests/fake/together.h has them */
+#ifndef SALTUS_PLAYED_TOGETHER /* else tests/fake/together.h defines them */
 #define SALTUS_CYCLES() ((uint64_t)0)
 SALTUS_FN void saltus_block_wait(void)
 {
 }
 SALTUS_FN void saltus_all_blocks_signal(uint64_t *arrived)
 {
-    (void)arrived; /* a host that plays a GPU cannot wait: it gets one phase at a time */
+    (void)arrived; /* a host that plays a GPU cannot wait: it runs one phase at a time */
 }
 SALTUS_FN void saltus_all_blocks_wait(const uint64_t *arrived, uint64_t n)
 {
@@ -202,16 +224,17 @@ SALTUS_FN void saltus_gpu_wait(const uint64_t *ended, uint64_t n, uint64_t *lost
 #endif
 #endif
 
-/* A warp: threads that take every step together. A host plays one with a single thread, the first;
- * the others' steps are not taken; or, for tests (SALTUS_PLAYED_WARPS, tests/fake/warps.h), with
- * all of them. */
+/* A warp: threads that take every step together. A host plays one with its first thread alone and
+ * skips the steps of the others; or, for tests (SALTUS_PLAYED_WARPS, tests/fake/warps.h), with all
+ * of them. */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_LANE_NUMBER ((int)(threadIdx.x & 31))
 #define SALTUS_WARP_IN_BLOCK ((int64_t)(threadIdx.x >> 5))
 #define SALTUS_BALLOT(here, x) __ballot_sync((here), (x))
 #define SALTUS_ANY(here, x) __any_sync((here), (x))
 #define SALTUS_SHUFFLE(here, x, from) __shfl_sync((here), (x), (from))
-#define SALTUS_SHUFFLE_UP(here, x, by) __shfl_up_sync((here), (x), (by)) /* from so many below */
+#define SALTUS_SHUFFLE_UP(here, x, by) \
+    __shfl_up_sync((here), (x), (by)) /* from the thread that is `by` below */
 #define SALTUS_WAIT_FOR(here) __syncwarp(here)
 #define SALTUS_HERE() __activemask()
 #endif
@@ -220,7 +243,7 @@ enum { SALTUS_WARP = 32 };
 #define SALTUS_ALL 0xffffffffu
 #define SALTUS_WARP_NUMBER (SALTUS_THREAD >> 5)
 #define SALTUS_WARP_WAIT() SALTUS_WAIT_FOR(SALTUS_ALL)
-/* What the warp's thread `from` has. */
+/* The value of thread `from` of the warp. */
 SALTUS_FN double saltus_warp_get(double x, int from)
 {
     return SALTUS_SHUFFLE(SALTUS_ALL, x, from);
@@ -233,13 +256,14 @@ SALTUS_FN int saltus_warp_any(int x)
 {
     return SALTUS_ANY(SALTUS_ALL, x);
 }
-/* The number of the first thread for which x holds, or of threads. */
+/* The number of the first thread for which x holds; SALTUS_WARP: it holds for none. */
 SALTUS_FN int saltus_warp_first(int x)
 {
     const uint32_t mask = SALTUS_BALLOT(SALTUS_ALL, x);
     return mask ? SALTUS_LOWEST(mask) : SALTUS_WARP;
 }
-/* Threads of the warp that are here at this moment, as bits; what follows is theirs alone. */
+/* Threads of the warp that are here at this moment, as bits. The functions below that take `here`
+ * are for these threads alone. */
 SALTUS_FN uint32_t saltus_warp_here(void)
 {
     return SALTUS_HERE();
@@ -256,7 +280,7 @@ SALTUS_FN int saltus_warp_lowest(uint32_t threads)
 {
     return SALTUS_LOWEST(threads);
 }
-/* How many of them come before this one. */
+/* How many of these threads come before this one. */
 SALTUS_FN int saltus_warp_rank(uint32_t here)
 {
     return SALTUS_POPCOUNT(here & ((1u << SALTUS_LANE_NUMBER) - 1));
@@ -269,8 +293,8 @@ SALTUS_FN void saltus_warp_wait_for(uint32_t here)
 {
     SALTUS_WAIT_FOR(here);
 }
-/* Number what the threads of the warp have from *n on, which grows by as many; the number of a
- * thread's first. */
+/* Number the `mine` things of each thread of the warp from *n on. *n grows by their sum. Returns
+ * the number of this thread's first. */
 SALTUS_FN int saltus_warp_number(int *n, int mine)
 {
     int until = mine;
@@ -285,7 +309,7 @@ SALTUS_FN int saltus_warp_number(int *n, int mine)
     *n += SALTUS_SHUFFLE(SALTUS_ALL, until, SALTUS_WARP - 1);
     return first;
 }
-/* Add what each thread of the warp has to a number. */
+/* Add the n of each thread of the warp to a number. */
 SALTUS_FN void saltus_warp_add(uint64_t *p, uint64_t n)
 {
     for (int apart = SALTUS_WARP / 2; apart > 0; apart /= 2) {

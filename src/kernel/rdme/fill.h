@@ -1,7 +1,7 @@
 /**
- * What is done beside the phases of a lattice that holds counts (kernel/rdme/sites.h): particles of
- * time 0 are put there, those who have crossed to a slab with the last phase are taken in, counts
- * are written anew with more bits, and added up.
+ * Kernels beside the phases of a lattice that holds counts (kernel/rdme/sites.h). They put
+ * particles of time 0 into their sites, add the particles that crossed to a slab in the last phase,
+ * widen counts, and add counts up.
  */
 #ifndef SALTUS_KERNEL_RDME_FILL_H
 #define SALTUS_KERNEL_RDME_FILL_H
@@ -31,7 +31,7 @@ SALTUS_KERNEL(saltus_mpd_fill, saltus_mpd_launch, a)
     }
 }
 
-/** Put one that watches into each site of some types. */
+/** Put an empty-site token into each site of some types. */
 SALTUS_KERNEL(saltus_mpd_watch, saltus_mpd_launch, a)
 {
     for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {
@@ -42,7 +42,8 @@ SALTUS_KERNEL(saltus_mpd_watch, saltus_mpd_launch, a)
 }
 
 #ifdef SALTUS_MPD_SLABS
-/** Take in who has come from other slabs: to the first plane, and to all from `from_above` on. */
+/** Add the particles that have come from other slabs to their sites: to the first plane, and to the
+ * sites from `from_above` on. */
 SALTUS_KERNEL(saltus_mpd_arrive, saltus_mpd_launch, a)
 {
     const int64_t n = a.end_site - a.first_site, whole = saltus_mpd_whole(saltus_mpd_plane(&a.m)),
@@ -57,7 +58,7 @@ SALTUS_KERNEL(saltus_mpd_arrive, saltus_mpd_launch, a)
 }
 #endif
 
-/** Write counts of a.bits bits anew, with more, into an empty set. */
+/** Copy counts of a.bits bits into an empty set whose fields have more. */
 SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
 {
     const int words = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, a.bits),
@@ -74,7 +75,7 @@ SALTUS_KERNEL(saltus_mpd_widen, saltus_mpd_launch, a)
     }
 }
 
-/* The words of a site of the set that holds particles; returns the first species. */
+/* Read the words of a site of the set that holds particles; returns the first species. */
 SALTUS_FN int saltus_mpd_read_site(const saltus_mpd_launch *a, int64_t site,
                                    uint32_t v[SALTUS_MPD_WORDS])
 {
@@ -101,7 +102,7 @@ SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
     }
 }
 
-/** The same in each of the parts of the lattice. */
+/** Count particles in each part of the lattice. */
 SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
 {
     for (int64_t site = a.first_site + SALTUS_THREAD; site < a.end_site; site += SALTUS_STRIDE) {

@@ -1,6 +1,6 @@
 /**
- * How particles move on a lattice, and where new ones come from, for kernel/rdme/mpd.h and, where
- * they are held as counts (SALTUS_MPD_BITS), kernel/rdme/sites.h.
+ * How particles move on a lattice, and where new ones come from; for kernel/rdme/mpd.h and, where
+ * particles are held as counts (SALTUS_MPD_BITS), kernel/rdme/sites.h.
  */
 #ifndef SALTUS_KERNEL_RDME_MOVE_H
 #define SALTUS_KERNEL_RDME_MOVE_H
@@ -17,11 +17,20 @@
 #error "a particle is one lane wide"
 #endif
 
-/** What is beyond a face of the lattice; in model/lattice/lattice.h's order. */
+/** What lies beyond a face of the lattice; in the order of model/lattice/lattice.h. */
 enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
 
-/* Maybe a jump along an axis: the first bit of a word says which way, the others whether. Nothing
- * of that can be guessed, so there is no branch but at the faces. */
+/* A jump along an axis, or none. The first bit of the word is the direction, the other 31 bits
+ * decide whether the particle jumps:
+ *
+ *     bit 31        30 ... 0
+ *     up or down    jumps if these bits, times 2, are below jump[type][type there][species]
+ *
+ * Example: a particle jumps along x with probability 0.1 in each direction, 0.2 in all. The table
+ * has 0.2 * 2^32 = 858993459. Word 0x8c000000 has bit 31 set: the way is up. Shifted left by one it
+ * is 0x18000000 = 402653184, which is below, so the particle jumps.
+ *
+ * No branch could be predicted here, so there is none but at the faces. */
 SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_site_pos *p, int species, int axis,
                                uint32_t stride, uint32_t word)
 {
@@ -34,7 +43,7 @@ SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_site_pos *p, int 
         next = face == SALTUS_MPD_PERIODIC ? last - at : at;
         is_lost = face == SALTUS_MPD_ABSORBING;
     }
-#ifdef SALTUS_MPD_SLABS /* beyond a slab is a margin, also where the lattice has its other end */
+#ifdef SALTUS_MPD_SLABS /* beyond a slab is a halo, also where the lattice is periodic */
     const uint32_t by = axis < 2 ? next - at : next == at ? 0 : 2 * is_up - 1;
 #else
     const uint32_t by = next - at;
@@ -51,7 +60,8 @@ SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_site_pos *p, int 
     p->site = goes ? (is_lost ? SALTUS_NOWHERE : to) : p->site;
 }
 
-/** Where the words of a step bring a particle; site SALTUS_NOWHERE: it is lost. */
+/** The site to which the words of a step move a particle, w[0] along x, w[1] along y, w[2] along z;
+ * SALTUS_NOWHERE: the particle is lost. */
 SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_site_pos *from,
                                               int species, const uint32_t w[4])
 {
@@ -67,11 +77,11 @@ SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What comes from nothing
+ * Sources
  */
 
-/** What comes from origin number o before the reactions of a step, into a set: arrivals number
- * begin, begin + stride and so on. */
+/** Put the particles that source number o makes before the reactions of a step into a set: arrivals
+ * number begin, begin + stride and so on. Every slab draws all arrivals and keeps its own. */
 SALTUS_RARE_FN void saltus_mpd_add_new(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                        int set, int o, int begin, int stride, saltus_mpd_scratch *s)
 {
@@ -95,7 +105,7 @@ SALTUS_RARE_FN void saltus_mpd_add_new(const saltus_mpd *m, const saltus_tables 
         const int64_t which = (int64_t)(saltus_unit53(w[0], w[1]) * (double)source.sites.n);
         const uint32_t site = saltus_mpd_site_of(m, &source.sites, which);
         if (site == SALTUS_NOWHERE) {
-            continue; /* he comes to another slab, which knows too */
+            continue; /* the arrival belongs to another slab, which draws it too */
         }
         const saltus_mpd_site_pos to = saltus_mpd_site_pos_of(m, site);
         const int r = source.reaction;

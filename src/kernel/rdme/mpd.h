@@ -4,14 +4,20 @@
  * moves along x, then y, then z, and then every site is a well-mixed reactor, simulated exactly for
  * the length of the step.
  *
- * The unit of work is the particle; empty space costs nothing. A phase goes over all particles; who
- * keeps a site (kernel/rdme/particles.h) looks after the whole of it: lets it react, which ends a
- * step, and moves its particles, which begins the next, into the other of two sets.
+ * The unit of work is the particle; empty space costs nothing. A phase goes over all particles. The
+ * thread that has a site's head (kernel/rdme/particles.h) updates the whole site: it lets the site
+ * react, which ends a step, and moves the site's particles, which begins the next step, into the
+ * other of two sets. So a step is the second half of one phase and the first half of the next:
+ *
+ *     phase 0        phase 1        phase 2                 phase n
+ *     moves          reacts moves   reacts moves    ...     reacts
+ *     |--- step 0 ---------||--- step 1 ------||--- ...  -------|
+ *     set 0 -> 1     set 1 -> 0     set 0 -> 1
  *
  * Particles of a species in a site cannot be told apart. The random words of a particle belong to
  * (seed, trajectory, step, site, species, its number among these), and those of a site's reactions
  * to (seed, trajectory, step, site). So results depend neither on the order in which particles
- * arrive, nor on who computes a site.
+ * arrive, nor on which thread computes a site.
  */
 #ifndef SALTUS_KERNEL_RDME_MPD_H
 #define SALTUS_KERNEL_RDME_MPD_H
@@ -26,7 +32,7 @@
  * Sites
  */
 
-/** Put a particle into a site, or nowhere. */
+/** Put a particle into a site, or remove it if the site is SALTUS_NOWHERE. */
 SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i,
                                const saltus_mpd_site_pos *to)
 {
@@ -37,14 +43,14 @@ SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i,
     }
 }
 
-/* The particles of a site, sorted by species, where they are few enough to be held in registers;
- * numbers of those that are not there are -1, and species SALTUS_MPD_NO_SPECIES. */
+/* The particles of a site, sorted by species, where they are few enough to be held in registers. A
+ * place that is not used has number -1 and species SALTUS_MPD_NO_SPECIES. */
 typedef struct saltus_mpd_few {
     int32_t i[SALTUS_MPD_MOST_FEW];
     int species[SALTUS_MPD_MOST_FEW];
 } saltus_mpd_few;
 
-/* Returns 0: there are too many. */
+/* Load the particles of a site; returns 0 if there are too many. */
 SALTUS_FN int saltus_mpd_hold(const saltus_mpd *m, int set, const saltus_mpd_site_pos *here,
                               int32_t site_head, saltus_mpd_few *out)
 {
@@ -62,7 +68,8 @@ SALTUS_FN int saltus_mpd_hold(const saltus_mpd *m, int set, const saltus_mpd_sit
     return next < 0;
 }
 
-/* The particles of a few whose species have changed. */
+/* Write the species of a few particles after a reaction; remove particles and create them as
+ * needed. */
 SALTUS_FN void saltus_mpd_few_rename(const saltus_mpd *m, saltus_mpd_few *f)
 {
     SALTUS_UNROLL
@@ -80,7 +87,8 @@ SALTUS_FN void saltus_mpd_few_rename(const saltus_mpd *m, saltus_mpd_few *f)
     }
 }
 
-/* A site with a few particles: it reacts, and they move. Returns 0: it is not one. */
+/* Update a site with a few particles: it reacts, and they move. Returns 0, with nothing changed, if
+ * there are too many of them, or if the reactions need counts. */
 SALTUS_FN int saltus_mpd_update_site_few(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                          int what, int set, const saltus_mpd_site_pos *here,
                                          int32_t site_head, int64_t *fired)
@@ -138,7 +146,8 @@ SALTUS_FN int saltus_mpd_update_site_few(const saltus_mpd *m, const saltus_table
     return 1;
 }
 
-/* The list of a site that holds the counts v, made of the particles of its old one; v becomes 0. */
+/* The list of a site that holds the counts v, made of the particles of its old list; v becomes 0.
+ */
 SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watched, int32_t old)
 {
     const int empty_site_token = SALTUS_MPD_N_SPECIES(m) - 1;
@@ -147,7 +156,7 @@ SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watch
         for (double k = x < empty_site_token ? v[x] : (double)is_watched; k > 0.0; k -= 1.0) {
             const int32_t i = old >= 0 ? old : saltus_mpd_create(m, x);
             if (i < 0) {
-                break; /* no room: all is done again */
+                break; /* no capacity is left: the batch is done again */
             }
             old = old >= 0 ? m->next[old] : -1;
             SALTUS_POKE(&m->species[i], (uint16_t)x);
@@ -168,8 +177,8 @@ SALTUS_FN int32_t saltus_mpd_relist(const saltus_mpd *m, double *v, int is_watch
     return first;
 }
 
-/* A word may let something happen in a site: let it react. Returns its list; *fires: another one
- * than before. */
+/* Let a site react whose word may let a reaction fire. Returns its list. *fires: whether a reaction
+ * has changed it. */
 SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                          uint32_t site, int32_t first, uint32_t word,
                                          saltus_mpd_scratch *s, int *fires)
@@ -195,12 +204,11 @@ SALTUS_FN int32_t saltus_mpd_site_reacts(const saltus_mpd *m, const saltus_table
     return first;
 }
 
-/** A site where more is to be done than to move one particle: its reactions end step - 1, its moves
- * are those of `step`.
+/** Update a site where more is to be done than to move one particle. Its reactions end step - 1,
+ * its moves are those of `step`.
  *
- * @param set where its particles are
- * @param keeper of the site
- */
+ * @param set        the set that holds its particles
+ * @param site_head  the particle that is the site's head */
 SALTUS_OUTLINE void saltus_mpd_update_site(const saltus_mpd *m, const saltus_tables *n,
                                            int64_t step, int what, int set, uint32_t site,
                                            int32_t site_head, saltus_mpd_scratch *s)
@@ -247,22 +255,22 @@ SALTUS_OUTLINE void saltus_mpd_update_site(const saltus_mpd *m, const saltus_tab
  * Phases
  */
 
-/** What becomes of a particle in a phase: nothing, because it keeps no site, or is lost; it goes to
- * another site, or stays where it is; or its site is to be looked after. */
+/** What happens to a particle in a phase. NOTHING: it is no site head, or is lost. GOES: it moves
+ * to a site of the other set, maybe the same site. CARES: its thread updates the whole site. */
 enum { SALTUS_MPD_NOTHING, SALTUS_MPD_GOES, SALTUS_MPD_CARES };
 
-/** What is known of a particle, step by step: of many particles at a time, because each step waits
- * for memory. */
+/** What is known of a particle, filled in step by step. A thread takes each step for several
+ * particles before the next, because each step waits for memory. */
 typedef struct saltus_mpd_seen {
     uint32_t site;
     int32_t next;
     int species;
-    int is_site_head, is_crowded; /**< once its site has been seen */
-    int fate, is_first;           /**< once it has been decided, and has arrived */
-    saltus_mpd_site_pos to;       /**< where it is, then where it goes */
+    int is_site_head, is_crowded; /**< set by saltus_mpd_see_site */
+    int fate, is_first;           /**< set by saltus_mpd_decide; by saltus_mpd_arrive */
+    saltus_mpd_site_pos to;       /**< the particle's site, then the one to which it goes */
 } saltus_mpd_seen;
 
-/** A particle; its keeper may move it meanwhile. */
+/** Step 1: load a particle. The thread of its site head may move it meanwhile. */
 SALTUS_FN void saltus_mpd_see(const saltus_mpd *m, int32_t i, saltus_mpd_seen *out)
 {
     out->next = SALTUS_PEEK(&m->next[i]);
@@ -270,7 +278,7 @@ SALTUS_FN void saltus_mpd_see(const saltus_mpd *m, int32_t i, saltus_mpd_seen *o
     out->species = SALTUS_PEEK(&m->species[i]);
 }
 
-/** The site that it keeps; if it does not, any. */
+/** Step 2: load the bits of the site, if the particle is its head; else those of site 0. */
 SALTUS_FN void saltus_mpd_see_site(const saltus_mpd *m, int set, saltus_mpd_seen *p)
 {
     p->is_site_head = p->next == SALTUS_MPD_SITE_HEAD(set);
@@ -278,7 +286,7 @@ SALTUS_FN void saltus_mpd_see_site(const saltus_mpd *m, int set, saltus_mpd_seen
     p->is_crowded = (int)(SALTUS_PEEK(&saltus_mpd_crowded(m, set)[p->to.brick]) >> p->to.bit & 1);
 }
 
-/** Its fate; if it goes, it has left. */
+/** Step 3: decide the particle's fate. If it goes, it has been taken out of its site. */
 SALTUS_FN void saltus_mpd_decide(const saltus_mpd *m, int64_t step, int what, int set, int32_t i,
                                  saltus_mpd_seen *p)
 {
@@ -310,7 +318,7 @@ SALTUS_FN void saltus_mpd_decide(const saltus_mpd *m, int64_t step, int what, in
     }
 }
 
-/** The part of particle i in a phase. */
+/** All steps for particle i in a phase. */
 SALTUS_FN void saltus_mpd_particle(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                    int what, int set, int32_t i, saltus_mpd_scratch *s)
 {

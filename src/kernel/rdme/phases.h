@@ -1,6 +1,7 @@
 /**
- * kernel/rdme/mpd.h on a GPU: a thread per particle, or per stretch of sites. Who compiles it for a
- * model tells its sizes, SALTUS_MPD_SIZE and so on, so that they are constants.
+ * The kernels of a lattice whose particles are lists (kernel/rdme/mpd.h): a thread for each
+ * particle, or for some bricks. A kernel that is compiled for a model has its sizes,
+ * SALTUS_MPD_SIZE and so on, as constants.
  */
 #ifndef SALTUS_KERNEL_RDME_PHASES_H
 #define SALTUS_KERNEL_RDME_PHASES_H
@@ -8,34 +9,38 @@
 #include "kernel/rdme/mpd.h"
 #include "kernel/rdme/launch.h"
 
-/** Particles that a thread looks at together, where there are many; threads of a block then, and
- * where there is a thread for each: larger blocks wait less for each other. */
+/** EACH: particles that a thread works on together, where there are many. MANY_BLOCK: threads of a
+ * block then. FEW_BLOCK: threads of a block where there is a thread for each particle; larger
+ * blocks wait less for each other. */
 enum {
     SALTUS_MPD_EACH = 4,
     SALTUS_MPD_MANY_BLOCK = 128,
     SALTUS_MPD_FEW_BLOCK = 256,
-    SALTUS_MPD_FEW_BLOCKS = 3 /* of a multiprocessor: as many particles as can be */
+    SALTUS_MPD_FEW_BLOCKS = 3 /* blocks of a multiprocessor, for as many particles as can be */
 };
 
 #if SALTUS_DEVICE
 
-/* Numbers of particles, those of this phase and maybe some new ones, which have no list yet. */
+/* Numbers of particles in use: those of this phase, and maybe some new ones, which have no list
+ * yet. */
 SALTUS_FN int64_t saltus_mpd_in_use(const saltus_mpd *m)
 {
     const int64_t used = SALTUS_PEEK_NEW(m->used);
     return used < m->capacity ? used : m->capacity;
 }
 
-/* The part of a block in a phase: particles first … n - 1, but at most `each` (SALTUS_MPD_EACH or
- * 1) for a thread. They are looked at together, because a thread waits for memory most of the time;
- * and sites where more is to be done than to move one particle are put on a list and shared among
- * the warps. */
+/* The work of a block in a phase: particles first to n - 1, but at most `each` (SALTUS_MPD_EACH or
+ * 1) for a thread. A thread works on its particles together, step by step, because it waits for
+ * memory most of the time. Sites where more is to be done than to move one particle are put on a
+ * list, which the warps share. */
 SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a, int64_t step,
                                 int what, int set, int64_t first, int64_t n, const int each,
                                 saltus_mpd_scratch *s)
 {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-    enum { LONGEST = SALTUS_MPD_EACH * SALTUS_MPD_MANY_BLOCK }; /* the longer of both */
+    enum {
+        LONGEST = SALTUS_MPD_EACH * SALTUS_MPD_MANY_BLOCK
+    }; /* the longer of both kinds of block */
     __shared__ int32_t list[LONGEST];
     __shared__ uint32_t sites[LONGEST];
     __shared__ int32_t n_listed;
@@ -92,11 +97,13 @@ SALTUS_FN void saltus_mpd_block(const saltus_mpd *m, const saltus_mpd_launch *a,
 #endif
 }
 
-/* New particles of this phase may or may not be among those in use: nothing is done with them. */
+/* A phase. New particles of this phase may or may not be among those in use; in either case nothing
+ * is done with them. */
 SALTUS_FN void saltus_mpd_phase(const saltus_mpd *m, const saltus_mpd_launch *a, int64_t step,
                                 int what, int set, const int each, saltus_mpd_scratch *s)
 {
-    const int64_t used = saltus_mpd_in_use(m); /* it comes while those that are known are at work */
+    const int64_t used =
+        saltus_mpd_in_use(m); /* the answer comes while the known particles are worked on */
     int64_t first = 0, n = a->n_known;
     SALTUS_ONE_BY_ONE
     for (int part = 0; part < 2; ++part) {
@@ -125,7 +132,7 @@ SALTUS_KERNEL(saltus_mpd_run_many, saltus_mpd_launch, a)
     }
 }
 
-/** Some phases, where there is a thread for each particle. */
+/** Some phases in one launch, where there is a thread for each particle. */
 SALTUS_KERNEL_OF(SALTUS_MPD_FEW_BLOCK, SALTUS_MPD_FEW_BLOCKS, saltus_mpd_run_few, saltus_mpd_launch,
                  a)
 {
@@ -153,7 +160,7 @@ SALTUS_KERNEL(saltus_mpd_enlist, saltus_mpd_launch, a)
     }
 }
 
-/** The first pass of gathering, a thread to a stretch of bricks. */
+/** The first pass of gathering: a thread for each segment of bricks. */
 SALTUS_KERNEL(saltus_mpd_gather_all, saltus_mpd_launch, a)
 {
     for (int64_t first = SALTUS_THREAD * a.segment; first < a.n_bricks;
@@ -165,7 +172,7 @@ SALTUS_KERNEL(saltus_mpd_gather_all, saltus_mpd_launch, a)
     }
 }
 
-/** The second. */
+/** The second pass of gathering: a thread for each particle. */
 SALTUS_KERNEL(saltus_mpd_gather_site_heads, saltus_mpd_launch, a)
 {
     for (int64_t i = SALTUS_THREAD; i < a.n_known; i += SALTUS_STRIDE) {
@@ -173,7 +180,7 @@ SALTUS_KERNEL(saltus_mpd_gather_site_heads, saltus_mpd_launch, a)
     }
 }
 
-/** The third; m has the gathered particles. */
+/** The third pass of gathering; m has the gathered particles. */
 SALTUS_KERNEL(saltus_mpd_link_all, saltus_mpd_launch, a)
 {
     const int64_t n = (int64_t)*a.made;
@@ -195,7 +202,7 @@ SALTUS_KERNEL(saltus_mpd_count, saltus_mpd_launch, a)
     }
 }
 
-/** The same in each of the parts of the lattice. */
+/** Count particles in each part of the lattice. */
 SALTUS_KERNEL(saltus_mpd_split, saltus_mpd_launch, a)
 {
     const int64_t n = saltus_mpd_in_use(&a.m);

@@ -1,6 +1,6 @@
 /**
- * What happens in a site of a lattice for kernel/rdme/mpd.h: exact simulation by the direct method,
- * of counts, or of a few particles that are held in registers, which gives the same bits.
+ * Reactions in a site of a lattice, for kernel/rdme/mpd.h: exact simulation by the direct method. A
+ * site is given as counts, or as a few particles that are held in registers, with the same bits.
  */
 #ifndef SALTUS_KERNEL_RDME_REACT_H
 #define SALTUS_KERNEL_RDME_REACT_H
@@ -14,22 +14,23 @@
 #error "a site is one lane wide"
 #endif
 
-/** Of `quiet`: nothing ever happens. */
+/** Value of `no_reaction`: nothing ever reacts. */
 #define SALTUS_NEVER_REACTS 0xffffffffu
 
-/** Particles of a site that are held in registers, and what more than all species are. */
+/** MOST_FEW: particles of a site that are held in registers. NO_SPECIES: more than every species.
+ */
 enum { SALTUS_MPD_MOST_FEW = 4, SALTUS_MPD_NO_SPECIES = 1 << 16 };
 
-/** A thread's own. */
+/** Memory of a thread. */
 typedef struct saltus_mpd_scratch {
-    double *v;          /**< rows as in tables.h; [species] 0 between sites */
-    double *a;          /**< [reaction] */
-    int64_t fired;      /**< reactions */
-    const double *rows; /**< [n_rows] what v is to start from; NULL: it has */
+    double *v;          /**< rows as in kernel/base/tables.h; v[species] is 0 between sites */
+    double *a;          /**< [reaction] propensities */
+    int64_t fired;      /**< reactions that have fired */
+    const double *rows; /**< [n_rows] initial values of v; NULL once v has them */
     int32_t n_rows;
 } saltus_mpd_scratch;
 
-/* The rows of v are what they are to start from; once. */
+/* Fill v with its initial values, once. */
 SALTUS_FN void saltus_mpd_start_rows(saltus_mpd_scratch *s)
 {
     for (int i = 0; s->rows && i < s->n_rows; ++i) {
@@ -38,7 +39,7 @@ SALTUS_FN void saltus_mpd_start_rows(saltus_mpd_scratch *s)
     s->rows = (const double *)0;
 }
 
-/* The keys of a trajectory. */
+/* Derive the keys of a trajectory. */
 SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajectory)
 {
     uint32_t keys[SALTUS_PHILOX_KEYS], w[4];
@@ -47,8 +48,19 @@ SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajector
     saltus_philox_keys((uint64_t)w[1] << 32 | w[0], m->keys);
 }
 
-/** Words for number `rank` (below 2^32) of a species in a site (below 2^40), in a step (below
- * 2^40). */
+/** Four random words for number `rank` (below 2^32) of a species (below 2^16) in a site (below
+ * 2^40), in a step (below 2^40). These make the two 64-bit numbers of a Philox counter:
+ *
+ *     bits   63 ... 56        55 ... 40    39 ... 0
+ *     first  rank 23 ... 16   species      site
+ *
+ *     bits   63 ... 56        55 ... 16    15 ... 0
+ *     second rank 31 ... 24   step         rank 15 ... 0
+ *
+ * Example: particle 2 of species 5 in site 85, step 7: first is 5 << 40 | 85 = 0x0000050000000055,
+ * second is 7 << 16 | 2 = 0x0000000000070002. With purpose SALTUS_PURPOSE_MOVE, w[0], w[1] and w[2]
+ * move the particle along x, y and z (kernel/rdme/move.h); w[3] of the first particle of the first
+ * species is what the site's first wait is made of. */
 SALTUS_FN void saltus_mpd_words(const saltus_mpd *m, uint32_t purpose, int64_t step, int64_t site,
                                 int species, int64_t rank, uint32_t w[4])
 {
@@ -62,13 +74,13 @@ SALTUS_FN int saltus_mpd_type(const saltus_mpd *m, uint32_t site)
     return SALTUS_MPD_N_TYPES(m) > 1 ? m->types[site] : 0;
 }
 
-/** Where the reactions in sites of a type begin in `active`, by first reactant. */
+/** [species + 2] where the reactions of a first reactant begin in `active`, in sites of a type. */
 SALTUS_FN const int32_t *saltus_mpd_segments(const saltus_mpd *m, int type)
 {
     return SALTUS_MPD_OF(m, segment) + (int64_t)type * (SALTUS_MPD_N_SPECIES(m) + 2);
 }
 
-/* Whether anything happens in sites of a type, but what comes from nothing. */
+/* Whether any reaction with reactants can fire in sites of a type. */
 SALTUS_FN int saltus_mpd_is_reactive(const saltus_mpd *m, int type)
 {
     const int32_t *segment = saltus_mpd_segments(m, type);
@@ -79,7 +91,7 @@ SALTUS_FN int saltus_mpd_is_reactive(const saltus_mpd *m, int type)
  * Propensities
  */
 
-/* The propensity of reaction r, whose law is a product, in a site of a type, of the counts in v. */
+/* The propensity in a site of a type of reaction r, whose law is a product of the counts in v. */
 SALTUS_FN double saltus_mpd_product(const saltus_mpd *m, const saltus_tables *n, int type, int r,
                                     const double *v)
 {
@@ -90,7 +102,7 @@ SALTUS_FN double saltus_mpd_product(const saltus_mpd *m, const saltus_tables *n,
     return a;
 }
 
-/* The propensity of any reaction. */
+/* The propensity of reaction r, whatever its law. */
 SALTUS_FN double saltus_mpd_propensity(const saltus_mpd *m, const saltus_tables *n, int type, int r,
                                        double *v)
 {
@@ -102,7 +114,7 @@ SALTUS_FN double saltus_mpd_propensity(const saltus_mpd *m, const saltus_tables 
     return saltus_mpd_product(m, n, type, r, v);
 }
 
-/* The rows that rules have. */
+/* Compute the rows of v that belong to rules. */
 SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
 {
     for (int r = 0; r < SALTUS_MPD_N_RULES(n); ++r) {
@@ -111,8 +123,8 @@ SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
     }
 }
 
-/** The sum of the propensities in a site of a type, a[reaction] being set to each; in the order of
- * `active`. *bad becomes a reaction whose propensity is negative or no number. */
+/** The sum of the propensities in a site of a type, in the order of `active`; a[reaction] is set to
+ * each. *bad becomes a reaction whose propensity is negative or not a number. */
 SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, int type, double *v,
                                   double *a, int *bad)
 {
@@ -125,7 +137,7 @@ SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, i
         *bad = a[r] >= 0.0 ? *bad : r;
         total += a[r];
     }
-    for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) { /* the first of their reactants */
+    for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) { /* x is their first reactant */
         for (int i = segment[x + 1]; i < segment[x + 2]; ++i) {
             const int r = SALTUS_MPD_OF(m, active)[i];
             a[r] = v[x] > 0.0 ? saltus_mpd_product(m, n, type, r, v) : 0.0;
@@ -140,21 +152,23 @@ SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, i
  * Reactions of counts
  */
 
-/** Whether a word lets nothing happen for so many mean waits: a wait is at least 1 - u of one. */
+/** Whether the wait that a word makes is longer than `waits` mean waits: a wait from u in (0, 1) is
+ * at least 1 - u mean waits. */
 SALTUS_FN int saltus_mpd_no_reaction(uint32_t word, double waits)
 {
     return !(waits > 0.0) || (double)(int64_t)(0xffffffffu - word) * SALTUS_TWO_M32 >= waits;
 }
 
-/** Whether a word lets nothing happen where words below `quiet`, an entry of such a table, do. */
+/** Whether a word is below `no_reaction`, an entry of such a table, so that no reaction fires. */
 SALTUS_FN int saltus_mpd_is_below(uint32_t word, uint32_t no_reaction)
 {
     return word < no_reaction || no_reaction == SALTUS_NEVER_REACTS;
 }
 
-/* The wait of a site for its next reaction, number n_fired of a step: w[0] is what it is made of,
- * and becomes that of the next. *left of the step is what is left, s; *goal, below the total of the
- * propensities, chooses the reaction. Returns 0: it waits for longer. */
+/* The wait of a site for its next reaction, number n_fired of a step. w[0] is the word of this
+ * wait, and becomes that of the next. *left, in s, is what is left of the step. *goal, below the
+ * total of the propensities, chooses the reaction. Returns 0 if the wait is longer than what is
+ * left. */
 SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, int32_t n_fired,
                               double total, uint32_t w[4], double *left, double *goal)
 {
@@ -174,7 +188,7 @@ SALTUS_FN int saltus_mpd_wait(const saltus_mpd *m, int64_t step, uint32_t site, 
     return 1;
 }
 
-/* The reaction that `goal`, below the total, comes to. */
+/* The reaction at which the running sum of propensities exceeds `goal`. */
 SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, double goal)
 {
     const int32_t *segment = saltus_mpd_segments(m, type);
@@ -189,7 +203,14 @@ SALTUS_FN int saltus_mpd_choose(const saltus_mpd *m, int type, const double *a, 
     return r;
 }
 
-/* A site where a reaction (below 2^22) cannot be simulated, in one of 1024 steps. */
+/* Note a failure: a reaction (below 2^22) that cannot be simulated, in a site and in one of 1024
+ * steps from first_step on. The least number is kept, which is the first of the earliest step:
+ *
+ *     bits 63 ... 54             53 ... 22    21 ... 0
+ *          step - first_step     site         reaction
+ *
+ * Example: reaction 2 in site 85, 3 steps after first_step: 3 << 54 | 85 << 22 | 2 =
+ * 0x00C0000015400002. */
 SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site, int reaction)
 {
     SALTUS_LEAST(m->failure, (uint64_t)(step - m->first_step) << 54 | (uint64_t)site << 22 |
@@ -199,9 +220,10 @@ SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site,
 /**
  * Let the counts v[species] of a site react for a step.
  *
- * @param word what the first wait is made of
- * @return the number of reactions; s->a[0 …] are of no use afterwards. A site with a propensity
- *         that is negative or no number, or a reaction that takes what is not there, is noted.
+ * @param word  the word of the first wait
+ * @return the number of reactions that fired; s->a is of no use afterwards. A propensity that is
+ * negative or not a number, and a reaction that takes a particle that is not there, are noted as
+ * failures.
  */
 SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                    uint32_t site, uint32_t word, saltus_mpd_scratch *s)
@@ -237,10 +259,10 @@ SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, 
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Reactions of a few particles, of which the species are known
+ * Reactions of a few particles of known species
  */
 
-/* In order of species. */
+/* Sort a few particles by species. */
 SALTUS_FN void saltus_mpd_order(int32_t i[SALTUS_MPD_MOST_FEW], int species[SALTUS_MPD_MOST_FEW])
 {
     SALTUS_UNROLL
@@ -257,7 +279,7 @@ SALTUS_FN void saltus_mpd_order(int32_t i[SALTUS_MPD_MOST_FEW], int species[SALT
     }
 }
 
-/* How many are of a species. */
+/* How many of a few particles are of a species. */
 SALTUS_FN double saltus_mpd_number_of(const int species[SALTUS_MPD_MOST_FEW], int which)
 {
     int n = 0;
@@ -268,7 +290,7 @@ SALTUS_FN double saltus_mpd_number_of(const int species[SALTUS_MPD_MOST_FEW], in
     return (double)n;
 }
 
-/* Whether a word surely lets nothing happen where a few are. */
+/* Whether a word surely lets no reaction fire among a few particles. */
 SALTUS_FN int saltus_mpd_no_reaction_few(const saltus_mpd *m, int type,
                                          const int species[SALTUS_MPD_MOST_FEW], uint32_t word)
 {
@@ -286,7 +308,7 @@ SALTUS_FN int saltus_mpd_no_reaction_few(const saltus_mpd *m, int type,
     return saltus_mpd_is_below(word, no_reaction);
 }
 
-/* The propensity of reaction r of a few, whose law is a product. */
+/* The propensity of reaction r, whose law is a product, among a few particles. */
 SALTUS_FN double saltus_mpd_few_product(const saltus_mpd *m, const saltus_tables *n, int type,
                                         int r, const int species[SALTUS_MPD_MOST_FEW])
 {
@@ -299,15 +321,15 @@ SALTUS_FN double saltus_mpd_few_product(const saltus_mpd *m, const saltus_tables
     return a;
 }
 
-/* The sum of the propensities of a few, as saltus_mpd_total has it, or as far as it takes to exceed
- * `goal`; *r: the last reaction that can happen. */
+/* The sum of the propensities of a few particles in the order of saltus_mpd_total, as far as it
+ * takes to exceed `goal`. *r becomes the last reaction that can fire. */
 SALTUS_FN double saltus_mpd_few_sum(const saltus_mpd *m, const saltus_tables *n, int type,
                                     const int species[SALTUS_MPD_MOST_FEW], double goal, int *r,
                                     int *is_bad)
 {
     double sum = 0.0;
     *r = -1;
-#ifdef SALTUS_MPD_IN_ORDER /* few reactions: all of them at once, those that cannot happen too */
+#ifdef SALTUS_MPD_IN_ORDER /* few reactions: all are computed, those that cannot fire too */
     const int32_t order[] = {SALTUS_MPD_IN_ORDER};
     SALTUS_UNROLL
     for (int i = 0; i < (int)(sizeof order / sizeof *order); ++i) {
@@ -337,7 +359,8 @@ SALTUS_FN double saltus_mpd_few_sum(const saltus_mpd *m, const saltus_tables *n,
     return sum;
 }
 
-/* What a reaction makes of a few. Returns 0: too many, or it takes what is not there. */
+/* Apply a reaction to a few particles. Returns 0 if they become too many, or if one it takes is not
+ * there. */
 SALTUS_FN int saltus_mpd_few_become(const saltus_tables *n, int r, int species[SALTUS_MPD_MOST_FEW])
 {
     int32_t any[SALTUS_MPD_MOST_FEW] = {0};
@@ -362,8 +385,8 @@ SALTUS_FN int saltus_mpd_few_become(const saltus_tables *n, int r, int species[S
     return is_done;
 }
 
-/* saltus_mpd_react of a few: waits and reactions take turns. Returns -1: it is to be done in
- * another way, and species are of no use. */
+/* saltus_mpd_react for a few particles. A wait and a reaction take turns. Returns -1 if it is to be
+ * done with counts; `species` is of no use then. */
 SALTUS_FN int32_t saltus_mpd_few_react(const saltus_mpd *m, const saltus_tables *n, int type,
                                        int64_t step, uint32_t site, uint32_t word,
                                        int species[SALTUS_MPD_MOST_FEW])
@@ -374,7 +397,7 @@ SALTUS_FN int32_t saltus_mpd_few_react(const saltus_mpd *m, const saltus_tables 
     int chooses = 0;
     uint32_t w[4] = {word, 0, 0, 0};
     if (segment[0] < segment[1]) {
-        return -1; /* laws that are no products */
+        return -1; /* laws that are not products */
     }
     for (;;) {
         int r, is_bad = 0;

@@ -1,9 +1,19 @@
 /**
  * Reaction and diffusion on a lattice as in kernel/rdme/mpd.h, of particles that are counts
- * (kernel/rdme/counts.h), on a GPU: warps go over the sites. The threads of one look for sites with
- * particles until there are enough; then each moves the first particle of such a site, or lets it
- * react, then each moves one of the others: lists in shared memory keep all of them busy. The words
- * of a particle are those of kernel/rdme/mpd.h, so results are the same bits.
+ * (kernel/rdme/counts.h), on a GPU. Random words of a particle are those of kernel/rdme/mpd.h, so
+ * results are the same bits.
+ *
+ * A warp goes over its tiles of sites, and three queues in shared memory keep all of its threads
+ * busy:
+ *
+ *     tile of sites --> occupied sites --> no reaction: the first particle hops at once,
+ *     (32 threads x        queue                        the others --> pending_moves --> hop
+ *      some sites)           |                                               ^
+ *                            +-------> may react --> reactive --> react -----+
+ *
+ * The threads load tiles and queue sites with particles until there are SALTUS_MPD_ENOUGH. Then
+ * each thread takes one of these sites. When pending_moves is half used up, or the occupied sites
+ * are done, each thread takes a reactive site, and then each takes a pending move.
  */
 #ifndef SALTUS_KERNEL_RDME_SITES_H
 #define SALTUS_KERNEL_RDME_SITES_H
@@ -15,24 +25,28 @@
 #if SALTUS_DEVICE
 
 enum {
-    SALTUS_MPD_ENOUGH = SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* then no more are looked for */
+    SALTUS_MPD_ENOUGH =
+        SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* from so many on, the queue is worked off */
     SALTUS_MPD_OCCUPIED = SALTUS_MPD_TILE + SALTUS_MPD_ENOUGH
 };
 
-/* What the threads of a warp share. */
+/* The queues of a warp, in shared memory. */
 typedef struct saltus_mpd_warp_queues {
-    uint32_t occupied[SALTUS_MPD_OCCUPIED * (1 + SALTUS_MPD_WORDS)]; /* sites with particles, then
-                                                                the first word of each, and so on */
-    uint32_t waits[SALTUS_MPD_OCCUPIED]; /* what the first wait of a busy one is made of */
-    uint32_t pending_moves[SALTUS_MPD_PENDING_MOVES]; /* saltus_mpd_other */
-    int32_t n_reactive, n_pending_moves;              /* n_others: also those that find no place */
-    uint16_t
-        reactive[SALTUS_MPD_OCCUPIED]; /* of these sites, those in which something may happen */
+    /* Sites with particles, then the first word of each, then the second, and so on. */
+    uint32_t occupied[SALTUS_MPD_OCCUPIED * (1 + SALTUS_MPD_WORDS)];
+    /* For each reactive site, the word of its first wait. */
+    uint32_t waits[SALTUS_MPD_OCCUPIED];
+    /* Particles that are still to move, packed by saltus_mpd_other. */
+    uint32_t pending_moves[SALTUS_MPD_PENDING_MOVES];
+    /* Entries of `reactive`; and of `pending_moves`, those that found no room there too. */
+    int32_t n_reactive, n_pending_moves;
+    uint16_t reactive[SALTUS_MPD_OCCUPIED]; /* numbers in `occupied` of sites where a reaction may
+                                               fire */
 } saltus_mpd_warp_queues;
 typedef char saltus_mpd_warp_queues_fit
     [sizeof(saltus_mpd_warp_queues) <= SALTUS_MPD_WARP_QUEUES_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
 
-/* The words of full site i. */
+/* Read the words of occupied site i. */
 SALTUS_FN void saltus_mpd_read_occupied(uint32_t v[SALTUS_MPD_WORDS],
                                         const saltus_mpd_warp_queues *b, int i)
 {
@@ -42,16 +56,20 @@ SALTUS_FN void saltus_mpd_read_occupied(uint32_t v[SALTUS_MPD_WORDS],
     }
 }
 
-/* What a phase is. */
+/* What the threads of a warp know of the phase. */
 typedef struct saltus_mpd_now {
     const saltus_mpd *m;
     saltus_mpd_warp_queues *queues;
     int64_t step;
-    int what, set; /* the particles go to the other set */
+    int what, set; /* the set that holds the particles; they go to the other one */
 } saltus_mpd_now;
 
-/* An entry of the list of particles: which full site (9 bits), species (7), number of these (16).
- */
+/* A particle packed into an entry of `pending_moves`:
+ *
+ *     bits 31 ... 16                             15 ... 9   8 ... 0
+ *          number among those of the species     species    number of the site in `occupied`
+ *
+ * Example: particle 2 of species 5 in occupied site 300: 2 << 16 | 5 << 9 | 300 = 0x00020B2C. */
 SALTUS_FN uint32_t saltus_mpd_other(int occupied, int species, uint32_t rank)
 {
     return (uint32_t)occupied | (uint32_t)species << 9 | rank << 16;
@@ -61,14 +79,14 @@ SALTUS_FN uint32_t saltus_mpd_other(int occupied, int species, uint32_t rank)
  * Particles
  */
 
-/* No memory was asked for anything. */
+/* The answer where memory was not asked. */
 SALTUS_FN saltus_mpd_answer saltus_mpd_no_answer(void)
 {
     const saltus_mpd_answer none = {0, 0, 0};
     return none;
 }
 
-/* A particle that has its words. */
+/* Move a particle whose words are known. */
 SALTUS_FN saltus_mpd_answer saltus_mpd_hop(const saltus_mpd_now *p, const saltus_mpd_site_pos *here,
                                            int species, const uint32_t w[4])
 {
@@ -84,7 +102,7 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_hop(const saltus_mpd_now *p, const saltus
     return answer;
 }
 
-/* One that has not. */
+/* Draw the words of a particle, and move it. */
 SALTUS_FN saltus_mpd_answer saltus_mpd_start_and_hop(const saltus_mpd_now *p, uint32_t site,
                                                      int species, uint32_t rank)
 {
@@ -101,15 +119,16 @@ SALTUS_FN int saltus_mpd_goes(const saltus_mpd_now *p, int species)
     return (p->what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(p->m, moves)[species];
 }
 
-/* Where the list is full. A copy, so that what is known of the phase can stay in registers. */
+/* Move a particle when pending_moves has no room. p is a copy, so that what is known of the phase
+ * can stay in registers. */
 SALTUS_RARE_FN void saltus_mpd_hop_at_once(saltus_mpd_now p, uint32_t site, int species,
                                            uint32_t rank)
 {
     saltus_mpd_settle(p.m, saltus_mpd_start_and_hop(&p, site, species, rank));
 }
 
-/* The particles v of full site i are put on the list, or, if they stand still, into the other set.
- * Particle number 0 of species `gone` has gone already. */
+/* Queue the particles v of occupied site i, or put them into the other set if they stand still.
+ * Particle number 0 of species `gone` has moved already. */
 SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS_MPD_WORDS],
                                int gone)
 {
@@ -138,8 +157,8 @@ SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS
  * Sites
  */
 
-/* Whether a word surely lets nothing happen in a site: `first` is the first species of which there
- * is any, v the others. */
+/* Whether a word surely lets no reaction fire in a site. `first` is the first species of which it
+ * holds particles, v has all particles but one of these. */
 SALTUS_FN int saltus_mpd_no_reaction_soon(const saltus_mpd *m, int type, int first,
                                           const uint32_t v[SALTUS_MPD_WORDS], uint32_t word)
 {
@@ -157,7 +176,8 @@ SALTUS_FN int saltus_mpd_no_reaction_soon(const saltus_mpd *m, int type, int fir
     return saltus_mpd_is_below(word, no_reaction);
 }
 
-/* A full site: if nothing happens there, its first particle goes, and the others are listed. */
+/* Update an occupied site. If no reaction fires, its first particle moves and the others are
+ * queued; else the site is queued. */
 SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
 {
     saltus_mpd_warp_queues *const b = p->queues;
@@ -201,7 +221,7 @@ SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus
         uint32_t *const to = &v[x / SALTUS_MPD_PER_WORD];
         if (!(s->v[x] <= (double)SALTUS_MPD_MOST)) {
             SALTUS_POKE(m->used, (int64_t)SALTUS_MPD_MOST + 1);
-        } else if (s->v[x] >= 0.0) { /* else it has been noted */
+        } else if (s->v[x] >= 0.0) { /* a count below 0 has been noted */
             *to = (*to & ~(SALTUS_MPD_FIELD << shift)) | (uint32_t)(int64_t)s->v[x] << shift;
         }
         s->v[x] = 0.0;
@@ -209,8 +229,8 @@ SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus
     return n_fired;
 }
 
-/* Reactions of a few particles; v becomes what they make of it. Below 0: it is to be done in
- * another way. */
+/* Reactions of a few particles; v becomes the counts afterwards. Returns a number below 0 if it is
+ * to be done with saltus_mpd_counts_react. */
 SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_tables *n,
                                               int64_t step, uint32_t site, uint32_t word,
                                               uint32_t v[SALTUS_MPD_WORDS])
@@ -237,7 +257,7 @@ SALTUS_FN int32_t saltus_mpd_few_counts_react(const saltus_mpd *m, const saltus_
     return n_fired;
 }
 
-/* A full site in which something may happen. */
+/* Update an occupied site in which a reaction may fire. */
 SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n, int i,
                                        uint32_t wait, saltus_mpd_scratch *s)
 {
@@ -250,7 +270,7 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
         n_fired = saltus_mpd_few_counts_react(p.m, n, p.step, site, wait, v);
     }
     if (n_fired < 0) {
-        uint32_t words[SALTUS_MPD_WORDS]; /* v may stay in registers */
+        uint32_t words[SALTUS_MPD_WORDS]; /* a copy, so that v may stay in registers */
         saltus_mpd_read(words, v);
         n_fired = saltus_mpd_counts_react(p.m, n, p.step, site, wait, s, words);
         saltus_mpd_read(v, words);
@@ -263,7 +283,7 @@ SALTUS_RARE_FN void saltus_mpd_work_at(saltus_mpd_now p, const saltus_tables *n,
  * Phases
  */
 
-/* Whoever is in a row, of those from `site` on, leaves this set. */
+/* Empty a row of sites that begins with `site`, in the set that holds the particles. */
 SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v)
 {
     const saltus_mpd_row none = {{{0}}};
@@ -277,7 +297,7 @@ SALTUS_FN void saltus_mpd_clear(const saltus_mpd_now *p, uint32_t site, const sa
     }
 }
 
-/* How many of the sites of a row have particles. */
+/* Number of sites of a row that hold particles. */
 SALTUS_FN int saltus_mpd_n_occupied(const saltus_mpd_row *v)
 {
     enum { WIDE = SALTUS_MPD_WIDE };
@@ -285,7 +305,7 @@ SALTUS_FN int saltus_mpd_n_occupied(const saltus_mpd_row *v)
                        0xffffffffu / (0xffffffffu >> (32 - WIDE)), /* 1 for each site of a word */
         top = each << (WIDE - 1), pending_moves = top - each;
     uint32_t occupied =
-        0; /* of a first word the highest bits of sites, of the next ones lower ones */
+        0; /* highest bits of the sites of a first word, lower ones of the next words */
     int n = 0;
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_TILES; ++k) {
@@ -303,7 +323,8 @@ SALTUS_FN int saltus_mpd_n_occupied(const saltus_mpd_row *v)
     return n;
 }
 
-/* Put those of them behind n_full others; without what a full field left behind in a last word. */
+/* Put the occupied sites of a row behind the *n_occupied that are in the queue. Bits that an
+ * overflow left behind a last word's fields are cleared. */
 SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, uint32_t site, const saltus_mpd_row *v,
                                int *n_occupied)
 {
@@ -326,7 +347,7 @@ SALTUS_FN void saltus_mpd_keep(const saltus_mpd_now *p, uint32_t site, const sal
     }
 }
 
-/* Work off both lists. */
+/* Work off the queues of reactive sites and of pending moves. */
 SALTUS_FN void saltus_mpd_clear_lists(const saltus_mpd_now *p, const saltus_tables *n,
                                       saltus_mpd_scratch *s)
 {
@@ -352,7 +373,7 @@ SALTUS_FN void saltus_mpd_clear_lists(const saltus_mpd_now *p, const saltus_tabl
     saltus_mpd_settle(p->m, last);
 }
 
-/* Full sites, as many at a time as there are threads. */
+/* Work off the queue of occupied sites, as many at a time as there are threads. */
 SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables *n, int n_occupied,
                                    saltus_mpd_scratch *s)
 {
@@ -364,7 +385,8 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
             answer = saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
         }
         SALTUS_WARP_WAIT();
-        /* one answer for all: who goes on adds to the list that others may still look at */
+        /* All threads take the same way, because those that go on add to the queue that others may
+         * still read. */
         if (saltus_warp_any(p->queues->n_pending_moves > SALTUS_MPD_PENDING_MOVES / 2) ||
             first + SALTUS_WARP >= n_occupied) {
             saltus_mpd_clear_lists(p, n, s);
@@ -375,7 +397,8 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
     saltus_mpd_settle(p->m, last);
 }
 
-/* The part of a warp in a phase, which ends as number `ended` of the launch; 0: as the last. */
+/* The work of a warp in a phase, which is number `ended` of the launch; 0: the launch ends with it.
+ */
 SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
                                 saltus_mpd_scratch *s)
 {
@@ -397,7 +420,7 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
                 const saltus_mpd_row v =
                     SALTUS_MPD_IS_LATE ? next : saltus_mpd_load_tile(p->m, p->set, here, end);
                 site += tiles.jump;
-                if (SALTUS_MPD_IS_LATE) { /* it comes while these are worked off */
+                if (SALTUS_MPD_IS_LATE) { /* memory answers while these sites are worked off */
                     next = saltus_mpd_load_tile(p->m, p->set, site < tiles.until ? site : end, end);
                 }
                 saltus_mpd_clear(p, here, &v);
@@ -418,7 +441,7 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
     }
 }
 
-/** Some phases: all blocks run at once if they are more than one. */
+/** Some phases in one launch. If there is more than one, all blocks run at the same time. */
 SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)
 {
     saltus_mpd_warp_queues *const queues =
@@ -426,7 +449,7 @@ SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_laun
     double v[SALTUS_MPD_ROWS], propensities[SALTUS_MPD_REACTIONS + 1];
     saltus_mpd_scratch s = {v, propensities, 0, a.rows, SALTUS_MPD_ROWS};
     if (SALTUS_LANE_NUMBER >= SALTUS_WARP) {
-        return; /* on a host the first of a warp has the work of all */
+        return; /* on a host the first thread does the work of its warp */
     }
 #ifdef SALTUS_MPD_SLABS
     saltus_mpd_pass(&a.m, 0 - SALTUS_CYCLES());
