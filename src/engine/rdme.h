@@ -80,10 +80,9 @@ void saltus_mpd_set_ranks(const saltus_lattice *l, const saltus_mpd_set *set, in
                           int64_t n, uint32_t *ranks);
 
 /** Add the particles site[n], species[n] to contents, but for those that only watch. */
-SALTUS_MUST_CHECK saltus_status saltus_mpd_halo_signal(const saltus_mpd *m, const uint32_t *site,
-                                                       const uint16_t *species, int64_t n,
-                                                       saltus_contents *contents,
-                                                       saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_mpd_collect(const saltus_mpd *m, const uint32_t *site,
+                                                   const uint16_t *species, int64_t n,
+                                                   saltus_contents *contents, saltus_error *err);
 
 /** A phase: what becomes of the sites, in which step (kernel/rdme/mpd.h). */
 typedef struct saltus_mpd_phase {

@@ -13,9 +13,8 @@ enum {
     BATCH_WORK = 1 << 27, /* of particles in them, so that a run can be stopped */
 };
 
-saltus_status saltus_mpd_halo_signal(const saltus_mpd *m, const uint32_t *site,
-                                     const uint16_t *species, int64_t n, saltus_contents *contents,
-                                     saltus_error *err)
+saltus_status saltus_mpd_collect(const saltus_mpd *m, const uint32_t *site, const uint16_t *species,
+                                 int64_t n, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int empty_site_token = m->n_species - 1;

@@ -303,7 +303,7 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
 static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
 {
     const mpd *s = user;
-    return saltus_mpd_halo_signal(&s->m, s->m.site, s->m.species, s->used, contents, err);
+    return saltus_mpd_collect(&s->m, s->m.site, s->m.species, s->used, contents, err);
 }
 
 /* ------------------------------------------------------------------------------------------------

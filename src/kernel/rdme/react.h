@@ -48,14 +48,17 @@ SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajector
     saltus_philox_keys((uint64_t)w[1] << 32 | w[0], m->keys);
 }
 
-/** Four random words for number `rank` (below 2^32) of a species (below 2^16) in a site (below
- * 2^40), in a step (below 2^40). These make the two 64-bit numbers of a Philox counter:
+/** Four random words for number `rank` of a species (below 2^16) in a site (below 2^40), in a step
+ * (below 2^40). These make the two 64-bit numbers of a Philox counter:
  *
  *     bits   63 ... 56        55 ... 40    39 ... 0
  *     first  rank 23 ... 16   species      site
  *
  *     bits   63 ... 56        55 ... 16    15 ... 0
  *     second rank 31 ... 24   step         rank 15 ... 0
+ *
+ * A Philox counter holds 56 bits of the second number, because the purpose takes the others. So
+ * ranks that differ by a multiple of 2^24 have the same words.
  *
  * Example: particle 2 of species 5 in site 85, step 7: first is 5 << 40 | 85 = 0x0000050000000055,
  * second is 7 << 16 | 2 = 0x0000000000070002. With purpose SALTUS_PURPOSE_MOVE, w[0], w[1] and w[2]

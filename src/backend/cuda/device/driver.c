@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What was found, or why nothing was; written once. */
+/* The driver and NVRTC that were found, or why none was; written once. */
 static struct {
     saltus_driver driver;
     saltus_error error;
@@ -20,7 +20,7 @@ static struct {
 } compiler;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT, compiler_once = PTHREAD_ONCE_INIT;
 
-/* A function pointer from a data pointer, which C has no cast for. */
+/* Convert a data pointer to a function pointer, for which C has no cast. */
 static bool find(void *library, const char *symbol, void *member)
 {
     void *address = dlsym(library, symbol);
@@ -71,7 +71,7 @@ saltus_status saltus_cuda_driver(const saltus_driver **out, saltus_error *err)
     return SALTUS_OK;
 }
 
-/* The newest NVRTC under the names that distributions and the toolkit give it. */
+/* Open the newest NVRTC under the names that distributions and the toolkit give it. */
 static void *open_nvrtc_library(char *path, size_t size)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
@@ -147,8 +147,8 @@ saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result, const
         "%s: %s (CUDA error %d)", what, text, result);
 }
 
-/* Whether this thread's memory is to come from a node from now on. It is not where the system
- * refuses that, as in some containers, or where whoever started the program has said otherwise. */
+/* Whether this thread's memory comes from a node from now on. It does not where the system refuses
+ * that, as in some containers, or where the environment of the program has set another policy. */
 static bool prefer(int node)
 {
     enum { MOST_NODES = 1024, BITS = 8 * sizeof(unsigned long) };

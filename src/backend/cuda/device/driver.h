@@ -143,20 +143,20 @@ typedef struct saltus_nvrtc {
 #undef SALTUS_CUDA_MEMBER
 
 /**
- * The driver, opened and initialised once per process; any thread may ask.
+ * The driver, opened and initialised once per process. Any thread may call.
  *
  * @retval SALTUS_E_UNAVAILABLE there is none, or it finds no device; the sentence says what was
- *         tried, the hint how to get it
+ * tried, the hint how to get it
  */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_driver(const saltus_driver **out, saltus_error *err);
-/** NVRTC likewise. It needs no GPU. */
+/** NVRTC, opened once per process. It needs no GPU. */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_nvrtc(const saltus_nvrtc **out, saltus_error *err);
 
-/** Check a driver's result: SALTUS_OK, or `what` and the driver's own words. */
+/** Check a driver's result: SALTUS_OK, or an error of `what` and the driver's own words. */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result,
                                                   const char *what, saltus_error *err);
 
-/** Take pinned memory, if it can be had on this NUMA node of the host: that which is closest to a
+/** Allocate pinned memory, on this NUMA node of the host if possible: the one that is closest to a
  * GPU that reads or writes it; -1: anywhere. A thread that has a policy for its memory keeps to it.
  */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_host_alloc(const saltus_driver *cu, int node,

@@ -17,7 +17,8 @@
 
 enum { N_OPTIONS = 6, PATH_SIZE = 1000, NVRTC_INVALID_OPTION = 5 };
 
-/* One rounding per operation, here as on the CPU; and the log tells what a kernel takes. */
+/* Options of the compiler: one rounding per operation, as on the CPU; and a log with the registers
+ * of a kernel. */
 static const char *const fixed_options[N_OPTIONS - 1] = {
     "--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--ptxas-options=-v"};
 
@@ -26,7 +27,7 @@ void saltus_put_number(FILE *out, double x)
     int64_t bits;
     memcpy(&bits, &x, sizeof bits);
     if (isfinite(x)) {
-        /* whole numbers times powers of two: no locale has a say in them */
+        /* whole numbers times powers of two, which no locale changes */
         int exponent;
         const double mantissa = ldexp(frexp(fabs(x), &exponent), 53);
         fprintf(out, "(%s0x%" PRIx64 "p%d)", signbit(x) ? "-" : "", (uint64_t)mantissa,
@@ -36,8 +37,8 @@ void saltus_put_number(FILE *out, double x)
     }
 }
 
-/* The folder for compiled kernels, made if need be; false: there is none that this user alone can
- * write to. */
+/* Find the folder for compiled kernels, and make it if need be; false: there is none that this user
+ * alone can write to. */
 static bool find_cache(char path[PATH_SIZE])
 {
     const char *own = getenv("SALTUS_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
@@ -60,7 +61,8 @@ static bool find_cache(char path[PATH_SIZE])
            (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 && access(path, W_OK | X_OK) == 0;
 }
 
-/* The name of the file for a text: of the text, the kernels, the options and the compiler. */
+/* The name of the file for a text: a hash of the text, the kernels, the options and the compiler.
+ */
 static saltus_status hash_all(const char *text, const char *const *options, const saltus_nvrtc *rtc,
                               char hex[65], saltus_error *err)
 {
@@ -85,7 +87,7 @@ done:
     return status;
 }
 
-/* What a kept file starts with: what follows is as long as this, and has this SHA-256. */
+/* What a file of the cache starts with: the length and the SHA-256 of what follows. */
 typedef struct header {
     char magic[16];
     uint64_t size; /* of the usage and the image behind it */
@@ -110,8 +112,8 @@ static char *pack(const saltus_image *image, size_t *size)
     return all;
 }
 
-/* Keep an image under its name; a cache that fails is no failure. The name of what is not whole yet
- * is nobody else's, whatever processes, containers and machines share the folder. */
+/* Store an image under its name. A cache that fails is no failure. A file that is not whole yet has
+ * a name of its own, whatever processes, containers and machines share the folder. */
 static void keep(const char *path, const saltus_image *image)
 {
     char temporary[PATH_SIZE + 120];
@@ -141,7 +143,8 @@ static bool is_intact(const char *all, size_t size)
            memcmp(h.sha256, sha256, sizeof sha256) == 0;
 }
 
-/* What `keep` has kept: a file of this user's that no other can write to, whole and undamaged. */
+/* Load what `keep` has stored: a file of this user's that no other can write to, whole and
+ * undamaged. */
 static bool fetch(const char *path, saltus_image *out)
 {
     struct stat about;
@@ -169,7 +172,7 @@ static bool fetch(const char *path, saltus_image *out)
     return found;
 }
 
-/* What the compiler says, to be freed; NULL when memory ran out. */
+/* The compiler's log, to be freed; NULL when memory ran out. */
 static char *read_log(const saltus_nvrtc *rtc, nvrtc_program program)
 {
     size_t size = 0;
@@ -181,7 +184,7 @@ static char *read_log(const saltus_nvrtc *rtc, nvrtc_program program)
     return log;
 }
 
-/* The compiler's first line that speaks of an error. */
+/* The first line of the log with an error. */
 static void first_error(const char *log, char *line, size_t size)
 {
     const char *at = strstr(log, "error");

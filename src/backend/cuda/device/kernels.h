@@ -14,11 +14,11 @@ extern const int saltus_n_kernel_texts;
 /** Write a double into a text, exactly. */
 void saltus_put_number(FILE *out, double x);
 
-/** What a kernel takes, as its compiler tells. */
+/** Resources of a kernel, as its compiler reports them. */
 typedef struct saltus_usage {
-    int registers;    /**< of a thread */
-    int spill_bytes;  /**< that a thread stores elsewhere for want of registers */
-    int shared_bytes; /**< of a block, without what a launch adds */
+    int registers;    /**< registers of a thread */
+    int spill_bytes;  /**< bytes that a thread stores in memory for want of registers */
+    int shared_bytes; /**< bytes of a block, without what a launch adds */
 } saltus_usage;
 
 /** Machine code for a GPU; the caller frees `image`. */
@@ -26,15 +26,15 @@ typedef struct saltus_image {
     char *image;
     size_t size;
     saltus_usage usage;
-    double seconds; /**< of compiling; 0 when it came from the cache */
+    double seconds; /**< seconds of compiling; 0 when the image came from the cache */
     bool is_cached;
 } saltus_image;
 
 /**
  * Compile a CUDA text, which may include "kernel/…", for compute capability major.minor, or fetch
- * it from the cache on disk: SALTUS_CACHE, else saltus/ in XDG_CACHE_HOME or ~/.cache. A file there
- * is named by the SHA-256 of all that went into it and appears whole, so any number of processes
- * may use it. Without a folder that can be written nothing is kept.
+ * the image from the cache on disk: SALTUS_CACHE, else saltus/ in XDG_CACHE_HOME or ~/.cache. A
+ * file there is named by the SHA-256 of all that went into it and appears whole, so any number of
+ * processes may use it. Without a folder that can be written nothing is stored.
  *
  * @retval SALTUS_E_UNAVAILABLE there is no NVRTC
  * @retval SALTUS_E_INVALID     this NVRTC does not know the compute capability

@@ -1,4 +1,4 @@
-/* Links between GPUs. All times are taken by events of the receiver's stream. */
+/* Measures links between GPUs. All times are taken by events of the receiver's stream. */
 #include "backend/cuda/device/links.h"
 
 #include "backend/cuda/device/kernels.h"
@@ -8,18 +8,18 @@
 #include <string.h>
 
 enum {
-    ALONE = 20,          /* transfers that are timed one by one, */
-    MOST_IN_ROW = 200,   /* and one after another: so many, */
-    LEAST_IN_ROW = 4,    /* at least so many, */
-    ROW_BYTES = 1 << 28, /* and else of so many bytes together */
-    BLOCK = 256,         /* threads that load */
-    BLOCKS_EACH = 8      /* of a multiprocessor */
+    ALONE = 20,          /* transfers that are timed one by one */
+    MOST_IN_ROW = 200,   /* transfers in a row, at most */
+    LEAST_IN_ROW = 4,    /* transfers in a row, at least */
+    ROW_BYTES = 1 << 28, /* bytes of a row together, within these bounds */
+    BLOCK = 256,         /* threads of a block that loads */
+    BLOCKS_EACH = 8      /* blocks of a multiprocessor */
 };
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(cu, cu->call, what, err))
 
 /* ------------------------------------------------------------------------------------------------
- * What the driver tells
+ * What the driver reports
  */
 
 saltus_status saltus_link_query(const saltus_driver *cu, cu_device from, cu_device to,
@@ -70,7 +70,7 @@ static bool query_pair(const saltus_driver *cu, int i, int k, saltus_link *out)
            saltus_link_query(cu, from, to, out, &err) == SALTUS_OK;
 }
 
-/* Both ways are taken for alike. */
+/* Both directions are taken to be alike. */
 void saltus_links_list(const saltus_driver *cu, int n, FILE *out)
 {
     saltus_link first = {0}, link = {0};
@@ -112,7 +112,8 @@ struct saltus_link_pair {
     saltus_link link;
     bool is_one; /* both ends are the same GPU */
     size_t most;
-    char *sent, *come, *staged; /* on the host; the last one pinned */
+    char *sent, *come,
+        *staged; /* memory of the host: what is sent, what has arrived; staged is pinned */
     cu_event start, stop;
     cu_module module;
     cu_function load;
@@ -141,7 +142,7 @@ done:
     return status;
 }
 
-/* The receiver reads the sender's memory. */
+/* Let the receiver read the sender's memory. */
 static saltus_status reach(saltus_link_pair *p, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -232,7 +233,7 @@ void saltus_link_close(saltus_link_pair *p)
         return;
     }
     close_end(p, &p->from);
-    close_end(p, &p->to); /* whose GPU the rest is of */
+    close_end(p, &p->to); /* closed last, because the rest belongs to its GPU */
     if (p->start) {
         (void)p->cu->event_destroy(p->start);
     }
@@ -299,7 +300,7 @@ done:
     return status;
 }
 
-/* Of each of n that follow each other. */
+/* Time of each of n transfers in a row. */
 static saltus_status time_row(const saltus_link_pair *p, saltus_link_way way, size_t bytes, int n,
                               double *us, saltus_error *err)
 {
@@ -332,7 +333,7 @@ saltus_status saltus_link_measure(saltus_link_pair *p, saltus_link_way way, size
     }
     SALTUS_TRY(use(p, &p->to, err));
     CU(fill(p->to.memory, 0, bytes, p->to.stream), "clearing GPU memory");
-    SALTUS_TRY(time_row(p, way, bytes, 1, &us, err)); /* once in vain */
+    SALTUS_TRY(time_row(p, way, bytes, 1, &us, err)); /* once to warm up */
     for (int i = 0; i < ALONE; ++i) {
         SALTUS_TRY(time_row(p, way, bytes, 1, &us, err));
         out->us_alone = i == 0 || us < out->us_alone ? us : out->us_alone;

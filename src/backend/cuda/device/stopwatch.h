@@ -13,18 +13,19 @@ typedef struct saltus_stopwatch {
     cu_stream stream;
     int worker;
     cu_event origin, marks[SALTUS_MARKS];
-    double start; /**< the origin's time */
+    double start; /**< host time at the first mark */
 } saltus_stopwatch;
 
-/** Start a stream's time; waits for the stream. */
+/** Start the clock of a stream; waits for the stream. */
 SALTUS_MUST_CHECK saltus_status saltus_stopwatch_start(const saltus_driver *cu,
                                                        const saltus_task *task, cu_stream stream,
                                                        saltus_stopwatch *out, saltus_error *err);
 void saltus_stopwatch_free(saltus_stopwatch *w);
-/** Mark number i is where the stream stands. */
+/** Put mark number i behind what is in the stream. */
 SALTUS_MUST_CHECK saltus_status saltus_stopwatch_mark(const saltus_stopwatch *w, int i,
                                                       saltus_error *err);
-/** Tell of what was done between marks `from` and from + 1, which the stream has passed. */
+/** Add what was done between marks `from` and from + 1, which the stream has passed, to the trace.
+ */
 SALTUS_MUST_CHECK saltus_status saltus_stopwatch_record(const saltus_stopwatch *w, int from,
                                                         const char *name, saltus_error *err);
 

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* Bytes that grow; what is added starts at a multiple of 16. */
+/* Bytes that grow. An array that is added begins at a multiple of 16. */
 typedef struct blob {
     char *bytes;
     size_t size;
-    cu_pointer base; /* where it will stand; 0 while it is only measured */
+    cu_pointer base; /* address on the device; 0 while the blob is only measured */
 } blob;
 
 /* Add an array; returns its address on the device. */
@@ -25,7 +25,7 @@ static void *add(blob *b, const void *array, size_t n, size_t size)
 
 #define ADD(member, n) t.member = add(b, tables->member, (size_t)(n), sizeof *tables->member)
 
-/* Numbers of points are not among them. */
+/* Add the network's tables, those of a sweep's points excepted. */
 static void *add_tables(blob *b, const saltus_tables *tables)
 {
     saltus_tables t = *tables;
@@ -101,7 +101,7 @@ static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s, bool has_sites)
     return m;
 }
 
-/* All of it; returns where each part stands. */
+/* Add everything; returns where each part is. */
 static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_packed *packed,
                                const saltus_mpd_tables *space)
 {
@@ -114,7 +114,7 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
     u.packed = (cu_pointer)(uintptr_t)add(b, packed->tables, packed->bytes, 1);
     u.jumps = (cu_pointer)(uintptr_t)add(b, g->jumps, g->n_jumps, sizeof *g->jumps);
     if (space) {
-        u.space = add_space(b, space, task->n_slabs < 2); /* slabs bring their own */
+        u.space = add_space(b, space, task->n_slabs < 2); /* slabs have types of their own */
         u.rows = (cu_pointer)(uintptr_t)add(b, space->rows, (size_t)space->of->n_rows,
                                             sizeof *space->rows);
         u.column_of =

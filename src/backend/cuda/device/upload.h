@@ -7,21 +7,21 @@
 #include "engine/rdme.h"
 #include "kernel/ssa/packed.h"
 
-/** What a task works on as one block of bytes whose pointers are those of the device. */
+/** The data of a task as one block of bytes whose pointers are those of the device. */
 typedef struct saltus_uploaded {
     cu_pointer memory;
     cu_pointer tables, times, packed, jumps;
-    saltus_columns columns; /**< whose arrays are the device's */
-    saltus_mpd space;       /**< the lattice's tables, likewise; no particles */
-    cu_pointer rows;        /**< of them, engine/rdme.h */
-    cu_pointer column_of;   /**< of the task's recording */
-    cu_pointer edges;       /**< of the task's reduction; 0: there are none */
-    cu_pointer wanted;      /**< of its derivation; likewise */
+    saltus_columns columns; /**< columns, whose arrays are in device memory */
+    saltus_mpd space;       /**< tables of the lattice in device memory; no particles */
+    cu_pointer rows;        /**< rows of the lattice's laws (engine/rdme.h) */
+    cu_pointer column_of;   /**< saltus_mpd_launch.column_of, for the task's recording */
+    cu_pointer edges;       /**< edges of the task's reduction; 0: it has none */
+    cu_pointer wanted;      /**< what the task's derivation wants; 0: it has none */
 } saltus_uploaded;
 
 /** Copy a task's tables, those of its lattice if it has one (else NULL), columns, times, edges and
- * its generator's tables, and packed tables, of which there may be none (0 bytes), to the present
- * context's device. SALTUS_E_NO_MEMORY. */
+ * its generator's tables, and packed tables, of which there may be none (0 bytes), to the device of
+ * the current context. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_upload(const saltus_driver *cu, const saltus_task *task,
                                               const saltus_packed *packed,
                                               const saltus_mpd_tables *space, saltus_uploaded *out,

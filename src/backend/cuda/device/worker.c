@@ -5,10 +5,11 @@
 #include "model/freeze/point.h"
 
 enum {
-    PENDING = 32, /* delayed events of a trajectory at once; one with more is rerun on the CPU */
+    PENDING = 32, /* delayed events of a trajectory at the same time; a trajectory with more is
+                     rerun on the CPU */
     MAX_HOST_BYTES = 256 << 20,
-    /* Jobs of a batch for every thread, at most: more wait longer for their delivery, fewer leave
-     * the GPU idle while a batch ends. */
+    /* Jobs of a batch for every thread, at most. More jobs wait longer for their delivery; fewer
+     * leave the GPU idle while a batch ends. */
     ROUNDS = 4,
     REDUCED_ROUNDS = 16,
 };
@@ -81,8 +82,8 @@ int64_t saltus_gpu_worker_most_stretches(const saltus_gpu_worker *c, int64_t n)
     return !c->task->varies ? 1 : most < n ? most : n;
 }
 
-/* Orders are the numbers of trajectories, the points of the jobs, the points' rows, the stretches.
- */
+/* Orders are the numbers of trajectories, the points of the jobs, the rows of the points, the
+ * segments. */
 size_t saltus_gpu_worker_orders_bytes(const saltus_gpu_worker *c, int64_t n)
 {
     const size_t jobs = (size_t)n, segments = (size_t)saltus_gpu_worker_most_stretches(c, n);
@@ -134,8 +135,8 @@ static int64_t at_most(int64_t x, int64_t high)
     return x < high ? x : high;
 }
 
-/* As many threads as the GPU runs at once and as its free memory, shared with other workers, holds.
- */
+/* As many threads as the GPU runs at the same time, and as its free memory, shared with other
+ * workers, holds. */
 static saltus_status choose_sizes(saltus_gpu_worker *c, const saltus_gpu *gpu, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -148,7 +149,7 @@ static saltus_status choose_sizes(saltus_gpu_worker *c, const saltus_gpu *gpu, s
     CU(memory_info(&available, &total), "asking for free GPU memory");
     saltus_launch scratch = c->launch;
     const size_t per_thread = saltus_gpu_worker_place_threads(&scratch, c, 0, block) / block + 64;
-    /* a job's share, and what any batch takes: results of reductions are as large for one job */
+    /* memory for one job, and for any batch; results of reductions are as large for one job */
     size_t placed[2], orders[2];
     for (int i = 0; i < 2; ++i) {
         const int64_t n_jobs = 1 + 1024 * i;
@@ -164,7 +165,7 @@ static saltus_status choose_sizes(saltus_gpu_worker *c, const saltus_gpu *gpu, s
     int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
     n = at_most(n, share / (int64_t)per_thread / block * block);
     if (c->layout.state == SALTUS_STATE_TABLE && !c->layout.workspace_is_shared) {
-        /* rooms are in use all the time: all in the cache at once, or it is of no use */
+        /* workspaces are in use all the time: all fit into the cache, or it is of no use */
         n = at_most(n,
                     at_least(gpu->cache_bytes / 2 / (8 * c->layout.workspace_doubles), 1) * block);
     }

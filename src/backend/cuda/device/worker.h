@@ -1,4 +1,4 @@
-/** What a host thread has on its GPU, and the memory for it. */
+/** A GPU worker: what a host thread owns on its GPU, and the memory for it. */
 #ifndef SALTUS_BACKEND_CUDA_DEVICE_WORKER_H
 #define SALTUS_BACKEND_CUDA_DEVICE_WORKER_H
 
@@ -16,49 +16,61 @@ typedef struct saltus_gpu_worker {
     const saltus_task *task;
     saltus_ssa_layout layout;
     cu_stream stream;
-    cu_event start, end; /* around the launches of a batch */
+    /* Events around the launches of a batch. */
+    cu_event start, end;
     cu_module module;
-    cu_function kernel, exact; /* exact: where there is a kernel for each phase */
+    /* Kernels; `exact`: that of exact steps, where each phase has a kernel. */
+    cu_function kernel, exact;
     saltus_uploaded model;
     saltus_launch launch;
-    int64_t n_threads;             /* room for so many */
-    int64_t n_running;             /* of the present batch */
-    int64_t n_told;                /* of its jobs that have ended, in the task's count */
-    int64_t batch;                 /* jobs at most */
-    int64_t n_segments, *segments; /* [n + 1] of the batch's jobs, each of one block */
+    /* Threads that there is memory for. */
+    int64_t n_threads;
+    /* Threads at work in the present batch. */
+    int64_t n_running;
+    /* Jobs of the batch that have ended and were added to the task's count. */
+    int64_t n_told;
+    /* Jobs of a batch, at most. */
+    int64_t batch;
+    /* [n_segments + 1] bounds of the batch's segments: jobs of one block each. */
+    int64_t n_segments, *segments;
     cu_pointer threads_memory, jobs_memory;
     size_t threads_bytes;
-    char *samples; /* pinned: a batch's results as they come back; before, what goes there */
+    /* Pinned memory: first what goes to the GPU, then a batch's results. */
+    char *samples;
     saltus_job *jobs;
     saltus_stopwatch watch;
-    saltus_reducer reducer;       /* for a task with a reduction */
-    saltus_scalar_engine *scalar; /* for trajectories that the GPU gives up */
-    int64_t *rest;                /* [point][count] of such a one, with a reduction */
+    /* Results on the GPU, for a task with a reduction. */
+    saltus_reducer reducer;
+    /* Runs trajectories that the GPU gives up. */
+    saltus_scalar_engine *scalar;
+    /* [point][count] samples of such a trajectory, for a task with a reduction. */
+    int64_t *rest;
 } saltus_gpu_worker;
 
-/** Trajectories under way in a block. */
+/** Trajectories that are under way in a block. */
 int saltus_gpu_worker_per_block(const saltus_gpu_worker *c);
 
 /** Lay out the memory of n threads from `base` on, an address of the device; returns its size. With
- * a base of 0 it is measured alone. */
+ * a base of 0 it is only measured. */
 size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker *c, uint64_t base,
                                        int64_t n);
 
-/** The same of n jobs in so many stretches. Results come first: they are copied in one piece of
- * *result_bytes. */
+/** Lay out the memory of n jobs in so many segments. Results come first, because they are copied in
+ * one piece of *result_bytes. */
 size_t saltus_gpu_worker_place_jobs(saltus_launch *a, saltus_reducer *reducer,
                                     const saltus_gpu_worker *c, uint64_t base, int64_t n,
                                     int64_t n_segments, size_t *result_bytes);
 
-/** The most stretches that n jobs can fall into. */
+/** The most segments that n jobs can fall into. */
 int64_t saltus_gpu_worker_most_stretches(const saltus_gpu_worker *c, int64_t n);
 
-/** Bytes of what goes to the GPU for n jobs. */
+/** Bytes that go to the GPU for n jobs. */
 size_t saltus_gpu_worker_orders_bytes(const saltus_gpu_worker *c, int64_t n);
 
 /**
- * Take memory for as many threads as the GPU runs at once and a batch of jobs, as far as there is,
- * shared with other workers. What was free may have gone to somebody else meanwhile: less will do.
+ * Allocate memory for as many threads as the GPU runs at the same time and for a batch of jobs, as
+ * far as there is any; it is shared with other workers. If memory that was free has been taken
+ * meanwhile, less is allocated.
  *
  * @retval SALTUS_E_NO_MEMORY not even one block fits
  */

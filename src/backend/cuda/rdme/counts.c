@@ -1,4 +1,4 @@
-/* Lattices on a GPU by counts in sites: kernel/rdme/sites.h. Fields of 4 bits become 8, 16, then
+/* Lattices on a GPU as counts (kernel/rdme/sites.h). Fields of 4 bits are widened to 8, 16, then
  * 32, when a count does not fit. */
 #include "backend/cuda/rdme/counts.h"
 
@@ -7,9 +7,10 @@
 enum {
     LEAST_BITS = SALTUS_CUDA_LEAST_BITS,
     MOST_BITS = 32,
-    SETS_EACH = 5,   /* that a trajectory has room for: what is kept, and two of twice the bits */
-    SITES_EACH = 16, /* that take as long as a particle */
-    COLLECT_WORDS = 1 << 24 /* that come to the host at a time */
+    SETS_EACH =
+        5, /* sets that a trajectory has memory for: the one kept, and two of twice the bits */
+    SITES_EACH = 16,        /* sites that take as long as a particle */
+    COLLECT_WORDS = 1 << 24 /* words that come to the host at a time */
 };
 
 typedef saltus_gpu_counts counts;
@@ -27,7 +28,7 @@ int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
            tables->n_sets * (tables->lattice->n_sites / SALTUS_MPD_SEGMENT) * (int)sizeof(uint32_t);
 }
 
-/* Sites, and those that a set has places for: a whole number of looks of any kind. */
+/* Places of a set: its sites, up to a whole number of tiles of any kind, and halos. */
 static int64_t n_places(const counts *s)
 {
     return saltus_mpd_whole(saltus_gpu_counts_sites(s)) + 2 * s->halo;
@@ -70,7 +71,7 @@ done:
     return status;
 }
 
-/* Kernels and sets for fields of so many bits. */
+/* Load kernels for fields of so many bits, and allocate sets for them. */
 static saltus_status use_bits(counts *s, int bits, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -97,7 +98,7 @@ done:
     return status;
 }
 
-/* Twice the bits; the sets hold anything then. */
+/* Double the bits. The contents of the sets are undefined then. */
 static saltus_status widen(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -133,7 +134,7 @@ saltus_status saltus_gpu_counts_start_begin(counts *s, int64_t trajectory, saltu
     return put(s, err);
 }
 
-/* With as many bits as they need. */
+/* Widen until the particles of time 0 fit. */
 saltus_status saltus_gpu_counts_end_begin(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -207,7 +208,7 @@ done:
     return status;
 }
 
-/* Totals, which tell also how much work there is by now. */
+/* Totals, from which the amount of work is estimated too. */
 saltus_status saltus_gpu_counts_end_count(counts *s, int64_t *totals, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -227,7 +228,7 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     return status == SALTUS_OK ? saltus_gpu_counts_end_count(s, totals, err) : status;
 }
 
-/* The counts of sites that share words, of which there are so many. */
+/* Collect the counts of n sites that share words. */
 static saltus_status collect_words(const counts *s, const uint32_t *words, int64_t first, int n,
                                    saltus_contents *contents, saltus_error *err)
 {
@@ -246,7 +247,7 @@ done:
     return status;
 }
 
-/* Some sites' counts: the first stands where a word begins. Most words are empty. */
+/* Collect the counts of some sites, the first of which begins a word. Most words are empty. */
 static saltus_status collect_some(const counts *s, const uint32_t *words, int64_t first, int64_t n,
                                   saltus_contents *contents, saltus_error *err)
 {
@@ -293,7 +294,7 @@ done:
  * Work
  */
 
-/* How the sites of a slab are numbered. */
+/* Number the sites of a slab. */
 static void number(counts *s, int64_t first, int64_t n)
 {
     const saltus_lattice *l = s->on.tables.lattice;
@@ -308,7 +309,7 @@ static void number(counts *s, int64_t first, int64_t n)
     s->on.a.end_site = slab->end;
 }
 
-/* Types of sites from one to another, in a box that goes on behind its ends. */
+/* Upload the types of sites `from` to `end`, of a lattice that continues periodically. */
 static saltus_status upload_types(const counts *s, cu_pointer to, int64_t from, int64_t end,
                                   saltus_error *err)
 {
@@ -325,8 +326,8 @@ done:
     return status;
 }
 
-/* The types of a slab's sites, and of the planes beside it: from those of the sites that it had, if
- * any (was_n), and the rest from the host. */
+/* The types of a slab's sites, and of the planes beside it. Those of the sites that it had before,
+ * if any (was_n), are copied on the GPU; the rest comes from the host. */
 static saltus_status take_types(counts *s, int64_t was, int64_t was_n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -355,8 +356,8 @@ done:
     return status;
 }
 
-/* Sets for other sites; those that are large enough stay, the one that has no particles first. All
- * of their room is empty but for sites. */
+/* Sets for other sites. Memory that is large enough stays, and the set without particles is used
+ * first. All of a set is empty but for its sites. */
 static saltus_status resize_sets(counts *s, cu_pointer *before, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -371,7 +372,7 @@ static saltus_status resize_sets(counts *s, cu_pointer *before, saltus_error *er
     } else {
         saltus_gpu_lattice_free(&s->on, &other);
         saltus_gpu_lattice_free(&s->on, &s->kept);
-        s->capacity = set_bytes(s) / 4 * 5; /* next time there is some */
+        s->capacity = set_bytes(s) / 4 * 5; /* a quarter to spare for the next time */
         SALTUS_TRY(take_set(s, 0, err));
         CU(fill(s->sets[0], 0, s->capacity, s->on.stream), "clearing GPU memory");
     }

@@ -1,4 +1,4 @@
-/* Lattices on a GPU by lists of particles: kernel/rdme/phases.h. */
+/* Lattices on a GPU as lists of particles (kernel/rdme/phases.h). */
 #include "backend/cuda/rdme/rdme.h"
 
 #include "core/memory.h"
@@ -6,17 +6,17 @@
 
 enum {
     LEAST_SEGMENT = 2,
-    MOST_SEGMENT = 64,  /* bricks that a thread gathers */
+    MOST_SEGMENT = 64,  /* bricks that a thread gathers, at most */
     GATHERERS = 1 << 17 /* threads that keep a GPU busy with gathering */
 };
 
 typedef struct lists {
     saltus_gpu_lattice on;
     cu_function run_many, run_few, enlist, gather, gather_site_heads, link;
-    int64_t used;     /* particles, as far as the host knows */
-    int64_t most_few; /* blocks of run_few that run at once */
+    int64_t used;     /* particle numbers in use, as far as the host knows */
+    int64_t most_few; /* blocks of run_few that can run at the same time */
     cu_pointer heads, bits, particles[2], next;
-    int now; /* which particles */
+    int now; /* which of the two particle memories is in use */
 } lists;
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->on.cu, s->on.cu->call, what, err))
@@ -35,7 +35,7 @@ int64_t saltus_cuda_bytes_of_lists(const saltus_mpd_tables *tables)
     return 320 * saltus_mpd_n_bricks(&tables->m) + 32 * tables->n_start;
 }
 
-/* Particle memory i holds sites, then species. */
+/* Use particle memory `now`, which holds sites, then species. */
 static void choose(lists *s, int now)
 {
     saltus_mpd_launch *a = &s->on.a;
@@ -47,7 +47,7 @@ static void choose(lists *s, int now)
     a->new_species = (void *)(uintptr_t)(s->particles[1 - now] + sites);
 }
 
-/* Room for more particles; those that are there stay in memory `now`. */
+/* Allocate memory for more particles; those that are there stay in memory `now`. */
 static saltus_status grow(lists *s, int64_t capacity, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -87,13 +87,13 @@ static saltus_status launch(const lists *s, cu_function kernel, int64_t n, saltu
     return saltus_gpu_lattice_launch(&s->on, kernel, SALTUS_MPD_MANY_BLOCK, n, err);
 }
 
-/* Particles that are in use, or may be. */
+/* Set the number of particles that are in use, or may be. */
 static void use(lists *s, int64_t used)
 {
     s->used = s->on.work = used;
 }
 
-/* Lists of particles that stand in none. */
+/* Make the lists of particles that are in none. */
 static saltus_status enlist(lists *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -202,7 +202,7 @@ static saltus_status collect(void *user, saltus_contents *contents, saltus_error
     CU(download(species, (uintptr_t)m->species, n * sizeof *species, s->on.stream),
        "copying particles");
     CU(stream_wait(s->on.stream), "copying particles");
-    SALTUS_TRY(saltus_mpd_halo_signal(m, site, species, s->used, contents, err));
+    SALTUS_TRY(saltus_mpd_collect(m, site, species, s->used, contents, err));
 done:
     saltus_free(site);
     saltus_free(species);

@@ -1,6 +1,6 @@
-/* Particles of time 0 in a slab of counts, or in all of them, and where in it new ones come to:
- * made on its GPU, from what is known of sets of sites (engine/rdme.h). Of all particles each slab
- * keeps those that come to it, so none ever has the others. */
+/* Particles of time 0 in a slab of counts, or in a whole lattice, and the sites that sources add
+ * to. They are made on the slab's GPU, from what is known of sets of sites (engine/rdme.h). Of all
+ * particles a slab keeps its own and never stores the others. */
 #include "backend/cuda/rdme/counts.h"
 
 #include "core/memory.h"
@@ -9,7 +9,7 @@
 
 typedef saltus_gpu_counts counts;
 
-enum { DEPOSITS = 1 << 20 /* that go to the GPU at a time */ };
+enum { DEPOSITS = 1 << 20 /* that are uploaded at a time */ };
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(s->on.cu, s->on.cu->call, what, err))
 
@@ -17,7 +17,7 @@ enum { DEPOSITS = 1 << 20 /* that go to the GPU at a time */ };
  * Sites
  */
 
-/* A copy on the GPU, until all of them are given back. */
+/* Copy data to the GPU, until saltus_gpu_counts_forget. */
 static saltus_status hold(counts *s, const void *data, size_t bytes, uint64_t *out,
                           saltus_error *err)
 {
@@ -44,7 +44,7 @@ void saltus_gpu_counts_forget(counts *s)
     s->n_held = 0;
 }
 
-/* What this slab has of a set. */
+/* Find what this slab has of a set. */
 static saltus_status find_set(counts *s, const saltus_mpd_set *set, saltus_mpd_sites *out,
                               saltus_error *err)
 {
@@ -73,7 +73,7 @@ done:
     return status;
 }
 
-/* What this slab has of an origin's sites at a face. */
+/* Find what this slab has of a source's sites at a face. */
 static saltus_status find_face(counts *s, const saltus_mpd_gate *gate, saltus_mpd_sites *sites,
                                saltus_error *err)
 {
@@ -140,7 +140,7 @@ saltus_status saltus_gpu_counts_find_sites(counts *s, saltus_error *err)
         }
         SALTUS_TRY(hold(s, in, sizeof in, &s->watched, err));
     }
-    if (t->in_slabs && n_sources > 0) { /* else the model's are right */
+    if (t->in_slabs && n_sources > 0) { /* else those of the model are right */
         SALTUS_TRY(find_sources(s, err));
     }
 done:
@@ -169,7 +169,7 @@ done:
     return status;
 }
 
-/* The first deposit in a site from this on. */
+/* Number of the first deposit in this site or a later one. */
 static int64_t deposit_from(const saltus_lattice *l, int64_t site)
 {
     int64_t low = 0, high = l->n_deposits;
@@ -224,7 +224,7 @@ saltus_status saltus_gpu_counts_place(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_launch *a = &s->on.a;
-    if (!s->sites) { /* forgotten, because there are other sites */
+    if (!s->sites) { /* forgotten, because the sites have changed */
         SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
     }
     SALTUS_TRY(put_scattered(s, err));

@@ -1,4 +1,4 @@
-/* Space on a GPU: a trajectory per stream, in one of two ways. */
+/* Lattices on a GPU: a trajectory per stream, as lists or as counts. */
 #include "backend/cuda/rdme/rdme.h"
 
 #include "core/memory.h"
@@ -9,11 +9,12 @@
 #include <stdio.h>
 
 enum {
-    MOST_THREADS = 1 << 30, /* that are started, of which each goes over some */
-    THREADS_AT_ONCE = 2048  /* of a multiprocessor */
+    MOST_THREADS =
+        1 << 30, /* threads that are started; each goes over several items if there are more */
+    THREADS_AT_ONCE = 2048 /* of a multiprocessor */
 };
 
-/* What the host asks for after a batch; one stretch of the GPU's memory. */
+/* What the host reads after a batch, in one piece of the GPU's memory. */
 typedef struct answers {
     int64_t used;
     uint64_t fired, failure, made, arrived, lost, passed[2], waited[2];
@@ -41,8 +42,8 @@ saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits, saltus_er
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
-    (void)pthread_mutex_lock(&s->gpus->compiling); /* one compiles, the others find it in the cache
-                                                    */
+    (void)pthread_mutex_lock(
+        &s->gpus->compiling); /* one thread compiles, the others find the kernel in the cache */
     status = saltus_cuda_compile_mpd(&s->tables, bits, saltus_gpu_lattice_slabs(s), &s->gpu->limits,
                                      &image, err);
     (void)pthread_mutex_unlock(&s->gpus->compiling);
@@ -217,8 +218,8 @@ done:
     return status;
 }
 
-/* Start a kernel that adds up n sums: no more threads than are at once, because each has sums of
- * its own at first. */
+/* Start a kernel that adds up n sums, with no more threads than run at the same time, because each
+ * has sums of its own at first. */
 static saltus_status start_sums(const saltus_gpu_lattice *s, cu_function kernel, cu_pointer sums,
                                 size_t n, saltus_error *err)
 {
@@ -302,7 +303,7 @@ void saltus_gpu_lattice_free(const saltus_gpu_lattice *s, cu_pointer *memory)
     *memory = 0;
 }
 
-/* Counts of the parts of the lattice, where they are most. */
+/* Size of the counts by part, for the kind of part that has most. */
 static size_t most_parts(const saltus_gpu_lattice *s)
 {
     int most = 0;
@@ -384,9 +385,9 @@ double saltus_cuda_site_bytes(int n_fields)
     return (double)sizeof(uint32_t) * words / sharers;
 }
 
-/* Fitted to what was measured on one H200, bench/RESULTS.md, "Space on a GPU" and "A lattice on
- * several GPUs". Lists are longer where lattices are denser, and what they touch is far apart where
- * lattices are large; of counts all words are looked at. */
+/* Time of a step, fitted to what was measured on one H200: bench/RESULTS.md, "Space on a GPU" and
+ * "A lattice on several GPUs". Lists are longer where lattices are denser, and what they touch is
+ * far apart where lattices are large. Of counts all words are read. */
 double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout)
 {
     const int words_each = SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
@@ -426,7 +427,7 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double m
     return SALTUS_OK;
 }
 
-/* Workers of a GPU whose trajectories fit into its memory together, at least one. */
+/* How many workers of a GPU have trajectories that fit into its memory together, at least one. */
 static saltus_status count_places(const saltus_gpu_lattice *s, int64_t bytes, int64_t *places,
                                   saltus_error *err)
 {
@@ -448,7 +449,7 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
     saltus_gpu_lattice s = {.gpus = gpus, .cu = gpus->cu, .gpu = gpu, .task = task};
     int64_t places = 0;
     if (task->n_slabs > 1 && task->worker != 0) {
-        return status; /* the first has all GPUs */
+        return status; /* the first worker has all GPUs */
     }
     SALTUS_TRY(saltus_mpd_tables_create(task->model, task->n_slabs > 1, &s.tables, err));
     if (counts) {
@@ -459,7 +460,7 @@ saltus_status saltus_cuda_work_mpd(saltus_gpus *gpus, const saltus_gpu *gpu, int
         &places, err));
     if (task->n_slabs > 1) {
         SALTUS_TRY(saltus_cuda_work_slabs(&s, source, err));
-    } else if (worker < places) { /* else the others do all of it */
+    } else if (worker < places) { /* else the other workers do all of it */
         SALTUS_TRY(counts ? saltus_cuda_work_counts(&s, source, err)
                           : saltus_cuda_work_lists(&s, source, err));
     }

@@ -1,5 +1,5 @@
-/** Between the files that run lattices on a GPU, a trajectory per stream: what is common to lists
- * (particles.c) and counts (counts.c). */
+/** What lists (particles.c) and counts (counts.c) of a lattice on a GPU have in common. A
+ * trajectory has a stream. */
 #ifndef SALTUS_BACKEND_CUDA_RDME_RDME_H
 #define SALTUS_BACKEND_CUDA_RDME_RDME_H
 
@@ -9,7 +9,7 @@
 #include "engine/rdme.h"
 #include "kernel/rdme/launch.h"
 
-/** Who simulates lattices on one GPU; an engine of either kind begins with it. */
+/** A lattice on one GPU. An engine of either kind begins with it. */
 typedef struct saltus_gpu_lattice {
     saltus_gpus *gpus;
     const saltus_driver *cu;
@@ -18,39 +18,51 @@ typedef struct saltus_gpu_lattice {
     saltus_mpd_tables tables;
     saltus_uploaded model;
     saltus_mpd_launch a;
-    int64_t work;                /**< saltus_mpd_batch_status; threads that count, */
-    int block;                   /**< in blocks of so many */
-    int64_t used;                /**< kernel/rdme/lattice.h, when it was asked for last; */
-    bool is_lost;                /**< and whether another GPU was waited for in vain; */
-    double passed[2], waited[2]; /**< cycles of that batch, of kernel/rdme/lattice.h */
+    /** Amount of work for saltus_mpd_batch_status: threads that count. */
+    int64_t work;
+    /** Threads of their blocks. */
+    int block;
+    /** saltus_mpd.used, when it was last read. */
+    int64_t used;
+    /** Whether another GPU was waited for in vain, when that was last read. */
+    bool is_lost;
+    /** [below, above] clock cycles of the last batch (kernel/rdme/lattice.h). */
+    double passed[2], waited[2];
     cu_stream stream;
-    cu_event start, end; /**< of a batch, */
-    int batch;           /**< of so many phases, */
-    double batch_us;     /**< which took so long by the GPU's clock */
+    /** Events around a batch. */
+    cu_event start, end;
+    /** Phases of the batch. */
+    int batch;
+    /** Time of the batch by the GPU's clock, in us. */
+    double batch_us;
     cu_module module;
     cu_function count, split;
     saltus_stopwatch watch;
     cu_pointer answers, totals, parts;
-    bool is_cooperative;  /**< blocks may wait for each other */
-    size_t arrived_bytes; /**< of a.arrived */
-    /** As many phases as one launch takes, at least one. */
+    /** Blocks of a launch can wait for each other. */
+    bool is_cooperative;
+    /** Bytes of a.arrived. */
+    size_t arrived_bytes;
+    /** Launch as many of n phases as one launch takes, at least one; *launched is how many. */
     saltus_status (*launch_phases)(void *user, const saltus_mpd_phase *phases, int n, int *launched,
                                    saltus_error *err);
 } saltus_gpu_lattice;
 
-/** A stream with the model's tables, but no kernels and no particles; s->tables are made. */
+/** Make a stream and upload the model's tables, which have been made; no kernels and no particles
+ * yet. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_set_up(saltus_gpu_lattice *s, saltus_error *err);
 void saltus_gpu_lattice_tear_down(saltus_gpu_lattice *s);
 
-/** Slabs that hold the lattice, 1: it is whole. */
+/** Number of slabs that hold the lattice; 1: it is whole. */
 int saltus_gpu_lattice_slabs(const saltus_gpu_lattice *s);
-/** Load the kernels for counts of so many bits (0: for lists), and what is common to all. */
+/** Load the kernels for counts of so many bits (0: for lists), and the kernels that both have. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_load(saltus_gpu_lattice *s, int bits,
                                                         saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_function(const saltus_gpu_lattice *s,
                                                             const char *name, cu_function *out,
                                                             saltus_error *err);
-/** Blocks of a kernel with so many bytes of shared memory each that run at once on the GPU. */
+/** How many blocks of a kernel, each with so many bytes of shared memory, can run at the same time
+ * on the GPU. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_blocks(const saltus_gpu_lattice *s,
                                                           cu_function kernel, int block,
                                                           size_t shared, int64_t *out,
@@ -58,34 +70,36 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_blocks(const saltus_gpu_latti
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_alloc(const saltus_gpu_lattice *s,
                                                          cu_pointer *out, size_t bytes,
                                                          saltus_error *err);
-/** *memory becomes 0. */
+/** Free memory; *memory becomes 0. */
 void saltus_gpu_lattice_free(const saltus_gpu_lattice *s, cu_pointer *memory);
-/** Blocks with a thread for each of n, at least one. */
+/** Number of blocks that have a thread for each of n items, at least one. */
 int64_t saltus_gpu_lattice_n_blocks(int64_t n, int block);
-/** Start a kernel in blocks of a size, one thread for each of n. */
+/** Start a kernel with one thread for each of n items. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch(const saltus_gpu_lattice *s,
                                                           cu_function kernel, int block, int64_t n,
                                                           saltus_error *err);
-/** Start a kernel for phases, which wait for each other if the blocks may: then all run at once. */
+/** Start a kernel for phases. If blocks can wait for each other, all of them run at the same time.
+ */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_launch_phases(const saltus_gpu_lattice *s,
                                                                  cu_function kernel, int block,
                                                                  size_t shared, int64_t n_blocks,
                                                                  saltus_error *err);
-/** Nothing has fired yet, and there has been no trouble. Time is taken from here on. */
+/** Reset the counters and the failure of a batch, and start its clock. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_begin_batch(const saltus_gpu_lattice *s,
                                                                int64_t used, saltus_error *err);
-/** Time is taken until here. */
+/** Stop the clock of a batch. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_batch(const saltus_gpu_lattice *s,
                                                              saltus_error *err);
-/** Wait, and ask what s->used is. */
+/** Wait for the stream, and read s->used. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_query(saltus_gpu_lattice *s, saltus_error *err);
-/** Put the particles of time 0 into a.m.site and .species, where there is room for them; waits. */
+/** Put the particles of time 0 into a.m.site and a.m.species, as far as there is capacity; waits.
+ */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory,
                                                          saltus_error *err);
-/** Set what a launch of the phases is told of them. */
+/** Set the arguments of a launch that describe its phases. */
 void saltus_gpu_lattice_trace_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n);
 
-/** Parts of an engine (engine/rdme.h) that are common. */
+/** Members of an engine (engine/rdme.h) that both kinds have. */
 saltus_status saltus_gpu_lattice_run(void *user, const saltus_mpd_phase *phases, int n,
                                      saltus_error *err);
 saltus_status saltus_gpu_lattice_poll(void *user, saltus_mpd_batch_status *out, saltus_error *err);
@@ -93,7 +107,7 @@ saltus_status saltus_gpu_lattice_count(void *user, int64_t *totals, saltus_error
 saltus_status saltus_gpu_lattice_split(void *user, saltus_split how, int64_t *out,
                                        saltus_error *err);
 
-/** The last two in two parts, between which the GPUs of other slabs start as well. */
+/** count and split in two parts each, between which the GPUs of other slabs start as well. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_start_count(const saltus_gpu_lattice *s,
                                                                saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_count(const saltus_gpu_lattice *s,
@@ -104,16 +118,17 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_split(const saltus_gpu_la
                                                              saltus_split how, int64_t *out,
                                                              saltus_error *err);
 
-/** Bytes of a GPU's memory that a trajectory takes, roughly. */
+/** GPU memory that a trajectory takes, in bytes, roughly. */
 int64_t saltus_cuda_bytes_of_lists(const saltus_mpd_tables *tables);
 int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables);
 
-/** Work off jobs: `start` has gpus, cu, gpu, task and tables, which stay the caller's. */
+/** Run jobs until there are none. `start` has gpus, cu, gpu, task and tables, which stay the
+ * caller's. */
 saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const saltus_source *source,
                                      saltus_error *err);
 saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const saltus_source *source,
                                       saltus_error *err);
-/** The same in slabs, one after the other on all GPUs. */
+/** The same in slabs on all GPUs, one trajectory after the other. */
 saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const saltus_source *source,
                                      saltus_error *err);
 

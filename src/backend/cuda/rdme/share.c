@@ -1,19 +1,25 @@
-/* How the sites of counts on a GPU are shared out among blocks and their warps. Where all sites are
- * gone over at once there are two ways. In rows, a warp has sites that follow each other, and a
- * block waits for those near it alone, where that can be (saltus_mpd_launch.reach), so that one
- * that is late does not stop all: best where particles are everywhere. Spread, a warp looks here
- * and there, so that all have as many where particles are crowded, but all wait for all. Which is
- * better changes while a run goes on, so the other is tried now and then. Results do not depend on
- * it. */
+/* How the sites of counts on a GPU are shared among blocks and their warps. Where one round covers
+ * all sites there are two ways:
+ *
+ *     tile        0  1  2  3  4  5  6  7
+ *     segments    w0 w0 w1 w1 w2 w2 w3 w3
+ *     spread      w0 w1 w2 w3 w0 w1 w2 w3
+ *
+ * In segments, a warp has sites in a row, and a block waits for near blocks alone
+ * (saltus_mpd_launch.reach), so that one that is late does not stop all; best where particles are
+ * everywhere. Spread, all warps have as many crowded tiles, but all blocks wait for all; best where
+ * particles are crowded in places. Which is better changes while a run goes on, so the other way is
+ * tried now and then. Results do not depend on it. */
 #include "backend/cuda/rdme/counts.h"
 
 enum {
-    MOST_TILES = 16,  /* of a warp, one after the other, where all sites are gone over at once; of
-                         one that does not look ahead one less */
-    TRY_PHASES = 64,  /* that are timed together */
-    LONGEST_WAIT = 64 /* as many times that between two tries, each time twice as many until then */
+    MOST_TILES = 16, /* tiles of a warp, one after the other, where one round covers all sites; one
+                        less for a warp that does not load ahead */
+    TRY_PHASES = 64, /* phases that are timed together */
+    LONGEST_WAIT =
+        64 /* rounds of so many phases between two tries: each time twice as many, up to so many */
 };
-static const double sooner = 0.97; /* else things stay as they are */
+static const double sooner = 0.97; /* how much shorter a phase must be for the way to change */
 
 typedef saltus_gpu_counts counts;
 
@@ -24,7 +30,8 @@ static int64_t sites_of_block(const counts *s)
     return s->block / 32 * s->row;
 }
 
-/* Large blocks, because few wait less for each other; but most multiprocessors have one. */
+/* Choose large blocks, because fewer blocks wait less for each other; but let most multiprocessors
+ * have one. */
 static void size_blocks(counts *s)
 {
     const int poll = SALTUS_MPD_TILE_OF(s->words), n = s->on.gpu->n_multiprocessors,
@@ -41,8 +48,9 @@ static void size_blocks(counts *s)
     s->n_blocks = (saltus_gpu_counts_sites(s) + sites_of_block(s) - 1) / sites_of_block(s);
 }
 
-/* How far, in numbers of sites, a particle can be after a phase: one step along each axis, or to
- * the other end of one, but that of z, where the last site is next to the first. */
+/* The farthest that a particle can get in a phase, in numbers of sites: one step along each axis,
+ * or to the other end of x or y where that is periodic. Along z the last site is next to the first.
+ */
 static int64_t farthest(const saltus_mpd *m)
 {
     const int64_t row = m->size[0], plane = row * m->size[1];
@@ -50,9 +58,9 @@ static int64_t farthest(const saltus_mpd *m)
            (m->faces[0] == SALTUS_MPD_PERIODIC ? row - 1 : 1);
 }
 
-/* If most blocks are farther away than that, and all sites are gone over at once, a block waits for
- * the near ones alone: one that is late does not stop all. Those beside another slab are near each
- * other, so that none of them is more than a phase ahead when the others are counted. */
+/* If most blocks are farther away than that, and one round covers all sites, a block waits for near
+ * blocks alone. Blocks beside another slab are near each other, so none of them is more than a
+ * phase ahead when the others are counted. */
 static int32_t find_reach(const counts *s)
 {
     const saltus_mpd *m = &s->on.a.m;
@@ -63,7 +71,7 @@ static int32_t find_reach(const counts *s)
     return is_near ? (int32_t)reach : 0;
 }
 
-/* What blocks tell each other by. */
+/* Allocate the numbers by which blocks wait for each other. */
 static saltus_status take_arrived(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -89,7 +97,7 @@ saltus_status saltus_gpu_counts_share_out(saltus_gpu_counts *s, saltus_error *er
     SALTUS_TRY(saltus_gpu_lattice_blocks(&s->on, s->run, s->block, s->shared, &at_once, err));
     if (at_once < s->n_blocks) {
         s->n_blocks = at_once;
-        s->row = SALTUS_MPD_TILE_OF(s->words); /* a warp has but one row */
+        s->row = SALTUS_MPD_TILE_OF(s->words); /* a warp has one tile at a time */
     }
     s->reach = find_reach(s);
     SALTUS_TRY(take_arrived(s, err));

@@ -1,6 +1,6 @@
 /* The kernels of a model's lattice: kernel/rdme/phases.h, or kernel/rdme/sites.h and
- * kernel/rdme/fill.h, with the model's sizes and, unless they are long, its tables in the text: a
- * GPU has constants at hand where memory is far away. */
+ * kernel/rdme/fill.h, with the model's sizes and, unless they are long, its tables in the text,
+ * because constants are near for a GPU and memory is far. */
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/device/kernels.h"
 #include "core/status.h"
@@ -12,11 +12,12 @@
 #include <stdlib.h>
 
 enum {
-    LEAST_BLOCKS = 6,       /* of a multiprocessor at once: what registers are for */
-    MOST_ROWS = 1024,       /* of a site's counts and laws in a thread's memory */
-    MOST_IN_ORDER = 16,     /* reactions */
-    MOST_CONSTANTS = 32768, /* bytes of tables in constant memory, half of what a GPU has */
-    LINE = 16               /* numbers */
+    LEAST_BLOCKS = 6,   /* blocks of a multiprocessor at the same time, which limits registers */
+    MOST_ROWS = 1024,   /* rows of a site's counts and laws in a thread's memory, at most */
+    MOST_IN_ORDER = 16, /* reactions, at most, whose code is unrolled */
+    MOST_CONSTANTS =
+        32768, /* bytes of tables in constant memory, at most; half of what a GPU has */
+    LINE = 16  /* numbers in a line of text */
 };
 
 #define PUT(type, name, format, cast, array, n)                                   \
@@ -48,7 +49,7 @@ static int64_t n_rates(const saltus_mpd_tables *s)
     return (int64_t)s->m.n_types * s->of->n_reactions;
 }
 
-/* Whether the tables are short enough, and can be written. */
+/* Whether the tables are short enough, and finite, so that they can be written into the text. */
 static bool fits(const saltus_mpd_tables *s)
 {
     const saltus_tables *t = s->of;
@@ -138,7 +139,8 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_sla
             m->faces[5], m->n_types, m->n_species, m->only_one, m->n_sources);
 }
 
-/* Reactions by first reactant, if they are few: what is done with them is unrolled. */
+/* Write reactions in the order of their first reactant, if they are few, so that their code is
+ * unrolled. */
 static void put_order(FILE *out, const saltus_mpd_tables *s)
 {
     const saltus_tables *t = s->of;

@@ -1,7 +1,6 @@
-/* Slabs of a lattice that take long for a phase hand planes to others. What a plane takes is not
- * known, but what a slab does: its planes are taken for alike, and once they have moved times are
- * taken anew. GPUs that are not equally fast come out of it like planes that are not equally full.
- */
+/* Slabs whose phases take long hand planes to others. The time of a plane is not known, only that
+ * of a slab: its planes are taken to be alike, and once they have moved times are taken anew. So
+ * GPUs that are not equally fast are handled like planes that are not equally full. */
 #include "backend/cuda/slabs/slabs.h"
 
 #include "core/clock.h"
@@ -9,21 +8,23 @@
 #include <stdlib.h>
 
 enum {
-    FIRST_WAIT = 2,    /* batches until a first move, */
-    LONGEST_WAIT = 64, /* and between two moves, each time twice as many until then; */
-    MOST_VAIN = 4,     /* and as often twice as many again, where moves were in vain */
-    SEE_BATCHES = 5,   /* after which it is seen what a move did */
-    MOVE_US = 2000     /* that the first move is thought to take; then, what the last one took */
+    FIRST_WAIT = 2,    /* batches until a move is first considered */
+    LONGEST_WAIT = 64, /* batches between two moves: each time twice as many, up to so many */
+    MOST_VAIN = 4,     /* moves in vain after which the wait no longer doubles */
+    SEE_BATCHES = 5,   /* batches after which a move is judged */
+    MOVE_US = 2000     /* assumed time of the first move in us; later, what the last one took */
 };
-static const double imbalance = 1.05; /* of the longest time and the mean, that is left alone */
-static const double later = 1.02;     /* then a move was in vain */
-static const double of_last = 0.25;   /* the weight of the last batch in the time of a phase */
+static const double imbalance =
+    1.05; /* ratio of the longest time and the mean that is left alone */
+static const double later =
+    1.02; /* a move whose phases take more than so much longer was in vain */
+static const double of_last = 0.25; /* weight of the last batch in the average time of a phase */
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
 void saltus_gpu_slabs_forget_times(saltus_gpu_slabs *s)
 {
-    s->n_timed = 0; /* so what is averaged begins anew */
+    s->n_timed = 0; /* the averages begin anew */
     s->n_since = 0;
     s->unmoved_us = 0.0;
 }
@@ -36,7 +37,7 @@ void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s)
     s->move_us = s->move_us > 0.0 ? s->move_us : MOVE_US;
 }
 
-/* The part of its time that a slab has waited for that neighbour for which it waited longer. */
+/* The part of its time that a slab has waited for a neighbour: the longer of both sides. */
 static double part_waited(const saltus_gpu_lattice *on)
 {
     double most = 0.0;
@@ -47,8 +48,8 @@ static double part_waited(const saltus_gpu_lattice *on)
     return most;
 }
 
-/* How long a phase has taken slab i in the batch, with waiting (*all); without it, it is averaged
- * over batches since moves were thought of. */
+/* Take the time of a phase of slab i in the last batch. *all is with waiting; without waiting it is
+ * averaged over the batches since a move was last considered. */
 static saltus_status take_time(const saltus_gpu_slabs *s, int i, double *all, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -88,7 +89,9 @@ done:
     return status;
 }
 
-/* The plane at which slab i should begin, so that all take as long; a multiple of the unit. */
+/* The plane at which slab i should begin, so that all slabs take as long; a multiple of the unit.
+ * Example: slabs of 40 and 40 planes take 30 and 10 us. Each should take 20 us, so slab 1 should
+ * begin at plane 40 * 20 / 30 = 26.7, which is 27 with a unit of 1. */
 static int64_t better_begin(const saltus_gpu_slabs *s, int i)
 {
     double all = 0.0, below = 0.0;
@@ -109,8 +112,8 @@ static int64_t better_begin(const saltus_gpu_slabs *s, int i)
     return 0;
 }
 
-/* Whether planes should move, which must gain until the next time what it takes, and (begins[n +
- * 1]) where slabs should begin then. */
+/* Whether planes should move: by the time it is next considered, that must gain as much as moving
+ * takes. begins[n + 1]: where slabs should begin then. */
 static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
 {
     const int64_t n_planes = s->slab[0].c.on.tables.lattice->size[2];
@@ -135,8 +138,8 @@ static bool should_move(const saltus_gpu_slabs *s, int64_t *begins)
     return moves;
 }
 
-/* What a slab of so many sites takes more than it has: three sets, if these are too small with a
- * quarter of room to spare; and types. */
+/* Memory that a slab of so many sites needs beyond what it has: three sets, with a quarter to
+ * spare, if the present ones are too small; and types. */
 static double more_bytes(const saltus_gpu_slab *this, int64_t sites)
 {
     const saltus_gpu_counts *c = &this->c;
@@ -147,7 +150,7 @@ static double more_bytes(const saltus_gpu_slab *this, int64_t sites)
            (c->types ? (double)(sites - saltus_gpu_counts_sites(c)) : 0.0);
 }
 
-/* Whether each slab has numbers for its sites, and each GPU room for what its slabs take more. */
+/* Whether each slab has numbers for its sites, and each GPU memory for what its slabs need more. */
 static saltus_status has_room(const saltus_gpu_slabs *s, const int64_t *begins, bool *has,
                               saltus_error *err)
 {
@@ -171,7 +174,7 @@ done:
     return status;
 }
 
-/* What was in the sites of slab `from` comes to slab `to`, where it has them now. */
+/* Copy the counts of those sites of slab `from` that slab `to` has now. */
 static saltus_status copy_planes(const saltus_gpu_slab *to, const saltus_gpu_slab *from,
                                  saltus_error *err)
 {
@@ -224,7 +227,7 @@ done:
     return status;
 }
 
-/* If there is room for it. */
+/* Move planes, if there is memory for it. */
 static saltus_status try_to_move(saltus_gpu_slabs *s, const int64_t *begins, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -240,8 +243,8 @@ done:
     return status;
 }
 
-/* Planes are alike only as long as it is not known better: a slab that gets crowded ones may take
- * longer than any before. */
+/* Judge the last move. Planes are taken to be alike until they turn out not to be: a slab that got
+ * crowded ones may take longer than any before. Then the move is taken back. */
 static saltus_status see(saltus_gpu_slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;

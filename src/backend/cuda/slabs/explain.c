@@ -1,5 +1,5 @@
-/* What is told of slabs: where they begin, what memory they take, and what crosses between them in
- * a step. */
+/* Reports on slabs: where they begin, what memory they take, and what crosses between them in a
+ * step. */
 #include "backend/cuda/device/links.h"
 #include "backend/cuda/slabs/slabs.h"
 
@@ -17,7 +17,7 @@ static void print_bytes(double bytes, FILE *out)
     fprintf(out, "%.3g %s", bytes, units[unit]);
 }
 
-/* How slab i comes by those who leave the next for it. */
+/* Print how particles get from the next slab to slab i. */
 static void print_link(const saltus_gpus *gpus, const int *order, const saltus_slab_plan *slabs,
                        int i, FILE *out)
 {

@@ -1,10 +1,21 @@
 /* One lattice over several GPUs, or over parts of one: slabs of planes along z, each of which holds
- * counts (rdme/counts.c). Who leaves a slab is put into a margin of the neighbour's memory; he
- * takes them from there when he looks at his first or last plane in the next phase. So a phase of a
- * slab waits for that before it of its neighbours, and the host for none: if each slab has a GPU of
- * its own, a launch is many phases, and blocks with sites beside another slab wait for those beside
- * them there; else a phase is a launch, and waits by events. Where GPUs do not reach each other,
- * margins are copied (staging.c). */
+ * counts (rdme/counts.c). A particle that leaves a slab is added to a halo in the neighbour's
+ * memory, from where the neighbour adds it to its sites when it loads its first or last plane in
+ * the next phase. kernel/rdme/lattice.h (saltus_mpd_slab) draws the memory, kernel/rdme/halo_sync.h
+ * the exchange.
+ *
+ * So a phase of a slab waits for the phase before it of its neighbours, and the host waits for
+ * none. There are three ways:
+ *
+ *     joint    Each slab has a GPU of its own. A launch is many phases, and blocks beside
+ *              another slab wait for the blocks beside them there, by flags in GPU memory.
+ *     events   Slabs share a GPU. A launch is a phase, and waits for events of the neighbours.
+ *     staged   GPUs do not reach each other's memory. As events; halos are copied by way of
+ *              the host (staging.c).
+ *
+ * Example of events, three slabs: `done[0]` of a slab is recorded behind its even launches,
+ * `done[1]` behind its odd ones. Launch 7 of slab 1 waits for done[0] of slabs 0 and 2, which is
+ * their launch 6. */
 #include "backend/cuda/slabs/slabs.h"
 
 #include "backend/cuda/device/links.h"
@@ -18,11 +29,12 @@ typedef saltus_gpu_slabs slabs;
 
 enum {
     ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
-    FEWER_TILES = 4,    /* of a warp with looks beside another slab, which waits for the others of
-                          its block to be done with theirs before it goes on, */
-    FEWER_TILES_OF = 4, /* or this part of its looks */
-    MOST_AT_ONCE = 4 /* slabs of a GPU that plays several: a context has 8 queues, and what stands
-                        behind a kernel in one does not start before that has ended */
+    FEWER_TILES = 4,    /* a warp with tiles beside another slab has so many other tiles less than a
+                           warp without, because it waits for its block before it goes on */
+    FEWER_TILES_OF = 4, /* but at most one in so many of its tiles less */
+    MOST_AT_ONCE =
+        4 /* slabs on one GPU that run at the same time, at most: a context has 8 queues, and a
+             kernel behind another in a queue does not start before that has ended */
 };
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
@@ -52,8 +64,8 @@ size_t saltus_gpu_slab_halo_bytes(const slab *s)
     return (size_t)(s->c.halo / s->c.sharers * s->c.words) * sizeof(uint32_t);
 }
 
-/* Where warps have sites in rows, so many in a block: which blocks of a slab have those beside
- * another one, all if not all sites are gone over at once. */
+/* Warps have segments of sites, `block` sites in a block: which blocks of a slab have sites beside
+ * another slab. All, if one round does not cover all sites. */
 static void sync_in_rows(const slabs *s, slab *this, int64_t block, bool at_once)
 {
     saltus_mpd_slab *of = &this->c.on.a.m.slab;
@@ -62,8 +74,8 @@ static void sync_in_rows(const slabs *s, slab *this, int64_t block, bool at_once
     of->halo_flags.end[1] = this->c.n_blocks;
 }
 
-/* Where they look here and there: those come first, all of them, to the first blocks, whose warps
- * have a few of the others less. */
+/* Tiles are spread: those beside other slabs come first, in the first blocks, whose warps have a
+ * few fewer of the other tiles. */
 static void halo_first(const slabs *s, slab *this, bool is_below, bool is_above)
 {
     const saltus_gpu_counts *c = &this->c;
@@ -83,13 +95,13 @@ static void halo_first(const slabs *s, slab *this, bool is_below, bool is_above)
     with->inner_tiles = (int32_t)((all - busy) * (each < FEWER_TILES ? each : FEWER_TILES));
 }
 
-/* Which blocks meet those of other slabs, and when, and where they tell so. */
+/* Which blocks take part in the halo exchange, when they signal, and where their flags are. */
 static void halo_sync(const slabs *s, int i)
 {
     slab *this = &s->slab[i];
     saltus_mpd_halo_flags *with = &this->c.on.a.m.slab.halo_flags;
     const saltus_mpd_launch *a = &this->c.on.a;
-    const int64_t block = this->c.block / 32 * a->segment; /* its sites */
+    const int64_t block = this->c.block / 32 * a->segment; /* sites of a block */
     const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c),
                is_spread = a->segment == SALTUS_MPD_TILE_OF(this->c.words) && !at_once,
                is_high = saltus_mpd_whole(s->plane) <= a->m.slab.from_above;
@@ -109,9 +121,9 @@ static void halo_sync(const slabs *s, int i)
     }
 }
 
-/* Where slabs put who leaves them, and find who comes to them: as the latter's sites stand, so that
- * he can add rows. Staged, they put them into memory of their own. Where nobody comes from, a
- * margin stays empty. */
+/* Set where each slab adds particles that leave it, and where it finds arrivals. Both are in the
+ * order in which the receiver's sites stand, so that it can add whole rows. Staged, they are added
+ * to memory of the slab's own GPU. Where there is no neighbour, a halo stays empty. */
 void saltus_gpu_slabs_connect(slabs *s)
 {
     const int64_t plane = s->plane;
@@ -119,7 +131,7 @@ void saltus_gpu_slabs_connect(slabs *s)
         slab *this = &s->slab[i];
         const slab *below = saltus_gpu_slabs_next(s, i, 0);
         const int64_t last = saltus_gpu_counts_sites(&this->c) -
-                             plane, /* the last plane's first site */
+                             plane, /* first site of the last plane */
             last_below = below ? saltus_gpu_counts_sites(&below->c) - plane : 0;
         saltus_mpd_slab *of = &this->c.on.a.m.slab;
         of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
@@ -146,7 +158,7 @@ void saltus_gpu_slabs_connect(slabs *s)
  * The engine
  */
 
-/* All have as many bits as the one that has most. */
+/* Give all slabs as many bits as the one that has most. */
 static saltus_status level(slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -202,8 +214,8 @@ done:
     return status;
 }
 
-/* The next launch of slab i comes after the one before it of its neighbours, and of who came then.
- */
+/* The next launch of slab i waits for the launch before it of its neighbours. Staged, it also
+ * fetches the arrivals. */
 static saltus_status wait_for_neighbours(const slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -223,7 +235,7 @@ done:
     return status;
 }
 
-/* So many phases of a batch. */
+/* Launch n phases of a batch. */
 static saltus_status launch_phases(slabs *s, int i, const saltus_mpd_phase *phases, int n,
                                    bool is_timed, saltus_error *err)
 {
@@ -247,7 +259,7 @@ done:
     return status;
 }
 
-/* Take in who has come with the last of them. */
+/* Launch the kernel that adds the arrivals of the last phase to the sites. */
 static saltus_status launch_arrival(const slab *this, saltus_error *err)
 {
     const saltus_gpu_counts *c = &this->c;
@@ -256,7 +268,7 @@ static saltus_status launch_arrival(const slab *this, saltus_error *err)
                                      height < beside ? height : beside, err);
 }
 
-/* The next launch in each slab: n phases, or (0) the arrival behind them. */
+/* The next launch of each slab: n phases, or (0) the arrivals of the last one. */
 static saltus_status launch_all(slabs *s, const saltus_mpd_phase *phases, int n, bool are_timed,
                                 saltus_error *err)
 {
@@ -275,8 +287,8 @@ done:
     return status;
 }
 
-/* Launches in which slabs wait for each other are those of one run alone, until they have ended:
- * else those of two may stand in each other's way, on different GPUs in different order. */
+/* Take the lock for launches in which slabs wait for each other, until they have ended. Launches of
+ * two runs could start on different GPUs in different order, and wait for each other forever. */
 static void take_turn(slabs *s)
 {
     if (s->is_joint) {
@@ -293,7 +305,7 @@ static void end_turn(slabs *s)
     }
 }
 
-/* Who waits for another slab shall not wait for one that does not come. */
+/* Make blocks that wait for another slab stop waiting, because it will not come. */
 static void give_up(const slabs *s)
 {
     const uint64_t lost = 1;
@@ -304,7 +316,7 @@ static void give_up(const slabs *s)
     }
 }
 
-/* The last launch is timed. */
+/* Run a batch. Its last launch is timed. */
 static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -328,7 +340,7 @@ done:
     return status;
 }
 
-/* A slab whose neighbours did not come. */
+/* Fail if a slab has waited for a neighbour in vain. */
 static saltus_status check_lost(const slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -348,7 +360,7 @@ static saltus_status check_lost(const slabs *s, saltus_error *err)
     return status;
 }
 
-/* All have gone through a batch, which has taken as long as the slowest of them. */
+/* All slabs have ended a batch, which took as long as the slowest of them. */
 static void learn(slabs *s)
 {
     double us = 0.0;
@@ -366,7 +378,7 @@ static void learn(slabs *s)
     }
 }
 
-/* There is so much work as each GPU has: they have it at the same time. */
+/* The work of a batch is that of one GPU, because all GPUs work at the same time. */
 static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -390,7 +402,7 @@ static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error
         SALTUS_TRY(saltus_gpu_slabs_take_times(s, err));
     }
     learn(s);
-    SALTUS_TRY(check_lost(s, err)); /* now, because what failed is told first */
+    SALTUS_TRY(check_lost(s, err)); /* only now, because the first failure counts */
     end_turn(s);
 done:
     return status;
@@ -469,7 +481,7 @@ done:
  * Work
  */
 
-/* A GPU adds to the memory of the neighbours; if it cannot, or should not, all is staged. */
+/* Let the GPU of slab i add to its neighbours' memory; if it cannot, halos are staged. */
 static saltus_status reach(slabs *s, int i, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -493,7 +505,7 @@ done:
     return status;
 }
 
-/* Whether what is launched for a slab, and for others on its GPU, is under way at once. */
+/* Whether launches for the slabs of a GPU are under way at the same time. */
 static bool starts_at_once(const slabs *s, const slab *this)
 {
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"), /* a launch returns when it has ended */
@@ -508,7 +520,8 @@ static bool starts_at_once(const slabs *s, const slab *this)
            (n_here == 1 || n_here <= most);
 }
 
-/* Whether a launch is many phases, in which slabs wait for each other: all must run at once. */
+/* Choose whether a launch is many phases, in which slabs wait for each other: all must run at the
+ * same time. */
 static void choose_launches(slabs *s, int n_gpus)
 {
     s->is_joint = !s->is_staged && s->n <= n_gpus;
@@ -551,7 +564,7 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         SALTUS_TRY(saltus_gpu_counts_set_up(
             &this->c, s->plane * saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit),
             s->plane * saltus_slabs_begin(task->slabs, s->n, i + 1, l->size[2], s->unit), err));
-        this->c.on.watch.worker = i; /* a row of the trace for each */
+        this->c.on.watch.worker = i; /* a row of the trace for each slab */
         SALTUS_TRY(saltus_gpu_lattice_alloc(&this->c.on, &this->ended, ENDED_BYTES, err));
         CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
         CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");
@@ -575,7 +588,7 @@ done:
 
 static void tear_down(slabs *s)
 {
-    /* none gives back what another's kernels still look at */
+    /* no slab frees memory that a kernel of another may still read */
     give_up(s);
     for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
         const saltus_gpu_lattice *on = &s->slab[i].c.on;

@@ -1,6 +1,6 @@
-/** Slabs of a lattice on GPUs (slabs.c), how they share it out (split.c) and are levelled
- * (balance.c), how particles come from one to the next by way of the host (staging.c), and
- * what is told of all that (explain.c). */
+/** One lattice in slabs on several GPUs: the slabs (slabs.c), which GPU has which (split.c), how
+ * planes move between them (balance.c), halos by way of the host (staging.c), and reports
+ * (explain.c). */
 #ifndef SALTUS_BACKEND_CUDA_SLABS_SLABS_H
 #define SALTUS_BACKEND_CUDA_SLABS_SLABS_H
 
@@ -8,64 +8,92 @@
 
 typedef struct saltus_gpu_slab {
     saltus_gpu_counts c;
-    cu_event done[2];  /**< with an even launch, and with an odd one */
-    cu_event timed[2]; /**< before and after the launch of the last phase of a batch */
-    double us;         /**< of a phase, without waiting, of batches since moves were thought of */
-    double passed, waited; /**< cycles of all batches, of both sides (kernel/rdme/lattice.h) */
-    cu_pointer ended; /**< phases that [below, above] neighbours have ended, SALTUS_APART apart */
-    void *sent[2][2]; /**< staged: [even or odd launch] who leaves it to [below, above], on
-                           the host */
-    cu_pointer leaving[2]; /**< and, before, on its GPU */
-    cu_pointer before;     /**< while planes are moved: saltus_gpu_counts_resize's */
-    int64_t was, was_n;    /**< its first site in the lattice then, and how many */
+    /** [even, odd launch] recorded behind the launch. */
+    cu_event done[2];
+    /** Recorded before and after the launch of the last phase of a batch. */
+    cu_event timed[2];
+    /** Time of a phase in us, without waiting, averaged over the batches since a move was last
+     * considered. */
+    double us;
+    /** Clock cycles of all batches, both sides together (kernel/rdme/lattice.h). */
+    double passed, waited;
+    /** Phases that the neighbours [below, above] have ended, which they write here, SALTUS_APART
+     * numbers apart. */
+    cu_pointer ended;
+    /** [even, odd launch][below, above] staged: the halo for the neighbour, in pinned memory of the
+     * host. */
+    void *sent[2][2];
+    /** [below, above] staged: the same on this slab's GPU, to which kernels add. */
+    cu_pointer leaving[2];
+    /** The old counts, while planes are moved (saltus_gpu_counts_resize). */
+    cu_pointer before;
+    /** The first site in the lattice, and the number of sites, before planes were moved. */
+    int64_t was, was_n;
 } saltus_gpu_slab;
 
 typedef struct saltus_gpu_slabs {
     saltus_gpu_slab *slab;
     int n;
-    bool is_ring;           /**< the last one is next to the first */
-    bool is_staged;         /**< some neighbours do not reach each other's memory */
-    bool is_joint;          /**< a launch has many phases, in which slabs wait for each other */
-    int64_t *sums;          /**< of a slab, room for counts of all parts */
-    int64_t n_launches;     /**< so far, those of gather and of arriving too; */
-    int64_t n_ended, began; /**< phases, and those before this batch */
-    int64_t plane;          /**< sites of one */
-    bool takes_times;       /**< of phases */
-    bool balances;          /**< planes may move, */
-    int unit;               /**< so many together, so that words do */
-    int n_timed, wait;      /**< batches since moves were thought of, and until then */
-    int64_t n_since;        /**< phases since then */
-    double move_us;         /**< that moving planes takes */
-    int n_vain;             /**< moves in a row that have not helped */
-    double phase_us;        /**< of a phase, of the batches so far, the last ones above all; */
-    double unmoved_us;      /**< and before planes moved last; 0: that has been looked at */
-    saltus_gpu_schedule schedule; /**< that all slabs go */
-    bool has_turn;                /**< its launches wait for each other, and nobody else's do */
+    /** The last slab is next to the first. */
+    bool is_ring;
+    /** Halos go by way of the host, because some neighbours cannot add to each other's memory. */
+    bool is_staged;
+    /** A launch has many phases, in which slabs wait for each other. */
+    bool is_joint;
+    /** Counts of all parts of a slab; scratch. */
+    int64_t *sums;
+    /** Launches so far, those of gathering and of arrivals too. */
+    int64_t n_launches;
+    /** Phases that have ended; and those that had before this batch. */
+    int64_t n_ended, began;
+    /** Sites of a plane. */
+    int64_t plane;
+    /** Phases are timed. */
+    bool takes_times;
+    /** Planes may move. */
+    bool balances;
+    /** Planes that move together, so that words need not be shifted. */
+    int unit;
+    /** Batches since a move was last considered; and at which number it is considered again. */
+    int n_timed, wait;
+    /** Phases since a move was last considered. */
+    int64_t n_since;
+    /** Time that moving planes takes, in us. */
+    double move_us;
+    /** Moves in a row that have not helped. */
+    int n_vain;
+    /** Time of a phase in us, averaged over batches; the last ones count most. */
+    double phase_us;
+    /** phase_us before planes last moved; 0: the move has been judged. */
+    double unmoved_us;
+    /** The schedule of all slabs, in rows or spread. */
+    saltus_gpu_schedule schedule;
+    /** This run holds the lock for launches that wait for each other. */
+    bool has_turn;
 } saltus_gpu_slabs;
 
-/** What follows is for the GPU of a slab. */
+/** Make the GPU of a slab the current one. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slab_use(const saltus_gpu_slab *s, saltus_error *err);
-/** Where in a set the margin below (0) or above (1) begins, and its bytes. */
+/** Where the halo below (0) or above (1) begins in a set, in bytes; and its bytes. */
 uint64_t saltus_gpu_slab_halo(const saltus_gpu_slab *s, int side);
 size_t saltus_gpu_slab_halo_bytes(const saltus_gpu_slab *s);
 /** The slab below (0) or above (1) number i; NULL: there is none. */
 saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int side);
-/** Tell all slabs where their neighbours are, again. */
+/** Set the addresses of all halos and flags, after memory or sites have changed. */
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
 
-/** Which GPUs have n slabs: slab i is on gpus->gpu[order[i % gpus->n]]. If slabs are of equal
- * height by wish (or heights are NULL), neighbours are where links are best, else in the order
- * given. */
+/** Which GPUs have n slabs: slab i is on gpus->gpu[order[i % gpus->n]]. If heights are equal (or
+ * `heights` is NULL), neighbours are placed where links are best, else in the order given. */
 void saltus_gpu_slabs_order(const saltus_gpus *gpus, const saltus_lattice *l, const double *heights,
                             int n, int order[SALTUS_MAX_GPUS]);
-/** Whether slabs have numbers for their sites, and GPUs in that order room for them; planes come in
- * units. */
+/** Check that slabs have numbers for their sites, and GPUs in that order memory for them. Slabs
+ * begin at multiples of `unit` planes. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start,
                                                        const int *order, int unit,
                                                        saltus_error *err);
 
-/** Staging: room for those who leave; then, in each phase of slab i, before its kernel, fetch into
- * its margins who came in the phase before, and after it send who leaves. */
+/** Staging. `stage` allocates. In each phase of slab i, `fetch` copies arrivals of the phase before
+ * into its halos, before its kernel; `send` copies departures to the host, behind its kernel. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i,
                                                        saltus_error *err);
@@ -73,20 +101,22 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s,
                                                       saltus_error *err);
 void saltus_gpu_slab_unstage(saltus_gpu_slab *s);
 
-/** The plane at which slab i of n begins, a multiple of `unit`; each has so many at least; and how
- * many planes hold a whole number of words, also where fields have the fewest bits. */
+/** The plane at which slab i of n begins, a multiple of `unit`; each slab has at least so many.
+ * saltus_slabs_unit: how many planes hold a whole number of words, also where fields have the
+ * fewest bits. */
 int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit);
 int saltus_slabs_unit(int64_t plane, int n_fields);
-/** Tell the task's report how particles cross. */
+/** Add the traffic of halos, and waiting, to the task's report. */
 void saltus_gpu_slabs_report(const saltus_gpu_slabs *s);
 
-/** At the begin of a trajectory; and where times so far tell nothing of those to come. */
+/** Forget how planes have moved, at the begin of a trajectory; forget times that say nothing about
+ * those to come. */
 void saltus_gpu_slabs_start_balance(saltus_gpu_slabs *s);
 void saltus_gpu_slabs_forget_times(saltus_gpu_slabs *s);
-/** How long a phase of a batch that has ended has taken each slab; who traces the run is told. */
+/** Take the time of a phase of each slab, in a batch that has ended; add it to the trace. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_times(saltus_gpu_slabs *s, saltus_error *err);
-/** Between two batches: move planes to those that are soon done, if that pays, or back, if it did
- * not. */
+/** Between two batches: move planes to slabs that are done early, if that pays; or move them back,
+ * if it did not. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err);
 
 #endif

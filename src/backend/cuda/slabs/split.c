@@ -1,4 +1,4 @@
-/* Into which slabs a lattice is split, which GPUs have them, and whether there is room. */
+/* Into which slabs a lattice is split, which GPUs have them, and whether there is memory. */
 #include "backend/cuda/device/links.h"
 #include "backend/cuda/slabs/slabs.h"
 
@@ -6,14 +6,15 @@
 #include <string.h>
 
 enum {
-    SETS = 3,     /* of counts: two, and what is kept */
-    SYNC_US = 5,  /* that a phase takes longer where slabs on a GPU each wait for each other; */
-    START_US = 6, /* else to start a phase of a slab */
+    SETS = 3,     /* sets of counts: two, and the one kept to go back to */
+    SYNC_US = 5,  /* longer time of a phase where slabs wait for each other, each on its own GPU */
+    START_US = 6, /* time to start a phase of a slab, where slabs share GPUs */
     UNIT = 4,     /* planes that move together, at most */
-    ORDERED = 8   /* GPUs, at most, all orders of which are tried */
+    ORDERED = 8   /* GPUs, at most, whose orders are all tried */
 };
 
-static const double SOONER = 0.999; /* else fewer are as good */
+static const double SOONER =
+    0.999; /* the ratio by which a step must be shorter, or fewer slabs are taken */
 
 int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit)
 {
@@ -43,7 +44,7 @@ int saltus_slabs_unit(int64_t plane, int n_fields)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What slabs take
+ * Memory of slabs
  */
 
 bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes)
@@ -81,12 +82,13 @@ double saltus_cuda_slab_bytes(const saltus_lattice *l, int n_fields, int n_sets,
 typedef struct orders {
     int64_t costs[ORDERED][ORDERED], least;
     int n, n_used;
-    int beside_first[2]; /* places behind it that are; 0: none */
+    int beside_first[2]; /* Places beside the first slab, by periodicity or because slabs go round
+                            the GPUs again; 0: none. */
     int order[ORDERED], *best;
 } orders;
 
-/* Of a link: more than all that are better together. Where a GPU does not reach the other, or
- * without atomics, all particles go by way of the host. */
+/* Cost of a link; more than the costs of all better links together. Where a GPU does not reach the
+ * other, or not with atomics, all particles go by way of the host, which costs most. */
 static int64_t link_cost(const saltus_gpus *gpus, int from, int to)
 {
     enum { BITS = 5, WORST = 10 };
@@ -98,8 +100,8 @@ static int64_t link_cost(const saltus_gpus *gpus, int from, int to)
     return rank > 0 ? INT64_C(1) << BITS * rank : 0;
 }
 
-/* The first of the best in which all before place `at` stay, if it is better than the best so far.
- */
+/* Try all orders in which the places before `at` keep their GPUs. The first of the best orders is
+ * kept, if it is better than the best so far. */
 static void try_orders(orders *o, int at, int64_t cost)
 {
     if (at > 1) {
@@ -157,7 +159,7 @@ void saltus_gpu_slabs_order(const saltus_gpus *gpus, const saltus_lattice *l, co
  * How many
  */
 
-/* Whether so many slabs of equal height have numbers and room; one is the whole lattice. */
+/* Whether so many slabs of equal height have numbers and memory; one is the whole lattice. */
 static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
 {
     const int64_t plane = saltus_lattice_plane(l), more = n > 1 && plane % UNIT != 0 ? UNIT : 0,
@@ -184,7 +186,7 @@ static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
     return true;
 }
 
-/* What a step of so many slabs takes. */
+/* Time of a step with so many slabs, in us. */
 static double step_us(const saltus_gpus *gpus, double whole, int n)
 {
     const int rounds = (n + gpus->n - 1) / gpus->n;
@@ -193,8 +195,9 @@ static double step_us(const saltus_gpus *gpus, double whole, int n)
                          : fmax(rounds * whole / n, START_US * n) + START_US;
 }
 
-/* As many as there are GPUs, or fewer, if a step is sooner done. More if their numbers or
- * the GPUs' memory want it; if nothing fits, as many as may be, and setting up says why not. */
+/* As many slabs as there are GPUs, or fewer if a step takes less time then. More if the numbers of
+ * sites or the GPUs' memory ask for it. If nothing fits, as many as are allowed, and setting up
+ * says why not. */
 int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *l)
 {
     const double whole = saltus_cuda_step_us(l, SALTUS_LAYOUT_COUNTS);

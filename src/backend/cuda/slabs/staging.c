@@ -1,11 +1,22 @@
-/* Where GPUs do not reach each other's memory, who leaves a slab comes to the next by way of the
- * host: they are copied to pinned memory after a phase, and from there to the neighbour's margin
- * before his next. It lies on the side of the host where the neighbour is. */
+/* Halos by way of the host, where GPUs do not reach each other's memory. Kernels add particles that
+ * leave to memory of the slab's own GPU (`leaving`). Behind a phase that is copied to pinned
+ * memory, on the NUMA node near the neighbour, and from there into the neighbour's halo before its
+ * next phase:
+ *
+ *     GPU of slab 0                     host                      GPU of slab 1
+ *     launch 6: adds to leaving[1]
+ *               leaving[1] -----------> slab 0's sent[0][1]
+ *               event done[0]
+ *                                       sent[0][1] -------------> halo below, then launch 7
+ *     launch 7: uses sent[1][1]
+ *
+ * Launches alternate between two buffers, so that launch 7 of slab 0 may send while slab 1 still
+ * reads what launch 6 sent. */
 #include "backend/cuda/slabs/slabs.h"
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
-/* Of a margin, whatever the bits. */
+/* Bytes of a halo with the most bits that a field can have. */
 static size_t most_bytes(const saltus_gpu_slab *s)
 {
     return (size_t)s->c.halo * (size_t)saltus_cuda_n_fields(&s->c.on.tables) * sizeof(uint32_t);
