@@ -8,8 +8,8 @@
  * thread whose trajectory has ended takes the next one.
  *
  * Leaps and the exact steps between them differ much in length. Either one kernel does both, and
- * trajectories are sorted by phase between launches, or each phase has a kernel (SALTUS_PHASES),
- * as Nobile et al. 2014, doi:10.1371/journal.pone.0091963, do it.
+ * trajectories are sorted by phase between launches, or each phase has a kernel (SALTUS_PHASES), as
+ * Nobile et al. 2014, doi:10.1371/journal.pone.0091963, do it.
  */
 #ifndef SALTUS_KERNEL_SSA_DIRECT_GLOBAL_H
 #define SALTUS_KERNEL_SSA_DIRECT_GLOBAL_H
@@ -31,14 +31,14 @@
 #include "kernel/ssa/launch.h"
 #include "kernel/tau/tau.h"
 
-/* There is no room to make: the trajectory is rerun where there is. */
+/* There is no memory to add: the trajectory is rerun on the CPU, where there is. */
 SALTUS_OUTLINE int saltus_global_make_workspace(saltus_trajectory *p)
 {
     (void)p;
     return 0;
 }
 
-/** Doubles in shared memory that a thread takes of a model without events and clocks. */
+/** Doubles of shared memory that a thread takes, for a model without events and clocks. */
 SALTUS_FN int64_t saltus_tree_workspace(const saltus_tables *n, int rng)
 {
     const int64_t n_nodes = n->level_first[n->n_levels];
@@ -47,7 +47,7 @@ SALTUS_FN int64_t saltus_tree_workspace(const saltus_tables *n, int rng)
 }
 
 #if SALTUS_DEVICE
-/* The rows that a trajectory's point gives. */
+/* Set the rows that belong to the trajectory's point. */
 SALTUS_FN void saltus_tree_constants(saltus_trajectory *p, const saltus_launch *a)
 {
     p->v[SALTUS_AT(a->tables->row_one)] = 1.0;
@@ -64,7 +64,7 @@ typedef struct saltus_tree_thread {
 } saltus_tree_thread;
 
 #if SALTUS_WORKSPACE_SHARED
-/* The next n doubles of a thread. */
+/* Cut the next n doubles off a thread's workspace. */
 SALTUS_FN double *saltus_workspace_cut(double **workspace, int64_t n)
 {
     double *const here = *workspace;
@@ -72,8 +72,8 @@ SALTUS_FN double *saltus_workspace_cut(double **workspace, int64_t n)
     return here;
 }
 
-/* Where this thread's numbers are. The counts and the stream stay in global memory between
- * launches, all else follows from them. */
+/* Set the addresses of this thread's numbers. The counts and the stream stay in global memory
+ * between launches; all else follows from them. */
 SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, int64_t slot)
 {
     const saltus_tables *n = a->tables;
@@ -91,7 +91,7 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
     workspace += (saltus_stream_words(SALTUS_RNG) + 1) / 2 * SALTUS_BLOCK;
     w->leap.critical = (uint8_t *)(workspace - SALTUS_THREAD_IN_BLOCK) + SALTUS_THREAD_IN_BLOCK;
     for (int i = 0; i < n->n_leaves + n_nodes; ++i) {
-        w->direct.values[SALTUS_AT(i)] = 0.0; /* those that pad the tree stay so */
+        w->direct.values[SALTUS_AT(i)] = 0.0; /* those that pad the tree stay 0 */
     }
     for (int s = 0; s < n->n_species; ++s) {
         w->trajectory.x[SALTUS_AT(s)] = a->x[slot + s * SALTUS_STRIDE];
@@ -137,7 +137,8 @@ SALTUS_FN void saltus_tree_keep(const saltus_tree_thread *w, const saltus_launch
 }
 #endif
 
-/* Go on with a trajectory, by about `left` reactions, or blocks of words; returns how many. */
+/* Continue a trajectory, by about `left` reactions, or blocks of words; returns how many it took.
+ */
 SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w, saltus_phase phase,
                                   int64_t job, uint64_t left)
 {
@@ -159,7 +160,7 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
 #endif
 }
 
-/* A job begins. */
+/* Begin a job. */
 SALTUS_FN void saltus_tree_begin(const saltus_launch *a, saltus_tree_thread *w, int64_t job)
 {
     saltus_trajectory *p = &w->trajectory;
@@ -170,7 +171,7 @@ SALTUS_FN void saltus_tree_begin(const saltus_launch *a, saltus_tree_thread *w, 
     saltus_stream_start(&s, w->direct.stream, p->seed, p->trajectory, a->jumps);
 }
 
-/** One thread's part of a launch. */
+/** The work of one thread in a launch. */
 SALTUS_FN void saltus_global_thread(const saltus_launch *a, saltus_phase phase)
 {
     const int64_t slot = saltus_slot(a, SALTUS_THREAD);

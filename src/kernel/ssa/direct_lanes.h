@@ -14,24 +14,30 @@
 
 enum { SALTUS_LANES_MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
 
-/* Counts are carried exactly up to here, with room for changes below 2^35. */
+/* Counts are exact up to here; changes below 2^35 keep them so. */
 static const double saltus_lanes_largest = 0x1p52;
 
-/** State of the lanes. Rows v[row][lane] as in tables.h. */
+/** State of the lanes. Rows are v[row][lane] as in tables.h. */
 typedef struct saltus_lanes {
     saltus_f64 *v;
-    saltus_f64 t;    /* now */
-    saltus_f64 stop; /* time of the lane's next sample or special time; -inf: lane is idle */
+    /* Present time. */
+    saltus_f64 t;
+    /* Time of the lane's next sample or special time; -inf: the lane is idle. */
+    saltus_f64 stop;
     saltus_u64 trajectory, block;
-    saltus_f64 wait[2]; /* unit waits of the two events of the block */
-    saltus_f64 word[2]; /* their choices */
+    /* Unit waits of the two events of the block. */
+    saltus_f64 wait[2];
+    /* Words of the choices of the two events. */
+    saltus_f64 word[2];
     saltus_f64 total, t_next, low, high;
-    saltus_f64 sums[SALTUS_LANES_MAX_REACTIONS]; /* running sums inside each group */
-    saltus_f64 groups[SALTUS_FANOUT];            /* running sums over the groups */
+    /* Running sums inside each group. */
+    saltus_f64 sums[SALTUS_LANES_MAX_REACTIONS];
+    /* Running sums over the groups. */
+    saltus_f64 groups[SALTUS_FANOUT];
 } saltus_lanes;
 
-/** Random numbers for the two events of every lane's block. Returns the lanes where a wait's word
- * is 0, whose wait is not valid. */
+/** Draw random numbers for the two events of every lane's block. Returns the lanes where the word
+ * of a wait is 0, whose wait is not valid. */
 SALTUS_FN saltus_mask saltus_lanes_draw(saltus_lanes *b, uint64_t seed)
 {
     saltus_u64 w[4];
@@ -56,7 +62,7 @@ SALTUS_FN saltus_f64 saltus_lanes_product(const saltus_tables *n, const saltus_f
     return a;
 }
 
-/* Rules from the counts, row by row. */
+/* Compute rules from the counts, row by row. */
 SALTUS_FN void saltus_lanes_run_rules(const saltus_tables *n, saltus_f64 *v)
 {
     for (int i = 0; i < n->n_rules; ++i) {
@@ -106,9 +112,9 @@ SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes 
     return bad | ~SALTUS_LT(total, saltus_splat(SALTUS_INFINITY));
 }
 
-/* Choose among the running sums of reactions first … end - 1 in the lanes of `among`, and fire.
- * What is left in *among are lanes where no interval held `low`; *upper is the end of the one that
- * did. */
+/* Choose among the running sums of reactions first to end - 1 in the lanes of `among`, and fire.
+ * Lanes in which no interval held `low` stay in *among; *upper is the end of the interval that did.
+ */
 SALTUS_FN void saltus_lanes_fire_group(const saltus_tables *n, saltus_lanes *b, int first, int end,
                                        saltus_f64 low, saltus_mask *among, saltus_f64 *upper)
 {
@@ -127,7 +133,7 @@ SALTUS_FN void saltus_lanes_fire_group(const saltus_tables *n, saltus_lanes *b, 
 
 /**
  * Fire the chosen reaction in the lanes of `fire` and move their clocks to t_next. Returns the
- * lanes whose choice was not decided: *missed are those of them where nothing was fired.
+ * lanes whose choice was not decided; *missed are those of them in which nothing was fired.
  */
 SALTUS_FN saltus_mask saltus_lanes_fire(const saltus_tables *n, saltus_lanes *b, saltus_mask fire,
                                         saltus_mask *missed)

@@ -1,7 +1,7 @@
 /**
  * The direct method of a mass-action network with a thread per trajectory, driven by tables: counts
- * in 32 bits, propensities, and the values of the tree's nodes. They stand in a room of the
- * block's, interleaved by thread: in shared memory (the "fat" thread of Klingbeil et al. 2012,
+ * in 32 bits, propensities, and the values of the tree's nodes. They are in a workspace of the
+ * block, interleaved by thread: in shared memory (the "fat" thread of Klingbeil et al. 2012,
  * doi:10.1109/TPDS.2011.214) or in global memory (the "thin" one).
  */
 #ifndef SALTUS_KERNEL_SSA_DIRECT_TABLE_H
@@ -15,7 +15,8 @@ typedef struct saltus_thread_state {
     double root[8]; /* running sums of the root's children */
 } saltus_thread_state;
 
-/* Propensities and nodes that a reaction changes; two at a time, to wait for memory once. */
+/* Recompute the propensities and nodes that a reaction changes; two at a time, to wait for memory
+ * once. */
 SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_packed_wide_row *row)
 {
     double a = 0.0;
@@ -43,7 +44,7 @@ SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_packed_wi
     }
 }
 
-/* Change the counts. Returns 1 when one has become negative or more than 31 bits hold. */
+/* Change the counts. Returns 1 if a count became negative or needs more than 31 bits. */
 SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_packed_wide_row *row)
 {
     int bad = 0;
@@ -59,7 +60,8 @@ SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_packed_wide_
     return bad;
 }
 
-/* Where this thread's numbers and the tables are; copies the tables if they are to be shared. */
+/* Set the addresses of this thread's numbers and of the tables; copy the tables if they are to be
+ * in shared memory. */
 SALTUS_FN void saltus_thread_open(saltus_thread_state *trajectory, const saltus_launch *a)
 {
     const saltus_packed *t = &a->packed;
@@ -140,7 +142,7 @@ SALTUS_FN int saltus_thread_fire(const saltus_thread_state *s, double total, dou
                                  const saltus_launch *a, uint64_t trajectory, uint64_t block, int h)
 {
     if (SALTUS_RARE(!saltus_divides(total))) {
-        return 1; /* nothing to choose from, or next to nothing: the CPU's */
+        return 1; /* nothing to choose from, or next to nothing: left to the CPU */
     }
     const int r = saltus_table_choose(&s->table, a, s->root, total, word, trajectory,
                                       2 * block + (uint64_t)h);

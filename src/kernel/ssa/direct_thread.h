@@ -2,18 +2,22 @@
  * The direct method with a thread per trajectory: time, samples and draws. Where the state is, and
  * how a reaction is chosen and fires, is defined before this header is included:
  *
- *     saltus_thread_state             the state of one trajectory
- *     saltus_thread_open(s, a)                     where it stands; every thread calls it
- *     saltus_thread_load(s, a, slot), save         between launches; save: 1: it is not exact
- *     saltus_thread_use(s, a, point)               the row of numbers that it goes by
- *     saltus_thread_start(s, a, point)             its initial counts
- *     saltus_thread_refresh(s, a)                  sums from the counts; 1: a propensity is bad
- *     saltus_thread_total(s, a, bad)               the sum of all propensities
- *     saltus_thread_fire(s, total, word, a, trajectory, block, h)  choose and fire; 1: bad; it
- *                                                      is also called when a trajectory has ended
- *     saltus_thread_record(s, a, time, to)         write a sample, without its counts if there
- * is SALTUS_COUNT(s, a, column, away)                 one, of the thread so many further in the
- * warp SALTUS_EACH_EVENT                                before the loop over a block's two events
+ *     saltus_thread_state            the state of one trajectory
+ *     saltus_thread_open(s, a)       set its addresses; every thread calls it
+ *     saltus_thread_load(s, a, slot), saltus_thread_save(s, a, slot)
+ *                                    between launches; save returns 1 if it is not exact
+ *     saltus_thread_use(s, a, point) the row of numbers of its point
+ *     saltus_thread_start(s, a, point)   its initial counts
+ *     saltus_thread_refresh(s, a)    sums from the counts; 1: a propensity is bad
+ *     saltus_thread_total(s, a, bad) the sum of all propensities
+ *     saltus_thread_fire(s, total, word, a, trajectory, block, h)
+ *                                    choose and fire; 1: bad. It is also called when a
+ *                                    trajectory has ended
+ *     saltus_thread_record(s, a, time, to)
+ *                                    write a sample, without its counts if there is SALTUS_COUNT
+ *     SALTUS_COUNT(s, a, column, away)
+ *                                    a count of the thread that is `away` further in the warp
+ *     SALTUS_EACH_EVENT              before the loop over a block's two events
  *
  * A launch ends after so many reactions of a thread; the next goes on. A thread whose trajectory
  * has ended takes the next one.
@@ -25,7 +29,8 @@
 #include "kernel/ssa/launch.h"
 
 #if SALTUS_DEVICE
-/* Further bits of event h of a block, out of the loop's way: all that these take is at hand. */
+/* Further bits for event h of a block, in a function of its own so that the loop stays short; all
+ * that it takes is in registers. */
 SALTUS_OUTLINE double saltus_wait_late(const saltus_launch *a, uint64_t trajectory, uint64_t block,
                                        int h)
 {
@@ -34,15 +39,15 @@ SALTUS_OUTLINE double saltus_wait_late(const saltus_launch *a, uint64_t trajecto
 
 /* How far a thread's trajectory is along its samples. */
 typedef struct saltus_course {
-    int32_t job; /* -1: there is none */
+    int32_t job; /* -1: it has no job */
     uint32_t sample;
-    double stop; /* its time */
+    double stop; /* time of the next sample */
     saltus_samples to;
     int bad;
 } saltus_course;
 
-/* Threads of a warp write the counts of a sample together where there are enough of them: a thread
- * alone writes column by column while the others wait. */
+/* Threads of a warp write the counts of a sample together where there are enough of them, because a
+ * thread alone writes column by column while the others wait. */
 #if defined(SALTUS_COUNT) && SALTUS_COLUMNS > 3
 #define SALTUS_TOGETHER 1
 #else
@@ -50,7 +55,7 @@ typedef struct saltus_course {
 #endif
 
 #if SALTUS_TOGETHER
-/* All threads that are here write the counts of those that stand at a sample, one sample after the
+/* All threads that are here write the counts of those that are at a sample, one sample after the
  * other. Returns whether there was any. */
 SALTUS_FN int saltus_write_counts(const saltus_thread_state *s, const saltus_launch *a, int stands,
                                   int64_t *to)
@@ -73,7 +78,7 @@ SALTUS_FN int saltus_write_counts(const saltus_thread_state *s, const saltus_lau
 }
 #endif
 
-/* Write what is left to write of a sample, and go on to the next. Returns 0 after the last. */
+/* Write what is left of a sample, and go on to the next. Returns 0 after the last. */
 SALTUS_FN int saltus_pass_sample(saltus_thread_state *s, const saltus_launch *a, uint64_t event,
                                  saltus_course *c)
 {
@@ -87,21 +92,22 @@ SALTUS_FN int saltus_pass_sample(saltus_thread_state *s, const saltus_launch *a,
     if (++c->sample == (uint32_t)a->n_times) {
         saltus_job_end(a, c->job, event, c->bad);
         c->job = -1;
-        c->bad = 1; /* what else this event does is of no account */
+        c->bad = 1; /* nothing else of this event counts */
         return 0;
     }
     c->stop = a->times[c->sample];
     return 1;
 }
 
-/** Anything unusual ends the trajectory with a trouble, of whatever name: it is rerun on the CPU,
- * which tells. Until then it may compute nonsense, but writes no sample that is
- * not its own. */
+/** Anything unusual ends the trajectory with a failure, whatever its name: it is rerun on the CPU,
+ * which reports what happened. Until then it may compute nonsense, but writes no sample that is not
+ * its own. */
 SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
 {
     const int64_t slot = saltus_slot(&a, SALTUS_THREAD);
     saltus_thread_state s;
-    saltus_thread_open(&s, &a); /* all threads of a block: they may share tables */
+    saltus_thread_open(&s,
+                       &a); /* called by all threads of a block, because they may share tables */
     if (slot < 0) {
         return;
     }
@@ -159,7 +165,7 @@ SALTUS_KERNEL(saltus_by_thread, saltus_launch, a)
 #if SALTUS_TOGETHER
             int stands = !(t_next < c.stop);
             while (saltus_write_counts(&s, &a, stands, c.to.counts)) {
-                if (stands) { /* the others stay for the next ones */
+                if (stands) { /* the other draws stay for the next events */
                     stands = saltus_pass_sample(&s, &a, event, &c) && !(t_next < c.stop);
                 }
             }

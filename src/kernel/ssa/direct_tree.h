@@ -49,7 +49,7 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
     return node;
 }
 
-/* Where in the total a choice falls, by 53 bits more. */
+/* Where in the total a choice falls, with 53 bits more. */
 SALTUS_OUTLINE double saltus_choice_refined(double total, double word, uint64_t seed,
                                             uint64_t trajectory, uint64_t event)
 {
@@ -94,8 +94,8 @@ SALTUS_OUTLINE double saltus_wait_refined(uint64_t seed, uint64_t trajectory, ui
     return e; /* one in 2^160 */
 }
 
-/* The rate of a reaction whose law is a pair: there it is at hand, on a device it is its point's.
- */
+/* The rate of a reaction whose law is a pair: in the pair, or, on a device, in the row of its
+ * point. */
 SALTUS_FN double saltus_pair_rate(const saltus_trajectory *p, const saltus_pair *pair, int r)
 {
     return SALTUS_DEVICE ? p->point[r] : pair->rate;
@@ -135,7 +135,7 @@ SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int nod
     d->values[SALTUS_AT(n->n_leaves + node)] = s7;
 }
 
-/* Compute propensity r. Trouble when it is negative or not a number. */
+/* Compute propensity r. It is a failure if the propensity is negative or not a number. */
 SALTUS_FN saltus_failure saltus_direct_update(saltus_trajectory *p, saltus_direct *d, int r)
 {
     const double a = saltus_propensity(p, r);
@@ -189,7 +189,7 @@ SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direc
         const int rule = n->rule_of[i];
         p->v[SALTUS_AT(n->row_rules + rule)] = saltus_trajectory_value(p, n->rules[rule]);
     }
-    /* A pair is never negative; if it overflows, the total tells. */
+    /* A pair is never negative; if it overflows, the total shows it. */
     const int32_t *dependent = n->dependent;
     const saltus_pair *pairs = n->pairs;
     const double *v = p->v;
@@ -214,8 +214,8 @@ SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direc
     return SALTUS_FINE;
 }
 
-/* Samples and special times up to t_next. Returns 1 when the event at t_next may fire, 0 when its
- * wait is void, -1 when the trajectory is finished or in trouble. */
+/* Pass samples and special times up to t_next. Returns 1 if the event at t_next may fire, 0 if its
+ * wait is void, -1 if the trajectory is finished or has failed. */
 SALTUS_FN int saltus_direct_pass(saltus_trajectory *p, saltus_direct *d, double t_next,
                                  const double *times, int64_t n_times, int64_t *counts,
                                  double *observables)
@@ -240,7 +240,7 @@ SALTUS_FN int saltus_direct_pass(saltus_trajectory *p, saltus_direct *d, double 
     }
 }
 
-/* Waits and choices from those of block `block` on. */
+/* Draw waits and choices from those of block `block` on. */
 SALTUS_FN void saltus_direct_draw(const saltus_trajectory *p, saltus_direct *d, uint64_t block)
 {
     d->draws.first_block = block;
@@ -262,7 +262,7 @@ SALTUS_FN void saltus_direct_draw(const saltus_trajectory *p, saltus_direct *d, 
 }
 
 /**
- * Take a trajectory to its end, from wherever it is, or to p->limit. It starts with new draws, so a
+ * Take a trajectory from where it is to its end, or to p->limit. It starts with new draws, so a
  * stream that gives its blocks in order must stand at the block of the next event; it does after
  * p->limit on a device, where draws are a block and end there.
  *

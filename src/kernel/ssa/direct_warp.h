@@ -1,11 +1,11 @@
 /**
  * The direct method of a large mass-action network with a warp per trajectory (the hybrid of fine
- * and coarse grain of Sumiyoshi et al. 2015, doi:10.1155/2015/506263): its threads share out what
- * an event changes, counts, propensities and sums; the choice each of them makes for itself, so
- * that all know it. State stands in a room of the warp's, in shared or in global memory.
+ * and coarse grain of Sumiyoshi et al. 2015, doi:10.1155/2015/506263). The threads of the warp
+ * share what an event changes: counts, propensities and sums. Each thread makes the choice itself,
+ * so that all have it. The state is in a workspace of the warp, in shared or in global memory.
  *
- * The host defines what table.h needs, SALTUS_BLOCK as 1, for a room is not interleaved, and
- * SALTUS_WARPS, the warps of a block. A host plays a warp of one thread.
+ * The host defines what table.h needs, SALTUS_BLOCK as 1, because a workspace is not interleaved,
+ * and SALTUS_WARPS, the warps of a block. A host simulates a warp of one thread.
  */
 #ifndef SALTUS_KERNEL_SSA_DIRECT_WARP_H
 #define SALTUS_KERNEL_SSA_DIRECT_WARP_H
@@ -13,7 +13,7 @@
 #include "kernel/ssa/table.h"
 
 #if SALTUS_DEVICE
-/* Blocks drawn at a time: one in each thread, where any block can be had at any time. */
+/* Blocks that are drawn at a time: one in each thread, where any block can be had at any time. */
 enum { SALTUS_WARP_BLOCKS = SALTUS_RNG == SALTUS_RNG_PHILOX ? SALTUS_WARP : 1 };
 
 /* Waits and choice words of the events of those blocks. */
@@ -52,7 +52,7 @@ SALTUS_FN void saltus_warp_law(const saltus_table *s, const saltus_packed_depend
     s->values[d.reaction] = a;
 }
 
-/* Propensities and nodes that a reaction changes. */
+/* Recompute the propensities and nodes that a reaction changes. */
 SALTUS_FN void saltus_warp_follow(const saltus_table *s, const saltus_packed_wide_row *row)
 {
     const saltus_packed_dependent *dependents = s->dependents + row->dependent;
@@ -62,7 +62,7 @@ SALTUS_FN void saltus_warp_follow(const saltus_table *s, const saltus_packed_wid
         }
     }
     SALTUS_WARP_WAIT();
-    /* as many nodes at a time as are of one level */
+    /* as many nodes at a time as belong to one level */
     const saltus_packed_node *nodes = s->nodes + row->node;
     for (int64_t i = 0; i < row->n_nodes;) {
         const int64_t mine = i + SALTUS_LANE_NUMBER;
@@ -81,7 +81,7 @@ SALTUS_FN void saltus_warp_follow(const saltus_table *s, const saltus_packed_wid
     }
 }
 
-/* Change the counts. Returns 1 when one has become negative or more than 31 bits hold. */
+/* Change the counts. Returns 1 if a count became negative or needs more than 31 bits. */
 SALTUS_FN int saltus_warp_fire(const saltus_table *s, const saltus_packed_wide_row *row)
 {
     int bad = 0;
@@ -114,7 +114,7 @@ SALTUS_FN saltus_table saltus_warp_open(const saltus_launch *a)
     return s;
 }
 
-/* Write a sample, and on to the next. */
+/* Write a sample, and go on to the next. */
 SALTUS_FN void saltus_warp_record(const saltus_table *s, const saltus_launch *a, double time,
                                   int lane, saltus_samples *to)
 {
@@ -125,7 +125,7 @@ SALTUS_FN void saltus_warp_record(const saltus_table *s, const saltus_launch *a,
     saltus_samples_next(to);
 }
 
-/** As saltus_by_thread. */
+/** The kernel, as saltus_by_thread. */
 SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
 {
     const int64_t slot = saltus_slot(&a, SALTUS_WARP_NUMBER);
@@ -206,7 +206,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
             const int r =
                 saltus_table_choose(&s, &a, root, total, saltus_from_word(word), trajectory, event);
             const saltus_packed_wide_row row = saltus_table_row(&s, r);
-            SALTUS_WARP_WAIT(); /* all have read what changes now */
+            SALTUS_WARP_WAIT(); /* all threads have read what changes now */
             bad |= saltus_warp_fire(&s, &row);
             saltus_warp_follow(&s, &row);
             now = t_next;
@@ -214,7 +214,7 @@ SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
             event += !bad;
         }
         if (ended) {
-            SALTUS_WARP_WAIT(); /* all have read what the next trajectory overwrites */
+            SALTUS_WARP_WAIT(); /* all threads have read what the next trajectory overwrites */
             if (lane == 0) {
                 saltus_job_end(&a, job, event, bad);
             }

@@ -1,4 +1,4 @@
-/** What every kernel with a thread or a warp per trajectory works on. */
+/** Arguments of every kernel with a thread or a warp per trajectory. */
 #ifndef SALTUS_KERNEL_SSA_LAUNCH_H
 #define SALTUS_KERNEL_SSA_LAUNCH_H
 
@@ -6,7 +6,8 @@
 #include "kernel/base/rng.h"
 #include "kernel/ssa/state.h"
 
-/* Counts and observables of a sample; who compiles a kernel for a model tells them. */
+/* Counts and observables of a sample; a kernel that is compiled for a model has them as constants.
+ */
 #ifndef SALTUS_COLUMNS
 #define SALTUS_COLUMNS 0
 #define SALTUS_OBSERVABLES 0
@@ -18,7 +19,7 @@ typedef struct saltus_samples {
     double *observables;
 } saltus_samples;
 
-/** What a launch works on; addresses are the device's. */
+/** Arguments of a launch. Addresses are the device's. */
 typedef struct saltus_launch {
     const saltus_tables *tables;
     saltus_columns columns;
@@ -28,55 +29,62 @@ typedef struct saltus_launch {
     const double *times; /**< [n_times] */
     int64_t n_times;
     uint64_t seed;
-    uint32_t keys[SALTUS_PHILOX_KEYS]; /**< made of the seed */
-    uint64_t slice;                    /**< reactions of a trajectory in one launch */
-    const uint32_t *jumps;             /**< the random generator's tables */
+    uint32_t keys[SALTUS_PHILOX_KEYS]; /**< round keys made of the seed */
+    uint64_t slice;                    /**< reactions of a trajectory in one launch, at most */
+    const uint32_t *jumps;             /**< tables of the random generator */
 
     int64_t n_jobs;
     const uint64_t *trajectories; /**< [job] */
-    int64_t *counts;              /**< [job][point][count]: a record is one stretch of memory */
+    int64_t *counts;              /**< [job][point][count]: a record is contiguous */
     double *observables;          /**< [job][point][observable] */
     uint64_t *events;             /**< [job] reactions that fired */
     int32_t *failures;            /**< [job] a saltus_failure */
-    uint64_t *next;               /**< the job to hand out next */
-    uint64_t *progress;           /**< out: jobs that have ended; slots that go on; of them those
-                                       that are at exact steps between leaps */
+    uint64_t *next;               /**< number of the next job to hand out */
+    /** Out: [0] jobs that have ended, [1] slots that go on, [2] slots that go on with exact steps
+     * between leaps. */
+    uint64_t *progress;
 
-    /* The threads that work, those with a trajectory that goes on, are packed anew for every
-     * launch, so that warps are full while there is work for them. */
-    int64_t n_slots;      /**< threads at work: the others leave at once */
-    const int32_t *slots; /**< [thread at work] where its state is; NULL: thread i's is slot i */
-    int32_t *busy;        /**< [n_room] out: slots that go on */
-    /* Trajectories that are at exact steps between leaps stand behind the others, from the end of
-     * the lists backwards, so that the threads of a warp are in one phase. */
+    /* Threads whose trajectories go on are packed anew for every launch, so that warps are full
+     * while there is work for them. With exact steps between leaps they stand behind the others,
+     * from the end of the lists backwards, so that the threads of a warp are in one phase:
+     *
+     *     slots   | first phase -->     |     free     |   <-- exact steps |
+     *             0           n_slots - 1                   n_workspace - 1
+     *
+     * Example: 5 workspaces, slots 3 and 0 go on with leaps, slot 4 with exact steps: n_slots = 2,
+     * n_exact = 1, slots = {3, 0, -, -, 4}. Thread 0 has slot 3, thread 1 slot 0, thread 2 slot 4,
+     * the others leave at once. */
+    int64_t n_slots;      /**< threads at work in the first phase */
+    const int32_t *slots; /**< [thread at work] the slot of its state; NULL: thread i has slot i */
+    int32_t *busy;        /**< [n_workspace] out: slots that go on */
     int64_t n_exact, n_workspace;
 
     /* Memory of the threads, interleaved: [number][slot]. */
-    saltus_trajectory *states; /**< [slot] what is left of a path between launches */
-    int64_t *jobs;             /**< [slot] its job, or -1 */
+    saltus_trajectory *states; /**< [slot] the rest of a trajectory's state, between launches */
+    int64_t *jobs;             /**< [slot] the slot's job, or -1 */
     int64_t *x;
     double *v, *values, *sums, *pending_values;
     uint32_t *stream; /**< state of the main streams */
     uint8_t *on, *rounded;
     saltus_pending *pending;
     int32_t pending_capacity;
-    saltus_tau tau; /**< for tau-leaping alone, like these */
+    saltus_tau tau; /**< tau-leaping's, like the members down to `critical` */
     double *drift, *spread;
     int64_t *change;
     double *number;
     uint8_t *critical;
 
-    /* Layouts that run from packed tables. */
+    /* Members for layouts that run from packed tables. */
     saltus_packed packed;
-    int64_t workspace_doubles; /**< of a block's propensities and counts */
+    int64_t workspace_doubles; /**< size of a block's propensities and counts */
     double *workspaces;        /**< [block][workspace_doubles], unless they are in shared memory */
     int32_t *saved;            /**< [species][slot] counts between launches */
 
-    uint64_t *leaps; /**< [job][2] leaps and exact steps, of tau-leaping alone */
+    uint64_t *leaps; /**< [job][2] tau-leaping: leaps and exact steps */
 } saltus_launch;
 
 #if SALTUS_DEVICE
-/* The numbers of a job's point. */
+/* The row of numbers of a job's point. */
 SALTUS_FN const double *saltus_numbers_of(const saltus_launch *a, int64_t job)
 {
     return a->points + (a->point_of ? (int64_t)a->point_of[job] * a->at.size : 0);
@@ -92,14 +100,14 @@ SALTUS_FN saltus_samples saltus_samples_of(const saltus_launch *a, int64_t job, 
     return to;
 }
 
-/* On to the next sample of the same job. */
+/* Go on to the next sample of the same job. */
 SALTUS_FN void saltus_samples_next(saltus_samples *to)
 {
     to->counts += SALTUS_COLUMNS;
     to->observables += SALTUS_OBSERVABLES;
 }
 
-/* The slot of a thread's state, or -1 when it has nothing to do. */
+/* The slot of a thread's state, or -1 if the thread has nothing to do. */
 SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 {
     if (thread < a->n_slots) {
@@ -109,7 +117,7 @@ SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
     return thread < a->n_exact ? a->slots[a->n_workspace - 1 - thread] : -1;
 }
 
-/* A thread leaves: its slot goes on if it has a job or may get one. */
+/* A thread ends: its slot goes on if it has a job or may get one. */
 SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t job)
 {
     if (job >= 0 || *a->next < (uint64_t)a->n_jobs) {
@@ -117,13 +125,13 @@ SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t j
     }
 }
 
-/* Likewise, with a trajectory that is at exact steps between leaps. */
+/* A thread ends with a trajectory that is at exact steps between leaps. */
 SALTUS_FN void saltus_slot_leave_exact(const saltus_launch *a, int64_t slot)
 {
     a->busy[a->n_workspace - 1 - (int64_t)SALTUS_NEXT_NUMBER(a->progress + 2)] = (int32_t)slot;
 }
 
-/* A job has ended, well or badly. */
+/* End a job, which has failed if `bad`. */
 SALTUS_FN void saltus_job_end(const saltus_launch *a, int64_t job, uint64_t events, int bad)
 {
     a->events[job] = events;

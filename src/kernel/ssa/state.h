@@ -7,31 +7,31 @@
 /** Why a trajectory could not go on. */
 typedef enum saltus_failure {
     SALTUS_FINE = 0,
-    SALTUS_STOPPED,        /* asked to */
+    SALTUS_STOPPED,        /* by request */
     SALTUS_NEGATIVE_COUNT, /* culprit: reaction */
     SALTUS_COUNT_OVERFLOW, /* culprit: reaction */
     SALTUS_BAD_PROPENSITY, /* culprit: reaction; value */
     SALTUS_BAD_TOTAL,      /* propensities sum to more than a double holds */
     SALTUS_BAD_ASSIGNMENT, /* culprit: setting; value */
     SALTUS_BAD_DELAY,      /* culprit: trigger; value */
-    SALTUS_EVENT_STORM,    /* culprit: trigger; events set each other off for ever */
+    SALTUS_EVENT_STORM,    /* culprit: trigger; value; events trigger each other for ever */
     SALTUS_OUT_OF_MEMORY,
 } saltus_failure;
 
 /* More executions than this at one instant are taken for a circle of events. */
 enum { SALTUS_MAX_CASCADE = 100000 };
 
-/** An event that has been set off and waits for its time. */
+/** An event that has been triggered and waits for its time. */
 typedef struct saltus_pending {
     double time;
     int32_t trigger;
 } saltus_pending;
 
 #if !SALTUS_DEVICE
-/* How far a thread has come with what it simulates, for another that watches: written now and then,
- * by that thread alone, and read at any time. */
+/* How far a thread has come with what it simulates, for progress. It is written now and then by
+ * that thread alone, and read at any time. */
 typedef struct saltus_reached {
-    double t;       /* time that its unfinished trajectories have reached, added up */
+    double t;       /* time that its unfinished trajectories have reached, summed */
     uint64_t fired; /* reactions in them */
 } saltus_reached;
 
@@ -49,25 +49,25 @@ static inline void saltus_reached_store(saltus_reached *reached, double t, uint6
 
 typedef struct saltus_trajectory {
 #if !SALTUS_DEVICE
-    saltus_reached *reached; /* NULL: nobody watches */
+    saltus_reached *reached; /* NULL: progress is not wanted */
 #endif
     const saltus_tables *n;
     const saltus_columns *columns;
-    const double *point; /* device: its row of numbers; the host's are in the tables */
-    saltus_point at;     /* and what stands where in it */
+    const double *point; /* on a device, its row of numbers; the host has them in the tables */
+    saltus_point at;     /* where each number is in that row */
     uint64_t seed, trajectory;
     uint64_t event;              /* number of the next event: of the next wait and choice */
     uint64_t fired;              /* reactions so far */
-    uint64_t limit;              /* stop soon after so many */
+    uint64_t limit;              /* stop soon after so many reactions */
     uint64_t ties;               /* draws among events so far */
-    uint64_t block;              /* tau-leaping: the next block of random words, */
-    uint64_t leaps, exact_steps; /* leaps and exact steps so far, */
-    int32_t exact;               /* and exact steps to come before the next leap */
-    double t;                    /* now */
+    uint64_t block;              /* tau-leaping: number of the next block of random words */
+    uint64_t leaps, exact_steps; /* leaps and exact steps so far */
+    int32_t exact;               /* exact steps to come before the next leap */
+    double t;                    /* present time */
     int32_t after;               /* clocks that change just after t have done so */
     int32_t special_strict;
     double special;   /* next time at which a clock changes or a pending event is due; +inf */
-    int64_t sample;   /* next sample */
+    int64_t sample;   /* number of the next sample */
     int64_t *x;       /* [species] */
     double *v;        /* [row] */
     uint8_t *on;      /* [trigger] its last value */
@@ -75,14 +75,14 @@ typedef struct saltus_trajectory {
     saltus_pending *pending;
     double *pending_values; /* [pending][settings of the largest event] */
     int32_t n_pending, pending_capacity;
-    /* Makes room for one more pending event; 0 when there is no memory. */
+    /* Allocate memory for one more pending event; 0: there is none. */
     int (*make_room)(struct saltus_trajectory *trajectory);
     saltus_failure failure;
     int32_t culprit;
     double bad_value;
 } saltus_trajectory;
 
-/* Unit waits and choice words of consecutive events of one trajectory, made many at a time. */
+/* Unit waits and choice words of consecutive events of one trajectory, drawn many at a time. */
 enum { SALTUS_BATCH_BLOCKS = SALTUS_DEVICE ? 1 : 32 };
 typedef struct saltus_draws {
     uint64_t first_block;
@@ -102,12 +102,12 @@ typedef struct saltus_draws {
 typedef struct saltus_tau {
     double epsilon;     /* a propensity may change by this share in a leap; in (0, 1) */
     int32_t n_critical; /* a reaction that so many firings may exhaust is critical */
-    int32_t n_exact;    /* exact steps where leaps are not worth while */
+    int32_t n_exact;    /* exact steps where leaps do not pay */
 } saltus_tau;
 
-enum { SALTUS_SHORT_LEAP = 10 }; /* mean waits: a leap that is shorter is not worth while */
+enum { SALTUS_SHORT_LEAP = 10 }; /* mean waits: a shorter leap does not pay */
 
-/* Blocks of random words of one trajectory, made many at a time. */
+/* Blocks of random words of one trajectory, drawn many at a time. */
 enum { SALTUS_WORD_BLOCKS = 32 };
 typedef struct saltus_words {
     uint64_t first_block;
@@ -115,34 +115,35 @@ typedef struct saltus_words {
     uint32_t w[4][SALTUS_WORD_BLOCKS];
 } saltus_words;
 
-/** What a thread does of a trajectory until it leaves. */
+/** What a thread does with a trajectory until it ends. */
 typedef enum saltus_phase {
-    SALTUS_PHASE_ANY = 0, /**< all that comes */
+    SALTUS_PHASE_ANY = 0, /**< everything */
     SALTUS_PHASE_LEAPS,   /**< leaps, up to exact steps */
     SALTUS_PHASE_EXACT,   /**< exact steps, up to a leap */
 } saltus_phase;
 
-/** What tau-leaping adds to a path, beside what the direct method does. */
+/** What tau-leaping adds to a trajectory, beside what the direct method does. */
 typedef struct saltus_leap {
     saltus_tau tau;
-    double *drift, *spread; /* [species] mean and variance of its change per time; when the mean
-                               has done its part, its loss over its bound, per time */
-    int64_t *change;        /* [species] by a leap */
-    double *number;         /* [reaction] Poisson variates of a leap, */
-    double fired;           /* and how often reactions have fired in it */
-    uint8_t *critical;      /* [reaction] */
+    /* [species] mean and variance of its change per time; when the mean has been used, its loss
+     * over its bound, per time. */
+    double *drift, *spread;
+    int64_t *change;   /* [species] change by a leap */
+    double *number;    /* [reaction] Poisson variates of a leap */
+    double fired;      /* firings of all reactions in a leap */
+    uint8_t *critical; /* [reaction] */
 #if !SALTUS_DEVICE
     saltus_words words;
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
 #endif
 } saltus_leap;
 
-/** What the direct method adds to a path. */
+/** What the direct method adds to a trajectory. */
 typedef struct saltus_direct {
     double *values; /* propensities, then nodes: see tables.h */
     double *sums;   /* [node][child] running sums of the children */
     saltus_draws draws;
-    uint32_t *stream; /* state of the main stream, stream.h; it stands behind the draws */
+    uint32_t *stream; /* state of the main stream (stream.h), which stands behind the draws */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
 } saltus_direct;
 

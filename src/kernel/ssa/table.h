@@ -3,18 +3,19 @@
  * trajectory, whose numbers stand SALTUS_BLOCK apart. Before this header is included, the host
  * defines
  *
- *     SALTUS_BLOCK          threads per block whose numbers are interleaved
- *     SALTUS_LEVELS         levels of the tree, 1 or more
- *     SALTUS_ROOT_CHILDREN  children of its root, 1 to 8
- *     SALTUS_WORKSPACE_SHARED    1: a block's numbers, its room, are in shared memory
- *     SALTUS_TABLES_SHARED  1: a copy of the tables is there too
- *     SALTUS_WIDE_ROWS      1: saltus_packed_wide_row
- *     SALTUS_POINTS         1: rates are those of a job's point, and not in the tables
- *     SALTUS_CHANGES, SALTUS_DEPENDENTS, SALTUS_NODES  entries of every row where they are equally
- *                           long; SALTUS_DEPENDENTS is 0 where they are not
+ *     SALTUS_BLOCK             threads per block whose numbers are interleaved
+ *     SALTUS_LEVELS            levels of the tree, 1 or more
+ *     SALTUS_ROOT_CHILDREN     children of its root, 1 to 8
+ *     SALTUS_WORKSPACE_SHARED  1: a block's workspace is in shared memory
+ *     SALTUS_TABLES_SHARED     1: a copy of the tables is there too
+ *     SALTUS_WIDE_ROWS         1: saltus_packed_wide_row
+ *     SALTUS_POINTS            1: rates are those of a job's point, and not in the tables
+ *     SALTUS_CHANGES, SALTUS_DEPENDENTS, SALTUS_NODES
+ *                              entries of every row where they are equally long;
+ *                              SALTUS_DEPENDENTS is 0 where they are not
  *
- * Tables, sums and choices are those of direct_tree.h, and so are the bits; running sums are made
- * when they are needed instead of kept.
+ * Tables, sums and choices are those of direct_tree.h, and so are the bits; running sums are
+ * computed when they are needed instead of stored.
  */
 #ifndef SALTUS_KERNEL_SSA_TABLE_H
 #define SALTUS_KERNEL_SSA_TABLE_H
@@ -29,10 +30,10 @@ typedef saltus_packed_wide_row saltus_row;
 typedef saltus_packed_row saltus_row;
 #endif
 
-/** One trajectory's numbers, number i at i * SALTUS_BLOCK, and the tables. */
+/** The numbers of one trajectory, number i at i * SALTUS_BLOCK, and the tables. */
 typedef struct saltus_table {
     double *values; /**< propensities, then nodes but the root, as in tables.h */
-    int32_t *x;     /**< counts, then a 1 for the factor that is not there */
+    int32_t *x;     /**< counts, then a 1 for a missing factor */
     const saltus_row *rows;
     const saltus_packed_change *changes;
     const saltus_packed_dependent *dependents;
@@ -75,7 +76,7 @@ SALTUS_FN void saltus_table_sums(const saltus_table *s, int first, int n, double
 }
 
 /* The child in whose interval *low lies; *low and *high become relative to it. *near: a boundary
- * lies between them, or may do so as far as the upper halves of their bits tell; `exact` looks at
+ * lies between them, or may do so as far as the upper halves of their bits show; `exact` compares
  * all bits. */
 SALTUS_FN int saltus_table_pick(const double sums[8], int n, double *low, double *high, int exact,
                                 int *near)
@@ -130,7 +131,7 @@ SALTUS_FN int saltus_table_choose(const saltus_table *s, const saltus_launch *a,
     return r;
 }
 
-/* One dependent: the propensity, or, while there are more factors, a part of it. */
+/* One dependent: the propensity, or, while more factors follow, a part of it. */
 SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dependent *d,
                                   double before, int more)
 {

@@ -11,7 +11,7 @@
 #include "kernel/ssa/state.h"
 
 #if SALTUS_LANES != 1
-#error "a path is one lane wide"
+#error "a trajectory is one lane wide"
 #endif
 
 SALTUS_FN saltus_failure saltus_trajectory_fail(saltus_trajectory *p, saltus_failure failure,
@@ -23,7 +23,7 @@ SALTUS_FN saltus_failure saltus_trajectory_fail(saltus_trajectory *p, saltus_fai
     return failure;
 }
 
-/* With the interpreter and all its functions, so it is there once. */
+/* It contains the interpreter and all its functions, so it is compiled once. */
 SALTUS_LARGE_FN double saltus_trajectory_value(saltus_trajectory *p, saltus_program program)
 {
     saltus_program_run(p->n->code, program, p->v);
@@ -37,7 +37,7 @@ SALTUS_FN void saltus_trajectory_run_rules(saltus_trajectory *p)
     }
 }
 
-/* Flags as they stand now. Returns 1 if any changed. */
+/* Set flags to their present values. Returns 1 if any changed. */
 SALTUS_FN int saltus_trajectory_run_clocks(saltus_trajectory *p)
 {
     int changed = 0;
@@ -52,8 +52,8 @@ SALTUS_FN int saltus_trajectory_run_clocks(saltus_trajectory *p)
     return changed;
 }
 
-/* Rows from the counts: rules first, because a clock may read them, and again while a flag changes,
- * which may be what the rule of another clock reads. */
+/* Compute rows from the counts: rules first, because a clock may read them, and again while a flag
+ * changes, because the rule of another clock may read it. */
 SALTUS_LARGE_FN void saltus_trajectory_refresh(saltus_trajectory *p)
 {
     const saltus_tables *n = p->n;
@@ -67,7 +67,7 @@ SALTUS_LARGE_FN void saltus_trajectory_refresh(saltus_trajectory *p)
     }
 }
 
-/* The earliest time at which something happens by itself. */
+/* Find the earliest time at which something happens by itself. */
 SALTUS_FN void saltus_trajectory_find_special(saltus_trajectory *p)
 {
     p->special = SALTUS_INFINITY;
@@ -109,7 +109,7 @@ SALTUS_FN void saltus_trajectory_evaluate(saltus_trajectory *p, const saltus_tri
     }
 }
 
-/* Set off the events whose triggers have become true, call off those that may be. */
+/* Trigger the events whose triggers have become true, cancel those that may be cancelled. */
 SALTUS_FN saltus_failure saltus_trajectory_check(saltus_trajectory *p)
 {
     for (int i = 0; i < p->n->n_triggers; ++i) {
@@ -143,8 +143,8 @@ SALTUS_FN saltus_failure saltus_trajectory_check(saltus_trajectory *p)
     return SALTUS_FINE;
 }
 
-/* Of the events that are due: the one of highest priority, by a draw among equals; those without a
- * priority come last, in the order in which they were set off. -1 when none is due. */
+/* Of the events that are due, the one of highest priority, by a draw among equals. Those without a
+ * priority come last, in the order in which they were triggered. -1: none is due. */
 SALTUS_FN int saltus_trajectory_next_due(saltus_trajectory *p)
 {
     int best = -1, n_best = 0, best_has = 0;
@@ -205,8 +205,8 @@ SALTUS_FN saltus_failure saltus_trajectory_execute(saltus_trajectory *p, int i)
     return SALTUS_FINE;
 }
 
-/** Bring rows, flags and events in line with the counts and the time: call it after either changed
- * other than by the reaction tables. Executes every event that is due. */
+/** Bring rows, flags and events in line with the counts and the time. It is called after either
+ * changed other than by the reaction tables, and executes every event that is due. */
 SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
 {
     saltus_trajectory_refresh(p);
@@ -232,7 +232,7 @@ SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
 }
 
 /** Whether the counts, rules and time as they are now turn a flag or a trigger, so that
- * saltus_trajectory_settle has something to do. Looks up the next special time when it has not. */
+ * saltus_trajectory_settle has something to do. Finds the next special time if it does not. */
 SALTUS_FN int saltus_trajectory_triggers(saltus_trajectory *p)
 {
     p->v[SALTUS_AT(p->n->row_time)] = p->t;
@@ -251,7 +251,7 @@ SALTUS_FN int saltus_trajectory_triggers(saltus_trajectory *p)
     return 0;
 }
 
-/* What species s starts with. */
+/* The initial count of species s. */
 SALTUS_FN int64_t saltus_trajectory_initial_count(const saltus_trajectory *p, int s)
 {
     return SALTUS_DEVICE ? (int64_t)p->point[p->at.counts + s] : p->n->initial_counts[s];
@@ -262,7 +262,7 @@ SALTUS_FN double saltus_trajectory_initial_variable(const saltus_trajectory *p, 
     return SALTUS_DEVICE ? p->point[p->at.variables + i] : p->n->initial_variables[i];
 }
 
-/** Trajectory number `trajectory` at time 0, events at time 0 executed. */
+/** Start trajectory number `trajectory` at time 0, with events at time 0 executed. */
 SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t trajectory)
 {
     const saltus_tables *n = p->n;
@@ -317,7 +317,7 @@ SALTUS_FN int saltus_trajectory_special_first(const saltus_trajectory *p, double
     return p->special < time || (p->special == time && !p->special_strict);
 }
 
-/** Go to the special time and do what is due there; the wait that was pending is void, and so is
+/** Go to the special time and do what is due there. The wait that was pending is void, and so is
  * its event number. */
 SALTUS_FN saltus_failure saltus_trajectory_pass_special(saltus_trajectory *p)
 {
