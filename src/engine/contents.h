@@ -1,10 +1,10 @@
-/** What sites of a lattice hold: what methods of space hand over to be recorded. */
+/** What the sites of a lattice hold, as methods of space hand it over to be recorded. */
 #ifndef SALTUS_ENGINE_CONTENTS_H
 #define SALTUS_ENGINE_CONTENTS_H
 
 #include "core/status.h"
 
-/** What a lattice holds at one time: entries in any order; a pair of site and species may stand in
+/** What a lattice holds at one time. Entries are in any order; a pair of site and species may have
  * several, whose counts add up. Zero-initialise. */
 typedef struct saltus_contents {
     int64_t n, capacity;
@@ -13,10 +13,10 @@ typedef struct saltus_contents {
     int32_t *count;    /**< [n] particles */
 } saltus_contents;
 
-/** One entry more, by amortised growth. SALTUS_E_NO_MEMORY: contents are as before. */
+/** Add an entry, by amortised growth. SALTUS_E_NO_MEMORY: the contents are as before. */
 SALTUS_MUST_CHECK saltus_status saltus_contents_add(saltus_contents *contents, int64_t site,
                                                     int species, int32_t count, saltus_error *err);
-/** No entries; keeps its memory for the next time. */
+/** Remove all entries, but not their memory. */
 void saltus_contents_clear(saltus_contents *contents);
 void saltus_contents_free(saltus_contents *contents);
 

@@ -1,5 +1,5 @@
-/* Tables of jumps: the state after 2^k sub-sequences is a linear function of the state before, a
- * matrix, and each is the square of the one before. */
+/* Tables of jumps. The state after 2^k sub-sequences is a linear function of the state before,
+ * which is a matrix; each matrix is the square of the one before. */
 #include "engine/generator.h"
 
 #include "core/memory.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { N_POWERS = 64 }; /* a trajectory's number has so many bits */
+enum { N_POWERS = 64 }; /* bits of a trajectory's number */
 
 static const char *const names[] = {"philox", "xorwow", "mrg32k3a", "mt19937"};
 enum { N_NAMES = sizeof names / sizeof *names };
@@ -15,7 +15,7 @@ _Static_assert(SALTUS_RNG_PHILOX == 0 && SALTUS_RNG_XORWOW == 1 && SALTUS_RNG_MR
                    SALTUS_RNG_MT19937 == 3,
                "the order of names");
 
-/* A row times a matrix is that row of the square. */
+/* A row times a matrix is the same row of the square. */
 static void square_xorwow(const uint32_t *matrix, uint32_t *square)
 {
     memcpy(square, matrix, SALTUS_XORWOW_MATRIX * sizeof *matrix);
@@ -41,7 +41,7 @@ static void fill_xorwow(uint32_t *jumps)
     }
 }
 
-/* A matrix times a column is that column of the square. */
+/* A matrix times a column is the same column of the square. */
 static void square_mrg32k3a(const uint32_t *matrix, uint32_t *square, uint32_t m)
 {
     for (int column = 0; column < 3; ++column) {
@@ -53,7 +53,7 @@ static void square_mrg32k3a(const uint32_t *matrix, uint32_t *square, uint32_t m
     }
 }
 
-/* jumps[k] stands 2 k matrices behind the first. */
+/* Fill one half of the tables; jumps[k] is 2 k matrices behind the first. */
 static void fill_mrg32k3a_half(uint32_t *jumps, void (*take_step)(uint32_t[3]), uint32_t m)
 {
     uint32_t step[SALTUS_MRG32K3A_MATRIX];

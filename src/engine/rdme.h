@@ -1,7 +1,7 @@
 /**
  * What every backend needs to simulate a lattice by kernel/rdme/mpd.h: the tables of the model,
  * where particles start, and the course of a trajectory, phase by phase and batch by batch. A
- * backend adds an engine, which keeps the particles and goes over them.
+ * backend adds an engine, which holds the particles and runs phases.
  */
 #ifndef SALTUS_ENGINE_RDME_H
 #define SALTUS_ENGINE_RDME_H
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/** Where an origin is: at a face of the lattice, or (-1) in all of it; in sites of this type. */
+/** Where a source is: at a face of the lattice, or (-1) in all of it; in sites of this type. */
 typedef struct saltus_mpd_gate {
     int face, type;
 } saltus_mpd_gate;
@@ -21,25 +21,35 @@ typedef struct saltus_mpd_gate {
 typedef struct saltus_mpd_set {
     uint8_t in[SALTUS_LATTICE_MOST_TYPES]; /**< [type] */
     int64_t n;
-    int64_t *below; /**< those before each SALTUS_MPD_MARK-th site of the lattice; NULL: these are
-                         all sites */
+    /** How many sites of the set come before each SALTUS_MPD_MARK-th site of the lattice; NULL: all
+     * sites are in the set. */
+    int64_t *below;
 } saltus_mpd_set;
 
-/** A model's lattice made ready; the same for all trajectories. */
+/** The tables of a model's lattice; the same for all trajectories. */
 typedef struct saltus_mpd_tables {
     const saltus_lattice *lattice;
-    const saltus_tables *of; /**< the well-mixed part */
-    saltus_mpd m;            /**< its tables, on the host; no particles */
-    double *rows;            /**< [n_rows] what a scratch's v starts from */
-    int64_t n_watched;       /**< sites that somebody must always look after, */
-    bool *watched;           /**< [type] all of these types */
-    int64_t n_start;         /**< particles at time 0, with those that watch */
-    bool in_slabs;           /**< several GPUs' memories hold it, or parts of one's: origins have no
-                                  lists of sites, */
-    saltus_mpd_gate *gates;  /**< [m.n_sources] but these */
-    saltus_mpd_set *sets;    /**< [n_sets] saltus_mpd_find_sets, */
+    /** The well-mixed part. */
+    const saltus_tables *of;
+    /** The lattice's tables, on the host; no particles. */
+    saltus_mpd m;
+    /** [n_rows] what a scratch's v is filled with first. */
+    double *rows;
+    /** Number of sites that have an empty-site token. */
+    int64_t n_watched;
+    /** [type] whether the sites of the type have one. */
+    bool *watched;
+    /** Particles at time 0, empty-site tokens among them. */
+    int64_t n_start;
+    /** Several GPUs, or parts of one, hold the lattice; then sources have no lists of sites. */
+    bool in_slabs;
+    /** [m.n_sources] where the sources are. */
+    saltus_mpd_gate *gates;
+    /** [n_sets] sets of sites (saltus_mpd_find_sets). */
+    saltus_mpd_set *sets;
     int n_sets;
-    int *set_of_scatter, *set_of_source; /**< of them; -1: its sites are at a face */
+    /** Number of the set of each scattering, and of each source; -1: its sites are at a face. */
+    int *set_of_scatter, *set_of_source;
 
     uint32_t *jump, *no_reaction, *no_reaction_two, *no_reaction_many;
     uint8_t *moves;
@@ -56,91 +66,98 @@ SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const struct saltus_mod
                                                          saltus_error *err);
 void saltus_mpd_tables_free(saltus_mpd_tables *tables);
 
-/** The keys of a trajectory go into m->keys, its particles at time 0 into site[n_start] and
- * species[n_start]. */
+/** Derive the keys of a trajectory, in m->keys, and place its particles of time 0, in site[n_start]
+ * and species[n_start]. */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_place(const saltus_mpd_tables *tables, uint64_t seed,
                                                  int64_t trajectory, saltus_mpd *m, uint32_t *site,
                                                  uint16_t *species, saltus_error *err);
 
-/** How many sites of a type lie at a face, or in all of the lattice (face -1), in the planes from
- * planes[0] on, but before planes[1]; their numbers, less `zero`, go to `out` unless it is NULL. */
+/** How many sites of a type lie at a face, or in the whole lattice (face -1), in planes[0] to
+ * planes[1] - 1. Their numbers, less `zero`, go to `out` unless it is NULL. */
 int64_t saltus_mpd_sites_at(const saltus_lattice *l, int face, int type, const int64_t planes[2],
                             int64_t zero, uint32_t *out);
 
-/** The sets of sites that particles are scattered over, or come to from origins. Memory: 8 bytes
- * for each SALTUS_MPD_MARK sites and set. */
+/** Find the sets of sites over which particles are scattered, or to which sources add. Memory: 8
+ * bytes for each SALTUS_MPD_MARK sites and set. */
 enum { SALTUS_MPD_MARK = 1 << 20 };
 SALTUS_MUST_CHECK saltus_status saltus_mpd_find_sets(saltus_mpd_tables *tables, saltus_error *err);
 void saltus_mpd_sets_free(saltus_mpd_tables *tables);
-/** How many sites of a set have lower numbers than this. */
+/** How many sites of a set have lower numbers than `site`. */
 int64_t saltus_mpd_set_below(const saltus_lattice *l, const saltus_mpd_set *set, int64_t site);
-/** For each stretch (SALTUS_MPD_SEGMENT) of n < 2^32 sites from `first` on, how many of them that
- * are in the set come before it. */
+/** For each segment (SALTUS_MPD_SEGMENT) of n < 2^32 sites from `first` on, how many of these sites
+ * that are in the set come before it. */
 void saltus_mpd_set_ranks(const saltus_lattice *l, const saltus_mpd_set *set, int64_t first,
                           int64_t n, uint32_t *ranks);
 
-/** Add the particles site[n], species[n] to contents, but for those that only watch. */
+/** Add the particles site[n], species[n] to contents, empty-site tokens excepted. */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_collect(const saltus_mpd *m, const uint32_t *site,
                                                    const uint16_t *species, int64_t n,
                                                    saltus_contents *contents, saltus_error *err);
 
-/** A phase: what becomes of the sites, in which step (kernel/rdme/mpd.h). */
+/** A phase: what it does with the sites, and in which step (kernel/rdme/mpd.h). */
 typedef struct saltus_mpd_phase {
     int64_t step;
     int what;
 } saltus_mpd_phase;
 
-/** Where something went wrong (saltus_mpd_note): first comes the earlier phase, then the lower
- * site, then the lower reaction. */
+/** A failure that saltus_mpd_note has noted. The earlier phase comes first, then the lower site,
+ * then the lower reaction. */
 typedef struct saltus_mpd_failure {
     bool is_any;
-    int32_t phase, reaction; /**< of those since gather */
-    int64_t site;            /**< of the lattice */
+    int32_t phase, reaction; /**< phase since gather; reaction */
+    int64_t site;            /**< site of the lattice */
 } saltus_mpd_failure;
 
-/** A note, ~0 if there is none, of who numbers his sites from one of the lattice's on. */
+/** Unpack a note, ~0 if there is none. `zero` is the number in the lattice of site 0 of the engine.
+ */
 saltus_mpd_failure saltus_mpd_failure_of(uint64_t note, int64_t zero);
-/** The first of two. */
+/** The earlier of two failures. */
 saltus_mpd_failure saltus_mpd_first_failure(saltus_mpd_failure a, saltus_mpd_failure b);
 
-/** What an engine tells after some phases. */
+/** What an engine reports after some phases. */
 typedef struct saltus_mpd_batch_status {
-    int64_t work;               /**< of a phase: roughly the particles that it goes over */
-    int64_t fired;              /**< reactions since gather */
-    saltus_mpd_failure failure; /**< the first since then */
-    bool is_full; /**< some particles have found no room, and all is to be done again */
+    /** Roughly the particles that a phase goes over. */
+    int64_t work;
+    /** Reactions since gather. */
+    int64_t fired;
+    /** The first failure since gather. */
+    saltus_mpd_failure failure;
+    /** Some particles had no room: the batch is to be done again. */
+    bool is_full;
 } saltus_mpd_batch_status;
 
-/** Who keeps the particles of a trajectory. */
+/** The operations of an engine, which holds the particles of a trajectory. saltus_mpd_work calls
+ * them in this order: begin; for each batch gather, run, poll, and restore if the batch is to be
+ * done again; count, split or collect at samples and frames. */
 typedef struct saltus_mpd_engine {
     void *user;
-    /** Take the particles of time 0. */
+    /** Place the particles of time 0. */
     saltus_status (*begin)(void *user, int64_t trajectory, saltus_error *err);
-    /** Put the particles into the order of their sites, and keep what is there now until it is
-     * called again. */
+    /** Put the particles into the order of their sites, and keep a copy of them until the next
+     * call. */
     saltus_status (*gather)(void *user, saltus_error *err);
-    /** Go through phases[n]. */
+    /** Launch phases[n]. */
     saltus_status (*run)(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err);
-    /** Wait, and tell. */
+    /** Wait for the phases, and report. */
     saltus_status (*poll)(void *user, saltus_mpd_batch_status *out, saltus_error *err);
-    /** Back to where gather was called, with more room. SALTUS_E_NO_MEMORY */
+    /** Return to the copy that gather kept, with more capacity. SALTUS_E_NO_MEMORY */
     saltus_status (*restore)(void *user, saltus_error *err);
-    /** Particles of every species. */
+    /** Count the particles of every species. */
     saltus_status (*count)(void *user, int64_t *totals, saltus_error *err);
-    /** Particles of the recorded species in each part of the lattice: [part][count]. NULL: whoever
-     * wants to know is told all. */
+    /** Count the particles of the recorded species in each part of the lattice: [part][count].
+     * NULL: collect is called instead. */
     saltus_status (*split)(void *user, saltus_split how, int64_t *out, saltus_error *err);
     /** Add all particles to contents that are empty. */
     saltus_status (*collect)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;
 
-/** Room for the particles of time 0 and some more; and where so many numbers were wanted in vain.
- */
+/** Capacity for the particles of time 0 and some more; and a larger one, after so many numbers were
+ * wanted in vain. */
 int64_t saltus_mpd_first_capacity(const saltus_mpd_tables *tables);
 SALTUS_MUST_CHECK saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity,
                                                          saltus_error *err);
 
-/** Work off jobs with an engine, one at a time. */
+/** Run jobs with an engine, one at a time. */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_work(const saltus_mpd_tables *tables,
                                                 const saltus_task *task,
                                                 const saltus_mpd_engine *engine,

@@ -8,9 +8,9 @@
 #include <math.h>
 
 enum {
-    BATCH = 256,          /* phases between two looks at the particles, at most, */
-    LEAST_BATCH = 16,     /* and at least; */
-    BATCH_WORK = 1 << 27, /* of particles in them, so that a run can be stopped */
+    BATCH = 256,          /* phases of a batch, at most */
+    LEAST_BATCH = 16,     /* phases of a batch, at least */
+    BATCH_WORK = 1 << 27, /* particles times phases of a batch, so that a run can be stopped */
 };
 
 saltus_status saltus_mpd_collect(const saltus_mpd *m, const uint32_t *site, const uint16_t *species,
@@ -27,7 +27,7 @@ done:
     return status;
 }
 
-/* A trajectory on its way. */
+/* A trajectory under way. */
 typedef struct course {
     const saltus_mpd_tables *tables;
     const saltus_task *task;
@@ -86,7 +86,7 @@ saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity, saltus
                : saltus_error_set(err, SALTUS_E_NO_MEMORY, "more than 2^30 particles on a lattice");
 }
 
-/* Go through some phases; again and with more room when particles found none. */
+/* Run some phases; again and with more capacity if particles had no room. */
 static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -114,7 +114,7 @@ done:
     return status;
 }
 
-/* From the end of one step to the end of another. */
+/* Run from the end of one step to the end of another. */
 static saltus_status advance(course *c, int64_t from, int64_t to, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -133,13 +133,13 @@ done:
     return status;
 }
 
-/* The first step that has not ended at a time; one that ends then has. */
+/* The first step that has not ended at a time; one that ends at that time has. */
 static int64_t step_at(const saltus_mpd_tables *s, double time)
 {
     return (int64_t)floor(time / s->m.step * (1.0 + 1e-12) + 1e-9);
 }
 
-/* A sample's counts of the parts of the lattice. */
+/* Count a sample's particles in the parts of the lattice. */
 static saltus_status split_all(const saltus_mpd_engine *engine, const saltus_task *task,
                                saltus_job *job, int64_t sample, saltus_error *err)
 {

@@ -39,7 +39,7 @@ void saltus_mpd_set_ranks(const saltus_lattice *l, const saltus_mpd_set *set, in
     }
 }
 
-/* The set of some types, a new one unless it is there already. */
+/* Find the set of some types; add it unless it exists. */
 static saltus_status find_set(saltus_mpd_tables *s, const uint8_t *in, int *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -50,7 +50,7 @@ static saltus_status find_set(saltus_mpd_tables *s, const uint8_t *in, int *out,
             goto done;
         }
     }
-    saltus_mpd_set *set = &s->sets[s->n_sets]; /* there is room */
+    saltus_mpd_set *set = &s->sets[s->n_sets]; /* there is capacity */
     *set = (saltus_mpd_set){0};
     memcpy(set->in, in, SALTUS_LATTICE_MOST_TYPES);
     for (int type = 0; type < l->n_types; ++type) {
@@ -112,7 +112,7 @@ void saltus_mpd_sets_free(saltus_mpd_tables *s)
  * Particles at time 0
  */
 
-/* Particles at random in the sites of some types, from number *n on. */
+/* Scatter particles over the sites of some types, from number *n on. */
 static saltus_status scatter(const saltus_mpd_tables *s, const saltus_mpd *m, int number,
                              int64_t *n, uint32_t *site, uint16_t *species, saltus_error *err)
 {
@@ -124,7 +124,7 @@ static saltus_status scatter(const saltus_mpd_tables *s, const saltus_mpd *m, in
     for (int type = 0; type < l->n_types; ++type) {
         n_sites += what->in[type] ? l->sites_of[type] : 0;
     }
-    if (n_sites < l->n_sites) { /* else sites are their own list */
+    if (n_sites < l->n_sites) { /* else sites are a list of themselves */
         int64_t k = 0;
         sites = saltus_calloc((size_t)n_sites, sizeof *sites);
         SALTUS_NEED(sites);

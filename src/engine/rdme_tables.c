@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_PAIRS = 1 << 15 }; /* of species, in all types, that are looked at beforehand */
+enum { MOST_PAIRS = 1 << 15 }; /* pairs of species, in all types, for which there is a table */
 static const int64_t MOST_IN_SLABS = (int64_t)1 << 40; /* particles */
 
 /* ------------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ static bool is_from_nothing(const saltus_tables *t, int r)
     return is_product(t, r) && t->factor_row[r] == t->factor_row[r + 1];
 }
 
-/* Under which number of segment[] a reaction stands, or -1: it is never looked for in a site. */
+/* The number in segment[] of a reaction, or -1: it never fires in a site. */
 static int segment_of(const saltus_mpd_tables *s, int type, int r)
 {
     const saltus_tables *t = s->of;
@@ -35,7 +35,7 @@ static int segment_of(const saltus_mpd_tables *s, int type, int r)
     return is_product(t, r) ? 1 + t->factor_species[t->factor_row[r]] : 0;
 }
 
-/* The reactions of each type, by segment. */
+/* List the reactions of each type, by segment. */
 static void list_reactions(saltus_mpd_tables *s)
 {
     const int n_reactions = s->of->n_reactions, n_species = s->m.n_species;
@@ -64,10 +64,10 @@ static void list_reactions(saltus_mpd_tables *s)
     }
 }
 
-/* The word below which nothing happens where the propensities add up to a total. */
+/* The word below which no reaction fires where the propensities add up to a total. */
 static uint32_t no_reaction_below(const saltus_mpd *m, double total)
 {
-    uint32_t low = 0, high = 0xfffffffeu; /* words below `low` are quiet, and `high` is not */
+    uint32_t low = 0, high = 0xfffffffeu; /* words below `low` let nothing fire; `high` does */
     if (!(total > 0.0)) {
         return SALTUS_NEVER_REACTS;
     }
@@ -82,8 +82,8 @@ static uint32_t no_reaction_below(const saltus_mpd *m, double total)
     return low;
 }
 
-/* The word below which nothing happens in a site of a type with two particles, or with one (second
- * is -1), or with none but who watches. */
+/* The word below which no reaction fires in a site of a type with two particles, or with one
+ * (second is -1), or with an empty-site token alone. */
 static uint32_t no_reaction_with(saltus_mpd_tables *s, int type, int first, int second, double *a)
 {
     const int empty_site_token = s->m.n_species - 1;
@@ -103,27 +103,28 @@ static uint32_t no_reaction_with(saltus_mpd_tables *s, int type, int first, int 
     return bad >= 0 ? 0 : no_reaction_below(&s->m, total);
 }
 
-/* Not less than the sum of the propensities in a site of a type with n particles, whichever they
- * are; negative if nobody knows. */
+/* A bound, not less than the sum of the propensities in a site of a type with n particles of
+ * whatever species; negative if there is none. */
 static double bound(const saltus_mpd_tables *s, int type, int n)
 {
     const saltus_tables *t = s->of;
     const int32_t *segment = saltus_mpd_segments(&s->m, type);
     double total = 0.0;
     if (segment[0] < segment[1]) {
-        return -1.0; /* laws that are no products */
+        return -1.0; /* laws that are not products */
     }
     for (int i = segment[0]; i < segment[s->m.n_species + 1]; ++i) {
         const int r = s->active[i], first = t->factor_row[r], end = t->factor_row[r + 1];
         const bool is_pair =
             end == first + 2 && t->factor_species[first] != t->factor_species[first + 1];
         double a = s->m.rate[(int64_t)type * t->n_reactions + r];
-        for (int f = first; f < end; ++f) { /* of two that differ, one is there n / 2 times */
+        for (int f = first; f < end;
+             ++f) { /* of two species that differ, one has n / 2 particles */
             a *= is_pair ? 0.5 * n : fmax(0.0, n - t->factor_offset[f]);
         }
         total += a;
     }
-    return total * (1.0 + 1e-9); /* whatever is rounded */
+    return total * (1.0 + 1e-9); /* more than any rounding */
 }
 
 static void look_at_many(saltus_mpd_tables *s)
@@ -137,8 +138,9 @@ static void look_at_many(saltus_mpd_tables *s)
     }
 }
 
-/* What one particle alone and two do in a site of each type, and which types react when empty. */
-static saltus_status look_at_few(saltus_mpd_tables *s, saltus_error *err)
+/* Fill the tables for one particle alone and for two in a site of each type, and find the types
+ * that react when empty. */
+static saltus_status fill_no_reaction(saltus_mpd_tables *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int n = s->m.n_species, empty_site_token = n - 1;
@@ -162,7 +164,7 @@ done:
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Origins
+ * Sources
  */
 
 int64_t saltus_mpd_sites_at(const saltus_lattice *l, int face, int type, const int64_t planes[2],
@@ -364,7 +366,7 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, bool in_slabs,
         s->m.size[axis] = (uint32_t)l->size[axis];
     }
     for (int face = 0; face < SALTUS_N_FACES;
-         ++face) { /* what leaves over a constant one is lost */
+         ++face) { /* what leaves over a face of constant concentration is lost */
         s->m.faces[face] =
             l->faces[face] == SALTUS_FACE_CONSTANT ? SALTUS_MPD_ABSORBING : (int32_t)l->faces[face];
     }
@@ -372,7 +374,7 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, bool in_slabs,
     fill_rows(s);
     fill_jumps(s);
     list_reactions(s);
-    SALTUS_TRY(look_at_few(s, err));
+    SALTUS_TRY(fill_no_reaction(s, err));
     look_at_many(s);
     SALTUS_TRY(find_sources(s, err));
     s->n_start = s->n_watched + saltus_lattice_n_placed(l);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The stop at which the next sample, or the next frame, or both are due. */
+/* The stop at which the next sample, the next frame, or both are due. */
 static saltus_stop stop_at(const saltus_task *task, int64_t sample, int64_t frame)
 {
     const saltus_recording *space = &task->space;

@@ -1,21 +1,23 @@
-/** What methods of space do when they reach a time at which something is recorded. */
+/** What methods of space do at a time at which something is recorded. */
 #ifndef SALTUS_ENGINE_RECORD_H
 #define SALTUS_ENGINE_RECORD_H
 
 #include "backend/backend.h"
 #include "engine/contents.h"
 
-/** A time at which a trajectory stops for a moment: for a sample, a frame, or both. */
+/** A time at which a trajectory stops: for a sample, a frame, or both. */
 typedef struct saltus_stop {
-    bool is_one; /**< false: there are no more */
+    bool is_one; /**< false: there are no more stops */
     double time;
-    int64_t sample, frame; /**< numbers of those to come next, or that are due */
+    int64_t sample, frame; /**< numbers of the next ones, or of those that are due */
     bool is_sample, is_frame;
-    bool needs_contents; /**< totals alone will not do */
+    bool needs_contents; /**< totals alone do not suffice */
 } saltus_stop;
 
 /** Stops of a task, by rising time:
- * for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) */
+ *
+ * for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at))
+ */
 saltus_stop saltus_stop_first(const saltus_task *task);
 saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at);
 
@@ -23,7 +25,7 @@ saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at);
  * Record what is due at a stop.
  *
  * @param totals   [species] particles on the lattice
- * @param contents all of them; looked at if the stop needs contents. NULL for a stop without a
+ * @param contents all of them; read if the stop needs contents. NULL for a stop without a
  *                 frame: the method has itself filled the job's splits for this sample
  * @retval SALTUS_E_… the sink's, for a frame that it could not take
  */

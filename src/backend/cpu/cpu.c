@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Lanes hold counts exactly below 2^52, looked at every 2^16 blocks; see lanes.c. */
+/* Lanes hold counts exactly below 2^52, checked every 2^16 blocks; see lanes.c. */
 static const int64_t largest_lane_count = (int64_t)1 << 52;
 static const int64_t largest_lane_change = (int64_t)1 << 35;
 enum { MAX_LANE_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };

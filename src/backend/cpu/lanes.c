@@ -9,10 +9,10 @@
 
 extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
 
-/* Below this many busy lanes one trajectory at a time is faster. */
+/* With fewer busy lanes than these, one trajectory at a time is faster. */
 enum { FEW = SALTUS_LANES / 5 };
-/* Counts stay exact in double while they are looked at this often and change by less than 2^35. */
-enum { LOOK_EVERY = 1 << 16 };
+/* Counts stay exact in double if they are checked this often and change by less than 2^35. */
+enum { CHECK_EVERY = 1 << 16 };
 
 typedef struct lane_group {
     const saltus_task *task;
@@ -21,10 +21,10 @@ typedef struct lane_group {
     saltus_job jobs[SALTUS_LANES];
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
-    uint64_t busy, vacant;              /* bit l: lane l has a job; waits for one */
+    uint64_t busy, vacant;              /* bit l: lane l has a job; lane l waits for one */
     saltus_mask alive;                  /* the same as busy */
     bool dry;                           /* there will be no more jobs */
-    saltus_scalar_engine *single;       /* for what lanes cannot do */
+    saltus_scalar_engine *single;       /* runs trajectories that lanes cannot carry */
 } lane_group;
 
 static int next_lane(uint64_t *bits)
@@ -69,8 +69,8 @@ static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
     return c->source->done(c->source->user, &c->jobs[l], err);
 }
 
-/* Start over with a trajectory that lanes cannot carry: a count beyond 2^52, or something wrong,
- * which will be found again and told. */
+/* Start a trajectory that lanes cannot carry again, in the scalar engine: a count beyond 2^52, or a
+ * failure, which is found again and reported there. */
 static saltus_status rerun_lane(lane_group *c, int l, saltus_error *err)
 {
     saltus_status status = saltus_scalar_run_job(c->single, c->task, &c->jobs[l], err);
@@ -129,7 +129,7 @@ static void record_lane(lane_group *c, int l, double time)
     ++p->sample;
 }
 
-/* Lane l meets a sample or special time before its event number `event` at t_next. */
+/* Lane l has reached a sample or special time before its event number `event` at t_next. */
 static saltus_status stop_lane(lane_group *c, int l, uint64_t event, saltus_error *err)
 {
     saltus_trajectory *p = &c->scalars[l]->trajectory;
@@ -171,7 +171,8 @@ static saltus_status stop_lanes(lane_group *c, uint64_t bits, saltus_mask bad, i
     return status;
 }
 
-/* Lanes whose choice 32 bits did not decide: take back what was fired and choose with more bits. */
+/* Decide lanes whose choice 32 bits did not decide: undo what was fired and choose with more bits.
+ */
 static void decide_lanes(lane_group *c, uint64_t bits, saltus_mask missed, int h)
 {
     const saltus_tables *n = c->task->tables;
@@ -260,7 +261,7 @@ done:
     return status;
 }
 
-/* The last few trajectories, one at a time. */
+/* Run the last few trajectories one at a time. */
 static saltus_status finish_singly(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -279,8 +280,8 @@ static saltus_status finish_singly(lane_group *c, saltus_error *err)
     return status;
 }
 
-/* How far the trajectories under way have come. */
-static void tell_times(const lane_group *c)
+/* Report how far the trajectories under way have come. */
+static void report_times(const lane_group *c)
 {
     double t = 0.0;
     uint64_t fired = 0, bits = c->busy;
@@ -318,11 +319,11 @@ static saltus_status run_lane_group(lane_group *c, saltus_error *err)
         SALTUS_TRY(step_lanes(c, 0, err));
         SALTUS_TRY(step_lanes(c, 1, err));
         c->lanes.block += 1;
-        if (step % LOOK_EVERY == 0) {
+        if (step % CHECK_EVERY == 0) {
             SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, saltus_lanes_largest, err));
         }
         if (step % 256 == 0) {
-            tell_times(c);
+            report_times(c);
             if (SALTUS_FLAG(c->task->stop)) {
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
@@ -362,7 +363,7 @@ saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
         make_idle(c, l);
     }
     SALTUS_TRY(saltus_scalar_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
-    for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to the others */
+    for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */
         c->vacant |= (uint64_t)1 << l;
     }
     SALTUS_TRY(run_lane_group(c, err));

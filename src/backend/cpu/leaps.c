@@ -8,14 +8,14 @@
 
 extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
 
-/* As many rounds of exact steps for one of leaps. */
+/* Rounds of exact steps for one round of leaps. */
 enum { EXACT_ROUNDS = 4 };
-/* Rounds from one look at the times to the next. */
-enum { TELL_EVERY = 64 };
-/* With so few trajectories one at a time is faster. */
+/* Rounds between two reports of progress. */
+enum { REPORT_EVERY = 64 };
+/* With so few trajectories, one at a time is faster. */
 enum { FEW = SALTUS_LANES / 4 };
 
-/* Who is in a slot. */
+/* The trajectory of a slot. */
 typedef struct slot_job {
     saltus_scalar_engine *scalar;
     saltus_job job;
@@ -27,10 +27,11 @@ typedef struct lane_group {
     saltus_leaps leaps;
     saltus_lanes lanes; /* what an exact step computes */
     slot_job slot_jobs[SALTUS_LEAP_SLOTS];
-    int n_slots;                  /* that are used at all */
-    int n_leap, n_exact;          /* slots taken from the first on, and from the last on */
-    bool dry;                     /* there will be no more jobs */
-    saltus_scalar_engine *single; /* for what lanes cannot do */
+    int n_slots; /* slots that are used at all */
+    int n_leap,
+        n_exact; /* slots with leaps, from the first on; with exact steps, from the last on */
+    bool dry;    /* there will be no more jobs */
+    saltus_scalar_engine *single; /* runs trajectories that lanes cannot carry */
 } lane_group;
 
 static double *column(lane_group *c, int slot)
@@ -119,7 +120,7 @@ static void slot_to_trajectory(lane_group *c, int slot)
     w->trajectory.t = *number(c->leaps.t, slot);
 }
 
-/* Start over with a trajectory that lanes cannot carry, one at a time. */
+/* Start a trajectory that lanes cannot carry again, in the scalar engine. */
 static saltus_status rerun_slot(lane_group *c, int slot, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -142,7 +143,7 @@ static saltus_status finish_slot(lane_group *c, int slot, saltus_error *err)
     return status;
 }
 
-/* Samples and special times that the slot has reached. */
+/* Record samples and pass special times that the slot has reached. */
 static saltus_status stop_slot(lane_group *c, int slot, saltus_error *err)
 {
     slot_job *r = &c->slot_jobs[slot];
@@ -203,9 +204,9 @@ done:
     return status;
 }
 
-/* What has become of the slots of a leap. From the last on: those that are moved into a gap have
- * been looked at. */
-static saltus_status look_at_leaps(lane_group *c, saltus_error *err)
+/* Handle the slots after a leap, from the last on, so that a slot that is moved into a gap has been
+ * handled. */
+static saltus_status finish_leaps(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_leaps *b = &c->leaps;
@@ -231,8 +232,8 @@ done:
     return status;
 }
 
-/* The same for exact steps, whose slots grow downwards. */
-static saltus_status look_at_exact(lane_group *c, int chunk, saltus_error *err)
+/* Handle the slots of a chunk after exact steps, which grow downwards. */
+static saltus_status finish_exact(lane_group *c, int chunk, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_leaps *b = &c->leaps;
@@ -262,13 +263,13 @@ static saltus_status exact_round(lane_group *c, saltus_error *err)
     for (int chunk = first / SALTUS_LANES; chunk < SALTUS_LEAP_CHUNKS; ++chunk) {
         saltus_leaps_exact(c->task->tables, c->task->seed, &c->leaps, &c->lanes, chunk,
                            first_exact(c));
-        SALTUS_TRY(look_at_exact(c, chunk, err));
+        SALTUS_TRY(finish_exact(c, chunk, err));
     }
 done:
     return status;
 }
 
-/* The last few trajectories, one at a time. */
+/* Run the last few trajectories one at a time. */
 static saltus_status finish_singly(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -292,8 +293,8 @@ done:
     return status;
 }
 
-/* How far the trajectories under way have come. */
-static void tell_times(lane_group *c)
+/* Report how far the trajectories under way have come. */
+static void report_times(lane_group *c)
 {
     double t = 0.0;
     uint64_t fired = 0;
@@ -320,12 +321,12 @@ static saltus_status run_lane_group(lane_group *c, saltus_error *err)
             continue;
         }
         saltus_leaps_leap(task->tables, task->tau, task->seed, &c->leaps, c->n_leap);
-        SALTUS_TRY(look_at_leaps(c, err));
+        SALTUS_TRY(finish_leaps(c, err));
         for (int i = 0; i < EXACT_ROUNDS && c->n_exact > 0; ++i) {
             SALTUS_TRY(exact_round(c, err));
         }
-        if (round % TELL_EVERY == 0) {
-            tell_times(c);
+        if (round % REPORT_EVERY == 0) {
+            report_times(c);
         }
         if (SALTUS_FLAG(task->stop)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");

@@ -1,11 +1,11 @@
-/* Space on the CPU, exactly: the next-subvolume method (J. Elf & M. Ehrenberg, Systems Biology 1
- * (2004) 230, doi:10.1049/sb:20045021), a trajectory per thread. Every site that holds particles
- * has a slot, and every slot the time at which something happens there next. What changes a site
- * draws its time anew, which is exact, as exponential waits have no memory.
+/* A lattice on the CPU, exactly: the next-subvolume method (J. Elf & M. Ehrenberg, Systems Biology
+ * 1 (2004) 230, doi:10.1049/sb:20045021), a trajectory per thread. Every site that holds particles
+ * has a slot, and every slot the time at which something happens there next. When a site changes
+ * its time is drawn anew, which is exact, because exponential waits have no memory.
  *
  * The random words of event n belong to (seed, trajectory, n): one for the wait of the site where
- * it happened, one for that of the site where a particle went, two to choose. Sums are made anew
- * from counts each time.
+ * it happened, one for that of the site to which a particle went, two for the choice. Sums are
+ * recomputed from counts each time.
  *
  * Compiled once per instruction set, as lanes.c is. */
 #include "backend/cpu/nsm_sites.h"
@@ -19,11 +19,11 @@
 #include <string.h>
 
 enum {
-    SOURCES = 0, /* the slot of what comes from nothing */
-    BATCH = 64,  /* events */
+    SOURCES = 0, /* the slot of all sources */
+    BATCH = 64,  /* events drawn at a time */
 };
 
-/* What an event draws. */
+/* The draws of a batch of events. */
 typedef struct draws {
     double wait[BATCH];   /* of unit rate */
     double unit[BATCH];   /* in [0, 1) */
@@ -33,16 +33,16 @@ typedef struct draws {
 typedef struct nsm {
     const saltus_task *task;
     saltus_nsm_sites sites;
-    int64_t *totals;          /* [species] */
-    uint32_t *start_sites;    /* of the particles at time 0, */
-    uint16_t *start_species;  /* of each; a species that is none of the model's is mpd's own */
+    int64_t *totals;         /* [species] */
+    uint32_t *start_sites;   /* sites of the particles at time 0 */
+    uint16_t *start_species; /* their species; one that is not the model's is an empty-site token */
     saltus_contents contents; /* for what is recorded */
     draws draws;
     double time;
     int64_t trajectory, event, fired, moves;
 } nsm;
 
-/* Add to, or take from, what is in a slot; also from one that is empty, or becomes so. */
+/* Add to the particles of a slot, or take away; also in a slot that is empty, or becomes so. */
 static saltus_status change(nsm *s, int32_t number, int species, int64_t amount, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -69,7 +69,8 @@ static uint32_t further_word(const nsm *s, int which)
     return w[0] | (w[0] == 0);
 }
 
-/* Of unit rate, from a word; further bits, where they are needed, are the event's and `which`'s. */
+/* A wait of unit rate, from a word. Further bits, where they are needed, belong to the event and to
+ * `which`. */
 static double wait_of(const nsm *s, uint32_t word, int which)
 {
     return word != 0 ? saltus_exponential32(word)
@@ -77,7 +78,7 @@ static double wait_of(const nsm *s, uint32_t word, int which)
                            saltus_exponential32(further_word(s, which));
 }
 
-/* In loops of their own, which compilers turn into vectors. */
+/* Draw a batch, in loops of their own, which compilers turn into vectors. */
 static void draw_batch(nsm *s)
 {
     draws *d = &s->draws;
@@ -105,8 +106,8 @@ static void draw_batch(nsm *s)
     s->event = first;
 }
 
-/* Put a slot's counts into the rows, or zeros. */
-static void show(nsm *s, const saltus_nsm_slot *here, bool counts)
+/* Write a slot's counts, or zeros, into the rows. */
+static void write_rows(nsm *s, const saltus_nsm_slot *here, bool counts)
 {
     for (const saltus_nsm_group *g = &here->first;; g = &s->sites.groups[g->next]) {
         s->sites.t.mpd.rows[g->species] = counts ? g->count : 0.0;
@@ -116,9 +117,10 @@ static void show(nsm *s, const saltus_nsm_slot *here, bool counts)
     }
 }
 
-/* The propensities of all reactions of a slot that is shown, in s->sites.t.a, and their sum. */
-static saltus_status look_at_all(nsm *s, const saltus_nsm_slot *here, double *total,
-                                 saltus_error *err)
+/* Compute the propensities of all reactions of a slot whose counts are in the rows, in
+ * s->sites.t.a, and their sum. */
+static saltus_status sum_propensities(nsm *s, const saltus_nsm_slot *here, double *total,
+                                      saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_nsm_tables *t = &s->sites.t;
@@ -134,10 +136,10 @@ done:
     return status;
 }
 
-/* The sum of the rates of a slot, of jumps by the largest that its kind may meet. Reactions stand
- * by first reactants; those that lack it are left out, unless there are laws other than products.
- */
-static saltus_status look(nsm *s, saltus_nsm_slot *here, saltus_error *err)
+/* The sum of the rates of a slot, with jumps at the largest rate that its kind may have. Reactions
+ * are listed by first reactant; those that lack it are left out, unless there are laws other than
+ * products. */
+static saltus_status sum_rates(nsm *s, saltus_nsm_slot *here, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_mpd *m = &s->sites.t.mpd.m;
@@ -145,7 +147,7 @@ static saltus_status look(nsm *s, saltus_nsm_slot *here, saltus_error *err)
     const int32_t *segment = saltus_mpd_segments(m, type);
     const double *leave = s->sites.t.leave + (int64_t)here->kind * s->sites.t.lattice->n_species;
     double jumps = 0.0, reactions = 0.0;
-    show(s, here, true);
+    write_rows(s, here, true);
     for (const saltus_nsm_group *g = &here->first;; g = &s->sites.groups[g->next]) {
         jumps += SALTUS_NSM_DIRECTIONS * leave[g->species] * g->count;
         for (int i = segment[g->species + 1]; i < segment[g->species + 2]; ++i) {
@@ -157,15 +159,15 @@ static saltus_status look(nsm *s, saltus_nsm_slot *here, saltus_error *err)
         }
     }
     if (segment[0] < segment[1]) {
-        SALTUS_TRY(look_at_all(s, here, &reactions, err));
+        SALTUS_TRY(sum_propensities(s, here, &reactions, err));
     }
     here->total = jumps + reactions;
 done:
-    show(s, here, false);
+    write_rows(s, here, false);
     return status;
 }
 
-/* Draw a slot's time anew, from a wait of unit rate; or give back a slot that has become empty. */
+/* Draw a slot's time anew, from a wait of unit rate; or free a slot that has become empty. */
 static saltus_status draw_time(nsm *s, int32_t number, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -179,7 +181,7 @@ static saltus_status draw_time(nsm *s, int32_t number, double wait, saltus_error
                              s->time + wait * saltus_nsm_lone_of(&s->sites.t, here)->mean);
         return SALTUS_OK;
     }
-    SALTUS_TRY(look(s, here, err));
+    SALTUS_TRY(sum_rates(s, here, err));
     saltus_nsm_queue_set(&s->sites.queue, number,
                          here->total > 0.0 ? s->time + wait / here->total : INFINITY);
 done:
@@ -190,7 +192,7 @@ done:
  * Events
  */
 
-/* A particle comes into a site. */
+/* A particle arrives in a site. */
 static saltus_status arrive(nsm *s, int64_t site, int species, double wait, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -252,8 +254,8 @@ done:
     return status;
 }
 
-/* Something comes from nothing. */
-static saltus_status come(nsm *s, double unit, double wait, double late, saltus_error *err)
+/* A source makes a particle, or fires its reaction. */
+static saltus_status fire_source(nsm *s, double unit, double wait, double late, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_nsm_source *source = s->sites.t.sources;
@@ -291,12 +293,12 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
     const saltus_nsm_slot *here = &s->sites.slots[number];
     const double *leave = t->leave + (int64_t)here->kind * t->lattice->n_species;
     if (number == SOURCES) {
-        return come(s, unit, wait, wait_of(s, late, 1), err);
+        return fire_source(s, unit, wait, wait_of(s, late, 1), err);
     }
     double goal =
         unit * (saltus_nsm_is_lone(here) ? 1.0 / saltus_nsm_lone_of(t, here)->mean : here->total);
     for (const saltus_nsm_group *g = &here->first;; g = &s->sites.groups[g->next]) {
-        const double each = leave[g->species] * g->count; /* in a direction */
+        const double each = leave[g->species] * g->count; /* rate of jumps in one direction */
         if (goal < SALTUS_NSM_DIRECTIONS * each) {
             const double way = goal / each;
             const int direction =
@@ -310,9 +312,9 @@ static saltus_status happen(nsm *s, int32_t number, double unit, double wait, ui
         }
     }
     double total = 0.0;
-    show(s, here, true);
-    status = look_at_all(s, here, &total, err);
-    show(s, here, false);
+    write_rows(s, here, true);
+    status = sum_propensities(s, here, &total, err);
+    write_rows(s, here, false);
     SALTUS_TRY(status);
     if (!(total > 0.0)) { /* rounding has left nothing to choose */
         return draw_time(s, number, wait, err);
@@ -324,7 +326,7 @@ done:
 }
 
 /* The usual event: a particle that is alone jumps within its type into an empty site. False: it is
- * another one, and nothing has happened. */
+ * another event, and nothing has happened. */
 static bool hop(nsm *s, int32_t number, double unit, double wait)
 {
     saltus_nsm_slot *here = &s->sites.slots[number];
@@ -351,7 +353,7 @@ static bool hop(nsm *s, int32_t number, double unit, double wait)
     return true;
 }
 
-/* All events up to a time. */
+/* Run all events up to a time. */
 static saltus_status advance(nsm *s, double until, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -365,7 +367,7 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
         }
-        for (int k = 4; k < 8; ++k) { /* one of these comes next, mostly */
+        for (int k = 4; k < 8; ++k) { /* mostly one of these comes next */
             saltus_nsm_fetch(&s->sites, (int32_t)s->sites.queue.slots[k]);
         }
         s->time = next;
@@ -382,7 +384,7 @@ done:
  * Trajectories
  */
 
-/* A particle is there at time 0. */
+/* Put a particle of time 0 into a site. */
 static saltus_status put(nsm *s, int64_t site, int species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -396,7 +398,7 @@ done:
     return status;
 }
 
-/* Everything to time 0; waits of the first slots are those of events 0, 1, … */
+/* Start a trajectory; waits of the first slots are those of events 0, 1, … */
 static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -409,7 +411,7 @@ static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
     SALTUS_TRY(saltus_mpd_place(&s->sites.t.mpd, s->task->seed, trajectory, &s->sites.t.mpd.m,
                                 s->start_sites, s->start_species, err));
     for (int64_t i = 0; i < s->sites.t.mpd.n_start; ++i) {
-        if (s->start_species[i] < l->n_species) { /* it is none of mpd's own */
+        if (s->start_species[i] < l->n_species) { /* empty-site tokens are left out */
             SALTUS_TRY(put(s, s->start_sites[i], s->start_species[i], err));
         }
     }
@@ -429,8 +431,8 @@ done:
     return status;
 }
 
-/* All that sites hold, to s->contents. */
-static saltus_status tell(nsm *s, saltus_error *err)
+/* Collect all particles in s->contents. */
+static saltus_status collect(nsm *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_contents_clear(&s->contents);
@@ -454,7 +456,7 @@ static saltus_status run(nsm *s, saltus_job *job, saltus_error *err)
     for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
         SALTUS_TRY(advance(s, at.time, err));
         if (at.needs_contents) {
-            SALTUS_TRY(tell(s, err));
+            SALTUS_TRY(collect(s, err));
         }
         SALTUS_TRY(saltus_space_record(task, job, &at, s->totals, &s->contents, err));
     }

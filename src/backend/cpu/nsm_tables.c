@@ -31,7 +31,7 @@ static void fill_jumps(saltus_nsm_tables *t)
     }
 }
 
-/* Raise what leaves edges of a type to the jumps to another one. */
+/* Raise the rate at which particles leave edges of a type to that of jumps to another type. */
 static void raise_leave(const saltus_nsm_tables *t, int type, int there)
 {
     const double *jump = jump_of(t, type, there);
@@ -41,8 +41,8 @@ static void raise_leave(const saltus_nsm_tables *t, int type, int there)
     }
 }
 
-/* Whether a site is at an edge; notes which types its own meets there. */
-static bool is_edge(const saltus_nsm_tables *t, int64_t site, bool is_inside, bool *meets)
+/* Whether a site is at an edge; notes which types its own touches there. */
+static bool is_edge(const saltus_nsm_tables *t, int64_t site, bool is_inside, bool *touches)
 {
     const saltus_lattice *l = t->lattice;
     const int type = saltus_lattice_type(l, site);
@@ -51,7 +51,7 @@ static bool is_edge(const saltus_nsm_tables *t, int64_t site, bool is_inside, bo
         const int64_t to = is_inside ? site + t->stride[d] : saltus_nsm_neighbour(t, site, d);
         const int there = to >= 0 ? saltus_lattice_type(l, to) : type;
         differs |= there != type;
-        meets[type * l->n_types + there] |= to != -2;
+        touches[type * l->n_types + there] |= to != -2;
     }
     return differs;
 }
@@ -61,14 +61,14 @@ static saltus_status fill_marks(saltus_nsm_tables *t, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = t->lattice;
     const size_t n_types = (size_t)l->n_types, row = (size_t)l->n_species * sizeof *t->leave;
-    bool *meets = saltus_calloc(n_types * n_types, sizeof *meets);
-    SALTUS_NEED(meets);
+    bool *touches = saltus_calloc(n_types * n_types, sizeof *touches);
+    SALTUS_NEED(touches);
     for (int64_t site = 0, line = 0; site < l->n_sites; ++line) {
         const int64_t y = line % l->size[1], z = line / l->size[1];
         const bool in_yz = y > 0 && y + 1 < l->size[1] && z > 0 && z + 1 < l->size[2];
         for (int32_t x = 0; x < l->size[0]; ++x, ++site) {
             const bool is_inside = in_yz && x > 0 && x + 1 < l->size[0];
-            if (is_edge(t, site, is_inside, meets)) {
+            if (is_edge(t, site, is_inside, touches)) {
                 saltus_nsm_flip(t, site, SALTUS_NSM_EDGE);
             }
         }
@@ -76,13 +76,13 @@ static saltus_status fill_marks(saltus_nsm_tables *t, saltus_error *err)
     for (int type = 0; type < l->n_types; ++type) {
         memcpy(t->leave + (int64_t)2 * type * l->n_species, jump_of(t, type, type), row);
         for (int there = 0; there < l->n_types; ++there) {
-            if (meets[type * l->n_types + there]) {
+            if (touches[type * l->n_types + there]) {
                 raise_leave(t, type, there);
             }
         }
     }
 done:
-    saltus_free(meets);
+    saltus_free(touches);
     return status;
 }
 
@@ -103,8 +103,8 @@ done:
     return status;
 }
 
-/* Reactions without reactants, and particles that come through faces: mpd's, which draws numbers of
- * them per step. */
+/* Copy the sources of mpd, reactions without reactants and faces, which draw numbers of arrivals
+ * per step there. */
 static saltus_status copy_sources(saltus_nsm_tables *t, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-/* Laws that are not 0 in an empty site of a type. */
+/* Find the laws that are not 0 in an empty site of a type. */
 static saltus_status take_laws(saltus_nsm_tables *t, int type, const char *const *names,
                                saltus_error *err)
 {
@@ -177,7 +177,7 @@ done:
  * Particles that are alone
  */
 
-/* A propensity that is negative or no number makes the particle's time come at once, and then is
+/* A propensity that is negative or not a number makes the particle's time come at once, where it is
  * found. */
 static void fill_lone(saltus_nsm_tables *t, int type)
 {

@@ -1,5 +1,5 @@
-/* Space on the CPU: kernel/rdme/mpd.h, a trajectory per worker, whose phases the threads of a team
- * share. */
+/* A lattice on the CPU by kernel/rdme/mpd.h: a trajectory per worker, whose phases the threads of a
+ * team share. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/team.h"
 #include "engine/rdme.h"
@@ -10,39 +10,39 @@
 #include <string.h>
 
 enum {
-    AHEAD = 16,           /* particles */
-    MANY_PARTICLES = 500, /* for a thread, in microseconds some tens; */
-    MANY_BRICKS = 1 << 12 /* likewise */
+    AHEAD = 16,           /* particles whose data are fetched ahead */
+    MANY_PARTICLES = 500, /* particles that are worth a thread: some tens of microseconds */
+    MANY_BRICKS = 1 << 12 /* bricks that are worth a thread */
 };
 
-/* What a thread of the team has of its own. */
+/* What a thread of the team owns. */
 typedef struct hand {
     saltus_mpd_scratch scratch;
     int64_t *totals; /* [species] */
-    char gap[64];    /* two hands write to no line both */
+    char gap[64];    /* no cache line is written by two threads */
 } hand;
 
 typedef struct mpd {
     const saltus_task *task;
     saltus_mpd_tables tables;
-    saltus_mpd m; /* with the particles */
+    saltus_mpd m; /* tables, and the particles */
     saltus_team *team;
     hand *hands;       /* [thread] */
-    uint32_t *site[2]; /* [capacity] of the particles that are now, and when they were gathered */
+    uint32_t *site[2]; /* [capacity] the particles now, and when they were gathered */
     uint16_t *species[2];
     int now;            /* which of these m has */
-    int set;            /* in which they are */
-    int64_t n_bricks;   /* of sites */
-    int64_t used, kept; /* particles now, and then */
+    int set;            /* the set that has the particles */
+    int64_t n_bricks;   /* bricks of the lattice */
+    int64_t used, kept; /* particle numbers in use now, and when they were gathered */
     uint64_t failure, made;
-    saltus_mpd_phase phase; /* that the team is at */
+    saltus_mpd_phase phase; /* the phase that the team runs */
 } mpd;
 
 /* ------------------------------------------------------------------------------------------------
  * Steps of the team
  */
 
-/* A member's share of n things. */
+/* A member's part of n items. */
 static void share(const mpd *s, int member, int64_t n, int64_t *first, int64_t *end)
 {
     const int64_t size = saltus_team_size(s->team);
@@ -50,7 +50,7 @@ static void share(const mpd *s, int member, int64_t n, int64_t *first, int64_t *
     *end = n * (member + 1) / size;
 }
 
-/* Let the team take a step on n things, unless it is too short for that. */
+/* Let the team take a step on n items, unless it is too short for that. */
 static void together(mpd *s, void (*step)(void *user, int member), int64_t n, int64_t grain)
 {
     const int size = saltus_team_size(s->team);
@@ -63,7 +63,7 @@ static void together(mpd *s, void (*step)(void *user, int member), int64_t n, in
     }
 }
 
-/* The types of sites around a particle are seldom in the cache: ask for them early. */
+/* Prefetch the types of sites around a particle, which are seldom in the cache. */
 static void fetch_types(const saltus_mpd *m, uint32_t site)
 {
     const uint32_t plane = m->size[0] * m->size[1], n = plane * m->size[2];
@@ -109,7 +109,7 @@ static void clear_sites(void *user, int member)
     }
 }
 
-/* Particles that are in no site yet. */
+/* Insert particles that are in no site yet. */
 static void insert_all(void *user, int member)
 {
     mpd *s = user;
@@ -168,7 +168,7 @@ static void count_species(void *user, int member)
  * The engine
  */
 
-/* m has the particles of one of the two arrays. */
+/* Give m the particles of one of the two arrays. */
 static void choose(mpd *s, int now)
 {
     s->now = now;
@@ -218,7 +218,7 @@ done:
     return status;
 }
 
-/* Nothing has fired since, and there was no trouble. */
+/* Reset the counter of reactions and the failure. */
 static void forget(mpd *s)
 {
     s->failure = UINT64_MAX;
@@ -258,7 +258,7 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     return SALTUS_OK;
 }
 
-static saltus_status look(void *user, saltus_mpd_batch_status *out, saltus_error *err)
+static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     const mpd *s = user;
     (void)err;
@@ -300,7 +300,7 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     return SALTUS_OK;
 }
 
-static saltus_status tell(void *user, saltus_contents *contents, saltus_error *err)
+static saltus_status collect(void *user, saltus_contents *contents, saltus_error *err)
 {
     const mpd *s = user;
     return saltus_mpd_collect(&s->m, s->m.site, s->m.species, s->used, contents, err);
@@ -368,7 +368,7 @@ saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *sour
 {
     saltus_status status = SALTUS_OK;
     mpd s = {.task = task};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, look, restore, count, NULL, tell};
+    const saltus_mpd_engine engine = {&s, begin, gather, run, poll, restore, count, NULL, collect};
     SALTUS_TRY(set_up(&s, err));
     SALTUS_TRY(saltus_mpd_work(&s.tables, task, &engine, source, err));
 done:

@@ -280,7 +280,7 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
                                 "%s: events set each other off without end, '%s' among them, at %s",
                                 where, network->event_names[p->culprit], state);
     default:
-        return saltus_error_set(err, SALTUS_E_INTERNAL, "%s: unknown trouble", where);
+        return saltus_error_set(err, SALTUS_E_INTERNAL, "%s: unknown failure", where);
     }
 }
 

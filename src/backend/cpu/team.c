@@ -14,18 +14,18 @@ typedef struct member {
 } member;
 
 struct saltus_team {
-    int n; /* threads, with the one that calls */
+    int n; /* threads, the caller's among them */
     member *members;
     void (*step)(void *user, int member);
     void *user;
-    unsigned round; /* steps begun; 0: the team is to end. Atomic, like */
-    int n_busy;     /* members that are at the step */
+    unsigned round; /* steps begun; 0: the team is to end. Atomic, like n_busy */
+    int n_busy;     /* members that are at work on the step */
     bool is_over;
-    pthread_mutex_t lock; /* for those that have waited long */
+    pthread_mutex_t lock; /* for members that have waited long */
     pthread_cond_t changed;
 };
 
-/* A step takes microseconds: look for a while before going to sleep. */
+/* A step takes microseconds, so members poll for a while before they sleep. */
 static bool is_there_soon(const unsigned *round, unsigned last)
 {
     for (int i = 0; i < SPINS + YIELDS; ++i) {
@@ -86,7 +86,7 @@ saltus_status saltus_team_create(int n, saltus_team **out, saltus_error *err)
         member *m = &t->members[t->n];
         *m = (member){.team = t, .number = t->n};
         if (pthread_create(&m->thread, NULL, work, m) != 0) {
-            break; /* those that are there do */
+            break; /* the members that exist do */
         }
     }
     *out = t;

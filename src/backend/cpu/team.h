@@ -1,5 +1,5 @@
-/** Threads that take short steps together: what one worker calls on when there are fewer
- * trajectories than cores. */
+/** Threads that take short steps together, for a worker when there are fewer trajectories than
+ * cores. */
 #ifndef SALTUS_BACKEND_CPU_TEAM_H
 #define SALTUS_BACKEND_CPU_TEAM_H
 

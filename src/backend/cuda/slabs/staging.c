@@ -58,7 +58,7 @@ saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s, int i, saltus_er
                upload(this->c.sets[this->c.on.a.set] + saltus_gpu_slab_halo(this, side),
                       next->sent[(s->n_launches + 1) % 2][1 - side],
                       saltus_gpu_slab_halo_bytes(this), this->c.on.stream),
-               "copying who comes from another slab");
+               "copying arrivals from another slab");
         }
     }
 done:
@@ -75,7 +75,7 @@ saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i, saltus_err
             CU(this,
                download(this->sent[s->n_launches % 2][side], this->leaving[side], bytes,
                         this->c.on.stream),
-               "copying who leaves a slab");
+               "copying departures from a slab");
             CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
         }
     }
