@@ -54,7 +54,8 @@ char *trajectories(const char *options);
 
 /** Fail unless the text is one flat JSON object of texts, numbers, true, false and null. */
 void assert_is_json(const char *text);
-/** Fail unless stderr is one line "saltus: …" (or "saltus-bench: …") that holds `part`, and perhaps a line with a hint. */
+/** Fail unless stderr is one line "saltus: …" (or "saltus-bench: …") that holds `part`, and perhaps
+ * a line with a hint. */
 void assert_one_message(const outcome *o, const char *part);
 /** Fail unless it ended with `code`, printed nothing on stdout and one message. */
 void assert_refused(const outcome *o, int code, const char *part);

@@ -30,7 +30,8 @@ typedef struct saltus_cpu_variant {
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
     /** Fill a batch of blocks of tau-leaping's words from words->first_block on, by Philox. */
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
-    /** Run jobs by each method: many at a time in lanes without a lattice, one at a time with one. */
+    /** Run jobs by each method: many at a time in lanes without a lattice, one at a time with one.
+     */
     saltus_status (*work[SALTUS_N_METHODS])(const saltus_task *task, const saltus_source *source,
                                             saltus_error *err);
     /** Run a scalar engine from where it is to the end of its trajectory. */
