@@ -87,6 +87,10 @@ saltus_status saltus_collector_create(const saltus_collection *what, saltus_coll
     }
     SALTUS_TRY(saltus_statistics_init(&c->statistics, points * (size_t)what->n_counts, err));
     SALTUS_TRY(saltus_real_statistics_init(&c->reals, points * (size_t)what->n_observables, err));
+    for (int i = 0; i < SALTUS_N_SPLITS && !is_all; ++i) {
+        const size_t width = (size_t)what->n_parts[i] * (size_t)what->n_counts;
+        SALTUS_TRY(saltus_statistics_init(&c->splits[i], points * width, err));
+    }
     if (what->record == SALTUS_RECORD_HISTOGRAM) {
         SALTUS_TRY(saltus_histogram_init(&c->histogram, what->n_times, what->n_counts, what->n_bins,
                                          what->low, what->high, err));
@@ -113,6 +117,9 @@ void saltus_collector_destroy(saltus_collector *c)
     if (c) {
         saltus_statistics_free(&c->statistics);
         saltus_real_statistics_free(&c->reals);
+        for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+            saltus_statistics_free(&c->splits[i]);
+        }
         saltus_histogram_free(&c->histogram);
         saltus_free(c->counts);
         saltus_free(c->observables);

@@ -11,6 +11,7 @@ typedef struct saltus_collection {
     int64_t n_runs, n_times;
     const double *times; /**< [n_times] */
     int n_counts, n_observables;
+    int n_parts[SALTUS_N_SPLITS]; /**< of a lattice, whose counts by part have statistics too */
     saltus_record record;
     int64_t n_bins; /**< of histograms; 0 for the usual ones */
     double low, high;
@@ -24,10 +25,11 @@ typedef struct saltus_collector {
     int64_t n; /**< trajectories so far */
     saltus_statistics statistics;
     saltus_real_statistics reals;
-    saltus_histogram histogram; /**< n_bins is 0 when not recorded */
-    int64_t *counts;            /**< [run][point][count] or, of final, [run][count]; or NULL */
-    double *observables;        /**< likewise */
-    double *derived;            /**< [quantity][run] */
+    saltus_statistics splits[SALTUS_N_SPLITS]; /**< unless all samples are kept */
+    saltus_histogram histogram;                /**< n_bins is 0 when not recorded */
+    int64_t *counts;     /**< [run][point][count] or, of final, [run][count]; or NULL */
+    double *observables; /**< likewise */
+    double *derived;     /**< [quantity][run] */
 } saltus_collector;
 
 SALTUS_MUST_CHECK saltus_status saltus_collector_create(const saltus_collection *what,

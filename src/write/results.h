@@ -164,6 +164,8 @@ SALTUS_MUST_CHECK saltus_status saltus_xdmf_check(const char *result, saltus_err
 /** Look for what a file holds of a lattice, and check it. */
 SALTUS_MUST_CHECK saltus_status saltus_results_find_space(saltus_results *r, saltus_error *err);
 void saltus_results_free_space(saltus_results_space *space);
+/** Free names[n] and their list, which may be NULL. */
+void saltus_results_free_names(char **names, int n);
 
 /** A box of sites, along x, y, z. */
 typedef struct saltus_site_box {

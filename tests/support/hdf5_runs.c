@@ -395,7 +395,7 @@ void check_file(const char *path, const saltus_hdf5_layout *l, int64_t rows, boo
     hsize_t shape[1];
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     assert_true(file >= 0);
-    int64_t *numbers = read_set(file, "trajectories", H5T_NATIVE_INT64, 1, shape);
+    int64_t *numbers = read_set(file, "run", H5T_NATIVE_INT64, 1, shape);
     assert_int_equal(shape[0], rows);
     for (int64_t i = 0; i < rows; ++i) {
         assert_int_equal(numbers[i], l->first_trajectory + i);
@@ -428,7 +428,7 @@ int64_t rows_in(const char *path)
     hsize_t shape[1] = {0};
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     assert_true(file >= 0);
-    (void)H5Dclose(open_set(file, "trajectories", 1, shape));
+    (void)H5Dclose(open_set(file, "run", 1, shape));
     (void)H5Fclose(file);
     return (int64_t)shape[0];
 }

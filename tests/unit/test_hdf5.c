@@ -241,6 +241,46 @@ static void histograms_have_odd_names(void **state)
     }
 }
 
+/* Exact sums, of which mean and variance are made again. */
+static void check_sums(const char *path, const saltus_hdf5_layout *l)
+{
+    hsize_t shape[3];
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    int64_t *n = read_set(file, "stats/n", H5T_NATIVE_INT64, 0, shape);
+    uint64_t *sum = read_set(file, "stats/sum", H5T_NATIVE_UINT64, 3, shape);
+    uint64_t *square = read_set(file, "stats/sum_sq", H5T_NATIVE_UINT64, 3, shape);
+    assert_int_equal(*n, l->n_trajectories);
+    assert_true((int64_t)shape[0] == l->n_points && (int)shape[1] == l->n_counts && shape[2] == 2);
+    for (int64_t q = 0; q < l->n_points * l->n_counts; ++q) {
+        unsigned __int128 s = 0, s2 = 0;
+        for (int64_t i = 0; i < *n; ++i) {
+            const int64_t x =
+                count_of(l->first_trajectory + i, q / l->n_counts, (int)(q % l->n_counts));
+            s += (unsigned __int128)x;
+            s2 += (unsigned __int128)x * (unsigned __int128)x;
+        }
+        assert_true(sum[2 * q] == (uint64_t)s && sum[2 * q + 1] == (uint64_t)(s >> 64));
+        assert_true(square[2 * q] == (uint64_t)s2 && square[2 * q + 1] == (uint64_t)(s2 >> 64));
+    }
+    free(n);
+    free(sum);
+    free(square);
+    (void)H5Fclose(file);
+}
+
+static void sums_are_exact(void **state)
+{
+    (void)state;
+    for (int record = SALTUS_RECORD_ALL; record <= SALTUS_RECORD_HISTOGRAM; ++record) {
+        saltus_hdf5_layout l = layout_of(4, 3, 0, 1000);
+        l.options.record = (saltus_record)record;
+        wide_from = record == SALTUS_RECORD_STATS ? 500 : INT64_MAX; /* squares past 64 bits */
+        run_and_check(l, 0);
+        check_sums("t.h5", &l);
+    }
+    wide_from = INT64_MAX;
+}
+
 static void an_interrupted_run_is_kept(void **state)
 {
     static const int64_t gaps[5] = {11, 12, 14, 20, 99};
@@ -261,7 +301,7 @@ static void an_interrupted_run_is_kept(void **state)
     assert_int_equal(s->deliver(s->user, &last, prepared, NULL), SALTUS_OK);
     finish_sink(sink);
     const hid_t file = H5Fopen("t.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
-    int64_t *numbers = read_set(file, "trajectories", H5T_NATIVE_INT64, 1, shape);
+    int64_t *numbers = read_set(file, "run", H5T_NATIVE_INT64, 1, shape);
     assert_int_equal(shape[0], 11);
     assert_memory_equal(numbers + 6, gaps, sizeof gaps);
     free(numbers);
@@ -354,6 +394,7 @@ int main(void)
         cmocka_unit_test(final_keeps_the_last_sample),
         cmocka_unit_test(stats_keep_no_samples),
         cmocka_unit_test(histograms_have_odd_names),
+        cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(an_interrupted_run_is_kept),
         cmocka_unit_test(bad_paths_are_refused),
         cmocka_unit_test(what_is_there_is_kept),

@@ -264,8 +264,8 @@ static void sizes_are_compared(void **state)
     expect_damage("counts cannot be read: it is of another kind");
     replace(edit(), "counts", H5T_IEEE_F64LE, 3, wide, NULL);
     expect_damage("counts cannot be read: it is of another kind");
-    replace(edit(), "trajectories", H5T_STD_I64LE, 1, huge, one);
-    expect_damage("trajectories cannot be read: part of it is missing");
+    replace(edit(), "run", H5T_STD_I64LE, 1, huge, one);
+    expect_damage("run cannot be read: part of it is missing");
     replace(edit(), "time", H5T_IEEE_F64LE, 1, huge, NULL);
     expect_damage("time cannot be read: part of it is missing");
     replace(edit(), "stats/mean", H5T_IEEE_F64LE, 2, many, one);
@@ -276,7 +276,7 @@ static void sizes_are_compared(void **state)
 
 static void things_that_are_missing_are_named(void **state)
 {
-    static const char *const sets[] = {"time", "trajectories", "stats/mean", "stats/variance"};
+    static const char *const sets[] = {"time", "run", "stats/mean", "stats/variance"};
     (void)state;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
         char text[64];

@@ -108,9 +108,26 @@ herr_t saltus_h5_set_text(hid_t object, const char *name, const char *text)
     return rc;
 }
 
+herr_t saltus_h5_set_fixed(hid_t object, const char *name, const char *text)
+{
+    const hid_t type = saltus_h5_text_type(strlen(text) + 1);
+    (void)H5Tset_strpad(type, H5T_STR_NULLTERM); /* or HDF5 takes no scale for one */
+    const herr_t rc = saltus_h5_set_number(object, name, type, type, text);
+    (void)H5Tclose(type);
+    return rc;
+}
+
 herr_t saltus_h5_set_int64(hid_t object, const char *name, int64_t value)
 {
     return saltus_h5_set_number(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+herr_t saltus_h5_set_int64_of(hid_t file, const char *path, const char *name, int64_t value)
+{
+    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+    const herr_t rc = object < 0 ? -1 : saltus_h5_set_int64(object, name, value);
+    (void)H5Oclose(object);
+    return rc;
 }
 
 size_t saltus_h5_longest(const char *const *names, size_t n)
@@ -138,50 +155,32 @@ static hid_t names_properties(hsize_t n, size_t size)
     return how;
 }
 
-saltus_status saltus_h5_write_names(hid_t parent, const char *name, const char *const *names,
-                                    size_t n, saltus_error *err)
+saltus_status saltus_h5_write_names(hid_t file, const char *path, const char *const *names,
+                                    size_t n, hid_t *set, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const hsize_t shape[1] = {n};
     const size_t size = saltus_h5_longest(names, n);
-    hid_t set = H5I_INVALID_HID;
     char *text = saltus_calloc(n, size);
     SALTUS_NEED(text);
     for (size_t i = 0; i < n; ++i) {
         memcpy(text + i * size, names[i], strlen(names[i]));
     }
     const hid_t type = saltus_h5_text_type(size), space = H5Screate_simple(1, shape, NULL);
-    const hid_t how = names_properties(n, size);
-    set = H5Dcreate2(parent, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
-    if (set < 0 || (n > 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0)) {
+    const hid_t how = names_properties(n, size), links = H5Pcreate(H5P_LINK_CREATE);
+    (void)H5Pset_create_intermediate_group(links, 1);
+    *set = H5Dcreate2(file, path, type, space, links, how, H5P_DEFAULT);
+    if (*set < 0 || (n > 0 && H5Dwrite(*set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0)) {
         status =
-            saltus_error_set(err, SALTUS_E_IO, "%s cannot be written: %s", name, saltus_h5_cause());
+            saltus_error_set(err, SALTUS_E_IO, "%s cannot be written: %s", path, saltus_h5_cause());
     }
+    (void)H5Pclose(links);
     (void)H5Pclose(how);
     (void)H5Sclose(space);
     (void)H5Tclose(type);
 done:
-    saltus_h5_close_dataset(&set);
     saltus_free(text);
     return status;
-}
-
-hid_t saltus_h5_write_array(hid_t parent, const char *name, hid_t file_type, hid_t memory_type,
-                            int rank, const hsize_t *shape, const void *data)
-{
-    const hid_t space = H5Screate_simple(rank, shape, NULL);
-    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-    if (!data) {
-        (void)H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY);
-        (void)H5Pset_fill_time(how, H5D_FILL_TIME_ALLOC);
-    }
-    hid_t set = H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, how, H5P_DEFAULT);
-    if (set >= 0 && data && H5Dwrite(set, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
-        saltus_h5_close_dataset(&set);
-    }
-    (void)H5Pclose(how);
-    (void)H5Sclose(space);
-    return set;
 }
 
 char *saltus_h5_escape(const char *name)
@@ -198,17 +197,21 @@ char *saltus_h5_escape(const char *name)
     return escaped;
 }
 
-char *saltus_h5_frames_name(const char *species)
+char *saltus_h5_named(const char *pattern, const char *name)
 {
-    static const char folder[] = "space/frames/";
-    char *escaped = saltus_h5_escape(species);
-    const size_t size = escaped ? strlen(escaped) + sizeof folder + 2 : 0;
+    const char *at = strstr(pattern, "%s");
+    char *escaped = saltus_h5_escape(name);
+    const size_t size = escaped ? strlen(pattern) + strlen(escaped) + 1 : 0;
     char *path = escaped ? saltus_calloc(size, 1) : NULL;
-    if (path && (strcmp(escaped, "time") == 0 || strcmp(escaped, "there") == 0)) {
-        (void)snprintf(path, size, "%s%%74%s", folder, escaped + 1);
-    } else if (path) {
-        (void)snprintf(path, size, "%s%s", folder, escaped);
+    if (path) {
+        (void)snprintf(path, size, "%.*s%s%s", (int)(at - pattern), pattern, escaped, at + 2);
     }
     saltus_free(escaped);
     return path;
+}
+
+char *saltus_h5_frames_name(const char *species)
+{
+    const bool is_taken = strcmp(species, "time") == 0 || strcmp(species, "there") == 0;
+    return saltus_h5_named(is_taken ? "space/frames/%74%s" : "space/frames/%s", species + is_taken);
 }

@@ -29,6 +29,10 @@ herr_t saltus_h5_set_text(hid_t object, const char *name, const char *text);
 herr_t saltus_h5_set_number(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
                             const void *value);
 herr_t saltus_h5_set_int64(hid_t object, const char *name, int64_t value);
+/** A text that stands in the object's header, which has a checksum. */
+herr_t saltus_h5_set_fixed(hid_t object, const char *name, const char *text);
+/** An attribute of what stands at the path. */
+herr_t saltus_h5_set_int64_of(hid_t file, const char *path, const char *name, int64_t value);
 
 /** Utf-8 of a size of at least 1, padded with zeros, or H5T_VARIABLE. To be closed. */
 hid_t saltus_h5_text_type(size_t size);
@@ -37,22 +41,20 @@ hid_t saltus_h5_text_type(size_t size);
  * method, device, time of the start. */
 enum { SALTUS_H5_N_ABOUT = 5 };
 
-/** A one-dimensional data set of texts, as long as the longest. */
-SALTUS_MUST_CHECK saltus_status saltus_h5_write_names(hid_t parent, const char *name,
+/** A one-dimensional data set of texts, as long as the longest; *set is left open, also after a
+ * failure. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_write_names(hid_t file, const char *path,
                                                       const char *const *names, size_t n,
-                                                      saltus_error *err);
+                                                      hid_t *set, saltus_error *err);
 /** Bytes that each of them takes there. */
 size_t saltus_h5_longest(const char *const *names, size_t n);
-
-/** A data set of the given shape, written at once; data may be NULL: then its space in the file is
- * allocated at once. Returns the open data set or a negative value. */
-hid_t saltus_h5_write_array(hid_t parent, const char *name, hid_t file_type, hid_t memory_type,
-                            int rank, const hsize_t *shape, const void *data);
 
 /** The group of a species under /histogram: '%' and '/' and a leading '.' stand as %25, %2F, %2E.
  * To be freed with saltus_free; NULL when memory ran out. */
 char *saltus_h5_escape(const char *name);
-/** The path of a species' frames, likewise; where it would meet another data set its first letter
+/** A path with an escaped name in place of its %s, likewise. */
+char *saltus_h5_named(const char *pattern, const char *name);
+/** The path of a species' frames; where it would meet another data set its first letter
  * is escaped too. */
 char *saltus_h5_frames_name(const char *species);
 

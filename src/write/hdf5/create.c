@@ -1,324 +1,374 @@
+/* The data sets of a new file, their attributes and the scales of their axes. */
 #include "write/hdf5/file.h"
+#include "write/hdf5/space.h"
 
 #include "core/memory.h"
 
-#include <math.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-    CLOSING_BYTES = 384 * 1024,   /* attributes, indices, headers, cached chunks at the end */
-    FINAL_BYTES = 64 * 1024,      /* raw size of a chunk of last samples */
-    CHUNK_BYTES = 512 * 1024,     /* raw size of a chunk aimed at */
-    SPLIT_BYTES = 4 * 1024 * 1024 /* a run above this is cut into several chunks */
-};
+enum { REPLACE_BYTES = 64 * 1024 }; /* to put one data set in place of another */
 
-int saltus_h5_level(const saltus_hdf5_layout *l)
+/* ------------------------------------------------------------------------------------------------
+ * Attributes
+ */
+
+static const char *unit_of(const saltus_h5_file *f, const saltus_h5_set *s)
 {
-    const saltus_compress compress = l->options.compress;
-    return compress == SALTUS_COMPRESS_NONE ? 0 : compress == SALTUS_COMPRESS_SMALL ? 9 : 1;
+    const char *time = f->layout.time_unit ? f->layout.time_unit : "1";
+    const saltus_derive *d = f->derived.wanted ? &f->derived.wanted[s->index] : NULL;
+    switch (s->kind->unit) {
+    case SALTUS_UNIT_COUNT:
+        return "count";
+    case SALTUS_UNIT_COUNT2:
+        return "count2";
+    case SALTUS_UNIT_TIME:
+        return time;
+    case SALTUS_UNIT_LENGTH:
+        return "m";
+    case SALTUS_UNIT_DERIVED:
+        return d->quantity == SALTUS_DERIVE_TMIN || d->quantity == SALTUS_DERIVE_TMAX ||
+                       d->quantity == SALTUS_DERIVE_PERIOD || d->quantity == SALTUS_DERIVE_PASSAGE
+                   ? time
+               : d->quantity == SALTUS_DERIVE_ABOVE || d->column < 0 ? "1"
+                                                                     : "count";
+    default:
+        return "1";
+    }
 }
 
-/* HDF5 keeps no more than one chunk of it in memory: more would need space on the disk that nobody
- * has asked for. */
-hid_t saltus_h5_create_growing(hid_t file, const char *name, hid_t type, int rank,
-                               const hsize_t *shape, const hsize_t *chunk, int level)
+/* What xarray takes for the name of an axis without values; netCDF does so too. */
+static herr_t mark_scale(const saltus_h5_set *s)
 {
-    hsize_t most[5] = {H5S_UNLIMITED};
-    size_t chunk_bytes = 8 * chunk[0];
-    for (int i = 1; i < rank; ++i) {
-        most[i] = shape[i];
-        chunk_bytes *= chunk[i];
+    const char *slash = strrchr(s->path, '/');
+    char length[80];
+    (void)snprintf(length, sizeof length,
+                   "This is a netCDF dimension but not a netCDF variable. %10llu",
+                   (unsigned long long)s->shape[0]);
+    const char *name = s->kind->type == SALTUS_TYPE_NONE ? length : slash ? slash + 1 : s->path;
+    return saltus_h5_set_fixed(s->set, "CLASS", "DIMENSION_SCALE") |
+           saltus_h5_set_fixed(s->set, "NAME", name);
+}
+
+static hobj_ref_t reference(hid_t set)
+{
+    hobj_ref_t to = 0;
+    (void)H5Rcreate(&to, set, ".", H5R_OBJECT, -1);
+    return to;
+}
+
+/* DIMENSION_LIST, as H5DSattach_scale writes it: for each axis a list of one scale. */
+static herr_t name_scales(const saltus_h5_file *f, const saltus_h5_set *s, hid_t set)
+{
+    hobj_ref_t to[SALTUS_H5_MOST_AXES];
+    hvl_t lists[SALTUS_H5_MOST_AXES];
+    const hsize_t rank[1] = {(hsize_t)s->rank};
+    if (s->is_scale || s->rank == 0) {
+        return 0;
     }
-    const hid_t space = H5Screate_simple(rank, shape, most);
-    const hid_t how = H5Pcreate(H5P_DATASET_CREATE), access = H5Pcreate(H5P_DATASET_ACCESS);
-    (void)H5Pset_chunk_cache(access, 7, chunk_bytes, 1.0);
-    (void)H5Pset_chunk(how, rank, chunk);
-    (void)H5Pset_fill_time(how, H5D_FILL_TIME_IFSET);
-    if (level > 0) {
-        (void)H5Pset_shuffle(how);
-        (void)H5Pset_deflate(how, (unsigned)level);
+    for (int i = 0; i < s->rank; ++i) {
+        to[i] = reference(f->sets[s->scale[i]].set);
+        lists[i] = (hvl_t){.len = 1, .p = &to[i]};
     }
-    const hid_t set = name ? H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, access)
-                           : H5Dcreate_anon(file, type, space, how, access);
-    (void)H5Pclose(access);
-    (void)H5Pclose(how);
+    const hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ), space = H5Screate_simple(1, rank, NULL);
+    const hid_t a = H5Acreate2(set, "DIMENSION_LIST", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t rc = a < 0 ? -1 : H5Awrite(a, type, lists);
+    (void)H5Aclose(a);
     (void)H5Sclose(space);
-    return set;
-}
-
-int saltus_h5_shape(const saltus_h5_samples *s, hsize_t n_runs, hsize_t shape[4])
-{
-    const hsize_t parts = s->n_parts > 0 ? (hsize_t)s->n_parts : 1;
-    shape[0] = n_runs;
-    shape[1] = s->n_points;
-    shape[s->n_parts > 0 ? 2 : 3] = parts;
-    shape[s->n_parts > 0 ? 3 : 2] = (hsize_t)s->n_columns / parts;
-    return s->n_parts > 0 ? 4 : 3;
-}
-
-int saltus_h5_create_samples(hid_t file, saltus_h5_samples *s, bool nameless)
-{
-    hsize_t shape[4], chunk[4];
-    const int rank = saltus_h5_shape(s, 0, shape);
-    memcpy(chunk, shape, sizeof chunk);
-    chunk[0] = s->chunk_runs;
-    chunk[1] = s->chunk_points;
-    const hid_t type = s->memory_type == H5T_NATIVE_DOUBLE ? H5T_IEEE_F64LE
-                       : s->value_size == 4                ? H5T_STD_I32LE
-                                                           : H5T_STD_I64LE;
-    s->set = saltus_h5_create_growing(file, nameless ? NULL : s->name, type, rank, shape, chunk,
-                                      s->level);
-    return s->set < 0 ? -1 : 0;
-}
-
-/* Runs per chunk, of all samples alike: as many as make a chunk of good size, but not so
- * many that a small ensemble would end up on few threads, because a block of runs is a chunk. Some
- * power of two or a multiple of 16, so that vector lanes come out even. */
-static hsize_t runs_per_chunk(const saltus_hdf5_layout *l)
-{
-    const int64_t target = l->chunk_bytes ? l->chunk_bytes : CHUNK_BYTES;
-    int64_t parts = 1;
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        parts = l->n_parts[i] > parts ? l->n_parts[i] : parts;
-    }
-    const int64_t width = l->n_counts * parts * 4 > l->n_observables * INT64_C(8)
-                              ? l->n_counts * parts * 4
-                              : l->n_observables * INT64_C(8);
-    const int64_t run_bytes = width > 0 ? width * l->n_points : 1;
-    int64_t n = target / run_bytes;
-    n = n < l->n_trajectories / 128 ? n : l->n_trajectories / 128;
-    if (n >= 16) {
-        return (hsize_t)(n < 65536 ? n / 16 * 16 : 65536);
-    }
-    return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
-}
-
-static saltus_h5_samples samples_of(const saltus_hdf5_layout *l, const char *name, int n_columns,
-                                    int value_size, hid_t memory_type)
-{
-    const int64_t row_bytes = (int64_t)n_columns * value_size;
-    const int64_t target = l->chunk_bytes ? l->chunk_bytes : 2 * (int64_t)CHUNK_BYTES;
-    const int64_t split = l->chunk_bytes ? 4 * l->chunk_bytes : SPLIT_BYTES;
-    saltus_h5_samples s = {.set = H5I_INVALID_HID,
-                           .name = name,
-                           .n_columns = n_columns,
-                           .value_size = value_size,
-                           .memory_type = memory_type,
-                           .n_points = (hsize_t)l->n_points,
-                           .chunk_runs = runs_per_chunk(l),
-                           .chunk_points = (hsize_t)l->n_points,
-                           .level = saltus_h5_level(l)};
-    if (row_bytes * l->n_points > split) { /* then chunk_runs is 1 */
-        s.chunk_points = (hsize_t)(row_bytes < target ? target / row_bytes : 1);
-    }
-    return s;
-}
-
-static int create_moments(hid_t group, saltus_h5_moments *m, int64_t n_points, int n_columns)
-{
-    const hsize_t shape[2] = {(hsize_t)n_points, (hsize_t)n_columns};
-    const char *const names[4] = {"mean", "variance", "min", "max"};
-    hid_t *const sets[4] = {&m->mean, &m->variance, &m->min, &m->max};
-    for (int i = 0; i < 4; ++i) {
-        *sets[i] = saltus_h5_write_array(group, names[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2,
-                                         shape, NULL);
-        if (*sets[i] < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static hid_t create_final(const saltus_hdf5_sink *sink, const char *name, hid_t type, int columns)
-{
-    const hsize_t shape[2] = {0, (hsize_t)columns};
-    const int64_t rows = FINAL_BYTES / (8 * (int64_t)columns);
-    const hsize_t chunk[2] = {rows > 1 ? (hsize_t)rows : 1, (hsize_t)columns};
-    return saltus_h5_create_growing(sink->file, name, type, 2, shape, chunk,
-                                    saltus_h5_level(&sink->layout));
-}
-
-static int create_sets(saltus_hdf5_sink *sink)
-{
-    const saltus_hdf5_layout *l = &sink->layout;
-    const hsize_t points[1] = {(hsize_t)l->n_points};
-    const hsize_t none[1] = {0}, chunk[1] = {4096};
-    int rc = 0;
-
-    hid_t time = saltus_h5_write_array(sink->file, "time", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1,
-                                       points, l->times);
-    rc |= time < 0 ? -1 : 0;
-    saltus_h5_close_dataset(&time);
-    sink->trajectories = saltus_h5_create_growing(sink->file, "trajectories", H5T_STD_I64LE, 1,
-                                                  none, chunk, saltus_h5_level(l));
-    sink->stats = H5Gcreate2(sink->file, "stats", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    rc |= sink->trajectories < 0 || sink->stats < 0 ? -1 : 0;
-    rc |= saltus_h5_set_int64(sink->stats, "trajectories", 0);
-    if (l->n_counts > 0) {
-        rc |= create_moments(sink->stats, &sink->count_moments, l->n_points, l->n_counts);
-    }
-    if (l->n_observables > 0) {
-        hid_t group = H5Gcreate2(sink->stats, "observables", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        rc |= create_moments(group, &sink->observable_moments, l->n_points, l->n_observables);
-        saltus_h5_close_group(&group);
-    }
+    (void)H5Tclose(type);
     return rc;
 }
 
-static saltus_status write_names(const saltus_hdf5_sink *sink, saltus_error *err)
+/* All attributes of a data set that is no scale; `set` may be one that takes its place. */
+static herr_t describe(const saltus_h5_file *f, const saltus_h5_set *s, hid_t set)
+{
+    const saltus_hdf5_layout *l = &f->layout;
+    herr_t rc = 0;
+    if (s->kind->unit != SALTUS_UNIT_NONE) {
+        rc |= saltus_h5_set_fixed(set, "units", unit_of(f, s));
+    }
+    if (s->kind->type == SALTUS_TYPE_TEXT) {
+        rc |= saltus_h5_set_fixed(set, "_Encoding", "utf-8");
+    }
+    if (s->kind->each == SALTUS_EACH_FRAMED) {
+        rc |= saltus_h5_set_text(set, "name", l->count_names[s->index]);
+    }
+    if (s->kind->id == SALTUS_SET_PROFILE) {
+        rc |= saltus_h5_describe_profile(f, set);
+    }
+    return rc | name_scales(f, s, set);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Scales know where they are used
+ */
+
+/* One use of a scale, as H5DSattach_scale has it in REFERENCE_LIST. */
+typedef struct use {
+    hobj_ref_t set;
+    unsigned axis;
+} use;
+
+static hid_t use_type(void)
+{
+    const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(use));
+    (void)H5Tinsert(type, "dataset", HOFFSET(use, set), H5T_STD_REF_OBJ);
+    (void)H5Tinsert(type, "dimension", HOFFSET(use, axis), H5T_NATIVE_INT);
+    return type;
+}
+
+static herr_t write_uses(hid_t scale, const use *uses, hsize_t n)
+{
+    const hid_t type = use_type(), space = H5Screate_simple(1, &n, NULL);
+    const hid_t a = H5Acreate2(scale, "REFERENCE_LIST", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t rc = a < 0 ? -1 : H5Awrite(a, type, uses);
+    (void)H5Aclose(a);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    return rc;
+}
+
+/* The lists of all scales, each written once: H5DSattach_scale would copy a scale's list for every
+ * data set, which makes a file of many species hundreds of MiB long. */
+static saltus_status list_uses(saltus_h5_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_hdf5_layout *l = &sink->layout;
-    const char *const about[SALTUS_H5_N_ABOUT] = {saltus_version(), l->model_name, l->method,
-                                                  l->device, sink->started};
-    SALTUS_TRY(saltus_h5_write_names(sink->file, "about", about, SALTUS_H5_N_ABOUT, err));
-    if (l->time_unit) {
-        SALTUS_TRY(saltus_h5_write_names(sink->file, "time_unit", &l->time_unit, 1, err));
+    size_t *start = saltus_calloc(f->n_sets + 1, sizeof *start), n = 0;
+    use *uses = NULL;
+    SALTUS_NEED(start);
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        for (int a = 0; a < f->sets[i].rank && !f->sets[i].is_scale; ++a, ++n) {
+            ++start[f->sets[i].scale[a] + 1];
+        }
     }
-    SALTUS_TRY(
-        saltus_h5_write_names(sink->file, "species", l->count_names, (size_t)l->n_counts, err));
-    if (l->n_observables > 0) {
-        SALTUS_TRY(saltus_h5_write_names(sink->file, "observable_names", l->observable_names,
-                                         (size_t)l->n_observables, err));
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        start[i + 1] += start[i];
+    }
+    uses = saltus_calloc(n, sizeof *uses);
+    SALTUS_NEED(uses);
+    for (size_t i = f->n_sets; i-- > 0;) { /* from behind: then each list rises */
+        const saltus_h5_set *s = &f->sets[i];
+        const hobj_ref_t to = reference(s->set);
+        for (int a = s->rank - 1; a >= 0 && !s->is_scale; --a) {
+            uses[--start[s->scale[a] + 1]] = (use){.set = to, .axis = (unsigned)a};
+        }
+    }
+    for (size_t i = 0; i < f->n_sets; ++i) { /* start[i + 1] is where the list of i begins now */
+        const size_t end = i + 2 <= f->n_sets ? start[i + 2] : n;
+        if (end > start[i + 1] &&
+            write_uses(f->sets[i].set, uses + start[i + 1], end - start[i + 1]) < 0) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", f->path, saltus_h5_cause());
+        }
+    }
+done:
+    saltus_free(start);
+    saltus_free(uses);
+    return status;
+}
+
+/* In a scale's list, replace one data set by another. */
+static saltus_status reuse(saltus_h5_file *f, hid_t scale, hobj_ref_t from, hobj_ref_t to,
+                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hid_t a = H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
+    const hid_t space = H5Aget_space(a), type = use_type();
+    const hssize_t n = H5Sget_simple_extent_npoints(space);
+    use *uses = saltus_calloc(n > 0 ? (size_t)n : 0, sizeof *uses);
+    SALTUS_NEED(uses);
+    herr_t rc = H5Aread(a, type, uses);
+    for (hssize_t i = 0; i < n; ++i) {
+        uses[i].set = uses[i].set == from ? to : uses[i].set;
+    }
+    rc = rc < 0 ? rc : H5Awrite(a, type, uses);
+    status = rc < 0 ? saltus_h5_fail(f, 0, err) : SALTUS_OK;
+done:
+    saltus_free(uses);
+    (void)H5Tclose(type);
+    (void)H5Sclose(space);
+    (void)H5Aclose(a);
+    return status;
+}
+
+/* The wide one has no name until it is whole, so that a reader never finds half of it and nothing
+ * has to be taken back when it fails. The flush comes at once, because the space of the narrow one
+ * is used again. */
+saltus_status saltus_h5_replace(saltus_h5_file *f, saltus_h5_set *s, hid_t wide, int value_size,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_h5_reserve(f, REPLACE_BYTES, err));
+    const hobj_ref_t from = reference(s->set), to = reference(wide);
+    for (int i = 0; i < s->rank; ++i) {
+        SALTUS_TRY(reuse(f, f->sets[s->scale[i]].set, from, to, err));
+    }
+    herr_t rc = describe(f, s, wide);
+    rc = rc < 0 ? rc : H5Ldelete(f->file, s->path, H5P_DEFAULT);
+    rc = rc < 0 ? rc : H5Olink(wide, f->file, s->path, H5P_DEFAULT, H5P_DEFAULT);
+    if (rc < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+    (void)H5Dclose(s->set);
+    s->set = wide;
+    s->value_size = value_size;
+    status = saltus_h5_flush(f, err);
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What is known at the beginning
+ */
+
+static saltus_status write_texts(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_hdf5_layout *l = &f->layout;
+    const size_t n = (size_t)s->shape[0];
+    const char *const about[SALTUS_H5_N_ABOUT] = {saltus_version(), l->model_name, l->method,
+                                                  l->device, f->started};
+    static const char *const words[] = {"low", "high"};
+    const char **varied = saltus_calloc(n, sizeof *varied);
+    const char *const *texts = varied;
+    SALTUS_NEED(varied);
+    for (size_t i = 0; i < n && s->kind->id == SALTUS_SET_SWEEP_NAMES; ++i) {
+        varied[i] = saltus_sweep_name(l->sweep, (int)i);
+    }
+    switch (s->kind->id) {
+    case SALTUS_SET_ABOUT:
+        texts = about;
+        break;
+    case SALTUS_SET_TIME_UNIT:
+        texts = &l->time_unit;
+        break;
+    case SALTUS_SET_SPECIES:
+        texts = l->count_names;
+        break;
+    case SALTUS_SET_OBSERVABLE:
+        texts = l->observable_names;
+        break;
+    case SALTUS_SET_DERIVED_NAMES:
+        texts = (const char *const *)f->derived.names;
+        break;
+    case SALTUS_SET_WORD:
+        texts = words;
+        break;
+    case SALTUS_SET_SITE_TYPE:
+        texts = l->lattice->type_names;
+        break;
+    default:
+        break;
+    }
+    SALTUS_TRY(saltus_h5_write_names(f->file, s->path, texts, n, &s->set, err));
+done:
+    saltus_free(varied);
+    return status;
+}
+
+/* The value of a number that is known now, at place i. */
+static double head_value(const saltus_h5_file *f, const saltus_h5_set *s, int64_t i)
+{
+    const saltus_hdf5_layout *l = &f->layout;
+    switch (s->kind->id) {
+    case SALTUS_SET_TIME:
+        return l->times[i];
+    case SALTUS_SET_FRAME:
+        return l->frame_times[i];
+    case SALTUS_SET_SWEEP_VALUE:
+        return saltus_sweep_value(l->sweep, s->index, i);
+    case SALTUS_SET_SWEEP_SHAPE:
+        return (double)saltus_sweep_axis_length(l->sweep, (int)i);
+    case SALTUS_SET_PLANE:
+    case SALTUS_SET_X:
+    case SALTUS_SET_Y:
+    case SALTUS_SET_Z:
+        return ((double)i + 0.5) * l->lattice->spacing;
+    default: /* runs at a grid point */
+        return (double)i;
+    }
+}
+
+static saltus_status write_numbers(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    double *values = saltus_calloc((size_t)s->shape[0], sizeof *values);
+    SALTUS_NEED(values);
+    for (hsize_t i = 0; i < s->shape[0]; ++i) {
+        values[i] = head_value(f, s, (int64_t)i);
+    }
+    s->set = saltus_h5_create_set(f->file, s, s->path);
+    if (s->set < 0 ||
+        H5Dwrite(s->set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", f->path, saltus_h5_cause());
+    }
+done:
+    saltus_free(values);
+    return status;
+}
+
+static saltus_status create(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_h5_role role = s->kind->role;
+    if (s->kind->type == SALTUS_TYPE_NONE) {
+        s->set = saltus_h5_create_set(f->file, s, s->path);
+    } else if (s->kind->type == SALTUS_TYPE_TEXT) {
+        SALTUS_TRY(write_texts(f, s, err));
+    } else if (role == SALTUS_ROLE_HEAD || (role == SALTUS_ROLE_RUNS && !s->grows)) {
+        SALTUS_TRY(write_numbers(f, s, err));
+    } else {
+        s->set = saltus_h5_create_set(f->file, s, s->path);
+    }
+    if (s->set < 0 || (s->is_scale && mark_scale(s) < 0) || describe(f, s, s->set) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", f->path, saltus_h5_cause());
     }
 done:
     return status;
 }
 
-/* Counts by site type and by plane: all of them, or their mean and variance. */
-static int create_splits(saltus_hdf5_sink *sink)
-{
-    const saltus_hdf5_layout *l = &sink->layout;
-    int rc = 0;
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        const int parts = l->n_parts[i];
-        const hsize_t shape[3] = {(hsize_t)l->n_points, (hsize_t)parts, (hsize_t)l->n_counts};
-        saltus_h5_moments *m = &sink->split_moments[i];
-        if (parts == 0 || l->n_counts == 0) {
-            continue;
-        }
-        if (l->options.record == SALTUS_RECORD_ALL) {
-            sink->splits[i] =
-                samples_of(l, saltus_h5_split_names[i], parts * l->n_counts, 4, H5T_NATIVE_INT64);
-            sink->splits[i].n_parts = parts;
-            rc |= saltus_h5_create_samples(sink->file, &sink->splits[i], false);
-            continue;
-        }
-        hid_t group =
-            H5Gcreate2(sink->file, saltus_h5_split_stats[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        m->mean =
-            saltus_h5_write_array(group, "mean", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, shape, NULL);
-        m->variance = saltus_h5_write_array(group, "variance", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3,
-                                            shape, NULL);
-        saltus_h5_close_group(&group);
-        rc |= m->mean < 0 || m->variance < 0 ? -1 : 0;
-    }
-    return rc | saltus_h5_describe_profile(sink);
-}
-
-static int create_recorded(saltus_hdf5_sink *sink)
-{
-    const saltus_hdf5_layout *l = &sink->layout;
-    int rc = 0;
-    if (l->options.record == SALTUS_RECORD_ALL && l->n_counts > 0) {
-        sink->counts = samples_of(l, "counts", l->n_counts, 4, H5T_NATIVE_INT64);
-        rc |= saltus_h5_create_samples(sink->file, &sink->counts, false);
-    }
-    if (l->options.record == SALTUS_RECORD_ALL && l->n_observables > 0) {
-        sink->observables = samples_of(l, "observables", l->n_observables, 8, H5T_NATIVE_DOUBLE);
-        rc |= saltus_h5_create_samples(sink->file, &sink->observables, false);
-    }
-    if (l->options.record == SALTUS_RECORD_FINAL && l->n_counts > 0) {
-        sink->final = create_final(sink, "final", H5T_STD_I64LE, l->n_counts);
-        rc |= sink->final < 0 ? -1 : 0;
-    }
-    if (l->options.record == SALTUS_RECORD_FINAL && l->n_observables > 0) {
-        sink->final_observables =
-            create_final(sink, "final_observables", H5T_IEEE_F64LE, l->n_observables);
-        rc |= sink->final_observables < 0 ? -1 : 0;
-    }
-    sink->sink.block_trajectories =
-        l->options.record == SALTUS_RECORD_ALL ? (int64_t)runs_per_chunk(l) : 0;
-    return rc;
-}
-
-/* Bytes that the file will take when nothing is in it yet, and those that closing adds. */
-static void sizes(const saltus_hdf5_sink *sink, int64_t *now, int64_t *closing)
-{
-    const saltus_hdf5_layout *l = &sink->layout;
-    const saltus_histogram *h = &sink->histogram;
-    const int64_t columns = (int64_t)l->n_counts + l->n_observables;
-    const size_t n_counts = (size_t)l->n_counts, n_observables = (size_t)l->n_observables;
-    *now = 64 * 1024 + l->n_points * 8 + columns * 4 * 8 * l->n_points;
-    *now += (int64_t)(n_counts * saltus_h5_longest(l->count_names, n_counts));
-    *now += (int64_t)(n_observables * saltus_h5_longest(l->observable_names, n_observables));
-    *now += l->options.command ? (int64_t)strlen(l->options.command) : 0;
-    for (int i = 0; i < SALTUS_N_SPLITS && l->options.record != SALTUS_RECORD_ALL; ++i) {
-        *now += 2 * 8 * l->n_points * l->n_parts[i] * l->n_counts;
-    }
-    *now += l->n_frames * 8 + l->n_counts * (l->n_frames > 0 ? 4096 : 0);
-    *closing = CLOSING_BYTES + columns * 8 + saltus_h5_derived_bytes(sink, 0) +
-               h->n_columns * (h->n_points * (h->n_bins + 2) * 8 + 16 * 1024);
-}
-
-saltus_disk_need saltus_hdf5_need(const saltus_hdf5_layout *l)
-{
-    const saltus_record record = l->options.record;
-    const double runs = (double)l->n_trajectories, points = (double)l->n_points;
-    const double columns = (double)l->n_counts + l->n_observables;
-    const bool all = record == SALTUS_RECORD_ALL, final = record == SALTUS_RECORD_FINAL;
-    double parts = 1.0, frame = l->n_counts; /* counts stand in 4 bytes as long as they can */
-    saltus_disk_need need = {.plain = points * columns * 4.0 * sizeof(double)};
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        parts += l->n_parts[i];
-    }
-    for (int i = 0; i < 3 && l->lattice; ++i) {
-        frame *= l->lattice->size[i];
-    }
-    need.packed = runs * (8.0 + 8.0 * (l->derived ? l->derived->n : 0));
-    need.packed += all ? runs * points * (4.0 * l->n_counts * parts + 8.0 * l->n_observables) : 0.0;
-    need.packed += final ? runs * 8.0 * columns : 0.0;
-    need.plain += all ? 0.0 : points * l->n_counts * (parts - 1.0) * 2.0 * sizeof(double);
-    need.sparse = runs * (double)l->n_frames * frame;
-    return need;
-}
-
-static saltus_status check_disk(const saltus_hdf5_sink *sink, saltus_error *err)
-{
-    const saltus_hdf5_layout *l = &sink->layout;
-    const saltus_disk_need need = saltus_hdf5_need(l);
-    const double free = l->disk_free > 0.0 ? l->disk_free : saltus_disk_free(sink->path);
-    return saltus_disk_check(sink->path, &need, l->options.compress, free, err);
-}
-
-saltus_status saltus_h5_create(saltus_hdf5_sink *sink, saltus_error *err)
+/* What a group says: of a histogram whose it is, of statistics of planes where these are. */
+static saltus_status describe_group(const saltus_h5_file *f, const saltus_h5_set *s,
+                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    bool created = false;
-    int64_t now, closing;
-    SALTUS_TRY(check_disk(sink, err));
-    sizes(sink, &now, &closing);
-    SALTUS_TRY(saltus_h5_start(sink->path, sink->layout.options.overwrite, now, closing,
-                               sink->layout.reserve, &sink->reserve, &sink->file, &created, err));
-    if (create_sets(sink) < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
-    }
-    if (sink->layout.lattice) {
-        SALTUS_TRY(saltus_h5_create_space(sink, err));
-    }
-    if (create_recorded(sink) < 0 || create_splits(sink) < 0 ||
-        saltus_h5_describe(sink->file, &sink->layout, sink->started) < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
-    }
-    SALTUS_TRY(write_names(sink, err));
-    SALTUS_TRY(saltus_h5_derived_create(sink, err));
-    if (H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", sink->path, saltus_h5_cause());
+    hid_t group = H5I_INVALID_HID;
+    char *path = saltus_strdup(s->path);
+    SALTUS_NEED(path);
+    *strrchr(path, '/') = '\0';
+    group = H5Gopen2(f->file, path, H5P_DEFAULT);
+    const herr_t rc = group < 0 ? -1
+                      : s->kind->id == SALTUS_SET_BIN
+                          ? saltus_h5_set_text(group, "name", f->layout.count_names[s->index])
+                          : saltus_h5_describe_profile(f, group);
+    if (rc < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", f->path, saltus_h5_cause());
     }
 done:
-    if (status != SALTUS_OK && created) {
-        (void)unlink(sink->path);
+    saltus_h5_close_group(&group);
+    saltus_free(path);
+    return status;
+}
+
+saltus_status saltus_h5_create(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (saltus_h5_describe(f) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", f->path, saltus_h5_cause());
     }
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        SALTUS_TRY(create(f, &f->sets[i], err));
+        if (f->sets[i].kind->id == SALTUS_SET_BIN ||
+            f->sets[i].kind->id == SALTUS_SET_PROFILE_MEAN) {
+            SALTUS_TRY(describe_group(f, &f->sets[i], err));
+        }
+    }
+    SALTUS_TRY(list_uses(f, err));
+    if (f->layout.lattice) {
+        SALTUS_TRY(saltus_h5_write_lattice(f, err));
+    }
+    if (!f->layout.sweep && saltus_h5_set_int64_of(f->file, "stats", "trajectories", 0) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", f->path, saltus_h5_cause());
+    }
+    status = saltus_h5_flush(f, err);
+done:
     return status;
 }

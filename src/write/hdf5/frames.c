@@ -1,10 +1,12 @@
 /* Frames of a lattice: for each species a data set [run][frame][z][y][x], written by the threads
  * that simulate. Chunks that hold no particle are not written. Values have a byte each; when a site
  * holds more, the data set is rewritten with 2 or 4. */
-#include "write/hdf5/file.h"
+#include "write/hdf5/chunk.h"
+#include "write/hdf5/space.h"
 
 #include "core/memory.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -14,17 +16,15 @@ enum {
 
 /* A species. */
 typedef struct film {
-    hid_t set;
-    char *name;             /* path in the file */
+    saltus_h5_set *s;
     _Atomic int value_size; /* 1, 2 or 4; rises */
 } film;
 
 typedef struct saltus_h5_frames {
     saltus_h5_tiling tiling;
-    hsize_t n_frames, n_rows; /* n_rows: runs in the file */
     int n_films;
     film *films; /* [count] */
-    hid_t there; /* [run][frame] */
+    saltus_h5_set *rows, *there;
     int level;
 } saltus_h5_frames;
 
@@ -46,87 +46,30 @@ typedef struct reel {
     int *value_size; /* [column] */
 } reel;
 
-/* ------------------------------------------------------------------------------------------------
- * Creating
- */
-
-static hid_t type_of(int value_size)
-{
-    return value_size == 1 ? H5T_STD_U8LE : value_size == 2 ? H5T_STD_U16LE : H5T_STD_U32LE;
-}
-
-static hid_t create_film(hid_t file, const saltus_h5_frames *f, const char *name, int value_size)
-{
-    const saltus_h5_tiling *t = &f->tiling;
-    const hsize_t shape[5] = {f->n_rows, f->n_frames, t->size[0], t->size[1], t->size[2]};
-    const hsize_t chunk[5] = {1, 1, t->chunk[0], t->chunk[1], t->chunk[2]};
-    return saltus_h5_create_growing(file, name, type_of(value_size), 5, shape, chunk, f->level);
-}
-
-static saltus_status create_films(saltus_hdf5_sink *sink, saltus_h5_frames *f, saltus_error *err)
+saltus_status saltus_h5_open_frames(saltus_h5_file *file, const int32_t size[3],
+                                    saltus_h5_frames **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_hdf5_layout *l = &sink->layout;
-    f->films = saltus_calloc((size_t)l->n_counts, sizeof *f->films);
-    SALTUS_NEED(f->films);
-    f->n_films = l->n_counts;
-    for (int c = 0; c < l->n_counts; ++c) {
-        f->films[c].set = H5I_INVALID_HID;
-    }
-    for (int c = 0; c < l->n_counts; ++c) {
-        film *of = &f->films[c];
-        of->value_size = 1;
-        of->name = saltus_h5_frames_name(l->count_names[c]);
-        SALTUS_NEED(of->name);
-        of->set = create_film(sink->file, f, of->name, 1);
-        if (of->set < 0 || saltus_h5_set_text(of->set, "name", l->count_names[c]) < 0) {
-            SALTUS_TRY(saltus_h5_fail(sink, 0, err));
-        }
-    }
-done:
-    return status;
-}
-
-saltus_status saltus_h5_create_frames(saltus_hdf5_sink *sink, hid_t space, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_hdf5_layout *l = &sink->layout;
-    const hsize_t shape[2] = {0, (hsize_t)l->n_frames};
-    const hsize_t chunk[2] = {1, shape[1] < 65536 ? shape[1] : 65536};
-    hid_t group = H5Gcreate2(space, "frames", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t time = saltus_h5_write_array(group, "time", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1,
-                                       shape + 1, l->frame_times);
-    saltus_h5_frames *f = sink->frames = saltus_calloc(1, sizeof *f);
+    saltus_h5_set *first = saltus_h5_find(file, SALTUS_SET_FRAMES); /* they lie side by side */
+    saltus_h5_frames *f = *out = saltus_calloc(1, sizeof *f);
     SALTUS_NEED(f);
-    f->tiling = saltus_h5_tile(l->lattice->size);
-    f->n_frames = (hsize_t)l->n_frames;
-    f->level = saltus_h5_level(l);
-    f->there = saltus_h5_create_growing(group, "there", H5T_STD_U8LE, 2, shape, chunk, 0);
-    if (group < 0 || time < 0 || f->there < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    f->tiling = saltus_h5_tile(size);
+    f->rows = saltus_h5_find(file, SALTUS_SET_ROW);
+    f->there = saltus_h5_find(file, SALTUS_SET_THERE);
+    f->level = saltus_h5_level(&file->layout);
+    f->n_films = file->layout.n_counts;
+    f->films = saltus_calloc((size_t)f->n_films, sizeof *f->films);
+    SALTUS_NEED(f->films);
+    for (int c = 0; c < f->n_films; ++c) {
+        f->films[c].s = &first[c];
+        f->films[c].value_size = 1;
     }
-    SALTUS_TRY(create_films(sink, f, err));
 done:
-    saltus_h5_close_dataset(&time);
-    saltus_h5_close_group(&group);
     return status;
-}
-
-void saltus_h5_close_frames(saltus_h5_frames *f)
-{
-    for (int c = 0; f && c < f->n_films; ++c) {
-        saltus_h5_close_dataset(&f->films[c].set);
-    }
-    if (f) {
-        saltus_h5_close_dataset(&f->there);
-    }
 }
 
 void saltus_h5_free_frames(saltus_h5_frames *f)
 {
-    for (int c = 0; f && c < f->n_films; ++c) {
-        saltus_free(f->films[c].name);
-    }
     saltus_free(f ? f->films : NULL);
     saltus_free(f);
 }
@@ -164,12 +107,12 @@ static void sort(reel *r, const saltus_h5_tiling *t)
     }
 }
 
-static saltus_status prepare(const saltus_hdf5_sink *sink, const saltus_frame *frame, reel *r,
+static saltus_status prepare(const saltus_h5_frames *f, const saltus_frame *frame, reel *r,
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_h5_tiling *t = &sink->frames->tiling;
-    const size_t n_counts = (size_t)sink->layout.n_counts, n_heads = n_counts * (size_t)t->n;
+    const saltus_h5_tiling *t = &f->tiling;
+    const size_t n_counts = (size_t)f->n_films, n_heads = n_counts * (size_t)t->n;
     r->frame = frame;
     r->head = saltus_calloc(n_heads, sizeof *r->head);
     r->next = saltus_calloc((size_t)frame->n, sizeof *r->next);
@@ -245,14 +188,14 @@ done:
     return status;
 }
 
-static saltus_status cut_all(const saltus_hdf5_sink *sink, reel *r, saltus_error *err)
+static saltus_status cut_all(saltus_h5_frames *f, reel *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     drop_cuts(r);
-    for (int c = 0; c < sink->layout.n_counts; ++c) {
-        const int in_file = atomic_load(&sink->frames->films[c].value_size);
+    for (int c = 0; c < f->n_films; ++c) {
+        const int in_file = atomic_load(&f->films[c].value_size);
         r->value_size[c] = in_file > r->value_size[c] ? in_file : r->value_size[c];
-        SALTUS_TRY(cut_column(sink->frames, r, c, err));
+        SALTUS_TRY(cut_column(f, r, c, err));
     }
 done:
     return status;
@@ -262,24 +205,21 @@ done:
  * Writing, with the lock held
  */
 
-static herr_t resize(const saltus_hdf5_sink *sink, saltus_h5_frames *f, hsize_t n_rows)
+static herr_t resize(saltus_h5_frames *f, hsize_t n_rows)
 {
-    const saltus_h5_tiling *t = &f->tiling;
-    const hsize_t shape[5] = {n_rows, f->n_frames, t->size[0], t->size[1], t->size[2]};
-    herr_t rc = H5Dset_extent(f->there, shape);
-    for (int c = 0; c < sink->layout.n_counts && rc >= 0; ++c) {
-        rc = H5Dset_extent(f->films[c].set, shape);
+    herr_t rc = saltus_h5_resize(f->rows, n_rows) | saltus_h5_resize(f->there, n_rows);
+    for (int c = 0; c < f->n_films && rc >= 0; ++c) {
+        rc = saltus_h5_resize(f->films[c].s, n_rows);
     }
-    f->n_rows = n_rows;
     return rc;
 }
 
 /* Copy a chunk to a data set with wider values. */
-static saltus_status copy_chunk(saltus_hdf5_sink *sink, hid_t from, hid_t to, const hsize_t at[5],
-                                int value_size, uint64_t *values, saltus_error *err)
+static saltus_status copy_chunk(saltus_h5_file *file, const saltus_h5_tiling *t, hid_t from,
+                                const saltus_h5_set *to, const hsize_t at[5], uint64_t *values,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_h5_tiling *t = &sink->frames->tiling;
     const size_t sites = saltus_h5_tile_sites(t);
     const hsize_t whole[5] = {1, 1, t->chunk[0], t->chunk[1], t->chunk[2]};
     hsize_t count[5] = {1, 1, 0, 0, 0};
@@ -297,13 +237,12 @@ static saltus_status copy_chunk(saltus_hdf5_sink *sink, hid_t from, hid_t to, co
     (void)H5Sclose(in);
     (void)H5Sclose(out);
     if (rc < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+        SALTUS_TRY(saltus_h5_fail(file, 0, err));
     }
-    SALTUS_TRY(
-        saltus_chunk_encode(values, sites, sites, value_size, sink->frames->level, &chunk, err));
-    SALTUS_TRY(saltus_h5_reserve(sink, (int64_t)chunk.size + FRAME_BYTES, err));
-    if (H5Dwrite_chunk(to, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    SALTUS_TRY(saltus_chunk_encode(values, sites, sites, to->value_size, to->level, &chunk, err));
+    SALTUS_TRY(saltus_h5_reserve(file, (int64_t)chunk.size + FRAME_BYTES, err));
+    if (H5Dwrite_chunk(to->set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
+        SALTUS_TRY(saltus_h5_fail(file, 0, err));
     }
 done:
     saltus_free(chunk.data);
@@ -312,51 +251,47 @@ done:
 
 /* Rewrite a species with wider values: the copy has no name until it is whole, and then takes the
  * other's place. */
-static saltus_status widen(saltus_hdf5_sink *sink, int column, int value_size, uint64_t *values,
-                           saltus_error *err)
+static saltus_status widen(saltus_h5_file *file, saltus_h5_frames *f, int column, int value_size,
+                           uint64_t *values, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    film *of = &sink->frames->films[column];
-    const char *species = sink->layout.count_names[column];
+    film *of = &f->films[column];
+    saltus_h5_set wide = *of->s;
     hsize_t n = 0, at[5], bytes;
     unsigned skipped;
     haddr_t address;
-    hid_t old = of->set, wide = create_film(sink->file, sink->frames, NULL, value_size);
-    const hid_t all = H5Dget_space(old);
-    if (wide < 0 || H5Dget_num_chunks(old, all, &n) < 0 ||
-        saltus_h5_set_text(wide, "name", species) < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    const hid_t old = of->s->set, all = H5Dget_space(old);
+    wide.value_size = value_size;
+    wide.set = saltus_h5_create_set(file->file, &wide, NULL);
+    if (wide.set < 0 || H5Dget_num_chunks(old, all, &n) < 0) {
+        SALTUS_TRY(saltus_h5_fail(file, 0, err));
     }
     for (hsize_t i = 0; i < n; ++i) {
         if (H5Dget_chunk_info(old, all, i, at, &skipped, &address, &bytes) < 0) {
-            SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+            SALTUS_TRY(saltus_h5_fail(file, 0, err));
         }
-        SALTUS_TRY(copy_chunk(sink, old, wide, at, value_size, values, err));
+        SALTUS_TRY(copy_chunk(file, &f->tiling, old, &wide, at, values, err));
     }
-    if (saltus_h5_replace(sink, of->name, wide) < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
-    }
-    of->set = wide;
-    wide = old;
+    SALTUS_TRY(saltus_h5_replace(file, of->s, wide.set, value_size, err));
     atomic_store(&of->value_size, value_size);
-    if (H5Fflush(sink->file, H5F_SCOPE_GLOBAL) < 0) { /* the old one's space is used again */
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
-    }
 done:
     (void)H5Sclose(all);
-    saltus_h5_close_dataset(&wide);
+    if (wide.set != of->s->set) {
+        saltus_h5_close_dataset(&wide.set);
+    }
     return status;
 }
 
 /* Whether chunks are as wide as the file's values; those are made wider where they must. */
-static saltus_status match_widths(saltus_hdf5_sink *sink, reel *r, bool *match, saltus_error *err)
+static saltus_status match_widths(saltus_h5_file *file, saltus_h5_frames *f, reel *r, bool *match,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     *match = true;
-    for (int c = 0; c < sink->layout.n_counts; ++c) {
-        const int in_file = sink->frames->films[c].value_size;
+    for (int c = 0; c < f->n_films; ++c) {
+        const int in_file = f->films[c].value_size;
         if (r->value_size[c] > in_file) {
-            SALTUS_TRY(widen(sink, c, r->value_size[c], r->values, err));
+            SALTUS_TRY(widen(file, f, c, r->value_size[c], r->values, err));
         }
         *match &= r->value_size[c] >= in_file;
     }
@@ -364,78 +299,78 @@ done:
     return status;
 }
 
-static herr_t put(const saltus_hdf5_sink *sink, const reel *r, hsize_t row)
+static herr_t put(const saltus_h5_frames *f, const reel *r, hsize_t row)
 {
-    const saltus_h5_frames *f = sink->frames;
     const hsize_t frame = (hsize_t)r->frame->number, at[2] = {row, frame}, one[2] = {1, 1};
     const uint8_t yes = 1;
     for (size_t i = 0; i < r->n; ++i) {
         const saltus_chunk *data = &r->cuts[i].data;
         hsize_t start[5] = {row, frame};
         saltus_h5_tile_start(&f->tiling, r->cuts[i].chunk, start + 2);
-        if (H5Dwrite_chunk(f->films[r->cuts[i].column].set, H5P_DEFAULT, data->skipped, start,
+        if (H5Dwrite_chunk(f->films[r->cuts[i].column].s->set, H5P_DEFAULT, data->skipped, start,
                            data->size, data->data) < 0) {
             return -1;
         }
     }
-    const hid_t in = H5Screate_simple(2, one, NULL), out = H5Dget_space(f->there);
+    const hid_t in = H5Screate_simple(2, one, NULL), out = H5Dget_space(f->there->set);
     herr_t rc = H5Sselect_hyperslab(out, H5S_SELECT_SET, at, NULL, one, NULL);
-    rc = rc < 0 ? rc : H5Dwrite(f->there, H5T_NATIVE_UINT8, in, out, H5P_DEFAULT, &yes);
+    rc = rc < 0 ? rc : H5Dwrite(f->there->set, H5T_NATIVE_UINT8, in, out, H5P_DEFAULT, &yes);
     (void)H5Sclose(in);
     (void)H5Sclose(out);
-    return rc < 0 ? rc : H5Dflush(f->there); /* what is kept in memory has no disk space yet */
+    return rc < 0 ? rc : H5Dflush(f->there->set); /* what is kept in memory has no disk space yet */
 }
 
-static saltus_status append(saltus_hdf5_sink *sink, const reel *r, saltus_error *err)
+static saltus_status append(saltus_h5_file *file, saltus_h5_frames *f, const reel *r,
+                            saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_h5_frames *f = sink->frames;
-    const hsize_t row = (hsize_t)(r->frame->trajectory - sink->layout.first_trajectory);
-    int64_t bytes = FRAME_BYTES + (int64_t)f->n_frames;
+    const hsize_t row = (hsize_t)(r->frame->trajectory - file->layout.first_trajectory);
+    int64_t bytes = FRAME_BYTES + (int64_t)f->there->shape[1];
     for (size_t i = 0; i < r->n; ++i) {
         bytes += (int64_t)r->cuts[i].data.size + INDEX_BYTES;
     }
-    SALTUS_TRY(saltus_h5_reserve(sink, bytes, err));
-    if ((row >= f->n_rows && resize(sink, f, row + 1) < 0) || put(sink, r, row) < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    SALTUS_TRY(saltus_h5_reserve(file, bytes, err));
+    if ((row >= f->there->shape[0] && resize(f, row + 1) < 0) || put(f, r, row) < 0) {
+        SALTUS_TRY(saltus_h5_fail(file, 0, err));
     }
-    status = saltus_h5_flush_sometimes(sink, err);
+    status = saltus_h5_flush_sometimes(file, err);
 done:
     return status;
 }
 
 /* Another thread may have widened a species since the frame was cut: then *done stays false. */
-static saltus_status write(saltus_hdf5_sink *sink, reel *r, bool *done, saltus_error *err)
+static saltus_status write(saltus_h5_file *file, saltus_h5_frames *f, reel *r, bool *done,
+                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;
     bool match;
-    (void)pthread_mutex_lock(&sink->lock);
+    (void)pthread_mutex_lock(&file->lock);
     saltus_h5_quiet_begin(&quiet);
-    if (sink->broken) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", sink->path);
+    if (file->broken) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", file->path);
     }
-    SALTUS_TRY(match_widths(sink, r, &match, err));
+    SALTUS_TRY(match_widths(file, f, r, &match, err));
     if (match) {
-        SALTUS_TRY(append(sink, r, err));
+        SALTUS_TRY(append(file, f, r, err));
         *done = true;
     }
 done:
     saltus_h5_quiet_end(&quiet);
-    (void)pthread_mutex_unlock(&sink->lock);
+    (void)pthread_mutex_unlock(&file->lock);
     return status;
 }
 
-saltus_status saltus_h5_write_frame(void *user, const saltus_frame *frame, saltus_error *err)
+saltus_status saltus_h5_put_frame(saltus_h5_file *file, saltus_h5_frames *f,
+                                  const saltus_frame *frame, saltus_error *err)
 {
-    saltus_hdf5_sink *sink = user;
     saltus_status status = SALTUS_OK;
     reel r = {0};
     bool is_done = false;
-    SALTUS_TRY(prepare(sink, frame, &r, err));
+    SALTUS_TRY(prepare(f, frame, &r, err));
     while (!is_done) {
-        SALTUS_TRY(cut_all(sink, &r, err));
-        SALTUS_TRY(write(sink, &r, &is_done, err));
+        SALTUS_TRY(cut_all(f, &r, err));
+        SALTUS_TRY(write(file, f, &r, &is_done, err));
     }
 done:
     free_reel(&r);

@@ -36,6 +36,11 @@ bool saltus_h5_has(const saltus_results *r, const char *name)
     return H5Lexists(r->file, name, H5P_DEFAULT) > 0;
 }
 
+const char *saltus_h5_either(const saltus_results *r, const char *name, const char *old)
+{
+    return saltus_h5_has(r, name) || !saltus_h5_has(r, old) ? name : old;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Checking
  */

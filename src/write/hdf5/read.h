@@ -12,6 +12,8 @@ saltus_status saltus_h5_damaged(const saltus_results *r, const char *name, const
 
 /** Whether the file has something of that name. */
 bool saltus_h5_has(const saltus_results *r, const char *name);
+/** The name of a data set that was called otherwise in older files. */
+const char *saltus_h5_either(const saltus_results *r, const char *name, const char *old);
 
 /**
  * Look at a data set: its values are of that class and of 8 bytes at most, or texts of a fixed

@@ -74,9 +74,9 @@ int saltus_reserve_open(saltus_reserve *r, int fd, const char *path, int64_t clo
     return make_ballast(r, path);
 }
 
-void saltus_reserve_reset(saltus_reserve *r)
+void saltus_reserve_cut(saltus_reserve *r, int64_t end)
 {
-    r->reserved = 0;
+    r->reserved = r->reserved < end ? r->reserved : end;
 }
 
 static int allocate(int fd, int64_t from, int64_t to)

@@ -30,8 +30,8 @@ typedef struct saltus_reserve {
  * reserve still has to be closed. */
 int saltus_reserve_open(saltus_reserve *r, int fd, const char *path, int64_t closing,
                         saltus_reserve_mode mode);
-/** The file was cut to nothing behind our back: what was allocated is gone. */
-void saltus_reserve_reset(saltus_reserve *r);
+/** The file was cut at its end behind our back: what was allocated there may be gone. */
+void saltus_reserve_cut(saltus_reserve *r, int64_t end);
 /** See that a file that ends at `end` can grow by `bytes`. Returns 0, or an errno value such as
  * ENOSPC; nothing is lost then. */
 int saltus_reserve_grow(saltus_reserve *r, int64_t end, int64_t bytes);

@@ -65,10 +65,7 @@ static saltus_status read_about(saltus_results *r, saltus_error *err)
         about[i] = NULL;
     }
 done:
-    for (int i = 0; about && i < n; ++i) {
-        saltus_free(about[i]);
-    }
-    saltus_free(about);
+    saltus_results_free_names(about, n);
     return status;
 }
 
@@ -197,14 +194,8 @@ static saltus_status read_axes(saltus_results *r, saltus_error *err)
     }
     for (int a = 0; a < r->n_axes; ++a) {
         hsize_t n[1];
-        char *escaped = saltus_h5_escape(r->axis_names[a]);
-        const size_t size = escaped ? strlen(escaped) + 8 : 0;
         saltus_free(name);
-        name = saltus_calloc(size, 1);
-        if (name) {
-            (void)snprintf(name, size, "sweep/%s", escaped);
-        }
-        saltus_free(escaped);
+        name = saltus_h5_named("sweep/%s", r->axis_names[a]);
         SALTUS_NEED(name);
         SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, n, NULL, err));
         if ((int64_t)n[0] < r->n_swept) {
@@ -223,6 +214,24 @@ done:
     return status;
 }
 
+/* They are written at the end: until then they have no bins. */
+static saltus_status find_histograms(saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    hsize_t n_edges = 0;
+    char *name = NULL;
+    if (!saltus_h5_has(r, "histogram") || r->n_counts == 0) {
+        return SALTUS_OK;
+    }
+    name = saltus_h5_named("histogram/%s/edges", r->count_names[0]);
+    SALTUS_NEED(name);
+    SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, &n_edges, NULL, err));
+    r->has_histogram = n_edges > 0;
+done:
+    saltus_free(name);
+    return status;
+}
+
 static saltus_status read_layout(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -236,11 +245,12 @@ static saltus_status read_layout(saltus_results *r, saltus_error *err)
     SALTUS_TRY(read_attributes(r, err));
     SALTUS_TRY(saltus_h5_read_names(r, "time_unit", &r->n_time_units, &r->time_unit, err));
     SALTUS_TRY(saltus_h5_read_names(r, "species", &r->n_counts, &r->count_names, err));
-    SALTUS_TRY(
-        saltus_h5_read_names(r, "observable_names", &r->n_observables, &r->observable_names, err));
+    SALTUS_TRY(saltus_h5_read_names(r, saltus_h5_either(r, "observable", "observable_names"),
+                                    &r->n_observables, &r->observable_names, err));
     SALTUS_TRY(check_moments(r, err));
     if (r->n_axes == 0) {
-        SALTUS_TRY(saltus_h5_check(r, "trajectories", H5T_INTEGER, 1, shape, NULL, err));
+        SALTUS_TRY(saltus_h5_check(r, saltus_h5_either(r, "run", "trajectories"), H5T_INTEGER, 1,
+                                   shape, NULL, err));
         r->runs = (int64_t)shape[0];
     }
     r->chunk_runs = 1;
@@ -250,7 +260,7 @@ static saltus_status read_layout(saltus_results *r, saltus_error *err)
     SALTUS_TRY(find_samples(r, "final", H5T_INTEGER, 2, r->n_counts, &r->has_final, err));
     SALTUS_TRY(find_samples(r, "final_observables", H5T_FLOAT, 2, r->n_observables,
                             &r->has_final_observables, err));
-    r->has_histogram = saltus_h5_has(r, "histogram");
+    SALTUS_TRY(find_histograms(r, err));
     SALTUS_TRY(saltus_h5_read_names(r, "derived_names", &r->n_derived, &r->derived_names, err));
     if (r->n_axes == 0) {
         SALTUS_TRY(saltus_results_find_space(r, err));
@@ -281,42 +291,35 @@ done:
     return status;
 }
 
+void saltus_results_free_names(char **names, int n)
+{
+    for (int i = 0; names && i < n; ++i) {
+        saltus_free(names[i]);
+    }
+    saltus_free(names);
+}
+
 void saltus_results_close(saltus_results *r)
 {
     if (!r || !saltus_handle_take(&r->handle, SALTUS_HANDLE_RESULTS)) {
         return;
     }
-    for (int i = 0; r->count_names && i < r->n_counts; ++i) {
-        saltus_free(r->count_names[i]);
+    char *const texts[] = {r->model, r->method, r->device, r->started, r->version, r->path};
+    saltus_results_free_names(r->count_names, r->n_counts);
+    saltus_results_free_names(r->observable_names, r->n_observables);
+    saltus_results_free_names(r->time_unit, r->n_time_units);
+    saltus_results_free_names(r->derived_names, r->n_derived);
+    saltus_results_free_names(r->axis_names, r->n_axes);
+    for (int a = 0; r->axis_values && a < r->n_axes; ++a) {
+        saltus_free(r->axis_values[a]);
     }
-    for (int i = 0; r->observable_names && i < r->n_observables; ++i) {
-        saltus_free(r->observable_names[i]);
-    }
-    for (int i = 0; r->time_unit && i < r->n_time_units; ++i) {
-        saltus_free(r->time_unit[i]);
-    }
-    saltus_free(r->time_unit);
-    for (int a = 0; a < r->n_axes; ++a) {
-        saltus_free(r->axis_names ? r->axis_names[a] : NULL);
-        saltus_free(r->axis_values ? r->axis_values[a] : NULL);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        saltus_free(texts[i]);
     }
     saltus_results_free_space(&r->space);
-    saltus_free(r->axis_names);
     saltus_free(r->axis_values);
     saltus_free(r->axis_lengths);
-    for (int d = 0; r->derived_names && d < r->n_derived; ++d) {
-        saltus_free(r->derived_names[d]);
-    }
-    saltus_free(r->derived_names);
-    saltus_free(r->count_names);
-    saltus_free(r->observable_names);
     saltus_free(r->times);
-    saltus_free(r->model);
-    saltus_free(r->method);
-    saltus_free(r->device);
-    saltus_free(r->started);
-    saltus_free(r->version);
-    saltus_free(r->path);
     for (int i = 0; i < 4; ++i) {
         if (r->held[i] > 0) {
             (void)H5Dclose(r->held[i]);
@@ -354,7 +357,8 @@ saltus_status saltus_results_numbers(const saltus_results *r, int64_t run, int64
         }
         return SALTUS_OK;
     }
-    return saltus_h5_read_quietly(r, "trajectories", H5T_NATIVE_INT64, 1, start, count, out, err);
+    return saltus_h5_read_quietly(r, saltus_h5_either(r, "run", "trajectories"), H5T_NATIVE_INT64,
+                                  1, start, count, out, err);
 }
 
 static saltus_status read_samples(const saltus_results *r, const char *name, hid_t type,
@@ -414,15 +418,11 @@ saltus_status saltus_results_histogram(const saltus_results *r, int species, int
     hsize_t shape[2] = {0, 0}, n_edges;
     double *e = NULL;
     uint64_t *n = NULL;
-    char *escaped = saltus_h5_escape(r->count_names[species]), *name = NULL;
-    const size_t size = escaped ? strlen(escaped) + 32 : 0;
+    char *name = saltus_h5_named("histogram/%s/edges", r->count_names[species]);
     saltus_h5_quiet quiet;
 
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_NEED(escaped);
-    name = saltus_calloc(size, 1);
     SALTUS_NEED(name);
-    (void)snprintf(name, size, "histogram/%s/edges", escaped);
     SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, &n_edges, NULL, err));
     if (n_edges < 2) {
         SALTUS_TRY(saltus_h5_damaged(r, name, "it has no bins", err));
@@ -435,7 +435,9 @@ saltus_status saltus_results_histogram(const saltus_results *r, int species, int
             SALTUS_TRY(saltus_h5_damaged(r, name, "edges do not rise", err));
         }
     }
-    (void)snprintf(name, size, "histogram/%s/counts", escaped);
+    saltus_free(name);
+    name = saltus_h5_named("histogram/%s/counts", r->count_names[species]);
+    SALTUS_NEED(name);
     shape[0] = (hsize_t)r->n_points;
     shape[1] = n_edges - 1;
     SALTUS_TRY(saltus_h5_expect(r, name, H5T_INTEGER, 2, shape, err));
@@ -451,20 +453,17 @@ done:
     saltus_free(e);
     saltus_free(n);
     saltus_free(name);
-    saltus_free(escaped);
     saltus_h5_quiet_end(&quiet);
     return status;
 }
 
-static saltus_status read_outside(const saltus_results *r, const char *group, const char *which,
+static saltus_status read_outside(const saltus_results *r, const char *pattern, int species,
                                   uint64_t **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const hsize_t start[1] = {0}, shape[1] = {(hsize_t)r->n_points};
-    const size_t size = strlen(group) + 32;
-    char *name = saltus_calloc(size, 1);
+    char *name = saltus_h5_named(pattern, r->count_names[species]);
     SALTUS_NEED(name);
-    (void)snprintf(name, size, "histogram/%s/%s", group, which);
     if (!saltus_h5_has(r, name)) {
         goto done;
     }
@@ -482,12 +481,10 @@ saltus_status saltus_results_outside(const saltus_results *r, int species, uint6
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;
-    char *group = saltus_h5_escape(r->count_names[species]);
     saltus_h5_quiet_begin(&quiet);
     *below = *above = NULL;
-    SALTUS_NEED(group);
-    SALTUS_TRY(read_outside(r, group, "below", below, err));
-    SALTUS_TRY(read_outside(r, group, "above", above, err));
+    SALTUS_TRY(read_outside(r, "histogram/%s/below", species, below, err));
+    SALTUS_TRY(read_outside(r, "histogram/%s/above", species, above, err));
 done:
     if (status != SALTUS_OK || !*below || !*above) {
         saltus_free(*below);
@@ -495,7 +492,6 @@ done:
         *below = *above = NULL;
     }
     saltus_h5_quiet_end(&quiet);
-    saltus_free(group);
     return status;
 }
 
@@ -523,15 +519,11 @@ saltus_status saltus_results_derived(const saltus_results *r, const char *name, 
     saltus_status status = SALTUS_OK;
     const bool is_swept = r->n_axes > 0;
     const hsize_t start[2] = {0, 0}, shape[2] = {(hsize_t)r->n_swept, (hsize_t)r->runs};
-    char *escaped = saltus_h5_escape(name), *path = NULL;
-    const size_t size = escaped ? strlen(escaped) + 16 : 0;
+    char *path = saltus_h5_named("derived/%s", name);
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     *out = NULL;
-    SALTUS_NEED(escaped);
-    path = saltus_calloc(size, 1);
     SALTUS_NEED(path);
-    (void)snprintf(path, size, "derived/%s", escaped);
     if (!saltus_h5_has(r, "derived") || !saltus_h5_has(r, path)) {
         goto done;
     }
@@ -546,7 +538,6 @@ done:
         *out = NULL;
     }
     saltus_free(path);
-    saltus_free(escaped);
     saltus_h5_quiet_end(&quiet);
     return status;
 }

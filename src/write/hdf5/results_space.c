@@ -1,10 +1,13 @@
 /* Reading what a result file holds of a lattice. */
 #include "core/memory.h"
-#include "write/hdf5/file.h"
+#include "model/lattice/lattice.h"
 #include "write/hdf5/read.h"
 
 #include <math.h>
 #include <string.h>
+
+static const char *const split_names[SALTUS_N_SPLITS] = {"space/type_counts", "space/profile"};
+static const char *const split_stats[SALTUS_N_SPLITS] = {"space/type_stats", "space/profile_stats"};
 
 /* ------------------------------------------------------------------------------------------------
  * Opening
@@ -16,9 +19,10 @@ static saltus_status find_types(saltus_results *r, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_results_space *s = &r->space;
     hsize_t shape[3];
-    SALTUS_TRY(saltus_h5_read_names(r, "space/type_names", &s->n_types, &s->type_names, err));
+    const char *names = saltus_h5_either(r, "space/site_type", "space/type_names");
+    SALTUS_TRY(saltus_h5_read_names(r, names, &s->n_types, &s->type_names, err));
     if (s->n_types < 1 || s->n_types > SALTUS_LATTICE_MOST_TYPES) {
-        SALTUS_TRY(saltus_h5_damaged(r, "space/type_names", "it is of another length", err));
+        SALTUS_TRY(saltus_h5_damaged(r, names, "it is of another length", err));
     }
     if (s->n_types == 1) { /* sites of the only one are not stored */
         SALTUS_TRY(saltus_h5_check_sparse(r, "space/types", H5T_INTEGER, 3, shape, err));
@@ -56,7 +60,7 @@ static saltus_status find_split(saltus_results *r, saltus_split split, saltus_er
 {
     saltus_status status = SALTUS_OK;
     saltus_results_space *s = &r->space;
-    const char *runs = saltus_h5_split_names[split], *stats = saltus_h5_split_stats[split];
+    const char *runs = split_names[split], *stats = split_stats[split];
     const bool has_runs = saltus_h5_has(r, runs);
     hsize_t parts = (hsize_t)s->n_types;
     if (!has_runs && !saltus_h5_has(r, stats)) {
@@ -93,19 +97,19 @@ static saltus_status find_frames(saltus_results *r, saltus_error *err)
     if (!saltus_h5_has(r, "space/frames")) {
         return SALTUS_OK;
     }
-    SALTUS_TRY(saltus_h5_check(r, "space/frames/time", H5T_FLOAT, 1, n, NULL, err));
+    const char *times = saltus_h5_either(r, "space/frame", "space/frames/time");
+    SALTUS_TRY(saltus_h5_check(r, times, H5T_FLOAT, 1, n, NULL, err));
     SALTUS_TRY(saltus_h5_check_sparse(r, "space/frames/there", H5T_INTEGER, 2, shape, err));
     if (shape[1] != n[0] || n[0] == 0) {
         SALTUS_TRY(saltus_h5_damaged(r, "space/frames/there", "its shape is wrong", err));
     }
     s->frame_times = saltus_calloc(n[0], sizeof *s->frame_times);
     SALTUS_NEED(s->frame_times);
-    SALTUS_TRY(saltus_h5_read(r, "space/frames/time", H5T_NATIVE_DOUBLE, 1, start, n,
-                              s->frame_times, err));
+    SALTUS_TRY(saltus_h5_read(r, times, H5T_NATIVE_DOUBLE, 1, start, n, s->frame_times, err));
     for (hsize_t i = 0; i < n[0]; ++i) {
         if (!isfinite(s->frame_times[i]) ||
             (i > 0 && !(s->frame_times[i] > s->frame_times[i - 1]))) {
-            SALTUS_TRY(saltus_h5_damaged(r, "space/frames/time", "times do not rise", err));
+            SALTUS_TRY(saltus_h5_damaged(r, times, "times do not rise", err));
         }
     }
     s->n_frames = (int64_t)n[0];
@@ -133,10 +137,7 @@ done:
 
 void saltus_results_free_space(saltus_results_space *s)
 {
-    for (int i = 0; s->type_names && i < s->n_types; ++i) {
-        saltus_free(s->type_names[i]);
-    }
-    saltus_free(s->type_names);
+    saltus_results_free_names(s->type_names, s->n_types);
     saltus_free(s->frame_times);
 }
 
@@ -175,8 +176,8 @@ saltus_status saltus_results_split(const saltus_results *r, saltus_split split, 
     const hsize_t start[4] = {(hsize_t)box.run, (hsize_t)box.point, 0, 0};
     const hsize_t count[4] = {(hsize_t)box.n_runs, (hsize_t)box.n_points,
                               (hsize_t)r->space.n_parts[split], (hsize_t)r->n_counts};
-    return saltus_h5_read_quietly(r, saltus_h5_split_names[split], H5T_NATIVE_INT64, 4, start,
-                                  count, out, err);
+    return saltus_h5_read_quietly(r, split_names[split], H5T_NATIVE_INT64, 4, start, count, out,
+                                  err);
 }
 
 static saltus_status average_runs(const saltus_results *r, saltus_split split, double *out,
@@ -209,7 +210,7 @@ saltus_status saltus_results_split_mean(const saltus_results *r, saltus_split sp
     if (r->space.has_runs[split]) {
         return average_runs(r, split, out, err);
     }
-    (void)snprintf(name, sizeof name, "%s/mean", saltus_h5_split_stats[split]);
+    (void)snprintf(name, sizeof name, "%s/mean", split_stats[split]);
     return saltus_h5_read_quietly(r, name, H5T_NATIVE_DOUBLE, 3, start, count, out, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/status.h"
 #include "model/lattice/lattice.h"
+#include "sweep/sweep.h"
 #include "write/hdf5/disk.h"
 #include "write/hdf5/reserve.h"
 
@@ -15,7 +16,9 @@ typedef struct saltus_hdf5_layout {
     double molecules_per_mole; /**< 0: nothing to say */
     const char *method, *device, *layout, *rng;
     uint64_t seed;
-    int64_t first_trajectory, n_trajectories;
+    int64_t first_trajectory, n_trajectories; /**< of a sweep: at each point */
+    const saltus_sweep *sweep;                /**< NULL: a run */
+    bool common_random_numbers;
     const double *times; /**< [n_points] */
     int64_t n_points;
     int n_counts, n_observables;
@@ -41,5 +44,10 @@ struct saltus_disk_need saltus_hdf5_need(const saltus_hdf5_layout *layout);
 SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_create(const char *path,
                                                         const saltus_hdf5_layout *layout,
                                                         saltus_hdf5_sink **out, saltus_error *err);
+/** saltus_sweep_file_open without a plan. */
+SALTUS_MUST_CHECK saltus_status saltus_sweep_file_create(const char *path,
+                                                         const saltus_hdf5_layout *layout,
+                                                         saltus_sweep_file **out,
+                                                         saltus_error *err);
 
 #endif

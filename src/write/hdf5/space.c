@@ -1,13 +1,10 @@
 /* A lattice in a result file: its geometry, and what is said about counts of its parts. */
-#include "write/hdf5/file.h"
+#include "write/hdf5/space.h"
 
 #include "core/memory.h"
+#include "write/hdf5/chunk.h"
 
 #include <string.h>
-
-const char *const saltus_h5_split_names[SALTUS_N_SPLITS] = {"space/type_counts", "space/profile"};
-const char *const saltus_h5_split_stats[SALTUS_N_SPLITS] = {"space/type_stats",
-                                                            "space/profile_stats"};
 
 /* ------------------------------------------------------------------------------------------------
  * Chunks of sites
@@ -53,22 +50,6 @@ size_t saltus_h5_tile_sites(const saltus_h5_tiling *t)
  * Geometry
  */
 
-static hid_t create_types(hid_t space, const saltus_h5_tiling *t, int level)
-{
-    const hid_t shape = H5Screate_simple(3, t->size, NULL);
-    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-    (void)H5Pset_chunk(how, 3, t->chunk);
-    if (level > 0) {
-        (void)H5Pset_shuffle(how);
-        (void)H5Pset_deflate(how, (unsigned)level);
-    }
-    const hid_t set =
-        H5Dcreate2(space, "types", H5T_STD_U8LE, shape, H5P_DEFAULT, how, H5P_DEFAULT);
-    (void)H5Pclose(how);
-    (void)H5Sclose(shape);
-    return set;
-}
-
 /* The types of a chunk's sites; those beyond the lattice are 0. */
 static void gather_types(const saltus_h5_tiling *t, const uint8_t *types, hsize_t c, uint64_t *out)
 {
@@ -87,34 +68,28 @@ static void gather_types(const saltus_h5_tiling *t, const uint8_t *types, hsize_
     }
 }
 
-static saltus_status write_types(saltus_hdf5_sink *sink, hid_t space, const uint8_t *types,
-                                 saltus_error *err)
+static saltus_status write_types(saltus_h5_file *f, const uint8_t *types, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_h5_tiling t = saltus_h5_tile(sink->layout.lattice->size);
-    const int level = saltus_h5_level(&sink->layout);
+    const saltus_h5_tiling t = saltus_h5_tile(f->layout.lattice->size);
+    const saltus_h5_set *s = saltus_h5_find(f, SALTUS_SET_TYPES);
+    const size_t n = saltus_h5_tile_sites(&t);
     saltus_chunk chunk = {0};
-    hid_t set = create_types(space, &t, level);
-    uint64_t *values = saltus_calloc(saltus_h5_tile_sites(&t), sizeof *values);
+    uint64_t *values = saltus_calloc(n, sizeof *values);
     SALTUS_NEED(values);
-    if (set < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
-    }
     for (hsize_t c = 0; c < t.n && types; ++c) { /* else all are 0, as what is not written */
         hsize_t at[3];
-        const size_t n = saltus_h5_tile_sites(&t);
         saltus_h5_tile_start(&t, c, at);
         gather_types(&t, types, c, values);
-        SALTUS_TRY(saltus_chunk_encode(values, n, n, 1, level, &chunk, err));
-        SALTUS_TRY(saltus_h5_reserve(sink, (int64_t)chunk.size + 8192, err));
-        if (H5Dwrite_chunk(set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
-            SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+        SALTUS_TRY(saltus_chunk_encode(values, n, n, 1, s->level, &chunk, err));
+        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)chunk.size + 8192, err));
+        if (H5Dwrite_chunk(s->set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
+            SALTUS_TRY(saltus_h5_fail(f, 0, err));
         }
         saltus_free(chunk.data);
         chunk = (saltus_chunk){0};
     }
 done:
-    saltus_h5_close_dataset(&set);
     saltus_free(chunk.data);
     saltus_free(values);
     return status;
@@ -139,42 +114,24 @@ static herr_t describe(hid_t space, const saltus_lattice *l)
     return rc | saltus_h5_set_text(space, "faces", text);
 }
 
-herr_t saltus_h5_describe_profile(const saltus_hdf5_sink *sink)
+herr_t saltus_h5_describe_profile(const saltus_h5_file *f, hid_t object)
 {
-    const saltus_hdf5_layout *l = &sink->layout;
-    const char *name = l->options.record == SALTUS_RECORD_ALL
-                           ? saltus_h5_split_names[SALTUS_BY_PLANE]
-                           : saltus_h5_split_stats[SALTUS_BY_PLANE];
-    if (!l->lattice || l->n_parts[SALTUS_BY_PLANE] == 0 || l->n_counts == 0) {
-        return 0;
-    }
-    const hid_t object = H5Oopen(sink->file, name, H5P_DEFAULT);
     const hid_t letter = saltus_h5_text_type(1);
-    herr_t rc = object < 0 ? -1 : 0;
-    rc |= rc ? rc : saltus_h5_set_number(object, "axis", letter, letter, &"xyz"[l->axis]);
-    rc |= rc ? rc
-             : saltus_h5_set_number(object, "spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                                    &l->lattice->spacing);
+    const herr_t rc =
+        saltus_h5_set_number(object, "axis", letter, letter, &"xyz"[f->layout.axis]) |
+        saltus_h5_set_number(object, "spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &f->spacing);
     (void)H5Tclose(letter);
-    if (object >= 0) {
-        (void)H5Oclose(object);
-    }
     return rc;
 }
 
-saltus_status saltus_h5_create_space(saltus_hdf5_sink *sink, saltus_error *err)
+saltus_status saltus_h5_write_lattice(saltus_h5_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = sink->layout.lattice;
-    hid_t space = H5Gcreate2(sink->file, "space", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (space < 0 || describe(space, l) < 0) {
-        SALTUS_TRY(saltus_h5_fail(sink, 0, err));
+    hid_t space = H5Gopen2(f->file, "space", H5P_DEFAULT);
+    if (space < 0 || describe(space, f->layout.lattice) < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
-    SALTUS_TRY(saltus_h5_write_names(space, "type_names", l->type_names, (size_t)l->n_types, err));
-    SALTUS_TRY(write_types(sink, space, l->types, err));
-    if (sink->layout.n_frames > 0) {
-        SALTUS_TRY(saltus_h5_create_frames(sink, space, err));
-    }
+    SALTUS_TRY(write_types(f, f->layout.lattice->types, err));
 done:
     saltus_h5_close_group(&space);
     return status;

@@ -143,7 +143,7 @@ saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now, int
         goto done;
     }
     *file = create_file(path);
-    saltus_reserve_reset(reserve);
+    saltus_reserve_cut(reserve, 0);
     problem = saltus_reserve_grow(reserve, 0, now);
     if (*file < 0 || problem) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path,
@@ -156,8 +156,11 @@ done:
     return status;
 }
 
-herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *l, char started[32])
+herr_t saltus_h5_describe(saltus_h5_file *f)
 {
+    const saltus_hdf5_layout *l = &f->layout;
+    const hid_t file = f->file;
+    const int common = l->common_random_numbers;
     const time_t now = time(NULL);
     const double zero = 0.0;
     const int incomplete = 0;
@@ -165,7 +168,7 @@ herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *l, char started[
     herr_t rc = 0;
 
     (void)gmtime_r(&now, &utc);
-    (void)strftime(started, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)strftime(f->started, sizeof f->started, "%Y-%m-%dT%H:%M:%SZ", &utc);
     const struct {
         const char *name, *text;
     } texts[] = {{"saltus_version", saltus_version()},
@@ -176,7 +179,7 @@ herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *l, char started[
                  {"layout", l->layout},
                  {"rng", l->rng},
                  {"options", l->options.command},
-                 {"started", started}};
+                 {"started", f->started}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         rc |= saltus_h5_set_text(file, texts[i].name, texts[i].text ? texts[i].text : "");
     }
@@ -189,10 +192,17 @@ herr_t saltus_h5_describe(hid_t file, const saltus_hdf5_layout *l, char started[
     }
     rc |= saltus_h5_set_number(file, "seed", H5T_STD_U64LE, H5T_NATIVE_UINT64, &l->seed);
     rc |= saltus_h5_set_int64(file, "first_trajectory", l->first_trajectory);
-    rc |= saltus_h5_set_int64(file, "requested", l->n_trajectories);
+    rc |= saltus_h5_set_int64(file, "requested",
+                              l->n_trajectories * (int64_t)saltus_h5_length(l, 'g'));
     rc |= saltus_h5_set_int64(file, "trajectories", 0);
     rc |= saltus_h5_set_int64(file, "events", 0);
     rc |= saltus_h5_set_number(file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &zero);
     rc |= saltus_h5_set_number(file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &incomplete);
+    if (l->sweep) {
+        rc |= saltus_h5_set_int64(file, "runs_per_point", l->n_trajectories);
+        rc |= saltus_h5_set_int64(file, "sweep_points", 0);
+        rc |= saltus_h5_set_number(file, "common_random_numbers", H5T_STD_I32LE, H5T_NATIVE_INT,
+                                   &common);
+    }
     return rc;
 }

@@ -1,3 +1,4 @@
+/* What a file says of a run or a sweep, and whether it can be made at all. */
 #include "write/results.h"
 #include "write/hdf5/sink.h"
 
@@ -20,11 +21,12 @@ static double memory_needed(const saltus_plan *plan, const saltus_run_options *r
     const double most_columns = n_counts > n_observables ? n_counts : n_observables;
     const double bins = options->n_bins ? (double)options->n_bins : SALTUS_HISTOGRAM_BINS;
     double bytes = 2.0 * saltus_run_memory(plan, run->n_times, run->n_trajectories);
-    bytes += points * (2.0 * sizeof(double) + most_columns * sizeof(double));
+    bytes += points * (2.0 * sizeof(double) + most_columns * 2.0 * sizeof(double));
     bytes += points * n_counts * SALTUS_STATISTICS_BYTES;
     bytes += points * n_observables * SALTUS_REAL_STATISTICS_BYTES;
     for (int i = 0; i < SALTUS_N_SPLITS && options->record != SALTUS_RECORD_ALL; ++i) {
-        bytes += points * n_counts * plan->n_parts[i] * (SALTUS_STATISTICS_BYTES + sizeof(double));
+        bytes +=
+            points * n_counts * plan->n_parts[i] * (SALTUS_STATISTICS_BYTES + 2 * sizeof(double));
     }
     if (options->record == SALTUS_RECORD_HISTOGRAM) {
         bytes += points * n_counts * (bins + 3.0) * sizeof(uint64_t);
@@ -85,38 +87,30 @@ static void warn_of_disk(const char *path, const saltus_hdf5_layout *layout,
     }
 }
 
-saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
-                                    const saltus_run_options *run,
-                                    const saltus_hdf5_options *options, saltus_hdf5_sink **out,
-                                    saltus_error *err)
+/* All that a file says about runs of a plan. It refers to what belongs to the plan, to the names,
+ * which are to be freed, and to the volumes' text. */
+static saltus_status make_layout(const saltus_plan *plan, const saltus_run_options *run,
+                                 const saltus_hdf5_options *options, char *volumes,
+                                 const char ***names, saltus_derived *derived,
+                                 saltus_hdf5_layout *out, saltus_error *err)
 {
-    if (!path || !plan || !run || !out) {
-        return saltus_no_argument(err, __func__);
-    }
     saltus_status status = SALTUS_OK;
     const saltus_model *model = saltus_plan_model(plan);
-    char volumes[SALTUS_VOLUMES_SIZE];
     const int n_counts = saltus_plan_n_counts(plan);
     const int n_observables = saltus_plan_n_observables(plan);
-    saltus_derived derived = {0};
-    const char **names = saltus_calloc((size_t)n_counts + (size_t)n_observables + 1, sizeof *names);
-
-    SALTUS_NEED(names);
-    SALTUS_TRY(saltus_run_options_check(plan, run, err));
-    SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
-    if (run->n_frames > 0) { /* what is written at the end can be told now */
-        SALTUS_TRY(saltus_xdmf_check(path, err));
-    }
-    if (options && options->derive) {
-        SALTUS_TRY(saltus_derived_parse(options->derive, plan, &derived, err));
+    const saltus_hdf5_options o = options ? *options : saltus_hdf5_options_default();
+    *names = saltus_calloc((size_t)n_counts + (size_t)n_observables + 1, sizeof **names);
+    SALTUS_NEED(*names);
+    if (o.derive) {
+        SALTUS_TRY(saltus_derived_parse(o.derive, plan, derived, err));
     }
     for (int c = 0; c < n_counts; ++c) {
-        names[c] = saltus_plan_count_name(plan, c);
+        (*names)[c] = saltus_plan_count_name(plan, c);
     }
-    for (int o = 0; o < n_observables; ++o) {
-        names[n_counts + o] = saltus_plan_observable_name(plan, o);
+    for (int i = 0; i < n_observables; ++i) {
+        (*names)[n_counts + i] = saltus_plan_observable_name(plan, i);
     }
-    const saltus_hdf5_layout layout = {
+    *out = (saltus_hdf5_layout){
         .model_name = saltus_model_name(model),
         .model_sha256 = saltus_model_sha256(model),
         .time_unit = model->time_label,
@@ -133,22 +127,76 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
         .n_points = run->n_times,
         .n_counts = n_counts,
         .n_observables = n_observables,
-        .count_names = names,
-        .observable_names = names + n_counts,
-        .lattice = plan->model->network->lattice,
-        .n_parts = {plan->n_parts[0], plan->n_parts[1]},
-        .axis = plan->axis,
-        .frame_times = run->frame_times,
-        .n_frames = run->n_frames,
-        .derived = &derived,
-        .options = options ? *options : saltus_hdf5_options_default(),
+        .count_names = *names,
+        .observable_names = *names + n_counts,
+        .derived = derived,
+        .options = o,
     };
+    if (o.record == SALTUS_RECORD_HISTOGRAM && o.n_bins == 0) {
+        out->options.n_bins = SALTUS_HISTOGRAM_BINS;
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
+                                    const saltus_run_options *run,
+                                    const saltus_hdf5_options *options, saltus_hdf5_sink **out,
+                                    saltus_error *err)
+{
+    if (!path || !plan || !run || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    saltus_status status = SALTUS_OK;
+    char volumes[SALTUS_VOLUMES_SIZE];
+    saltus_derived derived = {0};
+    saltus_hdf5_layout layout;
+    const char **names = NULL;
+    SALTUS_TRY(saltus_run_options_check(plan, run, err));
+    SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
+    if (run->n_frames > 0) { /* what is written at the end can be told now */
+        SALTUS_TRY(saltus_xdmf_check(path, err));
+    }
+    SALTUS_TRY(make_layout(plan, run, options, volumes, &names, &derived, &layout, err));
+    layout.lattice = plan->in_space ? plan->model->network->lattice : NULL;
+    layout.n_parts[0] = plan->n_parts[0];
+    layout.n_parts[1] = plan->n_parts[1];
+    layout.axis = plan->axis;
+    layout.frame_times = run->frame_times;
+    layout.n_frames = run->n_frames;
     SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));
     warn_of_disk(path, &layout, run);
-    if (layout.options.record == SALTUS_RECORD_HISTOGRAM && n_observables > 0 && run->warn) {
+    if (layout.options.record == SALTUS_RECORD_HISTOGRAM && layout.n_observables > 0 && run->warn) {
         run->warn(run->warn_user, "histograms are of counts of species alone; of rule targets, "
                                   "parameters and concentrations the file holds statistics");
     }
+done:
+    saltus_derived_free(&derived);
+    saltus_free(names);
+    return status;
+}
+
+saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep,
+                                     const saltus_sweep_options *options, const saltus_plan *plan,
+                                     const saltus_hdf5_options *results, saltus_sweep_file **out,
+                                     saltus_error *err)
+{
+    if (!path || !sweep || !options || !plan || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    saltus_status status = SALTUS_OK;
+    const saltus_run_options *run = &options->run;
+    char volumes[SALTUS_VOLUMES_SIZE];
+    saltus_derived derived = {0};
+    saltus_hdf5_layout layout;
+    const char **names = NULL;
+    SALTUS_TRY(saltus_sweep_check_numbers(sweep, run->first_trajectory, run->n_trajectories, err));
+    SALTUS_TRY(saltus_hdf5_check(plan, run, results, err));
+    SALTUS_TRY(make_layout(plan, run, results, volumes, &names, &derived, &layout, err));
+    layout.sweep = sweep;
+    layout.common_random_numbers = options->common_random_numbers;
+    SALTUS_TRY(saltus_sweep_file_create(path, &layout, out, err));
+    warn_of_disk(path, &layout, run);
 done:
     saltus_derived_free(&derived);
     saltus_free(names);

@@ -1,0 +1,375 @@
+/* How a result file begins, is kept up to date, and ends. */
+#include "write/hdf5/file.h"
+#include "write/hdf5/space.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    HEAD_BYTES = 64 * 1024,     /* attributes, groups */
+    SET_BYTES = 1536,           /* header of a data set, scales, its link */
+    GROWING_BYTES = 4096,       /* likewise, with the index of its chunks */
+    CLOSING_BYTES = 384 * 1024, /* attributes, indices, headers, cached chunks at the end */
+    COLUMN_BYTES = 68 * 1024,   /* the last chunk of derived quantities */
+    HISTOGRAM_BYTES = 16 * 1024,
+    FLUSH_SECONDS = 5, /* a killed run loses at most about this much */
+    FLUSH_SHARE = 50   /* but flushing takes at most 1 / 50 of the time */
+};
+
+saltus_h5_set *saltus_h5_find(saltus_h5_file *f, saltus_h5_id id)
+{
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        if (f->sets[i].kind->id == id) {
+            return &f->sets[i];
+        }
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Opening
+ */
+
+static char **copy_names(const char *const *names, int n)
+{
+    char **copy = saltus_calloc((size_t)n + 1, sizeof *copy);
+    for (int i = 0; copy && i < n; ++i) {
+        copy[i] = saltus_strdup(names[i]);
+        if (!copy[i]) {
+            while (i > 0) {
+                saltus_free(copy[--i]);
+            }
+            saltus_free(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+static void free_names(const char *const *names, int n)
+{
+    for (int i = 0; names && i < n; ++i) {
+        saltus_free((void *)names[i]);
+    }
+    saltus_free((void *)names);
+}
+
+/* Names, times and quantities; the other strings are only used while the file is created. */
+static saltus_status copy_layout(saltus_h5_file *f, const saltus_hdf5_layout *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    double *times;
+    f->layout = *l;
+    f->layout.derived = &f->derived;
+    f->spacing = l->lattice ? l->lattice->spacing : 0.0;
+    f->layout.times = times = saltus_calloc((size_t)l->n_points, sizeof *times);
+    f->layout.count_names = (const char *const *)copy_names(l->count_names, l->n_counts);
+    f->layout.observable_names =
+        (const char *const *)copy_names(l->observable_names, l->n_observables);
+    SALTUS_NEED(times && f->layout.count_names && f->layout.observable_names);
+    memcpy(times, l->times, (size_t)l->n_points * sizeof *times);
+    if (l->derived && l->derived->n > 0) {
+        SALTUS_TRY(saltus_derived_copy(l->derived, &f->derived, err));
+    }
+done:
+    return status;
+}
+
+static saltus_status check_layout(const saltus_hdf5_layout *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (l->n_points < 1 || l->n_trajectories < 1) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "a result file needs at least one time and one trajectory");
+    }
+    if (l->n_counts > 1 << 26 || l->n_observables > 1 << 26 || l->n_points > INT64_C(1) << 40) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "too many species, observables or times for a result file");
+    }
+done:
+    return status;
+}
+
+/* What to make of an ensemble: of a run's, samples are written and not kept. */
+static saltus_status choose(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_hdf5_layout *l = &f->layout;
+    saltus_collection *w = &f->what;
+    saltus_histogram bins = {0};
+    *w = (saltus_collection){.n_runs = l->sweep ? l->n_trajectories : 0,
+                             .n_times = l->n_points,
+                             .times = l->times,
+                             .n_counts = l->n_counts,
+                             .n_observables = l->n_observables,
+                             .n_parts = {l->n_parts[0], l->n_parts[1]},
+                             .record = l->options.record,
+                             .low = l->options.range_low,
+                             .high = l->options.range_high};
+    SALTUS_TRY(saltus_derivation_make(&f->derived, l->n_counts, l->n_observables, l->times,
+                                      l->n_points, l->options.burn_in, &w->derivation, err));
+    if (w->record == SALTUS_RECORD_HISTOGRAM) {
+        SALTUS_TRY(saltus_histogram_init(&bins, 1, 1, l->options.n_bins, w->low, w->high, err));
+        l->options.n_bins = w->n_bins = bins.n_bins;
+        f->bin_edges = bins.edges;
+        bins.edges = NULL;
+        f->filling.edges = saltus_calloc((size_t)w->n_bins + 1, sizeof(double));
+        f->filling.packed = saltus_calloc((size_t)w->n_bins, (size_t)l->n_points * 8);
+        SALTUS_NEED(f->filling.edges && f->filling.packed);
+    }
+    f->reduction = (saltus_reduction){
+        .finals = w->record == SALTUS_RECORD_FINAL, .n_bins = w->n_bins, .edges = f->bin_edges};
+    w->reduction = w->record == SALTUS_RECORD_ALL ? NULL : &f->reduction;
+    if (!l->sweep) {
+        SALTUS_TRY(saltus_collector_create(w, &f->ensemble, err));
+    }
+    f->filling.from = f->ensemble;
+    f->filling.column = -1;
+done:
+    saltus_histogram_free(&bins);
+    return status;
+}
+
+/* Room for rows that are gathered, and for what is written whole. */
+static saltus_status make_room(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t most = 0;
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        saltus_h5_set *s = &f->sets[i];
+        most = !s->grows && s->kind->fill && s->row_bytes > most ? s->row_bytes : most;
+        if (s->capacity > 0) {
+            s->gathered = saltus_calloc((size_t)s->capacity, s->row_bytes);
+            SALTUS_NEED(s->gathered);
+        }
+    }
+    f->scratch = saltus_calloc(most, 1);
+    SALTUS_NEED(f->scratch);
+done:
+    return status;
+}
+
+/* Bytes that the file will take when nothing is in it yet, and those that closing adds. */
+static void sizes(const saltus_h5_file *f, int64_t *now, int64_t *closing)
+{
+    const saltus_hdf5_layout *l = &f->layout;
+    const size_t n_counts = (size_t)l->n_counts, n_observables = (size_t)l->n_observables;
+    *now = HEAD_BYTES + (l->options.command ? (int64_t)strlen(l->options.command) : 0);
+    *now += (int64_t)(n_counts * saltus_h5_longest(l->count_names, n_counts));
+    *now += (int64_t)(n_observables * saltus_h5_longest(l->observable_names, n_observables));
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        const saltus_h5_set *s = &f->sets[i];
+        *now += s->grows ? GROWING_BYTES : SET_BYTES;
+        *now += s->chunk[0] == 0 ? (int64_t)s->row_bytes : 0;
+    }
+    *closing = CLOSING_BYTES + 8 * (l->n_counts + (int64_t)l->n_observables) +
+               (int64_t)f->derived.n * COLUMN_BYTES;
+    if (f->what.n_bins > 0) {
+        *closing += l->n_counts * (l->n_points * (f->what.n_bins + 2) * 8 + HISTOGRAM_BYTES);
+    }
+    if (l->sweep) {
+        *closing = SALTUS_RESCUED_BYTES + 1024 * 1024;
+    }
+}
+
+saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
+                                  const saltus_hdf5_layout *layout, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    bool created = false;
+    int64_t now, closing;
+    *f = (saltus_h5_file){.file = H5I_INVALID_HID, .reserve = {.fd = -1, .ballast = -1}};
+    (void)pthread_mutex_init(&f->lock, NULL);
+    SALTUS_TRY(check_layout(layout, err));
+    f->path = saltus_strdup(path);
+    SALTUS_NEED(f->path);
+    SALTUS_TRY(copy_layout(f, layout, err));
+    SALTUS_TRY(choose(f, err));
+    SALTUS_TRY(saltus_h5_list_sets(&f->layout, &f->sets, &f->n_sets, err));
+    const saltus_disk_need need = saltus_hdf5_need(&f->layout);
+    const double free = layout->disk_free > 0.0 ? layout->disk_free : saltus_disk_free(path);
+    SALTUS_TRY(saltus_disk_check(path, &need, layout->options.compress, free, err));
+    SALTUS_TRY(make_room(f, err));
+    sizes(f, &now, &closing);
+    SALTUS_TRY(saltus_h5_start(path, layout->options.overwrite, now, closing, layout->reserve,
+                               &f->reserve, &f->file, &created, err));
+    SALTUS_TRY(saltus_h5_create(f, err));
+    f->layout.lattice = NULL;
+    f->last_flush = saltus_now();
+done:
+    if (status != SALTUS_OK && created) {
+        (void)unlink(path);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Space, failures, flushes
+ */
+
+saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err)
+{
+    const char *cause = problem ? strerror(problem) : saltus_h5_cause();
+    (void)saltus_error_set(err, SALTUS_E_IO, "%s: writing failed: %s", f->path, cause);
+    f->broken = true;
+    saltus_reserve_release(&f->reserve);
+    if (f->layout.sweep) {
+        saltus_h5_rescue(f);
+        saltus_error_hint(err, "%lld points are in the file", (long long)f->rows);
+    } else if (f->closing) {
+        saltus_error_hint(err, "the file may lack its end; what it holds up to there is valid");
+    } else {
+        saltus_error_hint(err, "everything delivered so far (%lld runs) is in the file",
+                          (long long)f->rows);
+    }
+    return SALTUS_E_IO;
+}
+
+saltus_status saltus_h5_reserve(saltus_h5_file *f, int64_t bytes, saltus_error *err)
+{
+    hsize_t end = 0;
+    if (H5Fget_filesize(f->file, &end) < 0) {
+        return saltus_h5_fail(f, 0, err);
+    }
+    const int problem = saltus_reserve_grow(&f->reserve, (int64_t)end, bytes);
+    return problem ? saltus_h5_fail(f, problem, err) : SALTUS_OK;
+}
+
+/* HDF5 cuts a file behind its end then, with the space that is held there. */
+saltus_status saltus_h5_flush(saltus_h5_file *f, saltus_error *err)
+{
+    hsize_t end = 0;
+    if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(f->file, &end) < 0) {
+        return saltus_h5_fail(f, 0, err);
+    }
+    saltus_reserve_cut(&f->reserve, (int64_t)end);
+    return saltus_h5_reserve(f, 0, err);
+}
+
+/* A sweep's rows that were gathered, a run's statistics, and how much is there. */
+static saltus_status bring_up_to_date(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    herr_t rc = 0;
+    for (size_t i = 0; i < f->n_sets && !f->broken; ++i) {
+        status = saltus_h5_write_gathered(f, &f->sets[i], err);
+    }
+    if (f->layout.sweep) {
+        rc |= saltus_h5_set_int64(f->file, "sweep_points", f->rows);
+        rc |= saltus_h5_set_int64(f->file, "trajectories", f->rows * f->what.n_runs);
+    } else {
+        rc |= saltus_h5_set_int64(f->file, "trajectories", f->rows);
+        rc |= saltus_h5_set_int64_of(f->file, "stats", "trajectories", f->rows);
+        rc |= saltus_h5_write_made(f, SALTUS_ROLE_MADE);
+    }
+    return rc < 0 && status == SALTUS_OK ? saltus_h5_fail(f, 0, err) : status;
+}
+
+saltus_status saltus_h5_flush_sometimes(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const double start = saltus_now();
+    const double pause = FLUSH_SHARE * f->flush_cost;
+    if (start - f->last_flush < (pause > FLUSH_SECONDS ? pause : FLUSH_SECONDS)) {
+        return SALTUS_OK;
+    }
+    SALTUS_TRY(bring_up_to_date(f, err));
+    SALTUS_TRY(saltus_h5_flush(f, err));
+    f->last_flush = saltus_now();
+    f->flush_cost = f->last_flush - start;
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Closing
+ */
+
+static void close_sets(saltus_h5_file *f)
+{
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        saltus_h5_close_dataset(&f->sets[i].set);
+    }
+}
+
+/* Close after a failure. The file is made as long as HDF5 has told it to be, or it would be taken
+ * for truncated. */
+static void close_anyhow(saltus_h5_file *f)
+{
+    hsize_t end = 0;
+    close_sets(f);
+    if (H5Fget_filesize(f->file, &end) >= 0 && f->reserve.fd >= 0 &&
+        lseek(f->reserve.fd, 0, SEEK_END) < (off_t)end) {
+        (void)!ftruncate(f->reserve.fd, (off_t)end);
+    }
+    (void)H5Fclose(f->file);
+    f->file = H5I_INVALID_HID;
+}
+
+void saltus_h5_free_file(saltus_h5_file *f)
+{
+    if (f->file >= 0) {
+        close_anyhow(f);
+    }
+    saltus_reserve_close(&f->reserve);
+    saltus_h5_free_sets(f->sets, f->n_sets);
+    saltus_collector_destroy(f->ensemble);
+    saltus_derived_free(&f->derived);
+    (void)pthread_mutex_destroy(&f->lock);
+    free_names(f->layout.count_names, f->layout.n_counts);
+    free_names(f->layout.observable_names, f->layout.n_observables);
+    saltus_free((void *)f->layout.times);
+    saltus_free(f->filling.edges);
+    saltus_free(f->filling.packed);
+    saltus_free(f->bin_edges);
+    saltus_free(f->scratch);
+    saltus_free(f->path);
+}
+
+static herr_t write_report(saltus_h5_file *f, const saltus_run_report *report)
+{
+    const int64_t n = (int64_t)(f->layout.sweep ? saltus_h5_length(&f->layout, 'g')
+                                                : (hsize_t)f->layout.n_trajectories);
+    const int complete = f->rows == n;
+    herr_t rc = 0;
+    if (report) {
+        rc |= saltus_h5_set_int64(f->file, "events", report->events);
+        rc |= saltus_h5_set_number(f->file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                                   &report->seconds);
+    }
+    return rc | saltus_h5_set_number(f->file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &complete);
+}
+
+saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *report,
+                                   saltus_error *err)
+{
+    saltus_h5_quiet quiet;
+    saltus_h5_quiet_begin(&quiet);
+    if (f->broken) {
+        saltus_h5_cut(f);
+    }
+    f->closing = true;
+    saltus_status status = bring_up_to_date(f, err);
+    if (status == SALTUS_OK && !f->layout.sweep &&
+        saltus_h5_write_made(f, SALTUS_ROLE_AT_END) < 0) {
+        status = saltus_h5_fail(f, 0, err);
+    }
+    if (write_report(f, report) < 0 && status == SALTUS_OK) {
+        status = saltus_h5_fail(f, 0, err);
+    }
+    saltus_reserve_release(&f->reserve);
+    if (status == SALTUS_OK) {
+        const hid_t file = f->file;
+        close_sets(f);
+        if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+            status = saltus_h5_fail(f, 0, err);
+        } else {
+            f->file = H5I_INVALID_HID;
+            status = H5Fclose(file) < 0 ? saltus_h5_fail(f, 0, err) : SALTUS_OK;
+        }
+    }
+    saltus_h5_free_file(f);
+    saltus_h5_quiet_end(&quiet);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* Samples [run][time][...] in chunks that are made without HDF5, and going over to 64 bits. */
+#include "write/hdf5/samples.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+hsize_t saltus_h5_chunks(const saltus_h5_set *s, hsize_t n_runs)
+{
+    const hsize_t parts = (s->shape[1] + s->chunk[1] - 1) / s->chunk[1];
+    return (n_runs + s->chunk[0] - 1) / s->chunk[0] * parts;
+}
+
+saltus_status saltus_h5_encode(const saltus_h5_set *s, const void *values, hsize_t n_runs,
+                               hsize_t c, int value_size, saltus_chunk *out, saltus_error *err)
+{
+    const hsize_t parts = (s->shape[1] + s->chunk[1] - 1) / s->chunk[1];
+    const hsize_t run = c / parts * s->chunk[0], point = c % parts * s->chunk[1];
+    const hsize_t runs_left = n_runs - run, points_left = s->shape[1] - point;
+    const hsize_t runs = runs_left < s->chunk[0] ? runs_left : s->chunk[0];
+    const hsize_t points = points_left < s->chunk[1] ? points_left : s->chunk[1];
+    const hsize_t columns = s->row_bytes / 8 / s->shape[1];
+    const uint64_t *from = values;
+    /* One run, or all points: either way the samples of a chunk lie side by side. */
+    return saltus_chunk_encode(from + (run * s->shape[1] + point) * columns,
+                               runs * points * columns, s->chunk[0] * s->chunk[1] * columns,
+                               value_size, s->level, out, err);
+}
+
+herr_t saltus_h5_put_chunk(const saltus_h5_set *s, hsize_t row, hsize_t c,
+                           const saltus_chunk *chunk)
+{
+    const hsize_t parts = (s->shape[1] + s->chunk[1] - 1) / s->chunk[1];
+    const hsize_t at[4] = {row + c / parts * s->chunk[0], c % parts * s->chunk[1], 0, 0};
+    return H5Dwrite_chunk(s->set, H5P_DEFAULT, chunk->skipped, at, chunk->size, chunk->data);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * 64 bits
+ */
+
+/* Read some runs into values[run][point][column]. */
+static herr_t read_back(const saltus_h5_set *s, hsize_t run, hsize_t n_runs, int64_t *values)
+{
+    const hsize_t start[SALTUS_H5_MOST_AXES] = {run};
+    hsize_t count[SALTUS_H5_MOST_AXES];
+    memcpy(count, s->shape, sizeof count);
+    count[0] = n_runs;
+    const hid_t in = H5Screate_simple(s->rank, count, NULL), from = H5Dget_space(s->set);
+    herr_t rc = H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL);
+    rc = rc < 0 ? rc : H5Dread(s->set, H5T_NATIVE_INT64, in, from, H5P_DEFAULT, values);
+    (void)H5Sclose(in);
+    (void)H5Sclose(from);
+    return rc;
+}
+
+static saltus_status copy_runs(saltus_h5_file *f, const saltus_h5_set *from,
+                               const saltus_h5_set *to, hsize_t run, hsize_t n, int64_t *values,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_chunk chunk = {0};
+    if (read_back(from, run, n, values) < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+    for (hsize_t c = 0; c < saltus_h5_chunks(to, n); ++c) {
+        SALTUS_TRY(saltus_h5_encode(to, values, n, c, 8, &chunk, err));
+        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)chunk.size + 8192, err));
+        if (saltus_h5_put_chunk(to, run, c, &chunk) < 0) {
+            SALTUS_TRY(saltus_h5_fail(f, 0, err));
+        }
+        saltus_free(chunk.data);
+        chunk = (saltus_chunk){0};
+    }
+done:
+    saltus_free(chunk.data);
+    return status;
+}
+
+saltus_status saltus_h5_widen(saltus_h5_file *f, saltus_h5_set *counts, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t rows = (hsize_t)f->rows, step = counts->chunk[0];
+    saltus_h5_set wide = *counts;
+    int64_t *values = saltus_calloc(step, counts->row_bytes);
+
+    wide.value_size = 8;
+    wide.shape[0] = 0;
+    wide.set = saltus_h5_create_set(f->file, &wide, NULL);
+    SALTUS_NEED(values);
+    if (wide.set < 0 || saltus_h5_resize(&wide, rows) < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+    for (hsize_t run = 0; run < rows; run += step) {
+        const hsize_t n = rows - run < step ? rows - run : step;
+        SALTUS_TRY(copy_runs(f, counts, &wide, run, n, values, err));
+    }
+    SALTUS_TRY(saltus_h5_replace(f, counts, wide.set, wide.value_size, err));
+done:
+    if (wide.set != counts->set) {
+        saltus_h5_close_dataset(&wide.set);
+    }
+    saltus_free(values);
+    return status;
+}
