@@ -30,18 +30,21 @@ static saltus_status recorded(const saltus_results *r, int species, const int64_
                               int64_t n_points, saltus_distribution *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    uint64_t *all = NULL;
-    SALTUS_TRY(saltus_results_histogram(r, species, &out->n_bins, &out->edges, &all, err));
+    saltus_results_bins all = {0};
+    SALTUS_TRY(saltus_results_histogram(r, species, &all, err));
+    out->n_bins = all.n;
+    out->edges = all.edges;
+    all.edges = NULL;
     const size_t n_bins = (size_t)out->n_bins;
     out->n_points = n_points;
     out->counts = saltus_calloc((size_t)n_points, n_bins * sizeof *out->counts);
     SALTUS_NEED(out->counts);
     for (int64_t p = 0; p < n_points; ++p) {
-        memcpy(out->counts + (size_t)p * n_bins, all + (size_t)points[p] * n_bins,
-               n_bins * sizeof *all);
+        memcpy(out->counts + (size_t)p * n_bins, all.counts + (size_t)points[p] * n_bins,
+               n_bins * sizeof *all.counts);
     }
 done:
-    saltus_free(all);
+    saltus_results_free_bins(&all);
     return status;
 }
 

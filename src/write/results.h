@@ -94,17 +94,19 @@ SALTUS_MUST_CHECK saltus_status saltus_results_final_observables(const saltus_re
 SALTUS_MUST_CHECK saltus_status saltus_results_moment(const saltus_results *r, bool observables,
                                                       saltus_moment moment, double *out,
                                                       saltus_error *err);
-/** A recorded histogram: edges[bin + 1] and counts[point][bin], to be freed with saltus_free; only
- * if has_histogram. */
+/** A recorded histogram. */
+typedef struct saltus_results_bins {
+    int64_t n;
+    double *edges;           /**< [n + 1] */
+    uint64_t *counts;        /**< [point][n] */
+    uint64_t *below, *above; /**< [point] what a fixed range left out; NULL: the data define bins */
+} saltus_results_bins;
+/** Read that of a species, to be freed with saltus_results_free_bins; only if has_histogram. On
+ * failure *out holds nothing. */
 SALTUS_MUST_CHECK saltus_status saltus_results_histogram(const saltus_results *r, int species,
-                                                         int64_t *n_bins, double **edges,
-                                                         uint64_t **counts, saltus_error *err);
-
-/** What a fixed range left out, below[point] and above[point], to be freed with saltus_free; NULL
- * where the data define the bins. */
-SALTUS_MUST_CHECK saltus_status saltus_results_outside(const saltus_results *r, int species,
-                                                       uint64_t **below, uint64_t **above,
-                                                       saltus_error *err);
+                                                         saltus_results_bins *out,
+                                                         saltus_error *err);
+void saltus_results_free_bins(saltus_results_bins *bins);
 
 /** The quantile of n sorted values, n > 0, that cuts off the share p; of none, NaN (docs/command.md
  * says which). */

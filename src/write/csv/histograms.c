@@ -36,29 +36,23 @@ static saltus_status print_species(const saltus_results *r, int c, const char *p
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    double *edges = NULL;
-    uint64_t *counts = NULL, *below = NULL, *above = NULL;
-    int64_t n_bins = 0;
+    saltus_results_bins bins = {0};
     char low[SALTUS_NUMBER_SIZE], high[SALTUS_NUMBER_SIZE];
-    SALTUS_TRY(saltus_results_histogram(r, c, &n_bins, &edges, &counts, err));
-    SALTUS_TRY(saltus_results_outside(r, c, &below, &above, err));
-    (void)saltus_number_format(edges[0], low);
-    (void)saltus_number_format(edges[n_bins], high);
+    SALTUS_TRY(saltus_results_histogram(r, c, &bins, err));
+    (void)saltus_number_format(bins.edges[0], low);
+    (void)saltus_number_format(bins.edges[bins.n], high);
     for (int64_t p = 0; p < r->n_points && !ferror(out); ++p) {
         const struct line l = {prefix, r->times[p], r->count_names[c]};
-        if (below) {
-            put_bin(out, &l, "-inf", low, below[p]);
+        if (bins.below) {
+            put_bin(out, &l, "-inf", low, bins.below[p]);
         }
-        put_bins(out, &l, edges, n_bins, counts + p * n_bins);
-        if (above) {
-            put_bin(out, &l, high, "inf", above[p]);
+        put_bins(out, &l, bins.edges, bins.n, bins.counts + p * bins.n);
+        if (bins.above) {
+            put_bin(out, &l, high, "inf", bins.above[p]);
         }
     }
 done:
-    saltus_free(edges);
-    saltus_free(counts);
-    saltus_free(below);
-    saltus_free(above);
+    saltus_results_free_bins(&bins);
     return status;
 }
 

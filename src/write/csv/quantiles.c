@@ -163,15 +163,14 @@ static saltus_status of_histogram(const saltus_results *r, int c, const saltus_t
     saltus_status status = SALTUS_OK;
     const int columns = r->n_counts + r->n_observables;
     struct bins b = {0};
-    double *edges = NULL;
-    uint64_t *counts = NULL, *below = NULL, *above = NULL;
-    SALTUS_TRY(saltus_results_histogram(r, c, &b.n_bins, &edges, &counts, err));
-    SALTUS_TRY(saltus_results_outside(r, c, &below, &above, err));
-    b.edges = edges;
+    saltus_results_bins all = {0};
+    SALTUS_TRY(saltus_results_histogram(r, c, &all, err));
+    b.n_bins = all.n;
+    b.edges = all.edges;
     for (int64_t p = 0; p < r->n_points; ++p) {
-        b.counts = counts + p * b.n_bins;
-        b.below = below ? below[p] : 0;
-        b.n = b.below + (above ? above[p] : 0);
+        b.counts = all.counts + p * b.n_bins;
+        b.below = all.below ? all.below[p] : 0;
+        b.n = b.below + (all.above ? all.above[p] : 0);
         for (int64_t i = 0; i < b.n_bins; ++i) {
             b.n += b.counts[i];
         }
@@ -180,10 +179,7 @@ static saltus_status of_histogram(const saltus_results *r, int c, const saltus_t
         }
     }
 done:
-    saltus_free(edges);
-    saltus_free(counts);
-    saltus_free(below);
-    saltus_free(above);
+    saltus_results_free_bins(&all);
     return status;
 }
 

@@ -50,12 +50,9 @@ static void read_some(const saltus_results *r)
         }
     }
     for (int s = 0; r->has_histogram && s < r->n_counts && s < 100; ++s) {
-        double *edges = NULL;
-        uint64_t *bins = NULL;
-        int64_t n_bins;
-        if (saltus_results_histogram(r, s, &n_bins, &edges, &bins, NULL) == SALTUS_OK) {
-            saltus_free(edges);
-            saltus_free(bins);
+        saltus_results_bins bins;
+        if (saltus_results_histogram(r, s, &bins, NULL) == SALTUS_OK) {
+            saltus_results_free_bins(&bins);
         }
     }
     saltus_free(counts);

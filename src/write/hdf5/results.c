@@ -410,89 +410,79 @@ saltus_status saltus_results_moment(const saltus_results *r, bool observables, s
                                   count, out, err);
 }
 
-saltus_status saltus_results_histogram(const saltus_results *r, int species, int64_t *n_bins,
-                                       double **edges, uint64_t **counts, saltus_error *err)
+static saltus_status read_edges(const saltus_results *r, int species, saltus_results_bins *out,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const hsize_t start[2] = {0, 0};
-    hsize_t shape[2] = {0, 0}, n_edges;
-    double *e = NULL;
-    uint64_t *n = NULL;
+    const hsize_t start[1] = {0};
+    hsize_t n = 0;
     char *name = saltus_h5_named("histogram/%s/edges", r->count_names[species]);
-    saltus_h5_quiet quiet;
-
-    saltus_h5_quiet_begin(&quiet);
     SALTUS_NEED(name);
-    SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, &n_edges, NULL, err));
-    if (n_edges < 2) {
+    SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, &n, NULL, err));
+    if (n < 2) {
         SALTUS_TRY(saltus_h5_damaged(r, name, "it has no bins", err));
     }
-    e = saltus_calloc(n_edges, sizeof *e);
-    SALTUS_NEED(e);
-    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_DOUBLE, 1, start, &n_edges, e, err));
-    for (hsize_t b = 1; b < n_edges; ++b) {
-        if (!isfinite(e[b]) || !(e[b] > e[b - 1])) {
+    out->n = (int64_t)n - 1;
+    out->edges = saltus_calloc(n, sizeof *out->edges);
+    SALTUS_NEED(out->edges);
+    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_DOUBLE, 1, start, &n, out->edges, err));
+    for (hsize_t b = 1; b < n; ++b) {
+        if (!isfinite(out->edges[b]) || !(out->edges[b] > out->edges[b - 1])) {
             SALTUS_TRY(saltus_h5_damaged(r, name, "edges do not rise", err));
         }
     }
-    saltus_free(name);
-    name = saltus_h5_named("histogram/%s/counts", r->count_names[species]);
-    SALTUS_NEED(name);
-    shape[0] = (hsize_t)r->n_points;
-    shape[1] = n_edges - 1;
-    SALTUS_TRY(saltus_h5_expect(r, name, H5T_INTEGER, 2, shape, err));
-    n = saltus_calloc(shape[0], shape[1] * sizeof *n);
-    SALTUS_NEED(n);
-    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_UINT64, 2, start, shape, n, err));
-    *n_bins = (int64_t)shape[1];
-    *edges = e;
-    *counts = n;
-    e = NULL;
-    n = NULL;
 done:
-    saltus_free(e);
-    saltus_free(n);
     saltus_free(name);
-    saltus_h5_quiet_end(&quiet);
     return status;
 }
 
-static saltus_status read_outside(const saltus_results *r, const char *pattern, int species,
-                                  uint64_t **out, saltus_error *err)
+/* [point][n_bins], or [point] where n_bins is 0: what a fixed range left out, if it is there. */
+static saltus_status read_bins(const saltus_results *r, const char *pattern, int species,
+                               int64_t n_bins, uint64_t **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const hsize_t start[1] = {0}, shape[1] = {(hsize_t)r->n_points};
+    const hsize_t start[2] = {0}, shape[2] = {(hsize_t)r->n_points, (hsize_t)n_bins};
+    const int rank = n_bins > 0 ? 2 : 1;
     char *name = saltus_h5_named(pattern, r->count_names[species]);
     SALTUS_NEED(name);
-    if (!saltus_h5_has(r, name)) {
+    if (rank == 1 && !saltus_h5_has(r, name)) {
         goto done;
     }
-    SALTUS_TRY(saltus_h5_expect(r, name, H5T_INTEGER, 1, shape, err));
-    *out = saltus_calloc(shape[0], sizeof **out);
+    SALTUS_TRY(saltus_h5_expect(r, name, H5T_INTEGER, rank, shape, err));
+    *out = saltus_calloc(shape[0], (rank == 2 ? shape[1] : 1) * sizeof **out);
     SALTUS_NEED(*out);
-    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_UINT64, 1, start, shape, *out, err));
+    SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_UINT64, rank, start, shape, *out, err));
 done:
     saltus_free(name);
     return status;
 }
 
-saltus_status saltus_results_outside(const saltus_results *r, int species, uint64_t **below,
-                                     uint64_t **above, saltus_error *err)
+saltus_status saltus_results_histogram(const saltus_results *r, int species,
+                                       saltus_results_bins *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    *below = *above = NULL;
-    SALTUS_TRY(read_outside(r, "histogram/%s/below", species, below, err));
-    SALTUS_TRY(read_outside(r, "histogram/%s/above", species, above, err));
+    *out = (saltus_results_bins){0};
+    SALTUS_TRY(read_edges(r, species, out, err));
+    SALTUS_TRY(read_bins(r, "histogram/%s/counts", species, out->n, &out->counts, err));
+    SALTUS_TRY(read_bins(r, "histogram/%s/below", species, 0, &out->below, err));
+    SALTUS_TRY(read_bins(r, "histogram/%s/above", species, 0, &out->above, err));
 done:
-    if (status != SALTUS_OK || !*below || !*above) {
-        saltus_free(*below);
-        saltus_free(*above);
-        *below = *above = NULL;
+    if (status != SALTUS_OK) {
+        saltus_results_free_bins(out);
     }
     saltus_h5_quiet_end(&quiet);
     return status;
+}
+
+void saltus_results_free_bins(saltus_results_bins *bins)
+{
+    saltus_free(bins->edges);
+    saltus_free(bins->counts);
+    saltus_free(bins->below);
+    saltus_free(bins->above);
+    *bins = (saltus_results_bins){0};
 }
 
 /* A file that was being written when its writer was killed may have fewer numbers of trajectories
