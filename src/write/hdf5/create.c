@@ -12,10 +12,24 @@ enum { REPLACE_BYTES = 64 * 1024 }; /* to put one data set in place of another *
  * Attributes
  */
 
+static const char *unit_of_derived(const saltus_derive *d, const char *time)
+{
+    switch (d->quantity) {
+    case SALTUS_DERIVE_TMIN:
+    case SALTUS_DERIVE_TMAX:
+    case SALTUS_DERIVE_PERIOD:
+    case SALTUS_DERIVE_PASSAGE:
+        return time;
+    case SALTUS_DERIVE_ABOVE:
+        return "1";
+    default:
+        return d->column < 0 ? "1" : "count";
+    }
+}
+
 static const char *unit_of(const saltus_h5_file *f, const saltus_h5_set *s)
 {
     const char *time = f->layout.time_unit ? f->layout.time_unit : "1";
-    const saltus_derive *d = f->derived.wanted ? &f->derived.wanted[s->index] : NULL;
     switch (s->kind->unit) {
     case SALTUS_UNIT_COUNT:
         return "count";
@@ -26,11 +40,7 @@ static const char *unit_of(const saltus_h5_file *f, const saltus_h5_set *s)
     case SALTUS_UNIT_LENGTH:
         return "m";
     case SALTUS_UNIT_DERIVED:
-        return d->quantity == SALTUS_DERIVE_TMIN || d->quantity == SALTUS_DERIVE_TMAX ||
-                       d->quantity == SALTUS_DERIVE_PERIOD || d->quantity == SALTUS_DERIVE_PASSAGE
-                   ? time
-               : d->quantity == SALTUS_DERIVE_ABOVE || d->column < 0 ? "1"
-                                                                     : "count";
+        return unit_of_derived(&f->derived.wanted[s->index], time);
     default:
         return "1";
     }
@@ -309,11 +319,10 @@ static saltus_status create(saltus_h5_file *f, saltus_h5_set *s, saltus_error *e
 {
     saltus_status status = SALTUS_OK;
     const saltus_h5_role role = s->kind->role;
-    if (s->kind->type == SALTUS_TYPE_NONE) {
-        s->set = saltus_h5_create_set(f->file, s, s->path);
-    } else if (s->kind->type == SALTUS_TYPE_TEXT) {
+    const bool is_known = role == SALTUS_ROLE_HEAD || (role == SALTUS_ROLE_RUNS && !s->grows);
+    if (s->kind->type == SALTUS_TYPE_TEXT) {
         SALTUS_TRY(write_texts(f, s, err));
-    } else if (role == SALTUS_ROLE_HEAD || (role == SALTUS_ROLE_RUNS && !s->grows)) {
+    } else if (is_known && s->kind->type != SALTUS_TYPE_NONE) {
         SALTUS_TRY(write_numbers(f, s, err));
     } else {
         s->set = saltus_h5_create_set(f->file, s, s->path);
