@@ -255,7 +255,7 @@ static void what_cannot_fit_is_refused(void **state)
         assert_int_equal(saltus_hdf5_sink_create("v.h5", &l, &sink, &err), SALTUS_E_INVALID);
         assert_non_null(strstr(err.message, "v.h5: the results take "));
         assert_non_null(strstr(err.message, "are free on this disk"));
-        assert_non_null(strstr(err.hint, "--record stats"));
+        assert_non_null(strstr(err.hint, "`record stats`"));
         assert_int_equal(access("v.h5", F_OK), -1);
         l.disk_free = cases[i].least + 1;
         sink = create_sink("v.h5", &l);

@@ -58,10 +58,10 @@ saltus_status saltus_disk_check(const char *path, const saltus_disk_need *need,
         err, SALTUS_E_INVALID, "%.300s: the results take %s%s, and %s are free on this disk", path,
         say(all, wanted), is_packed ? " before they are packed" : "", say(free, there));
     saltus_error_hint(err,
-                      "--record stats keeps means and deviations alone; or ask for fewer times "
-                      "(--points, --every) or fewer columns (--species)%s",
+                      "`record stats` keeps means and deviations alone; or ask for fewer times "
+                      "(`times`) or fewer columns (`columns`)%s",
                       factor == MOST_PACKED
-                          ? "; --compress small is refused only what cannot fit in any case"
+                          ? "; `compress small` is refused only what cannot fit in any case"
                           : "");
     return SALTUS_E_INVALID;
 }

@@ -55,8 +55,8 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
         : has_profile ? ", with profiles,"
                       : "",
         needed / gib, is_limit ? "this process is limited to" : "this machine has", most / gib);
-    saltus_error_hint(err, "ask for fewer times (--points, --every)%s or fewer columns (--species)",
-                      has_histogram ? ", fewer --bins" : "");
+    saltus_error_hint(err, "ask for fewer times (`times`)%s or fewer columns (`columns`)",
+                      has_histogram ? ", fewer `n_bins`" : "");
     return status;
 }
 
@@ -71,7 +71,7 @@ saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_option
         const saltus_status status =
             saltus_error_set(err, SALTUS_E_INVALID,
                              "histograms are of counts, and no count of a species is recorded");
-        saltus_error_hint(err, "name a species, or choose --record all, stats or final");
+        saltus_error_hint(err, "name a species, or choose `record all`, stats or final");
         return status;
     }
     return check_memory(plan, run, &o, err);
@@ -158,7 +158,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
         SALTUS_TRY(saltus_xdmf_check(path, err));
     }
     SALTUS_TRY(make_layout(plan, run, options, volumes, &names, &derived, &layout, err));
-    layout.lattice = plan->in_space ? plan->model->network->lattice : NULL;
+    layout.lattice = plan->model->network->lattice;
     layout.n_parts[0] = plan->n_parts[0];
     layout.n_parts[1] = plan->n_parts[1];
     layout.axis = plan->axis;

@@ -155,7 +155,7 @@ saltus_status saltus_results_no_frames(const saltus_results *r, saltus_error *er
 {
     const saltus_status status =
         saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no frames", r->path);
-    saltus_error_hint(err, "run a model with a lattice with --frames DT");
+    saltus_error_hint(err, "run a model with a lattice with `frame_times`");
     return status;
 }
 

@@ -53,7 +53,7 @@ static saltus_status check_existing(int fd, const char *path, bool overwrite, sa
     }
     if (!overwrite) {
         SALTUS_TRY(
-            refuse(path, "is a result", "choose another name, or replace it: --overwrite", err));
+            refuse(path, "is a result", "choose another name, or replace it: `overwrite`", err));
     }
 done:
     return status;
