@@ -357,7 +357,7 @@ static void what_is_there_is_kept(void **state)
     finish_sink(create_sink("kept.h5", &l));
     assert_int_equal(saltus_hdf5_sink_create("kept.h5", &l, &sink, &err), SALTUS_E_IO);
     assert_non_null(strstr(err.message, "kept.h5: exists and is a result"));
-    assert_non_null(strstr(err.hint, "--overwrite"));
+    assert_non_null(strstr(err.hint, "`overwrite`"));
     l.options.overwrite = true;
     finish_sink(create_sink("kept.h5", &l));
 
