@@ -61,11 +61,12 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *
                                                              saltus_error *err);
 /**
  * Create a result file (docs/file-format.md). The file appears under its name at once, marked
- * incomplete, and is readable after every failure later on, a full disk included. An older HDF5
- * file of that name is overwritten. HDF5 is no library for threads: of all result files of a
+ * incomplete, and is readable after every failure later on, a full disk included. A result
+ * of that name is replaced with options->overwrite alone, a file that Saltus has not written never.
+ * HDF5 is no library for threads: of all result files of a
  * process, written or read, only one may be in use at a time (saltus_run keeps to that).
  *
- * @retval SALTUS_E_IO      the file cannot be created; or it exists and is no HDF5 file, or
+ * @retval SALTUS_E_IO      the file cannot be created; or it exists and may not be replaced, or
  *                          another process is writing it. A new file is not left behind
  * @retval SALTUS_E_INVALID a histogram option is out of its range, saltus_hdf5_check refuses, or
  * the results cannot fit on the disk (docs/file-format.md)

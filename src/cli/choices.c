@@ -31,30 +31,17 @@ static void list_layouts(FILE *out, const char *title, bool in_space, bool on_gp
     fputs("; ", out);
 }
 
-char *saltus_cli_method_help(const char *text, bool on_gpu)
+static void print_methods(FILE *out, bool on_gpu)
 {
-    char *help = NULL;
-    size_t size;
-    FILE *out = open_memstream(&help, &size);
-    if (!out) {
-        return (char *)text;
-    }
     fputs("well mixed: ", out);
     list_methods(out, false, on_gpu);
     fputs("; of a lattice: ", out);
     list_methods(out, true, on_gpu);
-    fprintf(out, "; %s", text);
-    return fclose(out) == 0 ? help : (char *)text;
+    fputs("; ", out);
 }
 
-char *saltus_cli_layout_help(const char *text, bool on_gpu)
+static void print_layouts(FILE *out, bool on_gpu)
 {
-    char *help = NULL;
-    size_t size;
-    FILE *out = open_memstream(&help, &size);
-    if (!out) {
-        return (char *)text;
-    }
     fputs("auto (the default); ", out);
     if (!on_gpu) {
         list_layouts(out, "CPU", false, false);
@@ -64,8 +51,30 @@ char *saltus_cli_layout_help(const char *text, bool on_gpu)
         list_layouts(out, "of a lattice, CPU", true, false);
     }
     list_layouts(out, "of a lattice, GPU", true, true);
+}
+
+/* The list before the text; the text alone when memory runs out. */
+static char *with_list(void (*print)(FILE *out, bool on_gpu), const char *text, bool on_gpu)
+{
+    char *help = NULL;
+    size_t size;
+    FILE *out = open_memstream(&help, &size);
+    if (!out) {
+        return (char *)text;
+    }
+    print(out, on_gpu);
     fputs(text, out);
     return fclose(out) == 0 ? help : (char *)text;
+}
+
+char *saltus_cli_method_help(const char *text, bool on_gpu)
+{
+    return with_list(print_methods, text, on_gpu);
+}
+
+char *saltus_cli_layout_help(const char *text, bool on_gpu)
+{
+    return with_list(print_layouts, text, on_gpu);
 }
 
 saltus_choice saltus_cli_method(const char *name)

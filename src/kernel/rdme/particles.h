@@ -6,7 +6,7 @@
  * that arrives first is the site head. It has a mark in `next` itself, and its bit is all that it
  * leaves in the site. Particles that arrive later form the site's list: each exchanges the list's
  * head for its own number. So any number of threads may add to a site at once, a site holds any
- * number of particles, and a loop over all particles meets the head of each site once.
+ * number of particles, and a loop over all particles visits the head of each site once.
  *
  * A word of bits covers a brick of 4 x 4 x 2 sites, because particles stay close when they move.
  * Site (x, y, z) has bit x & 3 | (y & 3) << 2 | (z & 1) << 4:

@@ -54,7 +54,7 @@ size_t saltus_h5_longest(const char *const *names, size_t n);
 char *saltus_h5_escape(const char *name);
 /** A path with an escaped name in place of its %s, likewise. */
 char *saltus_h5_named(const char *pattern, const char *name);
-/** The path of a species' frames; where it would meet another data set its first letter
+/** The path of a species' frames; where another data set would have the same path its first letter
  * is escaped too. */
 char *saltus_h5_frames_name(const char *species);
 
