@@ -2,8 +2,8 @@
 #ifndef SALTUS_ENGINE_RECORD_H
 #define SALTUS_ENGINE_RECORD_H
 
-#include "backend/backend.h"
 #include "engine/contents.h"
+#include "engine/task.h"
 
 /** A time at which a trajectory stops: for a sample, a frame, or both. */
 typedef struct saltus_stop {

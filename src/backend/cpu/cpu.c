@@ -13,11 +13,12 @@ static const int64_t largest_lane_count = (int64_t)1 << 52;
 static const int64_t largest_lane_change = (int64_t)1 << 35;
 enum { MAX_LANE_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
 
-const saltus_cpu_variant *saltus_cpu_variant_find(const char *name)
+/* The variant of a name, or, for NULL, the widest that runs here; NULL when there is none. */
+static const saltus_cpu_variant *find_variant(const char *name)
 {
     for (int i = 0; saltus_cpu_variants[i]; ++i) {
         const saltus_cpu_variant *v = saltus_cpu_variants[i];
-        if (name ? strcmp(v->name, name) == 0 : v->runs_here()) {
+        if (name ? strcmp(v->set->name, name) == 0 : v->set->runs_here()) {
             return v;
         }
     }
@@ -33,7 +34,7 @@ static saltus_status open_cpu(const char *specification, saltus_backend *backend
 {
     saltus_status status = SALTUS_OK;
     const char *set = specification[3] == ':' ? specification + 4 : NULL;
-    const saltus_cpu_variant *v = saltus_cpu_variant_find(set);
+    const saltus_cpu_variant *v = find_variant(set);
     if (!v) {
         const bool is_known =
             strcmp(specification, "cpu:avx2") == 0 || strcmp(specification, "cpu:avx512") == 0;
@@ -42,12 +43,12 @@ static saltus_status open_cpu(const char *specification, saltus_backend *backend
         saltus_error_hint(err, "saltus devices lists what there is");
         goto done;
     }
-    if (!v->runs_here()) {
+    if (!v->set->runs_here()) {
         SALTUS_FAIL(SALTUS_E_UNAVAILABLE, "device '%s': this processor has no %s", specification,
-                    v->name);
+                    v->set->name);
     }
     backend->device = v;
-    (void)snprintf(backend->name, sizeof backend->name, "cpu:%s", v->name);
+    (void)snprintf(backend->name, sizeof backend->name, "cpu:%s", v->set->name);
 done:
     return status;
 }
@@ -59,14 +60,14 @@ static void close_cpu(saltus_backend *backend)
 
 static void list(FILE *out)
 {
-    const saltus_cpu_variant *chosen = saltus_cpu_variant_find(NULL);
+    const saltus_cpu_variant *chosen = find_variant(NULL);
     fprintf(out, "cpu: %d core%s\n", saltus_cores(), saltus_cores() == 1 ? "" : "s");
     for (int i = 0; saltus_cpu_variants[i]; ++i) {
         const saltus_cpu_variant *v = saltus_cpu_variants[i];
-        fprintf(out, "  cpu:%-8s %d lanes%s\n", v->name, v->lanes,
-                !v->runs_here() ? ", not on this processor"
-                : v == chosen   ? ", used"
-                                : "");
+        fprintf(out, "  cpu:%-8s %d lanes%s\n", v->set->name, v->lanes,
+                !v->set->runs_here() ? ", not on this processor"
+                : v == chosen        ? ", used"
+                                     : "");
     }
 }
 
@@ -153,7 +154,7 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     const saltus_cpu_variant *v = backend->device;
     const bool few = task->share < v->lanes / 4; /* too few to fill lanes */
     if (task->layout == SALTUS_LAYOUT_SCALAR || (task->layout == SALTUS_LAYOUT_LANES && few)) {
-        return saltus_work_scalar(v, task, source, err);
+        return saltus_scalar_work(v->set, task, source, err);
     }
     return v->work[task->method](task, source, err);
 }

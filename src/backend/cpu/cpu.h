@@ -3,96 +3,23 @@
 #define SALTUS_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
-#include "kernel/ssa/state.h"
+#include "engine/scalar.h"
 
-/* Names of what is compiled once per instruction set, such as saltus_lanes_work_avx2. */
-#define SALTUS_CPU_JOIN2(name, set) name##_##set
-#define SALTUS_CPU_JOIN(name, set) SALTUS_CPU_JOIN2(name, set)
-#define SALTUS_CPU_NAME(name) SALTUS_CPU_JOIN(name, SALTUS_VARIANT)
-
-/** A scalar engine: a trajectory with all its memory, and the functions of kernel/ssa/trajectory.h,
- * direct_tree.h and tau.h on it. There is one per thread, or one per lane. */
-typedef struct saltus_scalar_engine {
-    saltus_trajectory trajectory;
-    saltus_direct direct;
-    saltus_leap leap; /* tau-leaping's state, else empty */
-    const struct saltus_cpu_variant *variant;
-    const struct saltus_cpu_stream *stream; /* NULL: Philox, which has no state */
-    const uint32_t *jumps;
-} saltus_scalar_engine;
-
-/** A way to compute: lanes.c, leaps.c, single.c and nsm.c, compiled for an instruction set. */
+/** A way to compute: lanes.c, leaps.c and nsm.c, compiled for an instruction set. */
 typedef struct saltus_cpu_variant {
-    const char *name;
-    int lanes, slots; /* trajectories at a time, by the direct method; by tau-leaping */
-    bool (*runs_here)(void);
-    /** Fill a batch of draws of one trajectory from draws->first_block on, by Philox. */
-    void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
-    /** Fill a batch of blocks of tau-leaping's words from words->first_block on, by Philox. */
-    void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
+    const saltus_instruction_set *set;
+    int lanes, slots; /**< trajectories at a time, by the direct method; by tau-leaping */
     /** Run jobs by each method: many at a time in lanes without a lattice, one at a time with one.
      */
     saltus_status (*work[SALTUS_N_METHODS])(const saltus_task *task, const saltus_source *source,
                                             saltus_error *err);
-    /** Run a scalar engine from where it is to the end of its trajectory. */
-    saltus_failure (*run)(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
 } saltus_cpu_variant;
-
-/** A generator whose words come in order: stream.c, compiled for it. */
-typedef struct saltus_cpu_stream {
-    void (*start)(uint32_t *stream, uint64_t seed, uint64_t trajectory, const uint32_t *jumps);
-    /** Fill a batch of draws with the next blocks. */
-    void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
-    /** Fill a batch of words with the next blocks. */
-    void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
-} saltus_cpu_stream;
-extern const saltus_cpu_stream saltus_cpu_xorwow, saltus_cpu_mrg32k3a, saltus_cpu_mt19937;
 
 /** The variants that were built, the widest first; ended by NULL. */
 extern const saltus_cpu_variant *const saltus_cpu_variants[];
-/** The variant of a name, or, for NULL, the widest that runs here; NULL when there is none. */
-const saltus_cpu_variant *saltus_cpu_variant_find(const char *name);
-
-saltus_status saltus_scalar_create(const saltus_task *task, const saltus_cpu_variant *variant,
-                                   saltus_scalar_engine **out, saltus_error *err);
-/** Destroy a scalar engine; what it knows of rounded assignments goes to the task. NULL is allowed.
- */
-void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task);
-
-/** Start a trajectory at time 0. */
-saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t trajectory);
-/** Run a trajectory from where it is to its end; sets job->events. */
-saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
-                                 saltus_job *job);
-/** Run a job from its start. */
-saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
-                                    saltus_job *job, saltus_error *err);
-saltus_failure saltus_scalar_pass_special(saltus_scalar_engine *scalar);
-void saltus_scalar_record(saltus_scalar_engine *scalar, double time, saltus_job *job);
-/** Copy the rows, rules excepted, to a lane, v[stride * row]. */
-void saltus_scalar_to_lane(const saltus_scalar_engine *scalar, double *v, int stride);
-/** Copy the counts from a lane. */
-void saltus_scalar_from_lane(saltus_scalar_engine *scalar, const double *v, int stride);
-/** Whether a lane can hold the counts exactly; an event may have set any number. */
-bool saltus_scalar_fits_lane(const saltus_scalar_engine *scalar);
-/** The unit wait of an event whose word is 0. */
-double saltus_scalar_wait(const saltus_scalar_engine *scalar, uint64_t event);
-/** The reaction that an event chooses, from the running sums of the groups [group][child] and, in
- * sums[SALTUS_FANOUT], of the root. `refined` allows further bits. */
-int saltus_scalar_choose(const saltus_scalar_engine *scalar,
-                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels, double total,
-                         double word, uint64_t event, bool refined);
-
-/** Report the failure of a trajectory: trajectory, time, reaction and state. */
-saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
-                                   saltus_error *err);
 
 /** Run jobs of a model with a lattice, one at a time (rdme.c). */
 saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,
                               saltus_error *err);
-
-/** Run jobs one at a time. */
-saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus_task *task,
-                                 const saltus_source *source, saltus_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
+extern const saltus_instruction_set SALTUS_SET_NAME(saltus_set);
 
 /* With fewer busy lanes than these, one trajectory at a time is faster. */
 enum { FEW = SALTUS_LANES / 5 };
@@ -333,14 +333,10 @@ done:
     return status;
 }
 
-saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
+saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err);
-void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
-                                        saltus_draws *draws);
-void SALTUS_CPU_NAME(saltus_lanes_fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
-                                        saltus_words *words);
 
-saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
+saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -359,10 +355,10 @@ saltus_status SALTUS_CPU_NAME(saltus_lanes_work)(const saltus_task *task,
         c->lanes.v[n->row_constants + i] = saltus_splat(n->constants[i]);
     }
     for (int l = 0; l < SALTUS_LANES; ++l) {
-        SALTUS_TRY(saltus_scalar_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->scalars[l], err));
+        SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->scalars[l], err));
         make_idle(c, l);
     }
-    SALTUS_TRY(saltus_scalar_create(task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
+    SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */
         c->vacant |= (uint64_t)1 << l;
     }
@@ -378,47 +374,4 @@ done:
         free(c);
     }
     return status;
-}
-
-/* Draws of consecutive blocks of one trajectory, a block per lane. */
-void SALTUS_CPU_NAME(saltus_lanes_draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
-                                        saltus_draws *draws)
-{
-    saltus_u64 step;
-    (void)stream;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        step[l] = (uint64_t)l;
-    }
-    for (int i = 0; i < SALTUS_BATCH_BLOCKS; i += SALTUS_LANES) {
-        saltus_u64 w[4];
-        saltus_philox(seed, SALTUS_PURPOSE_EVENT, (step & 0) + trajectory,
-                      step + (draws->first_block + (uint64_t)i), w);
-        for (int h = 0; h < 2; ++h) {
-            const saltus_f64 wait = saltus_select(SALTUS_EQ(w[2 * h], w[0] & 0), saltus_splat(-1.0),
-                                                  saltus_exponential32(w[2 * h]));
-            const saltus_f64 word = SALTUS_TO_F64(SALTUS_AS_I64(w[2 * h + 1]));
-            memcpy(&draws->wait[h][i], &wait, sizeof wait);
-            memcpy(&draws->word[h][i], &word, sizeof word);
-        }
-    }
-}
-
-/* Words of consecutive blocks of one trajectory's tau-leaping, a block per lane. */
-void SALTUS_CPU_NAME(saltus_lanes_fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream,
-                                        saltus_words *words)
-{
-    saltus_u64 step;
-    (void)stream;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        step[l] = (uint64_t)l;
-    }
-    for (int i = 0; i < SALTUS_WORD_BLOCKS; i += SALTUS_LANES) {
-        saltus_u64 w[4];
-        saltus_philox(seed, SALTUS_PURPOSE_LEAP, (step & 0) + trajectory,
-                      step + (words->first_block + (uint64_t)i), w);
-        for (int k = 0; k < 4; ++k) {
-            const saltus_u32 word = SALTUS_TO_U32(w[k]);
-            memcpy(&words->w[k][i], &word, sizeof word);
-        }
-    }
 }

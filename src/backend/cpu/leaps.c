@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-extern const saltus_cpu_variant SALTUS_CPU_NAME(saltus_cpu);
+extern const saltus_instruction_set SALTUS_SET_NAME(saltus_set);
 
 /* Rounds of exact steps for one round of leaps. */
 enum { EXACT_ROUNDS = 4 };
@@ -366,19 +366,19 @@ static saltus_status prepare(lane_group *c, saltus_error *err)
     }
     *number(b->mean, SALTUS_IDLE_LARGE_SLOT) = 0x1p40;
     for (int i = 0; i < SALTUS_LEAP_SLOTS; ++i) {
-        SALTUS_TRY(saltus_scalar_create(c->task, &SALTUS_CPU_NAME(saltus_cpu),
+        SALTUS_TRY(saltus_scalar_create(c->task, &SALTUS_SET_NAME(saltus_set),
                                         &c->slot_jobs[i].scalar, err));
     }
-    SALTUS_TRY(saltus_scalar_create(c->task, &SALTUS_CPU_NAME(saltus_cpu), &c->single, err));
+    SALTUS_TRY(saltus_scalar_create(c->task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
     c->n_slots = c->task->share < SALTUS_LEAP_SLOTS ? (int)c->task->share : SALTUS_LEAP_SLOTS;
 done:
     return status;
 }
 
-saltus_status SALTUS_CPU_NAME(saltus_leaps_work)(const saltus_task *task,
+saltus_status SALTUS_SET_NAME(saltus_leaps_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err);
 
-saltus_status SALTUS_CPU_NAME(saltus_leaps_work)(const saltus_task *task,
+saltus_status SALTUS_SET_NAME(saltus_leaps_work)(const saltus_task *task,
                                                  const saltus_source *source, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;

@@ -479,10 +479,10 @@ done:
     return status;
 }
 
-saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const saltus_source *source,
+saltus_status SALTUS_SET_NAME(saltus_nsm_work)(const saltus_task *task, const saltus_source *source,
                                                saltus_error *err);
 
-saltus_status SALTUS_CPU_NAME(saltus_nsm_work)(const saltus_task *task, const saltus_source *source,
+saltus_status SALTUS_SET_NAME(saltus_nsm_work)(const saltus_task *task, const saltus_source *source,
                                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;

@@ -2,12 +2,12 @@
 #ifndef SALTUS_BACKEND_CUDA_DEVICE_WORKER_H
 #define SALTUS_BACKEND_CUDA_DEVICE_WORKER_H
 
-#include "backend/cpu/cpu.h"
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/ssa/layouts.h"
 #include "backend/cuda/ssa/reduce.h"
 #include "backend/cuda/device/stopwatch.h"
 #include "backend/cuda/device/upload.h"
+#include "engine/scalar.h"
 #include "kernel/ssa/launch.h"
 
 /** Everything that one host thread owns on its GPU. */

@@ -81,7 +81,7 @@ static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltu
     c->launch.tau = task->tau ? *task->tau : (saltus_tau){0};
     saltus_philox_keys(task->seed, c->launch.keys);
     SALTUS_TRY(saltus_gpu_worker_alloc(c, gpu, err));
-    SALTUS_TRY(saltus_scalar_create(task, saltus_cpu_variant_find(NULL), &c->scalar, err));
+    SALTUS_TRY(saltus_scalar_create(task, saltus_instruction_set_widest(), &c->scalar, err));
 done:
     return status;
 }
@@ -377,7 +377,7 @@ static saltus_status run_here(const saltus_gpu_worker *c, saltus_job *job, saltu
     SALTUS_NEED(pairs && counts);
     tables = saltus_point_apply(like, job->point, pairs, counts);
     task.tables = &tables;
-    SALTUS_TRY(saltus_scalar_create(&task, saltus_cpu_variant_find(NULL), &scalar, err));
+    SALTUS_TRY(saltus_scalar_create(&task, saltus_instruction_set_widest(), &scalar, err));
     status = saltus_scalar_run_job(scalar, &task, job, err);
     if (status != SALTUS_OK) {
         __atomic_store_n(c->task->failed, job->point, __ATOMIC_RELAXED);

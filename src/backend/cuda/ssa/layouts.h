@@ -4,7 +4,7 @@
 #define SALTUS_BACKEND_CUDA_SSA_LAYOUTS_H
 
 #include "backend/cuda/device/kernels.h"
-#include "backend/layout.h"
+#include "engine/layout.h"
 #include "kernel/ssa/packed.h"
 
 /** What a block may take on a GPU. */

@@ -4,8 +4,8 @@
  * layout takes of memory, what it costs and which models it cannot carry is known where it is made:
  * backend/cpu/cpu.c, backend/cuda/ssa/layouts.c, backend/cuda/rdme/rdme.c.
  */
-#ifndef SALTUS_BACKEND_LAYOUT_H
-#define SALTUS_BACKEND_LAYOUT_H
+#ifndef SALTUS_ENGINE_LAYOUT_H
+#define SALTUS_ENGINE_LAYOUT_H
 
 #include "method/method.h"
 

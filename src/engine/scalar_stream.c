@@ -1,6 +1,6 @@
 /* Streams that are drawn in order. Compiled once per generator: SALTUS_RNG is its number,
  * SALTUS_GENERATOR its name. */
-#include "backend/cpu/cpu.h"
+#include "engine/scalar.h"
 
 #include "kernel/base/math.h"
 #include "kernel/base/stream.h"
@@ -44,4 +44,6 @@ static void fill(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_wo
     saltus_stream_save(&s);
 }
 
-const saltus_cpu_stream SALTUS_CPU_JOIN(saltus_cpu, SALTUS_GENERATOR) = {start, draw, fill};
+extern const saltus_scalar_stream SALTUS_SCALAR_JOIN(saltus_scalar_stream, SALTUS_GENERATOR);
+const saltus_scalar_stream SALTUS_SCALAR_JOIN(saltus_scalar_stream,
+                                              SALTUS_GENERATOR) = {start, draw, fill};

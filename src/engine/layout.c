@@ -1,4 +1,4 @@
-#include "backend/layout.h"
+#include "engine/layout.h"
 
 #include "core/list.h"
 

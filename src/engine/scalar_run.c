@@ -1,11 +1,13 @@
-/* One trajectory at a time. Compiled once per instruction set, as lanes.c is. */
-#include "backend/cpu/cpu.h"
+/* One trajectory at a time. Compiled once per instruction set: SALTUS_VARIANT is its
+ * name. */
+#include "engine/scalar.h"
+
 #include "kernel/tau/tau.h"
 
-saltus_failure SALTUS_CPU_NAME(saltus_single_run)(saltus_scalar_engine *scalar,
+saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                                                   const saltus_task *task, saltus_job *job);
 
-saltus_failure SALTUS_CPU_NAME(saltus_single_run)(saltus_scalar_engine *scalar,
+saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                                                   const saltus_task *task, saltus_job *job)
 {
     if (task->tau) {

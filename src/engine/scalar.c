@@ -1,5 +1,5 @@
 /* One trajectory at a time: the kernels, one lane wide, with memory and messages around them. */
-#include "backend/cpu/cpu.h"
+#include "engine/scalar.h"
 
 #include "core/memory.h"
 #include "kernel/ssa/direct_lanes.h"
@@ -28,11 +28,15 @@ static int make_room(saltus_trajectory *p)
     return 1;
 }
 
-static const saltus_cpu_stream *const streams[] = {NULL, &saltus_cpu_xorwow, &saltus_cpu_mrg32k3a,
-                                                   &saltus_cpu_mt19937};
+extern const saltus_scalar_stream saltus_scalar_stream_xorwow, saltus_scalar_stream_mrg32k3a,
+    saltus_scalar_stream_mt19937;
+/* [SALTUS_RNG_…] */
+static const saltus_scalar_stream *const streams[] = {NULL, &saltus_scalar_stream_xorwow,
+                                                      &saltus_scalar_stream_mrg32k3a,
+                                                      &saltus_scalar_stream_mt19937};
 
 static saltus_status prepare_leaps(saltus_scalar_engine *w, const saltus_task *task,
-                                   const saltus_cpu_variant *variant, saltus_error *err)
+                                   const saltus_instruction_set *set, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const size_t n = (size_t)task->tables->n_species;
@@ -44,12 +48,12 @@ static saltus_status prepare_leaps(saltus_scalar_engine *w, const saltus_task *t
     l->number = saltus_calloc((size_t)task->tables->n_reactions, sizeof *l->number);
     l->critical = saltus_calloc((size_t)task->tables->n_reactions, 1);
     SALTUS_NEED(l->drift && l->spread && l->change && l->number && l->critical);
-    l->fill = w->stream ? w->stream->fill : variant->fill;
+    l->fill = w->stream ? w->stream->fill : set->fill;
 done:
     return status;
 }
 
-saltus_status saltus_scalar_create(const saltus_task *task, const saltus_cpu_variant *variant,
+saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruction_set *set,
                                    saltus_scalar_engine **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -78,16 +82,16 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_cpu_var
     SALTUS_NEED(w->direct.sums);
     w->stream = streams[task->generator->rng];
     w->jumps = task->generator->jumps;
-    w->direct.draw = w->stream ? w->stream->draw : variant->draw;
+    w->direct.draw = w->stream ? w->stream->draw : set->draw;
     if (w->stream) {
         const int n_words = saltus_stream_words(task->generator->rng);
         w->direct.stream = saltus_calloc((size_t)n_words, sizeof *w->direct.stream);
         SALTUS_NEED(w->direct.stream);
     }
     if (task->tau) {
-        SALTUS_TRY(prepare_leaps(w, task, variant, err));
+        SALTUS_TRY(prepare_leaps(w, task, set, err));
     }
-    w->variant = variant;
+    w->set = set;
     p->v[n->row_one] = 1.0;
     for (int i = 0; i < n->n_constants; ++i) {
         p->v[n->row_constants + i] = n->constants[i];
@@ -139,7 +143,7 @@ saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t traject
 saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
                                  saltus_job *job)
 {
-    const saltus_failure failure = scalar->variant->run(scalar, task, job);
+    const saltus_failure failure = scalar->set->run(scalar, task, job);
     job->events = (int64_t)scalar->trajectory.fired;
     job->leaps = (int64_t)scalar->trajectory.leaps;
     job->exact_steps = (int64_t)scalar->trajectory.exact_steps;
@@ -284,13 +288,13 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     }
 }
 
-saltus_status saltus_work_scalar(const saltus_cpu_variant *variant, const saltus_task *task,
+saltus_status saltus_scalar_work(const saltus_instruction_set *set, const saltus_task *task,
                                  const saltus_source *source, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_scalar_engine *w = NULL;
     saltus_job job;
-    SALTUS_TRY(saltus_scalar_create(task, variant, &w, err));
+    SALTUS_TRY(saltus_scalar_create(task, set, &w, err));
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(saltus_scalar_run_job(w, task, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);

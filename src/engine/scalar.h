@@ -1,0 +1,89 @@
+/**
+ * The scalar engine: one trajectory at a time, by the functions of kernel/ssa/trajectory.h,
+ * direct_tree.h and tau.h, with memory and messages around them. All other ways to simulate a
+ * well-mixed model are compared with it; they leave to it what they cannot carry, and each failure,
+ * which it finds again and reports.
+ */
+#ifndef SALTUS_ENGINE_SCALAR_H
+#define SALTUS_ENGINE_SCALAR_H
+
+#include "engine/task.h"
+
+/* Names of what is compiled once per instruction set, such as saltus_lanes_work_avx2. */
+#define SALTUS_SCALAR_JOIN2(name, set) name##_##set
+#define SALTUS_SCALAR_JOIN(name, set) SALTUS_SCALAR_JOIN2(name, set)
+#define SALTUS_SET_NAME(name) SALTUS_SCALAR_JOIN(name, SALTUS_VARIANT)
+
+/** A trajectory with all its memory. There is one per thread, or one per lane. */
+typedef struct saltus_scalar_engine {
+    saltus_trajectory trajectory;
+    saltus_direct direct;
+    saltus_leap leap; /**< tau-leaping's state, else empty */
+    const struct saltus_instruction_set *set;
+    const struct saltus_scalar_stream *stream; /**< NULL: Philox, which has no state */
+    const uint32_t *jumps;
+} saltus_scalar_engine;
+
+/** What of the engine is compiled for an instruction set: scalar_draws.c and scalar_run.c. */
+typedef struct saltus_instruction_set {
+    const char *name;
+    bool (*runs_here)(void);
+    /** Fill a batch of draws of one trajectory from draws->first_block on, by Philox. */
+    void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
+    /** Fill a batch of blocks of tau-leaping's words from words->first_block on, by Philox. */
+    void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
+    /** Run an engine from where it is to the end of its trajectory. */
+    saltus_failure (*run)(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
+} saltus_instruction_set;
+
+/** The widest instruction set that runs here. */
+const saltus_instruction_set *saltus_instruction_set_widest(void);
+
+/** A generator whose words come in order: scalar_stream.c, compiled for it. */
+typedef struct saltus_scalar_stream {
+    void (*start)(uint32_t *stream, uint64_t seed, uint64_t trajectory, const uint32_t *jumps);
+    /** Fill a batch of draws with the next blocks. */
+    void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
+    /** Fill a batch of words with the next blocks. */
+    void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
+} saltus_scalar_stream;
+
+saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruction_set *set,
+                                   saltus_scalar_engine **out, saltus_error *err);
+/** Destroy a scalar engine; what it knows of rounded assignments goes to the task. NULL is allowed.
+ */
+void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task);
+
+/** Start a trajectory at time 0. */
+saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t trajectory);
+/** Run a trajectory from where it is to its end; sets job->events. */
+saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
+                                 saltus_job *job);
+/** Run a job from its start. */
+saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
+                                    saltus_job *job, saltus_error *err);
+saltus_failure saltus_scalar_pass_special(saltus_scalar_engine *scalar);
+void saltus_scalar_record(saltus_scalar_engine *scalar, double time, saltus_job *job);
+/** Copy the rows, rules excepted, to a lane, v[stride * row]. */
+void saltus_scalar_to_lane(const saltus_scalar_engine *scalar, double *v, int stride);
+/** Copy the counts from a lane. */
+void saltus_scalar_from_lane(saltus_scalar_engine *scalar, const double *v, int stride);
+/** Whether a lane can hold the counts exactly; an event may have set any number. */
+bool saltus_scalar_fits_lane(const saltus_scalar_engine *scalar);
+/** The unit wait of an event whose word is 0. */
+double saltus_scalar_wait(const saltus_scalar_engine *scalar, uint64_t event);
+/** The reaction that an event chooses, from the running sums of the groups [group][child] and, in
+ * sums[SALTUS_FANOUT], of the root. `refined` allows further bits. */
+int saltus_scalar_choose(const saltus_scalar_engine *scalar,
+                         double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels, double total,
+                         double word, uint64_t event, bool refined);
+
+/** Report the failure of a trajectory: trajectory, time, reaction and state. */
+saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
+                                   saltus_error *err);
+
+/** Run jobs one at a time. */
+saltus_status saltus_scalar_work(const saltus_instruction_set *set, const saltus_task *task,
+                                 const saltus_source *source, saltus_error *err);
+
+#endif
