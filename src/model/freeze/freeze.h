@@ -1,4 +1,4 @@
-/** Between the files that freeze a model. */
+/** Between the files that freeze a model, and print a frozen one. */
 #ifndef SALTUS_MODEL_FREEZE_FREEZE_H
 #define SALTUS_MODEL_FREEZE_FREEZE_H
 
@@ -183,5 +183,11 @@ SALTUS_MUST_CHECK saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_
 /* orders.c */
 /** How laws follow counts, for tau-leaping; the last, when all rows are final. */
 SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err);
+
+/* info_lattice.c */
+/** Print size, step, faces, compartments, site types, particles, reactions and warnings of a frozen
+ * model's lattice; at most `most` compartments, species and reactions. */
+SALTUS_MUST_CHECK saltus_status saltus_print_lattice(const saltus_model *model, int most, FILE *out,
+                                                     saltus_error *err);
 
 #endif

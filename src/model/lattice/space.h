@@ -7,7 +7,8 @@
 #define SALTUS_MODEL_LATTICE_SPACE_H
 
 #include "model/lattice/lattice.h"
-#include "model/network/model.h"
+#include "core/memory.h"
+#include "core/status.h"
 
 /** Particles of a species in a site, at most. */
 #define SALTUS_MOST_PER_SITE 2147483648.0

@@ -1,6 +1,5 @@
 /* What a lattice holds, for people. */
-#include "model/lattice/info.h"
-
+#include "model/freeze/freeze.h"
 #include "model/lattice/space.h"
 
 #include <math.h>

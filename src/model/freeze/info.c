@@ -2,7 +2,6 @@
 #include "core/file.h"
 #include "core/stack.h"
 #include "model/freeze/freeze.h"
-#include "model/lattice/info.h"
 
 #include <string.h>
 
