@@ -51,10 +51,13 @@ typedef struct saltus_mpd_tables {
     /** Number of the set of each scattering, and of each source; -1: its sites are at a face. */
     int *set_of_scatter, *set_of_source;
 
-    uint32_t *jump, *no_reaction, *no_reaction_two, *no_reaction_many;
-    uint8_t *moves;
-    int32_t *active, *segment;
     saltus_mpd_source *sources;
+    /** The arrays of m, to be filled, and how many elements each has. */
+#define SALTUS_MEMBER(type, name, n) \
+    type *name;                      \
+    int64_t n_##name;
+    SALTUS_LATTICE_ARRAYS(SALTUS_MEMBER)
+#undef SALTUS_MEMBER
 } saltus_mpd_tables;
 
 /**

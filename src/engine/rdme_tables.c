@@ -286,31 +286,24 @@ static void fill_jumps(saltus_mpd_tables *s)
     }
 }
 
-static saltus_status take_memory(saltus_mpd_tables *s, saltus_error *err)
+#define ALLOC(type, name, n)                                \
+    s->n_##name = (n) > 0 ? (n) : 0;                        \
+    if ((n) >= 0) {                                         \
+        s->name = saltus_calloc((size_t)(n), sizeof(type)); \
+        SALTUS_NEED(s->name);                               \
+        s->m.name = s->name;                                \
+    }
+
+static saltus_status alloc_tables(saltus_mpd_tables *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const size_t types = (size_t)s->m.n_types, species = (size_t)s->m.n_species;
+    const int64_t types = s->m.n_types, species = s->m.n_species, reactions = s->of->n_reactions,
+                  all_pairs = types * species * species,
+                  pairs = all_pairs <= MOST_PAIRS ? all_pairs : -1;
     s->rows = saltus_calloc((size_t)s->of->n_rows + 1, sizeof *s->rows);
-    s->watched = saltus_calloc(types, sizeof *s->watched);
-    s->jump = saltus_calloc(types * types * species, sizeof *s->jump);
-    s->no_reaction = saltus_calloc(types * species, sizeof *s->no_reaction);
-    s->moves = saltus_calloc(species, sizeof *s->moves);
-    s->active = saltus_calloc(types * (size_t)s->of->n_reactions + 1, sizeof *s->active);
-    s->segment = saltus_calloc(types * (species + 2), sizeof *s->segment);
-    if (types * species * species <= MOST_PAIRS) {
-        s->no_reaction_two = saltus_calloc(types * species * species, sizeof *s->no_reaction_two);
-        SALTUS_NEED(s->no_reaction_two);
-    }
-    s->no_reaction_many = saltus_calloc(types * SALTUS_MPD_MANY, sizeof *s->no_reaction_many);
-    SALTUS_NEED(s->rows && s->watched && s->jump && s->no_reaction && s->moves && s->active &&
-                s->segment && s->no_reaction_many);
-    s->m.jump = s->jump;
-    s->m.no_reaction = s->no_reaction;
-    s->m.no_reaction_two = s->no_reaction_two;
-    s->m.no_reaction_many = s->no_reaction_many;
-    s->m.moves = s->moves;
-    s->m.active = s->active;
-    s->m.segment = s->segment;
+    s->watched = saltus_calloc((size_t)types, sizeof *s->watched);
+    SALTUS_NEED(s->rows && s->watched);
+    SALTUS_LATTICE_ARRAYS(ALLOC)
 done:
     return status;
 }
@@ -359,7 +352,6 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, bool in_slabs,
                         .n_species = l->n_species + 1,
                         .types = l->types,
                         .step = l->step,
-                        .rate = l->rate,
                         .only_one = l->only_one};
     SALTUS_TRY(check_sizes(s, err));
     for (int axis = 0; axis < 3; ++axis) {
@@ -370,8 +362,9 @@ saltus_status saltus_mpd_tables_create(const saltus_model *model, bool in_slabs,
         s->m.faces[face] =
             l->faces[face] == SALTUS_FACE_CONSTANT ? SALTUS_MPD_ABSORBING : (int32_t)l->faces[face];
     }
-    SALTUS_TRY(take_memory(s, err));
+    SALTUS_TRY(alloc_tables(s, err));
     fill_rows(s);
+    memcpy(s->rate, l->rate, (size_t)s->m.n_types * (size_t)s->of->n_reactions * sizeof *s->rate);
     fill_jumps(s);
     list_reactions(s);
     SALTUS_TRY(fill_no_reaction(s, err));
@@ -383,6 +376,8 @@ done:
     return status;
 }
 
+#define FREE(type, name, n) saltus_free(s->name);
+
 void saltus_mpd_tables_free(saltus_mpd_tables *s)
 {
     for (int o = 0; o < s->m.n_sources; ++o) {
@@ -393,11 +388,5 @@ void saltus_mpd_tables_free(saltus_mpd_tables *s)
     saltus_mpd_sets_free(s);
     saltus_free(s->rows);
     saltus_free(s->watched);
-    saltus_free(s->jump);
-    saltus_free(s->no_reaction);
-    saltus_free(s->no_reaction_two);
-    saltus_free(s->no_reaction_many);
-    saltus_free(s->moves);
-    saltus_free(s->active);
-    saltus_free(s->segment);
+    SALTUS_LATTICE_ARRAYS(FREE)
 }

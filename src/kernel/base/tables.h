@@ -60,68 +60,90 @@ typedef struct saltus_setting {
 /* Up to this many children stand under a node of the propensity tree. */
 enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
+/* The arrays of a frozen network: X(type of an element, name, how many elements), where `t` are the
+ * tables on the host. The struct, the copy on a GPU, the text of a lattice's kernels and the
+ * comparison of models are made from these lists, so that a new array is a line here, what fills it
+ * and what reads it. A comment says what the indices of an array are and what it holds. */
+/* clang-format off */
+
+/* Numbers that differ from point to point of a sweep (model/freeze/point.h). */
+#define SALTUS_POINT_ARRAYS(X)                                                                     \
+    X(int64_t, initial_counts, t->n_species)                  /* [species] molecules at time 0 */  \
+    X(double, initial_variables, t->n_variables)              /* [variable] */                     \
+    X(double, constants, t->n_constants)                      /* [constant] */                     \
+    X(double, rate, t->n_reactions)                           /* [reaction] of products, >= 0 */
+
+/* What reactions change, and their laws: those that are products, ((rate * f1) * f2) * f3 … with
+ * factors v[species] - offset, and the numbers of the others' programs in `laws`. */
+#define SALTUS_REACTION_ARRAYS(X)                                                                  \
+    X(int32_t, change_row, t->n_reactions + 1)                /* [reaction + 1] first change */    \
+    X(int32_t, change_species, t->change_row[t->n_reactions]) /* [change] once per reaction */    \
+    X(int64_t, change_amount, t->change_row[t->n_reactions])  /* [change] molecules, never 0 */    \
+    X(int32_t, factor_row, t->n_reactions + 1)                /* [reaction + 1] first factor */    \
+    X(int32_t, factor_species, t->factor_row[t->n_reactions]) /* [factor] */                       \
+    X(double, factor_offset, t->factor_row[t->n_reactions])   /* [factor] molecules: 0, 1, 2 … */  \
+    X(int32_t, law_program, t->n_reactions)                   /* [reaction] -1: a product */
+
+/* Programs: of laws, rules, clock conditions and events. */
+#define SALTUS_PROGRAM_ARRAYS(X)                                                                   \
+    X(saltus_program, laws, t->n_laws)                        /* [law] of no products */           \
+    X(saltus_instruction, code, t->n_code)                    /* [instruction] */                  \
+    X(saltus_program, rules, t->n_rules)                      /* [rule] */                         \
+    X(saltus_clock, clocks, t->n_flags)                       /* [flag] */                         \
+    X(saltus_trigger, triggers, t->n_triggers)                /* [event] */                        \
+    X(saltus_setting, settings, t->n_settings)                /* [setting] by event */
+
+/* How laws follow a species, for tau-leaping. */
+#define SALTUS_ORDER_ARRAYS(X)                                                                     \
+    /* [species] the highest order of the laws that read it; 0: there are none. That of a law      \
+     * that is no product is a bound of d ln law / d ln counts when all that it reads change       \
+     * alike */                                                                                    \
+    X(double, order, t->n_species)                                                                 \
+    /* [species] how many of it, at most, a reaction of that order takes */                        \
+    X(int32_t, order_own, t->n_species)
+
+/* What follows from the others: which rules, propensities and nodes change when a reaction fires,
+ * itself included where it does. Dependents are first those of pairs, in fours (the last may stand
+ * several times), then the others. Level 0 of the tree of partial sums has groups of propensities.
+ * Propensities and the values of nodes stand in one array, values[n_leaves + node], so that the
+ * children of node k are the SALTUS_FANOUT values from values[children[k]] on. Unsafe are species
+ * that some law does not keep from going negative. */
+#define SALTUS_DERIVED_ARRAYS(X)                                                                   \
+    X(saltus_pair, pairs, t->n_reactions)                     /* [reaction] law, if so simple */   \
+    X(int32_t, rule_row, t->n_reactions + 1)                  /* [reaction + 1] first rule */      \
+    X(int32_t, rule_of, t->rule_row[t->n_reactions])          /* [..] rules, in order */           \
+    X(int32_t, dependent_row, t->n_reactions + 1)             /* [reaction + 1] first dependent */ \
+    X(int32_t, dependent, t->dependent_row[t->n_reactions])   /* [..] reactions */                 \
+    X(int32_t, dependent_other, t->n_reactions)               /* [reaction] first of no pair */    \
+    X(int32_t, children, t->level_first[t->n_levels])         /* [node] first child in values */   \
+    X(int8_t, n_children, t->level_first[t->n_levels])        /* [node] 1 to SALTUS_FANOUT */      \
+    X(int32_t, node_row, t->n_reactions + 1)                  /* [reaction + 1] first node */      \
+    X(int32_t, node, t->node_row[t->n_reactions])             /* [..] nodes, level by level */     \
+    X(int32_t, unsafe, t->n_unsafe)                           /* [..] species */
+
+#define SALTUS_FIXED_ARRAYS(X)                                                                     \
+    SALTUS_REACTION_ARRAYS(X) SALTUS_PROGRAM_ARRAYS(X) SALTUS_ORDER_ARRAYS(X)                      \
+    SALTUS_DERIVED_ARRAYS(X)
+/* clang-format on */
+
 typedef struct saltus_tables {
     int32_t n_species, n_variables, n_flags, n_rules, n_constants, n_temporaries, n_rows;
     int32_t row_variables, row_flags, row_rules, row_time, row_one, row_constants, row_temporaries;
-    const int64_t *initial_counts;   /* [species] */
-    const double *initial_variables; /* [variable] */
-    const double *constants;         /* [constant] */
-
-    int32_t n_reactions;
-    const int32_t *change_row;     /* [reaction + 1] */
-    const int32_t *change_species; /* [change] */
-    const int64_t *change_amount;  /* [change], never 0; a species once per reaction */
-
-    /* Propensity of reaction r. Product laws (law_program[r] < 0) are
-     * ((rate * f1) * f2) * f3 …, each factor being v[species] - offset. */
-    const double *rate;            /* [reaction], >= 0 */
-    const int32_t *factor_row;     /* [reaction + 1] */
-    const int32_t *factor_species; /* [factor] */
-    const double *factor_offset;   /* [factor] 0, 1, 2 … */
-    const int32_t *law_program;    /* [reaction] index into laws, or -1 */
-    const saltus_pair *pairs;      /* [reaction] the same, where it is that simple */
-    const saltus_program *laws;
-    int32_t n_laws;
-
-    /* How laws follow a species: the highest order of the laws that read it (of a law that is no
-     * product: a bound of d ln law / d ln counts when all that it reads change alike), 0 when there
-     * are none; and how many of it, at most, such a reaction takes. */
-    const double *order;      /* [species] */
-    const int32_t *order_own; /* [species] */
-
-    const saltus_instruction *code;
-    int32_t n_code;
-    const saltus_program *rules; /* [rule] */
-
-    /* What firing reaction r changes, r itself included where it does: rules (in order), then
-     * propensities: first those of pairs, in fours (the last may stand several times), then from
-     * dependent_other[r] on the others. */
-    const int32_t *rule_row, *rule_of;        /* [reaction + 1], [..] */
-    const int32_t *dependent_row, *dependent; /* [reaction + 1], [..] */
-    const int32_t *dependent_other;           /* [reaction] */
-
-    /* The same for the tree of partial sums: level 0 are the groups of propensities. Propensities
-     * and the values of nodes stand in one array, values[n_leaves + node], so that the children of
-     * node k are the SALTUS_FANOUT values from values[children[k]] on. */
-    int32_t n_leaves;         /* reactions, padded to whole nodes */
-    const int32_t *children;  /* [node] */
-    const int8_t *n_children; /* [node] 1 to SALTUS_FANOUT */
+    int32_t n_reactions, n_laws, n_code, n_triggers, n_settings, n_unsafe;
+    int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;
-    int32_t level_first[SALTUS_MAX_LEVELS + 1]; /* number of the first node of each level; all
-                                                   levels but the last are padded with empty nodes
-                                                   to a multiple of the fan-out */
-    int32_t level_nodes[SALTUS_MAX_LEVELS];     /* nodes that are not padding */
-    const int32_t *node_row, *node;             /* [reaction + 1], [..] level by level */
-
-    const saltus_clock *clocks;     /* [flag] */
-    const saltus_trigger *triggers; /* [event] */
-    const saltus_setting *settings;
-    int32_t n_triggers, n_settings;
-    int32_t largest_event; /* assignments of the event that has most */
-    int32_t watches_state; /* some trigger or clock depends on counts: look after every reaction */
-    const int32_t *unsafe; /* species that some law does not keep from going negative */
-    int32_t n_unsafe;
+    /** The number of the first node of each level. All levels but the last are padded with empty
+     * nodes to a multiple of the fan-out. */
+    int32_t level_first[SALTUS_MAX_LEVELS + 1];
+    int32_t level_nodes[SALTUS_MAX_LEVELS]; /**< nodes that are not padding */
+    int32_t largest_event;                  /**< assignments of the event that has most */
+    /** Some trigger or clock depends on counts, and is evaluated after every reaction. */
+    int32_t watches_state;
     int64_t largest_change;
+#define SALTUS_MEMBER(type, name, n) const type *name;
+    SALTUS_POINT_ARRAYS(SALTUS_MEMBER)
+    SALTUS_FIXED_ARRAYS(SALTUS_MEMBER)
+#undef SALTUS_MEMBER
 } saltus_tables;
 
 /** A row of the numbers in tables that other values of a model's parameters and initial amounts

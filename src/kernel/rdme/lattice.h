@@ -126,6 +126,33 @@ typedef struct saltus_mpd_slab {
     saltus_mpd_halo_flags halo_flags;
 } saltus_mpd_slab;
 
+/* The tables of a lattice's model: X(type of an element, name, how many elements), where `types`,
+ * `species` and `reactions` are numbers of these. The struct, the memory, the copy on a GPU and the
+ * text of a kernel are made from this list, so that a new table is a line here, what fills it
+ * (engine/rdme_tables.c) and what reads it. A table of fewer than 0 elements is NULL: `pairs` is -1
+ * where there are too many pairs of species. */
+/* clang-format off */
+#define SALTUS_LATTICE_ARRAYS(X)                                                                   \
+    /* [from type][to type][species] twice the probability of a jump, in units of 2^-32 */         \
+    X(uint32_t, jump, types * types * species)                                                     \
+    /* [species] whether particles of the species ever jump */                                     \
+    X(uint8_t, moves, species)                                                                     \
+    /* [type][reaction] rates, as in model/lattice/lattice.h */                                    \
+    X(double, rate, types * reactions)                                                             \
+    /* Reactions that happen in sites of a type: first those whose law is not a product, then      \
+     * the others by their first reactant. */                                                      \
+    X(int32_t, active, types * reactions)                                                          \
+    /* [type][species + 2] where the reactions of a first reactant begin in `active`; entry 0      \
+     * is for those whose law is not a product. */                                                 \
+    X(int32_t, segment, types * (species + 2))                                                     \
+    /* [type][species] No reaction fires where one particle is alone if the word is below. */      \
+    X(uint32_t, no_reaction, types * species)                                                      \
+    /* [type][species][species] the same where two particles are, the lower species first */       \
+    X(uint32_t, no_reaction_two, pairs)                                                            \
+    /* [type][number] the same where so many particles are, of whatever species, or fewer */       \
+    X(uint32_t, no_reaction_many, types * SALTUS_MPD_MANY)
+/* clang-format on */
+
 /** The lattice and its particles. The last species, number n_species - 1, is not one of the
  * model's. It is the empty-site token: one particle of it stands still in every site whose
  * reactions may fire when the site is empty, so that phases do not pass over that site. */
@@ -136,31 +163,14 @@ typedef struct saltus_mpd {
     int32_t faces[6];
     /** [site] the type of the site. */
     const uint8_t *types;
-    /** [from type][to type][species] twice the probability of a jump, in units of 2^-32. */
-    const uint32_t *jump;
-    /** [species] whether particles of the species ever jump. */
-    const uint8_t *moves;
+#define SALTUS_MEMBER(type, name, n) const type *name;
+    SALTUS_LATTICE_ARRAYS(SALTUS_MEMBER)
+#undef SALTUS_MEMBER
     /** Length of a step in s. */
     double step;
     /** Random keys of the trajectory. */
     uint32_t keys[SALTUS_PHILOX_KEYS];
 
-    /** [type][reaction] rates, as in model/lattice/lattice.h. */
-    const double *rate;
-    /** Reactions that happen in sites of a type: first those whose law is not a product, then the
-     * others by their first reactant. */
-    const int32_t *active;
-    /** [type][species + 2] where the reactions of a first reactant begin in `active`; entry 0 is
-     * for those whose law is not a product. */
-    const int32_t *segment;
-    /** [type][species] where one particle is alone, no reaction fires if the word is below this. */
-    const uint32_t *no_reaction;
-    /** [type][species][species] the same where two particles are, the lower species first; NULL:
-     * there are too many pairs for a table. */
-    const uint32_t *no_reaction_two;
-    /** [type][SALTUS_MPD_MANY] the same where so many particles are, of whatever species, or fewer.
-     */
-    const uint32_t *no_reaction_many;
     /** At most one reaction fires in a site and step. */
     int32_t only_one;
     const saltus_mpd_source *sources;

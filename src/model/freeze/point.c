@@ -55,8 +55,6 @@ static bool same(const void *a, const void *b, int64_t n, size_t size)
     return n == 0 || memcmp(a, b, (size_t)n * size) == 0;
 }
 
-#define SAME(member, n) same(a->member, b->member, n, sizeof *a->member)
-
 static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
 {
     return a->n_species == b->n_species && a->n_variables == b->n_variables &&
@@ -66,15 +64,17 @@ static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
            a->n_triggers == b->n_triggers && a->n_settings == b->n_settings;
 }
 
+#define SAME(type, name, n) alike = alike && same(a->name, b->name, (n), sizeof(type));
+
 /* What follows from these, dependents and trees, is then the same too. */
 bool saltus_point_is_like(const saltus_tables *a, const saltus_tables *b, bool leaps)
 {
-    const int n = a->n_reactions;
-    return same_numbers(a, b) && SAME(change_row, n + 1) &&
-           SAME(change_species, a->change_row[n]) && SAME(change_amount, a->change_row[n]) &&
-           SAME(factor_row, n + 1) && SAME(factor_species, a->factor_row[n]) &&
-           SAME(factor_offset, a->factor_row[n]) && SAME(law_program, n) && SAME(laws, a->n_laws) &&
-           SAME(code, a->n_code) && SAME(rules, a->n_rules) && SAME(clocks, a->n_flags) &&
-           SAME(triggers, a->n_triggers) && SAME(settings, a->n_settings) &&
-           (!leaps || (SAME(order, a->n_species) && SAME(order_own, a->n_species)));
+    const saltus_tables *const t = a;
+    bool alike = same_numbers(a, b);
+    SALTUS_REACTION_ARRAYS(SAME)
+    SALTUS_PROGRAM_ARRAYS(SAME)
+    if (leaps) {
+        SALTUS_ORDER_ARRAYS(SAME)
+    }
+    return alike;
 }

@@ -12,10 +12,13 @@ typedef struct blob {
     cu_pointer base; /* address on the device; 0 while the blob is only measured */
 } blob;
 
-/* Add an array; returns its address on the device. */
+/* Add an array; returns its address on the device, or NULL if there is none. */
 static void *add(blob *b, const void *array, size_t n, size_t size)
 {
     const size_t start = (b->size + 15) & ~(size_t)15, end = start + n * size;
+    if (!array) {
+        return NULL;
+    }
     if (b->base != 0 && n > 0) {
         memcpy(b->bytes + start, array, n * size);
     }
@@ -23,42 +26,16 @@ static void *add(blob *b, const void *array, size_t n, size_t size)
     return (void *)(uintptr_t)(b->base + start); // NOLINT(performance-no-int-to-ptr)
 }
 
-#define ADD(member, n) t.member = add(b, tables->member, (size_t)(n), sizeof *tables->member)
+#define ADD(type, name, n) copy.name = add(b, t->name, (size_t)(n), sizeof(type));
+#define LEAVE_OUT(type, name, n) copy.name = NULL;
 
 /* Add the network's tables, those of a sweep's points excepted. */
-static void *add_tables(blob *b, const saltus_tables *tables)
+static void *add_tables(blob *b, const saltus_tables *t)
 {
-    saltus_tables t = *tables;
-    t.initial_counts = NULL;
-    t.initial_variables = t.constants = t.rate = NULL;
-    const int n = t.n_reactions, n_nodes = t.level_first[t.n_levels];
-    ADD(change_row, n + 1);
-    ADD(change_species, tables->change_row[n]);
-    ADD(change_amount, tables->change_row[n]);
-    ADD(factor_row, n + 1);
-    ADD(factor_species, tables->factor_row[n]);
-    ADD(factor_offset, tables->factor_row[n]);
-    ADD(law_program, n);
-    ADD(pairs, n);
-    ADD(laws, t.n_laws);
-    ADD(order, t.n_species);
-    ADD(order_own, t.n_species);
-    ADD(code, t.n_code);
-    ADD(rules, t.n_rules);
-    ADD(rule_row, n + 1);
-    ADD(rule_of, tables->rule_row[n]);
-    ADD(dependent_row, n + 1);
-    ADD(dependent, tables->dependent_row[n]);
-    ADD(dependent_other, n);
-    ADD(children, n_nodes);
-    ADD(n_children, n_nodes);
-    ADD(node_row, n + 1);
-    ADD(node, tables->node_row[n]);
-    ADD(clocks, t.n_flags);
-    ADD(triggers, t.n_triggers);
-    ADD(settings, t.n_settings);
-    ADD(unsafe, t.n_unsafe);
-    return add(b, &t, 1, sizeof t);
+    saltus_tables copy = *t;
+    SALTUS_POINT_ARRAYS(LEAVE_OUT)
+    SALTUS_FIXED_ARRAYS(ADD)
+    return add(b, &copy, 1, sizeof copy);
 }
 
 static saltus_columns add_columns(blob *b, const saltus_columns *columns)
@@ -69,26 +46,18 @@ static saltus_columns add_columns(blob *b, const saltus_columns *columns)
     return c;
 }
 
-#define ADD_SPACE(member, n) m.member = add(b, s->m.member, (size_t)(n), sizeof *s->m.member)
+#define ADD_OF_LATTICE(type, name, n) m.name = add(b, s->name, (size_t)s->n_##name, sizeof(type));
 
 static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s, bool has_sites)
 {
     saltus_mpd m = s->m;
-    const int64_t types = m.n_types, species = m.n_species, reactions = s->of->n_reactions;
     saltus_mpd_source *sources;
-    ADD_SPACE(types, types > 1 && has_sites ? s->lattice->n_sites : 0);
-    ADD_SPACE(jump, types * types * species);
-    ADD_SPACE(moves, species);
-    ADD_SPACE(rate, types * reactions);
-    ADD_SPACE(active, types * reactions);
-    ADD_SPACE(segment, types * (species + 2));
-    ADD_SPACE(no_reaction, types * species);
-    ADD_SPACE(no_reaction_many, types * SALTUS_MPD_MANY);
-    if (m.no_reaction_two) {
-        ADD_SPACE(no_reaction_two, types * species * species);
-    }
-    ADD_SPACE(sources, m.n_sources);
-    sources = b->base != 0 ? (void *)(b->bytes + ((uintptr_t)m.sources - b->base)) : NULL;
+    SALTUS_LATTICE_ARRAYS(ADD_OF_LATTICE)
+    m.types = add(b, m.types, m.n_types > 1 && has_sites ? (size_t)s->lattice->n_sites : 0,
+                  sizeof *m.types);
+    m.sources = add(b, s->sources, (size_t)m.n_sources, sizeof *m.sources);
+    sources =
+        b->base != 0 && m.sources ? (void *)(b->bytes + ((uintptr_t)m.sources - b->base)) : NULL;
     for (int o = 0; o < m.n_sources; ++o) {
         const saltus_mpd_source *source = &s->sources[o];
         const saltus_mpd_sites *sites = &source->sites;

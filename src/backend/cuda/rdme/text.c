@@ -20,80 +20,53 @@ enum {
     LINE = 16  /* numbers in a line of text */
 };
 
-#define PUT(type, name, format, cast, array, n)                                   \
-    do {                                                                          \
-        put_name(out, #type, #name, (n));                                         \
-        for (int64_t at = 0; at < (n); ++at) {                                    \
-            fprintf(out, format, at % LINE == 0 ? '\n' : ' ', (cast)(array)[at]); \
-        }                                                                         \
-        fprintf(out, "};\n");                                                     \
-    } while (0)
-
-static void put_name(FILE *out, const char *type, const char *name, int64_t n)
+static void put_int(FILE *out, int64_t x)
 {
-    fprintf(out, "SALTUS_CONSTANT %s saltus_table_%s[] = {%s", type, name, n == 0 ? "0" : "");
+    fprintf(out, "%" PRId64, x);
 }
 
-static void put_doubles(FILE *out, const char *name, const double *x, int64_t n)
-{
-    put_name(out, "double", name, n);
-    for (int64_t i = 0; i < n; ++i) {
-        saltus_put_number(out, x[i]);
-        fprintf(out, ",%c", i % LINE == LINE - 1 ? '\n' : ' ');
-    }
-    fprintf(out, "};\n");
-}
+/* An array of the model as text; there is one entry at least. */
+#define PUT(type, name, array, n)                                                            \
+    fprintf(out, "SALTUS_CONSTANT %s saltus_table_%s[] = {", #type, #name);                  \
+    for (int64_t at = 0; at < (n); ++at) {                                                   \
+        fputs(at % LINE == 0 ? "\n" : " ", out);                                             \
+        _Generic(*(array), double : saltus_put_number, default : put_int)(out, (array)[at]); \
+        fputc(',', out);                                                                     \
+    }                                                                                        \
+    fputs((n) > 0 ? "};\n" : "0};\n", out);
 
-static int64_t n_rates(const saltus_mpd_tables *s)
-{
-    return (int64_t)s->m.n_types * s->of->n_reactions;
-}
+#define BYTES_OF_NETWORK(type, name, n) bytes += (int64_t)sizeof(type) * (n);
+#define BYTES_OF_LATTICE(type, name, n) bytes += (int64_t)sizeof(type) * s->n_##name;
 
 /* Whether the tables are short enough, and finite, so that they can be written into the text. */
 static bool fits(const saltus_mpd_tables *s)
 {
     const saltus_tables *t = s->of;
-    const int64_t types = s->m.n_types, species = s->m.n_species, n = t->n_reactions;
-    const int64_t n_pairs = s->m.no_reaction_two ? types * species * species : 0;
-    const int64_t bytes =
-        4 * (types * types * species + types * (2 * species + 2 + SALTUS_MPD_MANY) + n_pairs +
-             3 * n + t->factor_row[n] + t->change_row[n]) +
-        species + 12 * n_rates(s) + 8 * (t->factor_row[n] + t->change_row[n]);
-    for (int64_t i = 0; i < n_rates(s); ++i) {
-        if (!isfinite(s->m.rate[i])) {
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < s->n_rate; ++i) {
+        if (!isfinite(s->rate[i])) {
             return false;
         }
     }
+    SALTUS_REACTION_ARRAYS(BYTES_OF_NETWORK)
+    SALTUS_LATTICE_ARRAYS(BYTES_OF_LATTICE)
     return bytes <= MOST_CONSTANTS;
 }
+
+#define PUT_OF_NETWORK(type, name, n) PUT(type, name, t->name, (n))
+#define PUT_OF_LATTICE(type, name, n)                                            \
+    if (s->name) {                                                               \
+        PUT(type, name, s->name, s->n_##name)                                    \
+    } else {                                                                     \
+        fprintf(out, "#define saltus_table_%s ((const %s *)0)\n", #name, #type); \
+    }
 
 static void put_tables(FILE *out, const saltus_mpd_tables *s)
 {
     const saltus_tables *t = s->of;
-    const saltus_mpd *m = &s->m;
-    const int64_t types = m->n_types, species = m->n_species, n = t->n_reactions;
     fprintf(out, "#define SALTUS_MPD_TABLES\n#include \"kernel/base/target.h\"\n");
-    PUT(uint32_t, jump, "%c%" PRIu32 "u,", uint32_t, m->jump, types * types * species);
-    PUT(uint8_t, moves, "%c%d,", int, m->moves, species);
-    PUT(int32_t, active, "%c%d,", int, m->active, n_rates(s));
-    PUT(int32_t, segment, "%c%d,", int, m->segment, types *(species + 2));
-    PUT(uint32_t, no_reaction, "%c%" PRIu32 "u,", uint32_t, m->no_reaction, types * species);
-    PUT(uint32_t, no_reaction_many, "%c%" PRIu32 "u,", uint32_t, m->no_reaction_many,
-        types * SALTUS_MPD_MANY);
-    if (m->no_reaction_two) {
-        PUT(uint32_t, no_reaction_two, "%c%" PRIu32 "u,", uint32_t, m->no_reaction_two,
-            types * species * species);
-    } else {
-        fprintf(out, "#define saltus_table_no_reaction_two ((const uint32_t *)0)\n");
-    }
-    PUT(int32_t, law_program, "%c%d,", int, t->law_program, n);
-    PUT(int32_t, factor_row, "%c%d,", int, t->factor_row, n + 1);
-    PUT(int32_t, factor_species, "%c%d,", int, t->factor_species, t->factor_row[n]);
-    PUT(int32_t, change_row, "%c%d,", int, t->change_row, n + 1);
-    PUT(int32_t, change_species, "%c%d,", int, t->change_species, t->change_row[n]);
-    PUT(int64_t, change_amount, "%c%" PRId64 "LL,", int64_t, t->change_amount, t->change_row[n]);
-    put_doubles(out, "factor_offset", t->factor_offset, t->factor_row[n]);
-    put_doubles(out, "rate", m->rate, n_rates(s));
+    SALTUS_LATTICE_ARRAYS(PUT_OF_LATTICE)
+    SALTUS_REACTION_ARRAYS(PUT_OF_NETWORK)
 }
 
 int saltus_cuda_n_fields(const saltus_mpd_tables *tables)
