@@ -567,6 +567,23 @@ typedef struct saltus_run_report {
                          sites, into and out of the lattice */
 } saltus_run_report;
 
+/** Which runs have a counter to report. */
+typedef enum saltus_counted {
+    SALTUS_IN_ALL,   /**< all have */
+    SALTUS_IN_LEAPS, /**< those of a method that leaps */
+    SALTUS_IN_SLABS, /**< those of a lattice that is cut into slabs */
+    SALTUS_IN_SOME   /**< those in which it is above 0 */
+} saltus_counted;
+
+/** The counters among the members of saltus_run_report, as X(name, which runs have it). What adds
+ * them up and what prints them goes by this list. */
+#define SALTUS_COUNTERS(X)           \
+    X(events, SALTUS_IN_ALL)         \
+    X(leaps, SALTUS_IN_LEAPS)        \
+    X(exact_steps, SALTUS_IN_LEAPS)  \
+    X(planes_moved, SALTUS_IN_SLABS) \
+    X(moves, SALTUS_IN_SOME)
+
 /**
  * Simulate independent trajectories and hand their samples to a sink.
  *

@@ -85,9 +85,8 @@ void saltus_cli_show_warning(void *user, const char *sentence);
 void saltus_cli_tell_forecast(const saltus_cli_run_arguments *a, const saltus_forecast *f);
 /** After a run, with --explain, how much of the time slabs waited for each other: on stderr. */
 void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report *report);
-/** Of a method that leaps: members "leaps" and "exact_steps" of a JSON object, with a comma before
- * each. */
-void saltus_cli_print_leaps(const char *method, const saltus_run_report *report);
+/** Members of a JSON object, with a comma behind each: the counters that `which` runs have. */
+void saltus_cli_print_counters(const saltus_run_report *report, saltus_counted which);
 /** One JSON object about the run on stdout. */
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete);

@@ -61,12 +61,20 @@ void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report
     }
 }
 
-void saltus_cli_print_leaps(const char *method, const saltus_run_report *report)
+static void print_counter(const char *name, int64_t n, bool is_wanted)
 {
-    if (saltus_cli_method(method).leaps) {
-        printf(", \"leaps\": %lld, \"exact_steps\": %lld", (long long)report->leaps,
-               (long long)report->exact_steps);
+    if (is_wanted) {
+        printf("\"%s\": %lld, ", name, (long long)n);
     }
+}
+
+void saltus_cli_print_counters(const saltus_run_report *report, saltus_counted which)
+{
+#define PRINT(name, in)                \
+    print_counter(#name, report->name, \
+                  (in) == which && (which != SALTUS_IN_SOME || report->name > 0));
+    SALTUS_COUNTERS(PRINT)
+#undef PRINT
 }
 
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
@@ -74,29 +82,32 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
 {
     printf("{\"model\": ");
     saltus_cli_print_text(saltus_model_name(saltus_plan_model(plan)));
-    printf(", \"events\": %lld, \"trajectories\": %lld, \"seconds\": %.6g, "
+    printf(", ");
+    saltus_cli_print_counters(report, SALTUS_IN_ALL);
+    printf("\"trajectories\": %lld, \"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"events_per_second\": %.6g, "
            "\"kernel_seconds\": %.6g, \"device\": ",
-           (long long)report->events, (long long)report->trajectories, report->seconds, total,
+           (long long)report->trajectories, report->seconds, total,
            report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0,
            report->kernel_seconds);
     saltus_cli_print_text(saltus_backend_name(saltus_plan_backend(plan)));
-    saltus_cli_print_leaps(saltus_plan_method(plan), report);
+    printf(", ");
+    if (saltus_cli_method(saltus_plan_method(plan)).leaps) {
+        saltus_cli_print_counters(report, SALTUS_IN_LEAPS);
+    }
     if (saltus_plan_slabs(plan) > 1) {
-        printf(", \"slabs\": %d, \"planes_moved\": %lld", saltus_plan_slabs(plan),
-               (long long)report->planes_moved);
+        printf("\"slabs\": %d, ", saltus_plan_slabs(plan));
+        saltus_cli_print_counters(report, SALTUS_IN_SLABS);
         if (report->halo_path) {
-            printf(", \"path\": \"%s\", \"halo_bytes_per_step\": %lld", report->halo_path,
+            printf("\"path\": \"%s\", \"halo_bytes_per_step\": %lld, ", report->halo_path,
                    (long long)report->halo_bytes);
             if (report->halo_wait >= 0.0) {
-                printf(", \"halo_wait\": %.3g", report->halo_wait);
+                printf("\"halo_wait\": %.3g, ", report->halo_wait);
             }
         }
     }
-    if (report->moves > 0) {
-        printf(", \"moves\": %lld", (long long)report->moves);
-    }
-    printf(", \"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
+    saltus_cli_print_counters(report, SALTUS_IN_SOME);
+    printf("\"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
            saltus_plan_layout(plan), saltus_plan_method(plan), saltus_plan_rng(plan),
            (unsigned long long)a->seed, complete ? "true" : "false");

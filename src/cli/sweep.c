@@ -218,13 +218,18 @@ static saltus_status prepare(session *s, const volatile int *stop, saltus_error 
 
 static void print_json(const session *s, double total, bool complete)
 {
-    printf("{\"events\": %lld, \"trajectories\": %lld, \"points\": %lld, \"seconds\": %.6g, "
+    printf("{");
+    saltus_cli_print_counters(&s->report, SALTUS_IN_ALL);
+    printf("\"trajectories\": %lld, \"points\": %lld, \"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"device\": ",
-           (long long)s->report.events, (long long)s->report.trajectories,
-           (long long)saltus_sweep_n_points(s->sweep), s->report.seconds, total);
+           (long long)s->report.trajectories, (long long)saltus_sweep_n_points(s->sweep),
+           s->report.seconds, total);
     saltus_cli_print_text(s->device);
-    saltus_cli_print_leaps(s->method, &s->report);
-    printf(", \"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
+    printf(", ");
+    if (saltus_cli_method(s->method).leaps) {
+        saltus_cli_print_counters(&s->report, SALTUS_IN_LEAPS);
+    }
+    printf("\"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
            "\"output\": ",
            s->layout, s->method, (unsigned long long)s->a->seed, complete ? "true" : "false");
     saltus_cli_print_text(s->a->output);

@@ -180,7 +180,7 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
         }
         SALTUS_TRY(saltus_space_record(task, job, &at, totals, collects ? &contents : NULL, err));
     }
-    job->events = c.fired;
+    job->tally.events = c.fired;
 done:
     saltus_contents_free(&contents);
     saltus_free(totals);

@@ -144,9 +144,9 @@ saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task
                                  saltus_job *job)
 {
     const saltus_failure failure = scalar->set->run(scalar, task, job);
-    job->events = (int64_t)scalar->trajectory.fired;
-    job->leaps = (int64_t)scalar->trajectory.leaps;
-    job->exact_steps = (int64_t)scalar->trajectory.exact_steps;
+    job->tally.events = (int64_t)scalar->trajectory.fired;
+    job->tally.leaps = (int64_t)scalar->trajectory.leaps;
+    job->tally.exact_steps = (int64_t)scalar->trajectory.exact_steps;
     return failure;
 }
 

@@ -56,7 +56,7 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
 
 /** Start a trajectory at time 0. */
 saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t trajectory);
-/** Run a trajectory from where it is to its end; sets job->events. */
+/** Run a trajectory from where it is to its end; sets job->tally.events. */
 saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
                                  saltus_job *job);
 /** Run a job from its start. */

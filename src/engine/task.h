@@ -6,6 +6,7 @@
 #define SALTUS_ENGINE_TASK_H
 
 #include "core/status.h"
+#include "core/tally.h"
 #include "core/trace.h"
 #include "engine/generator.h"
 #include "engine/layout.h"
@@ -23,10 +24,7 @@ typedef struct saltus_job {
     double *observables; /**< [point][observable]; reduced: there are none */
     int64_t *splits[SALTUS_N_SPLITS]; /**< [point][part][count], if the task's space wants them */
     double *derived;                  /**< [quantity] of the task's derivation, or NULL */
-    int64_t events;                   /**< out: reactions that fired */
-    int64_t leaps;                    /**< out, of a method that leaps: leaps, */
-    int64_t exact_steps;              /**< and exact steps between them */
-    int64_t moves;                    /**< out, of the next-subvolume method: jumps of particles */
+    saltus_tally tally;               /**< out: what was counted; 0 at first */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
     void *block;         /**< the source's own */
@@ -84,9 +82,9 @@ typedef struct saltus_task {
     int n_slabs;         /**< 0 or 1: a device has all */
     bool avoids_peers;   /**< slabs exchange particles by way of the host */
     bool balances_slabs; /**< planes go to slabs that are soon done */
-    saltus_run_report *report; /**< of slabs: how particles cross */
-    int64_t *planes_moved;  /**< shared by the workers: how far slabs' ends have moved (atomic +) */
-    saltus_recording space; /**< what is recorded of a lattice beside totals */
+    saltus_run_report *report; /**< of slabs: how particles cross; shared by the workers: how far
+                                    slabs' ends have moved (atomic +) */
+    saltus_recording space;    /**< what is recorded of a lattice beside totals */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;

@@ -255,7 +255,7 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     SALTUS_TRY(take_buffer(b, b->reduction ? n : size, &f->memory, err));
     f->first = b->next;
     f->n = f->n_left = n;
-    f->events = f->leaps = f->exact_steps = f->moves = 0;
+    f->tally = (saltus_tally){0};
     f->is_open = true;
     f->is_ready = false;
     f->prepared = NULL;
@@ -320,10 +320,7 @@ bool saltus_filling_mark(const saltus_job *job)
 {
     saltus_filling *f = job->block;
     f->memory->is_finished[job->trajectory - f->memory->trajectories[0]] = true;
-    f->events += job->events;
-    f->leaps += job->leaps;
-    f->exact_steps += job->exact_steps;
-    f->moves += job->moves;
+    saltus_tally_add(&f->tally, &job->tally);
     return --f->n_left == 0;
 }
 

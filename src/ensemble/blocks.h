@@ -39,11 +39,11 @@ typedef struct saltus_buffer {
 
 /** A block on its way. */
 typedef struct saltus_filling {
-    int64_t first, n; /**< trajectories, counted from the first of the run */
-    int64_t n_left;   /**< not finished yet */
-    int64_t events, leaps, exact_steps, moves; /**< of the finished ones */
-    bool is_open;                              /**< handed out, not delivered */
-    bool is_ready;                             /**< prepared */
+    int64_t first, n;   /**< trajectories, counted from the first of the run */
+    int64_t n_left;     /**< not finished yet */
+    saltus_tally tally; /**< of the finished ones */
+    bool is_open;       /**< handed out, not delivered */
+    bool is_ready;      /**< prepared */
     void *prepared;
     saltus_buffer *memory;
     saltus_reduced *reduced; /**< NULL when the samples themselves are wanted */

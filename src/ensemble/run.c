@@ -24,10 +24,11 @@ typedef struct run {
     int n_waiting;             /* workers */
     bool is_delivering;
     int n_working;
-    saltus_run_report report;
-    int64_t kernel_ns;    /* atomic */
-    int64_t ended;        /* on devices, and not handed over; atomic */
-    saltus_status status; /* the first failure, and its record */
+    saltus_run_report report; /* workers may add to it, atomically */
+    saltus_tally tally;       /* of what was delivered; joins the report at the end */
+    int64_t kernel_ns;        /* atomic */
+    int64_t ended;            /* on devices, and not handed over; atomic */
+    saltus_status status;     /* the first failure, and its record */
     saltus_error error;
     bool sink_failed;
     int stop;             /* workers are to give up; atomic */
@@ -129,10 +130,7 @@ static void deliver_ready(run *r)
             break;
         }
         r->report.trajectories += b->n;
-        r->report.events += b->events;
-        r->report.leaps += b->leaps;
-        r->report.exact_steps += b->exact_steps;
-        r->report.moves += b->moves;
+        saltus_tally_add(&r->tally, &b->tally);
         saltus_blocks_close_oldest(&r->blocks);
         if (r->n_waiting > 0) {
             (void)pthread_cond_broadcast(&r->room);
@@ -264,13 +262,13 @@ static void tell_progress(run *r)
 {
     saltus_progress p = {.trajectories = r->report.trajectories,
                          .total = r->options->n_trajectories,
-                         .events = r->report.events,
+                         .events = r->tally.events,
                          .seconds = saltus_now() - r->start};
     for (int64_t i = 0; i < r->blocks.n_ring; ++i) { /* finished but not delivered yet */
         const saltus_filling *b = &r->blocks.ring[i];
         if (b->is_open) {
             p.trajectories += b->n - b->n_left;
-            p.events += b->events;
+            p.events += b->tally.events;
         }
     }
     p.trajectories += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
@@ -327,10 +325,7 @@ static void deliver_rest(run *r)
             continue;
         }
         r->report.trajectories += n;
-        r->report.events += b->events;
-        r->report.leaps += b->leaps;
-        r->report.exact_steps += b->exact_steps;
-        r->report.moves += b->moves;
+        saltus_tally_add(&r->tally, &b->tally);
     }
 }
 
@@ -454,7 +449,6 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.failed = &r->failed;
     r->task.kernel_ns = &r->kernel_ns;
     r->task.report = &r->report;
-    r->task.planes_moved = &r->report.planes_moved;
     r->task.ended = &r->ended;
     r->tracer.tell = r->options->trace;
     r->tracer.user = r->options->trace_user;
@@ -536,6 +530,7 @@ done:
     if (err && r.error.hint[0]) {
         saltus_error_hint(err, "%s", r.error.hint);
     }
+    saltus_report_count(&r.report, &r.tally);
     r.report.seconds = saltus_now() - r.start;
     r.report.kernel_seconds = 1e-9 * (double)r.kernel_ns;
     if (report) {

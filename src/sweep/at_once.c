@@ -242,11 +242,7 @@ static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err
     run.trace = NULL;
     run.warn = s->first == 0 ? run.warn : NULL;
     status = saltus_run_at_points(o->plan, &run, &points, &sink, &report, err);
-    o->report.trajectories += report.trajectories;
-    o->report.events += report.events;
-    o->report.leaps += report.leaps;
-    o->report.exact_steps += report.exact_steps;
-    o->report.kernel_seconds += report.kernel_seconds;
+    saltus_report_add(&o->report, &report);
     o->report.seconds += report.seconds;
     if (status != SALTUS_OK && points.failed >= 0) {
         saltus_sweep_name_point(o->sweep, s->first + points.failed, err);

@@ -103,12 +103,7 @@ static void deliver(sweep_run *r, int64_t point, saltus_sink *sink, const saltus
         return;
     }
     ++r->delivered;
-    r->report.trajectories += report->trajectories;
-    r->report.events += report->events;
-    r->report.kernel_seconds += report->kernel_seconds;
-    r->report.leaps += report->leaps;
-    r->report.exact_steps += report->exact_steps;
-    r->report.moves += report->moves;
+    saltus_report_add(&r->report, report);
     (void)pthread_cond_broadcast(&r->changed);
 }
 

@@ -153,7 +153,7 @@ static saltus_status stop_lane(lane_group *c, int l, uint64_t event, saltus_erro
         }
         record_lane(c, l, sample);
         if (p->sample == c->task->n_times) {
-            c->jobs[l].events = (int64_t)(event - c->void_events[l]);
+            c->jobs[l].tally.events = (int64_t)(event - c->void_events[l]);
             return finish_lane(c, l, err);
         }
     }

@@ -135,9 +135,9 @@ done:
 static saltus_status finish_slot(lane_group *c, int slot, saltus_error *err)
 {
     saltus_job *job = &c->slot_jobs[slot].job;
-    job->events = *integer(c->leaps.fired, slot);
-    job->leaps = *integer(c->leaps.leaps, slot);
-    job->exact_steps = *integer(c->leaps.exact_steps, slot);
+    job->tally.events = *integer(c->leaps.fired, slot);
+    job->tally.leaps = *integer(c->leaps.leaps, slot);
+    job->tally.exact_steps = *integer(c->leaps.exact_steps, slot);
     const saltus_status status = c->source->done(c->source->user, job, err);
     remove_slot(c, slot);
     return status;

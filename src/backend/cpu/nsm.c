@@ -39,7 +39,8 @@ typedef struct nsm {
     saltus_contents contents; /* for what is recorded */
     draws draws;
     double time;
-    int64_t trajectory, event, fired, moves;
+    int64_t trajectory, event;
+    saltus_tally tally;
 } nsm;
 
 /* Add to the particles of a slot, or take away; also in a slot that is empty, or becomes so. */
@@ -225,7 +226,7 @@ static saltus_status jump(nsm *s, int32_t number, int species, int direction, do
             return draw_time(s, number, wait, err);
         }
     }
-    ++s->moves;
+    ++s->tally.moves;
     if (to >= 0 && saltus_nsm_slot_at(&s->sites, to) != SALTUS_NSM_EMPTY) {
         saltus_nsm_fetch(&s->sites, saltus_nsm_slot_at(&s->sites, to));
     }
@@ -244,7 +245,7 @@ static saltus_status fire(nsm *s, int32_t number, int reaction, double wait, sal
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = s->sites.t.mpd.of;
-    ++s->fired;
+    ++s->tally.events;
     for (int c = n->change_row[reaction]; c < n->change_row[reaction + 1]; ++c) {
         SALTUS_TRY(change(s, number, n->change_species[c], n->change_amount[c], err));
         s->totals[n->change_species[c]] += n->change_amount[c];
@@ -272,7 +273,7 @@ static saltus_status fire_source(nsm *s, double unit, double wait, double late, 
         return SALTUS_OK;
     }
     if (source->reaction < 0) {
-        ++s->moves;
+        ++s->tally.moves;
         ++s->totals[source->species];
         return arrive(s, site, source->species, late, err);
     }
@@ -347,7 +348,7 @@ static bool hop(nsm *s, int32_t number, double unit, double wait)
     s->sites.slot_of[to] = number;
     here->site = to;
     here->kind = (uint16_t)(here->kind + mark); /* 1 at an edge; the type is the same */
-    ++s->moves;
+    ++s->tally.moves;
     saltus_nsm_queue_set(&s->sites.queue, number,
                          s->time + wait * saltus_nsm_lone_of(&s->sites.t, here)->mean);
     return true;
@@ -362,7 +363,7 @@ static saltus_status advance(nsm *s, double until, saltus_error *err)
         const int i = (int)(s->event % BATCH);
         if (i == 0) {
             draw_batch(s);
-            saltus_reached_store(s->task->reached, s->time, (uint64_t)s->fired);
+            saltus_reached_store(s->task->reached, s->time, (uint64_t)s->tally.events);
             if (SALTUS_FLAG(s->task->stop)) {
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
@@ -405,7 +406,8 @@ static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
     const saltus_lattice *l = s->sites.t.lattice;
     saltus_nsm_sites_clear(&s->sites);
     s->trajectory = trajectory;
-    s->event = s->fired = s->moves = 0;
+    s->event = 0;
+    s->tally = (saltus_tally){0};
     s->time = 0.0;
     memset(s->totals, 0, (size_t)l->n_species * sizeof *s->totals);
     SALTUS_TRY(saltus_mpd_place(&s->sites.t.mpd, s->task->seed, trajectory, &s->sites.t.mpd.m,
@@ -460,8 +462,7 @@ static saltus_status run(nsm *s, saltus_job *job, saltus_error *err)
         }
         SALTUS_TRY(saltus_space_record(task, job, &at, s->totals, &s->contents, err));
     }
-    job->events = s->fired;
-    job->moves = s->moves;
+    job->tally = s->tally;
 done:
     return status;
 }

@@ -218,7 +218,7 @@ static saltus_status move(saltus_gpu_slabs *s, const int64_t *begins, saltus_err
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_resized(&s->slab[i].c, &s->slab[i].before, err));
-        (void)__atomic_fetch_add(s->slab[i].c.on.task->planes_moved,
+        (void)__atomic_fetch_add(&s->slab[i].c.on.task->report->planes_moved,
                                  i > 0 ? llabs(begins[i] - s->slab[i].was / s->plane) : 0,
                                  __ATOMIC_RELAXED);
     }

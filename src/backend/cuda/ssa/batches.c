@@ -295,9 +295,9 @@ static void copy_results(const saltus_gpu_worker *c, int64_t j, saltus_job *job)
     const saltus_reduction *reduction = c->task->reduction;
     const int64_t n_counts = c->task->columns->n_counts, n_times = c->task->n_times;
     const uint64_t *leaps = on_host(c, c->launch.leaps);
-    job->events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
-    job->leaps = leaps ? (int64_t)leaps[2 * j] : 0;
-    job->exact_steps = leaps ? (int64_t)leaps[2 * j + 1] : 0;
+    job->tally.events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
+    job->tally.leaps = leaps ? (int64_t)leaps[2 * j] : 0;
+    job->tally.exact_steps = leaps ? (int64_t)leaps[2 * j + 1] : 0;
     if (c->task->derivation) {
         const size_t n_derived = (size_t)c->task->derivation->n;
         const double *derived = on_host(c, c->reducer.derivation.derived);
