@@ -1,7 +1,6 @@
 #include "core/stack.h"
 
-#include <pthread.h>
-#include <stdint.h>
+#include "core/parallel.h"
 
 static const size_t enough = (size_t)6 << 20, large = (size_t)64 << 20;
 
@@ -28,11 +27,11 @@ typedef struct call {
     saltus_status status;
 } call;
 
-static void *carry_out(void *user)
+static void carry_out(void *user, int number)
 {
     call *c = user;
+    (void)number;
     c->status = c->work(c->user, c->err);
-    return NULL;
 }
 
 saltus_status saltus_with_stack(saltus_status (*work)(void *user, saltus_error *err), void *user,
@@ -40,22 +39,15 @@ saltus_status saltus_with_stack(saltus_status (*work)(void *user, saltus_error *
 {
     saltus_status status = SALTUS_OK;
     call c = {work, user, err, SALTUS_OK};
-    pthread_attr_t attributes;
-    pthread_t thread;
+    saltus_thread thread;
     if (stack_left() >= enough) {
         return work(user, err);
     }
-    if (pthread_attr_init(&attributes) != 0) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
-    }
-    const bool runs = pthread_attr_setstacksize(&attributes, large) == 0 &&
-                      pthread_create(&thread, &attributes, carry_out, &c) == 0;
-    (void)pthread_attr_destroy(&attributes);
-    if (!runs) {
+    if (saltus_threads_start(&thread, 1, large, carry_out, &c) == 0) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "a thread with a stack of %zu MiB could not be started",
                     large >> 20);
     }
-    (void)pthread_join(thread, NULL);
+    saltus_threads_join(&thread, 1);
     status = c.status;
 done:
     return status;

@@ -4,10 +4,10 @@
  * itself, what a worker takes at a time is a block of its own. */
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/workers.h"
 #include "ensemble/blocks.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 typedef struct run {
@@ -19,48 +19,24 @@ typedef struct run {
     saltus_source source;
     saltus_blocks blocks;
 
-    pthread_mutex_t lock;
-    pthread_cond_t room, done; /* for workers that wait for a block; for who waits for workers */
-    int n_waiting;             /* workers */
+    saltus_workers workers;
+    int n_waiting; /* workers that wait for a block */
     bool is_delivering;
-    int n_working;
     saltus_run_report report; /* workers may add to it, atomically */
     saltus_tally tally;       /* of what was delivered; joins the report at the end */
     int64_t kernel_ns;        /* atomic */
     int64_t ended;            /* on devices, and not handed over; atomic */
-    saltus_status status;     /* the first failure, and its record */
-    saltus_error error;
     bool sink_failed;
-    int stop;             /* workers are to give up; atomic */
     const double *failed; /* a point's row; atomic */
     saltus_tracer tracer;
     double start;            /* saltus_now */
     saltus_reached *reached; /* [worker] */
-    double told;             /* the largest fraction that progress was told */
+    double told_at, told;    /* saltus_now when progress was told; the largest fraction so far */
 } run;
-
-/* A thread of a run. */
-typedef struct worker {
-    run *run;
-    int number;
-    pthread_t thread;
-} worker;
 
 saltus_run_options saltus_run_options_default(void)
 {
     return (saltus_run_options){.seed = 1, .n_trajectories = 1};
-}
-
-/* With the lock held. */
-static void fail(run *r, saltus_status status, const saltus_error *error)
-{
-    if (r->status == SALTUS_OK) {
-        r->status = status;
-        r->error = *error;
-    }
-    __atomic_store_n(&r->stop, 1, __ATOMIC_RELAXED);
-    (void)pthread_cond_broadcast(&r->room);
-    (void)pthread_cond_broadcast(&r->done);
 }
 
 static int take(void *user, saltus_job *jobs, int max, bool wait)
@@ -68,8 +44,8 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     run *r = user;
     saltus_blocks *b = &r->blocks;
     int n = 0;
-    (void)pthread_mutex_lock(&r->lock);
-    while (n < max && r->status == SALTUS_OK && b->next < r->options->n_trajectories) {
+    (void)pthread_mutex_lock(&r->workers.lock);
+    while (n < max && r->workers.status == SALTUS_OK && b->next < r->options->n_trajectories) {
         saltus_error err = {0};
         if (saltus_blocks_need_one(b) && n > 0 && b->reduction && !b->points) {
             break;
@@ -79,17 +55,17 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
                 break;
             }
             ++r->n_waiting;
-            (void)pthread_cond_wait(&r->room, &r->lock);
+            (void)pthread_cond_wait(&r->workers.changed, &r->workers.lock);
             --r->n_waiting;
             continue;
         }
         if (saltus_blocks_need_one(b) && saltus_blocks_open(b, max - n, &err) != SALTUS_OK) {
-            fail(r, err.code, &err);
+            saltus_workers_fail(&r->workers, err.code, &err);
             break;
         }
         n += saltus_blocks_hand_out(b, jobs + n, max - n);
     }
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_unlock(&r->workers.lock);
     return n;
 }
 
@@ -117,23 +93,23 @@ static void deliver_ready(run *r)
         }
         saltus_error err = {0};
         r->is_delivering = true;
-        (void)pthread_mutex_unlock(&r->lock);
+        (void)pthread_mutex_unlock(&r->workers.lock);
         const double start = saltus_tracer_now(r->task.tracer);
         const saltus_status status = deliver(r, b, &err);
         saltus_tracer_record(r->task.tracer, "deliver", SALTUS_TRACK_WRITER, 0, start,
                              saltus_tracer_now(r->task.tracer));
-        (void)pthread_mutex_lock(&r->lock);
+        (void)pthread_mutex_lock(&r->workers.lock);
         r->is_delivering = false;
         if (status != SALTUS_OK) {
             r->sink_failed = true;
-            fail(r, status, &err);
+            saltus_workers_fail(&r->workers, status, &err);
             break;
         }
         r->report.trajectories += b->n;
         saltus_tally_add(&r->tally, &b->tally);
         saltus_blocks_close_oldest(&r->blocks);
         if (r->n_waiting > 0) {
-            (void)pthread_cond_broadcast(&r->room);
+            (void)pthread_cond_broadcast(&r->workers.changed);
         }
     }
 }
@@ -142,15 +118,15 @@ static void deliver_ready(run *r)
 static saltus_status finish_block(run *r, saltus_filling *b, saltus_error *err)
 {
     saltus_status status = prepare(r, b, err);
-    (void)pthread_mutex_lock(&r->lock);
+    (void)pthread_mutex_lock(&r->workers.lock);
     if (status == SALTUS_OK) {
         b->is_ready = true;
         deliver_ready(r);
-        status = r->status;
+        status = r->workers.status;
     } else {
         r->sink_failed = true;
     }
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_unlock(&r->workers.lock);
     return status;
 }
 
@@ -158,9 +134,9 @@ static saltus_status finish_block(run *r, saltus_filling *b, saltus_error *err)
 static saltus_status check_sums(run *r, saltus_status status)
 {
     if (status != SALTUS_OK) {
-        (void)pthread_mutex_lock(&r->lock);
+        (void)pthread_mutex_lock(&r->workers.lock);
         r->sink_failed = true;
-        (void)pthread_mutex_unlock(&r->lock);
+        (void)pthread_mutex_unlock(&r->workers.lock);
     }
     return status;
 }
@@ -173,10 +149,10 @@ static saltus_status finish_job(void *user, const saltus_job *job, saltus_error 
     if (b->reduced) { /* only the worker that took the block touches its sums */
         SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, job->rest, err)));
     }
-    (void)pthread_mutex_lock(&r->lock);
+    (void)pthread_mutex_lock(&r->workers.lock);
     const bool is_full = saltus_filling_mark(job);
-    status = r->status;
-    (void)pthread_mutex_unlock(&r->lock);
+    status = r->workers.status;
+    (void)pthread_mutex_unlock(&r->workers.lock);
     if (is_full) {
         status = finish_block(r, b, err);
     }
@@ -196,14 +172,14 @@ static saltus_status finish_reduced(void *user, const saltus_job *jobs, int n,
         n_reduced += jobs[j].is_reduced;
     }
     SALTUS_TRY(check_sums(r, saltus_reduced_merge(b->reduced, partial, n_reduced, err)));
-    (void)pthread_mutex_lock(&r->lock);
+    (void)pthread_mutex_lock(&r->workers.lock);
     for (int j = 0; j < n; ++j) {
         if (jobs[j].is_reduced) {
             is_full = saltus_filling_mark(&jobs[j]);
         }
     }
-    status = r->status;
-    (void)pthread_mutex_unlock(&r->lock);
+    status = r->workers.status;
+    (void)pthread_mutex_unlock(&r->workers.lock);
     if (is_full) {
         status = finish_block(r, b, err);
     }
@@ -211,28 +187,19 @@ done:
     return status;
 }
 
-static void *work(void *user)
+static saltus_status work(void *user, int number, saltus_error *err)
 {
-    const worker *w = user;
-    run *r = w->run;
-    saltus_error err = {0};
+    run *r = user;
     saltus_task task = r->task;
     const double start = saltus_tracer_now(task.tracer);
-    task.worker = w->number;
-    task.reached = &r->reached[w->number];
+    task.worker = number;
+    task.reached = &r->reached[number];
     const saltus_status status =
-        r->plan->backend->ops->work(r->plan->backend, &task, &r->source, &err);
+        r->plan->backend->ops->work(r->plan->backend, &task, &r->source, err);
     saltus_reached_store(task.reached, 0.0, 0);
-    saltus_tracer_record(task.tracer, "work", SALTUS_TRACK_WORKER, w->number, start,
+    saltus_tracer_record(task.tracer, "work", SALTUS_TRACK_WORKER, number, start,
                          saltus_tracer_now(task.tracer));
-    (void)pthread_mutex_lock(&r->lock);
-    if (status != SALTUS_OK) {
-        fail(r, status, &err);
-    }
-    --r->n_working;
-    (void)pthread_cond_broadcast(&r->done);
-    (void)pthread_mutex_unlock(&r->lock);
-    return NULL;
+    return status;
 }
 
 static int n_workers(const run *r)
@@ -258,8 +225,13 @@ static void add_unfinished(run *r, saltus_progress *p)
     p->until = end;
 }
 
-static void tell_progress(run *r)
+/* The last time is left out if it is soon after the one before. */
+static void tell_progress(void *user)
 {
+    run *r = user;
+    if (saltus_now() - r->told_at <= 0.15) {
+        return;
+    }
     saltus_progress p = {.trajectories = r->report.trajectories,
                          .total = r->options->n_trajectories,
                          .events = r->tally.events,
@@ -273,31 +245,10 @@ static void tell_progress(run *r)
     }
     p.trajectories += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
     add_unfinished(r, &p);
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_unlock(&r->workers.lock);
     r->options->progress(r->options->progress_user, &p);
-    (void)pthread_mutex_lock(&r->lock);
-}
-
-/* Wait for the workers, looking at the stop flag and telling progress a few times a second. */
-static void watch(run *r)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    while (r->n_working > 0) {
-        const struct timespec until = saltus_in_milliseconds(200);
-        const double seconds = saltus_now() - r->start;
-        while (r->n_working > 0 && pthread_cond_timedwait(&r->done, &r->lock, &until) == 0) {
-        }
-        if (r->n_working > 0 && r->options->stop &&
-            __atomic_load_n(r->options->stop, __ATOMIC_RELAXED)) {
-            const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
-                                          .message = "stopped on request"};
-            fail(r, SALTUS_E_CANCELLED, &stopped);
-        }
-        if (r->options->progress && saltus_now() - r->start - seconds > 0.15) {
-            tell_progress(r);
-        }
-    }
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_lock(&r->workers.lock);
+    r->told_at = saltus_now();
 }
 
 /* After a run that ended early: the finished trajectories of blocks that are not full move
@@ -321,7 +272,7 @@ static void deliver_rest(run *r)
         if ((!b->is_ready && prepare(r, b, &err) != SALTUS_OK) ||
             deliver(r, b, &err) != SALTUS_OK) {
             r->sink_failed = true;
-            fail(r, err.code, &err);
+            saltus_workers_fail(&r->workers, err.code, &err);
             continue;
         }
         r->report.trajectories += n;
@@ -438,7 +389,7 @@ static saltus_status set_up(run *r, saltus_error *err)
                       .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
                       .reduction = r->blocks.reduction,
                       .derivation = r->blocks.derivation,
-                      .stop = &r->stop,
+                      .stop = &r->workers.stop,
                       .layout = plan->layout,
                       .block = plan->block};
     r->task.segment = r->blocks.largest;
@@ -455,44 +406,9 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.tracer = r->options->trace ? &r->tracer : NULL;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
-done:
-    return status;
-}
-
-static saltus_status run_workers(run *r, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    int n_started = 0;
-    const int n = n_workers(r);
-    worker *workers = saltus_calloc((size_t)n, sizeof *workers);
-    SALTUS_NEED(workers);
-    r->reached = saltus_calloc((size_t)n, sizeof *r->reached);
+    r->reached = saltus_calloc((size_t)n_workers(r), sizeof *r->reached);
     SALTUS_NEED(r->reached);
-    r->n_working = n;
-    for (; n_started < n; ++n_started) {
-        worker *w = &workers[n_started];
-        *w = (worker){.run = r, .number = n_started};
-        if (pthread_create(&w->thread, NULL, work, w) != 0) {
-            saltus_error no_thread = {0};
-            (void)saltus_error_set(&no_thread, SALTUS_E_NO_MEMORY,
-                                   "only %d threads could be "
-                                   "started",
-                                   n_started);
-            (void)pthread_mutex_lock(&r->lock);
-            r->n_working -= n - n_started;
-            if (n_started == 0) {
-                fail(r, no_thread.code, &no_thread);
-            }
-            (void)pthread_mutex_unlock(&r->lock);
-            break;
-        }
-    }
-    watch(r);
-    for (int i = 0; i < n_started; ++i) {
-        (void)pthread_join(workers[i].thread, NULL);
-    }
 done:
-    saltus_free(workers);
     return status;
 }
 
@@ -514,22 +430,23 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
         .plan = plan, .options = options, .points = points, .sink = sink, .start = saltus_now()};
     r.tracer = (saltus_tracer){.start = r.start};
     (void)pthread_mutex_init(&r.tracer.lock, NULL);
-    (void)pthread_mutex_init(&r.lock, NULL);
-    (void)pthread_cond_init(&r.room, NULL);
-    (void)pthread_cond_init(&r.done, NULL);
+    saltus_workers_init(&r.workers);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
     SALTUS_TRY(set_up(&r, err));
     warn_of_leaps(&r);
-    SALTUS_TRY(run_workers(&r, err));
-    if (r.status != SALTUS_OK) {
+    r.told_at = saltus_now();
+    const saltus_work how = {.user = &r,
+                             .work = work,
+                             .tell = options->progress ? tell_progress : NULL,
+                             .no_thread = "only 0 threads could be started",
+                             .stop = options->stop};
+    saltus_workers_run(&r.workers, n_workers(&r), &how);
+    if (r.workers.status != SALTUS_OK) {
         deliver_rest(&r);
-        SALTUS_FAIL(r.status, "%s", r.error.message);
     }
+    SALTUS_TRY(saltus_workers_status(&r.workers, err));
     warn_of_rounding(&r);
 done:
-    if (err && r.error.hint[0]) {
-        saltus_error_hint(err, "%s", r.error.hint);
-    }
     saltus_report_count(&r.report, &r.tally);
     r.report.seconds = saltus_now() - r.start;
     r.report.kernel_seconds = 1e-9 * (double)r.kernel_ns;
@@ -542,9 +459,7 @@ done:
     saltus_blocks_free(&r.blocks);
     saltus_free(r.reached);
     saltus_free(r.task.rounded);
-    (void)pthread_cond_destroy(&r.room);
-    (void)pthread_cond_destroy(&r.done);
-    (void)pthread_mutex_destroy(&r.lock);
+    saltus_workers_free(&r.workers);
     (void)pthread_mutex_destroy(&r.tracer.lock);
     return status;
 }

@@ -2,17 +2,16 @@
  * stretch of points, so that memory is bounded. While one stretch runs the next is made ready. */
 #include "core/limits.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "ensemble/blocks.h"
 #include "sweep/sweep.h"
 #include "model/freeze/point.h"
 
-#include <pthread.h>
 #include <string.h>
 
 enum {
     ROWS_BYTES = 64 << 20, /* of a stretch */
-    MOST_THREADS = 64,
-    POINTS_EACH = 32, /* of a thread that freezes, at least */
+    POINTS_EACH = 32,      /* of a thread that freezes, at least */
 };
 
 /* Points first … first + n - 1. */
@@ -20,10 +19,8 @@ typedef struct segment {
     int64_t first, n;
     double *rows, *largest; /* [n][size], [size] over the points */
     uint8_t *varies;        /* [size] over the points of this stretch and those before */
-    int64_t next;           /* to freeze; atomic */
-    pthread_mutex_t lock;
-    saltus_status status;
-    int64_t failed; /* the point */
+    int64_t failed;         /* the first point that could not be frozen; atomic */
+    saltus_status status;   /* of it */
     saltus_error error;
 } segment;
 
@@ -35,9 +32,10 @@ typedef struct at_once {
     saltus_plan *plan;
     double *row; /* of the first point */
     int64_t size;
-    saltus_model *models[MOST_THREADS]; /* of the threads that freeze */
-    int n_threads;
-    segment segments[2];
+    saltus_model *models[SALTUS_MOST_PARTS]; /* of the threads that freeze */
+    int n_models;
+    segment segments[2], *next; /* the one to be made ready */
+    pthread_mutex_t lock;       /* of its failure */
     saltus_run_report report;
     /* the sink of a run */
     saltus_sink *open; /* of point `point`, of which there are `n` trajectories; NULL: none yet */
@@ -63,61 +61,44 @@ done:
     return status;
 }
 
-typedef struct freezer {
-    const at_once *o;
-    segment *s;
-    saltus_model *model;
-    pthread_t thread;
-} freezer;
-
-static void *freeze(void *user)
+static void fail(at_once *o, int64_t point, const saltus_error *err)
 {
-    const freezer *f = user;
-    const at_once *o = f->o;
-    segment *s = f->s;
-    for (;;) {
-        const int64_t i = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED);
+    segment *s = o->next;
+    (void)pthread_mutex_lock(&o->lock);
+    if (point < s->failed) {
+        s->status = err->code;
+        s->error = *err;
+        __atomic_store_n(&s->failed, point, __ATOMIC_RELAXED);
+    }
+    (void)pthread_mutex_unlock(&o->lock);
+}
+
+static void freeze(void *user, int part, int64_t first, int64_t end)
+{
+    at_once *o = user;
+    const segment *s = o->next;
+    for (int64_t i = first; i < end && s->first + i < __atomic_load_n(&s->failed, __ATOMIC_RELAXED);
+         ++i) {
         saltus_error err = {0};
-        if (i >= s->n) {
-            return NULL;
-        }
         if (o->stop && __atomic_load_n(o->stop, __ATOMIC_RELAXED)) {
             (void)saltus_error_set(&err, SALTUS_E_CANCELLED, "stopped on request");
         } else {
-            (void)freeze_point(o, f->model, s->first + i, s->rows + i * o->size, &err);
+            (void)freeze_point(o, o->models[part], s->first + i, s->rows + i * o->size, &err);
         }
         if (err.code != SALTUS_OK) {
-            (void)pthread_mutex_lock(&s->lock);
-            if (s->status == SALTUS_OK || s->first + i < s->failed) {
-                s->status = err.code;
-                s->error = err;
-                s->failed = s->first + i;
-            }
-            (void)pthread_mutex_unlock(&s->lock);
-            __atomic_store_n(&s->next, s->n, __ATOMIC_RELAXED);
+            fail(o, s->first + i, &err);
         }
     }
 }
 
 /* Freeze the points of a stretch, on this thread and others, and see what varies. */
-static void *make_ready(void *user)
+static void make_ready(void *user, int number)
 {
-    freezer *first = user;
-    const at_once *o = first->o;
-    segment *s = first->s;
-    freezer freezers[MOST_THREADS];
-    int n = 1;
-    for (; n < o->n_threads; ++n) {
-        freezers[n] = (freezer){.o = o, .s = s, .model = o->models[n]};
-        if (pthread_create(&freezers[n].thread, NULL, freeze, &freezers[n]) != 0) {
-            break;
-        }
-    }
-    freezers[0] = (freezer){.o = o, .s = s, .model = o->models[0]};
-    (void)freeze(&freezers[0]);
-    for (int i = 1; i < n; ++i) {
-        (void)pthread_join(freezers[i].thread, NULL);
-    }
+    at_once *o = user;
+    segment *s = o->next;
+    const int64_t share = (s->n + o->n_models - 1) / o->n_models;
+    (void)number;
+    saltus_parallel(s->n, share > POINTS_EACH ? share : POINTS_EACH, freeze, o);
     memcpy(s->largest, o->row, (size_t)o->size * sizeof *s->largest);
     for (int64_t i = 0; s->status == SALTUS_OK && i < s->n; ++i) {
         const double *row = s->rows + i * o->size;
@@ -126,7 +107,6 @@ static void *make_ready(void *user)
             s->largest[k] = row[k] > s->largest[k] ? row[k] : s->largest[k];
         }
     }
-    return NULL;
 }
 
 /* The stretch behind another one, or the first. */
@@ -136,7 +116,7 @@ static void begin_segment(const at_once *o, segment *s, const segment *before)
     s->first = before ? before->first + before->n : 0;
     s->n = saltus_sweep_n_points(o->sweep) - s->first;
     s->n = s->n < most ? s->n : most;
-    s->next = 0;
+    s->failed = INT64_MAX;
     if (before) {
         memcpy(s->varies, before->varies, (size_t)o->size);
     }
@@ -255,12 +235,13 @@ static saltus_status run_all(at_once *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int64_t n_points = saltus_sweep_n_points(o->sweep);
-    begin_segment(o, &o->segments[0], NULL);
-    freezer ready = {.o = o, .s = &o->segments[0]};
-    (void)make_ready(&ready);
-    for (int i = 0;; i ^= 1) {
-        segment *s = &o->segments[i], *next = &o->segments[i ^ 1];
-        bool has_thread = false;
+    saltus_thread thread;
+    o->next = &o->segments[0];
+    make_ready(o, 0);
+    for (int i = 0; status == SALTUS_OK; i ^= 1) {
+        segment *s = &o->segments[i];
+        const bool is_last = s->first + s->n == n_points;
+        int n_threads = 0;
         if (s->status != SALTUS_OK) {
             if (err) {
                 *err = s->error;
@@ -270,22 +251,21 @@ static saltus_status run_all(at_once *o, saltus_error *err)
             }
             return s->status;
         }
-        if (s->first + s->n < n_points) {
-            begin_segment(o, next, s);
-            ready.s = next;
-            has_thread = pthread_create(&ready.thread, NULL, make_ready, &ready) == 0;
+        if (!is_last) {
+            o->next = &o->segments[i ^ 1];
+            begin_segment(o, o->next, s);
+            n_threads = saltus_threads_start(&thread, 1, 0, make_ready, o);
         }
         status = run_segment(o, s, err);
-        if (has_thread) {
-            (void)pthread_join(ready.thread, NULL);
+        saltus_threads_join(&thread, n_threads);
+        if (is_last) {
+            break;
         }
-        if (status != SALTUS_OK || s->first + s->n == n_points) {
-            return status;
-        }
-        if (!has_thread) {
-            (void)make_ready(&ready);
+        if (status == SALTUS_OK && n_threads == 0) {
+            make_ready(o, 0);
         }
     }
+    return status;
 }
 
 static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_error *err)
@@ -293,8 +273,8 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     saltus_status status = SALTUS_OK;
     const int64_t n_points = saltus_sweep_n_points(o->sweep);
     const int n_cores = saltus_cores();
-    int64_t n_threads = n_points / POINTS_EACH + 1;
-    n_threads = n_threads < n_cores ? n_threads : n_cores;
+    const int64_t n_parts = n_points / POINTS_EACH + 1;
+    const int64_t n_models = n_parts < n_cores ? n_parts : n_cores;
     o->model = o->options->load(o->options->load_user, err);
     if (!o->model) {
         return err ? err->code : SALTUS_E_NO_MEMORY;
@@ -309,9 +289,9 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     o->row = saltus_calloc((size_t)o->size, sizeof *o->row);
     SALTUS_NEED(o->row);
     saltus_point_read(t, o->row);
-    for (; o->n_threads < n_threads && o->n_threads < MOST_THREADS; ++o->n_threads) {
-        o->models[o->n_threads] = o->options->load(o->options->load_user, err);
-        if (!o->models[o->n_threads]) {
+    for (; o->n_models < n_models && o->n_models < SALTUS_MOST_PARTS; ++o->n_models) {
+        o->models[o->n_models] = o->options->load(o->options->load_user, err);
+        if (!o->models[o->n_models]) {
             return err ? err->code : SALTUS_E_NO_MEMORY;
         }
     }
@@ -335,9 +315,7 @@ saltus_status saltus_sweep_run_at_once(const saltus_sweep *sweep,
 {
     saltus_status status = SALTUS_OK;
     at_once o = {.sweep = sweep, .options = options, .sink = sink, .stop = options->run.stop};
-    for (int i = 0; i < 2; ++i) {
-        (void)pthread_mutex_init(&o.segments[i].lock, NULL);
-    }
+    (void)pthread_mutex_init(&o.lock, NULL);
     SALTUS_TRY(set_up(&o, backend, err));
     SALTUS_TRY(run_all(&o, err));
 done:
@@ -348,9 +326,9 @@ done:
         saltus_free(o.segments[i].rows);
         saltus_free(o.segments[i].largest);
         saltus_free(o.segments[i].varies);
-        (void)pthread_mutex_destroy(&o.segments[i].lock);
     }
-    for (int i = 0; i < o.n_threads; ++i) {
+    (void)pthread_mutex_destroy(&o.lock);
+    for (int i = 0; i < o.n_models; ++i) {
         saltus_model_destroy(o.models[i]);
     }
     saltus_plan_destroy(o.plan);

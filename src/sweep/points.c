@@ -5,9 +5,9 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/workers.h"
 #include "ensemble/plan.h"
 
-#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -21,13 +21,9 @@ typedef struct sweep_run {
     const saltus_sweep_sink *sink;
     saltus_backend *backend;
     int n_workers, n_threads; /* that take points; of each run */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    saltus_workers workers;
     int64_t next, delivered; /* points */
-    int n_working;
-    volatile int stop; /* for the runs under way */
-    saltus_status status;
-    saltus_error error;
+    double start;            /* saltus_now */
     saltus_run_report report;
 } sweep_run;
 
@@ -36,16 +32,6 @@ saltus_sweep_options saltus_sweep_options_default(void)
     return (saltus_sweep_options){.device = "cpu",
                                   .plan = saltus_plan_options_default(),
                                   .run = saltus_run_options_default()};
-}
-
-static void fail(sweep_run *r, saltus_status status, const saltus_error *error)
-{
-    if (r->status == SALTUS_OK) {
-        r->status = status;
-        r->error = *error;
-    }
-    __atomic_store_n(&r->stop, 1, __ATOMIC_RELAXED); /* runs look at it without the lock */
-    (void)pthread_cond_broadcast(&r->changed);
 }
 
 void saltus_sweep_name_point(const saltus_sweep *sweep, int64_t point, saltus_error *err)
@@ -74,7 +60,7 @@ static saltus_status run_point(sweep_run *r, saltus_model *model, int64_t point,
     if (!o->common_random_numbers) {
         run.first_trajectory += point * run.n_trajectories;
     }
-    run.stop = &r->stop;
+    run.stop = &r->workers.stop;
     run.progress = NULL;
     run.trace = NULL;
     run.warn = point == 0 ? run.warn : NULL;
@@ -91,41 +77,52 @@ done:
 static void deliver(sweep_run *r, int64_t point, saltus_sink *sink, const saltus_run_report *report)
 {
     saltus_error err = {0};
-    while (r->delivered < point && r->status == SALTUS_OK) {
-        (void)pthread_cond_wait(&r->changed, &r->lock);
+    while (r->delivered < point && r->workers.status == SALTUS_OK) {
+        (void)pthread_cond_wait(&r->workers.changed, &r->workers.lock);
     }
     if (r->delivered < point) { /* one before it failed */
         r->sink->discard(r->sink->user, sink);
         return;
     }
     if (r->sink->deliver(r->sink->user, point, sink, &err) != SALTUS_OK) {
-        fail(r, err.code, &err);
+        saltus_workers_fail(&r->workers, err.code, &err);
         return;
     }
     ++r->delivered;
     saltus_report_add(&r->report, report);
-    (void)pthread_cond_broadcast(&r->changed);
+    (void)pthread_cond_broadcast(&r->workers.changed);
 }
 
-static void *work(void *user)
+/* Take the next point when it is not too far ahead; -1: there is none. The lock is held. */
+static int64_t take(sweep_run *r)
+{
+    if (r->next >= saltus_sweep_n_points(r->sweep)) {
+        return -1;
+    }
+    const int64_t point = r->next++;
+    while (point - r->delivered >= AHEAD * r->n_workers && r->workers.status == SALTUS_OK) {
+        (void)pthread_cond_wait(&r->workers.changed, &r->workers.lock);
+    }
+    return r->workers.status == SALTUS_OK ? point : -1;
+}
+
+static saltus_status work(void *user, int number, saltus_error *err)
 {
     sweep_run *r = user;
-    saltus_error err = {0};
-    saltus_model *model = r->options->load(r->options->load_user, &err);
-    (void)pthread_mutex_lock(&r->lock);
+    saltus_status status = SALTUS_OK;
+    saltus_model *model = r->options->load(r->options->load_user, err);
+    int64_t point;
+    (void)number;
     if (!model) {
-        fail(r, err.code, &err);
+        return err->code;
     }
-    while (r->status == SALTUS_OK && r->next < saltus_sweep_n_points(r->sweep)) {
-        const int64_t point = r->next++;
+    (void)pthread_mutex_lock(&r->workers.lock);
+    while (status == SALTUS_OK && (point = take(r)) >= 0) {
         saltus_run_report report = {0};
         saltus_sink *sink = NULL;
-        while (point - r->delivered >= AHEAD * r->n_workers && r->status == SALTUS_OK) {
-            (void)pthread_cond_wait(&r->changed, &r->lock);
-        }
-        (void)pthread_mutex_unlock(&r->lock);
-        const saltus_status status = run_point(r, model, point, &sink, &report, &err);
-        (void)pthread_mutex_lock(&r->lock);
+        (void)pthread_mutex_unlock(&r->workers.lock);
+        status = run_point(r, model, point, &sink, &report, err);
+        (void)pthread_mutex_lock(&r->workers.lock);
         if (status == SALTUS_OK) {
             deliver(r, point, sink, &report);
             continue;
@@ -134,42 +131,25 @@ static void *work(void *user)
             r->sink->discard(r->sink->user, sink);
         }
         if (status != SALTUS_E_CANCELLED) {
-            saltus_sweep_name_point(r->sweep, point, &err);
+            saltus_sweep_name_point(r->sweep, point, err);
         }
-        fail(r, status, &err);
     }
-    --r->n_working;
-    (void)pthread_cond_broadcast(&r->changed);
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_unlock(&r->workers.lock);
     saltus_model_destroy(model);
-    return NULL;
+    return status;
 }
 
-/* Until the workers are done: pass the request to stop on, and tell how far it is. */
-static void watch(sweep_run *r, double start)
+static void tell_progress(void *user)
 {
+    const sweep_run *r = user;
     const saltus_run_options *run = &r->options->run;
-    (void)pthread_mutex_lock(&r->lock);
-    while (r->n_working > 0) {
-        const struct timespec until = saltus_in_milliseconds(100);
-        while (r->n_working > 0 && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0) {
-        }
-        if (run->stop && __atomic_load_n(run->stop, __ATOMIC_RELAXED) && r->status == SALTUS_OK) {
-            const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
-                                          .message = "stopped on request"};
-            fail(r, SALTUS_E_CANCELLED, &stopped);
-        }
-        if (run->progress) {
-            saltus_progress p = {.trajectories = r->report.trajectories,
-                                 .total = saltus_sweep_n_points(r->sweep) * run->n_trajectories,
-                                 .events = r->report.events,
-                                 .seconds = saltus_now() - start,
-                                 .until = run->times[run->n_times - 1]};
-            p.fraction = (double)p.trajectories / (double)p.total;
-            run->progress(run->progress_user, &p);
-        }
-    }
-    (void)pthread_mutex_unlock(&r->lock);
+    saltus_progress p = {.trajectories = r->report.trajectories,
+                         .total = saltus_sweep_n_points(r->sweep) * run->n_trajectories,
+                         .events = r->report.events,
+                         .seconds = saltus_now() - r->start,
+                         .until = run->times[run->n_times - 1]};
+    p.fraction = (double)p.trajectories / (double)p.total;
+    run->progress(run->progress_user, &p);
 }
 
 /* Threads take points of their own when there are enough for all. */
@@ -186,35 +166,6 @@ static saltus_status share_threads(sweep_run *r, saltus_error *err)
     r->n_workers = many ? n : 1;
     r->n_threads = many || !is_cpu ? (is_cpu ? 1 : r->options->plan.n_threads) : n;
 done:
-    return status;
-}
-
-static saltus_status start_workers(sweep_run *r, double start, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    int n_started = 0;
-    pthread_t *threads = saltus_calloc((size_t)r->n_workers, sizeof *threads);
-    SALTUS_NEED(threads);
-    r->n_working = r->n_workers;
-    for (; n_started < r->n_workers; ++n_started) {
-        if (pthread_create(&threads[n_started], NULL, work, r) != 0) {
-            const saltus_error no_thread = {.code = SALTUS_E_NO_MEMORY,
-                                            .message = "threads could not be started"};
-            (void)pthread_mutex_lock(&r->lock);
-            r->n_working -= r->n_workers - n_started;
-            if (n_started == 0) {
-                fail(r, no_thread.code, &no_thread);
-            }
-            (void)pthread_mutex_unlock(&r->lock);
-            break;
-        }
-    }
-    watch(r, start);
-    for (int i = 0; i < n_started; ++i) {
-        (void)pthread_join(threads[i], NULL);
-    }
-done:
-    saltus_free(threads);
     return status;
 }
 
@@ -255,12 +206,10 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     if (!sweep->is_finished) {
         return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has no points yet");
     }
-    const double start = saltus_now();
     saltus_sweep_options chosen = *options;
     saltus_method_choice choice;
-    sweep_run r = {.sweep = sweep, .options = &chosen, .sink = sink};
-    (void)pthread_mutex_init(&r.lock, NULL);
-    (void)pthread_cond_init(&r.changed, NULL);
+    sweep_run r = {.sweep = sweep, .options = &chosen, .sink = sink, .start = saltus_now()};
+    saltus_workers_init(&r.workers);
     SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
                                           options->run.n_trajectories, err));
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
@@ -278,20 +227,19 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
         }
         r.next = r.delivered;
     }
-    SALTUS_TRY(start_workers(&r, start, err));
-    if (r.status != SALTUS_OK) {
-        status = r.status;
-        if (err) {
-            *err = r.error;
-        }
-    }
+    const saltus_work how = {.user = &r,
+                             .work = work,
+                             .tell = options->run.progress ? tell_progress : NULL,
+                             .no_thread = "threads could not be started",
+                             .stop = options->run.stop};
+    saltus_workers_run(&r.workers, r.n_workers, &how);
+    status = saltus_workers_status(&r.workers, err);
 done:
-    r.report.seconds = saltus_now() - start;
+    r.report.seconds = saltus_now() - r.start;
     if (report) {
         *report = r.report;
     }
     saltus_backend_close(r.backend);
-    (void)pthread_cond_destroy(&r.changed);
-    (void)pthread_mutex_destroy(&r.lock);
+    saltus_workers_free(&r.workers);
     return status;
 }

@@ -1,21 +1,15 @@
 #include "backend/cpu/team.h"
 
 #include "core/memory.h"
+#include "core/parallel.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 enum { SPINS = 2000, YIELDS = 200 };
 
-typedef struct member {
-    saltus_team *team;
-    pthread_t thread;
-    int number;
-} member;
-
 struct saltus_team {
-    int n; /* threads, the caller's among them */
-    member *members;
+    int n;                  /* threads, the caller's among them */
+    saltus_thread *members; /* all but the caller, who is number 0 */
     void (*step)(void *user, int member);
     void *user;
     unsigned round; /* steps begun; 0: the team is to end. Atomic, like n_busy */
@@ -43,10 +37,9 @@ static bool is_there_soon(const unsigned *round, unsigned last)
     return false;
 }
 
-static void *work(void *user)
+static void work(void *user, int number)
 {
-    const member *me = user;
-    saltus_team *t = me->team;
+    saltus_team *t = user;
     for (unsigned round = 0;; ++round) {
         if (!is_there_soon(&t->round, round)) {
             (void)pthread_mutex_lock(&t->lock);
@@ -56,9 +49,9 @@ static void *work(void *user)
             (void)pthread_mutex_unlock(&t->lock);
         }
         if (t->is_over) {
-            return NULL;
+            return;
         }
-        t->step(t->user, me->number);
+        t->step(t->user, number + 1);
         (void)__atomic_sub_fetch(&t->n_busy, 1, __ATOMIC_RELEASE);
     }
 }
@@ -82,13 +75,7 @@ saltus_status saltus_team_create(int n, saltus_team **out, saltus_error *err)
     (void)pthread_cond_init(&t->changed, NULL);
     t->members = saltus_calloc((size_t)n, sizeof *t->members);
     SALTUS_NEED(t->members);
-    for (; t->n < n; ++t->n) {
-        member *m = &t->members[t->n];
-        *m = (member){.team = t, .number = t->n};
-        if (pthread_create(&m->thread, NULL, work, m) != 0) {
-            break; /* the members that exist do */
-        }
-    }
+    t->n += saltus_threads_start(t->members, n - 1, 0, work, t); /* the members that exist do */
     *out = t;
     t = NULL;
 done:
@@ -103,9 +90,7 @@ void saltus_team_destroy(saltus_team *t)
     }
     t->is_over = true;
     begin(t);
-    for (int i = 1; i < t->n; ++i) {
-        (void)pthread_join(t->members[i].thread, NULL);
-    }
+    saltus_threads_join(t->members, t->n - 1);
     (void)pthread_cond_destroy(&t->changed);
     (void)pthread_mutex_destroy(&t->lock);
     saltus_free(t->members);

@@ -1,5 +1,6 @@
 /** Threads that take short steps together, for a worker when there are fewer trajectories than
- * cores. */
+ * cores. A step takes microseconds, too few to start threads for it as core/parallel.h does: the
+ * members of a team live as long as the worker, and poll for the next step. */
 #ifndef SALTUS_BACKEND_CPU_TEAM_H
 #define SALTUS_BACKEND_CPU_TEAM_H
 
