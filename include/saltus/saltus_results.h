@@ -6,11 +6,15 @@
 #ifndef SALTUS_SALTUS_RESULTS_H
 #define SALTUS_SALTUS_RESULTS_H
 
-#include <saltus/saltus.h>
+#include <saltus/saltus_sweep.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ------------------------------------------------------------------------------------------------
+ * Writing
+ */
 
 /** What is kept of an ensemble. */
 typedef enum saltus_record {
@@ -42,7 +46,11 @@ typedef struct saltus_hdf5_options {
     bool overwrite; /**< a result of that name is replaced; without this, it is left alone. What
                          Saltus has not written is never replaced */
 } saltus_hdf5_options;
-/** Every sample, compressed fast. */
+/**
+ * Give the usual options.
+ *
+ * @return every sample, compressed fast
+ */
 SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
 
 /** An open result file that is being written; give its sink to saltus_run. */
@@ -53,7 +61,13 @@ typedef struct saltus_hdf5_sink saltus_hdf5_sink;
  * a run that needs more memory than this machine has or the process may take. Of the times only
  * their number is looked at, so that they need not exist yet.
  *
- * @retval SALTUS_E_INVALID the sentence has the numbers
+ * @param plan    what is to run
+ * @param run     its options
+ * @param options of the file; NULL: the usual ones
+ * @param err     see saltus_error
+ * @retval SALTUS_OK            nothing speaks against it
+ * @retval SALTUS_E_INVALID     the sentence has the numbers
+ * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *plan,
                                                              const saltus_run_options *run,
@@ -61,23 +75,46 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *
                                                              saltus_error *err);
 /**
  * Create a result file (docs/file-format.md). The file appears under its name at once, marked
- * incomplete, and is readable after every failure later on, a full disk included. A result
- * of that name is replaced with options->overwrite alone, a file that Saltus has not written never.
- * HDF5 is no library for threads: of all result files of a
- * process, written or read, only one may be in use at a time (saltus_run keeps to that).
+ * incomplete, and is readable after every failure later on, a full disk included. A result of that
+ * name is replaced with options->overwrite alone, a file that Saltus has not written never. HDF5 is
+ * no library for threads: of all result files of a process, written or read, only one may be in use
+ * at a time (saltus_run keeps to that).
  *
- * @retval SALTUS_E_IO      the file cannot be created; or it exists and may not be replaced, or
- *                          another process is writing it. A new file is not left behind
- * @retval SALTUS_E_INVALID a histogram option is out of its range, saltus_hdf5_check refuses, or
- * the results cannot fit on the disk (docs/file-format.md)
+ * @param path     of the file to be
+ * @param plan     what is to run; must outlive the sink
+ * @param run      its options; its times are copied
+ * @param options  of the file; NULL: the usual ones
+ * @param[out] out to be closed with saltus_hdf5_sink_close
+ * @param err      see saltus_error
+ * @retval SALTUS_OK            the file is there
+ * @retval SALTUS_E_IO          the file cannot be created; or it exists and may not be replaced, or
+ *                              another process is writing it. A new file is not left behind
+ * @retval SALTUS_E_INVALID     a histogram option is out of its range, saltus_hdf5_check refuses,
+ *                              or the results cannot fit on the disk (docs/file-format.md)
+ * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
     const char *path, const saltus_plan *plan, const saltus_run_options *run,
     const saltus_hdf5_options *options, saltus_hdf5_sink **out, saltus_error *err);
-/** The sink to hand to saltus_run; valid until saltus_hdf5_sink_close. */
+/**
+ * Give the sink to hand to saltus_run.
+ *
+ * @param sink may be NULL
+ * @return valid until saltus_hdf5_sink_close; NULL without a sink
+ */
 SALTUS_API const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink);
-/** Write statistics and attributes, mark the file complete if every trajectory came, close it and
- * free the sink, whatever happens. report may be NULL. */
+/**
+ * Write statistics and attributes, mark the file complete if every trajectory came, close it and
+ * free the sink, whatever happens.
+ *
+ * @param sink   may be NULL
+ * @param report of the run, whose numbers become attributes; may be NULL
+ * @param err    see saltus_error
+ * @retval SALTUS_OK          all is on its way to the disk
+ * @retval SALTUS_E_IO        writing failed, now or before
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink,
                                                                   const saltus_run_report *report,
                                                                   saltus_error *err);
@@ -85,28 +122,78 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_close(saltus_hdf5_si
 /** The result file of a sweep: all data sets of a run's with the point as first axis, and the
  * values of each name (docs/file-format.md). */
 typedef struct saltus_sweep_file saltus_sweep_file;
-/** Like saltus_hdf5_sink_open. The sweep must outlive the file. @param plan of any point */
+/**
+ * Create the result file of a sweep, as saltus_hdf5_sink_open does for a run.
+ *
+ * @param path     of the file to be
+ * @param sweep    whose points are made; must outlive the file
+ * @param options  how the points are simulated
+ * @param plan     of any point: what is recorded
+ * @param results  of the file; NULL: the usual ones
+ * @param[out] out to be closed with saltus_sweep_file_close
+ * @param err      see saltus_error
+ * @return as saltus_hdf5_sink_open
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_open(
     const char *path, const saltus_sweep *sweep, const saltus_sweep_options *options,
     const saltus_plan *plan, const saltus_hdf5_options *results, saltus_sweep_file **out,
     saltus_error *err);
-/** What to hand to saltus_sweep_run; valid until saltus_sweep_file_close. */
+/**
+ * Give the sink to hand to saltus_sweep_run.
+ *
+ * @param file may be NULL
+ * @return valid until saltus_sweep_file_close; NULL without a file
+ */
 SALTUS_API const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file);
-/** Like saltus_hdf5_sink_close. */
+/**
+ * Finish and close the result file of a sweep, whatever happens.
+ *
+ * @param file   may be NULL
+ * @param report of the sweep, whose numbers become attributes; may be NULL
+ * @param err    see saltus_error
+ * @return as saltus_hdf5_sink_close
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_close(saltus_sweep_file *file,
                                                                    const saltus_run_report *report,
                                                                    saltus_error *err);
 
+/* ------------------------------------------------------------------------------------------------
+ * Reading, as tables
+ */
+
 /** A result file opened for reading, of this or an earlier version. */
 typedef struct saltus_results saltus_results;
-/** Open a result file; a process of its own looks into it first, which may die of a damaged one.
- * @retval SALTUS_E_IO it cannot be read, or is no result of Saltus */
+/**
+ * Open a result file; a process of its own looks into it first, which may die of a damaged one.
+ *
+ * @param path     the file
+ * @param[out] out to be closed with saltus_results_close
+ * @param err      see saltus_error
+ * @retval SALTUS_OK            it is open
+ * @retval SALTUS_E_INVALID     it is of a sweep, and holds no point yet
+ * @retval SALTUS_E_IO          it cannot be read, is damaged, or is no result of Saltus
+ * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_open(const char *path,
                                                                saltus_results **out,
                                                                saltus_error *err);
-/** Close it; NULL is allowed. */
+/**
+ * Close a result file.
+ *
+ * @param results may be NULL
+ */
 SALTUS_API void saltus_results_close(saltus_results *results);
-/** Print `time,<name>-mean…,<name>-sd…` as CSV (sample standard deviation): species, observables.
+/**
+ * Print `time,<name>-mean…,<name>-sd…` as CSV (sample standard deviation): species, observables.
+ *
+ * @param results the file
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   there are no statistics yet
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_stats(const saltus_results *results,
                                                                       FILE *out, saltus_error *err);
@@ -122,52 +209,149 @@ typedef struct saltus_table_options {
                                                          exact, because bins are wider than 1 */
     void *warn_user;                                /**< handed to warn */
 } saltus_table_options;
-/** Nothing beside means and standard deviations. */
+/**
+ * Give the usual options.
+ *
+ * @return nothing beside means and standard deviations
+ */
 SALTUS_API saltus_table_options saltus_table_options_default(void);
 /**
- * The same as saltus_results_print_stats with more columns, those of a kind side by side.
+ * Print what saltus_results_print_stats prints with more columns, those of a kind side by side.
  *
- * @param options NULL: the default
- * @retval SALTUS_E_INVALID a quantile is not from 0 to 1, or the file holds neither samples nor
- *                          histograms to make it of
+ * @param results the file
+ * @param options NULL: the usual ones
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   there are no statistics yet, a quantile is not from 0 to 1, or the
+ *                            file holds neither samples nor histograms to make it of
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ *
+ * Quantiles: definition 7 of Hyndman & Fan, Am. Stat. 50 (1996) 361, doi:10.2307/2684934.
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_results_print_table(const saltus_results *results, const saltus_table_options *options,
                            FILE *out, saltus_error *err);
-/** Print time,species,low,high,count as CSV, a line for every bin low <= x < high; values outside a
- * fixed range stand in bins from -inf and to inf. SALTUS_E_INVALID when there are no histograms. */
+/**
+ * Print `time,species,low,high,count` as CSV, a line for every bin low <= x < high; values outside
+ * a fixed range stand in bins from -inf and to inf.
+ *
+ * @param results the file
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   there are no histograms
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_results_print_histograms(const saltus_results *results, FILE *out, saltus_error *err);
-/** Print `run,<quantity>…` as CSV, a line per run: what saltus_hdf5_options.derive asked for; nan
- * where a trajectory has no such quantity. SALTUS_E_INVALID when there are none. */
+/**
+ * Print `run,<quantity>…` as CSV, a line per run: what saltus_hdf5_options.derive asked for; nan
+ * where a trajectory has no such quantity.
+ *
+ * @param results the file
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   there are no derived quantities
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_results_print_derived(const saltus_results *results, FILE *out, saltus_error *err);
-/** Print quantity,runs,mean,sd… as CSV, a line per derived quantity: over the `runs` trajectories
- * that have it. As saltus_results_print_table and saltus_results_print_derived. */
+/**
+ * Print `quantity,runs,mean,sd…` as CSV, a line per derived quantity: over the `runs` trajectories
+ * that have it.
+ *
+ * @param results the file
+ * @param options NULL: the usual ones
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   there are no derived quantities, or a quantile is not from 0 to 1
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_derived_table(
     const saltus_results *results, const saltus_table_options *options, FILE *out,
     saltus_error *err);
-/** Print a table of the last sample for people: name, mean, sd, min, max. */
+/**
+ * Print a table of the last sample for people: name, mean, sd, min, max.
+ *
+ * @param results the file
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   there are no statistics yet
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_results_print_summary(const saltus_results *results, FILE *out, saltus_error *err);
-/** Print `run,time,<name>…` as CSV, a line per run and point, or per run where the last samples
- * alone were kept. SALTUS_E_INVALID when the file holds no trajectories. */
+/**
+ * Print `run,time,<name>…` as CSV, a line per run and point, or per run where the last samples
+ * alone were kept.
+ *
+ * @param results the file
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   the file holds no trajectories
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_csv(const saltus_results *results,
                                                                     FILE *out, saltus_error *err);
 
-/** Of a lattice, print `run,time,type,<name>…` or `run,time,plane,<name>…`, a line per run, point
- * and part. SALTUS_E_INVALID when the file does not hold these counts of every run. */
+/**
+ * Of a lattice, print `run,time,type,<name>…` or `run,time,plane,<name>…`, a line per run, point
+ * and part.
+ *
+ * @param results the file
+ * @param split   by type of sites, or by plane
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   the file does not hold these counts of every run
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_print_split(const saltus_results *results,
                                                                       saltus_split split, FILE *out,
                                                                       saltus_error *err);
-/** Print `run,time,x,y,z,type,<name>…` as CSV, a line for every site of a frame that holds
- * particles. SALTUS_E_INVALID when the file holds no frames. */
+/**
+ * Print `run,time,x,y,z,type,<name>…` as CSV, a line for every site of a frame that holds
+ * particles.
+ *
+ * @param results the file
+ * @param out     where to
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   the file holds no frames
+ * @retval SALTUS_E_IO        the file cannot be read, or writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_results_print_frames(const saltus_results *results, FILE *out, saltus_error *err);
-/** Write FILE.xdmf beside FILE.h5, with which ParaView and VTK read its frames; lengths are in
- * micrometres. SALTUS_E_INVALID when there are none. */
+/**
+ * Write FILE.xdmf beside FILE.h5, with which ParaView and VTK read its frames; lengths are in
+ * micrometres. An .xdmf file that Saltus has not written is left alone.
+ *
+ * @param results the file
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is written
+ * @retval SALTUS_E_INVALID   the file holds no frames, or another file has that name
+ * @retval SALTUS_E_IO        the file cannot be read, or the other not be written
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_write_xdmf(const saltus_results *results,
                                                                      saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Drawing
+ */
 
 /** What to draw. Start from saltus_plot_options_default(). */
 typedef struct saltus_plot_options {
@@ -182,18 +366,45 @@ typedef struct saltus_plot_options {
     const char *title;   /**< NULL: the model's name */
     const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
 } saltus_plot_options;
-/** What fits the file. */
+/**
+ * Give the usual options.
+ *
+ * @return what fits the file
+ */
 SALTUS_API saltus_plot_options saltus_plot_options_default(void);
-/** Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
- * three, or the points of a design, of one species at one time. The ending of the figure's path
- * (.svg, .png, .pdf) chooses the format. SALTUS_E_UNAVAILABLE when gnuplot is not installed. */
+/**
+ * Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
+ * three, or the points of a design, of one species at one time.
+ *
+ * @param results the file
+ * @param figure  path of the figure; its ending (.svg, .png, .pdf) chooses the format
+ * @param options NULL: the usual ones
+ * @param err     see saltus_error
+ * @retval SALTUS_OK            it is drawn
+ * @retval SALTUS_E_INVALID     an option is none, or the file does not hold what it asks for
+ * @retval SALTUS_E_UNAVAILABLE gnuplot is not installed
+ * @retval SALTUS_E_IO          the file cannot be read, gnuplot failed, or the figure cannot be
+ * written
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
                                                                const char *figure,
                                                                const saltus_plot_options *options,
                                                                saltus_error *err);
 
-/** Draw the site types of a frozen model with a lattice in planes through its middle.
- * SALTUS_E_INVALID when it has none; else as saltus_results_plot. */
+/**
+ * Draw the site types of a model with a lattice in planes through its middle.
+ *
+ * @param model  frozen
+ * @param figure path of the figure; its ending (.svg, .png, .pdf) chooses the format
+ * @param title  NULL: the model's name
+ * @param err    see saltus_error
+ * @retval SALTUS_OK            it is drawn
+ * @retval SALTUS_E_INVALID     the model has no lattice, or is not frozen
+ * @retval SALTUS_E_UNAVAILABLE gnuplot is not installed
+ * @retval SALTUS_E_IO          gnuplot failed, or the figure cannot be written
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_plot(const saltus_model *model,
                                                              const char *figure, const char *title,
                                                              saltus_error *err);

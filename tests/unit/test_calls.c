@@ -95,6 +95,9 @@ static void models(void **state)
     assert_string_equal(saltus_model_warning(NULL, 0), "");
     m = frozen();
     REFUSED(saltus_model_add_species(m, NULL, 1, err));
+    REFUSED(saltus_model_add_species(m, "late", 1, err));
+    REFUSED(saltus_model_add_parameter(m, "late", 1, err));
+    REFUSED(saltus_model_add_reaction(m, "late", "A -> 0", "k", err));
     REFUSED(saltus_model_add_reaction(m, "r", NULL, "k", err));
     REFUSED(saltus_model_set(m, NULL, 1, err));
     REFUSED(saltus_model_print_info(m, NULL, err));

@@ -265,6 +265,9 @@ static saltus_status add_with_value(saltus_model *model, saltus_kind kind, const
 {
     saltus_status status = SALTUS_OK;
     int i = -1;
+    if (model->network) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "'%s' cannot be added: the model is frozen", id);
+    }
     SALTUS_TRY(saltus_model_add_variable(model, kind, id, 0, &i, err));
     model->variables[i].initial = saltus_expr_const(&model->arena, value);
     SALTUS_NEED(model->variables[i].initial);
@@ -401,7 +404,9 @@ static saltus_status add_reaction(void *user, saltus_error *err)
     saltus_reaction r = {0};
     (void)snprintf(what, sizeof what, "reaction '%s'", id);
     const saltus_parse_context context = {.model = model, .what = what};
-
+    if (model->network) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%s cannot be added: the model is frozen", what);
+    }
     r.id = saltus_arena_strndup(&model->arena, id, strlen(id));
     SALTUS_NEED(r.id);
     SALTUS_TRY(saltus_equation_parse(&context, wanted->equation, &r, err));

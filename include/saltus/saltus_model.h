@@ -1,0 +1,406 @@
+/**
+ * @file
+ * Models: read from a file or built by calls, changed, frozen, printed. saltus.h includes this
+ * header.
+ */
+#ifndef SALTUS_SALTUS_MODEL_H
+#define SALTUS_SALTUS_MODEL_H
+
+#include <saltus/saltus_status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A network while it is built, then frozen. */
+typedef struct saltus_model saltus_model;
+
+/** How a law such as k*A^2, where two A are consumed, is meant. */
+typedef enum saltus_law {
+    SALTUS_LAW_LITERAL = 0,       /**< as it is written; freezing warns (default) */
+    SALTUS_LAW_COMBINATORIAL = 1, /**< k*A*A, with two A consumed, is taken as k*A*(A-1) */
+} saltus_law;
+
+/** How a file is read. Start from saltus_read_options_default(). */
+typedef struct saltus_read_options {
+    double molecules_per_mole; /**< how many molecules stand for a mole, above 0; 0: Avogadro's
+                                    number. With fewer, amounts in mole become fewer molecules, and
+                                    rates keep to them: concentrations stay, fluctuations grow */
+} saltus_read_options;
+/**
+ * Give the usual options.
+ *
+ * @return Avogadro's number of molecules per mole
+ */
+SALTUS_API saltus_read_options saltus_read_options_default(void);
+
+/* ------------------------------------------------------------------------------------------------
+ * Reading
+ */
+
+/**
+ * Read a model file. The format is told by the content, then by the ending: SBML (.xml, .sbml),
+ * Saltus YAML (.yaml, .yml), BioNetGen network (.net), each also packed by gzip (.xml.gz). The
+ * model still has to be frozen. The cost grows with the file's size; SBML of 20,000 reactions takes
+ * about a second.
+ *
+ * @param path     the file; images that it names are looked for from its folder
+ * @param[out] out the model; to be freed with saltus_model_destroy
+ * @param err      see saltus_error; the message has file, line and, for YAML, column
+ * @retval SALTUS_OK            the model is read, not yet frozen
+ * @retval SALTUS_E_INVALID     path or out is NULL
+ * @retval SALTUS_E_IO          the file cannot be read, or unpacked; either is at most 1 GiB
+ * @retval SALTUS_E_SYNTAX      it is not well formed
+ * @retval SALTUS_E_MODEL       it is inconsistent: an undefined name, a name defined twice
+ * @retval SALTUS_E_UNSUPPORTED it holds something that exact simulation cannot mean, or does not do
+ *                              yet
+ * @retval SALTUS_E_UNAVAILABLE the reader of this format was not built
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ *
+ * Formats: SBML Level 3, Hucka et al., J. Integr. Bioinform. 15 (2018) 20170081,
+ * doi:10.1515/jib-2017-0081; BioNetGen, Harris et al., Bioinformatics 32 (2016) 3366,
+ * doi:10.1093/bioinformatics/btw469; Saltus YAML, docs/yaml-format.md.
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read(const char *path, saltus_model **out,
+                                                             saltus_error *err);
+/**
+ * Read a file that is SBML, whatever it is called.
+ *
+ * @param path     as for saltus_model_read
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_sbml(const char *path,
+                                                                  saltus_model **out,
+                                                                  saltus_error *err);
+/**
+ * Read a file that is Saltus YAML, whatever it is called.
+ *
+ * @param path     as for saltus_model_read
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_yaml(const char *path,
+                                                                  saltus_model **out,
+                                                                  saltus_error *err);
+/**
+ * Read a file that is a BioNetGen network, whatever it is called.
+ *
+ * @param path     as for saltus_model_read
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_net(const char *path,
+                                                                 saltus_model **out,
+                                                                 saltus_error *err);
+/**
+ * Read a model file with options.
+ *
+ * @param path     as for saltus_model_read
+ * @param options  NULL: the usual ones
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read; SALTUS_E_INVALID also when molecules_per_mole is out of its range,
+ *         or is set and nothing in the model is given in mole
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_read_with(
+    const char *path, const saltus_read_options *options, saltus_model **out, saltus_error *err);
+
+/**
+ * Read a model from a text in memory, whose format is told as that of a file.
+ *
+ * @param text     [size] bytes; not kept
+ * @param size     bytes of text
+ * @param name     stands for the path in messages, in the model's name if the text has none, and as
+ *                 the place from which files are seen that the text names: they lie in the current
+ *                 folder when it has no slash
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse(const char *text, size_t size,
+                                                              const char *name, saltus_model **out,
+                                                              saltus_error *err);
+/**
+ * Read a model from a text that is SBML.
+ *
+ * @param text     as for saltus_model_parse
+ * @param size     as for saltus_model_parse
+ * @param name     as for saltus_model_parse
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_sbml(const char *text, size_t size,
+                                                                   const char *name,
+                                                                   saltus_model **out,
+                                                                   saltus_error *err);
+/**
+ * Read a model from a text that is Saltus YAML.
+ *
+ * @param text     as for saltus_model_parse
+ * @param size     as for saltus_model_parse
+ * @param name     as for saltus_model_parse
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_yaml(const char *text, size_t size,
+                                                                   const char *name,
+                                                                   saltus_model **out,
+                                                                   saltus_error *err);
+/**
+ * Read a model from a text that is a BioNetGen network.
+ *
+ * @param text     as for saltus_model_parse
+ * @param size     as for saltus_model_parse
+ * @param name     as for saltus_model_parse
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_parse_net(const char *text, size_t size,
+                                                                  const char *name,
+                                                                  saltus_model **out,
+                                                                  saltus_error *err);
+/**
+ * Read a model from a text in memory with options.
+ *
+ * @param text     as for saltus_model_parse
+ * @param size     as for saltus_model_parse
+ * @param name     as for saltus_model_parse
+ * @param options  NULL: the usual ones
+ * @param[out] out as for saltus_model_read
+ * @param err      see saltus_error
+ * @return as saltus_model_read_with
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_model_parse_with(const char *text, size_t size, const char *name,
+                        const saltus_read_options *options, saltus_model **out, saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Building
+ */
+
+/**
+ * Start an empty model.
+ *
+ * @param name     for people and for the output file; copied
+ * @param[out] out to be freed with saltus_model_destroy
+ * @param err      see saltus_error
+ * @retval SALTUS_OK          the model is there
+ * @retval SALTUS_E_INVALID   name or out is NULL
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_create(const char *name, saltus_model **out,
+                                                               saltus_error *err);
+/**
+ * Free a model. Plans of it must be gone.
+ *
+ * @param model may be NULL
+ */
+SALTUS_API void saltus_model_destroy(saltus_model *model);
+
+/**
+ * Add a parameter.
+ *
+ * @param model not frozen
+ * @param id    its name, not empty; copied. In an expression, a name that is no identifier stands
+ * in backquotes
+ * @param value any finite number; its unit is the model's own
+ * @param err   see saltus_error
+ * @retval SALTUS_OK          it is added
+ * @retval SALTUS_E_INVALID   the model is NULL or frozen, or id is NULL
+ * @retval SALTUS_E_MODEL     the name is taken, or empty
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_add_parameter(saltus_model *model,
+                                                                      const char *id, double value,
+                                                                      saltus_error *err);
+/**
+ * Add a species.
+ *
+ * @param model  not frozen
+ * @param id     its name in reactions and rates; copied
+ * @param amount molecules at time 0, from 0 to below 2^63; freezing rounds it to a whole number
+ * @param err    see saltus_error
+ * @return as saltus_model_add_parameter; an amount out of its range is found by freezing
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_add_species(saltus_model *model,
+                                                                    const char *id, double amount,
+                                                                    saltus_error *err);
+/**
+ * Add a reaction.
+ *
+ * @param model    not frozen; species and parameters that the reaction names are there already
+ * @param id       its name; copied
+ * @param equation "2 S1 + E -> S2 + E"; "0" or nothing stands for no species
+ * @param rate     an expression. Without any species in it, it is the constant of mass action
+ *                 (k A, k A B, k A (A-1)/2 …); else it is the propensity, 1/time.
+ * @param err      see saltus_error
+ * @retval SALTUS_OK            it is added
+ * @retval SALTUS_E_INVALID     the model is NULL or frozen, or a text is NULL
+ * @retval SALTUS_E_SYNTAX      equation or rate is not well formed; the message has the place
+ * @retval SALTUS_E_MODEL       a name is not defined, or the reaction's is taken
+ * @retval SALTUS_E_UNSUPPORTED the rate calls a function that is not supported
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_add_reaction(
+    saltus_model *model, const char *id, const char *equation, const char *rate, saltus_error *err);
+
+/**
+ * Set a parameter's value or a species' initial number of molecules. Initial assignments and rules
+ * that depend on it follow.
+ *
+ * @param model not frozen
+ * @param name  of a parameter or a species
+ * @param value in the model's unit, or molecules
+ * @param err   see saltus_error
+ * @retval SALTUS_OK        it is set
+ * @retval SALTUS_E_INVALID the model is frozen, there is no such name (the hint lists near ones), a
+ *                          rule determines it, or the value is no finite number
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set(saltus_model *model, const char *name,
+                                                            double value, saltus_error *err);
+
+/**
+ * Change the size of a compartment and keep the concentrations in it: initial amounts of its
+ * species change in proportion; initial assignments and rules are computed with the new size.
+ * Freezing warns of laws that do not grow with their compartment as amounts do. A later
+ * saltus_model_set gives a number of molecules, whatever the volume.
+ *
+ * @param model       not frozen
+ * @param compartment its name, or "all" for every volume of the model
+ * @param volume      "1 fL", "0.5 um^3"; a number without a unit is in the model's own
+ * @param err         see saltus_error
+ * @retval SALTUS_OK            the size is changed
+ * @retval SALTUS_E_INVALID     the model is frozen, there is no such compartment or no such unit, a
+ *                              rule determines the size, or the model has a lattice, whose sites
+ *                              are its volume
+ * @retval SALTUS_E_UNAVAILABLE there is a unit, and the library was built without UDUNITS
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set_volume(saltus_model *model,
+                                                                   const char *compartment,
+                                                                   const char *volume,
+                                                                   saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Freezing
+ */
+
+/**
+ * Check the model and turn it into flat tables. After this it cannot be changed, until it is
+ * thawed. The cost is linear in species, reactions and what they depend on.
+ *
+ * @param model not frozen
+ * @param law   how k*A^2 is meant where two A are consumed
+ * @param err   see saltus_error
+ * @retval SALTUS_OK            it is frozen; saltus_model_warning has what deserves a look
+ * @retval SALTUS_E_INVALID     the model is NULL, or frozen already
+ * @retval SALTUS_E_MODEL       e.g. a negative or NaN initial amount, rules that form a circle
+ * @retval SALTUS_E_UNSUPPORTED e.g. a law that depends on time other than piecewise constantly
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_freeze(saltus_model *model, saltus_law law,
+                                                               saltus_error *err);
+
+/**
+ * Undo freezing: values may be set again. Plans of the model must be gone.
+ *
+ * @param model may be NULL, or not frozen
+ */
+SALTUS_API void saltus_model_thaw(saltus_model *model);
+
+/* ------------------------------------------------------------------------------------------------
+ * What is in a model
+ */
+
+/**
+ * Tell the name of a model.
+ *
+ * @param model may be NULL
+ * @return valid as long as the model; never NULL
+ */
+SALTUS_API const char *saltus_model_name(const saltus_model *model);
+/**
+ * Tell what file a model was read from.
+ *
+ * @param model may be NULL
+ * @return lower-case hexadecimal SHA-256 of the file; "" when it was built by calls
+ */
+SALTUS_API const char *saltus_model_sha256(const saltus_model *model);
+/**
+ * Count the species.
+ *
+ * @param model frozen
+ * @return their number; 0 when the model is not frozen
+ */
+SALTUS_API int saltus_model_n_species(const saltus_model *model);
+/**
+ * Count the reactions. A reversible reaction whose law was split counts as two.
+ *
+ * @param model frozen
+ * @return their number; 0 when the model is not frozen
+ */
+SALTUS_API int saltus_model_n_reactions(const saltus_model *model);
+/**
+ * Tell the identifier of a species.
+ *
+ * @param model frozen
+ * @param s     0 <= s < saltus_model_n_species
+ * @return valid as long as the model stays frozen; "" when s is out of its range
+ */
+SALTUS_API const char *saltus_model_species(const saltus_model *model, int s);
+/**
+ * Count the sentences that the reader and freezing want to say.
+ *
+ * @param model may be NULL
+ * @return their number
+ */
+SALTUS_API int saltus_model_n_warnings(const saltus_model *model);
+/**
+ * Give one of these sentences.
+ *
+ * @param model may be NULL
+ * @param i     0 <= i < saltus_model_n_warnings
+ * @return valid until the model is changed; "" when i is out of its range
+ */
+SALTUS_API const char *saltus_model_warning(const saltus_model *model, int i);
+
+/**
+ * Print a model for people: species, reactions, kinds of rate law, rules, events.
+ *
+ * @param model frozen
+ * @param out   where to
+ * @param err   see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   the model is not frozen, or out is NULL
+ * @retval SALTUS_E_IO        writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_print_info(const saltus_model *model,
+                                                                   FILE *out, saltus_error *err);
+/**
+ * Write a model as Saltus YAML; reading that back gives the same trajectories, bit for bit.
+ *
+ * @param model frozen or not
+ * @param out   where to
+ * @param err   see saltus_error
+ * @retval SALTUS_OK            it is written
+ * @retval SALTUS_E_INVALID     model or out is NULL
+ * @retval SALTUS_E_UNSUPPORTED it has a lattice
+ * @retval SALTUS_E_IO          writing failed
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_write_yaml(const saltus_model *model,
+                                                                   FILE *out, saltus_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,189 @@
+/**
+ * @file
+ * Sweeps: one model at many points of parameters and initial amounts. saltus.h includes this
+ * header.
+ */
+#ifndef SALTUS_SALTUS_SWEEP_H
+#define SALTUS_SALTUS_SWEEP_H
+
+#include <saltus/saltus_run.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------
+ * The points
+ */
+
+/** Which values which parameters and initial amounts take: a grid, a random design, or a table. */
+typedef struct saltus_sweep saltus_sweep;
+/**
+ * Begin a sweep that varies nothing yet.
+ *
+ * @param[out] out to be freed with saltus_sweep_destroy
+ * @param err      see saltus_error
+ * @retval SALTUS_OK          the sweep is there
+ * @retval SALTUS_E_INVALID   out is NULL
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_create(saltus_sweep **out,
+                                                               saltus_error *err);
+/**
+ * Free a sweep.
+ *
+ * @param sweep may be NULL
+ */
+SALTUS_API void saltus_sweep_destroy(saltus_sweep *sweep);
+/**
+ * Vary one name more.
+ *
+ * @param sweep whose points are not made yet
+ * @param what  "NAME=lin:LOW:HIGH:N", N equally spaced values, bounds included; "log:…", equal
+ *              ratios; "list:A,B,C"; for a design "lin:LOW:HIGH" or "log:LOW:HIGH". Whether the
+ *              model has the name, saltus_sweep_freeze finds out
+ * @param err   see saltus_error
+ * @retval SALTUS_OK          it varies
+ * @retval SALTUS_E_INVALID   it says something else, the name is varied already, or the points are
+ *                            made
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what,
+                                                             saltus_error *err);
+/**
+ * Make the points: all combinations, the last name's values fastest, or those of a design.
+ *
+ * @param sweep  whose points are not made yet
+ * @param design NULL: the grid. "lhs:N": a Latin hypercube of N points; "sobol:N": the first N of
+ *               Sobol's sequence; "file:POINTS.csv": those of a table, which names in its first
+ *               line what varies, so that there is no saltus_sweep_vary
+ * @param seed   of a Latin hypercube
+ * @param err    see saltus_error
+ * @retval SALTUS_OK          the points are made
+ * @retval SALTUS_E_INVALID   there are no names, values are missing, or more than 2^28 points; the
+ *                            table is none, with its line
+ * @retval SALTUS_E_IO        the table cannot be read
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ *
+ * Latin hypercube: McKay, Beckman & Conover, Technometrics 21 (1979) 239,
+ * doi:10.1080/00401706.1979.10489755. Sobol's sequence with the directions of Joe & Kuo, SIAM J.
+ * Sci. Comput. 30 (2008) 2635, doi:10.1137/070709359.
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_finish(saltus_sweep *sweep,
+                                                               const char *design, uint64_t seed,
+                                                               saltus_error *err);
+
+/**
+ * Count the names that vary.
+ *
+ * @param sweep may be NULL
+ * @return their number
+ */
+SALTUS_API int saltus_sweep_n_axes(const saltus_sweep *sweep);
+/**
+ * Tell the name of an axis.
+ *
+ * @param sweep may be NULL
+ * @param axis  0 <= axis < saltus_sweep_n_axes
+ * @return valid as long as the sweep; "" when axis is out of its range
+ */
+SALTUS_API const char *saltus_sweep_name(const saltus_sweep *sweep, int axis);
+/**
+ * Count the values of a grid's axis.
+ *
+ * @param sweep may be NULL
+ * @param axis  0 <= axis < saltus_sweep_n_axes
+ * @return their number; 0 for a design, and when axis is out of its range
+ */
+SALTUS_API int64_t saltus_sweep_axis_length(const saltus_sweep *sweep, int axis);
+/**
+ * Count the points.
+ *
+ * @param sweep may be NULL
+ * @return their number; 0 before saltus_sweep_finish
+ */
+SALTUS_API int64_t saltus_sweep_n_points(const saltus_sweep *sweep);
+/**
+ * Tell what an axis is at a point.
+ *
+ * @param sweep may be NULL
+ * @param axis  0 <= axis < saltus_sweep_n_axes
+ * @param point 0 <= point < saltus_sweep_n_points
+ * @return the value, in the model's unit; NaN when axis or point is out of its range
+ */
+SALTUS_API double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point);
+
+/**
+ * Thaw a model, set the values of a point and freeze it, as saltus_sweep_run does.
+ *
+ * @param sweep whose points are made
+ * @param point 0 <= point < saltus_sweep_n_points
+ * @param model frozen or not; its plans must be gone
+ * @param law   as for saltus_model_freeze
+ * @param err   see saltus_error
+ * @return as saltus_model_set and saltus_model_freeze; SALTUS_E_INVALID also when point is out of
+ *         its range
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_freeze(const saltus_sweep *sweep,
+                                                               int64_t point, saltus_model *model,
+                                                               saltus_law law, saltus_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Simulating them
+ */
+
+/** How a sweep is simulated. Start from saltus_sweep_options_default(). */
+typedef struct saltus_sweep_options {
+    /** Read the model, not frozen; called once by every thread. NULL: *err has the reason. */
+    saltus_model *(*load)(void *user, saltus_error *err);
+    void *load_user;            /**< handed to load */
+    saltus_law law;             /**< as for saltus_model_freeze */
+    const char *device;         /**< "cpu", "cuda" … */
+    saltus_plan_options plan;   /**< n_threads: points at a time, or threads when points are few */
+    saltus_run_options run;     /**< n_trajectories: at every point; first_trajectory: of the first
+                                     point. times, stop, warn and progress as in a run */
+    bool common_random_numbers; /**< run i has the same number at every point, else run i at point
+                                     g is trajectory g R + i */
+} saltus_sweep_options;
+/**
+ * Give the usual options.
+ *
+ * @return one trajectory of seed 1 per point; load and times are still to be given
+ */
+SALTUS_API saltus_sweep_options saltus_sweep_options_default(void);
+
+/** Where the trajectories of points go; functions return other than SALTUS_OK to stop the sweep. */
+typedef struct saltus_sweep_sink {
+    void *user; /**< handed to every function */
+    /** A sink for a point's run. Called by any thread. */
+    saltus_status (*open)(void *user, int64_t point, const saltus_plan *plan, saltus_sink **sink,
+                          saltus_error *err);
+    /** The run is done: take the sink back. By rising points, one call at a time. */
+    saltus_status (*deliver)(void *user, int64_t point, saltus_sink *sink, saltus_error *err);
+    /** The sink of a point whose run failed, or that came too late. */
+    void (*discard)(void *user, saltus_sink *sink);
+} saltus_sweep_sink;
+
+/**
+ * Simulate every point. The trajectories of a point are, to the bit, those of a run with the same
+ * values, numbers and seed.
+ *
+ * @param sweep       whose points are made
+ * @param options     how
+ * @param sink        stays the caller's
+ * @param[out] report filled also when the sweep ends early; may be NULL
+ * @param err         see saltus_error
+ * @return as saltus_run, and as options->load; SALTUS_E_CANCELLED: all points before the first that
+ *         is missing were delivered
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_run(const saltus_sweep *sweep,
+                                                            const saltus_sweep_options *options,
+                                                            const saltus_sweep_sink *sink,
+                                                            saltus_run_report *report,
+                                                            saltus_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
