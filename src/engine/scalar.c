@@ -35,20 +35,19 @@ static const saltus_scalar_stream *const streams[] = {NULL, &saltus_scalar_strea
                                                       &saltus_scalar_stream_mrg32k3a,
                                                       &saltus_scalar_stream_mt19937};
 
+#define ALLOC(type, part, name, n)                           \
+    w->part.name = saltus_calloc((size_t)(n), sizeof(type)); \
+    SALTUS_NEED(w->part.name);
+#define FREE(type, part, name, n) saltus_free(scalar->part.name);
+
 static saltus_status prepare_leaps(saltus_scalar_engine *w, const saltus_task *task,
                                    const saltus_instruction_set *set, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const size_t n = (size_t)task->tables->n_species;
-    saltus_leap *l = &w->leap;
-    l->tau = *task->tau;
-    l->drift = saltus_calloc(n, sizeof *l->drift);
-    l->spread = saltus_calloc(n, sizeof *l->spread);
-    l->change = saltus_calloc(n, sizeof *l->change);
-    l->number = saltus_calloc((size_t)task->tables->n_reactions, sizeof *l->number);
-    l->critical = saltus_calloc((size_t)task->tables->n_reactions, 1);
-    SALTUS_NEED(l->drift && l->spread && l->change && l->number && l->critical);
-    l->fill = w->stream ? w->stream->fill : set->fill;
+    const saltus_tables *t = task->tables;
+    w->leap.tau = *task->tau;
+    SALTUS_LEAP_ARRAYS(ALLOC)
+    w->leap.fill = w->stream ? w->stream->fill : set->fill;
 done:
     return status;
 }
@@ -57,29 +56,19 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
                                    saltus_scalar_engine **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_tables *n = task->tables;
-    const size_t n_nodes = (size_t)n->level_first[n->n_levels];
+    const saltus_tables *t = task->tables;
     saltus_scalar_engine *w = saltus_calloc(1, sizeof *w);
     SALTUS_NEED(w);
     saltus_trajectory *p = &w->trajectory;
-    p->n = n;
+    p->n = t;
     p->reached = task->reached;
     p->columns = task->columns;
     p->seed = task->seed;
     p->make_room = make_room;
     p->limit = UINT64_MAX;
-    p->x = saltus_calloc((size_t)n->n_species, sizeof *p->x);
+    p->x = saltus_calloc((size_t)t->n_species, sizeof *p->x);
     SALTUS_NEED(p->x);
-    p->v = saltus_calloc((size_t)n->n_rows, sizeof *p->v);
-    SALTUS_NEED(p->v);
-    p->on = saltus_calloc((size_t)n->n_triggers, 1);
-    SALTUS_NEED(p->on);
-    p->rounded = saltus_calloc((size_t)n->n_settings, 1);
-    SALTUS_NEED(p->rounded);
-    w->direct.values = saltus_calloc((size_t)n->n_leaves + n_nodes, sizeof *w->direct.values);
-    SALTUS_NEED(w->direct.values);
-    w->direct.sums = saltus_calloc(n_nodes * SALTUS_FANOUT, sizeof *w->direct.sums);
-    SALTUS_NEED(w->direct.sums);
+    SALTUS_TRAJECTORY_ARRAYS(ALLOC)
     w->stream = streams[task->generator->rng];
     w->jumps = task->generator->jumps;
     w->direct.draw = w->stream ? w->stream->draw : set->draw;
@@ -92,9 +81,9 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
         SALTUS_TRY(prepare_leaps(w, task, set, err));
     }
     w->set = set;
-    p->v[n->row_one] = 1.0;
-    for (int i = 0; i < n->n_constants; ++i) {
-        p->v[n->row_constants + i] = n->constants[i];
+    p->v[t->row_one] = 1.0;
+    for (int i = 0; i < t->n_constants; ++i) {
+        p->v[t->row_constants + i] = t->constants[i];
     }
     *out = w;
     w = NULL;
@@ -115,19 +104,11 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
         }
     }
     saltus_free(p->x);
-    saltus_free(p->v);
-    saltus_free(p->on);
-    saltus_free(p->rounded);
     saltus_free(p->pending);
     saltus_free(p->pending_values);
-    saltus_free(scalar->direct.values);
-    saltus_free(scalar->direct.sums);
     saltus_free(scalar->direct.stream);
-    saltus_free(scalar->leap.drift);
-    saltus_free(scalar->leap.spread);
-    saltus_free(scalar->leap.change);
-    saltus_free(scalar->leap.number);
-    saltus_free(scalar->leap.critical);
+    SALTUS_TRAJECTORY_ARRAYS(FREE)
+    SALTUS_LEAP_ARRAYS(FREE)
     saltus_free(scalar);
 }
 

@@ -116,19 +116,13 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
 {
     saltus_trajectory *p = &w->trajectory;
     p->x = a->x + slot;
-    p->v = a->v + slot;
-    p->on = a->on + slot;
-    p->rounded = a->rounded + slot;
     p->pending = a->pending + slot;
     p->pending_values = a->pending_values + slot;
-    w->direct.values = a->values + slot;
-    w->direct.sums = a->sums + slot;
     w->direct.stream = a->stream + slot;
-    w->leap.drift = a->drift + slot;
-    w->leap.spread = a->spread + slot;
-    w->leap.change = a->change + slot;
-    w->leap.number = a->number + slot;
-    w->leap.critical = a->critical + slot;
+#define SALTUS_PLACE(type, part, name, n) w->part.name = a->name + slot;
+    SALTUS_TRAJECTORY_ARRAYS(SALTUS_PLACE)
+    SALTUS_LEAP_ARRAYS(SALTUS_PLACE)
+#undef SALTUS_PLACE
 }
 
 SALTUS_FN void saltus_tree_keep(const saltus_tree_thread *w, const saltus_launch *a, int64_t slot)

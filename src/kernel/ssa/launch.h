@@ -63,16 +63,15 @@ typedef struct saltus_launch {
     saltus_trajectory *states; /**< [slot] the rest of a trajectory's state, between launches */
     int64_t *jobs;             /**< [slot] the slot's job, or -1 */
     int64_t *x;
-    double *v, *values, *sums, *pending_values;
+#define SALTUS_MEMBER(type, part, name, n) type *name;
+    SALTUS_TRAJECTORY_ARRAYS(SALTUS_MEMBER)
     uint32_t *stream; /**< state of the main streams */
-    uint8_t *on, *rounded;
+    double *pending_values;
     saltus_pending *pending;
     int32_t pending_capacity;
-    saltus_tau tau; /**< tau-leaping's, like the members down to `critical` */
-    double *drift, *spread;
-    int64_t *change;
-    double *number;
-    uint8_t *critical;
+    saltus_tau tau; /**< tau-leaping's, like the arrays behind it */
+    SALTUS_LEAP_ARRAYS(SALTUS_MEMBER)
+#undef SALTUS_MEMBER
 
     /* Members for layouts that run from packed tables. */
     saltus_packed packed;

@@ -147,4 +147,24 @@ typedef struct saltus_direct {
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
 } saltus_direct;
 
+/* The arrays of a trajectory, above, and of tau-leaping: X(type of an element, the part of the
+ * state that has it, name, how many elements), where `t` are the network's tables. The members of a
+ * launch, the memory of the scalar engine and of a GPU's threads, and the addresses in a thread are
+ * made from these lists, so that a new array is a member above and a line here. Shared memory,
+ * which is scarce, is laid out by hand (direct_global.h). */
+/* clang-format off */
+#define SALTUS_TRAJECTORY_ARRAYS(X)                                                                \
+    X(double, trajectory, v, t->n_rows)                                                            \
+    X(double, direct, values, (int64_t)t->n_leaves + t->level_first[t->n_levels])                  \
+    X(double, direct, sums, (int64_t)t->level_first[t->n_levels] * SALTUS_FANOUT)                  \
+    X(uint8_t, trajectory, on, t->n_triggers)                                                      \
+    X(uint8_t, trajectory, rounded, t->n_settings)
+#define SALTUS_LEAP_ARRAYS(X)                                                                      \
+    X(double, leap, drift, t->n_species)                                                           \
+    X(double, leap, spread, t->n_species)                                                          \
+    X(int64_t, leap, change, t->n_species)                                                         \
+    X(double, leap, number, t->n_reactions)                                                        \
+    X(uint8_t, leap, critical, t->n_reactions)
+/* clang-format on */
+
 #endif

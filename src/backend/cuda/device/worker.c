@@ -19,6 +19,7 @@ enum {
 /* Addresses of the device are kept in pointers that the host never follows. */
 #define CUT(member, n) \
     a->member = (void *)(uintptr_t)saltus_cut(base, &at, (size_t)(n), sizeof *a->member)
+#define CUT_OF_THREADS(type, part, name, n) CUT(name, threads *(size_t)(n));
 
 int saltus_gpu_worker_per_block(const saltus_gpu_worker *c)
 {
@@ -30,7 +31,6 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
 {
     const saltus_tables *t = c->task->tables;
     size_t at = 0;
-    const size_t n_nodes = (size_t)t->level_first[t->n_levels];
     const size_t pending = t->n_triggers > 0 ? PENDING : 0;
     const size_t threads = (size_t)n;
     CUT(states, threads);
@@ -57,18 +57,10 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     if (c->layout.workspace_is_shared) {
         return at;
     }
-    CUT(v, threads * (size_t)t->n_rows);
-    CUT(values, threads * ((size_t)t->n_leaves + n_nodes));
-    CUT(sums, threads * n_nodes * SALTUS_FANOUT);
+    SALTUS_TRAJECTORY_ARRAYS(CUT_OF_THREADS)
     if (saltus_method_of(c->layout.needs.method)->leaps) {
-        CUT(drift, threads * (size_t)t->n_species);
-        CUT(spread, threads * (size_t)t->n_species);
-        CUT(change, threads * (size_t)t->n_species);
-        CUT(number, threads * (size_t)t->n_reactions);
-        CUT(critical, threads * (size_t)t->n_reactions);
+        SALTUS_LEAP_ARRAYS(CUT_OF_THREADS)
     }
-    CUT(on, threads * (size_t)t->n_triggers);
-    CUT(rounded, threads * (size_t)t->n_settings);
     CUT(pending, threads * pending);
     CUT(pending_values, threads * pending * (size_t)t->largest_event);
     a->pending_capacity = (int32_t)pending;
