@@ -63,7 +63,7 @@ int saltus_n_varying(const saltus_tables *t, const uint8_t *varies)
     return varies ? saltus_varying(&w, saltus_point_of(t).counts) : 0;
 }
 
-/* A number of a point's row, which is x where it does not vary. */
+/* Write a number of a point's row, which is x where it does not vary. */
 static void put_of_point(const saltus_writer *w, int i, double x)
 {
     if (saltus_varies(w, i)) {
@@ -73,7 +73,8 @@ static void put_of_point(const saltus_writer *w, int i, double x)
     }
 }
 
-/* A double of 32 bits can stand in an instruction, another is better fetched from a table. */
+/* A double whose lower 32 bits are 0 can stand in an instruction; another is better read from a
+ * table. */
 void saltus_put_rate(const saltus_writer *w, int r)
 {
     int64_t bits;
@@ -95,7 +96,7 @@ static void put_rates(const saltus_writer *w)
     fprintf(w->out, "};\n");
 }
 
-/* The value of a row: `w` stands before the numbers of a program's own results. */
+/* Write the value of a row. A program's own results are w0, w1 … */
 static void put_row(const saltus_writer *w, int row)
 {
     const saltus_tables *t = w->t;
@@ -129,7 +130,8 @@ static const char *name_of(int op)
     return names[op];
 }
 
-/* A function of the state that runs a program; temporaries may be written more than once. */
+/* Write a function of the state that runs a program, whose temporaries may be written more than
+ * once. */
 static void put_program(const saltus_writer *w, const char *name, int number, saltus_program p)
 {
     const saltus_tables *t = w->t;
@@ -272,7 +274,7 @@ static void put_functions(const saltus_writer *w)
     }
 }
 
-/* Do something with every count in registers. */
+/* Write a text for every count in registers. */
 static void put_each(const saltus_writer *w, const char *text)
 {
     for (int s = 0; s < w->t->n_species; ++s) {
@@ -283,7 +285,7 @@ static void put_each(const saltus_writer *w, const char *text)
     }
 }
 
-/* Fetch what varies of a point's row. */
+/* Write how a trajectory reads what varies of a point's row. */
 static void put_use(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
@@ -300,8 +302,8 @@ static void put_use(const saltus_writer *w)
     fprintf(w->out, "}\n");
 }
 
-/* Begin, and read and write the state between launches: without a loop where counts are in
- * registers, with one, lest it take all of them, where they are not. */
+/* Write how a trajectory begins, and how its state is read and written between launches. Counts in
+ * registers need no loop; others have one, because unrolled code would take all registers. */
 static void put_start(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
@@ -344,7 +346,7 @@ static void put_start(const saltus_writer *w)
     fprintf(w->out, "    return beyond;\n}\n");
 }
 
-/* Where the counts of a sample are. */
+/* Write where the counts of a sample are. */
 static void put_columns(const saltus_writer *w)
 {
     const saltus_columns *c = w->columns;
@@ -365,7 +367,7 @@ static void put_columns(const saltus_writer *w)
             are_all ? "(column)" : "saltus_column[column]");
 }
 
-/* One sample, to where the trajectory's next one goes. */
+/* Write how a sample is recorded, where the trajectory's next one goes. */
 static void put_record(const saltus_writer *w)
 {
     const saltus_columns *c = w->columns;

@@ -20,8 +20,9 @@ void saltus_put_choose_group(const saltus_writer *w)
     }
 }
 
-/* A boundary may lie between low and high: look at all bits, and draw more of them where it does.
- * Every choice near a boundary comes by here: a place for rare checks. */
+/* Write what is done where a boundary may lie between low and high: all bits are compared, and more
+ * are drawn where it does. Every choice near a boundary passes here, so that rare checks cost
+ * little. */
 static void put_refine(const saltus_writer *w, int n, const char *check)
 {
     const int groups = saltus_n_groups(w->t);

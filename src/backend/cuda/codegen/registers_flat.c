@@ -26,7 +26,8 @@ void saltus_put_flat_state(const saltus_writer *w)
                     "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }
 
-/* The running sums of a group's propensities from the counts: c of each reaction. */
+/* Write how the running sums of a group's propensities, c of each reaction, follow from the counts.
+ */
 static void put_group_function(const saltus_writer *w, int g)
 {
     const int first = g * SALTUS_FANOUT;
@@ -47,7 +48,7 @@ static void put_group_function(const saltus_writer *w, int g)
     fprintf(w->out, "}\n");
 }
 
-/* Sums of all groups from the counts. */
+/* Write how the sums of all groups follow from the counts. */
 static void put_refresh(const saltus_writer *w)
 {
     fprintf(w->out, "SALTUS_FN int saltus_thread_refresh(saltus_thread_state *s, const "
@@ -87,8 +88,8 @@ static bool changes(const saltus_tables *t, int g, int s)
     return false;
 }
 
-/* The amount by which the reaction chosen in a group changes a species, without a branch: that of
- * the first reaction whose sum exceeds low. */
+/* Write the amount by which the chosen reaction of a group, the first whose sum exceeds low,
+ * changes a species; without a branch. */
 static void put_amount(const saltus_writer *w, int g, int s)
 {
     const saltus_tables *t = w->t;
@@ -109,8 +110,8 @@ static void put_check(const saltus_writer *w, int s)
 }
 
 /* pg: the second group; the first of isk0, isk1 … that holds: the reaction in it. near: a boundary
- * lies between low and high, or may do so as far as the upper halves of their bits tell; `exact`
- * looks at all bits. */
+ * lies between low and high, or may do so by the upper halves of their bits; `exact` compares all
+ * bits. */
 static void put_choose(const saltus_writer *w, bool exact)
 {
     const saltus_tables *t = w->t;
@@ -143,7 +144,7 @@ static void put_choose(const saltus_writer *w, bool exact)
     fprintf(w->out, "        near |= up %s %s(h);\n", below, of);
 }
 
-/* Choose and fire where there are one or two groups. */
+/* Write how a reaction is chosen and fires where there are one or two groups. */
 static void put_fire(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;

@@ -10,7 +10,7 @@
 
 enum { HALF = SALTUS_FANOUT / 2 };
 
-/* Tables by group, for what cannot be computed from its number. */
+/* Write tables by group, for what cannot be computed from its number. */
 static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
 {
     const saltus_tables *t = w->t;
@@ -45,7 +45,7 @@ static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
     }
 }
 
-/* The rate of reaction i of group g where it varies. */
+/* Write the rate of reaction i of group g where it varies. */
 static void put_varying_rate(const saltus_writer *w, const saltus_kind *k, int i)
 {
     fprintf(w->out, "(");
@@ -63,8 +63,8 @@ static void put_varying_rate(const saltus_writer *w, const saltus_kind *k, int i
     }
 }
 
-/* Propensity i of the group, aPREFIXi, from its local counts, VAR0, VAR1 …; reaction by reaction.
- */
+/* Write aPREFIXi, propensity i of the group, from its local counts VAR0, VAR1 … Reactions are
+ * written in their order. */
 static void put_law(const saltus_writer *w, const saltus_kind *k, int number, int i, char var,
                     char prefix, saltus_locals *l)
 {
@@ -92,7 +92,7 @@ static void put_law(const saltus_writer *w, const saltus_kind *k, int number, in
     }
 }
 
-/* Running sums of all of them from y0, y1 …: PREFIX0, PREFIX1 … */
+/* Write PREFIX0, PREFIX1 …, the running sums of all propensities, from y0, y1 … */
 static void put_sums(const saltus_writer *w, const saltus_kind *k, int number, char prefix)
 {
     saltus_locals l = {0};
@@ -104,7 +104,7 @@ static void put_sums(const saltus_writer *w, const saltus_kind *k, int number, c
     }
 }
 
-/* y0, y1 …: the group's counts, at x + place. */
+/* Write y0, y1 …, the group's counts, which are at x + place. */
 static void put_load(const saltus_writer *w, const saltus_kind *k, int number)
 {
     int stride;
@@ -140,7 +140,7 @@ static bool touches_itself(const saltus_tables *t, const saltus_kind *k)
     return does;
 }
 
-/* Register KIND of the event's group, u or h. */
+/* Write the new sum of the event's group, in register u or h. */
 static void put_new_sum(const saltus_writer *w, const saltus_kind *k, char name, char prefix, int i)
 {
     for (int m = 0; m < k->n_groups; ++m) {
@@ -153,8 +153,8 @@ static void put_new_sum(const saltus_writer *w, const saltus_kind *k, char name,
     }
 }
 
-/* The change of a local count by the reaction chosen of the first n, that of the first whose sum
- * exceeds low; the count is at x[atL]. */
+/* Write the change of a local count, which is at x[atL], by the reaction that is chosen among the
+ * first n: the first whose sum exceeds low. */
 static void put_change(const saltus_writer *w, const saltus_kind *k, int n, int l, const char *x)
 {
     const saltus_tables *t = w->t;
@@ -179,7 +179,7 @@ static void put_change(const saltus_writer *w, const saltus_kind *k, int n, int 
     }
 }
 
-/* Choose in a group of this kind, fire, and renew the group's sum. */
+/* Write how a reaction is chosen in a group of this kind, how it fires, and the group's new sum. */
 static void put_kind(const saltus_writer *w, const saltus_kind *k, int number)
 {
     const int n = saltus_group_reactions(w->t, k->groups[0]);
@@ -199,7 +199,7 @@ static void put_kind(const saltus_writer *w, const saltus_kind *k, int number)
     }
 }
 
-/* Local species of the first half of a group; they come before the others. */
+/* Count the local species of the first half of a group, which come before the others. */
 static int count_half_locals(const saltus_tables *t, const saltus_kind *k)
 {
     const int first = k->groups[0] * SALTUS_FANOUT;
@@ -208,7 +208,7 @@ static int count_half_locals(const saltus_tables *t, const saltus_kind *k)
     return l.n;
 }
 
-/* The sum of the first half of the event's group. */
+/* Write the sum of the first half of the event's group. */
 static void put_half_sum(const saltus_writer *w, const saltus_kind *k)
 {
     fprintf(w->out, "            double half = s->h%d;\n", k->groups[k->n_groups - 1]);
@@ -248,8 +248,8 @@ static void put_kind_by_halves(const saltus_writer *w, const saltus_kind *k, int
                        : "            const double c%d = c%d + ac%d;\n",
                 i, i - 1, i);
     }
-    /* Rounding on the way down may put l at the end of the group, once in 10^16 events: the CPU's
-     */
+    /* Rounding may put l at the end of the group, once in 10^16 events. The CPU then runs the
+     * trajectory. */
     saltus_put_choose(w, HALF, "                bad |= !(l < c3);\n");
     for (int l = 0; l < n_locals; ++l) {
         put_change(w, k, HALF, l, "mine");
@@ -282,7 +282,7 @@ static void put_any_kind(const saltus_writer *w, const saltus_kind *k, int numbe
     }
 }
 
-/* Other groups whose sums the event's group may change, a bit each. */
+/* A bit for each other group whose sum the event's group may change. */
 static uint32_t others(const saltus_tables *t, int g)
 {
     uint32_t mask = 0;
@@ -316,7 +316,7 @@ static void put_others(const saltus_writer *w)
     }
 }
 
-/* saltus_sumG: the sum of a group from the counts. */
+/* Write saltus_sumG, which sums a group from the counts. */
 static void put_sum_functions(const saltus_writer *w, const saltus_kind *k, int number)
 {
     for (int m = 0; m < k->n_groups; ++m) {

@@ -50,7 +50,7 @@ bool saltus_uniform_fits(const saltus_tables *t)
     return true;
 }
 
-/* Counts that a reaction changes, at most. */
+/* How many counts a reaction changes, at most. */
 static int n_changes(const saltus_tables *t)
 {
     int n = 1;
@@ -73,7 +73,7 @@ int saltus_uniform_table_bytes(const saltus_tables *t)
     return 8 * saltus_n_groups(t) * (PARTS * (2 * SPAN + 1) + SALTUS_FANOUT * change_stride(t));
 }
 
-/* Rates and factors by part; the species after the last stands for none and counts 1. */
+/* Write rates and factors by part. The species after the last stands for none and counts 1. */
 static void put_laws(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
@@ -150,7 +150,7 @@ void saltus_put_uniform_state(const saltus_writer *w)
             t->n_species + 1, t->n_species);
 }
 
-/* The sum of all propensities, which are computed for it. */
+/* Write the sum of all propensities, which are computed for it. */
 static void put_total(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
@@ -180,7 +180,7 @@ static void put_total(const saltus_writer *w)
     fprintf(w->out, "    return s->t%d;\n}\n", saltus_n_groups(t) - 1);
 }
 
-/* p: the part that holds l; start: the sum before it. */
+/* Write p, the part that holds l, and start, the sum before it. */
 static void put_choose_part(const saltus_writer *w)
 {
     const int last = saltus_n_groups(w->t) - 1;
@@ -201,7 +201,7 @@ static void put_choose_part(const saltus_writer *w)
     }
 }
 
-/* c0, c1 …: running sums in part p. */
+/* Write c0, c1 …, the running sums in part p. */
 static void put_part_sums(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
@@ -229,7 +229,8 @@ static void put_part_sums(const saltus_writer *w)
     }
 }
 
-/* Change the counts of reaction k of the part; nowhere keeps its 1. */
+/* Write how the counts of reaction k of the part change. The species that stands for none keeps its
+ * 1. */
 static void put_steps(const saltus_writer *w)
 {
     const int n = n_changes(w->t);

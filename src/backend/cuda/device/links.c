@@ -53,9 +53,9 @@ static bool are_alike(const saltus_link *a, const saltus_link *b)
     return a->reaches == b->reaches && a->atomics == b->atomics && a->rank == b->rank;
 }
 
-static void list_link(const char *who, const saltus_link *link, FILE *out)
+static void list_link(const char *pair, const saltus_link *link, FILE *out)
 {
-    fprintf(out, "  %s: %s", who, saltus_link_text(link));
+    fprintf(out, "  %s: %s", pair, saltus_link_text(link));
     if (link->rank >= 0) {
         fprintf(out, ", performance rank %d", link->rank);
     }
@@ -86,10 +86,10 @@ void saltus_links_list(const saltus_driver *cu, int n, FILE *out)
     }
     for (int i = 0; i < n; ++i) {
         for (int k = i + 1; k < n; ++k) {
-            char who[60];
-            (void)snprintf(who, sizeof who, "cuda:%d and cuda:%d", i, k);
+            char pair[60];
+            (void)snprintf(pair, sizeof pair, "cuda:%d and cuda:%d", i, k);
             if (query_pair(cu, i, k, &link)) {
-                list_link(who, &link, out);
+                list_link(pair, &link, out);
             }
         }
     }

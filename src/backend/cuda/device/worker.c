@@ -67,18 +67,18 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     return at;
 }
 
-int64_t saltus_gpu_worker_most_stretches(const saltus_gpu_worker *c, int64_t n)
+int64_t saltus_gpu_worker_most_segments(const saltus_gpu_worker *c, int64_t n)
 {
     /* blocks of a point are equally long, but for its last and those at a batch's ends */
     const int64_t most = 2 * n / c->task->segment + 4;
     return !c->task->varies ? 1 : most < n ? most : n;
 }
 
-/* Orders are the numbers of trajectories, the points of the jobs, the rows of the points, the
- * segments. */
-size_t saltus_gpu_worker_orders_bytes(const saltus_gpu_worker *c, int64_t n)
+/* The inputs are the numbers of trajectories, the points of the jobs, the rows of the points and
+ * the bounds of the segments. */
+size_t saltus_gpu_worker_input_bytes(const saltus_gpu_worker *c, int64_t n)
 {
-    const size_t jobs = (size_t)n, segments = (size_t)saltus_gpu_worker_most_stretches(c, n);
+    const size_t jobs = (size_t)n, segments = (size_t)saltus_gpu_worker_most_segments(c, n);
     const size_t row = (size_t)saltus_point_of(c->task->tables).size;
     return jobs * (sizeof(uint64_t) + sizeof(int32_t)) + segments * row * sizeof(double) +
            (segments + 1) * sizeof(int64_t) + 64;
@@ -142,17 +142,17 @@ static saltus_status choose_sizes(saltus_gpu_worker *c, const saltus_gpu *gpu, s
     saltus_launch scratch = c->launch;
     const size_t per_thread = saltus_gpu_worker_place_threads(&scratch, c, 0, block) / block + 64;
     /* memory for one job, and for any batch; results of reductions are as large for one job */
-    size_t placed[2], orders[2];
+    size_t placed[2], inputs[2];
     for (int i = 0; i < 2; ++i) {
         const int64_t n_jobs = 1 + 1024 * i;
         placed[i] = saltus_gpu_worker_place_jobs(&scratch, &c->reducer, c, 0, n_jobs,
-                                                 saltus_gpu_worker_most_stretches(c, n_jobs),
+                                                 saltus_gpu_worker_most_segments(c, n_jobs),
                                                  &result_bytes[i]);
-        orders[i] = saltus_gpu_worker_orders_bytes(c, n_jobs);
+        inputs[i] = saltus_gpu_worker_input_bytes(c, n_jobs);
     }
     const size_t fixed = placed[0], per_job = (placed[1] - placed[0]) / 1024 + 64;
     const size_t per_result =
-        (result_bytes[1] - result_bytes[0] + orders[1] - orders[0]) / 1024 + 8;
+        (result_bytes[1] - result_bytes[0] + inputs[1] - inputs[0]) / 1024 + 8;
     const int64_t share = (int64_t)(available / 6);
     int64_t n = (int64_t)at_least(blocks, 1) * gpu->n_multiprocessors * block;
     n = at_most(n, share / (int64_t)per_thread / block * block);
@@ -184,8 +184,8 @@ static saltus_status take_memory(saltus_gpu_worker *c, const saltus_gpu *gpu, sa
     saltus_launch *a = &c->launch;
     size_t results = 0;
     void *pinned = NULL;
-    const int64_t n_segments = saltus_gpu_worker_most_stretches(c, c->batch);
-    const size_t orders = saltus_gpu_worker_orders_bytes(c, c->batch);
+    const int64_t n_segments = saltus_gpu_worker_most_segments(c, c->batch);
+    const size_t inputs = saltus_gpu_worker_input_bytes(c, c->batch);
     c->threads_bytes = saltus_gpu_worker_place_threads(a, c, 0, c->n_threads);
     const size_t jobs_bytes =
         saltus_gpu_worker_place_jobs(a, &c->reducer, c, 0, c->batch, n_segments, &results);
@@ -193,7 +193,7 @@ static saltus_status take_memory(saltus_gpu_worker *c, const saltus_gpu *gpu, sa
     CU(memory_alloc(&c->jobs_memory, jobs_bytes), "taking GPU memory for samples");
     CU(fill(c->jobs_memory, 0, jobs_bytes, c->stream), "clearing GPU memory");
     SALTUS_TRY(saltus_cuda_host_alloc(c->cu, gpu->host_node, &pinned,
-                                      results > orders ? results : orders,
+                                      results > inputs ? results : inputs,
                                       "taking pinned memory for samples", err));
     c->samples = pinned;
     c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);

@@ -28,7 +28,7 @@ typedef struct saltus_gpu_worker {
     /* Threads at work in the present batch. */
     int64_t n_running;
     /* Jobs of the batch that have ended and were added to the task's count. */
-    int64_t n_told;
+    int64_t n_reported;
     /* Jobs of a batch, at most. */
     int64_t batch;
     /* [n_segments + 1] bounds of the batch's segments: jobs of one block each. */
@@ -47,7 +47,7 @@ typedef struct saltus_gpu_worker {
     int64_t *rest;
 } saltus_gpu_worker;
 
-/** Trajectories that are under way in a block. */
+/** Trajectories that a block simulates at the same time. */
 int saltus_gpu_worker_per_block(const saltus_gpu_worker *c);
 
 /** Lay out the memory of n threads from `base` on, an address of the device; returns its size. With
@@ -62,10 +62,10 @@ size_t saltus_gpu_worker_place_jobs(saltus_launch *a, saltus_reducer *reducer,
                                     int64_t n_segments, size_t *result_bytes);
 
 /** The most segments that n jobs can fall into. */
-int64_t saltus_gpu_worker_most_stretches(const saltus_gpu_worker *c, int64_t n);
+int64_t saltus_gpu_worker_most_segments(const saltus_gpu_worker *c, int64_t n);
 
 /** Bytes that go to the GPU for n jobs. */
-size_t saltus_gpu_worker_orders_bytes(const saltus_gpu_worker *c, int64_t n);
+size_t saltus_gpu_worker_input_bytes(const saltus_gpu_worker *c, int64_t n);
 
 /**
  * Allocate memory for as many threads as the GPU runs at the same time and for a batch of jobs, as

@@ -14,7 +14,7 @@ enum {
      * when no more are waiting, so that those at work are soon packed anew. */
     LONG_SLICE = 1 << 15,
     SHORT_SLICE = 1 << 12,
-    NOT_DONE = -1, /* a job's trouble until it has ended */
+    NOT_DONE = -1, /* a job's failure until it has ended */
 };
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(c->cu, c->cu->call, what, err))
@@ -109,8 +109,8 @@ static void tear_down(saltus_gpu_worker *c)
     saltus_layout_free(&c->layout);
 }
 
-/* Find the stretches of jobs that are of one block. Without points all jobs are one stretch: what
- * is reduced is of one block, and else blocks are of no account. */
+/* Find the segments of the batch: jobs of one block each. Without points all jobs are one segment,
+ * because what is reduced is of one block, and else blocks do not matter. */
 static void find_segments(saltus_gpu_worker *c, int64_t n)
 {
     c->n_segments = 0;
@@ -127,14 +127,15 @@ static saltus_status send(const saltus_gpu_worker *c, const void *to, const char
                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    CU(upload((uintptr_t)to, from, n, c->stream), "copying what there is to do");
+    CU(upload((uintptr_t)to, from, n, c->stream), "copying jobs to the GPU");
 done:
     return status;
 }
 
-/* Tell the GPU which trajectories there are, of which points, with which numbers. The memory for
- * results is pinned, and not in use yet. */
-static saltus_status send_orders(saltus_gpu_worker *c, int64_t n, saltus_error *err)
+/* Copy to the GPU the numbers of the trajectories, the points of the jobs, the rows of the points
+ * and the bounds of the segments. They pass through the pinned memory for results, which is not in
+ * use yet. */
+static saltus_status send_inputs(saltus_gpu_worker *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_launch *a = &c->launch;
@@ -171,13 +172,13 @@ done:
     return status;
 }
 
-/* Bring n jobs to the GPU. */
+/* Copy n jobs to the GPU, and clear the memory that they need. */
 static saltus_status start_batch(saltus_gpu_worker *c, int64_t n, size_t *result_bytes,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
-    /* every thread the same number of jobs, lest a few run alone at the end */
+    /* Every thread gets the same number of jobs, so that a few do not run alone at the end. */
     const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
     const int64_t wanted = (n + rounds - 1) / rounds;
     const int block = saltus_gpu_worker_per_block(c);
@@ -188,7 +189,7 @@ static saltus_status start_batch(saltus_gpu_worker *c, int64_t n, size_t *result
     find_segments(c, n);
     (void)saltus_gpu_worker_place_jobs(a, &c->reducer, c, c->jobs_memory, n, c->n_segments,
                                        result_bytes);
-    SALTUS_TRY(send_orders(c, n, err));
+    SALTUS_TRY(send_inputs(c, n, err));
     CU(fill(c->threads_memory, 0, c->threads_bytes, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->jobs, 0xff, (size_t)n_threads * sizeof *a->jobs, c->stream),
        "clearing GPU memory");
@@ -203,7 +204,7 @@ done:
     return status;
 }
 
-/* One launch, or one for each phase. */
+/* Start one kernel, or one for each phase. */
 static saltus_status launch_once(saltus_gpu_worker *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -232,7 +233,7 @@ static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
     saltus_launch *a = &c->launch;
     const uint64_t n = (uint64_t)a->n_jobs;
     const int64_t n_threads = c->n_running;
-    uint64_t progress[3] = {0}; /* jobs done, slots busy, of them at exact steps */
+    uint64_t progress[3] = {0}; /* as saltus_launch.progress */
     int32_t *const lists = a->busy;
     while (progress[0] < n && !SALTUS_FLAG(c->task->stop)) {
         const bool some_wait = progress[0] + (uint64_t)(a->n_slots + a->n_exact) < n;
@@ -245,9 +246,9 @@ static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
            "running a kernel");
         CU(stream_wait(c->stream), "running a kernel");
         SALTUS_TRY(saltus_stopwatch_record(&c->watch, 0, "kernel", err));
-        (void)__atomic_fetch_add(c->task->ended, (int64_t)progress[0] - c->n_told,
+        (void)__atomic_fetch_add(c->task->ended, (int64_t)progress[0] - c->n_reported,
                                  __ATOMIC_RELAXED);
-        c->n_told = (int64_t)progress[0];
+        c->n_reported = (int64_t)progress[0];
         a->n_slots = (int64_t)progress[1];
         a->n_exact = (int64_t)progress[2];
         a->slots = a->busy;
@@ -289,7 +290,7 @@ static void *on_host(const saltus_gpu_worker *c, const void *address)
     return address ? c->samples + ((uintptr_t)address - c->jobs_memory) : NULL;
 }
 
-/* What the GPU has written of one job. */
+/* Copy the results of one job. */
 static void copy_results(const saltus_gpu_worker *c, int64_t j, saltus_job *job)
 {
     const saltus_reduction *reduction = c->task->reduction;
@@ -329,10 +330,10 @@ static saltus_partial partial_of(const saltus_gpu_worker *c, int64_t q)
     return p;
 }
 
-/* Hand over what has ended on the GPU, all of it: a job that is reduced counts, also in a run that
- * is to stop. */
-static saltus_status hand_over(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
-                               saltus_error *err)
+/* Deliver all jobs that have ended on the GPU: also in a run that is to stop, a job that is reduced
+ * counts. */
+static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
+                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_reduce_launch *r = &c->reducer.launch;
@@ -359,7 +360,7 @@ static saltus_status hand_over(saltus_gpu_worker *c, const saltus_source *source
     return status;
 }
 
-/* One trajectory here. */
+/* Run one trajectory on the CPU. */
 static saltus_status run_here(const saltus_gpu_worker *c, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -389,8 +390,8 @@ done:
     return status;
 }
 
-/* What the GPU gave up runs again here, with the same bits, and either ends or tells in words what
- * is wrong. */
+/* Trajectories that the GPU gave up run again here, with the same bits. Each either ends or gives
+ * an error in words. */
 static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
                               saltus_error *err)
 {
@@ -428,8 +429,8 @@ done:
     return status;
 }
 
-/* Which assignments of events were rounded, in any thread. */
-static saltus_status look_for_rounding(saltus_gpu_worker *c, saltus_error *err)
+/* Find the assignments of events that were rounded, in any thread. */
+static saltus_status find_rounding(saltus_gpu_worker *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int n = c->task->tables->n_settings;
@@ -461,15 +462,15 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
             break;
         }
         SALTUS_TRY(simulate(&c, n, err));
-        (void)__atomic_fetch_sub(task->ended, c.n_told, __ATOMIC_RELAXED);
-        c.n_told = 0;
+        (void)__atomic_fetch_sub(task->ended, c.n_reported, __ATOMIC_RELAXED);
+        c.n_reported = 0;
         const double start = saltus_tracer_now(task->tracer);
-        SALTUS_TRY(hand_over(&c, source, n, err));
+        SALTUS_TRY(deliver(&c, source, n, err));
         SALTUS_TRY(run_rest(&c, source, n, err));
         saltus_tracer_record(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
                              saltus_tracer_now(task->tracer));
         if (task->tables->n_settings > 0) {
-            SALTUS_TRY(look_for_rounding(&c, err));
+            SALTUS_TRY(find_rounding(&c, err));
         }
     }
 done:

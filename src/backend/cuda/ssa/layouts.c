@@ -11,11 +11,12 @@
 enum {
     USUAL_BLOCK = 256,
     LARGEST_BLOCK = 1024,
-    FULL = 1024,              /* threads of a multiprocessor beyond which more gain nothing */
-    RESERVED_BYTES = 1024,    /* of shared memory, that each block takes for itself */
-    SHARED_TABLES = 24 << 10, /* beside a room in global memory */
-    LEAPERS = 96, /* threads of a multiprocessor: with fewer, leaps are better in global memory */
-    WARPS = 16,   /* of a multiprocessor: with fewer, rooms are better in global memory */
+    FULL = 1024,           /* threads of a multiprocessor; more do not make it faster */
+    RESERVED_BYTES = 1024, /* shared memory that the driver takes for each block */
+    SHARED_TABLES =
+        24 << 10, /* largest tables that go there when the workspace is in global memory */
+    LEAPERS = 96, /* threads of a multiprocessor; with fewer, global memory is better for leaps */
+    WARPS = 16, /* warps of a multiprocessor; with fewer, global memory is better for workspaces */
 };
 
 saltus_limits saltus_limits_of(int major, int minor)
@@ -82,7 +83,7 @@ done:
     return status;
 }
 
-/* Room and tables of a packed model. */
+/* Place the workspace and the tables of a packed model. */
 static saltus_status make_table(saltus_ssa_layout *out, bool is_shared, const saltus_tables *tables,
                                 const saltus_limits *limits, int block, saltus_error *err)
 {
@@ -103,7 +104,7 @@ done:
     return status;
 }
 
-/* A room per warp, where there is space for enough of them. */
+/* Give each warp a workspace, in shared memory if enough of them fit. */
 static saltus_status make_warp(saltus_ssa_layout *out, const saltus_tables *tables,
                                const saltus_limits *limits, int block, saltus_error *err)
 {
@@ -125,7 +126,7 @@ done:
     return status;
 }
 
-/* Counts that are not in registers are in shared memory. */
+/* Keep counts that are not in registers in shared memory. */
 static saltus_status make_registers(saltus_ssa_layout *out, const saltus_tables *tables,
                                     const saltus_limits *limits, int block, saltus_error *err)
 {
@@ -142,7 +143,7 @@ done:
     return status;
 }
 
-/* State of tau-leaping in shared memory. */
+/* Keep the state of tau-leaping in shared memory. */
 static saltus_status make_tree(saltus_ssa_layout *out, const saltus_tables *tables,
                                const saltus_limits *limits, int block, saltus_error *err)
 {
@@ -151,7 +152,7 @@ static saltus_status make_tree(saltus_ssa_layout *out, const saltus_tables *tabl
     out->workspace_is_shared = true;
     out->block = block ? block : USUAL_BLOCK / 2;
     while (block == 0 && out->block > 32 && out->block * each > limits->block_bytes) {
-        out->block /= 2; /* few sizes: kernels of all models are the same but for it */
+        out->block /= 2; /* There are few sizes, because a kernel serves all models of one size. */
     }
     SALTUS_TRY(check_block("shared", out->block, 0, each, limits, err));
     out->shared_bytes = (size_t)(out->block * each);
@@ -159,7 +160,7 @@ done:
     return status;
 }
 
-/* State of tau-leaping in global memory, which always has room. */
+/* Keep the state of tau-leaping in global memory, where it always fits. */
 static saltus_status make_leaps(saltus_ssa_layout *out, const saltus_tables *tables,
                                 const saltus_limits *limits, int block, saltus_error *err)
 {
@@ -243,7 +244,7 @@ typedef struct by_method {
 static const struct {
     saltus_layout layout;
     saltus_layout_cost cost;
-    bool is_global; /* state is in global memory, which has room for a long one */
+    bool is_global; /* state is in global memory, where a long one fits */
     by_method of[SALTUS_N_METHODS];
 } entries[] = {
     {SALTUS_LAYOUT_REGISTERS,
@@ -360,9 +361,9 @@ done:
     return status;
 }
 
-/* Blocks of a multiprocessor that registers should suffice for: as many as keep it busy, where
- * shared memory has room for them, or, with state in registers, for as many as it has room for; 0:
- * whatever the compiler thinks right. */
+/* How many blocks of a multiprocessor registers should suffice for: as many as use all of it, where
+ * they fit into shared memory, or, with state in registers, as many as fit; 0: the compiler
+ * chooses. */
 static int wanted_blocks(const saltus_ssa_layout *layout, const saltus_limits *limits)
 {
     const bool is_global = layout->workspace_doubles > 0 && !layout->workspace_is_shared;
@@ -385,12 +386,12 @@ static saltus_status compile(const saltus_ssa_layout *layout, int n, const saltu
 {
     saltus_status status = SALTUS_OK;
     char *whole = NULL, least[60] = "";
-    /* a launch of larger blocks than the kernel was made for is refused */
+    /* The driver refuses larger blocks than the kernel was made for. */
     const int largest = n > 1 || layout->block > USUAL_BLOCK ? layout->block : USUAL_BLOCK;
     if (n > 0) {
         (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
     }
-    /* the tree's kernel is one and the same for all models */
+    /* The tree's kernel is the same for all models. */
     const bool is_tree = layout->state == SALTUS_STATE_TREE;
     if (asprintf(&whole,
                  "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
@@ -439,7 +440,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         }
     }
     SALTUS_TRY(compile(layout, wanted, columns, text, limits, out, err));
-    /* state in registers: rather fewer threads than state that is not there */
+    /* If state in registers spills, fewer threads are better. */
     for (int n = wanted > 0 ? 0 : 1;
          n < 2 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++n) {
         saltus_free(out->image);

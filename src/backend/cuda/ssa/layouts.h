@@ -39,7 +39,7 @@ typedef struct saltus_ssa_layout {
     saltus_needs needs;
     int block;                 /**< threads per block */
     int threads_each;          /**< of a trajectory: 1, or a warp's 32 */
-    int64_t workspace_doubles; /**< of a block's room; 0: it has none */
+    int64_t workspace_doubles; /**< of a block's workspace; 0: it has none */
     bool workspace_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
     bool has_phases;      /**< leaps and exact steps have kernels of their own */

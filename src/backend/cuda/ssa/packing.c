@@ -110,7 +110,7 @@ static void measure(const saltus_tables *t, lengths *longest, lengths *all)
 /* Short rows are made equally long: a GPU then knows where they are and need not branch. */
 static bool make_equal(const saltus_tables *t, const lengths *longest, lengths *all)
 {
-    /* without a dependent nobody could tell such rows from others */
+    /* Rows are known to be equal by their number of dependents, which is 0 where they are not. */
     if (longest->dependents == 0 || longest->changes > 4 || longest->dependents > 8 ||
         longest->nodes > 4) {
         return false;
@@ -210,20 +210,21 @@ static void add_node(packer *p, int node, int before)
                              (uint16_t)(t->n_leaves + node)};
 }
 
-/* Entries that do nothing, up to a length: the factor that is not there, a value nobody reads. */
+/* Add entries that do nothing, up to a length: they have the factor that is not there, and a value
+ * that is never read. */
 static void fill_up(packer *p, const saltus_packed_wide_row *row, const lengths *to)
 {
     const uint16_t one = (uint16_t)p->t->n_species,
-                   nobody = (uint16_t)(p->t->n_leaves + n_nodes(p->t) - 1);
+                   unread = (uint16_t)(p->t->n_leaves + n_nodes(p->t) - 1);
     while (p->n_changes - row->change < to->changes) {
         p->changes[p->n_changes++] = (saltus_packed_change){one, 0};
     }
     while (p->n_dependents - row->dependent < to->dependents) {
         p->dependents[p->n_dependents++] =
-            (saltus_packed_dependent){.first = one, .second = one, .reaction = nobody};
+            (saltus_packed_dependent){.first = one, .second = one, .reaction = unread};
     }
     while (p->n_nodes - row->node < to->nodes) {
-        p->nodes[p->n_nodes++] = (saltus_packed_node){0, nobody};
+        p->nodes[p->n_nodes++] = (saltus_packed_node){0, unread};
     }
 }
 

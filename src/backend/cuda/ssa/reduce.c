@@ -4,7 +4,7 @@
 
 enum {
     BLOCK = 256,
-    THREADS = 1 << 17, /* that keep a GPU busy with reading */
+    THREADS = 1 << 17, /* that read at the same time, to use all of a GPU's bandwidth */
     JOBS_EACH = 16,    /* of a strip, at least */
     FOLD = 32          /* strips that a thread adds up */
 };
@@ -55,13 +55,13 @@ static void place_reduction(saltus_reducer *reducer, const saltus_task *task,
     saltus_reduce_launch *a = &reducer->launch;
     const int64_t n_counts = task->columns->n_counts, width = task->n_times * n_counts;
     const int64_t all = width * n_segments, each = n / n_segments;
-    const int64_t most = (each + JOBS_EACH - 1) / JOBS_EACH, wish = THREADS / all;
+    const int64_t most = (each + JOBS_EACH - 1) / JOBS_EACH, enough = THREADS / all;
     *a = (saltus_reduce_launch){.width = width,
                                 .n_counts = n_counts,
                                 .n_segments = n_segments,
-                                .n_strips = wish < 1 || most < 1 ? 1
-                                            : wish < most        ? wish
-                                                                 : most,
+                                .n_strips = enough < 1 || most < 1 ? 1
+                                            : enough < most        ? enough
+                                                                   : most,
                                 .n_bins = wanted->n_bins,
                                 .edges = (void *)(uintptr_t)model->edges};
     if (wanted->finals) {
