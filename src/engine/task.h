@@ -10,7 +10,7 @@
 #include "core/trace.h"
 #include "engine/generator.h"
 #include "engine/layout.h"
-#include "kernel/base/reduce.h"
+#include "kernel/base/sums.h"
 #include "kernel/base/tables.h"
 #include "kernel/ssa/state.h"
 #include "method/method.h"

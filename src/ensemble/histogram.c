@@ -1,7 +1,7 @@
 #include "ensemble/histogram.h"
 
 #include "core/memory.h"
-#include "kernel/base/reduce.h"
+#include "kernel/base/sums.h"
 
 #include <math.h>
 #include <string.h>

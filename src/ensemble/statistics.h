@@ -10,7 +10,7 @@
 
 #include "core/status.h"
 #include "ensemble/exact_sum.h"
-#include "kernel/base/reduce.h"
+#include "kernel/base/sums.h"
 
 /** Exact sums of counts. */
 typedef struct saltus_statistics {

@@ -1,7 +1,7 @@
-/* The kernels of kernel/base/reduce.h, played by the host, against plain sums in 128 bits and
+/* The kernels of kernel/ssa/reduce.h, played by the host, against plain sums in 128 bits and
  * against the histograms of the CPU. */
 #define SALTUS_DEVICE 1
-#include "kernel/base/reduce.h"
+#include "kernel/ssa/reduce.h"
 
 #include "ensemble/histogram.h"
 

@@ -3,7 +3,7 @@
 #include "backend/cuda/device/worker.h"
 
 #include "core/memory.h"
-#include "kernel/ssa/direct_global.h"
+#include "kernel/ssa/tree_thread.h"
 #include "model/freeze/point.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "backend/cuda/ssa/packing.h"
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
-#include "kernel/ssa/direct_global.h"
+#include "kernel/ssa/tree_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -429,12 +429,12 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     default:
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
         if (asprintf(&text,
-                     "#define SALTUS_LEAPS %d\n#define SALTUS_PHASES %d\n"
-                     "#define SALTUS_WORKSPACE_SHARED %d\n#define SALTUS_BLOCK %d\n"
-                     "#include \"kernel/ssa/direct_global.h\"\n",
-                     saltus_method_of(layout->needs.method)->leaps, layout->has_phases,
-                     layout->workspace_is_shared,
-                     layout->workspace_is_shared ? layout->block : 1) < 0) {
+                     "#define SALTUS_PHASES %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
+                     "#define SALTUS_BLOCK %d\n#include \"kernel/%s.h\"\n",
+                     layout->has_phases, layout->workspace_is_shared,
+                     layout->workspace_is_shared ? layout->block : 1,
+                     saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"
+                                                                   : "ssa/direct_global") < 0) {
             text = NULL;
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
         }

@@ -19,7 +19,7 @@ saltus_limits saltus_limits_of(int major, int minor);
 
 /** Whose kernel a layout runs; each has its own state. */
 typedef enum saltus_state {
-    SALTUS_STATE_TREE,      /**< direct_global.h: all that any model may have, in global memory */
+    SALTUS_STATE_TREE,      /**< tree_thread.h: all that any model may have, in global memory */
     SALTUS_STATE_REGISTERS, /**< direct_thread.h, its state written by registers.c */
     SALTUS_STATE_TABLE,     /**< direct_thread.h, its state by direct_table.h */
     SALTUS_STATE_WARP,      /**< direct_warp.h */

@@ -15,7 +15,7 @@ saltus_status saltus_reducer_compile(const saltus_limits *limits, saltus_image *
                                      saltus_error *err)
 {
     return saltus_kernel_compile(
-        "#include \"kernel/base/reduce.h\"\n#include \"kernel/base/derive.h\"\n", limits->major,
+        "#include \"kernel/ssa/reduce.h\"\n#include \"kernel/base/derive.h\"\n", limits->major,
         limits->minor, out, err);
 }
 

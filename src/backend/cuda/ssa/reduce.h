@@ -1,4 +1,4 @@
-/** What is made of the samples of a batch on the GPU: the kernels of kernel/base/reduce.h and
+/** What is made of the samples of a batch on the GPU: the kernels of kernel/ssa/reduce.h and
  * derive.h, from the host. */
 #ifndef SALTUS_BACKEND_CUDA_SSA_REDUCE_H
 #define SALTUS_BACKEND_CUDA_SSA_REDUCE_H
@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/device/upload.h"
 #include "kernel/base/derive.h"
+#include "kernel/ssa/reduce.h"
 
 /** The kernels and what they work on. */
 typedef struct saltus_reducer {
