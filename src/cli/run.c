@@ -29,9 +29,27 @@ saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t 
     return a->every > 0.0 ? count_steps("--every", a->every, a->until, n, err) : SALTUS_OK;
 }
 
-static saltus_status no_memory(const char *what, int64_t n, saltus_error *err)
+/* Each time is computed from its index so that none drifts. */
+static saltus_status make_times(const saltus_cli_run_arguments *a, int64_t n, const char *what,
+                                double **out, saltus_error *err)
 {
-    return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "no memory for %lld %s", (long long)n, what);
+    double *times = calloc((size_t)n + 1, sizeof *times);
+    if (!times) {
+        return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "no memory for %lld %s", (long long)n,
+                               what);
+    }
+    for (int64_t i = 0; i + 1 < n; ++i) {
+        times[i] = a->every > 0.0 ? (double)i * a->every : a->until * (double)i / (double)(n - 1);
+    }
+    times[n - 1] = a->until;
+    *out = times;
+    return SALTUS_OK;
+}
+
+saltus_status saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n, double **times,
+                                    saltus_error *err)
+{
+    return make_times(a, n, "sample times", times, err);
 }
 
 saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double **times, int64_t *n,
@@ -47,34 +65,17 @@ saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double *
     if (status != SALTUS_OK) {
         return status;
     }
-    *times = saltus_cli_make_times(&frames, *n);
-    return *times ? SALTUS_OK : no_memory("frames", *n, err);
-}
-
-/* Each time is computed from its index so that none drifts. */
-double *saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n)
-{
-    double *times = calloc((size_t)n + 1, sizeof *times);
-    for (int64_t i = 0; times && i + 1 < n; ++i) {
-        times[i] = a->every > 0.0 ? (double)i * a->every : a->until * (double)i / (double)(n - 1);
-    }
-    if (times) {
-        times[n - 1] = a->until;
-    }
-    return times;
+    return make_times(&frames, *n, "frames", times, err);
 }
 
 typedef struct session {
+    saltus_cli_session of;
     saltus_model *model;
     saltus_backend *backend;
     saltus_plan *plan;
     saltus_hdf5_sink *sink;
-    double *times, *frames;
+    double *frames;
     const volatile int *stop;
-    char *scratch;          /* NULL with -o FILE.h5 */
-    saltus_cli_table table; /* of -o FILE.csv */
-    saltus_cli_trace *trace;
-    saltus_run_report report;
 } session;
 
 saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a)
@@ -173,63 +174,36 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     }
     const saltus_hdf5_options results = saltus_cli_result_options(a);
     if ((status = saltus_cli_count_times(a, &run->n_times, err)) != SALTUS_OK ||
-        (status = saltus_hdf5_check(s->plan, run, &results, err)) != SALTUS_OK) {
+        (status = saltus_hdf5_check(s->plan, run, &results, err)) != SALTUS_OK ||
+        (status = saltus_cli_make_times(a, run->n_times, &s->of.times, err)) != SALTUS_OK ||
+        (status = saltus_cli_make_frames(a, &s->frames, &run->n_frames, err)) != SALTUS_OK) {
         return status;
     }
-    run->times = s->times = saltus_cli_make_times(a, run->n_times);
-    if (!s->times) {
-        return no_memory("sample times", run->n_times, err);
-    }
-    if ((status = saltus_cli_make_frames(a, &s->frames, &run->n_frames, err)) != SALTUS_OK) {
-        return status;
-    }
+    run->times = s->of.times;
     run->frame_times = s->frames;
     saltus_cli_keep_results();
-    if ((status = saltus_cli_open_output(a, &s->table, &s->scratch, err)) != SALTUS_OK) {
+    if ((status = saltus_cli_open_output(a, &s->of.table, &s->of.scratch, err)) != SALTUS_OK) {
         return status;
     }
     if (a->trace) {
-        if ((status = saltus_cli_open_trace(a->trace, &s->trace, err)) != SALTUS_OK) {
+        if ((status = saltus_cli_open_trace(a->trace, &s->of.trace, err)) != SALTUS_OK) {
             return status;
         }
         run->trace = saltus_cli_write_span;
-        run->trace_user = s->trace;
+        run->trace_user = s->of.trace;
     }
-    return saltus_hdf5_sink_open(s->scratch ? s->scratch : a->output, s->plan, run, &results,
+    return saltus_hdf5_sink_open(s->of.scratch ? s->of.scratch : a->output, s->plan, run, &results,
                                  &s->sink, err);
-}
-
-int saltus_cli_code_before(saltus_status status)
-{
-    return status == SALTUS_E_NO_MEMORY || status == SALTUS_E_INTERNAL ? EXIT_FAILED : EXIT_USAGE;
-}
-
-int saltus_cli_code_after(saltus_status status)
-{
-    return status == SALTUS_OK            ? EXIT_DONE
-           : status == SALTUS_E_CANCELLED ? EXIT_INTERRUPTED
-                                          : EXIT_FAILED;
 }
 
 static saltus_status print_summary(const session *s, const saltus_cli_run_arguments *a,
                                    saltus_error *err)
 {
     saltus_results *results = NULL;
-    saltus_status status = saltus_results_open(s->scratch ? s->scratch : a->output, &results, err);
+    saltus_status status =
+        saltus_results_open(s->of.scratch ? s->of.scratch : a->output, &results, err);
     if (status == SALTUS_OK) {
         status = saltus_results_print_summary(results, stdout, err);
-    }
-    saltus_results_close(results);
-    return status;
-}
-
-/* For ParaView, whatever has come. */
-static saltus_status write_xdmf(const saltus_cli_run_arguments *a, saltus_error *err)
-{
-    saltus_results *results = NULL;
-    saltus_status status = saltus_results_open(a->output, &results, err);
-    if (status == SALTUS_OK) {
-        status = saltus_results_write_xdmf(results, err);
     }
     saltus_results_close(results);
     return status;
@@ -240,79 +214,47 @@ static void clean_up(session *s)
     saltus_plan_destroy(s->plan);
     saltus_backend_close(s->backend);
     saltus_model_destroy(s->model);
-    free(s->times);
     free(s->frames);
-    (void)saltus_cli_close_table(&s->table, false, NULL);
-    saltus_cli_remove_scratch(s->scratch);
 }
 
 static int simulate(saltus_cli_run_arguments *a)
 {
-    session s = {0};
+    session s = {.of = {.a = a, .start = saltus_cli_now()}};
     saltus_error err = {0}, close_err = {0}, print_err = {0};
     saltus_run_options run;
-    const double start = saltus_cli_now();
+    const saltus_run_report *report = &s.of.report;
     s.stop = saltus_cli_catch_signals();
     saltus_status status = prepare(&s, a, &run, &err);
     if (status != SALTUS_OK) {
-        saltus_cli_print_error(&err);
-        (void)saltus_cli_close_trace(s.trace, false, &err);
+        const int code = saltus_cli_give_up(&s.of, &err);
         clean_up(&s);
-        return saltus_cli_code_before(status);
+        return code;
     }
     if (!a->quiet) {
         const saltus_forecast forecast = saltus_run_forecast(s.plan, &run);
         saltus_cli_tell_forecast(a, &forecast);
     }
-    status = saltus_run(s.plan, &run, saltus_hdf5_sink_get(s.sink), &s.report, &err);
+    status = saltus_run(s.plan, &run, saltus_hdf5_sink_get(s.sink), &s.of.report, &err);
     if (run.progress) {
         fprintf(stderr, "\r\033[K");
     }
-    const saltus_status closed = saltus_hdf5_sink_close(s.sink, &s.report, &close_err);
-    if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
-        status = closed;
-        err = close_err;
-    }
-    saltus_error xdmf_err = {0}, table_err = {0};
-    if (s.table.out &&
-        saltus_cli_convert(s.scratch, a->record, &s.table, &table_err) != SALTUS_OK &&
-        (status == SALTUS_OK || status == SALTUS_E_CANCELLED)) {
-        status = table_err.code;
-        err = table_err;
-    }
-    if (a->frames > 0.0 && write_xdmf(a, &xdmf_err) != SALTUS_OK && status == SALTUS_OK) {
-        status = xdmf_err.code;
-        err = xdmf_err;
-    }
-    const saltus_status traced = saltus_cli_close_trace(s.trace, true, &close_err);
-    if (status == SALTUS_OK && traced != SALTUS_OK) {
-        status = traced;
-        err = close_err;
-    }
-    const double total = saltus_cli_now() - start;
+    (void)saltus_hdf5_sink_close(s.sink, report, &close_err);
+    status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",
-                (long long)s.report.trajectories, (long long)a->runs,
+                (long long)report->trajectories, (long long)a->runs,
                 a->output ? "; they are in " : "", a->output ? a->output : "");
-    } else if (status != SALTUS_OK) {
-        saltus_cli_print_error(&err);
-    } else if (!a->quiet && !a->json) {
+    } else if (status == SALTUS_OK && !a->quiet && !a->json) {
         status = print_summary(&s, a, &print_err);
     }
     if (a->explain) {
-        saltus_cli_explain_waiting(s.plan, &s.report);
+        saltus_cli_explain_waiting(s.plan, report);
     }
     if (a->json) {
-        saltus_cli_print_json(a, s.plan, &s.report, total, status == SALTUS_OK);
-    }
-    if (status == SALTUS_OK && !saltus_cli_flush(&print_err)) {
-        status = SALTUS_E_IO;
-    }
-    if (print_err.code != SALTUS_OK) {
-        saltus_cli_print_error(&print_err);
+        saltus_cli_print_json(a, s.plan, report, s.of.seconds, status == SALTUS_OK);
     }
     clean_up(&s);
-    return saltus_cli_code_after(status);
+    return saltus_cli_end(&s.of, status, &print_err);
 }
 
 int saltus_cli_run(int argc, char **argv)

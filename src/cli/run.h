@@ -1,6 +1,6 @@
 /** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), the file of a
- * run without -o (run_scratch.c), what is told (run_report.c, run_trace.c), and the run itself
- * (run.c). */
+ * run without -o (run_scratch.c), what is told (run_report.c, run_trace.c), the run itself (run.c),
+ * and its end (run_end.c), which is also that of `saltus sweep`. */
 #ifndef SALTUS_CLI_RUN_H
 #define SALTUS_CLI_RUN_H
 
@@ -45,16 +45,14 @@ saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a)
  * samples. `choice` must outlive what is made of the plan's options. */
 void saltus_cli_choose_method(const saltus_model *model, saltus_plan_options *plan,
                               saltus_method_choice *choice);
-/** Number of sample times; they themselves, to be freed, NULL when memory ran out. */
+/** Number of sample times; they themselves, to be freed. */
 saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
                                      saltus_error *err);
-double *saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n);
+saltus_status saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n, double **times,
+                                    saltus_error *err);
 /** The same of frames; there are none without --frames. */
 saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double **times, int64_t *n,
                                      saltus_error *err);
-/** What fails before the first trajectory is the input's fault, unless it is the machine's. */
-int saltus_cli_code_before(saltus_status status);
-int saltus_cli_code_after(saltus_status status);
 
 /** Handle SIGINT, SIGTERM and SIGHUP. What is returned is for saltus_run_options.stop; it becomes
  * non-zero at a signal after saltus_cli_keep_results, before which one ends the process. */
@@ -99,5 +97,26 @@ saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, sa
 void saltus_cli_write_span(void *user, const saltus_span *span);
 /** Close and free; removes the file unless it is to be kept. NULL is allowed. SALTUS_E_IO. */
 saltus_status saltus_cli_close_trace(saltus_cli_trace *trace, bool keep, saltus_error *err);
+
+/** What a run and a sweep have in common. */
+typedef struct saltus_cli_session {
+    saltus_cli_run_arguments *a;
+    double *times;
+    char *scratch;          /**< NULL with -o FILE.h5 */
+    saltus_cli_table table; /**< of -o FILE.csv */
+    saltus_cli_trace *trace;
+    saltus_run_report report;
+    double start, seconds; /**< saltus_cli_now at first; what all has taken, by saltus_cli_finish */
+} saltus_cli_session;
+
+/** End before the first trajectory. That is the input's fault, unless it is the machine's. Returns
+ * the exit code. */
+int saltus_cli_give_up(saltus_cli_session *s, const saltus_error *err);
+/** After simulating, which gave status and err, and closing the result file, which gave `closing`:
+ * make what is made of that file. Prints the first failure and returns its status. */
+saltus_status saltus_cli_finish(saltus_cli_session *s, saltus_status status, saltus_error *err,
+                                const saltus_error *closing);
+/** After all is printed: err is what went wrong there, if something did. Returns the exit code. */
+int saltus_cli_end(saltus_cli_session *s, saltus_status status, saltus_error *err);
 
 #endif

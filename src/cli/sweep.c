@@ -58,14 +58,10 @@ static const struct argp argp = {
     NULL};
 
 typedef struct session {
-    saltus_cli_run_arguments *a;
+    saltus_cli_session of;
     saltus_sweep *sweep;
     saltus_sweep_options options;
     saltus_sweep_file *file;
-    char *scratch;          /* NULL with -o FILE.h5 */
-    saltus_cli_table table; /* of -o FILE.csv */
-    double *times;
-    saltus_run_report report;
     saltus_method_choice choice;             /* at the first point, for all */
     char device[40], layout[20], method[20]; /* of the first point */
 } session;
@@ -80,10 +76,10 @@ static saltus_model *load(void *user, saltus_error *err)
 static saltus_status make_points(session *s, saltus_error *err)
 {
     saltus_status status = saltus_sweep_create(&s->sweep, err);
-    for (int i = 0; i < s->a->vary.n && status == SALTUS_OK; ++i) {
-        status = saltus_sweep_vary(s->sweep, s->a->vary.items[i], err);
+    for (int i = 0; i < s->of.a->vary.n && status == SALTUS_OK; ++i) {
+        status = saltus_sweep_vary(s->sweep, s->of.a->vary.items[i], err);
     }
-    return status == SALTUS_OK ? saltus_sweep_finish(s->sweep, s->a->design, s->a->seed, err)
+    return status == SALTUS_OK ? saltus_sweep_finish(s->sweep, s->of.a->design, s->of.a->seed, err)
                                : status;
 }
 
@@ -101,7 +97,7 @@ static saltus_status check_values(const session *s, saltus_model *model, saltus_
         behind = length > 0 ? behind / length : 1;
         for (int64_t i = 0; i < n && status == SALTUS_OK;
              i += i + 1 < n && i >= MOST_CHECKED ? n - 1 - i : 1) {
-            status = saltus_sweep_freeze(s->sweep, i * behind, model, s->a->law, err);
+            status = saltus_sweep_freeze(s->sweep, i * behind, model, s->of.a->law, err);
         }
     }
     return status;
@@ -119,7 +115,7 @@ static void forecast(const session *s, saltus_model *model, const saltus_backend
     run.first_trajectory = 0;
     for (int i = 0; i < n_points; ++i) {
         saltus_plan *plan = NULL;
-        if (saltus_sweep_freeze(s->sweep, points[i], model, s->a->law, NULL) == SALTUS_OK &&
+        if (saltus_sweep_freeze(s->sweep, points[i], model, s->of.a->law, NULL) == SALTUS_OK &&
             saltus_plan_create(model, backend, &s->options.plan, &plan, NULL) == SALTUS_OK) {
             saltus_forecast f = saltus_run_forecast(plan, &run);
             f.n = f.n / n_points + sum.n;
@@ -128,7 +124,7 @@ static void forecast(const session *s, saltus_model *model, const saltus_backend
         }
         saltus_plan_destroy(plan);
     }
-    saltus_cli_tell_forecast(s->a, &sum);
+    saltus_cli_tell_forecast(s->of.a, &sum);
 }
 
 /* A plan of the first point: what is wrong with the input shows here. */
@@ -136,19 +132,19 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
                                 saltus_plan **plan, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    *model = load(s->a, err);
+    *model = load(s->of.a, err);
     if (!*model) {
         return err->code;
     }
     status = check_values(s, *model, err);
     if (status == SALTUS_OK) {
-        status = saltus_sweep_freeze(s->sweep, 0, *model, s->a->law, err);
+        status = saltus_sweep_freeze(s->sweep, 0, *model, s->of.a->law, err);
     }
     if (status == SALTUS_OK) {
         saltus_cli_choose_method(*model, &s->options.plan, &s->choice);
         status = saltus_backend_open(s->options.device, backend, err);
     }
-    for (int i = 0; i < saltus_model_n_warnings(*model) && !s->a->quiet; ++i) {
+    for (int i = 0; i < saltus_model_n_warnings(*model) && !s->of.a->quiet; ++i) {
         saltus_cli_say("saltus: warning: ", saltus_model_warning(*model, i));
     }
     if (status == SALTUS_OK) {
@@ -162,26 +158,26 @@ static saltus_status open_file(session *s, saltus_error *err)
     saltus_model *model = NULL;
     saltus_backend *backend = NULL;
     saltus_plan *plan = NULL;
-    const saltus_hdf5_options results = saltus_cli_result_options(s->a);
+    const saltus_hdf5_options results = saltus_cli_result_options(s->of.a);
     saltus_status status = plan_first(s, &model, &backend, &plan, err);
     if (status == SALTUS_OK) {
         (void)snprintf(s->device, sizeof s->device, "%s", saltus_backend_name(backend));
         (void)snprintf(s->layout, sizeof s->layout, "%s", saltus_plan_layout(plan));
         (void)snprintf(s->method, sizeof s->method, "%s", saltus_plan_method(plan));
-        if (s->a->explain) {
+        if (s->of.a->explain) {
             saltus_plan_explain(plan, stderr);
             fprintf(stderr, "sweep     %lld points, %lld trajectories at each\n",
-                    (long long)saltus_sweep_n_points(s->sweep), (long long)s->a->runs);
+                    (long long)saltus_sweep_n_points(s->sweep), (long long)s->of.a->runs);
         }
         saltus_cli_keep_results();
-        status = saltus_cli_open_output(s->a, &s->table, &s->scratch, err);
+        status = saltus_cli_open_output(s->of.a, &s->of.table, &s->of.scratch, err);
     }
     if (status == SALTUS_OK) {
-        status = saltus_sweep_file_open(s->scratch ? s->scratch : s->a->output, s->sweep,
+        status = saltus_sweep_file_open(s->of.scratch ? s->of.scratch : s->of.a->output, s->sweep,
                                         &s->options, plan, &results, &s->file, err);
     }
     saltus_plan_destroy(plan);
-    if (status == SALTUS_OK && !s->a->quiet) {
+    if (status == SALTUS_OK && !s->of.a->quiet) {
         forecast(s, model, backend);
     }
     saltus_backend_close(backend);
@@ -193,7 +189,7 @@ static saltus_status open_file(session *s, saltus_error *err)
 static saltus_status prepare(session *s, const volatile int *stop, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_cli_run_arguments *a = s->a;
+    saltus_cli_run_arguments *a = s->of.a;
     saltus_sweep_options *o = &s->options;
     *o = saltus_sweep_options_default();
     o->load = load;
@@ -205,91 +201,64 @@ static saltus_status prepare(session *s, const volatile int *stop, saltus_error 
     o->run.stop = stop;
     o->common_random_numbers = a->common_random_numbers;
     if ((status = make_points(s, err)) != SALTUS_OK ||
-        (status = saltus_cli_count_times(a, &o->run.n_times, err)) != SALTUS_OK) {
+        (status = saltus_cli_count_times(a, &o->run.n_times, err)) != SALTUS_OK ||
+        (status = saltus_cli_make_times(a, o->run.n_times, &s->of.times, err)) != SALTUS_OK) {
         return status;
     }
-    o->run.times = s->times = saltus_cli_make_times(a, o->run.n_times);
-    if (!s->times) {
-        return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "no memory for %lld sample times",
-                               (long long)o->run.n_times);
-    }
+    o->run.times = s->of.times;
     return open_file(s, err);
 }
 
-static void print_json(const session *s, double total, bool complete)
+static void print_json(const session *s, bool complete)
 {
     printf("{");
-    saltus_cli_print_counters(&s->report, SALTUS_IN_ALL);
+    saltus_cli_print_counters(&s->of.report, SALTUS_IN_ALL);
     printf("\"trajectories\": %lld, \"points\": %lld, \"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"device\": ",
-           (long long)s->report.trajectories, (long long)saltus_sweep_n_points(s->sweep),
-           s->report.seconds, total);
+           (long long)s->of.report.trajectories, (long long)saltus_sweep_n_points(s->sweep),
+           s->of.report.seconds, s->of.seconds);
     saltus_cli_print_text(s->device);
     printf(", ");
     if (saltus_cli_method(s->method).leaps) {
-        saltus_cli_print_counters(&s->report, SALTUS_IN_LEAPS);
+        saltus_cli_print_counters(&s->of.report, SALTUS_IN_LEAPS);
     }
     printf("\"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
            "\"output\": ",
-           s->layout, s->method, (unsigned long long)s->a->seed, complete ? "true" : "false");
-    saltus_cli_print_text(s->a->output);
+           s->layout, s->method, (unsigned long long)s->of.a->seed, complete ? "true" : "false");
+    saltus_cli_print_text(s->of.a->output);
     printf("}\n");
-}
-
-static void clean_up(session *s)
-{
-    saltus_sweep_destroy(s->sweep);
-    free(s->times);
-    (void)saltus_cli_close_table(&s->table, false, NULL);
-    saltus_cli_remove_scratch(s->scratch);
 }
 
 static int simulate(saltus_cli_run_arguments *a)
 {
-    session s = {.a = a};
-    saltus_error err = {0}, close_err = {0}, print_err = {0}, table_err = {0};
-    const double start = saltus_cli_now();
+    session s = {.of = {.a = a, .start = saltus_cli_now()}};
+    saltus_error err = {0}, close_err = {0}, print_err = {0};
+    const saltus_run_report *report = &s.of.report;
     saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
     if (status != SALTUS_OK) {
-        saltus_cli_print_error(&err);
-        clean_up(&s);
-        return saltus_cli_code_before(status);
+        saltus_sweep_destroy(s.sweep);
+        return saltus_cli_give_up(&s.of, &err);
     }
-    status = saltus_sweep_run(s.sweep, &s.options, saltus_sweep_file_sink(s.file), &s.report, &err);
+    const long long n_points = saltus_sweep_n_points(s.sweep);
+    status =
+        saltus_sweep_run(s.sweep, &s.options, saltus_sweep_file_sink(s.file), &s.of.report, &err);
     if (s.options.run.progress) {
         fprintf(stderr, "\r\033[K");
     }
-    const saltus_status closed = saltus_sweep_file_close(s.file, &s.report, &close_err);
-    if ((status == SALTUS_OK || status == SALTUS_E_CANCELLED) && closed != SALTUS_OK) {
-        status = closed;
-        err = close_err;
-    }
-    if (s.table.out &&
-        saltus_cli_convert(s.scratch, a->record, &s.table, &table_err) != SALTUS_OK &&
-        (status == SALTUS_OK || status == SALTUS_E_CANCELLED)) {
-        status = table_err.code;
-        err = table_err;
-    }
+    (void)saltus_sweep_file_close(s.file, report, &close_err);
+    status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
-                (long long)(s.report.trajectories / a->runs),
-                (long long)saltus_sweep_n_points(s.sweep), a->output);
-    } else if (status != SALTUS_OK) {
-        saltus_cli_print_error(&err);
+                (long long)(report->trajectories / a->runs), n_points, a->output);
     }
     if (a->json) {
-        print_json(&s, saltus_cli_now() - start, status == SALTUS_OK);
+        print_json(&s, status == SALTUS_OK);
     } else if (status == SALTUS_OK && !a->quiet) {
-        printf("%lld points, %lld trajectories, %.3g reactions in %.3g s: %s\n",
-               (long long)saltus_sweep_n_points(s.sweep), (long long)s.report.trajectories,
-               (double)s.report.events, s.report.seconds, a->output);
+        printf("%lld points, %lld trajectories, %.3g reactions in %.3g s: %s\n", n_points,
+               (long long)report->trajectories, (double)report->events, report->seconds, a->output);
     }
-    if (!saltus_cli_flush(&print_err)) {
-        saltus_cli_print_error(&print_err);
-        status = status == SALTUS_OK ? SALTUS_E_IO : status;
-    }
-    clean_up(&s);
-    return saltus_cli_code_after(status);
+    saltus_sweep_destroy(s.sweep);
+    return saltus_cli_end(&s.of, status, &print_err);
 }
 
 int saltus_cli_sweep(int argc, char **argv)
