@@ -1,5 +1,5 @@
-/** The counters of a report (SALTUS_COUNTERS in saltus.h) on their way there: of a trajectory, then
- * of a block, then of all that was delivered. */
+/** The counters of a report (SALTUS_COUNTERS in saltus_run.h) on their way there: of a trajectory,
+ * then of a block, then of all that was delivered. */
 #ifndef SALTUS_CORE_TALLY_H
 #define SALTUS_CORE_TALLY_H
 
