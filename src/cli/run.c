@@ -123,14 +123,18 @@ saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a)
     return run;
 }
 
-void saltus_cli_choose_method(const saltus_model *model, saltus_plan_options *plan,
-                              saltus_method_choice *choice)
+void saltus_cli_choose_method(const saltus_cli_run_arguments *a, const saltus_model *model,
+                              saltus_plan_options *plan, saltus_method_choice *choice)
 {
     if (plan->method && strcmp(plan->method, "auto") == 0) {
         *choice = saltus_method_choose(model, plan);
         plan->method = choice->method;
         plan->method_why = choice->why;
         fprintf(stderr, "saltus: method auto takes %s: %s\n", choice->method, choice->why);
+    } else if (a->of_leaps && !a->quiet &&
+               !(plan->method && saltus_cli_method(plan->method).leaps)) {
+        fprintf(stderr, "saltus: warning: %s steers leaps, which are of --method tau alone\n",
+                a->of_leaps);
     }
 }
 
@@ -164,7 +168,7 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     saltus_method_choice choice;
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;
-    saltus_cli_choose_method(s->model, &plan, &choice);
+    saltus_cli_choose_method(a, s->model, &plan, &choice);
     if ((status = open_backend(s, a, &plan, run, err)) != SALTUS_OK ||
         (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
         return status;

@@ -21,6 +21,7 @@ typedef struct saltus_cli_run_arguments {
     saltus_cli_changes changes;
     saltus_cli_settings vary; /**< of a sweep, like these */
     const char *design, *derive;
+    const char *of_leaps; /**< the last option given that steers leaps */
     double burn_in;
     bool common_random_numbers;
     bool no_peer, overwrite;
@@ -42,9 +43,10 @@ saltus_plan_options saltus_cli_plan_options(const saltus_cli_run_arguments *a);
 saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a);
 saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a);
 /** Choose where the method is auto, and tell on stderr what and why, always: it decides on the
- * samples. `choice` must outlive what is made of the plan's options. */
-void saltus_cli_choose_method(const saltus_model *model, saltus_plan_options *plan,
-                              saltus_method_choice *choice);
+ * samples. Where it was named, warn of options that it does not have. `choice` must outlive what is
+ * made of the plan's options. */
+void saltus_cli_choose_method(const saltus_cli_run_arguments *a, const saltus_model *model,
+                              saltus_plan_options *plan, saltus_method_choice *choice);
 /** Number of sample times; they themselves, to be freed. */
 saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t *n,
                                      saltus_error *err);

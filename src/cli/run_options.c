@@ -189,6 +189,7 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
     for (size_t i = 0; i < sizeof wholes / sizeof *wholes; ++i) {
         if (key == wholes[i].key) {
             int64_t *const number = (int64_t *)(void *)((char *)a + wholes[i].at);
+            a->of_leaps = key == OPT_NC || key == OPT_EXACT_STEPS ? wholes[i].name : a->of_leaps;
             return saltus_cli_int(text, wholes[i].least, wholes[i].most, number)
                        ? 0
                        : wrong(wholes[i].name, text, wholes[i].wanted);
@@ -211,6 +212,7 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
                    ? 0
                    : wrong("--block", text, "a multiple of 32 up to 1024");
     case OPT_EPSILON:
+        a->of_leaps = "--epsilon";
         return saltus_cli_double(text, &a->epsilon) && a->epsilon > 0.0 && a->epsilon < 1.0
                    ? 0
                    : wrong("--epsilon", text, "a number above 0 and below 1");

@@ -141,7 +141,7 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
         status = saltus_sweep_freeze(s->sweep, 0, *model, s->of.a->law, err);
     }
     if (status == SALTUS_OK) {
-        saltus_cli_choose_method(*model, &s->options.plan, &s->choice);
+        saltus_cli_choose_method(s->of.a, *model, &s->options.plan, &s->choice);
         status = saltus_backend_open(s->options.device, backend, err);
     }
     for (int i = 0; i < saltus_model_n_warnings(*model) && !s->of.a->quiet; ++i) {

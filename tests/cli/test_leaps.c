@@ -162,8 +162,14 @@ static void layouts_leap_or_are_refused(void **state)
 static void files_and_reports_name_the_method(void **state)
 {
     (void)state;
-    outcome o = saltus("run large.yaml --until 2 --runs 9 --method tau --explain --epsilon 0.02 "
-                       "--nc 7 --exact-steps 5 -o out.h5");
+    outcome o = saltus("run large.yaml --until 0.001 --nc 9");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.err, "warning: --nc steers leaps, which are of --method tau alone"));
+    o = saltus("run large.yaml --until 0.001 --method tau --nc 9");
+    assert_done(&o);
+    assert_null(strstr(o.err, "warning"));
+    o = saltus("run large.yaml --until 2 --runs 9 --method tau --explain --epsilon 0.02 "
+               "--nc 7 --exact-steps 5 -o out.h5");
     assert_int_equal(o.code, 0);
     assert_non_null(strstr(o.err, "method    tau: leaps, epsilon 0.02, n_c 7, 5 exact steps"));
     o = saltus("stats out.h5");
