@@ -77,10 +77,47 @@ static error_t take_time(const char *option, const char *text, arguments *a)
     return 0;
 }
 
+/* What is to be drawn, and how. */
+static error_t parse_figure(int key, char *text, arguments *a)
+{
+    int64_t n;
+    switch (key) {
+    case OPT_SPECIES:
+        a->plot.species = text;
+        return 0;
+    case OPT_DERIVED:
+        a->plot.derived = text;
+        return 0;
+    case OPT_KIND:
+        a->plot.kind = text;
+        return 0;
+    case OPT_TITLE:
+        a->plot.title = text;
+        return 0;
+    case OPT_SLICE:
+        a->plot.kind = "slice";
+        a->plot.slice = text;
+        return 0;
+    case OPT_FRAME:
+        a->plot.kind = "slice";
+        return take_time("--frame", text, a);
+    case OPT_TIME:
+        return take_time("--time", text, a);
+    case OPT_TRAJECTORIES:
+        if (!saltus_cli_int(text, 0, 10000, &n)) {
+            (void)saltus_cli_usage("--trajectories '%s': 0 to 10000 are possible", text);
+            return EINVAL;
+        }
+        a->plot.n_trajectories = (int)n;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     arguments *a = state->input;
-    int64_t n;
     switch (key) {
     case OPT_CSV:
         a->csv = true;
@@ -117,38 +154,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_OVERWRITE:
         a->overwrite = true;
         return 0;
-    case OPT_SPECIES:
-        a->plot.species = text;
-        return 0;
-    case OPT_DERIVED:
-        a->plot.derived = text;
-        return 0;
-    case OPT_KIND:
-        a->plot.kind = text;
-        return 0;
-    case OPT_TITLE:
-        a->plot.title = text;
-        return 0;
-    case OPT_SLICE:
-        a->plot.kind = "slice";
-        a->plot.slice = text;
-        return 0;
-    case OPT_FRAME:
-        a->plot.kind = "slice";
-        return take_time("--frame", text, a);
-    case OPT_TIME:
-        return take_time("--time", text, a);
-    case OPT_TRAJECTORIES:
-        if (!saltus_cli_int(text, 0, 10000, &n)) {
-            (void)saltus_cli_usage("--trajectories '%s': 0 to 10000 are possible", text);
-            return EINVAL;
-        }
-        a->plot.n_trajectories = (int)n;
-        return 0;
     case ARGP_KEY_ARG:
         return saltus_cli_take_argument(&a->file, text, "file");
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_figure(key, text, a);
     }
 }
 

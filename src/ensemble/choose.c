@@ -192,6 +192,19 @@ static bool is_free(const saltus_plan_options *o)
            strcmp(o->layout, saltus_layout_of(SALTUS_LAYOUT_AUTO)->name) == 0;
 }
 
+/* The reason where both can do it: seconds on either, and what there is to do, unless n < 0. */
+static void say_times(saltus_backend *chosen, bool is_gpu, double on_cpu, double on_gpu, double n,
+                      const char *steps)
+{
+    char of[60] = "";
+    if (n >= 0.0) {
+        (void)snprintf(of, sizeof of, "; %.2g %s expected", n, steps);
+    }
+    (void)snprintf(chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s%s",
+                   is_gpu ? on_gpu : on_cpu, is_gpu ? "on the CPU" : "on the GPU",
+                   is_gpu ? on_cpu : on_gpu, of);
+}
+
 saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan_options *options,
                                     const saltus_run_options *run, saltus_backend **out,
                                     saltus_error *err)
@@ -238,16 +251,8 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
         } else if (isinf(on_gpu)) {
             (void)snprintf(cpu->why, sizeof cpu->why, "not the GPU: %.140s", no_gpu.message);
         } else {
-            char of[60] = "";
-            if (!in_space) {
-                (void)snprintf(of, sizeof of, "; %.2g %s expected",
-                               steps * (double)run->n_trajectories,
-                               saltus_method_of(method)->steps);
-            }
-            (void)snprintf(chosen->why, sizeof chosen->why, "about %.2g s, %s about %.2g s%s",
-                           chosen == gpu ? on_gpu : on_cpu,
-                           chosen == gpu ? "on the CPU" : "on the GPU",
-                           chosen == gpu ? on_cpu : on_gpu, of);
+            const double n = in_space ? -1.0 : steps * (double)run->n_trajectories;
+            say_times(chosen, chosen == gpu, on_cpu, on_gpu, n, saltus_method_of(method)->steps);
         }
         if (chosen == gpu) {
             *out = gpu;
