@@ -3,6 +3,7 @@
 #include "bench/lattices.h"
 
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/rdme/rdme.h"
 #include "bench/measure/conserved.h"
 #include "core/status.h"
 

@@ -1,9 +1,9 @@
 /* The CUDA backend: what is here, and whose turn it is. */
 #include "backend/cuda/cuda.h"
 
-#include "backend/cuda/ssa/layouts.h"
 #include "backend/cuda/device/links.h"
-#include "backend/cuda/ssa/reduce.h"
+#include "backend/cuda/slabs/slabs.h"
+#include "backend/cuda/ssa/worker.h"
 #include "core/memory.h"
 #include "model/network/network.h"
 
@@ -275,6 +275,50 @@ static void explain_slabs(const saltus_backend *backend, const saltus_lattice *l
     saltus_slabs_explain(backend->device, lattice, slabs, out);
 }
 
+/* How many workers of a GPU have trajectories that fit into its memory together, at least one. */
+static saltus_status count_places(const saltus_gpu_lattice *s, int64_t bytes, int64_t *places,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t total = 0;
+    SALTUS_TRY(saltus_cuda_check(s->cu, s->cu->device_memory(&total, s->gpu->device),
+                                 "asking for the memory of a GPU", err));
+    *places = (int64_t)total / 10 * 9 / bytes;
+    *places = *places < 1 ? 1 : *places;
+done:
+    return status;
+}
+
+/* Work off jobs of a model with a lattice on one GPU, as worker number `worker` there. */
+static saltus_status work_in_space(saltus_gpus *gpus, const saltus_gpu *gpu, int worker,
+                                   const saltus_task *task, const saltus_source *source,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const bool counts = task->layout == SALTUS_LAYOUT_COUNTS;
+    saltus_gpu_lattice s = {.gpus = gpus, .cu = gpus->cu, .gpu = gpu, .task = task};
+    int64_t places = 0;
+    if (task->n_slabs > 1 && task->worker != 0) {
+        return status; /* the first worker has all GPUs */
+    }
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, task->n_slabs > 1, &s.tables, err));
+    if (counts) {
+        SALTUS_TRY(saltus_mpd_find_sets(&s.tables, err));
+    }
+    SALTUS_TRY(count_places(
+        &s, counts ? saltus_cuda_bytes_of_counts(&s.tables) : saltus_cuda_bytes_of_lists(&s.tables),
+        &places, err));
+    if (task->n_slabs > 1) {
+        SALTUS_TRY(saltus_cuda_work_slabs(&s, source, err));
+    } else if (worker < places) { /* else the other workers do all of it */
+        SALTUS_TRY(counts ? saltus_cuda_work_counts(&s, source, err)
+                          : saltus_cuda_work_lists(&s, source, err));
+    }
+done:
+    saltus_mpd_tables_free(&s.tables);
+    return status;
+}
+
 static saltus_status work(const saltus_backend *backend, const saltus_task *task,
                           const saltus_source *source, saltus_error *err)
 {
@@ -288,8 +332,8 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
             before += is_same && k < i;
             all += is_same;
         }
-        return saltus_cuda_work_mpd(gpus, &gpus->gpu[i], task->worker / gpus->n * all + before,
-                                    task, source, err);
+        return work_in_space(gpus, &gpus->gpu[i], task->worker / gpus->n * all + before, task,
+                             source, err);
     }
     const int number = __atomic_fetch_add(&gpus->next_worker, 1, __ATOMIC_RELAXED);
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);

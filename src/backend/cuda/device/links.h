@@ -2,7 +2,8 @@
 #ifndef SALTUS_BACKEND_CUDA_DEVICE_LINKS_H
 #define SALTUS_BACKEND_CUDA_DEVICE_LINKS_H
 
-#include "backend/cuda/cuda.h"
+#include "backend/backend.h"
+#include "backend/cuda/device/gpu.h"
 
 typedef struct saltus_link {
     /** Peer memory: one GPU reads and writes the other's. */

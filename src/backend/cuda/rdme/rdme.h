@@ -3,7 +3,8 @@
 #ifndef SALTUS_BACKEND_CUDA_RDME_RDME_H
 #define SALTUS_BACKEND_CUDA_RDME_RDME_H
 
-#include "backend/cuda/cuda.h"
+#include "backend/cuda/device/gpu.h"
+#include "backend/cuda/device/kernels.h"
 #include "backend/cuda/device/stopwatch.h"
 #include "backend/cuda/device/upload.h"
 #include "engine/rdme.h"
@@ -128,8 +129,26 @@ saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const salt
                                      saltus_error *err);
 saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const saltus_source *source,
                                       saltus_error *err);
-/** The same in slabs on all GPUs, one trajectory after the other. */
-saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const saltus_source *source,
-                                     saltus_error *err);
+
+/** Compile the kernels of a lattice (text.c), or fetch them from the cache: for counts of so
+ * many bits, of one of some slabs or (1) of all, or (0) for lists. */
+saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits, int n_slabs,
+                                      const saltus_limits *limits, saltus_image *out,
+                                      saltus_error *err);
+/** The layout of a lattice, saltus_backend_ops, on a GPU with so many bytes of memory; and the time
+ * of a step in microseconds. */
+saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
+                                         saltus_layout wanted, saltus_layout *layout, char why[200],
+                                         saltus_error *err);
+double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout);
+/** Counts of a site: species, and one more if there is anybody who watches; and the bytes of so
+ * many in a set, of the fewest bits each. */
+int saltus_cuda_n_fields(const saltus_mpd_tables *tables);
+double saltus_cuda_site_bytes(int n_fields);
+enum { SALTUS_CUDA_MOST_FIELDS = 32, SALTUS_CUDA_LEAST_BITS = 4 };
+/** Sites of a lattice where warps wait for memory, and there is little to do for more of them. */
+enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };
+/** Warps of a block that goes over a lattice's counts, of one of so many slabs. */
+int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs);
 
 #endif

@@ -1,8 +1,7 @@
 /* The kernels of a model's lattice: kernel/rdme/phases.h, or kernel/rdme/sites.h and
  * kernel/rdme/fill.h, with the model's sizes and, unless they are long, its tables in the text,
  * because constants are near for a GPU and memory is far. */
-#include "backend/cuda/cuda.h"
-#include "backend/cuda/device/kernels.h"
+#include "backend/cuda/rdme/rdme.h"
 #include "core/status.h"
 #include "kernel/rdme/phases.h"
 

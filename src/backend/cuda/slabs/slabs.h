@@ -119,4 +119,21 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_take_times(saltus_gpu_slabs *s,
  * if it did not. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_balance(saltus_gpu_slabs *s, saltus_error *err);
 
+/** Slabs of planes (split.c): how many of equal height are soonest done on GPUs that have
+ * room for them; whether the sites of one have numbers in 32 bits; how many it takes so that they
+ * have, 0: a plane is too large; and its bytes, of so many counts in a site and sets of sites. */
+int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *lattice);
+bool saltus_cuda_slab_has_numbers(int64_t plane, int64_t n_planes);
+int64_t saltus_cuda_least_slabs(const saltus_lattice *lattice);
+double saltus_cuda_slab_bytes(const saltus_lattice *lattice, int n_fields, int n_sets,
+                              int64_t n_planes);
+/** What saltus_backend_ops.explain_slabs prints (explain.c). */
+void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *lattice,
+                          const saltus_slab_plan *slabs, FILE *out);
+
+/** Run jobs in slabs on all GPUs, one trajectory after the other, until there are none. `start` is
+ * that of saltus_cuda_work_counts. */
+saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const saltus_source *source,
+                                     saltus_error *err);
+
 #endif

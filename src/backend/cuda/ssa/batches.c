@@ -1,6 +1,6 @@
 /* Layouts with a thread per trajectory, or a warp, on the host's side: batches of jobs, launches
  * until all have ended, samples back, or what the GPU has made of them. */
-#include "backend/cuda/device/worker.h"
+#include "backend/cuda/ssa/worker.h"
 
 #include "core/memory.h"
 #include "kernel/ssa/tree_thread.h"

@@ -3,16 +3,10 @@
 #ifndef SALTUS_BACKEND_CUDA_SSA_LAYOUTS_H
 #define SALTUS_BACKEND_CUDA_SSA_LAYOUTS_H
 
+#include "backend/cuda/device/gpu.h"
 #include "backend/cuda/device/kernels.h"
 #include "engine/layout.h"
 #include "kernel/ssa/packed.h"
-
-/** What a block may take on a GPU. */
-typedef struct saltus_limits {
-    int major, minor;    /**< compute capability */
-    int64_t block_bytes; /**< of shared memory for one block */
-    int64_t bytes;       /**< of shared memory for all blocks of a multiprocessor */
-} saltus_limits;
 
 /** The limits of a compute capability, where no GPU is there to ask. */
 saltus_limits saltus_limits_of(int major, int minor);

@@ -4,7 +4,8 @@
 #define SALTUS_BACKEND_CUDA_SSA_REDUCE_H
 
 #include "backend/backend.h"
-#include "backend/cuda/cuda.h"
+#include "backend/cuda/device/gpu.h"
+#include "backend/cuda/device/kernels.h"
 #include "backend/cuda/device/upload.h"
 #include "kernel/base/derive.h"
 #include "kernel/ssa/reduce.h"

@@ -1,8 +1,7 @@
 /** A GPU worker: what a host thread owns on its GPU, and the memory for it. */
-#ifndef SALTUS_BACKEND_CUDA_DEVICE_WORKER_H
-#define SALTUS_BACKEND_CUDA_DEVICE_WORKER_H
+#ifndef SALTUS_BACKEND_CUDA_SSA_WORKER_H
+#define SALTUS_BACKEND_CUDA_SSA_WORKER_H
 
-#include "backend/cuda/cuda.h"
 #include "backend/cuda/ssa/layouts.h"
 #include "backend/cuda/ssa/reduce.h"
 #include "backend/cuda/device/stopwatch.h"
@@ -77,5 +76,11 @@ size_t saltus_gpu_worker_input_bytes(const saltus_gpu_worker *c, int64_t n);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_worker_alloc(saltus_gpu_worker *c, const saltus_gpu *gpu,
                                                         saltus_error *err);
 void saltus_gpu_worker_free(saltus_gpu_worker *c);
+
+/** Work off jobs on one GPU with a thread per trajectory; one host thread, one stream
+ * (batches.c). */
+saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
+                                       const saltus_task *task, const saltus_source *source,
+                                       saltus_error *err);
 
 #endif

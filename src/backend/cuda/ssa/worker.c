@@ -1,4 +1,4 @@
-#include "backend/cuda/device/worker.h"
+#include "backend/cuda/ssa/worker.h"
 
 #include "core/memory.h"
 #include "kernel/base/stream.h"

@@ -1,0 +1,56 @@
+/** GPUs that were opened, and what a block may take there. */
+#ifndef SALTUS_BACKEND_CUDA_DEVICE_GPU_H
+#define SALTUS_BACKEND_CUDA_DEVICE_GPU_H
+
+#include "backend/cuda/device/driver.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+/** What a block may take on a GPU. */
+typedef struct saltus_limits {
+    int major, minor;    /**< compute capability */
+    int64_t block_bytes; /**< of shared memory for one block */
+    int64_t bytes;       /**< of shared memory for all blocks of a multiprocessor */
+} saltus_limits;
+
+enum { SALTUS_MAX_GPUS = 16 };
+
+/** One GPU that was opened. */
+typedef struct saltus_gpu {
+    int ordinal;
+    cu_device device;
+    cu_context context;
+    int n_multiprocessors;
+    int cache_bytes; /**< of the second level */
+    int host_node;   /**< of the host's memory, the closest NUMA node; -1: not known */
+    saltus_limits limits;
+    char name[100];
+} saltus_gpu;
+
+/** The GPUs of a specification such as "cuda:0,1". */
+typedef struct saltus_gpus {
+    const saltus_driver *cu;
+    saltus_gpu gpu[SALTUS_MAX_GPUS];
+    int n;
+    int next_worker; /**< atomic: workers go round the GPUs */
+    pthread_mutex_t compiling;
+    pthread_mutex_t joint; /**< launches that wait for each other are under way */
+} saltus_gpus;
+
+/** Whether two of them are one: a GPU that is named twice plays two. */
+static inline bool saltus_gpu_is_same(const saltus_gpu *a, const saltus_gpu *b)
+{
+    return a->device == b->device;
+}
+
+/** Cut n things of a size off a range of addresses from base on, which is only measured while base
+ * is 0; *at is the offset behind what is there. */
+static inline uint64_t saltus_cut(uint64_t base, size_t *at, size_t n, size_t size)
+{
+    const size_t start = (*at + 255) & ~(size_t)255;
+    *at = start + n * size;
+    return base + start;
+}
+
+#endif
