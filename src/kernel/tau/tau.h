@@ -18,7 +18,7 @@
 #define SALTUS_KERNEL_TAU_TAU_H
 
 #include "kernel/ssa/direct_tree.h"
-#include "kernel/base/poisson.h"
+#include "kernel/tau/formulas.h"
 
 enum {
     SALTUS_LEAP_WORDS = 55, /* blocks from 2^this on: more bits of the wait and the choice */
@@ -81,37 +81,15 @@ SALTUS_LARGE_FN double saltus_leap_poisson(saltus_trajectory *p, saltus_direct *
     return k;
 }
 
-/* The function g of a species: how many times faster than its count a propensity may change. With
- * order n and k of its own molecules among the reactants: n / k sum of x / (x - m), m < k. */
-SALTUS_FN double saltus_leap_order(const saltus_tables *n, int s, double x)
-{
-    const int own = n->order_own[s];
-    if (own <= 1) {
-        return n->order[s];
-    }
-    double sum = own;
-    for (int m = 1; m < own; ++m) {
-        const double left = x - m;
-        sum += m / (left < 1.0 ? 1.0 : left);
-    }
-    return n->order[s] / own * sum;
-}
-
-/* The fastest relaxation among reactions that may fire in a leap, per time: the sum of what
- * l->drift has of the species that a reaction changes. */
+/* The fastest relaxation among reactions that may fire in a leap, from the losses in l->drift. */
 SALTUS_FN double saltus_leap_relaxation(const saltus_tables *n, const saltus_direct *d,
                                         const saltus_leap *l)
 {
     double fastest = 0.0;
     for (int r = 0; r < n->n_reactions; ++r) {
-        double sum = 0.0;
-        if (!(d->values[SALTUS_AT(r)] > 0.0) || l->critical[SALTUS_AT(r)]) {
-            continue;
+        if (d->values[SALTUS_AT(r)] > 0.0 && !l->critical[SALTUS_AT(r)]) {
+            fastest = saltus_tau_larger(fastest, saltus_tau_relaxation(n, r, l->drift));
         }
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            sum += l->drift[SALTUS_AT(n->change_species[c])];
-        }
-        fastest = fastest < sum ? sum : fastest;
     }
     return fastest;
 }
@@ -122,53 +100,34 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
                                    saltus_leap *l, double *critical_total)
 {
     const saltus_tables *n = p->n;
-    double fastest = 0.0, total = 0.0; /* steps are bounded by rates, which take no division */
+    double fastest = 0.0, total = 0.0;
     for (int s = 0; s < n->n_species; ++s) {
         l->drift[SALTUS_AT(s)] = l->spread[SALTUS_AT(s)] = 0.0;
     }
     for (int r = 0; r < n->n_reactions; ++r) {
         const double a = d->values[SALTUS_AT(r)];
-        int critical = 0;
         if (!(a > 0.0)) {
             continue;
         }
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            /* fewer than n_critical firings */
-            critical |= n->change_amount[c] < 0 &&
-                        p->v[SALTUS_AT(n->change_species[c])] <
-                            (double)l->tau.n_critical * (double)-n->change_amount[c];
-        }
+        const int critical = saltus_tau_critical(n, &l->tau, p->v, r, -1) != 0;
         l->critical[SALTUS_AT(r)] = (uint8_t)critical;
         if (critical) {
             total += a;
-            continue;
-        }
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            const int s = n->change_species[c];
-            const double v = (double)n->change_amount[c], va = v * a;
-            l->drift[SALTUS_AT(s)] += va;
-            l->spread[SALTUS_AT(s)] += v * va;
+        } else {
+            saltus_tau_add(n, r, a, l->drift, l->spread);
         }
     }
     for (int s = 0; s < n->n_species; ++s) {
-        const double spread = l->spread[SALTUS_AT(s)], drift = l->drift[SALTUS_AT(s)];
+        const double spread = l->spread[SALTUS_AT(s)];
+        double drift = l->drift[SALTUS_AT(s)];
         l->drift[SALTUS_AT(s)] = 0.0;
-        if (!(spread > 0.0) || !(n->order[s] > 0.0)) {
-            continue;
+        if (spread > 0.0 && n->order[s] > 0.0) {
+            fastest = saltus_tau_bound(n, &l->tau, s, p->v[SALTUS_AT(s)], spread, &drift, fastest);
+            l->drift[SALTUS_AT(s)] = drift;
         }
-        const double x = p->v[SALTUS_AT(s)];
-        const double share = saltus_leap_order(n, s, x) / (l->tau.epsilon * x);
-        const double per_bound = share < 1.0 ? share : 1.0;
-        const double by_drift = (drift < 0.0 ? -drift : drift) * per_bound;
-        const double by_spread = spread * per_bound * per_bound;
-        fastest = fastest < by_drift ? by_drift : fastest;
-        fastest = fastest < by_spread ? by_spread : fastest;
-        const double loss = 0.5 * (spread - drift); /* exact for single molecules, else more */
-        l->drift[SALTUS_AT(s)] = loss > 0.0 ? loss * per_bound : 0.0;
     }
-    const double by_relaxation = saltus_leap_relaxation(n, d, l) * (1.0 / SALTUS_RELAXED);
     *critical_total = total;
-    return 1.0 / (fastest < by_relaxation ? by_relaxation : fastest);
+    return saltus_tau_step(fastest, saltus_leap_relaxation(n, d, l));
 }
 
 /* The critical reaction at `goal` of the sum of their propensities. */
@@ -262,12 +221,12 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         if (!(a > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
-        const double after = saltus_propensity(p, r), more = 0.5 * length * (after - a);
+        const double after = saltus_propensity(p, r),
+                     more = saltus_tau_more(0.5 * length, a, after);
         if (!(after >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
             return SALTUS_TOO_LONG;
         }
-        const double change = saltus_round_randomly(more, w[r % 4]);
-        saltus_leap_fire(n, l, r, change < -k ? -k : change);
+        saltus_leap_fire(n, l, r, saltus_tau_whole(more, w[r % 4], k));
     }
     return SALTUS_LEAPT;
 }

@@ -11,8 +11,7 @@
 #define SALTUS_KERNEL_TAU_TAU_LANES_H
 
 #include "kernel/ssa/direct_lanes.h"
-#include "kernel/base/poisson.h"
-#include "kernel/ssa/state.h"
+#include "kernel/tau/formulas.h"
 
 #if SALTUS_LANES == 1
 #error "tau.h is for one lane"
@@ -68,61 +67,24 @@ SALTUS_FN saltus_i64 saltus_leaps_whole(saltus_f64 x)
     return SALTUS_AS_I64(x + 0x1p52) & 0xfffffffffffff;
 }
 
-/* saltus_leap_order. */
-SALTUS_FN saltus_f64 saltus_leaps_order(const saltus_tables *n, int s, saltus_f64 x)
-{
-    const int own = n->order_own[s];
-    if (own <= 1) {
-        return saltus_splat(n->order[s]);
-    }
-    saltus_f64 sum = saltus_splat(own);
-    for (int m = 1; m < own; ++m) {
-        const saltus_f64 left = x - (double)m;
-        sum = sum + (double)m /
-                        saltus_select(SALTUS_LT(left, saltus_splat(1.0)), saltus_splat(1.0), left);
-    }
-    return n->order[s] / own * sum;
-}
-
-/* saltus_leap_relaxation. */
-SALTUS_FN saltus_f64 saltus_leaps_relaxation(const saltus_tables *n, const saltus_leaps *b,
-                                             const saltus_f64 *a)
-{
-    saltus_f64 fastest = saltus_splat(0.0);
-    for (int r = 0; r < n->n_reactions; ++r) {
-        saltus_f64 sum = saltus_splat(0.0);
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            sum = sum + b->drift[n->change_species[c]];
-        }
-        const saltus_mask fires = SALTUS_LT(saltus_splat(0.0), a[r]);
-        fastest = saltus_select(fires & SALTUS_LT(fastest, sum), sum, fastest);
-    }
-    return fastest;
-}
-
 /* The step that the species' drifts and spreads allow. */
 SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau *tau,
                                        saltus_leaps *b, const saltus_f64 *v, const saltus_f64 *a)
 {
-    saltus_f64 fastest = saltus_splat(0.0);
+    saltus_f64 fastest = saltus_splat(0.0), relaxation = fastest;
     for (int s = 0; s < n->n_species; ++s) {
-        if (!(n->order[s] > 0.0)) {
+        if (n->order[s] > 0.0) {
+            fastest = saltus_tau_bound(n, tau, s, v[s], b->spread[s], &b->drift[s], fastest);
+        } else {
             b->drift[s] = saltus_splat(0.0);
-            continue;
         }
-        const saltus_f64 one = saltus_splat(1.0);
-        const saltus_f64 share = saltus_leaps_order(n, s, v[s]) / (tau->epsilon * v[s]);
-        const saltus_f64 per_bound = saltus_select(SALTUS_LT(share, one), share, one);
-        const saltus_f64 by_drift = saltus_abs(b->drift[s]) * per_bound;
-        const saltus_f64 by_spread = b->spread[s] * per_bound * per_bound;
-        fastest = saltus_select(SALTUS_LT(fastest, by_drift), by_drift, fastest);
-        fastest = saltus_select(SALTUS_LT(fastest, by_spread), by_spread, fastest);
-        const saltus_f64 loss = 0.5 * (b->spread[s] - b->drift[s]);
-        const saltus_mask loses = SALTUS_LT(saltus_splat(0.0), loss);
-        b->drift[s] = saltus_select(loses, loss * per_bound, saltus_splat(0.0));
     }
-    const saltus_f64 by_relaxation = saltus_leaps_relaxation(n, b, a) * (1.0 / SALTUS_RELAXED);
-    return 1.0 / saltus_select(SALTUS_LT(fastest, by_relaxation), by_relaxation, fastest);
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const saltus_f64 sum = saltus_tau_relaxation(n, r, b->drift);
+        const saltus_mask fires = SALTUS_LT(saltus_splat(0.0), a[r]);
+        relaxation = saltus_select(fires & SALTUS_LT(relaxation, sum), sum, relaxation);
+    }
+    return saltus_tau_step(fastest, relaxation);
 }
 
 /* Reaction r of propensity a: marked when it is critical, else added to drifts and spreads. */
@@ -131,22 +93,9 @@ SALTUS_FN saltus_f64 saltus_leaps_mark(const saltus_tables *n, const saltus_tau 
                                        saltus_f64 *critical_total)
 {
     const saltus_mask fires = SALTUS_LT(saltus_splat(0.0), a);
-    saltus_mask critical = fires & 0;
-    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-        const int64_t amount = n->change_amount[c];
-        if (amount < 0) {
-            const double few = (double)tau->n_critical * (double)-amount;
-            critical |= fires & SALTUS_LT(v[n->change_species[c]], saltus_splat(few));
-        }
-    }
-    const saltus_f64 free = SALTUS_AS_F64(SALTUS_AS_I64(a) & fires & ~critical);
-    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-        const int s = n->change_species[c];
-        const double amount = (double)n->change_amount[c];
-        const saltus_f64 mean = amount * free;
-        b->drift[s] = b->drift[s] + mean;
-        b->spread[s] = b->spread[s] + amount * mean;
-    }
+    const saltus_mask critical = saltus_tau_critical(n, tau, v, r, fires);
+    const saltus_mask free = fires & ~critical;
+    saltus_tau_add(n, r, SALTUS_AS_F64(SALTUS_AS_I64(a) & free), b->drift, b->spread);
     *critical_total = *critical_total + SALTUS_AS_F64(SALTUS_AS_I64(a) & critical);
     return saltus_select(critical, -a, a);
 }
@@ -410,12 +359,12 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
         }
         saltus_mask wrong = good & 0;
         const saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
-        const saltus_f64 more = half * (saltus_lanes_propensity(n, b->after, r, &wrong) - a[r]);
+        const saltus_f64 after = saltus_lanes_propensity(n, b->after, r, &wrong);
+        const saltus_f64 more = saltus_tau_more(half, a[r], after);
         wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
         bad |= fires & wrong;
-        const saltus_f64 change = saltus_round_randomly(more, w[r % 4]);
-        const saltus_f64 least = saltus_select(SALTUS_LT(change, -k[r]), -k[r], change);
-        saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(least) & fires));
+        const saltus_f64 change = saltus_tau_whole(more, w[r % 4], k[r]);
+        saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(change) & fires));
     }
     const saltus_mask one = b->one[chunk] & good;
     if (saltus_any(one)) {

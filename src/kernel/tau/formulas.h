@@ -1,0 +1,116 @@
+/**
+ * The formulas of tau-leaping, over lanes or over one number: the steps that a leap may take and
+ * how a leap is corrected. tau.h and tau_lanes.h call them, each in its own order of work.
+ *
+ * The step (Y. Cao, D. T. Gillespie, L. R. Petzold, J. Chem. Phys. 124 (2006) 044109,
+ * doi:10.1063/1.2159468): with mu_s and sigma_s^2 the mean and the variance of the change of
+ * species s per time by reactions that are not critical, and bound_s = max(epsilon x_s / g_s, 1),
+ *
+ *     1 / tau = max over s of max(|mu_s| / bound_s, sigma_s^2 / bound_s^2)            (eq. 33)
+ *
+ * and no less than the relaxation that SALTUS_RELAXED allows. Rates are compared, because times
+ * would take a division each.
+ */
+#ifndef SALTUS_KERNEL_TAU_FORMULAS_H
+#define SALTUS_KERNEL_TAU_FORMULAS_H
+
+#include "kernel/base/poisson.h"
+#include "kernel/ssa/state.h"
+
+SALTUS_FN saltus_f64 saltus_tau_larger(saltus_f64 a, saltus_f64 b)
+{
+    return saltus_select(SALTUS_LT(a, b), b, a);
+}
+
+/** The function g of a species: how many times faster than its count a propensity may change. With
+ * order n and k of its own molecules among the reactants: n / k sum of x / (x - m), m < k. */
+SALTUS_FN saltus_f64 saltus_tau_order(const saltus_tables *n, int s, saltus_f64 x)
+{
+    const int own = n->order_own[s];
+    if (own <= 1) {
+        return saltus_splat(n->order[s]);
+    }
+    saltus_f64 sum = saltus_splat(own);
+    for (int m = 1; m < own; ++m) {
+        sum = sum + (double)m / saltus_tau_larger(x - (double)m, saltus_splat(1.0));
+    }
+    return n->order[s] / own * sum;
+}
+
+/** Where reaction r is critical among the lanes `fires`: n_critical firings may exhaust a reactant,
+ * of the counts v. */
+SALTUS_FN saltus_mask saltus_tau_critical(const saltus_tables *n, const saltus_tau *tau,
+                                          const saltus_f64 *v, int r, saltus_mask fires)
+{
+    saltus_mask critical = fires & 0;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int64_t amount = n->change_amount[c];
+        if (amount < 0) {
+            const double few = (double)tau->n_critical * (double)-amount;
+            critical |= fires & SALTUS_LT(v[SALTUS_AT(n->change_species[c])], saltus_splat(few));
+        }
+    }
+    return critical;
+}
+
+/** Add what reaction r of propensity a makes of the mean (drift) and the variance (spread) of the
+ * change of species, per time. */
+SALTUS_FN void saltus_tau_add(const saltus_tables *n, int r, saltus_f64 a, saltus_f64 *drift,
+                              saltus_f64 *spread)
+{
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int64_t s = SALTUS_AT(n->change_species[c]);
+        const double amount = (double)n->change_amount[c];
+        const saltus_f64 mean = amount * a;
+        drift[s] = drift[s] + mean;
+        spread[s] = spread[s] + amount * mean;
+    }
+}
+
+/** The larger of `fastest` and the rate that species s, of x molecules, asks for. *drift becomes
+ * its loss over its bound, per time: exact for single molecules, else more. */
+SALTUS_FN saltus_f64 saltus_tau_bound(const saltus_tables *n, const saltus_tau *tau, int s,
+                                      saltus_f64 x, saltus_f64 spread, saltus_f64 *drift,
+                                      saltus_f64 fastest)
+{
+    const saltus_f64 one = saltus_splat(1.0), none = saltus_splat(0.0);
+    const saltus_f64 share = saltus_tau_order(n, s, x) / (tau->epsilon * x);
+    const saltus_f64 per_bound = saltus_select(SALTUS_LT(share, one), share, one);
+    const saltus_f64 by_drift = saltus_abs(*drift) * per_bound;
+    const saltus_f64 by_spread = spread * per_bound * per_bound;
+    fastest = saltus_tau_larger(saltus_tau_larger(fastest, by_drift), by_spread);
+    const saltus_f64 loss = 0.5 * (spread - *drift);
+    *drift = saltus_select(SALTUS_LT(none, loss), loss * per_bound, none);
+    return fastest;
+}
+
+/** The relaxation of reaction r per time: the losses of the species that it changes. */
+SALTUS_FN saltus_f64 saltus_tau_relaxation(const saltus_tables *n, int r, const saltus_f64 *loss)
+{
+    saltus_f64 sum = saltus_splat(0.0);
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        sum = sum + loss[SALTUS_AT(n->change_species[c])];
+    }
+    return sum;
+}
+
+/** The step by the fastest rate of a species and the fastest relaxation; infinity if both are 0. */
+SALTUS_FN saltus_f64 saltus_tau_step(saltus_f64 fastest, saltus_f64 relaxation)
+{
+    return 1.0 / saltus_tau_larger(fastest, relaxation * (1.0 / SALTUS_RELAXED));
+}
+
+/** By how many firings the mean of the propensities before and after a leap of twice the time
+ * `half` differs from those that were drawn; fewer than 0: less. */
+SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 half, saltus_f64 before, saltus_f64 after)
+{
+    return half * (after - before);
+}
+
+/** That number rounded randomly by a word, and not below -k, as there are only k firings. */
+SALTUS_FN saltus_f64 saltus_tau_whole(saltus_f64 more, saltus_u64 word, saltus_f64 k)
+{
+    return saltus_tau_larger(saltus_round_randomly(more, word), -k);
+}
+
+#endif
