@@ -242,7 +242,7 @@ static int simulate(saltus_cli_run_arguments *a)
     if (run.progress) {
         fprintf(stderr, "\r\033[K");
     }
-    (void)saltus_hdf5_sink_close(s.sink, report, &close_err);
+    close_err.code = saltus_hdf5_sink_close(s.sink, report, &close_err);
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",

@@ -245,7 +245,7 @@ static int simulate(saltus_cli_run_arguments *a)
     if (s.options.run.progress) {
         fprintf(stderr, "\r\033[K");
     }
-    (void)saltus_sweep_file_close(s.file, report, &close_err);
+    close_err.code = saltus_sweep_file_close(s.file, report, &close_err);
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",

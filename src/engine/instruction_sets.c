@@ -54,7 +54,7 @@ static const saltus_instruction_set *const sets[] = {
 const saltus_instruction_set *saltus_instruction_set_widest(void)
 {
     int i = 0;
-    while (!sets[i]->runs_here()) { /* the last runs everywhere */
+    while (sets[i + 1] && !sets[i]->runs_here()) { /* the last runs everywhere */
         ++i;
     }
     return sets[i];
