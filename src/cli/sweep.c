@@ -222,6 +222,7 @@ static void print_json(const session *s, bool complete)
     if (saltus_cli_method(s->method).leaps) {
         saltus_cli_print_counters(&s->of.report, SALTUS_IN_LEAPS);
     }
+    saltus_cli_print_counters(&s->of.report, SALTUS_IN_SOME);
     printf("\"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
            "\"output\": ",
            s->layout, s->method, (unsigned long long)s->of.a->seed, complete ? "true" : "false");
