@@ -1,6 +1,7 @@
 /**
  * The formulas of tau-leaping, over lanes or over one number: the steps that a leap may take and
- * how a leap is corrected. tau.h and tau_lanes.h call them, each in its own order of work.
+ * how a leap is corrected. tau.h and tau_lanes.h call them, each with loops of its own: one
+ * trajectory branches where lanes mask, and it keeps changes as integers.
  *
  * The step (Y. Cao, D. T. Gillespie, L. R. Petzold, J. Chem. Phys. 124 (2006) 044109,
  * doi:10.1063/1.2159468): with mu_s and sigma_s^2 the mean and the variance of the change of
