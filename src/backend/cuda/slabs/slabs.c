@@ -18,23 +18,16 @@
  * their launch 6. */
 #include "backend/cuda/slabs/slabs.h"
 
-#include "backend/cuda/device/links.h"
 #include "core/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef saltus_gpu_slab slab;
 typedef saltus_gpu_slabs slabs;
 
 enum {
     ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
-    FEWER_TILES = 4,    /* a warp with tiles beside another slab has so many other tiles less than a
-                           warp without, because it waits for its block before it goes on */
-    FEWER_TILES_OF = 4, /* but at most one in so many of its tiles less */
-    MOST_AT_ONCE =
-        4 /* slabs on one GPU that run at the same time, at most: a context has 8 queues, and a
-             kernel behind another in a queue does not start before that has ended */
+    FEWER_TILES = 4,   /* a warp with tiles beside another slab has so many other tiles less than a
+                          warp without, because it waits for its block before it goes on */
+    FEWER_TILES_OF = 4 /* but at most one in so many of its tiles less */
 };
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
@@ -424,45 +417,43 @@ done:
     return status;
 }
 
-static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+/* Sum over the slabs into out[n]: the counts of all species or, if there is `how`, those of the
+ * parts of a split. All slabs start before the first one ends. */
+static saltus_status sum_slabs(slabs *s, const saltus_split *how, int64_t n, int64_t *out,
+                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    slabs *s = user;
-    const int n = s->slab[0].c.on.a.m.n_species;
     for (int i = 0; i < s->n; ++i) {
+        saltus_gpu_lattice *on = &s->slab[i].c.on;
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_lattice_start_count(&s->slab[i].c.on, err));
+        SALTUS_TRY(how ? saltus_gpu_lattice_start_split(on, *how, err)
+                       : saltus_gpu_lattice_start_count(on, err));
     }
     for (int i = 0; i < s->n; ++i) {
+        saltus_gpu_counts *c = &s->slab[i].c;
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_counts_end_count(&s->slab[i].c, s->sums, err));
-        for (int x = 0; x < n; ++x) {
-            totals[x] = s->sums[x] + (i > 0 ? totals[x] : 0);
-        }
-    }
-done:
-    return status;
-}
-
-static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    slabs *s = user;
-    const saltus_gpu_lattice *on = &s->slab[0].c.on;
-    const int64_t n = (int64_t)on->task->space.n_parts[how] * on->a.n_counts;
-    for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_lattice_start_split(&s->slab[i].c.on, how, err));
-    }
-    for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_lattice_end_split(&s->slab[i].c.on, how, s->sums, err));
+        SALTUS_TRY(how ? saltus_gpu_lattice_end_split(&c->on, *how, s->sums, err)
+                       : saltus_gpu_counts_end_count(c, s->sums, err));
         for (int64_t k = 0; k < n; ++k) {
             out[k] = s->sums[k] + (i > 0 ? out[k] : 0);
         }
     }
 done:
     return status;
+}
+
+static saltus_status count(void *user, int64_t *totals, saltus_error *err)
+{
+    slabs *s = user;
+    return sum_slabs(s, NULL, s->slab[0].c.on.a.m.n_species, totals, err);
+}
+
+static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_error *err)
+{
+    slabs *s = user;
+    const saltus_gpu_lattice *on = &s->slab[0].c.on;
+    const int64_t n_parts = on->task->space.n_parts[how];
+    return sum_slabs(s, &how, n_parts * on->a.n_counts, out, err);
 }
 
 static saltus_status collect(void *user, saltus_contents *contents, saltus_error *err)
@@ -481,56 +472,30 @@ done:
  * Work
  */
 
-/* Let the GPU of slab i add to its neighbours' memory; if it cannot, halos are staged. */
-static saltus_status reach(slabs *s, int i, saltus_error *err)
+/* Set up slab i on a GPU, a copy of `start`. */
+static saltus_status set_up_one(slabs *s, int i, const saltus_gpu_lattice *start,
+                                const saltus_gpu *gpu, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const slab *this = &s->slab[i];
-    for (int side = 0; side < 2 && !s->is_staged; ++side) {
-        const slab *other = saltus_gpu_slabs_next(s, i, side);
-        saltus_link link = {0};
-        if (!other || saltus_gpu_is_same(other->c.on.gpu, this->c.on.gpu)) {
-            continue;
-        }
-        SALTUS_TRY(saltus_link_query(this->c.on.cu, this->c.on.gpu->device, other->c.on.gpu->device,
-                                     &link, err));
-        if (link.atomics) {
-            const cu_result result =
-                this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
-            link.atomics = result == CU_SUCCESS || result == CU_PEERS_ALREADY;
-        }
-        s->is_staged |= !link.atomics;
+    slab *this = &s->slab[i];
+    const double *heights = start->task->slabs;
+    const int64_t n_planes = start->tables.lattice->size[2],
+                  begin = saltus_slabs_begin(heights, s->n, i, n_planes, s->unit),
+                  end = saltus_slabs_begin(heights, s->n, i + 1, n_planes, s->unit);
+    this->c.on = *start;
+    this->c.on.gpu = gpu;
+    SALTUS_TRY(saltus_gpu_slab_use(this, err));
+    SALTUS_TRY(saltus_gpu_counts_set_up(&this->c, s->plane * begin, s->plane * end, err));
+    this->c.on.watch.worker = i; /* a row of the trace for each slab */
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&this->c.on, &this->ended, ENDED_BYTES, err));
+    CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
+    CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");
+    for (int k = 0; k < 2; ++k) {
+        CU(this, event_create(&this->done[k], CU_EVENT_NO_TIMING), "making an event");
+        CU(this, event_create(&this->timed[k], 0), "making an event");
     }
 done:
     return status;
-}
-
-/* Whether launches for the slabs of a GPU are under way at the same time. */
-static bool starts_at_once(const slabs *s, const slab *this)
-{
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"), /* a launch returns when it has ended */
-        *queues = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    const int n_queues = queues ? atoi(queues) : MOST_AT_ONCE,
-              most = n_queues < MOST_AT_ONCE ? n_queues : MOST_AT_ONCE;
-    int n_here = 0;
-    for (int i = 0; i < s->n; ++i) {
-        n_here += saltus_gpu_is_same(s->slab[i].c.on.gpu, this->c.on.gpu);
-    }
-    return this->c.on.is_cooperative && (!blocking || strcmp(blocking, "0") == 0) &&
-           (n_here == 1 || n_here <= most);
-}
-
-/* Choose whether a launch is many phases, in which slabs wait for each other: all must run at the
- * same time. */
-static void choose_launches(slabs *s, int n_gpus)
-{
-    s->is_joint = !s->is_staged && s->n <= n_gpus;
-    for (int i = 0; i < s->n; ++i) {
-        s->is_joint &= starts_at_once(s, &s->slab[i]);
-    }
-    for (int i = 0; i < s->n; ++i) {
-        s->slab[i].c.on.is_cooperative = s->is_joint;
-    }
 }
 
 static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_error *err)
@@ -557,28 +522,10 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->sums = saltus_calloc((size_t)capacity, sizeof *s->sums);
     SALTUS_NEED(s->slab && s->sums);
     for (int i = 0; i < s->n; ++i) {
-        slab *this = &s->slab[i];
-        this->c.on = *start;
-        this->c.on.gpu = &start->gpus->gpu[order[i % start->gpus->n]];
-        SALTUS_TRY(saltus_gpu_slab_use(this, err));
-        SALTUS_TRY(saltus_gpu_counts_set_up(
-            &this->c, s->plane * saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit),
-            s->plane * saltus_slabs_begin(task->slabs, s->n, i + 1, l->size[2], s->unit), err));
-        this->c.on.watch.worker = i; /* a row of the trace for each slab */
-        SALTUS_TRY(saltus_gpu_lattice_alloc(&this->c.on, &this->ended, ENDED_BYTES, err));
-        CU(this, fill(this->ended, 0, ENDED_BYTES, this->c.on.stream), "clearing GPU memory");
-        CU(this, stream_wait(this->c.on.stream), "clearing GPU memory");
-        for (int k = 0; k < 2; ++k) {
-            CU(this, event_create(&this->done[k], CU_EVENT_NO_TIMING), "making an event");
-            CU(this, event_create(&this->timed[k], 0), "making an event");
-        }
+        SALTUS_TRY(set_up_one(s, i, start, &start->gpus->gpu[order[i % start->gpus->n]], err));
     }
     s->is_staged = task->avoids_peers;
-    for (int i = 0; i < s->n; ++i) {
-        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(reach(s, i, err));
-    }
-    choose_launches(s, start->gpus->n);
+    SALTUS_TRY(saltus_gpu_slabs_choose_launches(s, err));
     if (s->is_staged) {
         SALTUS_TRY(saltus_gpu_slabs_stage(s, err));
     }

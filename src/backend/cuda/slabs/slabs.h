@@ -1,6 +1,6 @@
-/** One lattice in slabs on several GPUs: the slabs (slabs.c), which GPU has which (split.c), how
- * planes move between them (balance.c), halos by way of the host (staging.c), and reports
- * (explain.c). */
+/** One lattice in slabs on several GPUs: the slabs (slabs.c), which GPU has which and what they can
+ * launch (split.c), how planes move between them (balance.c), halos by way of the host (staging.c),
+ * and reports (explain.c). */
 #ifndef SALTUS_BACKEND_CUDA_SLABS_SLABS_H
 #define SALTUS_BACKEND_CUDA_SLABS_SLABS_H
 
@@ -91,6 +91,11 @@ void saltus_gpu_slabs_order(const saltus_gpus *gpus, const saltus_lattice *l, co
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start,
                                                        const int *order, int unit,
                                                        saltus_error *err);
+
+/** Let GPUs add to their neighbours' memory; where one cannot, halos are staged. Choose whether a
+ * launch is many phases, in which slabs wait for each other: all must run at the same time. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_choose_launches(saltus_gpu_slabs *s,
+                                                                 saltus_error *err);
 
 /** Staging. `stage` allocates. In each phase of slab i, `fetch` copies arrivals of the phase before
  * into its halos, before its kernel; `send` copies departures to the host, behind its kernel. */

@@ -1,8 +1,10 @@
-/* Into which slabs a lattice is split, which GPUs have them, and whether there is memory. */
+/* Into which slabs a lattice is split, which GPUs have them, whether there is memory, and which
+ * launches they can run. */
 #include "backend/cuda/device/links.h"
 #include "backend/cuda/slabs/slabs.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -10,7 +12,10 @@ enum {
     SYNC_US = 5,  /* longer time of a phase where slabs wait for each other, each on its own GPU */
     START_US = 6, /* time to start a phase of a slab, where slabs share GPUs */
     UNIT = 4,     /* planes that move together, at most */
-    ORDERED = 8   /* GPUs, at most, whose orders are all tried */
+    ORDERED = 8,  /* GPUs, at most, whose orders are all tried */
+    MOST_AT_ONCE =
+        4 /* slabs on one GPU that run at the same time, at most: a context has 8 queues, and a
+             kernel behind another in a queue does not start before that has ended */
 };
 
 static const double SOONER =
@@ -279,6 +284,67 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int 
                         gpu->ordinal, gpu->name, 1e-9 * (double)available, (long long)n_sites,
                         (long long)l->n_sites, n_slabs, task->n_slabs, 1e-9 * needed);
         }
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Which launches
+ */
+
+/* Let the GPU of slab i add to its neighbours' memory; if it cannot, halos are staged. */
+static saltus_status reach(saltus_gpu_slabs *s, int i, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_gpu_slab *this = &s->slab[i];
+    for (int side = 0; side < 2 && !s->is_staged; ++side) {
+        const saltus_gpu_slab *other = saltus_gpu_slabs_next(s, i, side);
+        saltus_link link = {0};
+        if (!other || saltus_gpu_is_same(other->c.on.gpu, this->c.on.gpu)) {
+            continue;
+        }
+        SALTUS_TRY(saltus_link_query(this->c.on.cu, this->c.on.gpu->device, other->c.on.gpu->device,
+                                     &link, err));
+        if (link.atomics) {
+            const cu_result result =
+                this->c.on.cu->peer_use((cu_context)other->c.on.gpu->context, 0);
+            link.atomics = result == CU_SUCCESS || result == CU_PEERS_ALREADY;
+        }
+        s->is_staged |= !link.atomics;
+    }
+done:
+    return status;
+}
+
+/* Whether launches for the slabs of a GPU are under way at the same time. */
+static bool starts_at_once(const saltus_gpu_slabs *s, const saltus_gpu_slab *this)
+{
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"), /* a launch returns when it has ended */
+        *queues = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const int n_queues = queues ? atoi(queues) : MOST_AT_ONCE,
+              most = n_queues < MOST_AT_ONCE ? n_queues : MOST_AT_ONCE;
+    int n_here = 0;
+    for (int i = 0; i < s->n; ++i) {
+        n_here += saltus_gpu_is_same(s->slab[i].c.on.gpu, this->c.on.gpu);
+    }
+    return this->c.on.is_cooperative && (!blocking || strcmp(blocking, "0") == 0) &&
+           (n_here == 1 || n_here <= most);
+}
+
+saltus_status saltus_gpu_slabs_choose_launches(saltus_gpu_slabs *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < s->n; ++i) {
+        SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+        SALTUS_TRY(reach(s, i, err));
+    }
+    s->is_joint = !s->is_staged && s->n <= s->slab[0].c.on.gpus->n;
+    for (int i = 0; i < s->n; ++i) {
+        s->is_joint &= starts_at_once(s, &s->slab[i]);
+    }
+    for (int i = 0; i < s->n; ++i) {
+        s->slab[i].c.on.is_cooperative = s->is_joint;
     }
 done:
     return status;
