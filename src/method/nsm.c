@@ -1,5 +1,5 @@
 /* The next-subvolume method: on a lattice every reaction and every jump is an event, exactly;
- * backend/cpu/nsm.c. */
+ * kernel/rdme/nsm.h. */
 #include "method/method.h"
 
 #include "model/network/network.h"

@@ -29,7 +29,7 @@ enum {
     SALTUS_PURPOSE_SITE = 9,    /**< the waits and choices of a site in a step */
     SALTUS_PURPOSE_PLACE = 10,  /**< block i: where particle i starts */
     SALTUS_PURPOSE_SOURCE = 11, /**< what comes from nothing in a step */
-    SALTUS_PURPOSE_NEXT = 12,   /**< backend/cpu/nsm.c: waits and choice of an event */
+    SALTUS_PURPOSE_NEXT = 12,   /**< kernel/rdme/nsm.h: waits and choice of an event */
     SALTUS_PURPOSE_LATE = 13,   /**< block k: more bits of its k-th wait */
 };
 

@@ -75,6 +75,12 @@ typedef unsigned long long uint64_t;
 #ifndef SALTUS_RARE
 #define SALTUS_RARE(x) (x)
 #endif
+/* Fetch memory into a cache early. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SALTUS_PREFETCH(p) asm volatile("prefetch.L2 [%0];" : : "l"(p))
+#else
+#define SALTUS_PREFETCH(p) __builtin_prefetch(p)
+#endif
 
 /* A kernel of one argument: SALTUS_KERNEL(name, type, argument) { … }. On a host that plays a GPU
  * it is a function that runs all threads in turn: name(&pointer_to_argument, n_threads). */

@@ -153,6 +153,10 @@ typedef struct saltus_mpd_slab {
     X(uint32_t, no_reaction_many, types * SALTUS_MPD_MANY)
 /* clang-format on */
 
+/** What lies beyond a face of the lattice; in the order of model/lattice/lattice.h. What leaves
+ * over a face of constant concentration is lost as well. */
+enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
+
 /** The lattice and its particles. The last species, number n_species - 1, is not one of the
  * model's. It is the empty-site token: one particle of it stands still in every site whose
  * reactions may fire when the site is empty, so that phases do not pass over that site. */

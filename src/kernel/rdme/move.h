@@ -17,9 +17,6 @@
 #error "a particle is one lane wide"
 #endif
 
-/** What lies beyond a face of the lattice; in the order of model/lattice/lattice.h. */
-enum { SALTUS_MPD_PERIODIC, SALTUS_MPD_REFLECTING, SALTUS_MPD_ABSORBING };
-
 /* A jump along an axis, or none. The first bit of the word is the direction, the other 31 bits
  * decide whether the particle jumps:
  *
