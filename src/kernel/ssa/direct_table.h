@@ -10,11 +10,6 @@
 #include "kernel/ssa/table.h"
 
 #if SALTUS_DEVICE
-typedef struct saltus_thread_state {
-    saltus_table table;
-    double root[8]; /* running sums of the root's children */
-} saltus_thread_state;
-
 /* Recompute the propensities and nodes that a reaction changes; two at a time, to wait for memory
  * once. */
 SALTUS_FN void saltus_table_follow(const saltus_table *s, const saltus_packed_wide_row *row)
@@ -62,7 +57,7 @@ SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_packed_wide_
 
 /* Set the addresses of this thread's numbers and of the tables; copy the tables if they are to be
  * in shared memory. */
-SALTUS_FN void saltus_thread_open(saltus_thread_state *trajectory, const saltus_launch *a)
+SALTUS_FN void saltus_state_open(saltus_worker_state *trajectory, const saltus_launch *a)
 {
     const saltus_packed *t = &a->packed;
     const int in_block = SALTUS_THREAD_IN_BLOCK;
@@ -89,7 +84,7 @@ SALTUS_FN void saltus_thread_open(saltus_thread_state *trajectory, const saltus_
     s->nodes = (const saltus_packed_node *)(tables + t->nodes);
 }
 
-SALTUS_FN void saltus_thread_load(saltus_thread_state *s, const saltus_launch *a, int64_t slot)
+SALTUS_FN void saltus_state_load(saltus_worker_state *s, const saltus_launch *a, int64_t slot)
 {
     const saltus_table *t = &s->table;
     for (int i = 0; i < a->packed.n_values; ++i) {
@@ -101,7 +96,7 @@ SALTUS_FN void saltus_thread_load(saltus_thread_state *s, const saltus_launch *a
     t->x[a->packed.n_species * SALTUS_BLOCK] = 1;
 }
 
-SALTUS_FN int saltus_thread_save(const saltus_thread_state *s, const saltus_launch *a, int64_t slot)
+SALTUS_FN int saltus_state_save(const saltus_worker_state *s, const saltus_launch *a, int64_t slot)
 {
     for (int i = 0; i < a->packed.n_species; ++i) {
         a->saved[slot + SALTUS_AT(i)] = s->table.x[i * SALTUS_BLOCK];
@@ -109,37 +104,28 @@ SALTUS_FN int saltus_thread_save(const saltus_thread_state *s, const saltus_laun
     return 0;
 }
 
-SALTUS_FN void saltus_thread_use(saltus_thread_state *s, const saltus_launch *a,
-                                 const double *point)
-{
-    (void)a;
-    s->table.point = point;
-}
-
-SALTUS_FN void saltus_thread_start(saltus_thread_state *s, const saltus_launch *a,
-                                   const double *point)
+SALTUS_FN void saltus_state_start(saltus_worker_state *s, const saltus_launch *a,
+                                  const double *point)
 {
     for (int i = 0; i < a->packed.n_species; ++i) {
         s->table.x[i * SALTUS_BLOCK] = (int32_t)point[a->at.counts + i];
     }
 }
 
-SALTUS_FN int saltus_thread_refresh(const saltus_thread_state *s, const saltus_launch *a)
+SALTUS_FN int saltus_state_refresh(const saltus_worker_state *s, const saltus_launch *a)
 {
     saltus_table_follow(&s->table, &a->packed.all);
     return 0;
 }
 
-SALTUS_FN double saltus_thread_total(saltus_thread_state *s, const saltus_launch *a, int *bad)
+SALTUS_FN double saltus_state_total(saltus_worker_state *s, const saltus_launch *a, int *bad)
 {
     (void)bad;
-    saltus_table_sums(&s->table, a->packed.level_values[SALTUS_LEVELS - 1], SALTUS_ROOT_CHILDREN,
-                      s->root);
-    return s->root[SALTUS_ROOT_CHILDREN - 1];
+    return saltus_table_total(s, a);
 }
 
-SALTUS_FN int saltus_thread_fire(const saltus_thread_state *s, double total, double word,
-                                 const saltus_launch *a, uint64_t trajectory, uint64_t block, int h)
+SALTUS_FN int saltus_state_fire(const saltus_worker_state *s, double total, double word,
+                                const saltus_launch *a, uint64_t trajectory, uint64_t block, int h)
 {
     if (SALTUS_RARE(!saltus_divides(total))) {
         return 1; /* nothing to choose from, or next to nothing: left to the CPU */
@@ -152,8 +138,8 @@ SALTUS_FN int saltus_thread_fire(const saltus_thread_state *s, double total, dou
     return bad;
 }
 
-SALTUS_FN void saltus_thread_record(const saltus_thread_state *s, const saltus_launch *a,
-                                    double time, saltus_samples *to)
+SALTUS_FN void saltus_state_record(const saltus_worker_state *s, const saltus_launch *a,
+                                   double time, saltus_samples *to)
 {
     saltus_table_observe(&s->table, a, time, 0, 1, to);
     saltus_samples_next(to);

@@ -16,20 +16,31 @@
 /* Blocks that are drawn at a time: one in each thread, where any block can be had at any time. */
 enum { SALTUS_WARP_BLOCKS = SALTUS_RNG == SALTUS_RNG_PHILOX ? SALTUS_WARP : 1 };
 
+#define SALTUS_WORKER_SLOT(a) \
+    (SALTUS_LANE_NUMBER < SALTUS_WARP ? saltus_slot(a, SALTUS_WARP_NUMBER) : -1)
+#define SALTUS_WORKER_TAKE(p) saltus_warp_take(p)
+#define SALTUS_WORKER_WRITES (SALTUS_LANE_NUMBER == 0)
+
 /* Waits and choice words of the events of those blocks. */
-typedef struct saltus_warp_draws {
-    uint64_t first_block;
-    int valid;
+typedef struct saltus_worker_draws {
+    int at; /* which of the blocks is being used; SALTUS_WARP_BLOCKS: none is left */
     double wait[2];
     uint32_t word[2];
-} saltus_warp_draws;
+} saltus_worker_draws;
 
-SALTUS_FN void saltus_warp_draw(const saltus_launch *a, saltus_stream *stream, saltus_warp_draws *d,
-                                uint64_t trajectory, uint64_t block)
+SALTUS_FN void saltus_worker_reset(saltus_worker_draws *d)
+{
+    d->at = SALTUS_WARP_BLOCKS;
+}
+
+SALTUS_FN void saltus_worker_draw(saltus_worker_draws *d, saltus_stream *stream,
+                                  const saltus_launch *a, uint64_t trajectory, uint64_t block)
 {
     uint32_t w[4];
-    d->first_block = block;
-    d->valid = 1;
+    if (++d->at < SALTUS_WARP_BLOCKS) {
+        return;
+    }
+    d->at = 0;
     block += SALTUS_WARP_BLOCKS > 1 ? (uint64_t)SALTUS_LANE_NUMBER : 0;
     saltus_stream_next(stream, a->keys, trajectory, block, w);
     for (int h = 0; h < 2; ++h) {
@@ -38,6 +49,19 @@ SALTUS_FN void saltus_warp_draw(const saltus_launch *a, saltus_stream *stream, s
                          : saltus_wait_refined(a->seed, trajectory, 2 * block + (uint64_t)h);
         d->word[h] = w[2 * h + 1];
     }
+}
+
+SALTUS_FN double saltus_worker_wait(const saltus_worker_draws *d, const saltus_launch *a,
+                                    uint64_t trajectory, uint64_t block, int h)
+{
+    (void)a, (void)trajectory, (void)block;
+    return saltus_warp_get(h ? d->wait[1] : d->wait[0], d->at);
+}
+
+SALTUS_FN double saltus_worker_choice(const saltus_worker_draws *d, int h)
+{
+    const uint32_t word = h ? d->word[1] : d->word[0];
+    return saltus_from_word(saltus_warp_get_word(word, d->at));
 }
 
 /* The propensity whose entries begin at `entry`. */
@@ -96,146 +120,101 @@ SALTUS_FN int saltus_warp_fire(const saltus_table *s, const saltus_packed_wide_r
     return bad;
 }
 
-SALTUS_FN saltus_table saltus_warp_open(const saltus_launch *a)
+SALTUS_FN void saltus_state_open(saltus_worker_state *trajectory, const saltus_launch *a)
 {
     const saltus_packed *t = &a->packed;
     const int64_t workspace_doubles = a->workspace_doubles / SALTUS_WARPS;
-    saltus_table s;
+    saltus_table *s = &trajectory->table;
 #if SALTUS_WORKSPACE_SHARED
-    s.values = saltus_shared + SALTUS_WARP_IN_BLOCK * workspace_doubles;
+    s->values = saltus_shared + SALTUS_WARP_IN_BLOCK * workspace_doubles;
 #else
-    s.values = a->workspaces + (SALTUS_WARP_NUMBER * workspace_doubles);
+    s->values = a->workspaces + (SALTUS_WARP_NUMBER * workspace_doubles);
 #endif
-    s.x = (int32_t *)(s.values + t->n_values);
-    s.rows = (const saltus_row *)(t->tables + t->rows);
-    s.changes = (const saltus_packed_change *)(t->tables + t->changes);
-    s.dependents = (const saltus_packed_dependent *)(t->tables + t->dependents);
-    s.nodes = (const saltus_packed_node *)(t->tables + t->nodes);
-    return s;
+    s->x = (int32_t *)(s->values + t->n_values);
+    s->rows = (const saltus_row *)(t->tables + t->rows);
+    s->changes = (const saltus_packed_change *)(t->tables + t->changes);
+    s->dependents = (const saltus_packed_dependent *)(t->tables + t->dependents);
+    s->nodes = (const saltus_packed_node *)(t->tables + t->nodes);
 }
 
-/* Write a sample, and go on to the next. */
-SALTUS_FN void saltus_warp_record(const saltus_table *s, const saltus_launch *a, double time,
-                                  int lane, saltus_samples *to)
+SALTUS_FN void saltus_state_load(saltus_worker_state *s, const saltus_launch *a, int64_t slot)
 {
-    for (int c = lane; c < SALTUS_COLUMNS; c += SALTUS_WARP) {
-        to->counts[c] = s->x[a->columns.count_species[c] * SALTUS_BLOCK];
+    const saltus_packed *t = &a->packed;
+    for (int i = SALTUS_LANE_NUMBER; i < t->n_values; i += SALTUS_WARP) {
+        s->table.values[i] = 0.0;
     }
-    saltus_table_observe(s, a, time, lane, SALTUS_WARP, to);
+    for (int i = SALTUS_LANE_NUMBER; i < t->n_species; i += SALTUS_WARP) {
+        s->table.x[i] = a->saved[slot * t->n_species + i];
+    }
+    s->table.x[t->n_species] = 1;
+}
+
+SALTUS_FN int saltus_state_save(const saltus_worker_state *s, const saltus_launch *a, int64_t slot)
+{
+    const int n = a->packed.n_species;
+    SALTUS_WARP_WAIT();
+    for (int i = SALTUS_LANE_NUMBER; i < n; i += SALTUS_WARP) {
+        a->saved[slot * n + i] = s->table.x[i];
+    }
+    return 0;
+}
+
+SALTUS_FN void saltus_state_start(saltus_worker_state *s, const saltus_launch *a,
+                                  const double *point)
+{
+    SALTUS_WARP_WAIT(); /* all threads have read what the trajectory overwrites */
+    for (int i = SALTUS_LANE_NUMBER; i < a->packed.n_species; i += SALTUS_WARP) {
+        s->table.x[i] = (int32_t)point[a->at.counts + i];
+    }
+}
+
+/* What is to be computed is computed for the next total, so that its code stands once. */
+SALTUS_FN int saltus_state_refresh(saltus_worker_state *s, const saltus_launch *a)
+{
+    (void)a;
+    s->is_new = 1;
+    return 0;
+}
+
+SALTUS_FN double saltus_state_total(saltus_worker_state *s, const saltus_launch *a, int *bad)
+{
+    (void)bad;
+    if (s->is_new) {
+        SALTUS_WARP_WAIT();
+        saltus_warp_follow(&s->table, &a->packed.all);
+        s->is_new = 0;
+    }
+    return saltus_table_total(s, a);
+}
+
+SALTUS_FN int saltus_state_fire(const saltus_worker_state *s, double total, double word,
+                                const saltus_launch *a, uint64_t trajectory, uint64_t block, int h)
+{
+    if (SALTUS_RARE(!saltus_divides(total))) {
+        return 1; /* nothing to choose from, or next to nothing: left to the CPU */
+    }
+    const int r = saltus_table_choose(&s->table, a, s->root, total, word, trajectory,
+                                      2 * block + (uint64_t)h);
+    const saltus_packed_wide_row row = saltus_table_row(&s->table, r);
+    SALTUS_WARP_WAIT(); /* all threads have read what changes now */
+    const int bad = saltus_warp_fire(&s->table, &row);
+    saltus_warp_follow(&s->table, &row);
+    return bad;
+}
+
+SALTUS_FN void saltus_state_record(const saltus_worker_state *s, const saltus_launch *a,
+                                   double time, saltus_samples *to)
+{
+    for (int c = SALTUS_LANE_NUMBER; c < SALTUS_COLUMNS; c += SALTUS_WARP) {
+        to->counts[c] = s->table.x[a->columns.count_species[c] * SALTUS_BLOCK];
+    }
+    saltus_table_observe(&s->table, a, time, SALTUS_LANE_NUMBER, SALTUS_WARP, to);
     saltus_samples_next(to);
 }
-
-/** The kernel, as saltus_by_thread. */
-SALTUS_KERNEL(saltus_by_warp, saltus_launch, a)
-{
-    const int64_t slot = saltus_slot(&a, SALTUS_WARP_NUMBER);
-    const int lane = SALTUS_LANE_NUMBER;
-    if (slot < 0 || lane >= SALTUS_WARP) {
-        return;
-    }
-    const saltus_packed *t = &a.packed;
-    saltus_table s = saltus_warp_open(&a);
-    saltus_trajectory *p = a.states + slot;
-    int64_t job = a.jobs[slot], sample = p->sample;
-    s.point = job >= 0 ? saltus_numbers_of(&a, job) : a.points;
-    int32_t *saved = a.saved + slot * t->n_species;
-    uint64_t trajectory = p->trajectory, event = p->event;
-    double now = p->t, stop = job >= 0 ? a.times[sample] : 0.0;
-    saltus_samples to = saltus_samples_of(&a, job, sample);
-    saltus_stream stream;
-    saltus_warp_draws draws;
-    saltus_stream_load(&stream, a.stream + slot);
-    draws.valid = 0;
-    for (int i = lane; i < t->n_values; i += SALTUS_WARP) {
-        s.values[i] = 0.0;
-    }
-    for (int i = lane; i < t->n_species; i += SALTUS_WARP) {
-        s.x[i] = saved[i];
-    }
-    s.x[t->n_species] = 1;
-    int is_new = 1;
-    /* a launch ends at the end of a block */
-    for (uint32_t left = (uint32_t)a.slice; left > 0 || (event & 1) != 0; left -= left > 0) {
-        int bad = 0;
-        if (job < 0) {
-            job = (int64_t)saltus_warp_take(a.next);
-            if (job >= a.n_jobs) {
-                job = -1;
-                break;
-            }
-            trajectory = a.trajectories[job];
-            event = 0;
-            sample = 0;
-            now = 0.0;
-            stop = a.times[0];
-            to = saltus_samples_of(&a, job, 0);
-            s.point = saltus_numbers_of(&a, job);
-            for (int i = lane; i < t->n_species; i += SALTUS_WARP) {
-                s.x[i] = (int32_t)s.point[a.at.counts + i];
-            }
-            saltus_stream_start(&stream, a.stream + slot, a.seed, trajectory, a.jumps);
-            is_new = 1;
-            draws.valid = 0;
-        }
-        if (is_new) {
-            SALTUS_WARP_WAIT();
-            saltus_warp_follow(&s, &t->all);
-            is_new = 0;
-        }
-        if (!draws.valid || (event >> 1) - draws.first_block >= SALTUS_WARP_BLOCKS) {
-            saltus_warp_draw(&a, &stream, &draws, trajectory, event >> 1);
-        }
-        const int from = (int)((event >> 1) - draws.first_block), h = (int)(event & 1);
-        const double wait = saltus_warp_get(h ? draws.wait[1] : draws.wait[0], from);
-        const uint32_t word = saltus_warp_get_word(h ? draws.word[1] : draws.word[0], from);
-        double root[8];
-        saltus_table_sums(&s, t->level_values[SALTUS_LEVELS - 1], SALTUS_ROOT_CHILDREN, root);
-        const double total = root[SALTUS_ROOT_CHILDREN - 1];
-        double t_next = now + saltus_divide(wait, total);
-        if (SALTUS_RARE(!saltus_divides(total))) {
-            t_next = now + wait / (total + 0.0); /* -0 becomes 0 */
-            bad = !(total < SALTUS_INFINITY);
-        }
-        int ended = 0;
-        while (!ended && !(t_next < stop)) {
-            saltus_warp_record(&s, &a, stop, lane, &to);
-            ended = ++sample == a.n_times;
-            stop = ended ? stop : a.times[sample];
-        }
-        if (!ended) {
-            const int r =
-                saltus_table_choose(&s, &a, root, total, saltus_from_word(word), trajectory, event);
-            const saltus_packed_wide_row row = saltus_table_row(&s, r);
-            SALTUS_WARP_WAIT(); /* all threads have read what changes now */
-            bad |= saltus_warp_fire(&s, &row);
-            saltus_warp_follow(&s, &row);
-            now = t_next;
-            ended = bad;
-            event += !bad;
-        }
-        if (ended) {
-            SALTUS_WARP_WAIT(); /* all threads have read what the next trajectory overwrites */
-            if (lane == 0) {
-                saltus_job_end(&a, job, event, bad);
-            }
-            job = -1;
-            event = 0;
-        }
-    }
-    SALTUS_WARP_WAIT();
-    saltus_stream_save(&stream);
-    for (int i = lane; i < t->n_species; i += SALTUS_WARP) {
-        saved[i] = s.x[i];
-    }
-    if (lane == 0) {
-        a.jobs[slot] = job;
-        p->sample = sample;
-        p->trajectory = trajectory;
-        p->event = event;
-        p->t = now;
-        saltus_slot_leave(&a, slot, job);
-    }
-}
+#define SALTUS_EACH_EVENT SALTUS_ONE_BY_ONE
+#define SALTUS_TOGETHER 0
 #endif
+
+#include "kernel/ssa/direct_driver.h"
 
 #endif

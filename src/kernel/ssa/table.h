@@ -41,6 +41,18 @@ typedef struct saltus_table {
     const double *point; /**< the trajectory's row of numbers */
 } saltus_table;
 
+typedef struct saltus_worker_state {
+    saltus_table table;
+    double root[8]; /* running sums of the root's children */
+    int is_new;     /* a warp's propensities and nodes are still to be computed from the counts */
+} saltus_worker_state;
+
+SALTUS_FN void saltus_state_use(saltus_worker_state *s, const saltus_launch *a, const double *point)
+{
+    (void)a;
+    s->table.point = point;
+}
+
 /* What reaction r changes. */
 SALTUS_FN saltus_packed_wide_row saltus_table_row(const saltus_table *s, int r)
 {
@@ -73,6 +85,13 @@ SALTUS_FN void saltus_table_sums(const saltus_table *s, int first, int n, double
     for (int k = 1; k < n; ++k) {
         sums[k] = sums[k - 1] + c[k * SALTUS_BLOCK];
     }
+}
+
+SALTUS_FN double saltus_table_total(saltus_worker_state *s, const saltus_launch *a)
+{
+    saltus_table_sums(&s->table, a->packed.level_values[SALTUS_LEVELS - 1], SALTUS_ROOT_CHILDREN,
+                      s->root);
+    return s->root[SALTUS_ROOT_CHILDREN - 1];
 }
 
 /* The child in whose interval *low lies; *low and *high become relative to it. *near: a boundary
@@ -147,7 +166,9 @@ SALTUS_FN void saltus_table_observe(const saltus_table *s, const saltus_launch *
 {
     const saltus_columns *columns = &a->columns;
     const saltus_tables *t = a->tables;
-    for (int o = first; o < columns->n_observables; o += step) {
+    SALTUS_ONE_BY_ONE /* else it takes registers that the events need */
+        for (int o = first; o < columns->n_observables; o += step)
+    {
         const saltus_observable *q = &columns->observables[o];
         double v[2] = {q->value, q->divisor};
         for (int k = 0; k < 2; ++k) {

@@ -135,7 +135,7 @@ static const char *name_of(int op)
 static void put_program(const saltus_writer *w, const char *name, int number, saltus_program p)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out, "SALTUS_FN double %s%d(const saltus_thread_state *s)\n{\n    (void)s;\n", name,
+    fprintf(w->out, "SALTUS_FN double %s%d(const saltus_worker_state *s)\n{\n    (void)s;\n", name,
             number);
     for (int i = p.first; i < p.first + p.n; ++i) {
         const saltus_instruction *q = &t->code[i];
@@ -165,7 +165,7 @@ static void put_law(const saltus_writer *w, int r)
         return;
     }
     fprintf(w->out,
-            "SALTUS_FN double saltus_law%d(const saltus_thread_state *s)\n{\n    (void)s;\n", r);
+            "SALTUS_FN double saltus_law%d(const saltus_worker_state *s)\n{\n    (void)s;\n", r);
     fprintf(w->out, "    return ");
     saltus_put_rate(w, r);
     for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
@@ -291,7 +291,7 @@ static void put_use(const saltus_writer *w)
     const saltus_tables *t = w->t;
     const saltus_point at = saltus_point_of(t);
     fprintf(w->out,
-            "SALTUS_FN void saltus_thread_use(saltus_thread_state *s, const saltus_launch *a,\n"
+            "SALTUS_FN void saltus_state_use(saltus_worker_state *s, const saltus_launch *a,\n"
             "                                     const double *point)\n"
             "{\n    (void)s, (void)a, (void)point;\n");
     for (int i = 0; i < at.counts; ++i) {
@@ -317,7 +317,7 @@ static void put_start(const saltus_writer *w)
                    "        double *const x = &SALTUS_X(i);\n",
                    t->n_species);
     fprintf(w->out,
-            "SALTUS_FN void saltus_thread_start(saltus_thread_state *s, const saltus_launch *a,\n"
+            "SALTUS_FN void saltus_state_start(saltus_worker_state *s, const saltus_launch *a,\n"
             "                                       const double *point)\n"
             "{\n    const double *from = point + a->at.counts;\n");
     if (is_flat) {
@@ -326,7 +326,7 @@ static void put_start(const saltus_writer *w)
         fprintf(w->out, "%s%s    }\n", loop, start);
     }
     fprintf(w->out,
-            "}\nSALTUS_FN void saltus_thread_load(saltus_thread_state *s, const saltus_launch *a,\n"
+            "}\nSALTUS_FN void saltus_state_load(saltus_worker_state *s, const saltus_launch *a,\n"
             "                                       int64_t slot)\n"
             "{\n    const double *v = a->v + slot;\n");
     if (is_flat) {
@@ -335,7 +335,7 @@ static void put_start(const saltus_writer *w)
         fprintf(w->out, "%s%s    }\n", loop, load);
     }
     fprintf(w->out,
-            "}\nSALTUS_FN int saltus_thread_save(saltus_thread_state *s, const saltus_launch *a,\n"
+            "}\nSALTUS_FN int saltus_state_save(saltus_worker_state *s, const saltus_launch *a,\n"
             "                                      int64_t slot)\n"
             "{\n    double *v = a->v + slot;\n    int beyond = 0;\n");
     if (is_flat) {
@@ -372,7 +372,7 @@ static void put_record(const saltus_writer *w)
 {
     const saltus_columns *c = w->columns;
     fprintf(w->out,
-            "SALTUS_FN void saltus_thread_record(saltus_thread_state *s, const saltus_launch *a,\n"
+            "SALTUS_FN void saltus_state_record(saltus_worker_state *s, const saltus_launch *a,\n"
             "                                         double time, saltus_samples *to)\n{\n    "
             "(void)a;\n"
             "    int64_t *counts = to->counts;\n    double *observables = to->observables;\n"

@@ -16,7 +16,7 @@ const char *saltus_registers_against(const saltus_tables *tables);
 int saltus_registers_thread_bytes(const saltus_tables *tables, const uint8_t *varies);
 int saltus_registers_table_bytes(const saltus_tables *tables);
 
-/** The text of kernel `saltus_by_thread` for a model and what is recorded of it, in blocks of
+/** The text of kernel `saltus_by_worker` for a model and what is recorded of it, in blocks of
  * `block` threads; the caller frees it with free(). Numbers that vary are read when a trajectory
  * begins, the others stand in the text. */
 SALTUS_MUST_CHECK saltus_status saltus_registers_text(const saltus_tables *tables,

@@ -7,7 +7,7 @@
 void saltus_put_flat_state(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out, "typedef struct saltus_thread_state {\n    double time;\n");
+    fprintf(w->out, "typedef struct saltus_worker_state {\n    double time;\n");
     for (int s = 0; s < t->n_species; ++s) {
         fprintf(w->out, "    double x%d;\n", s);
     }
@@ -20,9 +20,9 @@ void saltus_put_flat_state(const saltus_writer *w)
     for (int k = 0; k < saltus_n_varying(t, w->varies); ++k) {
         fprintf(w->out, "    double k%d;\n", k);
     }
-    fprintf(w->out, "} saltus_thread_state;\n#define SALTUS_K(i) s->k##i\n"
+    fprintf(w->out, "} saltus_worker_state;\n#define SALTUS_K(i) s->k##i\n"
                     "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
-                    "SALTUS_FN void saltus_thread_open(saltus_thread_state *s, const saltus_launch "
+                    "SALTUS_FN void saltus_state_open(saltus_worker_state *s, const saltus_launch "
                     "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }
 
@@ -32,7 +32,7 @@ static void put_group_function(const saltus_writer *w, int g)
 {
     const int first = g * SALTUS_FANOUT;
     fprintf(w->out,
-            "SALTUS_FN void saltus_sum%d(saltus_thread_state *s, int *bad)\n{\n    (void)bad;\n",
+            "SALTUS_FN void saltus_sum%d(saltus_worker_state *s, int *bad)\n{\n    (void)bad;\n",
             g);
     for (int r = first; r < saltus_group_end(w->t, g); ++r) {
         fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
@@ -51,7 +51,7 @@ static void put_group_function(const saltus_writer *w, int g)
 /* Write how the sums of all groups follow from the counts. */
 static void put_refresh(const saltus_writer *w)
 {
-    fprintf(w->out, "SALTUS_FN int saltus_thread_refresh(saltus_thread_state *s, const "
+    fprintf(w->out, "SALTUS_FN int saltus_state_refresh(saltus_worker_state *s, const "
                     "saltus_launch *a)\n{\n    int bad = 0;\n    (void)a;\n");
     for (int g = 0; g < saltus_n_groups(w->t); ++g) {
         fprintf(w->out, "    saltus_sum%d(s, &bad);\n", g);
@@ -64,9 +64,9 @@ static void put_total(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     fprintf(w->out,
-            "SALTUS_FN double saltus_thread_total(saltus_thread_state *s, const saltus_launch "
+            "SALTUS_FN double saltus_state_total(saltus_worker_state *s, const saltus_launch "
             "*a,\n                                          int *bad)\n{\n    (void)a;\n"
-            "    *bad |= saltus_thread_refresh(s, a);\n");
+            "    *bad |= saltus_state_refresh(s, a);\n");
     for (int g = 0; g < saltus_n_groups(t); ++g) {
         fprintf(w->out, "    s->t%d = ", g);
         if (g > 0) {

@@ -322,7 +322,7 @@ static void put_sum_functions(const saltus_writer *w, const saltus_kind *k, int 
     for (int m = 0; m < k->n_groups; ++m) {
         fprintf(
             w->out,
-            "SALTUS_FN int saltus_sum%d(saltus_thread_state *s)\n{\n            const int g = %d;\n"
+            "SALTUS_FN int saltus_sum%d(saltus_worker_state *s)\n{\n            const int g = %d;\n"
             "            int bad = 0;\n            (void)g;\n",
             k->groups[m], k->groups[m]);
         put_load(w, k, number);
@@ -361,15 +361,15 @@ static void put_fire(const saltus_writer *w, const saltus_kind *kinds, int n)
 
 void saltus_put_grouped_state(const saltus_writer *w)
 {
-    fprintf(w->out, "typedef struct saltus_thread_state {\n    double time;\n    double *x;\n");
+    fprintf(w->out, "typedef struct saltus_worker_state {\n    double time;\n    double *x;\n");
     for (int g = 0; g < saltus_n_groups(w->t); ++g) {
         /* sums of groups, of their first halves where that is of use, running sums of groups */
         fprintf(w->out, "    double u%d, h%d, t%d;\n", g, g, g);
     }
     fprintf(w->out,
-            "} saltus_thread_state;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
+            "} saltus_worker_state;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
             "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"
-            "SALTUS_FN void saltus_thread_open(saltus_thread_state *s, const "
+            "SALTUS_FN void saltus_state_open(saltus_worker_state *s, const "
             "saltus_launch *a)\n{\n    (void)a;\n"
             "    s->x = saltus_shared + SALTUS_THREAD_IN_BLOCK;\n"
             "    s->x[%d * SALTUS_BLOCK] = 0.0; /* nowhere */\n}\n",
@@ -385,14 +385,14 @@ void saltus_put_grouped(const saltus_writer *w)
         put_tables(w, &kinds[k], k);
         put_sum_functions(w, &kinds[k], k);
     }
-    fprintf(w->out, "SALTUS_FN int saltus_thread_refresh(saltus_thread_state *s, const "
+    fprintf(w->out, "SALTUS_FN int saltus_state_refresh(saltus_worker_state *s, const "
                     "saltus_launch *a)\n{\n    int bad = 0;\n    (void)a;\n");
     for (int g = 0; g < groups; ++g) {
         fprintf(w->out, "    bad |= saltus_sum%d(s);\n", g);
     }
     fprintf(w->out,
             "    return bad;\n}\n"
-            "SALTUS_FN double saltus_thread_total(saltus_thread_state *s, const saltus_launch "
+            "SALTUS_FN double saltus_state_total(saltus_worker_state *s, const saltus_launch "
             "*a,\n                                          int *bad)\n{\n    (void)a;\n"
             "    (void)bad;\n    s->t0 = s->u0;\n");
     for (int g = 1; g < groups; ++g) {

@@ -7,20 +7,20 @@
 
 #include <stdio.h>
 
-/* How saltus_thread_fire begins, and how it draws further bits for `low`. */
-#define SALTUS_FIRE_HEAD                                                                       \
-    "SALTUS_OUTLINE double saltus_thread_refine(const saltus_launch *a, double total, double " \
-    "word,\n"                                                                                  \
-    "                                          uint64_t trajectory, uint64_t block, int h)\n"  \
-    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                  \
-    "                                 2 * block + (uint64_t)h);\n}\n"                          \
-    "SALTUS_FN int saltus_thread_fire(saltus_thread_state *s, double total, double word,\n"    \
-    "                                const saltus_launch *a, uint64_t trajectory,\n"           \
-    "                                uint64_t block, int event_half)\n"                        \
-    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                     \
+/* How saltus_state_fire begins, and how it draws further bits for `low`. */
+#define SALTUS_FIRE_HEAD                                                                      \
+    "SALTUS_OUTLINE double saltus_state_refine(const saltus_launch *a, double total, double " \
+    "word,\n"                                                                                 \
+    "                                          uint64_t trajectory, uint64_t block, int h)\n" \
+    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                 \
+    "                                 2 * block + (uint64_t)h);\n}\n"                         \
+    "SALTUS_FN int saltus_state_fire(saltus_worker_state *s, double total, double word,\n"    \
+    "                                const saltus_launch *a, uint64_t trajectory,\n"          \
+    "                                uint64_t block, int event_half)\n"                       \
+    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                    \
     "    double low = word * unit, high = low + unit;\n"
-#define SALTUS_REFINE                                                            \
-    "            low = saltus_thread_refine(a, total, word, trajectory, block, " \
+#define SALTUS_REFINE                                                           \
+    "            low = saltus_state_refine(a, total, word, trajectory, block, " \
     "event_half);\n"
 
 typedef struct saltus_writer {
@@ -55,7 +55,7 @@ bool saltus_touches(const saltus_tables *t, int g, int h);
 typedef enum saltus_form { SALTUS_FLAT, SALTUS_GROUPED, SALTUS_UNIFORM } saltus_form;
 saltus_form saltus_registers_form(const saltus_tables *t);
 
-/** They define what kernel/ssa/direct_thread.h needs, and SALTUS_X(i), count i of state *s. The
+/** They define what kernel/ssa/direct_driver.h needs, and SALTUS_X(i), count i of state *s. The
  * state is written before the laws (saltus_law0(s) …), the rest after them. */
 void saltus_put_flat_state(const saltus_writer *w);
 void saltus_put_flat(const saltus_writer *w);

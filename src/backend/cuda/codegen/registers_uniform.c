@@ -130,7 +130,7 @@ void saltus_put_uniform_state(const saltus_writer *w)
     fprintf(w->out, "}, {\n");
     put_changes(w);
     fprintf(w->out,
-            "}};\ntypedef struct saltus_thread_state {\n    double time;\n    double *x;\n");
+            "}};\ntypedef struct saltus_worker_state {\n    double time;\n    double *x;\n");
     for (int g = 0; g < groups; ++g) {
         /* running sums of groups, and within them at the ends of parts */
         fprintf(w->out, "    double t%d;\n", g);
@@ -139,9 +139,9 @@ void saltus_put_uniform_state(const saltus_writer *w)
         }
     }
     fprintf(w->out,
-            "} saltus_thread_state;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
+            "} saltus_worker_state;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
             "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"
-            "SALTUS_FN void saltus_thread_open(saltus_thread_state *s, const "
+            "SALTUS_FN void saltus_state_open(saltus_worker_state *s, const "
             "saltus_launch *a)\n{\n    (void)a;\n"
             "    saltus_block_copy(saltus_shared, (const double *)&saltus_the_model,\n"
             "                      (int)(sizeof(saltus_model) / 8));\n"
@@ -155,9 +155,9 @@ static void put_total(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     fprintf(w->out,
-            "SALTUS_FN int saltus_thread_refresh(saltus_thread_state *s, const saltus_launch *a)\n"
+            "SALTUS_FN int saltus_state_refresh(saltus_worker_state *s, const saltus_launch *a)\n"
             "{\n    (void)s;\n    (void)a;\n    return 0;\n}\n"
-            "SALTUS_FN double saltus_thread_total(saltus_thread_state *s, const saltus_launch "
+            "SALTUS_FN double saltus_state_total(saltus_worker_state *s, const saltus_launch "
             "*a,\n                                          int *bad)\n{\n    (void)a;\n"
             "    (void)bad;\n");
     for (int g = 0; g < saltus_n_groups(t); ++g) {

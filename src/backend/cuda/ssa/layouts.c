@@ -417,13 +417,13 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     *out = (saltus_image){0};
     switch (layout->state) {
     case SALTUS_STATE_REGISTERS:
-        *entry = "saltus_by_thread";
+        *entry = "saltus_by_worker";
         SALTUS_TRY(saltus_registers_text(tables, columns, layout->needs.varies, layout->block,
                                          &text, err));
         break;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:
-        *entry = layout->state == SALTUS_STATE_WARP ? "saltus_by_warp" : "saltus_by_thread";
+        *entry = "saltus_by_worker";
         SALTUS_TRY(table_text(layout, &text, err));
         break;
     default:
