@@ -41,7 +41,8 @@ static void overfill(const char *path, saltus_hdf5_layout l, const char *text)
     }
     assert_non_null(strstr(err.hint, "is in the file"));
     if (saltus_hdf5_sink_close(sink, &report, &close_err) != SALTUS_OK) {
-        fail_msg("%s", close_err.message);
+        fail_msg("%d %d: %s, rows %s", (int)l.reserve,
+                 (int)l.options.record * 10 + (int)l.options.compress, close_err.message, err.hint);
     }
     const int64_t rows = rows_in(path);
     char runs[64];
@@ -138,6 +139,10 @@ static void a_killed_run_leaves_the_last_flush(void **state)
         (void)kill(getpid(), SIGKILL);
     }
     (void)waitpid(child, NULL, 0);
+    assert_true(H5Fopen("t.h5", H5F_ACC_RDONLY, H5P_DEFAULT) < 0); /* a writer is in it, it seems */
+    saltus_results *results = NULL;
+    assert_int_equal(saltus_results_open("t.h5", &results, NULL), SALTUS_OK);
+    saltus_results_close(results);
     assert_int_equal(rows_in("t.h5"), 300);
     const hid_t file = H5Fopen("t.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
     check_samples(file, &l, 300);

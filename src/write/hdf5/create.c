@@ -208,10 +208,13 @@ saltus_status saltus_h5_replace(saltus_h5_file *f, saltus_h5_set *s, hid_t wide,
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_h5_reserve(f, REPLACE_BYTES, err));
     const hobj_ref_t from = reference(s->set), to = reference(wide);
-    for (int i = 0; i < s->rank; ++i) {
+    herr_t rc = describe(f, s, wide);
+    if (rc >= 0) {
+        SALTUS_TRY(saltus_h5_flush(f, err)); /* a name never leads to what is not on the disk */
+    }
+    for (int i = 0; i < s->rank && rc >= 0; ++i) {
         SALTUS_TRY(reuse(f, f->sets[s->scale[i]].set, from, to, err));
     }
-    herr_t rc = describe(f, s, wide);
     rc = rc < 0 ? rc : H5Ldelete(f->file, s->path, H5P_DEFAULT);
     rc = rc < 0 ? rc : H5Olink(wide, f->file, s->path, H5P_DEFAULT, H5P_DEFAULT);
     if (rc < 0) {

@@ -1,10 +1,12 @@
 /* How a result file begins, is kept up to date, and ends. */
 #include "write/hdf5/file.h"
+#include "write/hdf5/live.h"
 #include "write/hdf5/space.h"
 
 #include "core/clock.h"
 #include "core/memory.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -195,11 +197,14 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
     SALTUS_TRY(saltus_h5_start(path, layout->options.overwrite, now, closing, layout->reserve,
                                &f->reserve, &f->file, &created, err));
     SALTUS_TRY(saltus_h5_create(f, err));
+    if (saltus_h5_go_live(f) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, saltus_h5_cause());
+    }
     f->layout.lattice = NULL;
     f->last_flush = saltus_now();
 done:
     if (status != SALTUS_OK && created) {
-        (void)unlink(path);
+        saltus_h5_remove(path, f->reserve.fd);
     }
     return status;
 }
@@ -247,13 +252,24 @@ saltus_status saltus_h5_flush(saltus_h5_file *f, saltus_error *err)
     return saltus_h5_reserve(f, 0, err);
 }
 
-/* A sweep's rows that were gathered, a run's statistics, and how much is there. */
+/* A sweep's rows that were gathered, a run's statistics; then, behind them on the disk too, how
+ * much is there. */
 static saltus_status bring_up_to_date(saltus_h5_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     herr_t rc = 0;
     for (size_t i = 0; i < f->n_sets && !f->broken; ++i) {
-        status = saltus_h5_write_gathered(f, &f->sets[i], err);
+        SALTUS_TRY(saltus_h5_write_gathered(f, &f->sets[i], err));
+    }
+    rc = f->layout.sweep ? 0 : saltus_h5_write_made(f, SALTUS_ROLE_MADE);
+    if (rc >= 0 && f->closing && !f->layout.sweep) {
+        rc = saltus_h5_write_made(f, SALTUS_ROLE_AT_END);
+    }
+    if (rc < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+    if (!f->broken) {
+        SALTUS_TRY(saltus_h5_flush(f, err));
     }
     if (f->layout.sweep) {
         rc |= saltus_h5_set_int64(f->file, "sweep_points", f->rows);
@@ -261,21 +277,41 @@ static saltus_status bring_up_to_date(saltus_h5_file *f, saltus_error *err)
     } else {
         rc |= saltus_h5_set_int64(f->file, "trajectories", f->rows);
         rc |= saltus_h5_set_int64_of(f->file, "stats", "trajectories", f->rows);
-        rc |= saltus_h5_write_made(f, SALTUS_ROLE_MADE);
     }
-    return rc < 0 && status == SALTUS_OK ? saltus_h5_fail(f, 0, err) : status;
+    if (rc < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_h5_update(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(bring_up_to_date(f, err));
+    SALTUS_TRY(saltus_h5_flush(f, err));
+done:
+    return status;
+}
+
+/* See that what was written survives a loss of power. */
+static saltus_status sync_disk(saltus_h5_file *f, saltus_error *err)
+{
+    const bool failed = fdatasync(f->reserve.fd) != 0 && errno != EINVAL && errno != ENOSYS;
+    return failed ? saltus_h5_fail(f, errno, err) : SALTUS_OK;
 }
 
 saltus_status saltus_h5_flush_sometimes(saltus_h5_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const double start = saltus_now();
-    const double pause = FLUSH_SHARE * f->flush_cost;
-    if (start - f->last_flush < (pause > FLUSH_SECONDS ? pause : FLUSH_SECONDS)) {
+    const double usual = f->layout.flush_seconds > 0.0 ? f->layout.flush_seconds : FLUSH_SECONDS;
+    const double pause = usual < FLUSH_SECONDS ? 0.0 : FLUSH_SHARE * f->flush_cost;
+    if (start - f->last_flush < (pause > usual ? pause : usual)) {
         return SALTUS_OK;
     }
-    SALTUS_TRY(bring_up_to_date(f, err));
-    SALTUS_TRY(saltus_h5_flush(f, err));
+    SALTUS_TRY(saltus_h5_update(f, err));
+    SALTUS_TRY(sync_disk(f, err));
     f->last_flush = saltus_now();
     f->flush_cost = f->last_flush - start;
 done:
@@ -346,15 +382,11 @@ saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *r
 {
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
+    f->closing = true;
     if (f->broken) {
         saltus_h5_cut(f);
     }
-    f->closing = true;
     saltus_status status = bring_up_to_date(f, err);
-    if (status == SALTUS_OK && !f->layout.sweep &&
-        saltus_h5_write_made(f, SALTUS_ROLE_AT_END) < 0) {
-        status = saltus_h5_fail(f, 0, err);
-    }
     if (write_report(f, report) < 0 && status == SALTUS_OK) {
         status = saltus_h5_fail(f, 0, err);
     }

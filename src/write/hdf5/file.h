@@ -25,10 +25,11 @@ typedef struct saltus_h5_file {
     saltus_hdf5_layout layout; /**< its names, times and quantities are owned */
     char started[32];          /**< time of the start, ISO 8601 */
     saltus_reserve reserve;
-    hid_t file;
+    hid_t file; /**< negative: it could not be opened again after a failure */
     saltus_h5_set *sets;
     size_t n_sets;
     int64_t rows; /**< runs, or points of a sweep, that are in the file */
+    bool is_live; /**< readers may look on (live.h); nothing can be created or replaced */
     bool broken;  /**< a write has failed: only closing is left */
     bool closing;
     const saltus_h5_set *failing;  /**< at which that was, or NULL */
@@ -64,6 +65,8 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_reserve(saltus_h5_file *f, int64_t byt
                                                   saltus_error *err);
 /** Write what HDF5 keeps in memory. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_flush(saltus_h5_file *f, saltus_error *err);
+/** Bring the file on the disk up to date: first what was delivered, then how much that is. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_update(saltus_h5_file *f, saltus_error *err);
 /** Now and then bring the file on the disk up to date, for readers and in case of a kill. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_flush_sometimes(saltus_h5_file *f, saltus_error *err);
 /** The data set of a kind that is one in a file; NULL: there is none. */
@@ -84,6 +87,11 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_start(const char *path, bool overwrite
                                                 saltus_error *err);
 /** Write the attributes of a file that holds nothing yet. */
 herr_t saltus_h5_describe(saltus_h5_file *f);
+/** Let readers look on, in a file that is open and has all its data sets. */
+herr_t saltus_h5_go_live(saltus_h5_file *f);
+/** Close the file and open it so that data sets can be created, replaced and cut; no readers then.
+ * On failure it is closed. */
+herr_t saltus_h5_go_plain(saltus_h5_file *f);
 
 /* ---- create.c, space.c ---- */
 
@@ -103,14 +111,20 @@ herr_t saltus_h5_resize(saltus_h5_set *set, hsize_t n_rows);
  * each. */
 herr_t saltus_h5_put_rows(const saltus_h5_set *set, hsize_t row, hsize_t n, hsize_t values,
                           hsize_t skip, const void *memory);
-/** Where the next grid point's row is to be put. */
+/** Where the next row is to be put; then n_gathered is to be raised. */
 void *saltus_h5_next_row(const saltus_h5_set *set);
+/** Gather n rows: of memory[n][values], of 8 bytes each, all but the first `skip` of each. Chunks
+ * that they fill are written. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_add_rows(saltus_h5_file *f, saltus_h5_set *set, hsize_t n,
+                                                   hsize_t values, hsize_t skip, const void *memory,
+                                                   saltus_error *err);
 /** Write what a data set has gathered. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_write_gathered(saltus_h5_file *f, saltus_h5_set *set,
                                                          saltus_error *err);
 /** After a failure in a sweep: as many points as can be saved. */
 void saltus_h5_rescue(saltus_h5_file *f);
-/** After a failed write: every axis that grows ends behind the last row that came whole. */
+/** After a failed write, to close: every axis that grows ends behind the last row that came whole.
+ */
 void saltus_h5_cut(saltus_h5_file *f);
 /** Write a run's statistics as they stand, or what is only written at the end. */
 herr_t saltus_h5_write_made(saltus_h5_file *f, saltus_h5_role role);

@@ -291,9 +291,16 @@ static saltus_status match_widths(saltus_h5_file *file, saltus_h5_frames *f, ree
     for (int c = 0; c < f->n_films; ++c) {
         const int in_file = f->films[c].value_size;
         if (r->value_size[c] > in_file) {
+            SALTUS_TRY(saltus_h5_update(file, err));
+            if (saltus_h5_go_plain(file) < 0) {
+                SALTUS_TRY(saltus_h5_fail(file, 0, err));
+            }
             SALTUS_TRY(widen(file, f, c, r->value_size[c], r->values, err));
         }
         *match &= r->value_size[c] >= in_file;
+    }
+    if (saltus_h5_go_live(file) < 0) {
+        SALTUS_TRY(saltus_h5_fail(file, 0, err));
     }
 done:
     return status;

@@ -1,5 +1,6 @@
 /* What a file says of a run or a sweep, and whether it can be made at all. */
 #include "write/results.h"
+#include "write/hdf5/live.h"
 #include "write/hdf5/sink.h"
 
 #include "core/limits.h"
@@ -82,6 +83,13 @@ static void warn_of_disk(const char *path, const saltus_hdf5_layout *layout,
 {
     char text[SALTUS_DOUBT_SIZE];
     const saltus_disk_need need = saltus_hdf5_need(layout);
+    if (run->warn && !saltus_h5_has_locks(path)) {
+        (void)snprintf(text, sizeof text,
+                       "%.300s: its file system has no locks: another run on this name would not "
+                       "be refused",
+                       path);
+        run->warn(run->warn_user, text);
+    }
     if (run->warn && saltus_disk_doubt(path, &need, saltus_disk_free(path), text)) {
         run->warn(run->warn_user, text);
     }

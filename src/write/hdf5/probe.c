@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "write/hdf5/live.h"
 #include "write/hdf5/read.h"
 
 #include <errno.h>
@@ -152,7 +153,7 @@ static saltus_h5_kind look_into(const char *path)
     saltus_h5_kind kind = has_our_mark(path) ? SALTUS_H5_RESULT : SALTUS_H5_NO_RESULT;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t file = saltus_h5_open_for_reading(path);
     if (file >= 0) {
         kind = H5Aexists(file, VERSION_MARK) > 0 ? SALTUS_H5_RESULT : SALTUS_H5_FOREIGN;
         (void)H5Fclose(file);

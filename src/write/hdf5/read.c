@@ -67,12 +67,21 @@ static size_t value_size(hid_t set, H5T_class_t class)
     return size;
 }
 
-/* False when it has another number of axes. */
-static bool get_shape(hid_t set, int rank, hsize_t *shape)
+/* False when it has another number of axes. Behind the rows that the file says are there, a data
+ * set that grows may have room for more, while it is written or if its writer was killed; frames of
+ * a lattice come before their trajectory has ended. */
+static bool get_shape(const saltus_results *r, const char *name, hid_t set, int rank,
+                      hsize_t *shape)
 {
+    const bool is_ahead = strncmp(name, "space/frames/", 13) == 0;
+    const hsize_t rows = (hsize_t)(r->n_axes > 0 ? r->n_swept : r->runs);
+    hsize_t most[MOST_AXES];
     const hid_t space = H5Dget_space(set);
     const bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == rank &&
-                      H5Sget_simple_extent_dims(space, shape, NULL) == rank;
+                      H5Sget_simple_extent_dims(space, shape, most) == rank;
+    if (good && !is_ahead && rank > 0 && most[0] == H5S_UNLIMITED && shape[0] > rows) {
+        shape[0] = rows;
+    }
     if (space >= 0) {
         (void)H5Sclose(space);
     }
@@ -134,7 +143,7 @@ static saltus_status check(const saltus_results *r, const char *name, H5T_class_
         SALTUS_TRY(saltus_h5_damaged(r, name, has ? NULL : "it is missing", err));
     }
     const size_t size = value_size(set, class);
-    if (size == 0 || !get_shape(set, rank + skip, whole) ||
+    if (size == 0 || !get_shape(r, name, set, rank + skip, whole) ||
         !get_chunk(set, rank + skip, whole, whole_chunk, &chunked)) {
         SALTUS_TRY(saltus_h5_damaged(r, name, "it is of another kind", err));
     }

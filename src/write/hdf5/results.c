@@ -1,6 +1,7 @@
 #include "write/results.h"
 
 #include "core/memory.h"
+#include "write/hdf5/live.h"
 #include "write/hdf5/probe.h"
 #include "write/hdf5/read.h"
 
@@ -20,11 +21,7 @@
 static saltus_status open_file(saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const hid_t properties = H5Pcreate(H5P_FILE_ACCESS);
     struct stat st;
-
-    (void)H5Pset_fclose_degree(properties, H5F_CLOSE_STRONG);
-    (void)H5Pset_file_locking(properties, false, true);
     if (access(r->path, R_OK) != 0 || stat(r->path, &st) != 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", r->path, strerror(errno));
     }
@@ -34,7 +31,7 @@ static saltus_status open_file(saltus_results *r, saltus_error *err)
         saltus_error_hint(err, "result files are written by 'saltus run MODEL -o FILE.h5'");
         goto done;
     }
-    r->file = H5Fopen(r->path, H5F_ACC_RDONLY, properties);
+    r->file = saltus_h5_open_for_reading(r->path);
     if (r->file < 0) {
         if (strstr(saltus_h5_cause(), "truncated")) {
             status = saltus_error_set(err, SALTUS_E_IO, "%s: the file is truncated", r->path);
@@ -44,7 +41,6 @@ static saltus_status open_file(saltus_results *r, saltus_error *err)
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", r->path, saltus_h5_cause());
     }
 done:
-    (void)H5Pclose(properties);
     return status;
 }
 
@@ -85,6 +81,7 @@ static saltus_status read_attributes(saltus_results *r, saltus_error *err)
     if (r->n_axes == 0) {
         SALTUS_TRY(saltus_h5_read_number(r, "stats", "trajectories", H5T_NATIVE_INT64,
                                          &r->stats_runs, err));
+        SALTUS_TRY(saltus_h5_read_number(r, "/", "trajectories", H5T_NATIVE_INT64, &r->runs, err));
     }
 done:
     return status;

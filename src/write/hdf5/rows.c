@@ -1,9 +1,17 @@
 /* Rows that are appended to data sets, and what is written whole. */
+#include "write/hdf5/chunk.h"
 #include "write/hdf5/file.h"
+
+#include "core/memory.h"
 
 #include <string.h>
 
-enum { SLACK_BYTES = 512 * 1024 }; /* for what HDF5 writes beside a data set's rows */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are written as they lie");
+
+enum {
+    SLACK_BYTES = 512 * 1024, /* for what HDF5 writes beside a data set's rows */
+    ALL_FILTERS = 3           /* HDF5's mask of those that a chunk has not passed: both */
+};
 
 herr_t saltus_h5_resize(saltus_h5_set *s, hsize_t n_rows)
 {
@@ -29,7 +37,7 @@ herr_t saltus_h5_put_rows(const saltus_h5_set *s, hsize_t row, hsize_t n, hsize_
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Rows of a sweep's points, gathered and written many at a time
+ * Rows that are gathered until they fill a chunk
  */
 
 void *saltus_h5_next_row(const saltus_h5_set *s)
@@ -37,38 +45,102 @@ void *saltus_h5_next_row(const saltus_h5_set *s)
     return s->gathered + (size_t)s->n_gathered * s->row_bytes;
 }
 
-/* Append the first n gathered rows, for which there is room. */
-static bool append(saltus_h5_set *s, hsize_t n)
+static bool has_whole_rows(const saltus_h5_set *s)
 {
-    const hsize_t row = s->shape[0];
-    herr_t rc = saltus_h5_resize(s, row + n);
-    rc = rc < 0 ? rc : saltus_h5_put_rows(s, row, n, s->row_bytes / 8, 0, s->gathered);
-    rc = rc < 0 ? rc : H5Dflush(s->set); /* while its space is there */
-    s->shape[0] = rc < 0 ? row : s->shape[0];
-    return rc >= 0;
+    bool is = true;
+    for (int i = 1; i < s->rank; ++i) {
+        is &= s->chunk[i] == s->shape[i];
+    }
+    return is;
+}
+
+/* Write the first n gathered rows as a chunk; a packed one takes memory. */
+static saltus_status write_chunk(saltus_h5_set *s, hsize_t n, bool is_packed, herr_t *rc,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t values = s->row_bytes / 8;
+    const hsize_t at[SALTUS_H5_MOST_AXES] = {s->first};
+    saltus_chunk chunk = {.data = s->gathered,
+                          .size = (size_t)s->capacity * s->row_bytes,
+                          .skipped = s->level > 0 ? ALL_FILTERS : 0};
+    if (is_packed) {
+        SALTUS_TRY(saltus_chunk_encode(s->gathered, n * values, s->chunk[0] * values, 8, s->level,
+                                       &chunk, err));
+    } else {
+        memset(s->gathered + n * s->row_bytes, 0, chunk.size - n * s->row_bytes);
+    }
+    *rc = saltus_h5_resize(s, s->first + n);
+    *rc = *rc < 0 ? *rc
+                  : H5Dwrite_chunk(s->set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data);
+done:
+    if (chunk.data != s->gathered) {
+        saltus_free(chunk.data);
+    }
+    return status;
+}
+
+/* See that the first n gathered rows are in the file, packed if `is_last` says that none will be
+ * added to them. SALTUS_E_IO says nothing more. */
+static saltus_status put_gathered(saltus_h5_set *s, hsize_t n, bool is_last, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t before = s->shape[0];
+    herr_t rc = -1;
+    if (has_whole_rows(s)) {
+        SALTUS_TRY(write_chunk(s, n, is_last && !s->is_seen && s->level > 0, &rc, err));
+    } else {
+        rc = saltus_h5_resize(s, s->first + n);
+        rc = rc < 0 ? rc : saltus_h5_put_rows(s, s->first, n, s->row_bytes / 8, 0, s->gathered);
+        rc = rc < 0 ? rc : H5Dflush(s->set); /* while its space is there */
+    }
+    s->is_seen |= rc >= 0;
+    status = rc < 0 ? SALTUS_E_IO : SALTUS_OK;
+done:
+    s->shape[0] = status == SALTUS_OK ? s->shape[0] : before;
+    return status;
 }
 
 saltus_status saltus_h5_write_gathered(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const size_t n = (size_t)s->n_gathered;
-    if (n == 0) {
-        return SALTUS_OK;
+    const hsize_t n = (hsize_t)s->n_gathered;
+    const bool is_whole = s->n_gathered == s->capacity;
+    if (s->shape[0] < s->first + n) {
+        const size_t bytes = (size_t)s->capacity * s->row_bytes;
+        f->failing = s;
+        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)(bytes + s->row_bytes / 8 + SLACK_BYTES), err));
+        status = put_gathered(s, n, is_whole || f->closing, err);
+        SALTUS_TRY(status == SALTUS_E_IO ? saltus_h5_fail(f, 0, err) : status);
+        f->failing = NULL;
     }
-    f->failing = s;
-    SALTUS_TRY(
-        saltus_h5_reserve(f, (int64_t)(n * s->row_bytes + s->row_bytes / 8 + SLACK_BYTES), err));
-    if (!append(s, n)) {
-        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    if (is_whole) {
+        s->first += n;
+        s->n_gathered = 0;
+        s->is_seen = false;
     }
-    s->n_gathered = 0;
-    f->failing = NULL;
+done:
+    f->broken |= status != SALTUS_OK; /* what is gathered may be more than all have */
+    return status;
+}
+
+saltus_status saltus_h5_add_rows(saltus_h5_file *f, saltus_h5_set *s, hsize_t n, hsize_t values,
+                                 hsize_t skip, const void *memory, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *from = (const char *)memory + 8 * skip;
+    for (hsize_t i = 0; i < n; ++i) {
+        memcpy(saltus_h5_next_row(s), from + 8 * values * i, s->row_bytes);
+        if (++s->n_gathered == s->capacity) {
+            SALTUS_TRY(saltus_h5_write_gathered(f, s, err));
+        }
+    }
 done:
     return status;
 }
 
 /* The points that are in some data sets and gathered of the others go to these, in the space that
- * was held for closing, and no data set has more points than all have. */
+ * was held for closing, and that many there are. */
 void saltus_h5_rescue(saltus_h5_file *f)
 {
     hsize_t most = 0, least;
@@ -86,25 +158,24 @@ void saltus_h5_rescue(saltus_h5_file *f)
     for (size_t i = 0; i < f->n_sets; ++i) {
         saltus_h5_set *s = &f->sets[i];
         if (s->grows && s->shape[0] < most && bytes <= SALTUS_RESCUED_BYTES) {
-            (void)append(s, most - s->shape[0]);
+            (void)!put_gathered(s, most - s->first, false, NULL);
         }
         least = s->grows && s->shape[0] < least ? s->shape[0] : least;
     }
     f->rows = (int64_t)least;
-    saltus_h5_cut(f);
 }
 
 /* HDF5 1.10 remembers the chunk whose writing failed as if it were there, and shrinking the data
- * set would then take its neighbour out of the index; a data set opened anew knows nothing of it.
- */
+ * set would then take its neighbour out of the index; a file opened anew knows nothing of it. */
 void saltus_h5_cut(saltus_h5_file *f)
 {
-    for (size_t i = 0; i < f->n_sets; ++i) {
+    const bool is_plain = saltus_h5_go_plain(f) >= 0;
+    for (size_t i = 0; i < f->n_sets && is_plain; ++i) {
         saltus_h5_set *s = &f->sets[i];
-        if (s->grows && s->kind->role != SALTUS_ROLE_SITES) {
-            saltus_h5_close_dataset(&s->set);
-            s->set = H5Dopen2(f->file, s->path, H5P_DEFAULT);
+        if (s->grows && s->kind->role != SALTUS_ROLE_SITES && s->shape[0] > (hsize_t)f->rows) {
             (void)saltus_h5_resize(s, (hsize_t)f->rows);
+        } else if (s->gathered && s->shape[0] < (hsize_t)f->rows) {
+            (void)!put_gathered(s, (hsize_t)f->rows - s->first, false, NULL);
         }
     }
 }

@@ -216,6 +216,7 @@ static void choose_chunk(const saltus_hdf5_layout *l, saltus_h5_set *s)
     } else if (s->grows) {
         const hsize_t rows = s->rank == 1 ? COLUMN_ROWS : FINAL_BYTES / (8 * width);
         s->chunk[0] = rows > 1 ? rows : 1;
+        s->capacity = (int64_t)s->chunk[0];
     } else if (role == SALTUS_ROLE_AT_END && s->axes[s->rank - 1] != 't' && !l->sweep) {
         const hsize_t rows = BINS_BYTES / (8 * width);
         if (s->rank == 2) {
@@ -414,5 +415,15 @@ hid_t saltus_h5_create_set(hid_t file, const saltus_h5_set *s, const char *path)
     (void)H5Pclose(access);
     (void)H5Pclose(how);
     (void)H5Sclose(space);
+    return set;
+}
+
+hid_t saltus_h5_open_set(hid_t file, const saltus_h5_set *s)
+{
+    const hid_t how = H5Pcreate(H5P_DATASET_CREATE), access = H5Pcreate(H5P_DATASET_ACCESS);
+    set_properties(s, how, access);
+    const hid_t set = H5Dopen2(file, s->path, access);
+    (void)H5Pclose(access);
+    (void)H5Pclose(how);
     return set;
 }

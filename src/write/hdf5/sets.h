@@ -203,8 +203,12 @@ typedef struct saltus_h5_set {
     int level;                          /**< deflate's; 0: no filters */
     size_t row_bytes;                   /**< in memory; of the whole where it does not grow */
     size_t scale[SALTUS_H5_MOST_AXES];  /**< of each axis: its number among a file's sets */
-    int64_t n_gathered, capacity;       /**< rows of grid points that are written together */
+    int64_t n_gathered, capacity; /**< rows that are written as one chunk; 0: none are gathered */
     char *gathered;
+    hsize_t first; /**< how many rows are before those that are gathered */
+    bool is_seen;  /**< some of these are on the disk. They stay there as they are, not packed: a
+                        packed chunk would take new space whenever rows are added to it, because
+                        HDF5 gives none back that readers may have open */
 } saltus_h5_set;
 
 /** What the layout says that its file has. */
@@ -229,6 +233,8 @@ int saltus_h5_level(const saltus_hdf5_layout *layout);
 
 /** Create it, nameless for NULL. Returns the open data set or a negative value. */
 hid_t saltus_h5_create_set(hid_t file, const saltus_h5_set *set, const char *path);
+/** Open it under its path, with the cache of chunks that it was created with; as above. */
+hid_t saltus_h5_open_set(hid_t file, const saltus_h5_set *set);
 
 saltus_h5_filler saltus_fill_n, saltus_fill_mean, saltus_fill_variance, saltus_fill_min,
     saltus_fill_max, saltus_fill_sum, saltus_fill_sum_sq, saltus_fill_real_mean,

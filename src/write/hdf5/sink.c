@@ -214,38 +214,35 @@ static herr_t append_samples(saltus_h5_set *s, hsize_t row, const void *values, 
     return 0;
 }
 
-/* Append memory[n][values], less the first `skip` values of every run. */
-static herr_t append_rows(saltus_h5_set *s, hsize_t row, hsize_t n, hsize_t values, hsize_t skip,
-                          const void *memory)
+static saltus_status append(saltus_hdf5_sink *sink, const saltus_block *b, const struct prepared *p,
+                            saltus_error *err)
 {
-    const herr_t rc = saltus_h5_resize(s, row + n);
-    return rc < 0 ? rc : saltus_h5_put_rows(s, row, n, values, skip, memory);
-}
-
-static herr_t append(saltus_hdf5_sink *sink, const saltus_block *b, const struct prepared *p)
-{
-    const saltus_h5_file *f = &sink->file;
+    saltus_status status = SALTUS_OK;
+    saltus_h5_file *f = &sink->file;
     const hsize_t n = (hsize_t)b->n_trajectories, row = (hsize_t)f->rows;
     const hsize_t points = (hsize_t)b->n_points;
     saltus_h5_set *const last[2] = {sink->final, sink->final_observables};
     const void *const values[2] = {b->counts, b->observables};
-    herr_t rc = 0;
-    for (int i = 0; i < N_SAMPLES && rc >= 0; ++i) {
-        if (sink->samples[i]) {
-            rc = append_samples(sink->samples[i], row, values_of(b, i), n, p->chunks[i],
-                                p->n_chunks[i]);
+    for (int i = 0; i < N_SAMPLES; ++i) {
+        if (sink->samples[i] && append_samples(sink->samples[i], row, values_of(b, i), n,
+                                               p->chunks[i], p->n_chunks[i]) < 0) {
+            SALTUS_TRY(saltus_h5_fail(f, 0, err));
         }
     }
-    for (int i = 0; i < 2 && rc >= 0; ++i) {
+    for (int i = 0; i < 2; ++i) {
         if (last[i]) {
             const hsize_t columns = last[i]->shape[1];
-            rc = append_rows(last[i], row, n, points * columns, (points - 1) * columns, values[i]);
+            SALTUS_TRY(saltus_h5_add_rows(f, last[i], n, points * columns, (points - 1) * columns,
+                                          values[i], err));
         }
     }
-    for (int q = 0; q < f->derived.n && rc >= 0; ++q) {
-        rc = append_rows(&sink->derived[q], row, n, 1, 0, p->derived + (hsize_t)q * n);
+    for (int q = 0; q < f->derived.n; ++q) {
+        SALTUS_TRY(
+            saltus_h5_add_rows(f, &sink->derived[q], n, 1, 0, p->derived + (hsize_t)q * n, err));
     }
-    return rc < 0 ? rc : append_rows(sink->runs, row, n, 1, 0, b->trajectories);
+    SALTUS_TRY(saltus_h5_add_rows(f, sink->runs, n, 1, 0, b->trajectories, err));
+done:
+    return status;
 }
 
 /* The most that appending the block can take. */
@@ -279,12 +276,19 @@ static saltus_status match_width(saltus_hdf5_sink *sink, const saltus_block *b, 
         return SALTUS_OK;
     }
     if (p->value_size == 8) {
+        SALTUS_TRY(saltus_h5_update(&sink->file, err));
+        if (saltus_h5_go_plain(&sink->file) < 0) {
+            SALTUS_TRY(saltus_h5_fail(&sink->file, 0, err));
+        }
         for (int i = N_SAMPLES; i-- > OF_COUNTS;) { /* the counts last, by whose width it is told */
             if (sink->samples[i]) {
                 SALTUS_TRY(saltus_h5_widen(&sink->file, sink->samples[i], err));
             }
         }
         atomic_store_explicit(&sink->wide, true, memory_order_relaxed);
+        if (saltus_h5_go_live(&sink->file) < 0) {
+            SALTUS_TRY(saltus_h5_fail(&sink->file, 0, err));
+        }
         goto done;
     }
     p->value_size = 8;
@@ -372,9 +376,7 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
     SALTUS_TRY(check_statistics(sink->file.ensemble, block, p, err));
     SALTUS_TRY(match_width(sink, block, p, err));
     SALTUS_TRY(saltus_h5_reserve(&sink->file, bytes_of(sink, block, p), err));
-    if (append(sink, block, p) < 0) {
-        SALTUS_TRY(saltus_h5_fail(&sink->file, 0, err));
-    }
+    SALTUS_TRY(append(sink, block, p, err));
     sink->file.rows += block->n_trajectories;
     SALTUS_TRY(add_statistics(sink->file.ensemble, block, p, err));
     status = saltus_h5_flush_sometimes(&sink->file, err);

@@ -35,6 +35,7 @@ typedef struct saltus_hdf5_layout {
     saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
     int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */
     double disk_free;            /**< bytes; 0 to ask the disk, as all but tests do */
+    double flush_seconds;        /**< between two flushes; 0 for the usual, but in tests */
 } saltus_hdf5_layout;
 
 /** What the file will take, times excepted. */

@@ -1,5 +1,6 @@
 /* How a result file begins: who may be overwritten, HDF5's settings, space, attributes. */
 #include "write/hdf5/file.h"
+#include "write/hdf5/live.h"
 #include "write/hdf5/probe.h"
 
 #include <sys/file.h>
@@ -33,10 +34,10 @@ static saltus_status check_existing(int fd, const char *path, bool overwrite, sa
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         SALTUS_TRY(refuse(path, "is no regular file", other, err));
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) { /* by HDF5's own locks */
+        SALTUS_FAIL(SALTUS_E_IO, "%s: another process has this file open", path);
     }
-    (void)flock(fd, LOCK_UN); /* HDF5 takes its own */
+    (void)flock(fd, LOCK_UN);
     if (st.st_size == 0) {
         goto done;
     }
@@ -59,6 +60,7 @@ done:
     return status;
 }
 
+/* Open the file and lock it, until it is closed. What stands there is looked at under the lock. */
 static saltus_status open_target(const char *path, bool overwrite, int *fd, bool *created,
                                  saltus_error *err)
 {
@@ -67,12 +69,16 @@ static saltus_status open_target(const char *path, bool overwrite, int *fd, bool
     *created = *fd >= 0;
     if (*fd < 0 && errno == EEXIST) {
         *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-        if (*fd >= 0) {
-            SALTUS_TRY(check_existing(*fd, path, overwrite, err));
-        }
     }
     if (*fd < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, strerror(errno));
+    }
+    if (saltus_h5_lock(*fd) == EAGAIN || !saltus_h5_is_at(path, *fd)) {
+        *created = false; /* another process was faster, and has it now */
+        SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
+    }
+    if (!*created) {
+        SALTUS_TRY(check_existing(*fd, path, overwrite, err));
     }
 done:
     if (status != SALTUS_OK && *fd >= 0) {
@@ -89,8 +95,8 @@ static hid_t access_properties(void)
     H5AC_cache_config_t cache = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-    (void)H5Pset_file_locking(access, true, true);
-    (void)H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+    (void)H5Pset_file_locking(access, false, true); /* the file has our own lock */
+    (void)H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST);
     if (H5Pget_mdc_config(access, &cache) >= 0) {
         cache.set_initial_size = true;
         cache.initial_size = cache.max_size = 32 * 1024 * 1024;
@@ -111,17 +117,11 @@ static hid_t creation_properties(void)
     return how;
 }
 
-/* A superblock of version 2, everything else from HDF5 1.10: then all metadata have checksums, also
- * the indices of chunks. A superblock of version 3 would mark the file as open for writing, and one
- * whose writer was killed could not be opened again. */
+/* All metadata of this format have checksums, also the indices of chunks. */
 static hid_t create_file(const char *path)
 {
     const hid_t access = access_properties(), how = creation_properties();
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, how, access);
-    if (file >= 0 && H5Fset_libver_bounds(file, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0) {
-        (void)H5Fclose(file);
-        file = H5I_INVALID_HID;
-    }
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, how, access);
     (void)H5Pclose(how);
     (void)H5Pclose(access);
     return file;
@@ -151,9 +151,43 @@ saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now, int
     }
 done:
     if (status != SALTUS_OK && *created) {
-        (void)unlink(path);
+        saltus_h5_remove(path, reserve->fd);
+        *created = false;
     }
     return status;
+}
+
+herr_t saltus_h5_go_live(saltus_h5_file *f)
+{
+    const herr_t rc = f->is_live ? 0 : H5Fstart_swmr_write(f->file);
+    f->is_live = rc >= 0;
+    return rc;
+}
+
+herr_t saltus_h5_go_plain(saltus_h5_file *f)
+{
+    if (!f->is_live) {
+        return f->file < 0 ? -1 : 0;
+    }
+    f->is_live = false;
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        saltus_h5_close_dataset(&f->sets[i].set);
+    }
+    const hid_t old = f->file;
+    f->file = H5I_INVALID_HID;
+    if (H5Fclose(old) < 0 || !saltus_h5_is_at(f->path, f->reserve.fd)) {
+        return -1;
+    }
+    const hid_t access = access_properties();
+    f->file = H5Fopen(f->path, H5F_ACC_RDWR, access);
+    (void)H5Pclose(access);
+    herr_t rc = f->file < 0 ? -1 : 0;
+    for (size_t i = 0; i < f->n_sets && rc >= 0; ++i) {
+        f->sets[i].set = saltus_h5_open_set(f->file, &f->sets[i]);
+        rc = f->sets[i].set < 0 ? -1 : 0;
+    }
+    saltus_reserve_cut(&f->reserve, 0); /* closing has cut the file behind its end */
+    return rc;
 }
 
 herr_t saltus_h5_describe(saltus_h5_file *f)

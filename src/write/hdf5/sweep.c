@@ -37,6 +37,9 @@ static saltus_status deliver(void *user, int64_t point, saltus_sink *sink, saltu
     saltus_h5_quiet quiet;
     (void)point;
     saltus_h5_quiet_begin(&quiet);
+    if (f->broken) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", f->path);
+    }
     f->filling.from = sink->user;
     f->filling.column = -1;
     for (size_t i = 0; i < f->n_sets; ++i) { /* all have the row before one is written */

@@ -1,0 +1,159 @@
+#include "write/hdf5/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static const off_t lock_at = INT64_C(1) << 62;
+
+int saltus_h5_lock(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_at, .l_len = 1};
+    int rc;
+    do {
+        rc = fcntl(fd, F_OFD_SETLK, &lock);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 ? 0 : errno == EAGAIN || errno == EACCES ? EAGAIN : ENOTSUP;
+}
+
+bool saltus_h5_has_locks(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    const bool has = fd < 0 || saltus_h5_lock(fd) != ENOTSUP;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return has;
+}
+
+bool saltus_h5_is_at(const char *path, int fd)
+{
+    struct stat here, there;
+    return fstat(fd, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
+}
+
+void saltus_h5_remove(const char *path, int fd)
+{
+    if (saltus_h5_is_at(path, fd)) {
+        (void)unlink(path);
+    }
+}
+
+/* Whether the superblock says that a writer has the file open. Only versions from 3 on can: byte 8
+ * is the version, byte 11 the flags (HDF5 File Format Specification 3.0, II.A). */
+static bool is_marked_open(int fd)
+{
+    static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+    unsigned char head[12];
+    return pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+           memcmp(head, signature, sizeof signature) == 0 && head[8] >= 3 && head[11] != 0;
+}
+
+static hid_t open_as(const char *path, unsigned flags, bool clear)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t file = H5I_INVALID_HID;
+    (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    (void)H5Pset_file_locking(access, false, true);
+    /* a property of HDF5's own, by which h5clear does its work */
+    if (!clear || H5Pset(access, "clear_status_flags", &clear) >= 0) {
+        file = H5Fopen(path, flags, access);
+    }
+    (void)H5Pclose(access);
+    return file;
+}
+
+/* Rows that the file says are there. */
+static bool read_rows(hid_t file, hsize_t *rows)
+{
+    const char *name = H5Aexists(file, "sweep_points") > 0 ? "sweep_points" : "trajectories";
+    const hid_t attribute = H5Aexists(file, name) > 0 ? H5Aopen(file, name, H5P_DEFAULT) : -1;
+    int64_t n = -1;
+    if (attribute >= 0) {
+        (void)!H5Aread(attribute, H5T_NATIVE_INT64, &n);
+        (void)H5Aclose(attribute);
+    }
+    *rows = n >= 0 ? (hsize_t)n : 0;
+    return n >= 0;
+}
+
+/* Let a data set that grows end behind the last row that was delivered. Frames of a lattice belong
+ * to trajectories that are not. */
+static herr_t cut(hid_t file, const char *name, const H5O_info_t *info, void *user)
+{
+    const hsize_t *rows = user;
+    hsize_t shape[H5S_MAX_RANK], most[H5S_MAX_RANK];
+    if (info->type != H5O_TYPE_DATASET || strncmp(name, "space/frames/", 13) == 0) {
+        return 0;
+    }
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+    const int rank = H5Sget_simple_extent_dims(space, shape, most);
+    if (rank > 0 && most[0] == H5S_UNLIMITED && shape[0] > *rows) {
+        shape[0] = *rows;
+        (void)H5Dset_extent(set, shape);
+    }
+    (void)H5Sclose(space);
+    (void)H5Dclose(set);
+    return 0;
+}
+
+/* Whether a writer may be at work on another machine, whose locks are not always seen here: the
+ * file systems that are shared, by their numbers in statfs(2) and their own sources. */
+static bool is_shared(int fd)
+{
+    static const uint32_t shared[] = {
+        0x6969,     /* NFS */
+        0x517b,     /* SMB */
+        0xfe534d42, /* SMB 2 */
+        0xff534d42, /* CIFS */
+        0x65735546, /* FUSE: sshfs, Gluster */
+        0x0bd00bd0, /* Lustre */
+        0x47504653, /* GPFS */
+        0x19830326, /* BeeGFS */
+        0x00c36400, /* Ceph */
+        0x5346414f, /* AFS */
+        0x01021997, /* 9P */
+    };
+    struct statfs about;
+    bool is = fstatfs(fd, &about) != 0;
+    for (size_t i = 0; !is && i < sizeof shared / sizeof *shared; ++i) {
+        is = (uint32_t)about.f_type == shared[i];
+    }
+    return is;
+}
+
+/* End a file whose writer is dead as it would have. Whoever has no lock or may not write leaves it
+ * as it is. */
+static bool close_for_dead(const char *path)
+{
+    bool done = false;
+    hsize_t rows;
+    const int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && !is_shared(fd) && saltus_h5_lock(fd) == 0 && is_marked_open(fd)) {
+        const hid_t file = open_as(path, H5F_ACC_RDWR, true);
+        /* what was written since the superblock was lies behind the end that it tells */
+        if (file >= 0 && H5Fincrement_filesize(file, 0) >= 0 && read_rows(file, &rows)) {
+            (void)H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, cut, &rows);
+        }
+        done = file >= 0 && H5Fclose(file) >= 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return done;
+}
+
+hid_t saltus_h5_open_for_reading(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is_open = fd >= 0 && is_marked_open(fd);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    const bool is_live = is_open && !close_for_dead(path);
+    return open_as(path, H5F_ACC_RDONLY | (is_live ? H5F_ACC_SWMR_READ : 0), false);
+}
