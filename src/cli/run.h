@@ -56,8 +56,9 @@ saltus_status saltus_cli_make_times(const saltus_cli_run_arguments *a, int64_t n
 saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double **times, int64_t *n,
                                      saltus_error *err);
 
-/** Handle SIGINT, SIGTERM and SIGHUP. What is returned is for saltus_run_options.stop; it becomes
- * non-zero at a signal after saltus_cli_keep_results, before which one ends the process. */
+/** Handle SIGINT, SIGTERM, SIGHUP, SIGXCPU and SIGUSR1. What is returned is for
+ * saltus_run_options.stop; it becomes non-zero at a signal after saltus_cli_keep_results, before
+ * which one ends the process. */
 const volatile int *saltus_cli_catch_signals(void);
 void saltus_cli_keep_results(void);
 /** A file to be removed when a signal ends the process at once, of four at most; or no more. */

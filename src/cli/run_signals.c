@@ -54,10 +54,13 @@ static void request_stop(int signal_number)
 
 const volatile int *saltus_cli_catch_signals(void)
 {
+    /* batch systems send the last two some time before they kill, if they are told to */
+    static const int ending[] = {SIGINT, SIGTERM, SIGXCPU, SIGUSR1};
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART}, old;
     (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; ++i) {
+        (void)sigaction(ending[i], &action, NULL);
+    }
     if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* as under nohup */
         (void)sigaction(SIGHUP, &action, NULL);
     }

@@ -133,7 +133,7 @@ static void long_trajectories_tell_their_time(void **state)
 
 static void signals_at_once_are_one(void **state)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1};
     (void)state;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) {
         (void)unlink("out.h5");
