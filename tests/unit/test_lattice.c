@@ -103,9 +103,10 @@ static double random_at(double low, double high)
     return random_in(0.0, 1.0) < 0.5 ? x : floor(2.0 * x) * 0.5;
 }
 
-static saltus_shape random_shape(saltus_shape *parts, int depth)
+/* Of the first n kinds. */
+static saltus_shape random_kind(double n)
 {
-    saltus_shape s = {.kind = (saltus_shape_kind)(random_in(0.0, 1.0) * (depth > 0 ? 6.0 : 4.0))};
+    saltus_shape s = {.kind = (saltus_shape_kind)(random_in(0.0, 1.0) * n)};
     s.radius = random_at(0.5, 20.0);
     for (int i = 0; i < 3; ++i) {
         s.a[i] = random_at(-10.0, 50.0);
@@ -114,14 +115,15 @@ static saltus_shape random_shape(saltus_shape *parts, int depth)
                  : random_in(0.0, 1.0) < 0.3        ? s.a[i] /* along an axis, or a point */
                                                     : random_at(-10.0, 50.0);
     }
-    if (s.kind >= SALTUS_SHAPE_UNION) {
-        for (int i = 0; i < 3; ++i) {
-            parts[i] = random_shape(parts + 3, depth - 1);
-            parts[i].next = i < 2 ? &parts[i + 1] : NULL;
-            if (parts[i].kind >= SALTUS_SHAPE_UNION) {
-                parts[i].kind = SALTUS_SHAPE_BOX;
-            }
-        }
+    return s;
+}
+
+static saltus_shape random_shape(saltus_shape parts[3])
+{
+    saltus_shape s = random_kind(6.0);
+    for (int i = 0; i < 3 && s.kind >= SALTUS_SHAPE_UNION; ++i) {
+        parts[i] = random_kind(4.0);
+        parts[i].next = i < 2 ? &parts[i + 1] : NULL;
         s.parts = parts;
     }
     return s;
@@ -187,8 +189,8 @@ static void painting_is_site_by_site(void **state)
     (void)state;
     random_state = 5;
     for (int i = 0; i < N; ++i) {
-        saltus_shape parts[6];
-        const saltus_shape shape = random_shape(parts, 1);
+        saltus_shape parts[3];
+        const saltus_shape shape = random_shape(parts);
         saltus_space s = {.n_sites = 1, .n_types = 3, .types = types};
         for (int axis = 0; axis < 3; ++axis) {
             s.size[axis] = sizes[i % 4 == 0 ? (int)random_in(0.0, 5.0) : 3 + i / 4 % 2];
