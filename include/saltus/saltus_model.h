@@ -21,11 +21,62 @@ typedef enum saltus_law {
     SALTUS_LAW_COMBINATORIAL = 1, /**< k*A*A, with two A consumed, is taken as k*A*(A-1) */
 } saltus_law;
 
+/**
+ * Files as they were when they were read, under the names by which they were asked for: a model,
+ * the SBML file and the images that it names, a table of points. What reads files through an
+ * archive takes those that it holds from there, and adds the others. A result file can hold an
+ * archive, so that its run goes on with the same model, whatever has become of the files.
+ */
+typedef struct saltus_archive saltus_archive;
+/**
+ * Begin an empty archive.
+ *
+ * @param[out] out to be freed with saltus_archive_destroy
+ * @param err      see saltus_error
+ * @retval SALTUS_OK          it is there
+ * @retval SALTUS_E_INVALID   out is NULL
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_archive_create(saltus_archive **out,
+                                                                 saltus_error *err);
+/**
+ * Free an archive. Nothing may read through it any more.
+ *
+ * @param archive may be NULL
+ */
+SALTUS_API void saltus_archive_destroy(saltus_archive *archive);
+/**
+ * Add a file of which nothing stands on the disk. Any thread may call.
+ *
+ * @param archive where to
+ * @param name    by which it will be asked for
+ * @param bytes   its content; copied
+ * @param size    of it, in bytes
+ * @param err     see saltus_error
+ * @retval SALTUS_OK          it is there
+ * @retval SALTUS_E_INVALID   there is one of that name, or an argument is NULL
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_archive_add(saltus_archive *archive,
+                                                              const char *name, const void *bytes,
+                                                              size_t size, saltus_error *err);
+/**
+ * Look for a file.
+ *
+ * @param archive   may be NULL
+ * @param name      of the file
+ * @param[out] size of it, in bytes; 0 when there is none. May be NULL
+ * @return its content, followed by a zero, valid as long as the archive; NULL when there is none
+ */
+SALTUS_API const void *saltus_archive_get(const saltus_archive *archive, const char *name,
+                                          size_t *size);
+
 /** How a file is read. Start from saltus_read_options_default(). */
 typedef struct saltus_read_options {
     double molecules_per_mole; /**< how many molecules stand for a mole, above 0; 0: Avogadro's
                                     number. With fewer, amounts in mole become fewer molecules, and
                                     rates keep to them: concentrations stay, fluctuations grow */
+    saltus_archive *archive;   /**< NULL, or where all files are read from, and go to */
 } saltus_read_options;
 /**
  * Give the usual options.

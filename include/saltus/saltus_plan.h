@@ -182,6 +182,14 @@ SALTUS_API void saltus_plan_explain(const saltus_plan *plan, FILE *out);
  */
 SALTUS_API const char *saltus_plan_method(const saltus_plan *plan);
 /**
+ * Tell the version of the method's streams of random numbers. Results go together, as parts of one
+ * run or as one that goes on, when their versions are equal.
+ *
+ * @param plan may be NULL
+ * @return from 1 on; 0 without a plan
+ */
+SALTUS_API int saltus_plan_stream_version(const saltus_plan *plan);
+/**
  * Tell the layout that was chosen.
  *
  * @param plan may be NULL

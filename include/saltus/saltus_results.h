@@ -45,7 +45,49 @@ typedef struct saltus_hdf5_options {
     double burn_in;           /**< derived quantities look at samples from this time on */
     bool overwrite; /**< a result of that name is replaced; without this, it is left alone. What
                          Saltus has not written is never replaced */
+    bool extend;    /**< a result of that name goes on, if what it says of its trajectories agrees;
+                         run options: n_trajectories of all, n_done of these in the file */
+    const saltus_archive *archive; /**< NULL, or the files of which the model was made; the result
+                                        file keeps them (saltus_archive_open) */
 } saltus_hdf5_options;
+/** How far a result file is. */
+typedef struct saltus_file_state {
+    bool is_sweep;
+    bool complete;            /**< all that was asked for is there */
+    int64_t first_trajectory; /**< its number */
+    int64_t requested;        /**< trajectories; of a sweep at each point */
+    int64_t n_done;           /**< trajectories, of a sweep points, without a gap: from here on it
+                                   can go on. Negative: an older version wrote it */
+} saltus_file_state;
+/**
+ * Tell how far a result file is. A file whose writer died is made whole first.
+ *
+ * @param path     the file
+ * @param[out] out what it says
+ * @param err      see saltus_error
+ * @retval SALTUS_OK            it is told
+ * @retval SALTUS_E_IO          it cannot be read, is no result, or is being written
+ * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *path,
+                                                                  saltus_file_state *out,
+                                                                  saltus_error *err);
+/**
+ * Read the files that a result file keeps.
+ *
+ * @param path     the result file
+ * @param[out] out to be freed with saltus_archive_destroy; reading through it never reads the disk
+ * @param err      see saltus_error
+ * @retval SALTUS_OK            it is there
+ * @retval SALTUS_E_INVALID     the file keeps none: an older version wrote it
+ * @retval SALTUS_E_IO          it cannot be read, or is damaged
+ * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_archive_open(const char *path,
+                                                               saltus_archive **out,
+                                                               saltus_error *err);
 /**
  * Give the usual options.
  *

@@ -49,6 +49,7 @@ typedef struct saltus_block {
                                                are the last point's, n_points 1, or none, 0 */
     const double *derived;                /**< NULL, or for sinks with a derivation, what a device
                                                has made: [trajectory][quantity] */
+    int64_t events;                       /**< reactions that fired in them */
     int64_t first;                        /**< how many trajectories of the run come before */
     /** On a lattice, as the plan's options ask: [trajectory][point][part][count] */
     const int64_t *splits[SALTUS_N_SPLITS];
@@ -134,6 +135,8 @@ typedef struct saltus_run_options {
     int64_t
         first_trajectory;   /**< number of the first trajectory, >= 0; > 0 extends an earlier run */
     int64_t n_trajectories; /**< at least 1 */
+    int64_t n_done;         /**< of these, how many of the lowest numbers a sink has had before:
+                                 they are not simulated again, and the report is of the others */
     const double *times;    /**< [n_times] sample times, rising, >= 0; every run starts at 0 */
     int64_t n_times;        /**< at least 1; the run ends at the last */
     const double *frame_times; /**< [n_frames] of a lattice: when to hand frames to the sink,

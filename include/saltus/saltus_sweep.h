@@ -36,6 +36,13 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_create(saltus_sweep **ou
  */
 SALTUS_API void saltus_sweep_destroy(saltus_sweep *sweep);
 /**
+ * Read the table of a design through an archive.
+ *
+ * @param sweep   may be NULL
+ * @param archive NULL, or to outlive saltus_sweep_finish
+ */
+SALTUS_API void saltus_sweep_read_through(saltus_sweep *sweep, saltus_archive *archive);
+/**
  * Vary one name more.
  *
  * @param sweep whose points are not made yet
@@ -142,6 +149,8 @@ typedef struct saltus_sweep_options {
     saltus_plan_options plan;   /**< n_threads: points at a time, or threads when points are few */
     saltus_run_options run;     /**< n_trajectories: at every point; first_trajectory: of the first
                                      point. times, stop, warn and progress as in a run */
+    int64_t n_done;             /**< points that a sink has had before: the first ones; they are
+                                     not simulated again */
     bool common_random_numbers; /**< run i has the same number at every point, else run i at point
                                      g is trajectory g R + i */
 } saltus_sweep_options;

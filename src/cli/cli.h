@@ -12,6 +12,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 /** Verbs: argv[0] is "saltus VERB"; the result is the exit code. */
 int saltus_cli_run(int argc, char **argv);
 int saltus_cli_sweep(int argc, char **argv);
+int saltus_cli_resume(int argc, char **argv);
 int saltus_cli_info(int argc, char **argv);
 int saltus_cli_stats(int argc, char **argv);
 int saltus_cli_export(int argc, char **argv);
@@ -114,6 +115,9 @@ bool saltus_cli_is_bngl(const char *path);
 /** Let BNG2.pl make the network of such a file: the text of a .net, to be freed with saltus_free.
  * What BNG2.pl says is shown when it fails. On a signal it is ended, and so is this process. */
 saltus_status saltus_cli_read_bngl(const char *path, char **text, size_t *size, saltus_error *err);
+/** From now on files are read through an archive, which must outlive that; NULL: from the disk. */
+void saltus_cli_read_through(saltus_archive *archive);
+saltus_archive *saltus_cli_archive(void);
 /** Read a model file, the network of a .bngl, or what comes on standard input; the latter two are
  * kept for the next call. Any thread may call. */
 saltus_status saltus_cli_read_model(const char *path, const saltus_read_options *options,

@@ -379,6 +379,7 @@ saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *change
     saltus_read_options options = saltus_read_options_default();
     changes = changes ? changes : &none;
     options.molecules_per_mole = changes->mole;
+    options.archive = saltus_cli_archive();
     saltus_status status = saltus_cli_read_model(path, &options, &model, err);
     for (int i = 0; i < changes->volume.n && status == SALTUS_OK; ++i) {
         status = apply(model, changes->volume.items[i], true, err);

@@ -13,6 +13,7 @@ static const struct {
 } verbs[] = {
     {"run", saltus_cli_run, "simulate an ensemble of trajectories"},
     {"sweep", saltus_cli_sweep, "the same for many values of parameters and initial amounts"},
+    {"resume", saltus_cli_resume, "go on where a run or a sweep was stopped"},
     {"info", saltus_cli_info, "what a model holds and how it was understood"},
     {"stats", saltus_cli_stats, "means and standard deviations of a result file"},
     {"export", saltus_cli_export, "trajectories of a result file as CSV"},

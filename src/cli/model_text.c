@@ -10,7 +10,19 @@ bool saltus_cli_is_stdin(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* A command has one model, so one text is kept, until the process ends. */
+static saltus_archive *archive;
+
+void saltus_cli_read_through(saltus_archive *through)
+{
+    archive = through;
+}
+
+saltus_archive *saltus_cli_archive(void)
+{
+    return archive;
+}
+
+/* A command has one model, so one text is kept, until the process ends, if not by the archive. */
 static saltus_status get_text(const char *path, const char **text, size_t *size, saltus_error *err)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -18,12 +30,16 @@ static saltus_status get_text(const char *path, const char **text, size_t *size,
     static size_t n;
     saltus_status status = SALTUS_OK;
     (void)pthread_mutex_lock(&one_at_a_time);
-    if (!all) {
+    const char *kept = saltus_archive_get(archive, path, size);
+    if (!kept && !all) {
         status = saltus_cli_is_stdin(path) ? saltus_text_read(path, &all, &n, err)
                                            : saltus_cli_read_bngl(path, &all, &n, err);
+        if (status == SALTUS_OK && archive) {
+            status = saltus_archive_add(archive, path, all, n, err);
+        }
     }
-    *text = all;
-    *size = n;
+    *text = kept ? kept : all;
+    *size = kept ? *size : n;
     (void)pthread_mutex_unlock(&one_at_a_time);
     return status;
 }

@@ -90,6 +90,8 @@ saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a)
     o.derive = a->derive;
     o.burn_in = a->burn_in;
     o.overwrite = a->overwrite;
+    o.extend = a->extends;
+    o.archive = a->output && a->format == SALTUS_CLI_HDF5 ? a->archive : NULL;
     return o;
 }
 
@@ -115,6 +117,7 @@ saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a)
     run.seed = a->seed;
     run.first_trajectory = a->first;
     run.n_trajectories = a->runs;
+    run.n_done = a->n_done;
     run.warn = saltus_cli_show_warning;
     run.warn_user = a;
     if (!a->quiet && (a->progress || isatty(STDERR_FILENO))) {
@@ -221,14 +224,66 @@ static void clean_up(session *s)
     free(s->frames);
 }
 
-static int simulate(saltus_cli_run_arguments *a)
+/* Of a run that extends a result: what is there, and what is to be. */
+static saltus_status find_done(saltus_cli_run_arguments *a, saltus_error *err)
+{
+    saltus_file_state state;
+    if (!a->append || access(a->output, F_OK) != 0) {
+        return SALTUS_OK;
+    }
+    const saltus_status status = saltus_file_state_read(a->output, &state, err);
+    if (status != SALTUS_OK) {
+        return status;
+    }
+    if (state.is_sweep || state.n_done < 0) {
+        return saltus_cli_fail(err, SALTUS_E_INVALID, "%s: %s", a->output,
+                               state.is_sweep ? "is of a sweep, which has all of its points"
+                                              : "an older version wrote it, which kept no state");
+    }
+    if (!state.complete) {
+        (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%s: is not complete: %lld of %lld runs",
+                              a->output, (long long)state.n_done, (long long)state.requested);
+        (void)snprintf(err->hint, sizeof err->hint, "saltus resume %.200s goes on with it",
+                       a->output);
+        return err->code;
+    }
+    if (a->has_first && a->first != state.first_trajectory + state.n_done) {
+        return saltus_cli_fail(err, SALTUS_E_INVALID,
+                               "%s: holds the trajectories %lld to %lld, so the next is %lld, not "
+                               "%lld",
+                               a->output, (long long)state.first_trajectory,
+                               (long long)(state.first_trajectory + state.n_done - 1),
+                               (long long)(state.first_trajectory + state.n_done),
+                               (long long)a->first);
+    }
+    if (a->runs > INT64_MAX - state.n_done - state.first_trajectory) {
+        return saltus_cli_fail(err, SALTUS_E_INVALID, "%s: there are no numbers for so many runs",
+                               a->output);
+    }
+    a->first = state.first_trajectory;
+    a->n_done = state.n_done;
+    a->runs += state.n_done;
+    a->extends = true;
+    return SALTUS_OK;
+}
+
+void saltus_cli_tell_resume(const saltus_cli_run_arguments *a)
+{
+    if (a->output && a->format == SALTUS_CLI_HDF5) {
+        fprintf(stderr, "  hint: saltus resume %s goes on\n", a->output);
+    }
+}
+
+int saltus_cli_simulate(saltus_cli_run_arguments *a)
 {
     session s = {.of = {.a = a, .start = saltus_cli_now()}};
     saltus_error err = {0}, close_err = {0}, print_err = {0};
     saltus_run_options run;
     const saltus_run_report *report = &s.of.report;
     s.stop = saltus_cli_catch_signals();
-    saltus_status status = prepare(&s, a, &run, &err);
+    saltus_cli_read_through(a->archive);
+    saltus_status status = find_done(a, &err);
+    status = status == SALTUS_OK ? prepare(&s, a, &run, &err) : status;
     if (status != SALTUS_OK) {
         const int code = saltus_cli_give_up(&s.of, &err);
         clean_up(&s);
@@ -246,8 +301,9 @@ static int simulate(saltus_cli_run_arguments *a)
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",
-                (long long)report->trajectories, (long long)a->runs,
+                (long long)(a->n_done + report->trajectories), (long long)a->runs,
                 a->output ? "; they are in " : "", a->output ? a->output : "");
+        saltus_cli_tell_resume(a);
     } else if (status == SALTUS_OK && !a->quiet && !a->json) {
         status = print_summary(&s, a, &print_err);
     }
@@ -265,7 +321,7 @@ int saltus_cli_run(int argc, char **argv)
 {
     saltus_cli_run_arguments a;
     const int code = saltus_cli_run_parse(&saltus_cli_run_argp, argc, argv, &a);
-    const int result = code >= 0 ? code : simulate(&a);
+    const int result = code >= 0 ? code : saltus_cli_simulate(&a);
     saltus_cli_run_free(&a);
     return result;
 }

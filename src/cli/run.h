@@ -24,13 +24,29 @@ typedef struct saltus_cli_run_arguments {
     const char *of_leaps; /**< the last option given that steers leaps */
     double burn_in;
     bool common_random_numbers;
-    bool no_peer, overwrite;
-    bool json, progress, explain, quiet, has_until, has_record;
+    bool no_peer, overwrite, append;
+    bool extends; /**< the result file is there, with n_done of the trajectories or points */
+    int64_t n_done;
+    saltus_archive *archive; /**< files that were read, and the arguments; to be freed */
+    bool json, progress, explain, quiet, has_until, has_record, has_first;
     char *command; /**< the whole line; to be freed, as settings are */
 } saltus_cli_run_arguments;
 
 /** The options of saltus run, which saltus sweep has too. */
 extern const struct argp saltus_cli_run_argp;
+
+/** The options of saltus sweep, and those with which a result is gone on with: where, and talk. */
+extern const struct argp saltus_cli_sweep_argp, saltus_cli_resume_argp;
+
+/** Simulate what the arguments ask for; returns the exit code. */
+int saltus_cli_simulate(saltus_cli_run_arguments *a);
+int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a);
+
+/** After an interruption: how to go on. */
+void saltus_cli_tell_resume(const saltus_cli_run_arguments *a);
+
+/** Name of the command's arguments in an archive: words, each ended by a zero. */
+#define SALTUS_CLI_ARGUMENTS "saltus:arguments"
 
 /** Parse by `argp` and check. Returns -1 to go on, else the exit code; free the arguments in any
  * case. */

@@ -38,6 +38,7 @@ enum {
     OPT_SPLIT,
     OPT_NO_PEER,
     OPT_OVERWRITE,
+    OPT_APPEND,
     OPT_DERIVE,
     OPT_BURN_IN,
 };
@@ -76,6 +77,8 @@ static const struct argp_option options[] = {
      "result file, or as FILE.csv a table of what is recorded (without it, a summary is printed)",
      3},
     {"overwrite", OPT_OVERWRITE, NULL, 0, "replace a result of that name", 3},
+    {"append", OPT_APPEND, NULL, 0,
+     "add the trajectories to a result of that name, made with the same model and options", 3},
     {"record", OPT_RECORD, "WHAT", 0, "all, stats, final or histogram (all)", 3},
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
     {"range", OPT_RANGE, "LO:HI", 0, "range of a histogram", 3},
@@ -189,6 +192,7 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
     for (size_t i = 0; i < sizeof wholes / sizeof *wholes; ++i) {
         if (key == wholes[i].key) {
             int64_t *const number = (int64_t *)(void *)((char *)a + wholes[i].at);
+            a->has_first |= key == OPT_FIRST;
             a->of_leaps = key == OPT_NC || key == OPT_EXACT_STEPS ? wholes[i].name : a->of_leaps;
             return saltus_cli_int(text, wholes[i].least, wholes[i].most, number)
                        ? 0
@@ -266,6 +270,9 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
     case OPT_OVERWRITE:
         a->overwrite = true;
         return 0;
+    case OPT_APPEND:
+        a->append = true;
+        return 0;
     case OPT_SPLIT:
         a->split = text;
         return 0;
@@ -339,6 +346,44 @@ const struct argp saltus_cli_run_argp = {
     complete_help,
     NULL};
 
+/* Options of a run that is resumed: those that change no bit. */
+static const struct argp_option resume_options[] = {
+    {NULL, 0, NULL, 0, "Where:", 2},
+    {"device", OPT_DEVICE, "NAME", 0, "auto, cpu (or cpu:avx2 …), cuda, cuda:0,1 (as before)", 2},
+    {"threads", OPT_THREADS, "N", 0, "threads (as before)", 2},
+    {"layout", OPT_LAYOUT, "NAME", 0, "never changes a result", 2},
+    {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024", 2},
+    {"split", OPT_SPLIT, "A:B", 0, "a lattice in slabs, one GPU after the other", 2},
+    {"no-peer", OPT_NO_PEER, NULL, 0, "slabs exchange particles by way of the host", 2},
+    {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each", 2},
+    {NULL, 0, NULL, 0, "Talk:", 4},
+    {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4},
+    {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4},
+    {"explain", OPT_EXPLAIN, NULL, 0, "print what was chosen and why", 4},
+    {"trace", OPT_TRACE, "FILE.json", 0, "write what took how long (of a run)", 4},
+    {"quiet", 'q', NULL, 0, "no summary, no warnings, no progress", 4},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_resume(int key, char *text, struct argp_state *state)
+{
+    saltus_cli_run_arguments *a = state->input;
+    return key == ARGP_KEY_ARG ? saltus_cli_take_argument(&a->output, text, "result file")
+                               : parse(key, text, state);
+}
+
+const struct argp saltus_cli_resume_argp = {
+    resume_options,
+    parse_resume,
+    "FILE.h5",
+    "Go on where a run or a sweep was stopped, or killed, with nothing but its result file, which "
+    "holds the model and all options."
+    "\vThe result has the bits of the run that was never stopped, on whatever device and number of "
+    "threads.",
+    NULL,
+    complete_help,
+    NULL};
+
 static char *join(int n, char **words)
 {
     size_t size = 1, at = 0;
@@ -361,6 +406,12 @@ static int check_output(saltus_cli_run_arguments *a)
                                 "FILE.csv",
                                 a->output);
     }
+    if (a->append && (!a->output || a->format == SALTUS_CLI_CSV)) {
+        return saltus_cli_usage("--append needs a result file, -o FILE.h5");
+    }
+    if (a->append && a->overwrite) {
+        return saltus_cli_usage("--append and --overwrite exclude each other");
+    }
     if ((a->frames > 0.0 || a->profile) && (!a->output || a->format == SALTUS_CLI_CSV)) {
         return saltus_cli_usage("--frames and --profile need a result file, -o FILE.h5");
     }
@@ -368,6 +419,28 @@ static int check_output(saltus_cli_run_arguments *a)
         return saltus_cli_usage("--derive needs a result file, -o FILE.h5; saltus export --derived "
                                 "makes a table of it");
     }
+    return -1;
+}
+
+/* Files are read through an archive, which a result file keeps with the words of the command. */
+static int begin_archive(saltus_cli_run_arguments *a, int argc, char **argv)
+{
+    saltus_error err = {0};
+    size_t size = 0, at = 0;
+    for (int i = 0; i < argc; ++i) {
+        size += strlen(argv[i]) + 1;
+    }
+    char *words = calloc(size + 1, 1);
+    for (int i = 0; words && i < argc; ++i) {
+        memcpy(words + at, argv[i], strlen(argv[i]) + 1);
+        at += strlen(argv[i]) + 1;
+    }
+    if (!words || saltus_archive_create(&a->archive, &err) != SALTUS_OK ||
+        saltus_archive_add(a->archive, SALTUS_CLI_ARGUMENTS, words, size, &err) != SALTUS_OK) {
+        free(words);
+        return saltus_cli_usage("%s", strerror(ENOMEM));
+    }
+    free(words);
     return -1;
 }
 
@@ -387,7 +460,8 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
     if (!a->command) {
         return saltus_cli_usage("%s", strerror(ENOMEM));
     }
-    const int code = saltus_cli_parse(argp, argc, argv, a);
+    int code = begin_archive(a, argc, argv);
+    code = code < 0 ? saltus_cli_parse(argp, argc, argv, a) : code;
     if (code >= 0) {
         return code;
     }
@@ -415,4 +489,5 @@ void saltus_cli_run_free(saltus_cli_run_arguments *a)
     saltus_cli_free_changes(&a->changes);
     free(a->vary.items);
     free(a->command);
+    saltus_archive_destroy(a->archive);
 }

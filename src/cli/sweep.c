@@ -45,7 +45,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {{&saltus_cli_run_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
+const struct argp saltus_cli_sweep_argp = {
     options,
     parse,
     NULL, /* MODEL, as the options' other half says */
@@ -76,6 +76,7 @@ static saltus_model *load(void *user, saltus_error *err)
 static saltus_status make_points(session *s, saltus_error *err)
 {
     saltus_status status = saltus_sweep_create(&s->sweep, err);
+    saltus_sweep_read_through(s->sweep, saltus_cli_archive());
     for (int i = 0; i < s->of.a->vary.n && status == SALTUS_OK; ++i) {
         status = saltus_sweep_vary(s->sweep, s->of.a->vary.items[i], err);
     }
@@ -200,6 +201,7 @@ static saltus_status prepare(session *s, const volatile int *stop, saltus_error 
     o->run = saltus_cli_run_options(a);
     o->run.stop = stop;
     o->common_random_numbers = a->common_random_numbers;
+    o->n_done = a->n_done;
     if ((status = make_points(s, err)) != SALTUS_OK ||
         (status = saltus_cli_count_times(a, &o->run.n_times, err)) != SALTUS_OK ||
         (status = saltus_cli_make_times(a, o->run.n_times, &s->of.times, err)) != SALTUS_OK) {
@@ -230,11 +232,12 @@ static void print_json(const session *s, bool complete)
     printf("}\n");
 }
 
-static int simulate(saltus_cli_run_arguments *a)
+int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
 {
     session s = {.of = {.a = a, .start = saltus_cli_now()}};
     saltus_error err = {0}, close_err = {0}, print_err = {0};
     const saltus_run_report *report = &s.of.report;
+    saltus_cli_read_through(a->archive);
     saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
     if (status != SALTUS_OK) {
         saltus_sweep_destroy(s.sweep);
@@ -250,7 +253,8 @@ static int simulate(saltus_cli_run_arguments *a)
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
-                (long long)(report->trajectories / a->runs), n_points, a->output);
+                (long long)(a->n_done + report->trajectories / a->runs), n_points, a->output);
+        saltus_cli_tell_resume(a);
     }
     if (a->json) {
         print_json(&s, status == SALTUS_OK);
@@ -265,11 +269,14 @@ static int simulate(saltus_cli_run_arguments *a)
 int saltus_cli_sweep(int argc, char **argv)
 {
     saltus_cli_run_arguments a;
-    int code = saltus_cli_run_parse(&argp, argc, argv, &a);
+    int code = saltus_cli_run_parse(&saltus_cli_sweep_argp, argc, argv, &a);
     const char *points =
         code < 0 && a.design && strncmp(a.design, "file:", 5) == 0 ? a.design + 5 : NULL;
     if (code < 0 && a.vary.n == 0 && !points) {
         code = saltus_cli_usage("--vary NAME=VALUES is needed: what is to be varied");
+    }
+    if (code < 0 && a.append) {
+        code = saltus_cli_usage("--append is for saltus run: a sweep has all of its points");
     }
     if (code < 0 && !a.output) {
         code = saltus_cli_usage("-o FILE.h5 or FILE.csv is needed: where the results go");
@@ -280,7 +287,7 @@ int saltus_cli_sweep(int argc, char **argv)
     if (code < 0 && (a.trace || a.frames > 0.0 || a.profile)) {
         code = saltus_cli_usage("--trace, --frames and --profile are for saltus run");
     }
-    const int result = code >= 0 ? code : simulate(&a);
+    const int result = code >= 0 ? code : saltus_cli_simulate_sweep(&a);
     saltus_cli_run_free(&a);
     return result;
 }

@@ -199,6 +199,7 @@ saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
     } else {
         choose_blocks(b, sink->block_trajectories);
     }
+    b->next = options->n_done;
     b->ring = saltus_calloc((size_t)b->n_ring, sizeof *b->ring);
     SALTUS_NEED(b->ring);
 done:
@@ -246,7 +247,9 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     const int64_t in_point = points ? b->next % points->n_each : b->next;
     const int64_t n_left = (points ? points->n_each : b->options->n_trajectories) - in_point;
     const int64_t size = b->reduction && max < b->largest ? max : b->largest;
-    const int64_t n = n_left < size ? n_left : size;
+    const int64_t to_end = b->reduction ? size : size - b->next % size; /* where blocks begin */
+    const int64_t most = points ? size : to_end;
+    const int64_t n = n_left < most ? n_left : most;
     const int64_t number = points && points->common ? in_point : b->next;
     if (b->reduction) {
         SALTUS_TRY(saltus_reduced_create(b->reduction, b->options->n_times,
@@ -362,6 +365,7 @@ saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f)
                          .observables = f->memory->observables,
                          .reduced = f->reduced,
                          .derived = b->derivation ? f->memory->derived : NULL,
+                         .events = f->tally.events,
                          .first = f->first};
     for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
         view.n_parts[k] = b->plan->n_parts[k];

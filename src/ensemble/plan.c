@@ -461,6 +461,11 @@ const char *saltus_plan_layout(const saltus_plan *plan)
     return plan ? saltus_layout_of(plan->layout)->name : "";
 }
 
+int saltus_plan_stream_version(const saltus_plan *plan)
+{
+    return plan ? saltus_plan_method_ops(plan)->stream_version : 0;
+}
+
 const char *saltus_plan_rng(const saltus_plan *plan)
 {
     return plan ? plan->generator.name : "";

@@ -232,7 +232,7 @@ static void tell_progress(void *user)
     if (saltus_now() - r->told_at <= 0.15) {
         return;
     }
-    saltus_progress p = {.trajectories = r->report.trajectories,
+    saltus_progress p = {.trajectories = r->options->n_done + r->report.trajectories,
                          .total = r->options->n_trajectories,
                          .events = r->tally.events,
                          .seconds = saltus_now() - r->start};
@@ -321,6 +321,10 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
     if (o->first_trajectory < 0 || o->first_trajectory > INT64_MAX - o->n_trajectories) {
         SALTUS_FAIL(SALTUS_E_INVALID, "the first trajectory is %lld: it must be 0 or more",
                     (long long)o->first_trajectory);
+    }
+    if (o->n_done < 0 || o->n_done > o->n_trajectories) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories are said to be done: there are %lld",
+                    (long long)o->n_done, (long long)o->n_trajectories);
     }
     if (o->n_times < 1 || !o->times) {
         SALTUS_FAIL(SALTUS_E_INVALID, "there are no sample times");

@@ -19,6 +19,7 @@ static void explain(const saltus_model *model, const saltus_tau *tau, const char
 
 const saltus_method_ops saltus_method_direct = {
     .name = "direct",
+    .stream_version = 1,
     .help = "exact",
     .is_exact = true,
     .steps = "reactions",

@@ -25,9 +25,10 @@ typedef enum saltus_method {
 #define SALTUS_METHOD_BIT(method) (1U << (method))
 
 typedef struct saltus_method_ops {
-    const char *name; /**< in options, reports and files */
-    const char *help; /**< what it does, in words for a list of options */
-    bool in_space;    /**< it takes models with a lattice and no others, or else those without */
+    const char *name;   /**< in options, reports and files */
+    int stream_version; /**< raised whenever the same seed gives other trajectories than before */
+    const char *help;   /**< what it does, in words for a list of options */
+    bool in_space;      /**< it takes models with a lattice and no others, or else those without */
     bool is_exact;
     bool leaps;             /**< leaps and exact steps are counted, and saltus_tau steers them */
     bool shares_trajectory; /**< all cores work at one trajectory, if there is only one */

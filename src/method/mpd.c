@@ -24,6 +24,7 @@ static void explain(const saltus_model *model, const saltus_tau *tau, const char
 
 const saltus_method_ops saltus_method_mpd = {
     .name = "mpd",
+    .stream_version = 1,
     .help = "steps",
     .in_space = true,
     .shares_trajectory = true,

@@ -31,6 +31,7 @@ static void explain(const saltus_model *model, const saltus_tau *tau, const char
 
 const saltus_method_ops saltus_method_nsm = {
     .name = "nsm",
+    .stream_version = 1,
     .help = "exact",
     .in_space = true,
     .is_exact = true,

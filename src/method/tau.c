@@ -18,6 +18,7 @@ static void explain(const saltus_model *model, const saltus_tau *tau, const char
 
 const saltus_method_ops saltus_method_tau = {
     .name = "tau",
+    .stream_version = 1,
     .help = "leaps",
     .leaps = true,
     .steps = "leaps",

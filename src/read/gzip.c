@@ -1,5 +1,6 @@
 #include "read/gzip.h"
 
+#include "core/archive.h"
 #include "core/file.h"
 #include "core/memory.h"
 
@@ -157,12 +158,13 @@ saltus_status saltus_gunzip(const char *packed, size_t packed_size, const char *
 
 #endif
 
-saltus_status saltus_read_text(const char *path, char **text, size_t *size, saltus_error *err)
+saltus_status saltus_read_text(saltus_archive *archive, const char *path, char **text, size_t *size,
+                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *all = NULL;
     size_t n = 0;
-    SALTUS_TRY(saltus_read_file(path, &all, &n, err));
+    SALTUS_TRY(saltus_archive_read(archive, path, &all, &n, err));
     if (saltus_is_gzip(all, n)) {
         status = saltus_gunzip(all, n, path, text, size, err);
     } else {

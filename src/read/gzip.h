@@ -13,8 +13,8 @@ SALTUS_MUST_CHECK saltus_status saltus_gunzip(const char *packed, size_t packed_
                                               const char *name, char **text, size_t *size,
                                               saltus_error *err);
 
-/** Read a file, as saltus_read_file does, and unpack it if it is packed. */
-SALTUS_MUST_CHECK saltus_status saltus_read_text(const char *path, char **text, size_t *size,
-                                                 saltus_error *err);
+/** Read a file, as saltus_archive_read does, and unpack it if it is packed. */
+SALTUS_MUST_CHECK saltus_status saltus_read_text(saltus_archive *archive, const char *path,
+                                                 char **text, size_t *size, saltus_error *err);
 
 #endif

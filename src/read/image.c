@@ -1,10 +1,14 @@
 #include "read/image.h"
 
+#include "core/archive.h"
 #include "core/file.h"
 #include "core/memory.h"
 
 #if SALTUS_WITH_TIFF
 
+#include <sys/mman.h>
+
+#include <errno.h>
 #include <string.h>
 #include <tiffio.h>
 #include <unistd.h>
@@ -132,6 +136,43 @@ static int64_t most_memory(const int32_t size[3], int64_t file_size)
     return (page > file_size ? page : file_size) + tables;
 }
 
+/* A copy in memory of what an archive holds: libtiff reads files. */
+static saltus_status open_copy(saltus_archive *archive, const char *path, int *fd, int64_t *size,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *bytes = NULL;
+    size_t n = 0;
+    SALTUS_TRY(saltus_archive_read(archive, path, &bytes, &n, err));
+    *fd = memfd_create("image", MFD_CLOEXEC);
+    for (size_t at = 0; at < n && *fd >= 0;) {
+        const ssize_t written = write(*fd, bytes + at, n - at);
+        if (written < 0 && errno != EINTR) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be copied: %s", path, strerror(errno));
+        }
+        at += written > 0 ? (size_t)written : 0;
+    }
+    if (*fd < 0 || lseek(*fd, 0, SEEK_SET) != 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be copied: %s", path, strerror(errno));
+    }
+    *size = (int64_t)n;
+done:
+    saltus_free(bytes);
+    return status;
+}
+
+static saltus_status open_image(saltus_archive *archive, const char *path, int *fd, int64_t *size,
+                                saltus_error *err)
+{
+    struct stat about = {0};
+    if (archive) {
+        return open_copy(archive, path, fd, size, err);
+    }
+    const saltus_status status = saltus_open_regular(path, 0, fd, &about, err);
+    *size = about.st_size;
+    return status;
+}
+
 static TIFF *open_tiff(const char *path, int fd, int64_t most)
 {
     (void)TIFFSetErrorHandler(NULL); /* it would print */
@@ -151,15 +192,15 @@ static TIFF *open_tiff(const char *path, int fd, int64_t most)
 #endif
 }
 
-saltus_status saltus_image_mask(const char *path, const int32_t size[3], uint32_t value,
-                                uint8_t *mask, saltus_error *err)
+saltus_status saltus_image_mask(saltus_archive *archive, const char *path, const int32_t size[3],
+                                uint32_t value, uint8_t *mask, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     stack s = {.path = path, .size = size, .value = value, .mask = mask};
-    struct stat about;
+    int64_t file_size = 0;
     int fd = -1;
-    SALTUS_TRY(saltus_open_regular(path, 0, &fd, &about, err));
-    s.most = most_memory(size, about.st_size);
+    SALTUS_TRY(open_image(archive, path, &fd, &file_size, err));
+    s.most = most_memory(size, file_size);
     s.tiff = open_tiff(path, fd, s.most);
     if (!s.tiff) {
         SALTUS_FAIL(SALTUS_E_IO, "%s cannot be read as TIFF", path);
@@ -187,10 +228,10 @@ done:
 
 #else
 
-saltus_status saltus_image_mask(const char *path, const int32_t size[3], uint32_t value,
-                                uint8_t *mask, saltus_error *err)
+saltus_status saltus_image_mask(saltus_archive *archive, const char *path, const int32_t size[3],
+                                uint32_t value, uint8_t *mask, saltus_error *err)
 {
-    (void)size, (void)value, (void)mask;
+    (void)archive, (void)size, (void)value, (void)mask;
     return saltus_error_set(err, SALTUS_E_UNAVAILABLE,
                             "%s: images cannot be read: built without libtiff", path);
 }

@@ -12,6 +12,7 @@
  *
  * Pages have one whole number of 8, 16 or 32 bits per pixel, in strips or tiles.
  *
+ * @param archive as for saltus_archive_read
  * @param size the pages, rows and columns that there must be: columns, rows, pages
  * @param[out] mask [z][y][x] 1 where the pixel has the value, else 0
  * @retval SALTUS_E_IO          the file cannot be read
@@ -19,7 +20,8 @@
  * @retval SALTUS_E_UNSUPPORTED another kind of pixel
  * @retval SALTUS_E_UNAVAILABLE built without libtiff
  */
-SALTUS_MUST_CHECK saltus_status saltus_image_mask(const char *path, const int32_t size[3],
-                                                  uint32_t value, uint8_t *mask, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_image_mask(saltus_archive *archive, const char *path,
+                                                  const int32_t size[3], uint32_t value,
+                                                  uint8_t *mask, saltus_error *err);
 
 #endif

@@ -178,7 +178,8 @@ static saltus_status parse_text(saltus_model_parser *parse, const char *text, si
 {
     saltus_status status = SALTUS_OK;
     const saltus_source_text source = {text, size, name ? name : "model",
-                                       options ? options->molecules_per_mole : 0.0};
+                                       options ? options->molecules_per_mole : 0.0,
+                                       options ? options->archive : NULL};
     if ((!text && size > 0) || !out) {
         SALTUS_TRY(saltus_no_argument(err, "saltus_model_parse"));
     }
@@ -228,7 +229,7 @@ static saltus_status read_file(saltus_model_parser *parse, const char *path,
     if (!path || !out) {
         SALTUS_TRY(saltus_no_argument(err, "saltus_model_read"));
     }
-    SALTUS_TRY(saltus_read_text(path, &text, &size, err));
+    SALTUS_TRY(saltus_read_text(options ? options->archive : NULL, path, &text, &size, err));
     SALTUS_TRY(parse_text(parse, text, size, path, options, out, err));
 done:
     saltus_free(text);

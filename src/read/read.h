@@ -8,8 +8,9 @@
 typedef struct saltus_source_text {
     const char *text;
     size_t size;
-    const char *name; /**< of its file, for messages */
-    double mole;      /**< molecules per mole; 0: Avogadro's number */
+    const char *name;        /**< of its file, for messages */
+    double mole;             /**< molecules per mole; 0: Avogadro's number */
+    saltus_archive *archive; /**< of files that the text names; NULL: they are read from the disk */
 } saltus_source_text;
 
 /** Make a model, not frozen, of a text of one format. */

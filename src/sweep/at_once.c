@@ -113,7 +113,7 @@ static void make_ready(void *user, int number)
 static void begin_segment(const at_once *o, segment *s, const segment *before)
 {
     const int64_t most = ROWS_BYTES / ((int64_t)sizeof(double) * (o->size + 1)) + 1;
-    s->first = before ? before->first + before->n : 0;
+    s->first = before ? before->first + before->n : o->options->n_done;
     s->n = saltus_sweep_n_points(o->sweep) - s->first;
     s->n = s->n < most ? s->n : most;
     s->failed = INT64_MAX;
@@ -314,7 +314,11 @@ saltus_status saltus_sweep_run_at_once(const saltus_sweep *sweep,
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    at_once o = {.sweep = sweep, .options = options, .sink = sink, .stop = options->run.stop};
+    at_once o = {.sweep = sweep,
+                 .options = options,
+                 .sink = sink,
+                 .point = options->n_done,
+                 .stop = options->run.stop};
     (void)pthread_mutex_init(&o.lock, NULL);
     SALTUS_TRY(set_up(&o, backend, err));
     SALTUS_TRY(run_all(&o, err));

@@ -66,6 +66,7 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
         keep(c, c->observables, b->observables, b->n_points, b->n_observables, b->n_trajectories);
     }
     c->n += b->n_trajectories;
+    c->events += b->events;
 done:
     return status;
 }
@@ -109,6 +110,28 @@ saltus_status saltus_collector_create(const saltus_collection *what, saltus_coll
     c = NULL;
 done:
     saltus_collector_destroy(c);
+    return status;
+}
+
+saltus_status saltus_collector_merge(saltus_collector *c, const saltus_collector *from,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_statistics_check(&c->statistics, &from->statistics, err));
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        SALTUS_TRY(saltus_statistics_check(&c->splits[i], &from->splits[i], err));
+    }
+    SALTUS_TRY(saltus_real_statistics_merge(&c->reals, &from->reals, err));
+    saltus_statistics_merge(&c->statistics, &from->statistics);
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        saltus_statistics_merge(&c->splits[i], &from->splits[i]);
+    }
+    if (c->histogram.n_bins > 0) {
+        saltus_histogram_merge(&c->histogram, &from->histogram);
+    }
+    c->n += from->n;
+    c->events += from->events;
+done:
     return status;
 }
 

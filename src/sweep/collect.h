@@ -22,7 +22,7 @@ typedef struct saltus_collection {
 typedef struct saltus_collector {
     saltus_sink sink; /**< for the run */
     const saltus_collection *what;
-    int64_t n; /**< trajectories so far */
+    int64_t n, events; /**< trajectories so far, reactions in them */
     saltus_statistics statistics;
     saltus_real_statistics reals;
     saltus_statistics splits[SALTUS_N_SPLITS]; /**< unless all samples are kept */
@@ -35,5 +35,24 @@ typedef struct saltus_collector {
 SALTUS_MUST_CHECK saltus_status saltus_collector_create(const saltus_collection *what,
                                                         saltus_collector **out, saltus_error *err);
 void saltus_collector_destroy(saltus_collector *collector);
+
+/* ---- collect_store.c ---- */
+
+/** All that it holds as bytes, to be freed with saltus_free. SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_collector_store(const saltus_collector *collector,
+                                                       void **bytes, size_t *size,
+                                                       saltus_error *err);
+/** The most that these can be of a run, whose samples are not kept. */
+size_t saltus_collector_most_bytes(const saltus_collector *collector);
+/** Take what was stored into a collector that is new and of the same kind; on failure it is good
+ * for nothing. SALTUS_E_SYNTAX, SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_collector_load(saltus_collector *collector,
+                                                      const void *bytes, size_t size,
+                                                      saltus_error *err);
+/** Add the statistics and histograms of another ensemble of the same kind; samples are not kept.
+ * SALTUS_E_NUMERIC, SALTUS_E_NO_MEMORY. */
+SALTUS_MUST_CHECK saltus_status saltus_collector_merge(saltus_collector *collector,
+                                                       const saltus_collector *from,
+                                                       saltus_error *err);
 
 #endif

@@ -2,7 +2,7 @@
  * the names, each further one the values of a point. */
 #include "sweep/sweep.h"
 
-#include "core/file.h"
+#include "core/archive.h"
 #include "core/memory.h"
 #include "core/number.h"
 
@@ -19,13 +19,14 @@ typedef struct table {
 } table;
 
 /* A byte order mark is taken off. What would be misread is refused. */
-static saltus_status open_table(table *t, const char *path, saltus_error *err)
+static saltus_status open_table(table *t, saltus_archive *archive, const char *path,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t size = 0;
     t->path = path;
     t->line = 1;
-    SALTUS_TRY(saltus_read_file(path, &t->text, &size, err));
+    SALTUS_TRY(saltus_archive_read(archive, path, &t->text, &size, err));
     t->at = t->text;
     t->end = t->text + size;
     if (size >= 2 && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0)) {
@@ -244,7 +245,7 @@ saltus_status saltus_design_read(saltus_sweep *sweep, const char *path, saltus_e
         SALTUS_FAIL(SALTUS_E_INVALID,
                     "`design file`: the table names what varies, and `vary` cannot add to it");
     }
-    SALTUS_TRY(open_table(&t, path, err));
+    SALTUS_TRY(open_table(&t, sweep->archive, path, err));
     sweep->has_design = true;
     sweep->file = saltus_strdup(path);
     SALTUS_NEED(sweep->file);

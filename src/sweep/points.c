@@ -210,12 +210,18 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     saltus_method_choice choice;
     sweep_run r = {.sweep = sweep, .options = &chosen, .sink = sink, .start = saltus_now()};
     saltus_workers_init(&r.workers);
+    if (options->n_done < 0 || options->n_done > sweep->n_points) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld points are said to be done: there are %lld",
+                    (long long)options->n_done, (long long)sweep->n_points);
+    }
+    chosen.run.n_done = 0; /* of a point */
+    r.next = r.delivered = options->n_done;
     SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
                                           options->run.n_trajectories, err));
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
     SALTUS_TRY(share_threads(&r, err));
     SALTUS_TRY(choose_method(sweep, &chosen, &choice, err));
-    if (r.backend->ops->reduces) {
+    if (r.backend->ops->reduces && r.next < sweep->n_points) {
         saltus_error at_once = {0};
         status = saltus_sweep_run_at_once(sweep, &chosen, r.backend, sink, &r.delivered, &r.report,
                                           &at_once);

@@ -53,6 +53,13 @@ void saltus_sweep_destroy(saltus_sweep *sweep)
     }
 }
 
+void saltus_sweep_read_through(saltus_sweep *sweep, saltus_archive *archive)
+{
+    if (sweep) {
+        sweep->archive = archive;
+    }
+}
+
 static bool has_axis(const saltus_sweep *sweep, int axis)
 {
     return sweep && axis >= 0 && (size_t)axis < sweep->n_axes;

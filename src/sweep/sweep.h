@@ -19,8 +19,9 @@ struct saltus_sweep {
     size_t n_axes, capacity;
     int64_t n_points;
     bool has_design, is_finished;
-    char *file;     /**< of a table of points, else NULL */
-    int64_t *lines; /**< [point] where it stands there */
+    saltus_archive *archive; /**< of a table of points; or NULL */
+    char *file;              /**< of a table of points, else NULL */
+    int64_t *lines;          /**< [point] where it stands there */
 };
 
 /** SALTUS_E_INVALID when there is no number for the last trajectory. */

@@ -167,7 +167,7 @@ SOMETIMES_UNUSED void fuzz_image(const uint8_t *data, size_t size)
         abort();
     }
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    const saltus_status status = saltus_image_mask(path, lattice, data[3], mask, &err);
+    const saltus_status status = saltus_image_mask(NULL, path, lattice, data[3], mask, &err);
     if (status != err.code) {
         stop("a failure without a message", &err);
     }

@@ -467,7 +467,7 @@ static void result_files_are_the_same(void **state)
         const hid_t file = H5Fopen("cpu.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
         pair p = {.other = H5Fopen("cuda.h5", H5F_ACC_RDONLY, H5P_DEFAULT)};
         assert_true(H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, compare, &p) >= 0);
-        assert_int_equal(p.n_sets, i == 0 ? 12 : i == 1 ? 13 : i == 2 ? 24 : 30);
+        assert_int_equal(p.n_sets, i == 0 ? 18 : i == 1 ? 19 : i == 2 ? 30 : 36);
         (void)H5Fclose(file);
         (void)H5Fclose(p.other);
     }

@@ -536,7 +536,7 @@ static void images_take_no_more_than_they_declare(void **state)
     for (int tiled = 0; tiled < 2; ++tiled) {
         saltus_error err = {0};
         write_bomb("bomb.tif", tiled);
-        const saltus_status status = saltus_image_mask("bomb.tif", size, 1, mask, &err);
+        const saltus_status status = saltus_image_mask(NULL, "bomb.tif", size, 1, mask, &err);
         if (status != SALTUS_E_IO || !strstr(err.message, "bomb.tif")) {
             fail_msg("status %d: %s", (int)status, err.message);
         }

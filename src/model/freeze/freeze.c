@@ -418,6 +418,7 @@ static saltus_status freeze(void *user, saltus_error *err)
         SALTUS_TRY(saltus_check_space(model, err));
     }
     model->n_read_warnings = model->n_warnings;
+    model->law = wanted->law;
     SALTUS_TRY(allocate(&f, err));
     SALTUS_TRY(saltus_evaluate(&f, err));
     SALTUS_TRY(saltus_check_volumes(&f, err));

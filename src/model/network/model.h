@@ -108,6 +108,7 @@ struct saltus_model {
     saltus_map reaction_names;      /**< id -> index into reactions */
     struct saltus_network *network; /**< NULL until frozen */
     size_t n_read_warnings;         /**< those from before it was frozen */
+    saltus_law law;                 /**< how it was frozen */
 };
 
 /** Add a variable; the id is copied and must be new. Returns its index in *index (may be NULL).

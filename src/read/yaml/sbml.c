@@ -25,12 +25,12 @@ saltus_status saltus_yaml_sbml(saltus_yaml_reader *r, const saltus_yaml_node *no
     SALTUS_TRY(saltus_yaml_text(r, node, "sbml", &file));
     path = saltus_path_beside(r->name, file);
     SALTUS_NEED(path);
-    status = saltus_read_text(path, &text, &size, &problem);
+    status = saltus_read_text(r->archive, path, &text, &size, &problem);
     if (status != SALTUS_OK) {
         (void)saltus_yaml_fail(r, node, status, "sbml: %.300s", problem.message);
         goto done;
     }
-    const saltus_source_text source = {text, size, path, r->mole};
+    const saltus_source_text source = {text, size, path, r->mole, r->archive};
     SALTUS_TRY(saltus_parse_sbml(&source, &model, err));
     (void)snprintf(hashes, sizeof hashes, "%s%s", r->model->sha256, model->sha256);
     saltus_sha256_hex(hashes, sizeof hashes - 1, model->sha256); /* of both files */

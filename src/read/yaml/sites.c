@@ -325,7 +325,8 @@ static saltus_status paint_image(saltus_lattice_reader *l, const saltus_yaml_nod
     SALTUS_NEED(path);
     mask = saltus_calloc((size_t)l->space->n_sites, 1);
     SALTUS_NEED(mask);
-    status = saltus_image_mask(path, l->space->size, (uint32_t)value, mask, &problem);
+    status =
+        saltus_image_mask(l->yaml->archive, path, l->space->size, (uint32_t)value, mask, &problem);
     if (status != SALTUS_OK) {
         (void)saltus_yaml_fail(l->yaml, f[0].entry->value, status, "%s: %.300s", what,
                                problem.message);

@@ -9,8 +9,9 @@
 
 typedef struct saltus_yaml_reader {
     saltus_model *model;
-    const char *name; /**< of the file */
-    double mole;      /**< molecules per mole that are asked for; 0: none */
+    const char *name;        /**< of the file */
+    double mole;             /**< molecules per mole that are asked for; 0: none */
+    saltus_archive *archive; /**< of files that it names, or NULL */
     saltus_error *err;
     saltus_units *units;
     bool has_lattice; /**< reactions may leave their rates to it */

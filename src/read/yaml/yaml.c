@@ -309,8 +309,11 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     saltus_arena arena = {0};
     const saltus_yaml_node *root = NULL;
     saltus_units units = {0};
-    saltus_yaml_reader r = {
-        .name = source->name, .mole = source->mole, .units = &units, .err = err};
+    saltus_yaml_reader r = {.name = source->name,
+                            .mole = source->mole,
+                            .archive = source->archive,
+                            .units = &units,
+                            .err = err};
     SALTUS_TRY(saltus_model_begin(source, &r.model, err));
     SALTUS_TRY(saltus_yaml_load(source->text, source->size, source->name, &arena, &root, err));
     if (!root || saltus_yaml_is_nothing(root)) {

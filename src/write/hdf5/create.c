@@ -265,6 +265,9 @@ static saltus_status write_texts(saltus_h5_file *f, saltus_h5_set *s, saltus_err
     case SALTUS_SET_WORD:
         texts = words;
         break;
+    case SALTUS_SET_IDENTITY:
+        texts = l->identity->of;
+        break;
     case SALTUS_SET_SITE_TYPE:
         texts = l->lattice->type_names;
         break;
@@ -318,6 +321,19 @@ done:
     return status;
 }
 
+static saltus_status write_sources(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    s->set = saltus_h5_create_set(f->file, s, s->path);
+    if (s->set < 0 ||
+        (f->layout.sources_size > 0 && H5Dwrite(s->set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL,
+                                                H5P_DEFAULT, f->layout.sources) < 0)) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", f->path, saltus_h5_cause());
+    }
+done:
+    return status;
+}
+
 static saltus_status create(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -325,6 +341,8 @@ static saltus_status create(saltus_h5_file *f, saltus_h5_set *s, saltus_error *e
     const bool is_known = role == SALTUS_ROLE_HEAD || (role == SALTUS_ROLE_RUNS && !s->grows);
     if (s->kind->type == SALTUS_TYPE_TEXT) {
         SALTUS_TRY(write_texts(f, s, err));
+    } else if (s->kind->id == SALTUS_SET_SOURCES) {
+        SALTUS_TRY(write_sources(f, s, err));
     } else if (is_known && s->kind->type != SALTUS_TYPE_NONE) {
         SALTUS_TRY(write_numbers(f, s, err));
     } else {

@@ -2,6 +2,7 @@
 #include "write/hdf5/file.h"
 #include "write/hdf5/live.h"
 #include "write/hdf5/space.h"
+#include "write/hdf5/state.h"
 
 #include "core/clock.h"
 #include "core/memory.h"
@@ -133,8 +134,7 @@ done:
     return status;
 }
 
-/* Room for rows that are gathered, and for what is written whole. */
-static saltus_status make_room(saltus_h5_file *f, saltus_error *err)
+saltus_status saltus_h5_make_room(saltus_h5_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t most = 0;
@@ -158,6 +158,7 @@ static void sizes(const saltus_h5_file *f, int64_t *now, int64_t *closing)
     const saltus_hdf5_layout *l = &f->layout;
     const size_t n_counts = (size_t)l->n_counts, n_observables = (size_t)l->n_observables;
     *now = HEAD_BYTES + (l->options.command ? (int64_t)strlen(l->options.command) : 0);
+    *now += (int64_t)l->sources_size + (l->identity ? (int64_t)sizeof *l->identity : 0);
     *now += (int64_t)(n_counts * saltus_h5_longest(l->count_names, n_counts));
     *now += (int64_t)(n_observables * saltus_h5_longest(l->observable_names, n_observables));
     for (size_t i = 0; i < f->n_sets; ++i) {
@@ -170,6 +171,7 @@ static void sizes(const saltus_h5_file *f, int64_t *now, int64_t *closing)
     if (f->what.n_bins > 0) {
         *closing += l->n_counts * (l->n_points * (f->what.n_bins + 2) * 8 + HISTOGRAM_BYTES);
     }
+    *closing += 2 * (int64_t)l->state_bytes; /* at most */
     if (l->sweep) {
         *closing = SALTUS_RESCUED_BYTES + 1024 * 1024;
     }
@@ -181,26 +183,36 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
     saltus_status status = SALTUS_OK;
     bool created = false;
     int64_t now, closing;
-    *f = (saltus_h5_file){.file = H5I_INVALID_HID, .reserve = {.fd = -1, .ballast = -1}};
+    *f = (saltus_h5_file){.file = H5I_INVALID_HID,
+                          .state.slot = 1, /* the first is written first */
+                          .reserve = {.fd = -1, .ballast = -1}};
     (void)pthread_mutex_init(&f->lock, NULL);
     SALTUS_TRY(check_layout(layout, err));
     f->path = saltus_strdup(path);
     SALTUS_NEED(f->path);
     SALTUS_TRY(copy_layout(f, layout, err));
     SALTUS_TRY(choose(f, err));
+    f->layout.state_bytes =
+        f->ensemble && layout->identity ? saltus_h5_state_bytes(f->ensemble) : 0;
     SALTUS_TRY(saltus_h5_list_sets(&f->layout, &f->sets, &f->n_sets, err));
     const saltus_disk_need need = saltus_hdf5_need(&f->layout);
     const double free = layout->disk_free > 0.0 ? layout->disk_free : saltus_disk_free(path);
     SALTUS_TRY(saltus_disk_check(path, &need, layout->options.compress, free, err));
-    SALTUS_TRY(make_room(f, err));
     sizes(f, &now, &closing);
-    SALTUS_TRY(saltus_h5_start(path, layout->options.overwrite, now, closing, layout->reserve,
-                               &f->reserve, &f->file, &created, err));
-    SALTUS_TRY(saltus_h5_create(f, err));
+    if (layout->options.extend) {
+        SALTUS_TRY(saltus_h5_extend(f, closing, err));
+    } else {
+        SALTUS_TRY(saltus_h5_make_room(f, err));
+        SALTUS_TRY(saltus_h5_start(path, layout->options.overwrite, now, closing, layout->reserve,
+                                   &f->reserve, &f->file, &created, err));
+        SALTUS_TRY(saltus_h5_create(f, err));
+    }
     if (saltus_h5_go_live(f) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, saltus_h5_cause());
     }
     f->layout.lattice = NULL;
+    f->layout.identity = NULL;
+    f->layout.sources = NULL;
     f->last_flush = saltus_now();
 done:
     if (status != SALTUS_OK && created) {
@@ -270,7 +282,9 @@ static saltus_status bring_up_to_date(saltus_h5_file *f, saltus_error *err)
     }
     if (!f->broken) {
         SALTUS_TRY(saltus_h5_flush(f, err));
+        SALTUS_TRY(saltus_h5_write_state(f, f->closing, err));
     }
+    rc |= saltus_h5_set_int64(f->file, "events", f->layout.sweep ? f->events : f->ensemble->events);
     if (f->layout.sweep) {
         rc |= saltus_h5_set_int64(f->file, "sweep_points", f->rows);
         rc |= saltus_h5_set_int64(f->file, "trajectories", f->rows * f->what.n_runs);
@@ -370,9 +384,9 @@ static herr_t write_report(saltus_h5_file *f, const saltus_run_report *report)
     const int complete = f->rows == n;
     herr_t rc = 0;
     if (report) {
-        rc |= saltus_h5_set_int64(f->file, "events", report->events);
-        rc |= saltus_h5_set_number(f->file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                                   &report->seconds);
+        const double seconds = f->seconds_before + report->seconds;
+        rc |= saltus_h5_set_int64(f->file, "events", f->events_before + report->events);
+        rc |= saltus_h5_set_number(f->file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &seconds);
     }
     return rc | saltus_h5_set_number(f->file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &complete);
 }

@@ -41,6 +41,14 @@ typedef struct saltus_h5_file {
     saltus_derived derived;
     saltus_collector *ensemble; /**< of a run; NULL in a sweep */
     saltus_h5_filling filling;
+    struct {
+        int slot;       /**< the newer of two */
+        size_t size[2]; /**< that they take */
+        bool is_kept;   /**< trajectories are missing before those that came since */
+    } state;
+    int64_t events;        /**< of a sweep: in its rows */
+    int64_t events_before; /**< in a file that is extended; its seconds */
+    double seconds_before;
     void *scratch;        /**< a data set that is written whole */
     pthread_mutex_t lock; /**< HDF5 is no library for threads: held wherever it is used in a run */
 } saltus_h5_file;
@@ -63,6 +71,8 @@ saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err);
 /** See that the file can grow by so many bytes. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_reserve(saltus_h5_file *f, int64_t bytes,
                                                   saltus_error *err);
+/** Room for rows that are gathered, and for what is written whole. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_make_room(saltus_h5_file *f, saltus_error *err);
 /** Write what HDF5 keeps in memory. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_flush(saltus_h5_file *f, saltus_error *err);
 /** Bring the file on the disk up to date: first what was delivered, then how much that is. */
@@ -87,11 +97,20 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_start(const char *path, bool overwrite
                                                 saltus_error *err);
 /** Write the attributes of a file that holds nothing yet. */
 herr_t saltus_h5_describe(saltus_h5_file *f);
+/** Open a file that is there, by its own settings; that its writer died is forgotten. */
+hid_t saltus_h5_open_to_write(const char *path);
 /** Let readers look on, in a file that is open and has all its data sets. */
 herr_t saltus_h5_go_live(saltus_h5_file *f);
 /** Close the file and open it so that data sets can be created, replaced and cut; no readers then.
  * On failure it is closed. */
 herr_t saltus_h5_go_plain(saltus_h5_file *f);
+
+/* ---- extend.c ---- */
+
+/** Open the file that is there and take what it holds, in the place of saltus_h5_start and
+ * saltus_h5_create. Of another run: SALTUS_E_INVALID. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_extend(saltus_h5_file *f, int64_t closing,
+                                                 saltus_error *err);
 
 /* ---- create.c, space.c ---- */
 
@@ -111,6 +130,8 @@ herr_t saltus_h5_resize(saltus_h5_set *set, hsize_t n_rows);
  * each. */
 herr_t saltus_h5_put_rows(const saltus_h5_set *set, hsize_t row, hsize_t n, hsize_t values,
                           hsize_t skip, const void *memory);
+/** Read n rows from `row` on into what is gathered. */
+herr_t saltus_h5_get_rows(const saltus_h5_set *set, hsize_t row, hsize_t n);
 /** Where the next row is to be put; then n_gathered is to be raised. */
 void *saltus_h5_next_row(const saltus_h5_set *set);
 /** Gather n rows: of memory[n][values], of 8 bytes each, all but the first `skip` of each. Chunks

@@ -2,7 +2,9 @@
 #include "write/results.h"
 #include "write/hdf5/live.h"
 #include "write/hdf5/sink.h"
+#include "write/identity.h"
 
+#include "core/archive.h"
 #include "core/limits.h"
 #include "core/memory.h"
 #include "ensemble/derive.h"
@@ -147,6 +149,26 @@ done:
     return status;
 }
 
+/* All that a file needs to go on, to be freed. */
+static saltus_status identify(const saltus_plan *plan, const saltus_run_options *run,
+                              const saltus_sweep *sweep, bool common, saltus_hdf5_layout *layout,
+                              saltus_identity **identity, char **sources, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *identity = saltus_calloc(1, sizeof **identity);
+    SALTUS_NEED(*identity);
+    SALTUS_TRY(saltus_identity_make(plan, run, &layout->options, sweep, common, *identity, err));
+    if (layout->options.archive) {
+        SALTUS_TRY(
+            saltus_archive_pack(layout->options.archive, sources, &layout->sources_size, err));
+    }
+    layout->identity = *identity;
+    layout->sources = *sources;
+    layout->n_done = run->n_done;
+done:
+    return status;
+}
+
 saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
                                     const saltus_run_options *run,
                                     const saltus_hdf5_options *options, saltus_hdf5_sink **out,
@@ -160,6 +182,8 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     saltus_derived derived = {0};
     saltus_hdf5_layout layout;
     const char **names = NULL;
+    char *sources = NULL;
+    saltus_identity *identity = NULL;
     SALTUS_TRY(saltus_run_options_check(plan, run, err));
     SALTUS_TRY(saltus_hdf5_check(plan, run, options, err));
     if (run->n_frames > 0) { /* what is written at the end can be told now */
@@ -172,6 +196,7 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     layout.axis = plan->axis;
     layout.frame_times = run->frame_times;
     layout.n_frames = run->n_frames;
+    SALTUS_TRY(identify(plan, run, NULL, false, &layout, &identity, &sources, err));
     SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));
     warn_of_disk(path, &layout, run);
     if (layout.options.record == SALTUS_RECORD_HISTOGRAM && layout.n_observables > 0 && run->warn) {
@@ -180,6 +205,8 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     }
 done:
     saltus_derived_free(&derived);
+    saltus_free(identity);
+    saltus_free(sources);
     saltus_free(names);
     return status;
 }
@@ -198,15 +225,22 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     saltus_derived derived = {0};
     saltus_hdf5_layout layout;
     const char **names = NULL;
+    char *sources = NULL;
+    saltus_identity *identity = NULL;
     SALTUS_TRY(saltus_sweep_check_numbers(sweep, run->first_trajectory, run->n_trajectories, err));
     SALTUS_TRY(saltus_hdf5_check(plan, run, results, err));
     SALTUS_TRY(make_layout(plan, run, results, volumes, &names, &derived, &layout, err));
     layout.sweep = sweep;
     layout.common_random_numbers = options->common_random_numbers;
+    SALTUS_TRY(identify(plan, run, sweep, options->common_random_numbers, &layout, &identity,
+                        &sources, err));
+    layout.n_done = options->n_done;
     SALTUS_TRY(saltus_sweep_file_create(path, &layout, out, err));
     warn_of_disk(path, &layout, run);
 done:
     saltus_derived_free(&derived);
+    saltus_free(identity);
+    saltus_free(sources);
     saltus_free(names);
     return status;
 }

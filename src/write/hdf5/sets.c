@@ -12,6 +12,7 @@ enum {
     CHUNK_BYTES = 512 * 1024,      /* of samples, aimed at */
     SPLIT_BYTES = 4 * 1024 * 1024, /* a run above this is cut into several chunks */
     BINS_BYTES = 1024 * 1024,      /* of a run's histogram */
+    PLAIN_BYTES = 64 * 1024,       /* of what is written byte by byte */
     ROWS_BYTES = 256 * 1024 /* gathered of a sweep's data set; a chunk, if a row is not more */
 };
 
@@ -51,6 +52,8 @@ unsigned saltus_h5_has_what(const saltus_hdf5_layout *l)
     has |= l->derived && l->derived->n > 0 ? SALTUS_H5_DERIVED : 0;
     has |= l->lattice ? SALTUS_H5_SPACE : 0;
     has |= l->n_frames > 0 ? SALTUS_H5_FRAMES : 0;
+    has |= l->identity ? SALTUS_H5_RESTART : 0;
+    has |= l->identity && !l->sweep ? SALTUS_H5_STATE : 0;
     if (l->lattice && l->n_counts > 0) {
         has |= l->n_parts[SALTUS_BY_TYPE] > 0 ? SALTUS_H5_TYPES : 0;
         has |= l->n_parts[SALTUS_BY_PLANE] > 0 ? SALTUS_H5_PLANES : 0;
@@ -70,6 +73,10 @@ hsize_t saltus_h5_length(const saltus_hdf5_layout *l, char axis)
 {
     const int64_t lengths[] = {
         ['a'] = SALTUS_H5_N_ABOUT,
+        ['B'] = (int64_t)l->sources_size,
+        ['I'] = l->identity ? l->identity->n : 0,
+        ['S'] = 2,
+        ['T'] = (int64_t)l->state_bytes,
         ['b'] = l->options.n_bins,
         ['d'] = l->derived ? l->derived->n : 0,
         ['e'] = l->options.n_bins + 1,
@@ -206,7 +213,14 @@ static void choose_chunk(const saltus_hdf5_layout *l, saltus_h5_set *s)
     const hsize_t width = s->rank > 1 ? s->shape[1] : 1;
     memcpy(s->chunk, s->shape, sizeof s->chunk);
     s->level = saltus_h5_level(l);
-    if (role == SALTUS_ROLE_SITES && s->rank > 1) {
+    if (s->kind->id == SALTUS_SET_SOURCES || role == SALTUS_ROLE_STATE) {
+        const int bytes = s->rank - 1;
+        s->chunk[0] = s->rank > 1 ? 1 : s->chunk[0];
+        s->chunk[bytes] = s->shape[bytes] < 1             ? 1
+                          : s->shape[bytes] < PLAIN_BYTES ? s->shape[bytes]
+                                                          : PLAIN_BYTES;
+        s->level = role == SALTUS_ROLE_STATE ? 0 : s->level;
+    } else if (role == SALTUS_ROLE_SITES && s->rank > 1) {
         chunk_sites(l, s);
         s->level = s->kind->id == SALTUS_SET_THERE ? 0 : s->level;
     } else if (s->axes[0] == 'g') {
@@ -350,7 +364,8 @@ saltus_disk_need saltus_hdf5_need(const saltus_hdf5_layout *l)
         if ((kinds[k].needs & ~has) != 0) {
             continue;
         }
-        const bool is_sparse = (role == SALTUS_ROLE_AT_END && !(l->sweep && is_plain)) ||
+        const bool is_sparse = role == SALTUS_ROLE_STATE ||
+                               (role == SALTUS_ROLE_AT_END && !(l->sweep && is_plain)) ||
                                kinds[k].each == SALTUS_EACH_FRAMED;
         double *part = role == SALTUS_ROLE_HEAD || (role == SALTUS_ROLE_MADE && !l->sweep)
                            ? &need.plain
@@ -382,7 +397,7 @@ static void set_properties(const saltus_h5_set *s, hid_t how, hid_t access)
     }
     (void)H5Pset_chunk_cache(access, 7, chunk_bytes, 1.0);
     (void)H5Pset_chunk(how, s->rank, s->chunk);
-    if (s->grows) {
+    if (s->grows || s->kind->role == SALTUS_ROLE_STATE) {
         (void)H5Pset_fill_time(how, H5D_FILL_TIME_IFSET);
     }
     if (s->level > 0) {

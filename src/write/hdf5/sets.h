@@ -21,9 +21,11 @@ enum {
     SALTUS_H5_DERIVED = 1 << 8,
     SALTUS_H5_SPACE = 1 << 9,
     SALTUS_H5_FRAMES = 1 << 10,
-    SALTUS_H5_TYPES = 1 << 11,  /**< counts by site type */
-    SALTUS_H5_PLANES = 1 << 12, /**< by plane */
-    SALTUS_H5_FEW = 1 << 13     /**< samples are not kept */
+    SALTUS_H5_TYPES = 1 << 11,   /**< counts by site type */
+    SALTUS_H5_PLANES = 1 << 12,  /**< by plane */
+    SALTUS_H5_FEW = 1 << 13,     /**< samples are not kept */
+    SALTUS_H5_RESTART = 1 << 14, /**< it says all that is needed to go on */
+    SALTUS_H5_STATE = 1 << 15    /**< and how statistics stand */
 };
 
 /** Of what a file has one such data set each. */
@@ -52,6 +54,7 @@ typedef enum saltus_h5_role {
     SALTUS_ROLE_AT_END, /**< likewise, but not at a flush, and only as many bins as there are */
     SALTUS_ROLE_RUNS,   /**< a block of runs after the other; in sweeps a row for a grid point */
     SALTUS_ROLE_SITES,  /**< by chunks of a lattice: space.c, frames.c */
+    SALTUS_ROLE_STATE,  /**< at each flush: state.c */
 } saltus_h5_role;
 
 typedef enum saltus_h5_unit {
@@ -163,7 +166,15 @@ typedef void saltus_h5_filler(saltus_h5_filling *f, const struct saltus_h5_set *
     SET(ROW, "space/row", FILE, NONE, "R", NONE, SITES, NULL, -1, SALTUS_H5_FRAMES)                \
     SET(FRAME, "space/frame", FILE, REAL, "f", TIME, HEAD, NULL, -1, SALTUS_H5_FRAMES)             \
     SET(THERE, "space/frames/there", FILE, BYTE, "Rf", ONE, SITES, NULL, -1, SALTUS_H5_FRAMES)     \
-    SET(FRAMES, "space/frames/%s", FRAMED, BYTE, "Rfzyx", COUNT, SITES, NULL, -1, SALTUS_H5_FRAMES)
+    SET(FRAMES, "space/frames/%s", FRAMED, BYTE, "Rfzyx", COUNT, SITES, NULL, -1,                  \
+        SALTUS_H5_FRAMES)                                                                          \
+    SET(IDENTITY, "restart/identity", FILE, TEXT, "I", NONE, HEAD, NULL, -1, SALTUS_H5_RESTART)    \
+    SET(SOURCE_BYTE, "restart/source_byte", FILE, NONE, "B", NONE, HEAD, NULL, -1,                 \
+        SALTUS_H5_RESTART)                                                                         \
+    SET(SOURCES, "restart/sources", FILE, BYTE, "B", ONE, HEAD, NULL, -1, SALTUS_H5_RESTART)       \
+    SET(SLOT, "restart/slot", FILE, NONE, "S", NONE, HEAD, NULL, -1, SALTUS_H5_STATE)              \
+    SET(STATE_BYTE, "restart/state_byte", FILE, NONE, "T", NONE, HEAD, NULL, -1, SALTUS_H5_STATE)  \
+    SET(STATE, "restart/state", FILE, BYTE, "ST", ONE, STATE, NULL, -1, SALTUS_H5_STATE)
 
 typedef enum saltus_h5_id {
 #define SALTUS_H5_ID(id, ...) SALTUS_SET_##id,

@@ -328,6 +328,7 @@ static saltus_status add_statistics(saltus_collector *e, const saltus_block *b,
     const int64_t n = b->n_trajectories;
     saltus_status status = SALTUS_OK;
     e->n += n;
+    e->events += b->events;
     if (b->reduced) {
         saltus_statistics_merge(&e->statistics, &b->reduced->statistics);
     } else if (p->statistics.sum) {
@@ -357,6 +358,22 @@ done:
     return status;
 }
 
+/* When trajectories are missing before a block, because the run ends early, what can be gone on
+ * from is the state before it. */
+static saltus_status keep_state(saltus_h5_file *f, const saltus_block *block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t n = block->n_trajectories, first = f->layout.first_trajectory + f->rows;
+    const bool follows =
+        block->trajectories[0] == first && block->trajectories[n - 1] == first + n - 1;
+    if (!follows && !f->state.is_kept) {
+        SALTUS_TRY(saltus_h5_update(f, err));
+        f->state.is_kept = true;
+    }
+done:
+    return status;
+}
+
 static saltus_status deliver(void *user, const saltus_block *block, void *prepared,
                              saltus_error *err)
 {
@@ -373,6 +390,7 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
         SALTUS_TRY(prepare(user, block, &prepared, err));
     }
     struct prepared *p = prepared;
+    SALTUS_TRY(keep_state(&sink->file, block, err));
     SALTUS_TRY(check_statistics(sink->file.ensemble, block, p, err));
     SALTUS_TRY(match_width(sink, block, p, err));
     SALTUS_TRY(saltus_h5_reserve(&sink->file, bytes_of(sink, block, p), err));
@@ -436,9 +454,12 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
                                .deliver = deliver,
                                .discard = discard,
                                .reduction = sink->file.what.reduction};
-    if (layout->options.record == SALTUS_RECORD_ALL) {
-        sink->sink.block_trajectories = (int64_t)saltus_h5_runs_per_chunk(layout);
+    for (int i = 0; i < N_SAMPLES; ++i) {
+        if (sink->samples[i]) {
+            sink->sink.block_trajectories = (int64_t)sink->samples[i]->chunk[0];
+        }
     }
+    sink->wide = sink->samples[OF_COUNTS] && sink->samples[OF_COUNTS]->value_size == 8;
     if (sink->file.derived.n > 0) {
         sink->sink.derivation = &sink->file.what.derivation;
     }

@@ -7,6 +7,7 @@
 #include "sweep/sweep.h"
 #include "write/hdf5/disk.h"
 #include "write/hdf5/reserve.h"
+#include "write/identity.h"
 
 /** All that a result file says about a run. Strings and arrays are copied by the sink. */
 typedef struct saltus_hdf5_layout {
@@ -32,10 +33,15 @@ typedef struct saltus_hdf5_layout {
     int64_t n_frames;
     const struct saltus_derived *derived; /**< of options.derive; copied */
     saltus_hdf5_options options;
-    saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
-    int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */
-    double disk_free;            /**< bytes; 0 to ask the disk, as all but tests do */
-    double flush_seconds;        /**< between two flushes; 0 for the usual, but in tests */
+    const struct saltus_identity *identity; /**< NULL: the file cannot go on; looked at while it is
+                                                 created, like the sources */
+    const char *sources;                    /**< an archive, packed */
+    size_t sources_size, state_bytes;       /**< the latter set by the sink */
+    int64_t n_done;                         /**< rows in a file that is extended; negative: any */
+    saltus_reserve_mode reserve;            /**< other than SALTUS_RESERVE_AHEAD in tests */
+    int64_t chunk_bytes;                    /**< raw size of a chunk aimed at; 0 for the default */
+    double disk_free;                       /**< bytes; 0 to ask the disk, as all but tests do */
+    double flush_seconds; /**< between two flushes; 0 for the usual, but in tests */
 } saltus_hdf5_layout;
 
 /** What the file will take, times excepted. */

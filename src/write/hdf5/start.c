@@ -164,6 +164,18 @@ herr_t saltus_h5_go_live(saltus_h5_file *f)
     return rc;
 }
 
+hid_t saltus_h5_open_to_write(const char *path)
+{
+    const hid_t access = access_properties();
+    const bool clear = true;
+    hid_t file = H5I_INVALID_HID;
+    if (H5Pset(access, "clear_status_flags", &clear) >= 0) { /* as h5clear does its work */
+        file = H5Fopen(path, H5F_ACC_RDWR, access);
+    }
+    (void)H5Pclose(access);
+    return file;
+}
+
 herr_t saltus_h5_go_plain(saltus_h5_file *f)
 {
     if (!f->is_live) {
@@ -178,9 +190,7 @@ herr_t saltus_h5_go_plain(saltus_h5_file *f)
     if (H5Fclose(old) < 0 || !saltus_h5_is_at(f->path, f->reserve.fd)) {
         return -1;
     }
-    const hid_t access = access_properties();
-    f->file = H5Fopen(f->path, H5F_ACC_RDWR, access);
-    (void)H5Pclose(access);
+    f->file = saltus_h5_open_to_write(f->path);
     herr_t rc = f->file < 0 ? -1 : 0;
     for (size_t i = 0; i < f->n_sets && rc >= 0; ++i) {
         f->sets[i].set = saltus_h5_open_set(f->file, &f->sets[i]);

@@ -55,6 +55,7 @@ static saltus_status deliver(void *user, int64_t point, saltus_sink *sink, saltu
         }
     }
     ++f->rows;
+    f->events += f->filling.from->events;
     status = saltus_h5_flush_sometimes(f, err);
 done:
     saltus_collector_destroy(sink->user);

@@ -1,0 +1,104 @@
+/* saltus resume: the command that made a result file, once more, for what is missing. */
+#include "cli/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The words of the command that made the file, and behind them those of this one but the file, so
+ * that these count. To be freed, the words not. */
+static char **join_words(const char *kept, size_t size, int argc, char **argv, int *n)
+{
+    int n_kept = 0;
+    for (size_t at = 0; at < size; at += strlen(kept + at) + 1) {
+        ++n_kept;
+    }
+    char **words = calloc((size_t)(n_kept + argc), sizeof *words);
+    *n = 0;
+    for (size_t at = 0; words && at < size; at += strlen(kept + at) + 1) {
+        words[(*n)++] = (char *)kept + at;
+    }
+    for (int i = 1; words && i + 1 < argc; ++i) { /* argp has put the file at the end */
+        words[(*n)++] = argv[i];
+    }
+    return words;
+}
+
+/* What is said on the way is this command's matter. */
+static void take_talk(saltus_cli_run_arguments *a, const saltus_cli_run_arguments *mine)
+{
+    a->json = mine->json;
+    a->progress = mine->progress;
+    a->explain = mine->explain;
+    a->quiet = mine->quiet;
+    a->trace = mine->trace;
+}
+
+static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *state, int argc,
+                 char **argv, saltus_archive *archive)
+{
+    size_t size;
+    int n;
+    saltus_cli_run_arguments a = {0};
+    const char *kept = saltus_archive_get(archive, SALTUS_CLI_ARGUMENTS, &size);
+    if (!kept || size == 0 || kept[size - 1] != '\0') {
+        return saltus_cli_usage("%s: does not say which command made it", mine->output);
+    }
+    char **words = join_words(kept, size, argc, argv, &n);
+    if (!words) {
+        return saltus_cli_usage("memory ran out");
+    }
+    int code = saltus_cli_run_parse(state->is_sweep ? &saltus_cli_sweep_argp : &saltus_cli_run_argp,
+                                    n, words, &a);
+    if (code < 0) {
+        saltus_archive_destroy(a.archive);
+        a.archive = archive;
+        a.output = mine->output;
+        a.format = SALTUS_CLI_HDF5;
+        a.overwrite = a.append = false;
+        a.extends = true;
+        a.n_done = state->n_done;
+        a.first = state->first_trajectory;
+        a.runs = state->requested;
+        take_talk(&a, mine);
+        code = state->is_sweep ? saltus_cli_simulate_sweep(&a) : saltus_cli_simulate(&a);
+        a.archive = NULL;
+    }
+    saltus_cli_run_free(&a);
+    free(words);
+    return code;
+}
+
+int saltus_cli_resume(int argc, char **argv)
+{
+    saltus_cli_run_arguments mine = {0};
+    saltus_file_state state;
+    saltus_archive *archive = NULL;
+    saltus_error err = {0};
+    int code = saltus_cli_parse(&saltus_cli_resume_argp, argc, argv, &mine);
+    if (code < 0 && !mine.output) {
+        code = saltus_cli_usage("a result file is needed: saltus resume FILE.h5");
+    }
+    if (code >= 0) {
+        return code;
+    }
+    if (saltus_file_state_read(mine.output, &state, &err) != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+        return EXIT_USAGE;
+    }
+    if (state.complete) {
+        if (!mine.quiet) {
+            fprintf(stderr, "saltus: %s: is complete, there is nothing left to do\n", mine.output);
+        }
+        return EXIT_DONE;
+    }
+    if (state.n_done < 0) {
+        return saltus_cli_usage("%s: an older version wrote it, which kept no state", mine.output);
+    }
+    if (saltus_archive_open(mine.output, &archive, &err) != SALTUS_OK) {
+        saltus_cli_print_error(&err);
+        return EXIT_USAGE;
+    }
+    code = go_on(&mine, &state, argc, argv, archive);
+    saltus_archive_destroy(archive);
+    return code;
+}

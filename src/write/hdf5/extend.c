@@ -1,0 +1,204 @@
+/* A result file that is there already goes on: it is locked, its writer's death is forgotten, what
+ * it says of itself is compared, and all that was not whole is cut. */
+#include "write/hdf5/file.h"
+#include "write/hdf5/live.h"
+#include "write/hdf5/probe.h"
+#include "write/hdf5/read.h"
+#include "write/hdf5/state.h"
+#include "write/identity.h"
+
+#include "core/memory.h"
+
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static saltus_status open_existing(saltus_h5_file *f, int64_t closing, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_h5_kind kind;
+    int fd = open(f->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be opened: %s", f->path, strerror(errno));
+    }
+    if (saltus_h5_lock(fd) == EAGAIN || !saltus_h5_is_at(f->path, fd)) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", f->path);
+    }
+    SALTUS_TRY(saltus_h5_probe(f->path, &kind, err));
+    if (kind != SALTUS_H5_RESULT) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: is no result of Saltus that can be read", f->path);
+    }
+    const int problem = saltus_reserve_open(&f->reserve, fd, f->path, closing, f->layout.reserve);
+    fd = -1; /* the reserve has it */
+    if (problem) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be extended: %s", f->path, strerror(problem));
+    }
+    f->file = saltus_h5_open_to_write(f->path);
+    if (f->file < 0 || H5Fincrement_filesize(f->file, 0) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be extended: %s", f->path, saltus_h5_cause());
+    }
+done:
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
+}
+
+static saltus_status compare(const saltus_h5_file *f, const saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char **there = NULL;
+    int n = 0;
+    SALTUS_TRY(saltus_h5_read_names(r, "restart/identity", &n, &there, err));
+    if (n == 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "%s: does not say what its trajectories are functions of: an older version "
+                    "wrote it",
+                    f->path);
+    }
+    if (f->layout.identity) {
+        SALTUS_TRY(saltus_identity_compare(f->path, f->layout.identity, n, there, err));
+    }
+done:
+    saltus_results_free_names(there, n);
+    return status;
+}
+
+/* A data set as it is in the file: its length, width and chunks. */
+static saltus_status find_set(const saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    hsize_t shape[H5S_MAX_RANK] = {0}, chunk[H5S_MAX_RANK] = {0};
+    s->set = saltus_h5_open_set(f->file, s);
+    if (s->set < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: %s is missing", f->path, s->path);
+    }
+    const hid_t space = H5Dget_space(s->set), how = H5Dget_create_plist(s->set);
+    const hid_t type = H5Dget_type(s->set);
+    const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
+    const bool is_chunked = H5Pget_layout(how) == H5D_CHUNKED;
+    if (rank == s->rank && is_chunked) {
+        (void)H5Pget_chunk(how, rank, chunk);
+    }
+    if (s->kind->type == SALTUS_TYPE_COUNT || s->kind->type == SALTUS_TYPE_BYTE) {
+        s->value_size = (int)H5Tget_size(type);
+    }
+    (void)H5Tclose(type);
+    (void)H5Pclose(how);
+    (void)H5Sclose(space);
+    bool is_as_wanted = rank == s->rank && is_chunked == (s->chunk[0] > 0);
+    for (int i = s->grows; i < s->rank && is_as_wanted; ++i) {
+        const bool is_trimmed = s->axes[i] == 'b' || s->axes[i] == 'e';
+        is_as_wanted = is_trimmed || s->axes[i] == 'B' || s->axes[i] == 'T' ||
+                       shape[i] == s->shape[i] || s->kind->type == SALTUS_TYPE_TEXT;
+    }
+    if (!is_as_wanted) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: %s has another shape than this run", f->path, s->path);
+    }
+    for (int i = 0; i < s->rank && is_chunked; ++i) {
+        s->chunk[i] = chunk[i];
+    }
+    for (int i = 0; i < s->rank; ++i) {
+        s->shape[i] = s->axes[i] == 'b' || s->axes[i] == 'e' ? s->shape[i] : shape[i];
+    }
+    s->capacity = s->capacity > 0 ? (int64_t)s->chunk[0] : 0;
+done:
+    return status;
+}
+
+/* The rows that all data sets have. */
+static hsize_t common_rows(const saltus_h5_file *f)
+{
+    hsize_t least = INT64_MAX;
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        const saltus_h5_set *s = &f->sets[i];
+        if (s->grows && s->kind->role != SALTUS_ROLE_SITES && s->shape[0] < least) {
+            least = s->shape[0];
+        }
+    }
+    return least;
+}
+
+/* Cut what is behind the rows, and take back those of the last chunk, to which more will come. */
+static saltus_status take_rows(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t rows = (hsize_t)f->rows;
+    herr_t rc = s->shape[0] > rows ? saltus_h5_resize(s, rows) : 0;
+    if (s->capacity > 0 && rc >= 0) {
+        s->first = rows / (hsize_t)s->capacity * (hsize_t)s->capacity;
+        s->n_gathered = (int64_t)(rows - s->first);
+        s->is_seen = s->n_gathered > 0;
+        rc = s->n_gathered > 0 ? saltus_h5_get_rows(s, s->first, (hsize_t)s->n_gathered) : 0;
+    }
+    if (rc < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", f->path, s->path, saltus_h5_cause());
+    }
+done:
+    return status;
+}
+
+static saltus_status find_rows(saltus_h5_file *f, const saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t most = common_rows(f);
+    bool found = true;
+    if (f->layout.sweep) {
+        SALTUS_TRY(saltus_h5_read_number(r, "/", "sweep_points", H5T_NATIVE_INT64, &f->rows, err));
+        f->rows = f->rows < (int64_t)most ? f->rows : (int64_t)most;
+    } else {
+        SALTUS_TRY(saltus_h5_read_state(f, most, f->ensemble, &found, err));
+    }
+    if (f->layout.n_done >= 0 && f->rows != f->layout.n_done) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: holds %lld, not %lld of what is to be there", f->path,
+                    (long long)f->rows, (long long)f->layout.n_done);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_h5_extend(saltus_h5_file *f, int64_t closing, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    struct stat about;
+    int64_t first = 0;
+    SALTUS_TRY(open_existing(f, closing, err));
+    saltus_results r = {.path = f->path, .file = f->file};
+    if (stat(f->path, &about) == 0) {
+        r.size = (int64_t)about.st_size;
+    }
+    SALTUS_TRY(compare(f, &r, err));
+    SALTUS_TRY(saltus_h5_read_number(&r, "/", "first_trajectory", H5T_NATIVE_INT64, &first, err));
+    if (first != f->layout.first_trajectory) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%s: starts with trajectory %lld, not %lld", f->path,
+                    (long long)first, (long long)f->layout.first_trajectory);
+    }
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        SALTUS_TRY(find_set(f, &f->sets[i], err));
+    }
+    SALTUS_TRY(saltus_h5_make_room(f, err));
+    SALTUS_TRY(find_rows(f, &r, err));
+    for (size_t i = 0; i < f->n_sets; ++i) {
+        if (f->sets[i].grows && f->sets[i].kind->role != SALTUS_ROLE_SITES) {
+            SALTUS_TRY(take_rows(f, &f->sets[i], err));
+        }
+    }
+    const int incomplete = 0;
+    if (saltus_h5_set_int64(f->file, "requested",
+                            f->layout.n_trajectories * (int64_t)saltus_h5_length(&f->layout, 'g')) <
+            0 ||
+        saltus_h5_set_number(f->file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &incomplete) < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be extended: %s", f->path, saltus_h5_cause());
+    }
+    if (f->layout.sweep) {
+        SALTUS_TRY(saltus_h5_read_number(&r, "/", "events", H5T_NATIVE_INT64, &f->events, err));
+    }
+    f->events_before = f->layout.sweep ? f->events : f->ensemble->events;
+    SALTUS_TRY(
+        saltus_h5_read_number(&r, "/", "seconds", H5T_NATIVE_DOUBLE, &f->seconds_before, err));
+done:
+    return status;
+}

@@ -1,0 +1,19 @@
+/** What a run goes on from, in its file. */
+#ifndef SALTUS_WRITE_HDF5_STATE_H
+#define SALTUS_WRITE_HDF5_STATE_H
+
+#include "write/hdf5/file.h"
+
+/** The most that a slot takes. */
+size_t saltus_h5_state_bytes(const saltus_collector *ensemble);
+
+/** Write the ensemble as it stands, f->rows trajectories, unless f->state.is_kept; is_last: and
+ * nothing else is left there. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_write_state(saltus_h5_file *f, bool is_last,
+                                                      saltus_error *err);
+/** Read the newest state that is whole and of at most so many rows; f->rows becomes its. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_read_state(saltus_h5_file *f, hsize_t most,
+                                                     saltus_collector *into, bool *found,
+                                                     saltus_error *err);
+
+#endif

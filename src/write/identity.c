@@ -1,0 +1,185 @@
+#include "write/identity.h"
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "model/freeze/point.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void say(saltus_identity *id, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    if (id->n < SALTUS_MOST_IDENTITY) {
+        (void)vsnprintf(id->lines[id->n], SALTUS_IDENTITY_SIZE, format, values);
+        id->of[id->n] = id->lines[id->n];
+        ++id->n;
+    }
+    va_end(values);
+}
+
+/* As it is, or what stands for it when that is long. */
+static void say_text(saltus_identity *id, const char *what, const char *text)
+{
+    char hex[65];
+    if (strlen(text) < 200) {
+        say(id, "%s: %s", what, text);
+    } else {
+        saltus_sha256_hex(text, strlen(text), hex);
+        say(id, "%s: SHA-256 %s", what, hex);
+    }
+}
+
+static void say_numbers(saltus_identity *id, const char *what, const double *x, int64_t n)
+{
+    char hex[65];
+    saltus_sha256_hex(x, (size_t)n * sizeof *x, hex);
+    if (n > 0) {
+        say(id, "%s: %lld from %.17g to %.17g, SHA-256 %s", what, (long long)n, x[0], x[n - 1],
+            hex);
+    }
+}
+
+/* All numbers that parameters and amounts make, and how laws were understood. */
+static saltus_status say_values(saltus_identity *id, const saltus_model *model, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &model->network->tables;
+    const saltus_lattice *l = model->network->lattice;
+    const size_t size = (size_t)saltus_point_of(t).size;
+    char hex[65], all[3 * 65 + 1] = "";
+    double *row = saltus_calloc(size, sizeof *row);
+    SALTUS_NEED(row);
+    saltus_point_read(t, row);
+    saltus_sha256_hex(row, size * sizeof *row, hex);
+    strcat(all, hex);
+    if (l) {
+        const size_t types = (size_t)l->n_types;
+        saltus_sha256_hex(l->jump, types * types * (size_t)l->n_species * sizeof *l->jump, hex);
+        strcat(all, hex);
+        saltus_sha256_hex(l->rate, types * (size_t)l->n_reactions * sizeof *l->rate, hex);
+        strcat(all, hex);
+        say(id, "lattice: %d x %d x %d sites of %.17g m, steps of %.17g s", l->size[0], l->size[1],
+            l->size[2], l->spacing, l->step);
+    }
+    saltus_sha256_hex(all, strlen(all), hex);
+    say(id, "values of parameters and amounts: SHA-256 %s", hex);
+    say(id, "law: %s", model->law == SALTUS_LAW_COMBINATORIAL ? "combinatorial" : "literal");
+done:
+    saltus_free(row);
+    return status;
+}
+
+static saltus_status say_columns(saltus_identity *id, const saltus_plan *plan, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n[2] = {saltus_plan_n_counts(plan), saltus_plan_n_observables(plan)};
+    size_t size = 1, at = 0;
+    for (int i = 0; i < n[0] + n[1]; ++i) {
+        size += strlen(i < n[0] ? saltus_plan_count_name(plan, i)
+                                : saltus_plan_observable_name(plan, i - n[0])) +
+                1;
+    }
+    char *names = saltus_calloc(size, 1);
+    SALTUS_NEED(names);
+    for (int i = 0; i < n[0] + n[1]; ++i) {
+        at += (size_t)snprintf(names + at, size - at, "%s%s", i > 0 ? "," : "",
+                               i < n[0] ? saltus_plan_count_name(plan, i)
+                                        : saltus_plan_observable_name(plan, i - n[0]));
+    }
+    say_text(id, "species", names);
+done:
+    saltus_free(names);
+    return status;
+}
+
+static void say_sweep(saltus_identity *id, const saltus_sweep *sweep, int64_t n_each, bool common)
+{
+    char hex[65], all[65 * 16 + 1] = "";
+    say(id, "points: %lld, of %lld trajectories", (long long)saltus_sweep_n_points(sweep),
+        (long long)n_each);
+    for (int a = 0; a < saltus_sweep_n_axes(sweep); ++a) {
+        const saltus_axis *x = &sweep->axes[a];
+        const int64_t n = sweep->has_design || sweep->file ? sweep->n_points : x->n;
+        saltus_sha256_hex(x->values, (size_t)n * sizeof *x->values, hex);
+        const size_t length = strlen(all);
+        if (length > sizeof all - 140) { /* a hash of those before */
+            char before[65];
+            saltus_sha256_hex(all, length, before);
+            memcpy(all, before, sizeof before);
+        }
+        strcat(all, hex);
+        saltus_sha256_hex(x->name, strlen(x->name), hex);
+        strcat(all, hex);
+    }
+    saltus_sha256_hex(all, strlen(all), hex);
+    say(id, "varied: SHA-256 %s", hex);
+    say(id, "common random numbers: %s", common ? "yes" : "no");
+}
+
+static void say_results(saltus_identity *id, const saltus_hdf5_options *o)
+{
+    static const char *const records[] = {"all", "stats", "final", "histogram"};
+    say(id, "record: %s", records[o->record]);
+    if (o->record == SALTUS_RECORD_HISTOGRAM) {
+        say(id, "bins: %lld", (long long)o->n_bins);
+        say(id, "range: %.17g to %.17g", o->range_low, o->range_high);
+    }
+    say_text(id, "derive", o->derive ? o->derive : "");
+    say(id, "burn-in: %.17g", o->burn_in);
+}
+
+saltus_status saltus_identity_make(const saltus_plan *plan, const saltus_run_options *run,
+                                   const saltus_hdf5_options *results, const saltus_sweep *sweep,
+                                   bool common_random_numbers, saltus_identity *id,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_model *model = saltus_plan_model(plan);
+    *id = (saltus_identity){0};
+    say_text(id, "model", saltus_model_name(model));
+    say(id, "text of the model: SHA-256 %s", saltus_model_sha256(model));
+    SALTUS_TRY(say_values(id, model, err));
+    say(id, "method: %s", saltus_plan_method(plan));
+    say(id, "version of its streams: %d", saltus_plan_stream_version(plan));
+    if (saltus_plan_method_ops(plan)->leaps) {
+        say(id, "leaps: epsilon %.17g, critical %d, exact %d", plan->tau.epsilon,
+            plan->tau.n_critical, plan->tau.n_exact);
+    }
+    say(id, "rng: %s", saltus_plan_rng(plan));
+    say(id, "seed: %llu", (unsigned long long)run->seed);
+    say_numbers(id, "times", run->times, run->n_times);
+    say_numbers(id, "frames", run->frame_times, run->n_frames);
+    SALTUS_TRY(say_columns(id, plan, err));
+    say(id, "counts by type: %d, by plane: %d of axis %d", plan->n_parts[SALTUS_BY_TYPE],
+        plan->n_parts[SALTUS_BY_PLANE], plan->axis);
+    say_results(id, results);
+    if (sweep) {
+        say_sweep(id, sweep, run->n_trajectories, common_random_numbers);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_identity_compare(const char *file, const saltus_identity *here, int n,
+                                      char *const *there, saltus_error *err)
+{
+    for (int i = 0; i < here->n || i < n; ++i) {
+        const char *mine = i < here->n ? here->of[i] : "", *other = i < n ? there[i] : "";
+        const char *colon = strchr(mine, ':');
+        const size_t length = colon ? (size_t)(colon - mine) + 1 : 0;
+        if (strcmp(mine, other) == 0) {
+            continue;
+        }
+        if (colon && strncmp(mine, other, length) == 0) {
+            return saltus_error_set(err, SALTUS_E_INVALID,
+                                    "%.200s: is of another run: %.*s is%.150s there and%.150s here",
+                                    file, (int)length - 1, mine, other + length, mine + length);
+        }
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "%.200s: is of another run: '%.150s' there and '%.150s' here", file,
+                                other, mine);
+    }
+    return SALTUS_OK;
+}
