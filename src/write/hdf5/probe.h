@@ -26,5 +26,8 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_probe(const char *path, saltus_h5_kind
 /** Open, without a probe; saltus_results_open is this behind one. */
 SALTUS_MUST_CHECK saltus_status saltus_results_open_here(const char *path, saltus_results **out,
                                                          saltus_error *err);
+/** Open behind a probe, and read nothing: not even a point of a sweep need be there. */
+SALTUS_MUST_CHECK saltus_status saltus_results_open_head(const char *path, saltus_results **out,
+                                                         saltus_error *err);
 
 #endif

@@ -266,7 +266,9 @@ done:
     return status;
 }
 
-saltus_status saltus_results_open_here(const char *path, saltus_results **out, saltus_error *err)
+/* Of the head nothing is read yet. */
+static saltus_status open_part(const char *path, bool is_head, saltus_results **out,
+                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;
@@ -279,12 +281,32 @@ saltus_status saltus_results_open_here(const char *path, saltus_results **out, s
     r->path = saltus_strdup(path);
     SALTUS_NEED(r->path);
     SALTUS_TRY(open_file(r, err));
-    SALTUS_TRY(read_layout(r, err));
+    if (!is_head) {
+        SALTUS_TRY(read_layout(r, err));
+    }
     *out = r;
     r = NULL;
 done:
     saltus_results_close(r);
     saltus_h5_quiet_end(&quiet);
+    return status;
+}
+
+saltus_status saltus_results_open_here(const char *path, saltus_results **out, saltus_error *err)
+{
+    return open_part(path, false, out, err);
+}
+
+saltus_status saltus_results_open_head(const char *path, saltus_results **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_h5_kind kind;
+    SALTUS_TRY(saltus_h5_probe(path, &kind, err));
+    if (kind == SALTUS_H5_FOREIGN || kind == SALTUS_H5_DEADLY) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: is no result of Saltus that can be read", path);
+    }
+    status = open_part(path, true, out, err);
+done:
     return status;
 }
 

@@ -4,8 +4,8 @@
  *     8 bytes  "saltus-1"
  *     u64      rows: trajectories in it, as many as rows of data sets
  *     u64      bytes behind the head
- *     u32      CRC-32 of these
- *     u32      0
+ *     u64      CRC-32 of these
+ *     u64      how many bytes of the slot were ever written, in a file that is not closed
  *
  * Each flush writes the slot that is not the newer one, so that at any moment one is whole. */
 #include "write/hdf5/state.h"
@@ -15,7 +15,12 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { HEAD_BYTES = 32, SLACK_BYTES = 256 * 1024 };
+enum {
+    N_NUMBERS = 4,
+    HEAD_BYTES = 8 * (1 + N_NUMBERS),
+    SLACK_BYTES = 256 * 1024,
+    TORN_BYTES = 4096
+};
 static const char mark[8] = "saltus-1";
 
 size_t saltus_h5_state_bytes(const saltus_collector *ensemble)
@@ -37,6 +42,7 @@ static herr_t transfer(const saltus_h5_set *s, int slot, size_t n, void *memory,
     return rc;
 }
 
+/* Write bytes[size] and forget nothing of how far the slot was ever written. */
 static saltus_status write_slot(saltus_h5_file *f, const saltus_h5_set *s, int slot, char *bytes,
                                 size_t size, saltus_error *err)
 {
@@ -46,29 +52,34 @@ static saltus_status write_slot(saltus_h5_file *f, const saltus_h5_set *s, int s
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
     f->state.slot = slot;
-    f->state.size[slot] = size;
+    f->state.size[slot] = size > f->state.size[slot] ? size : f->state.size[slot];
 done:
     return status;
 }
 
-/* At the end there is one state, in the first slot, so that equal runs have equal files. */
-static saltus_status settle(saltus_h5_file *f, const saltus_h5_set *s, char *bytes, size_t size,
-                            saltus_error *err)
+/* At the end there is one state, in the first slot, and zeros wherever another has been, so that
+ * equal runs have equal files. A slot that a kill has torn does not tell how far it was written:
+ * about as far as the other. */
+static saltus_status settle(saltus_h5_file *f, const saltus_h5_set *s, const char *bytes,
+                            size_t size, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    if (f->state.slot == 1) {
-        SALTUS_TRY(write_slot(f, s, 0, bytes, size, err));
-    }
-    if (f->state.size[1] > 0) {
-        const size_t n = f->state.size[1];
-        char *zeros = saltus_calloc(n, 1);
-        SALTUS_NEED(zeros);
+    const bool had_others =
+        f->state.size[0] > size || f->state.size[1] > 0 || f->layout.options.extend;
+    size_t n = f->state.size[0] > f->state.size[1] ? f->state.size[0] : f->state.size[1];
+    n = had_others ? n + TORN_BYTES : n;
+    n = n < s->shape[1] ? n : (size_t)s->shape[1];
+    char *padded = saltus_calloc(n, 1);
+    SALTUS_NEED(padded);
+    memcpy(padded, bytes, size);
+    SALTUS_TRY(write_slot(f, s, 0, padded, n, err));
+    if (had_others) {
         SALTUS_TRY(saltus_h5_flush(f, err));
-        status = write_slot(f, s, 1, zeros, n, err);
-        saltus_free(zeros);
-        f->state.slot = 0;
+        memset(padded, 0, n);
+        SALTUS_TRY(write_slot(f, s, 1, padded, n, err));
     }
 done:
+    saltus_free(padded);
     return status;
 }
 
@@ -76,6 +87,7 @@ saltus_status saltus_h5_write_state(saltus_h5_file *f, bool is_last, saltus_erro
 {
     saltus_status status = SALTUS_OK;
     const saltus_h5_set *s = saltus_h5_find(f, SALTUS_SET_STATE);
+    const int slot = 1 - f->state.slot;
     void *stored = NULL;
     char *bytes = NULL;
     size_t size = 0;
@@ -85,12 +97,14 @@ saltus_status saltus_h5_write_state(saltus_h5_file *f, bool is_last, saltus_erro
     SALTUS_TRY(saltus_collector_store(f->ensemble, &stored, &size, err));
     bytes = saltus_calloc(size + HEAD_BYTES, 1);
     SALTUS_NEED(bytes);
-    const uint64_t numbers[3] = {(uint64_t)f->rows, size, crc32_z(0, stored, size)};
+    uint64_t numbers[N_NUMBERS] = {(uint64_t)f->rows, size, crc32_z(0, stored, size),
+                                   f->state.size[slot]};
     memcpy(bytes, mark, sizeof mark);
-    memcpy(bytes + 8, numbers, sizeof numbers);
+    memcpy(bytes + sizeof mark, numbers, sizeof numbers);
     memcpy(bytes + HEAD_BYTES, stored, size);
-    SALTUS_TRY(write_slot(f, s, 1 - f->state.slot, bytes, size + HEAD_BYTES, err));
+    SALTUS_TRY(write_slot(f, s, slot, bytes, size + HEAD_BYTES, err));
     if (is_last) {
+        memset(bytes + HEAD_BYTES - sizeof *numbers, 0, sizeof *numbers);
         SALTUS_TRY(settle(f, s, bytes, size + HEAD_BYTES, err));
     }
 done:
@@ -100,8 +114,8 @@ done:
 }
 
 /* What a slot holds, NULL if that is not whole. */
-static saltus_status read_slot(const saltus_h5_set *s, int slot, char **bytes, uint64_t numbers[3],
-                               saltus_error *err)
+static saltus_status read_slot(const saltus_h5_set *s, int slot, char **bytes,
+                               uint64_t numbers[N_NUMBERS], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char head[HEAD_BYTES], *all = NULL;
@@ -109,7 +123,7 @@ static saltus_status read_slot(const saltus_h5_set *s, int slot, char **bytes, u
         memcmp(head, mark, sizeof mark) != 0) {
         return SALTUS_OK;
     }
-    memcpy(numbers, head + 8, 3 * sizeof *numbers);
+    memcpy(numbers, head + sizeof mark, N_NUMBERS * sizeof *numbers);
     if (numbers[1] > s->shape[1] - HEAD_BYTES) {
         return SALTUS_OK;
     }
@@ -131,13 +145,14 @@ saltus_status saltus_h5_read_state(saltus_h5_file *f, hsize_t most, saltus_colle
     saltus_status status = SALTUS_OK;
     const saltus_h5_set *s = saltus_h5_find(f, SALTUS_SET_STATE);
     char *newest = NULL;
-    uint64_t numbers[3] = {0};
+    uint64_t numbers[N_NUMBERS] = {0};
     *found = false;
     for (int slot = 0; s && slot < 2; ++slot) {
         char *bytes = NULL;
-        uint64_t here[3] = {0};
+        uint64_t here[N_NUMBERS] = {0};
         SALTUS_TRY(read_slot(s, slot, &bytes, here, err));
-        f->state.size[slot] = bytes ? (size_t)here[1] + HEAD_BYTES : 0;
+        f->state.size[slot] = bytes ? (size_t)(here[1] > here[3] ? here[1] : here[3]) : 0;
+        f->state.size[slot] += HEAD_BYTES;
         if (bytes && here[0] <= most && (!newest || here[0] > numbers[0])) {
             char *older = newest;
             newest = bytes;

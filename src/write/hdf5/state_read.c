@@ -1,5 +1,5 @@
 /* What a result file keeps to go on from, for those who have it read. */
-#include "write/hdf5/live.h"
+#include "write/hdf5/probe.h"
 #include "write/hdf5/read.h"
 #include "write/hdf5/state.h"
 
@@ -8,15 +8,16 @@
 
 #include <string.h>
 
-/* Rows of the newest state. */
-static saltus_status find_state(const saltus_results *r, int64_t *rows, saltus_error *err)
+/* Rows of the newest state, at most so many. */
+static saltus_status find_state(const saltus_results *r, int64_t most, int64_t *rows,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_set set = {.rank = 2, .set = H5I_INVALID_HID};
     saltus_h5_entry kind = {.id = SALTUS_SET_STATE};
     saltus_h5_file f = {.sets = &set, .n_sets = 1};
     bool found = false;
-    *rows = -1;
+    *rows = 0;
     if (!saltus_h5_has(r, "restart/state")) {
         return SALTUS_OK;
     }
@@ -24,7 +25,7 @@ static saltus_status find_state(const saltus_results *r, int64_t *rows, saltus_e
     set.kind = &kind;
     set.set = H5Dopen2((hid_t)r->file, "restart/state", H5P_DEFAULT);
     if (set.set >= 0 && set.shape[0] == 2) {
-        SALTUS_TRY(saltus_h5_read_state(&f, (hsize_t)r->runs, NULL, &found, err));
+        SALTUS_TRY(saltus_h5_read_state(&f, (hsize_t)most, NULL, &found, err));
     }
     *rows = f.rows;
 done:
@@ -39,19 +40,23 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     }
     saltus_status status = SALTUS_OK;
     saltus_results *r = NULL;
+    int complete = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open(path, &r, err));
-    *out = (saltus_file_state){.is_sweep = r->n_axes > 0,
-                               .complete = r->complete,
-                               .requested = r->n_axes > 0 ? r->stats_runs : r->requested,
-                               .n_done = r->n_swept};
+    SALTUS_TRY(saltus_results_open_head(path, &r, err));
+    *out = (saltus_file_state){.is_sweep = saltus_h5_has(r, "sweep_names")};
+    const char *requested = out->is_sweep ? "runs_per_point" : "requested";
+    const char *rows = out->is_sweep ? "sweep_points" : "trajectories";
+    SALTUS_TRY(saltus_h5_read_number(r, "/", "complete", H5T_NATIVE_INT, &complete, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", requested, H5T_NATIVE_INT64, &out->requested, err));
+    SALTUS_TRY(saltus_h5_read_number(r, "/", rows, H5T_NATIVE_INT64, &out->n_done, err));
     SALTUS_TRY(saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64,
                                      &out->first_trajectory, err));
-    if (!out->is_sweep) {
-        SALTUS_TRY(find_state(r, &out->n_done, err));
-    } else if (!saltus_h5_has(r, "restart/identity")) {
+    out->complete = complete != 0;
+    if (!saltus_h5_has(r, "restart/identity")) {
         out->n_done = -1;
+    } else if (!out->is_sweep) {
+        SALTUS_TRY(find_state(r, out->n_done, &out->n_done, err));
     }
 done:
     saltus_results_close(r);
@@ -71,7 +76,7 @@ saltus_status saltus_archive_open(const char *path, saltus_archive **out, saltus
     const hsize_t start = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open(path, &r, err));
+    SALTUS_TRY(saltus_results_open_head(path, &r, err));
     if (saltus_h5_has(r, "restart/sources")) {
         SALTUS_TRY(saltus_h5_check_sparse(r, "restart/sources", H5T_INTEGER, 1, &size, err));
     }

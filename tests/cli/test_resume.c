@@ -1,0 +1,271 @@
+/* Runs and sweeps that are stopped and go on, and results that are extended: in the end the file is
+ * that of the run that was never stopped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <hdf5.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Equal files
+ */
+
+typedef struct pair {
+    hid_t other;
+    int n_sets;
+} pair;
+
+/* What differs between two runs: the time, and the command with its options. */
+static bool may_differ(const char *name)
+{
+    return strcmp(name, "about") == 0 || strncmp(name, "restart/source", 14) == 0;
+}
+
+static herr_t compare(hid_t object, const char *name, const H5O_info_t *info, void *user)
+{
+    pair *p = user;
+    const hid_t files[2] = {object, p->other};
+    void *data[2];
+    hsize_t bytes[2];
+    hid_t types[2];
+    if (info->type != H5O_TYPE_DATASET || may_differ(name)) {
+        return 0;
+    }
+    for (int i = 0; i < 2; ++i) {
+        const hid_t set = H5Dopen2(files[i], name, H5P_DEFAULT), space = H5Dget_space(set);
+        types[i] = H5Dget_type(set);
+        bytes[i] = (hsize_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(types[i]);
+        data[i] = calloc(bytes[i] + 1, 1);
+        assert_true(H5Dread(set, types[i], H5S_ALL, H5S_ALL, H5P_DEFAULT, data[i]) >= 0);
+        (void)H5Sclose(space);
+        (void)H5Dclose(set);
+    }
+    if (H5Tequal(types[0], types[1]) <= 0 || bytes[0] != bytes[1] ||
+        memcmp(data[0], data[1], bytes[0]) != 0) {
+        fail_msg("/%s differs", name);
+    }
+    for (int i = 0; i < 2; ++i) {
+        (void)H5Tclose(types[i]);
+        free(data[i]);
+    }
+    ++p->n_sets;
+    return 0;
+}
+
+static int64_t number_of(hid_t file, const char *name)
+{
+    int64_t value = -1;
+    const hid_t a = H5Aopen(file, name, H5P_DEFAULT);
+    (void)H5Aread(a, H5T_NATIVE_INT64, &value);
+    (void)H5Aclose(a);
+    return value;
+}
+
+static void assert_equal_files(const char *a, const char *b, int least_sets)
+{
+    static const char *const numbers[] = {"requested", "trajectories", "events", "complete",
+                                          "first_trajectory"};
+    const hid_t file = H5Fopen(a, H5F_ACC_RDONLY, H5P_DEFAULT);
+    pair p = {.other = H5Fopen(b, H5F_ACC_RDONLY, H5P_DEFAULT)};
+    assert_true(file >= 0 && p.other >= 0);
+    assert_true(H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, compare, &p) >= 0);
+    assert_true(p.n_sets >= least_sets);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        assert_int_equal(number_of(file, numbers[i]), number_of(p.other, numbers[i]));
+    }
+    (void)H5Fclose(file);
+    (void)H5Fclose(p.other);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Extending
+ */
+
+static void a_result_is_extended(void **state)
+{
+    static const char *const ways[] = {
+        "--record all", "--record stats", "--record final --derive mean:A,passage:A:5",
+        "--record histogram --bins 8", "--species share,A --compress none --method tau"};
+    (void)state;
+    keep_results();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+        const char *all = "run decay.yaml --until 3 --points 5 -q";
+        char a[30], b[30];
+        (void)snprintf(a, sizeof a, "w%zu.h5", i);
+        (void)snprintf(b, sizeof b, "p%zu.h5", i);
+        outcome o = saltus("%s %s --first 3 --runs 700 -o %s", all, ways[i], a);
+        assert_done(&o);
+        o = saltus("%s %s --first 3 --runs 300 -o %s", all, ways[i], b);
+        assert_done(&o);
+        o = saltus("%s %s --runs 1 --append --threads 1 -o %s", all, ways[i], b);
+        assert_done(&o);
+        o = saltus("%s %s --first 304 --runs 399 --append -o %s", all, ways[i], b);
+        assert_done(&o);
+        assert_equal_files(a, b, 12);
+    }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    static const struct {
+        const char *options, *part;
+    } cases[] = {{"--until 3 --points 5 --seed 2", "seed is 1 there and 2 here"},
+                 {"--until 3 --points 6", "times is"},
+                 {"--until 3 --points 5 --method tau", "method is direct there and tau here"},
+                 {"--until 3 --points 5 --record stats", "record is all there and stats here"},
+                 {"--until 3 --points 5 --set A=7", "values of parameters and amounts"},
+                 {"--until 3 --points 5 --species A", "species"},
+                 {"--until 3 --points 5 --rng xorwow", "rng is philox there and xorwow here"},
+                 {"--until 3 --points 5 --first 9", "holds the trajectories 0 to 19"}};
+    (void)state;
+    keep_results();
+    outcome o = saltus("run decay.yaml --until 3 --points 5 --runs 20 -q -o out.h5");
+    assert_done(&o);
+    char *before = exported("out.h5");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        o = saltus("run decay.yaml %s --runs 5 --append -q -o out.h5", cases[i].options);
+        assert_refused(&o, 2, cases[i].part);
+    }
+    o = saltus("run decay.yaml --until 3 --append");
+    assert_refused(&o, 2, "--append needs a result file");
+    o = saltus("run decay.yaml --until 3 --append --overwrite -o out.h5");
+    assert_refused(&o, 2, "exclude each other");
+    char *after = exported("out.h5");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    o = saltus("run decay.yaml --until 3 --points 5 --runs 20 --append -q -o new.h5");
+    assert_done(&o); /* what is not there yet begins */
+    assert_equal_files("out.h5", "new.h5", 12);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Going on
+ */
+
+/* Stop it some times, with and without a chance to say something, until it is whole. */
+static void stop_and_go(const char *command, int least_sets)
+{
+    static const int signals[] = {SIGKILL, SIGTERM, SIGKILL, SIGUSR1, SIGINT};
+    outcome o = saltus("%s -q -o whole.h5", command);
+    assert_done(&o);
+    (void)unlink("part.h5");
+    int n_stopped = 0;
+    for (int i = 0;; ++i) {
+        const pid_t child = i == 0 ? start_saltus("%s -q -o part.h5", command)
+                                   : start_saltus("resume part.h5 -q --threads %d", 1 + i % 2);
+        if (i < 5) {
+            if (i == 0) {
+                wait_for_growth("part.h5", 3);
+            }
+            (void)usleep(20000 * (unsigned)(i + 1));
+            (void)kill(child, signals[i]);
+        }
+        o = finish_saltus(child);
+        if (o.code == 0) {
+            break;
+        }
+        n_stopped += 1;
+        if (o.code < 128) { /* a signal ends it at once before it simulates */
+            fail_msg("%d: %s", o.code, o.err);
+        }
+        if (o.code == 130) {
+            assert_one_message(&o, "interrupted after");
+            assert_non_null(strstr(o.err, "saltus resume part.h5"));
+        }
+    }
+    assert_true(n_stopped > 0);
+    assert_equal_files("whole.h5", "part.h5", least_sets);
+}
+
+static void a_stopped_run_goes_on(void **state)
+{
+    (void)state;
+    keep_results();
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 400000 --threads 2", 12);
+    (void)unlink("whole.h5");
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 2000000 --record stats", 11);
+    (void)unlink("whole.h5");
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 1500000 --record histogram", 14);
+    (void)unlink("whole.h5");
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 800000 --record final "
+                "--rng mt19937",
+                12);
+}
+
+static void a_stopped_sweep_goes_on(void **state)
+{
+    (void)state;
+    keep_results();
+    stop_and_go("sweep busy.yaml --vary A=lin:100:300:401 --until 2 --points 3 --runs 3000", 12);
+}
+
+static void the_file_alone_is_needed(void **state)
+{
+    (void)state;
+    keep_results();
+    outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 300000 -q -o whole.h5");
+    assert_done(&o);
+    const pid_t child =
+        start_saltus("run - --until 2 --points 3 --runs 300000 -q -o part.h5 <decay.yaml");
+    wait_for_growth("part.h5", 3);
+    (void)kill(child, SIGTERM);
+    o = finish_saltus(child);
+    if (o.code == 130) {
+        assert_int_equal(rename("decay.yaml", "gone.yaml"), 0);
+        o = saltus("resume part.h5 -q </dev/null");
+        assert_done(&o);
+    }
+    char *a = exported("whole.h5"), *b = exported("part.h5");
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
+static void what_cannot_go_on_says_so(void **state)
+{
+    (void)state;
+    keep_results();
+    outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 30 -q -o out.h5");
+    assert_done(&o);
+    o = saltus("resume out.h5");
+    assert_int_equal(o.code, 0);
+    assert_one_message(&o, "is complete, there is nothing left to do");
+    o = saltus("resume out.h5 -q");
+    assert_done(&o);
+    o = saltus("resume missing.h5");
+    assert_refused(&o, 2, "missing.h5");
+    o = saltus("resume decay.yaml");
+    assert_refused(&o, 2, "decay.yaml");
+    o = saltus("resume");
+    assert_refused(&o, 2, "a result file is needed");
+    o = saltus("resume out.h5 --seed 3");
+    assert_refused(&o, 2, "seed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_result_is_extended, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(a_stopped_run_goes_on, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(a_stopped_sweep_goes_on, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(the_file_alone_is_needed, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(what_cannot_go_on_says_so, enter_with_models,
+                                        leave_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
