@@ -47,6 +47,10 @@ typedef struct saltus_hdf5_options {
                          Saltus has not written is never replaced */
     bool extend;    /**< a result of that name goes on, if what it says of its trajectories agrees;
                          run options: n_trajectories of all, n_done of these in the file */
+    int64_t n_shards;              /**< 0, or the file is a part of a run: one of so many shards, */
+    int64_t shard;                 /**< this one, */
+    int64_t whole_first;           /**< of a run that starts with this trajectory */
+    int64_t whole_runs;            /**< and has so many */
     const saltus_archive *archive; /**< NULL, or the files of which the model was made; the result
                                         file keeps them (saltus_archive_open) */
 } saltus_hdf5_options;
@@ -73,6 +77,44 @@ typedef struct saltus_file_state {
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *path,
                                                                   saltus_file_state *out,
                                                                   saltus_error *err);
+/**
+ * Make of the parts of a run, each in a complete file of its own, the file of that run: its data
+ * sets have the bytes that they would have if it had been one. The parts have the trajectories of a
+ * whole run in any order, or those of all its shards (saltus_hdf5_options.n_shards). Memory is
+ * bounded; packed chunks of samples are copied as they are where parts begin at a chunk's edge, as
+ * shards do.
+ *
+ * @param paths     [n] the files, which stay as they are
+ * @param n         at least 1
+ * @param out       the file to be
+ * @param overwrite a result of that name is replaced
+ * @param err       see saltus_error
+ * @retval SALTUS_OK            the file is there, and complete
+ * @retval SALTUS_E_INVALID     a part is missing, incomplete, twice there, or of another run; the
+ *                              message says which
+ * @retval SALTUS_E_IO          a file cannot be read or written, or is in the way
+ * @retval SALTUS_E_UNSUPPORTED sweeps, and frames of lattices
+ * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_merge(const char *const *paths, int n,
+                                                                const char *out, bool overwrite,
+                                                                saltus_error *err);
+/**
+ * Cut a run into shards of about equal size: which trajectories the shard has. Shards begin at the
+ * edges of chunks, where they are large enough.
+ *
+ * @param plan        of the run
+ * @param run         the whole run
+ * @param options     of its file
+ * @param shard       its number, from 0 to n_shards
+ * @param n_shards    how many; shard n_shards is shard 0
+ * @param[out] first  its first trajectory
+ * @param[out] n      how many it has; 0: there are more shards than trajectories
+ */
+SALTUS_API void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
+                                  const saltus_hdf5_options *options, int64_t shard,
+                                  int64_t n_shards, int64_t *first, int64_t *n);
 /**
  * Read the files that a result file keeps.
  *

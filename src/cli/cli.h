@@ -13,6 +13,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 int saltus_cli_run(int argc, char **argv);
 int saltus_cli_sweep(int argc, char **argv);
 int saltus_cli_resume(int argc, char **argv);
+int saltus_cli_merge(int argc, char **argv);
 int saltus_cli_info(int argc, char **argv);
 int saltus_cli_stats(int argc, char **argv);
 int saltus_cli_export(int argc, char **argv);

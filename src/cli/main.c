@@ -14,6 +14,7 @@ static const struct {
     {"run", saltus_cli_run, "simulate an ensemble of trajectories"},
     {"sweep", saltus_cli_sweep, "the same for many values of parameters and initial amounts"},
     {"resume", saltus_cli_resume, "go on where a run or a sweep was stopped"},
+    {"merge", saltus_cli_merge, "make of the parts of a run the file of that run"},
     {"info", saltus_cli_info, "what a model holds and how it was understood"},
     {"stats", saltus_cli_stats, "means and standard deviations of a result file"},
     {"export", saltus_cli_export, "trajectories of a result file as CSV"},

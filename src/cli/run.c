@@ -154,6 +154,32 @@ static saltus_status open_backend(session *s, const saltus_cli_run_arguments *a,
     return saltus_backend_choose(s->model, plan, &to_the_end, &s->backend, err);
 }
 
+/* Of all trajectories those of the shard. */
+static saltus_status take_shard(const saltus_plan *plan, saltus_cli_run_arguments *a,
+                                saltus_run_options *run, saltus_hdf5_options *results,
+                                saltus_error *err)
+{
+    if (a->n_shards == 0) {
+        return SALTUS_OK;
+    }
+    if (a->extends) { /* it has been cut, and the file says how */
+        return SALTUS_OK;
+    }
+    results->n_shards = a->n_shards;
+    results->shard = a->shard;
+    results->whole_first = run->first_trajectory;
+    results->whole_runs = run->n_trajectories;
+    saltus_hdf5_shard(plan, run, results, a->shard, a->n_shards, &run->first_trajectory,
+                      &run->n_trajectories);
+    a->first = run->first_trajectory;
+    a->runs = run->n_trajectories;
+    return run->n_trajectories > 0
+               ? SALTUS_OK
+               : saltus_cli_fail(
+                     err, SALTUS_E_INVALID, "--shard %lld/%lld: there are but %lld trajectories",
+                     (long long)a->shard, (long long)a->n_shards, (long long)results->whole_runs);
+}
+
 /* Everything before the first trajectory: what fails here is the user's input. */
 static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
                              saltus_error *err)
@@ -179,8 +205,9 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     if (a->explain) {
         saltus_plan_explain(s->plan, stderr);
     }
-    const saltus_hdf5_options results = saltus_cli_result_options(a);
+    saltus_hdf5_options results = saltus_cli_result_options(a);
     if ((status = saltus_cli_count_times(a, &run->n_times, err)) != SALTUS_OK ||
+        (status = take_shard(s->plan, a, run, &results, err)) != SALTUS_OK ||
         (status = saltus_hdf5_check(s->plan, run, &results, err)) != SALTUS_OK ||
         (status = saltus_cli_make_times(a, run->n_times, &s->of.times, err)) != SALTUS_OK ||
         (status = saltus_cli_make_frames(a, &s->frames, &run->n_frames, err)) != SALTUS_OK) {

@@ -39,6 +39,7 @@ enum {
     OPT_NO_PEER,
     OPT_OVERWRITE,
     OPT_APPEND,
+    OPT_SHARD,
     OPT_DERIVE,
     OPT_BURN_IN,
 };
@@ -79,6 +80,10 @@ static const struct argp_option options[] = {
     {"overwrite", OPT_OVERWRITE, NULL, 0, "replace a result of that name", 3},
     {"append", OPT_APPEND, NULL, 0,
      "add the trajectories to a result of that name, made with the same model and options", 3},
+    {"shard", OPT_SHARD, "I/N", 0,
+     "simulate part I of N of the trajectories, for saltus merge; auto: as Slurm, MPI or HTCondor "
+     "number this process",
+     3},
     {"record", OPT_RECORD, "WHAT", 0, "all, stats, final or histogram (all)", 3},
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
     {"range", OPT_RANGE, "LO:HI", 0, "range of a histogram", 3},
@@ -270,6 +275,10 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
     case OPT_OVERWRITE:
         a->overwrite = true;
         return 0;
+    case OPT_SHARD:
+        return saltus_cli_parse_shard(text, &a->shard, &a->n_shards)
+                   ? 0
+                   : wrong("--shard", text, "I/N, with I from 0 to N, or auto in a batch job,");
     case OPT_APPEND:
         a->append = true;
         return 0;
@@ -408,6 +417,9 @@ static int check_output(saltus_cli_run_arguments *a)
     }
     if (a->append && (!a->output || a->format == SALTUS_CLI_CSV)) {
         return saltus_cli_usage("--append needs a result file, -o FILE.h5");
+    }
+    if (a->n_shards > 0 && (!a->output || a->format == SALTUS_CLI_CSV || a->append)) {
+        return saltus_cli_usage("--shard needs a result file of its own, -o FILE.h5");
     }
     if (a->append && a->overwrite) {
         return saltus_cli_usage("--append and --overwrite exclude each other");

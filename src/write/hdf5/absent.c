@@ -13,6 +13,9 @@
       const saltus_hdf5_options *results, saltus_sweep_file **out)                               \
     X(saltus_sweep_file_close, saltus_sweep_file *file, const saltus_run_report *report)         \
     X(saltus_results_open, const char *path, saltus_results **out)                               \
+    X(saltus_file_state_read, const char *path, saltus_file_state *out)                          \
+    X(saltus_archive_open, const char *path, saltus_archive **out)                               \
+    X(saltus_results_merge, const char *const *paths, int n, const char *out, bool overwrite)    \
     X(saltus_results_print_stats, const saltus_results *results, FILE *out)                      \
     X(saltus_results_print_table, const saltus_results *results,                                 \
       const saltus_table_options *options, FILE *out)                                            \
@@ -55,6 +58,14 @@ const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink)
 const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file)
 {
     return NULL;
+}
+
+void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
+                       const saltus_hdf5_options *options, int64_t shard, int64_t n_shards,
+                       int64_t *first, int64_t *n)
+{
+    *first = run->first_trajectory;
+    *n = run->n_trajectories;
 }
 
 void saltus_results_close(saltus_results *results)

@@ -207,7 +207,7 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
                                    &f->reserve, &f->file, &created, err));
         SALTUS_TRY(saltus_h5_create(f, err));
     }
-    if (saltus_h5_go_live(f) < 0) {
+    if (!layout->has_no_readers && saltus_h5_go_live(f) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, saltus_h5_cause());
     }
     f->layout.lattice = NULL;

@@ -1,6 +1,7 @@
 /* What a file says of a run or a sweep, and whether it can be made at all. */
 #include "write/results.h"
 #include "write/hdf5/live.h"
+#include "write/hdf5/sets.h"
 #include "write/hdf5/sink.h"
 #include "write/identity.h"
 
@@ -78,6 +79,30 @@ saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_option
         return status;
     }
     return check_memory(plan, run, &o, err);
+}
+
+void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
+                       const saltus_hdf5_options *options, int64_t shard, int64_t n_shards,
+                       int64_t *first, int64_t *n)
+{
+    const saltus_hdf5_layout layout = {
+        .n_trajectories = run->n_trajectories,
+        .n_points = run->n_times,
+        .n_counts = saltus_plan_n_counts(plan),
+        .n_observables = saltus_plan_n_observables(plan),
+        .n_parts = {plan->n_parts[0], plan->n_parts[1]},
+        .options = *options,
+    };
+    const int64_t chunk = (int64_t)saltus_h5_runs_per_chunk(&layout), runs = run->n_trajectories;
+    const int64_t edge = runs / n_shards >= chunk ? chunk : 1;
+    int64_t at[2];
+    for (int i = 0; i < 2; ++i) {
+        const int64_t k = shard % n_shards + i;
+        at[i] = (int64_t)((__int128)runs * k / n_shards);
+        at[i] = k < n_shards ? at[i] / edge * edge : runs;
+    }
+    *first = run->first_trajectory + at[0];
+    *n = at[1] - at[0];
 }
 
 static void warn_of_disk(const char *path, const saltus_hdf5_layout *layout,

@@ -26,8 +26,9 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_probe(const char *path, saltus_h5_kind
 /** Open, without a probe; saltus_results_open is this behind one. */
 SALTUS_MUST_CHECK saltus_status saltus_results_open_here(const char *path, saltus_results **out,
                                                          saltus_error *err);
-/** Open behind a probe, and read nothing: not even a point of a sweep need be there. */
-SALTUS_MUST_CHECK saltus_status saltus_results_open_head(const char *path, saltus_results **out,
-                                                         saltus_error *err);
+/** Open behind a probe, unless it was probed before, and read nothing: not even a point of a sweep
+ * need be there. */
+SALTUS_MUST_CHECK saltus_status saltus_results_open_head(const char *path, bool is_probed,
+                                                         saltus_results **out, saltus_error *err);
 
 #endif

@@ -153,8 +153,9 @@ hsize_t saltus_h5_runs_per_chunk(const saltus_hdf5_layout *l)
                               ? l->n_counts * parts * 4
                               : l->n_observables * INT64_C(8);
     const int64_t run_bytes = width > 0 ? width * l->n_points : 1;
+    const int64_t runs = l->options.n_shards > 0 ? l->options.whole_runs : l->n_trajectories;
     int64_t n = target / run_bytes;
-    n = n < l->n_trajectories / 128 ? n : l->n_trajectories / 128;
+    n = n < runs / 128 ? n : runs / 128;
     if (n >= 16) {
         return (hsize_t)(n < 65536 ? n / 16 * 16 : 65536);
     }

@@ -38,10 +38,11 @@ typedef struct saltus_hdf5_layout {
     const char *sources;                    /**< an archive, packed */
     size_t sources_size, state_bytes;       /**< the latter set by the sink */
     int64_t n_done;                         /**< rows in a file that is extended; negative: any */
-    saltus_reserve_mode reserve;            /**< other than SALTUS_RESERVE_AHEAD in tests */
-    int64_t chunk_bytes;                    /**< raw size of a chunk aimed at; 0 for the default */
-    double disk_free;                       /**< bytes; 0 to ask the disk, as all but tests do */
-    double flush_seconds; /**< between two flushes; 0 for the usual, but in tests */
+    bool has_no_readers;         /**< a file that is merged has another name until it is whole */
+    saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
+    int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */
+    double disk_free;            /**< bytes; 0 to ask the disk, as all but tests do */
+    double flush_seconds;        /**< between two flushes; 0 for the usual, but in tests */
 } saltus_hdf5_layout;
 
 /** What the file will take, times excepted. */

@@ -242,6 +242,12 @@ herr_t saltus_h5_describe(saltus_h5_file *f)
     rc |= saltus_h5_set_int64(file, "events", 0);
     rc |= saltus_h5_set_number(file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &zero);
     rc |= saltus_h5_set_number(file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &incomplete);
+    if (l->options.n_shards > 0) {
+        rc |= saltus_h5_set_int64(file, "shard", l->options.shard);
+        rc |= saltus_h5_set_int64(file, "n_shards", l->options.n_shards);
+        rc |= saltus_h5_set_int64(file, "whole_first", l->options.whole_first);
+        rc |= saltus_h5_set_int64(file, "whole_runs", l->options.whole_runs);
+    }
     if (l->sweep) {
         rc |= saltus_h5_set_int64(file, "runs_per_point", l->n_trajectories);
         rc |= saltus_h5_set_int64(file, "sweep_points", 0);

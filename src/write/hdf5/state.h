@@ -16,4 +16,10 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_read_state(saltus_h5_file *f, hsize_t 
                                                      saltus_collector *into, bool *found,
                                                      saltus_error *err);
 
+/** The newest state of at most so many rows of a file that is open for reading; rows is 0 when
+ * there is none. `into` may be NULL. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_load_state(const struct saltus_results *r, int64_t most,
+                                                     saltus_collector *into, int64_t *rows,
+                                                     saltus_error *err);
+
 #endif

@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-/* Rows of the newest state, at most so many. */
-static saltus_status find_state(const saltus_results *r, int64_t most, int64_t *rows,
-                                saltus_error *err)
+saltus_status saltus_h5_load_state(const saltus_results *r, int64_t most, saltus_collector *into,
+                                   int64_t *rows, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_set set = {.rank = 2, .set = H5I_INVALID_HID};
@@ -25,7 +24,7 @@ static saltus_status find_state(const saltus_results *r, int64_t most, int64_t *
     set.kind = &kind;
     set.set = H5Dopen2((hid_t)r->file, "restart/state", H5P_DEFAULT);
     if (set.set >= 0 && set.shape[0] == 2) {
-        SALTUS_TRY(saltus_h5_read_state(&f, (hsize_t)most, NULL, &found, err));
+        SALTUS_TRY(saltus_h5_read_state(&f, (hsize_t)most, into, &found, err));
     }
     *rows = f.rows;
 done:
@@ -43,7 +42,7 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     int complete = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open_head(path, &r, err));
+    SALTUS_TRY(saltus_results_open_head(path, false, &r, err));
     *out = (saltus_file_state){.is_sweep = saltus_h5_has(r, "sweep_names")};
     const char *requested = out->is_sweep ? "runs_per_point" : "requested";
     const char *rows = out->is_sweep ? "sweep_points" : "trajectories";
@@ -56,7 +55,7 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     if (!saltus_h5_has(r, "restart/identity")) {
         out->n_done = -1;
     } else if (!out->is_sweep) {
-        SALTUS_TRY(find_state(r, out->n_done, &out->n_done, err));
+        SALTUS_TRY(saltus_h5_load_state(r, out->n_done, NULL, &out->n_done, err));
     }
 done:
     saltus_results_close(r);
@@ -76,7 +75,7 @@ saltus_status saltus_archive_open(const char *path, saltus_archive **out, saltus
     const hsize_t start = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open_head(path, &r, err));
+    SALTUS_TRY(saltus_results_open_head(path, false, &r, err));
     if (saltus_h5_has(r, "restart/sources")) {
         SALTUS_TRY(saltus_h5_check_sparse(r, "restart/sources", H5T_INTEGER, 1, &size, err));
     }

@@ -1,0 +1,87 @@
+/* saltus merge: parts of a run become the file of that run. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_OVERWRITE = 256 };
+
+static const struct argp_option options[] = {
+    {"output", 'o', "ALL.h5", 0, "the file of the whole run (needed)", 0},
+    {"overwrite", OPT_OVERWRITE, NULL, 0, "replace a result of that name", 0},
+    {"quiet", 'q', NULL, 0, "say nothing", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+typedef struct arguments {
+    const char **files;
+    int n;
+    const char *output;
+    bool overwrite, quiet;
+} arguments;
+
+static error_t take_file(arguments *a, const char *file)
+{
+    const char **grown = realloc(a->files, ((size_t)a->n + 1) * sizeof *grown);
+    if (!grown) {
+        return ENOMEM;
+    }
+    a->files = grown;
+    grown[a->n++] = file;
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    arguments *a = state->input;
+    switch (key) {
+    case 'o':
+        a->output = text;
+        return 0;
+    case OPT_OVERWRITE:
+        a->overwrite = true;
+        return 0;
+    case 'q':
+        a->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_file(a, text);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    options,
+    parse,
+    "A.h5 B.h5 …",
+    "Make of the parts of a run, such as saltus run --shard makes, the file of that run.",
+    NULL,
+    NULL,
+    NULL};
+
+int saltus_cli_merge(int argc, char **argv)
+{
+    arguments a = {0};
+    saltus_error err = {0};
+    int code = saltus_cli_parse(&argp, argc, argv, &a);
+    if (code < 0 && (a.n == 0 || !a.output)) {
+        code = saltus_cli_usage("result files and -o ALL.h5 are needed: saltus merge A.h5 B.h5 -o "
+                                "ALL.h5");
+    }
+    if (code < 0) {
+        const saltus_status status =
+            saltus_results_merge(a.files, a.n, a.output, a.overwrite, &err);
+        code = status == SALTUS_OK                                     ? EXIT_DONE
+               : status == SALTUS_E_IO || status == SALTUS_E_NO_MEMORY ? EXIT_FAILED
+                                                                       : EXIT_USAGE;
+        if (status != SALTUS_OK) {
+            saltus_cli_print_error(&err);
+        } else if (!a.quiet) {
+            printf("%d files merged: %s\n", a.n, a.output);
+        }
+    }
+    free(a.files);
+    return code;
+}
