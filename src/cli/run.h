@@ -45,6 +45,8 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a);
 
 /** "I/N" or "auto"; false for what is none (run_shard.c). */
 bool saltus_cli_parse_shard(const char *text, int64_t *shard, int64_t *n_shards);
+/** How many processes mpirun or srun has started with this one; 1 when it is alone. */
+int64_t saltus_cli_count_ranks(void);
 /** After an interruption: how to go on. */
 void saltus_cli_tell_resume(const saltus_cli_run_arguments *a);
 

@@ -1,6 +1,7 @@
 /* Parts of one run, in files of their own, become the file of that run: the first is copied and
  * extended with the others, whose packed chunks are taken as they are where they fit. */
 #include "write/hdf5/file.h"
+#include "write/hdf5/merge_rows.h"
 #include "write/hdf5/probe.h"
 #include "write/hdf5/read.h"
 #include "write/hdf5/samples.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BOX_BYTES = 8 << 20, CHUNK_SLACK = 64 << 10, MOST_NAMED = 5 };
+enum { COPY_BYTES = 1 << 20, MOST_NAMED = 5 };
 
 typedef struct part {
     const char *path;
@@ -36,8 +37,7 @@ typedef struct merging {
     char *temporary; /* NULL: there is none (any more) */
     saltus_h5_file file;
     bool is_open;
-    char *box; /* BOX_BYTES, or a row or chunk that is larger */
-    size_t box_bytes;
+    saltus_h5_copying copying;
 } merging;
 
 /* ------------------------------------------------------------------------------------------------
@@ -235,9 +235,9 @@ static saltus_status copy_first(merging *m, const char *out, saltus_error *err)
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", m->parts[0].path, strerror(errno));
     }
     for (ssize_t n = 1; n > 0;) {
-        n = read(from, m->box, m->box_bytes);
+        n = read(from, m->copying.box, m->copying.box_bytes);
         for (ssize_t at = 0, written; at < n; at += written) {
-            written = write(to, m->box + at, (size_t)(n - at));
+            written = write(to, m->copying.box + at, (size_t)(n - at));
             if (written < 0) {
                 SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed: %s", out, strerror(errno));
             }
@@ -334,140 +334,6 @@ done:
  * The others
  */
 
-static saltus_status need_box(merging *m, size_t bytes, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    if (bytes > m->box_bytes) {
-        char *box = saltus_realloc(m->box, bytes, 1);
-        SALTUS_NEED(box);
-        m->box = box;
-        m->box_bytes = bytes;
-    }
-done:
-    return status;
-}
-
-static saltus_status cannot_read(const part *p, const saltus_h5_set *s, saltus_error *err)
-{
-    return saltus_error_set(err, SALTUS_E_IO, "%s: %s cannot be read: %s", p->path, s->path,
-                            saltus_h5_cause());
-}
-
-/* Read n rows from `row` on as 8 bytes a value. */
-static herr_t read_rows(hid_t from, const saltus_h5_set *s, hsize_t row, hsize_t n, void *out)
-{
-    const hsize_t start[SALTUS_H5_MOST_AXES] = {row};
-    hsize_t count[SALTUS_H5_MOST_AXES];
-    memcpy(count, s->shape, sizeof count);
-    count[0] = n;
-    const hid_t in = H5Screate_simple(s->rank, count, NULL), all = H5Dget_space(from);
-    herr_t rc = H5Sselect_hyperslab(all, H5S_SELECT_SET, start, NULL, count, NULL);
-    rc = rc < 0 ? rc : H5Dread(from, saltus_h5_memory_type(s), in, all, H5P_DEFAULT, out);
-    (void)H5Sclose(in);
-    (void)H5Sclose(all);
-    return rc;
-}
-
-/* By values: rows that are gathered, and samples whose chunks do not fit. */
-static saltus_status copy_rows(merging *m, const part *p, saltus_h5_set *s, hid_t from,
-                               saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_h5_file *f = &m->file;
-    const hsize_t values = s->row_bytes / 8, n = (hsize_t)p->n;
-    const hsize_t fit = s->row_bytes > 0 ? BOX_BYTES / s->row_bytes : n;
-    const hsize_t most = fit > 0 ? fit : 1;
-    SALTUS_TRY(need_box(m, s->row_bytes * (most < n ? most : n), err));
-    for (hsize_t at = 0, k; at < n; at += k) {
-        k = n - at < most ? n - at : most;
-        if (read_rows(from, s, at, k, m->box) < 0) {
-            SALTUS_TRY(cannot_read(p, s, err));
-        }
-        if (s->capacity > 0) {
-            SALTUS_TRY(saltus_h5_add_rows(f, s, k, values, 0, m->box, err));
-            continue;
-        }
-        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)(k * s->row_bytes) + BOX_BYTES, err));
-        const hsize_t row = s->shape[0];
-        if (saltus_h5_resize(s, row + k) < 0 ||
-            saltus_h5_put_rows(s, row, k, values, 0, m->box) < 0) {
-            SALTUS_TRY(saltus_h5_fail(f, 0, err));
-        }
-    }
-done:
-    return status;
-}
-
-/* Whether chunks of another file can be taken as they are. */
-static bool fits(const saltus_h5_set *s, hid_t from)
-{
-    hsize_t chunk[H5S_MAX_RANK] = {0};
-    const hid_t how = H5Dget_create_plist(from), mine = H5Dget_create_plist(s->set);
-    const hid_t type = H5Dget_type(from), own = H5Dget_type(s->set);
-    bool does = H5Pget_layout(how) == H5D_CHUNKED && H5Pget_chunk(how, s->rank, chunk) == s->rank &&
-                H5Tequal(type, own) > 0 && H5Pget_nfilters(how) == H5Pget_nfilters(mine) &&
-                s->shape[0] % s->chunk[0] == 0;
-    for (int i = 0; i < s->rank && does; ++i) {
-        does = chunk[i] == s->chunk[i];
-    }
-    (void)H5Tclose(type);
-    (void)H5Tclose(own);
-    (void)H5Pclose(how);
-    (void)H5Pclose(mine);
-    return does;
-}
-
-static saltus_status copy_chunk(merging *m, const part *p, saltus_h5_set *s, hid_t from,
-                                const hsize_t *at, hsize_t row, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    hsize_t bytes = 0, to[SALTUS_H5_MOST_AXES];
-    uint32_t skipped = 0;
-    memcpy(to, at, sizeof to);
-    to[0] += row;
-    if (H5Dget_chunk_storage_size(from, at, &bytes) < 0) {
-        SALTUS_TRY(cannot_read(p, s, err));
-    }
-    if (bytes == 0) { /* zeros that were never written */
-        goto done;
-    }
-    SALTUS_TRY(need_box(m, bytes, err));
-    if (H5Dread_chunk(from, H5P_DEFAULT, at, &skipped, m->box) < 0) {
-        SALTUS_TRY(cannot_read(p, s, err));
-    }
-    SALTUS_TRY(saltus_h5_reserve(&m->file, (int64_t)bytes + CHUNK_SLACK, err));
-    if (H5Dwrite_chunk(s->set, H5P_DEFAULT, skipped, to, bytes, m->box) < 0) {
-        SALTUS_TRY(saltus_h5_fail(&m->file, 0, err));
-    }
-done:
-    return status;
-}
-
-static saltus_status copy_chunks(merging *m, const part *p, saltus_h5_set *s, hid_t from,
-                                 saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    hsize_t at[SALTUS_H5_MOST_AXES] = {0}, end[SALTUS_H5_MOST_AXES];
-    const hsize_t row = s->shape[0];
-    memcpy(end, s->shape, sizeof end);
-    end[0] = (hsize_t)p->n;
-    if (saltus_h5_resize(s, row + end[0]) < 0) {
-        SALTUS_TRY(saltus_h5_fail(&m->file, 0, err));
-    }
-    for (int axis = 0; axis >= 0;) {
-        SALTUS_TRY(copy_chunk(m, p, s, from, at, row, err));
-        for (axis = s->rank - 1; axis >= 0; --axis) { /* the next, the last axis fastest */
-            at[axis] += s->chunk[axis];
-            if (at[axis] < end[axis]) {
-                break;
-            }
-            at[axis] = 0;
-        }
-    }
-done:
-    return status;
-}
-
 static saltus_status widen_counts(merging *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -502,8 +368,10 @@ static saltus_status append_set(merging *m, const part *p, const saltus_results 
     if (s->kind->type == SALTUS_TYPE_COUNT && s->value_size == 4 && H5Tget_size(type) == 8) {
         SALTUS_TRY(widen_counts(m, err));
     }
-    SALTUS_TRY(s->capacity == 0 && fits(s, from) ? copy_chunks(m, p, s, from, err)
-                                                 : copy_rows(m, p, s, from, err));
+    m->copying.path = p->path;
+    m->copying.from = from;
+    m->copying.n = p->n;
+    SALTUS_TRY(saltus_h5_copy_rows(&m->file, &m->copying, s, err));
 done:
     if (from >= 0) {
         (void)H5Tclose(type);
@@ -549,9 +417,9 @@ static saltus_status look_at_all(merging *m, const char *const *paths, int n, sa
 {
     saltus_status status = SALTUS_OK;
     m->parts = saltus_calloc((size_t)n, sizeof *m->parts);
-    m->box = saltus_calloc(BOX_BYTES, 1);
-    SALTUS_NEED(m->parts && m->box);
-    m->box_bytes = BOX_BYTES;
+    m->copying.box = saltus_calloc(COPY_BYTES, 1);
+    SALTUS_NEED(m->parts && m->copying.box);
+    m->copying.box_bytes = COPY_BYTES;
     for (m->n = 0; m->n < n; ++m->n) {
         m->parts[m->n].path = paths[m->n];
         SALTUS_TRY(look_at(m, &m->parts[m->n], err));
@@ -612,7 +480,7 @@ done:
     saltus_results_free_names(m.lines, m.n_lines);
     saltus_free(m.temporary);
     saltus_free(m.parts);
-    saltus_free(m.box);
+    saltus_free(m.copying.box);
     saltus_h5_quiet_end(&quiet);
     return status;
 }

@@ -1,0 +1,149 @@
+/* Rows of one file behind those of another. */
+#include "write/hdf5/merge_rows.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+enum { BOX_BYTES = 8 << 20, CHUNK_SLACK = 64 << 10 };
+
+static saltus_status need_box(saltus_h5_copying *c, size_t bytes, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (bytes > c->box_bytes) {
+        char *box = saltus_realloc(c->box, bytes, 1);
+        SALTUS_NEED(box);
+        c->box = box;
+        c->box_bytes = bytes;
+    }
+done:
+    return status;
+}
+
+static saltus_status cannot_read(const saltus_h5_copying *c, const saltus_h5_set *s,
+                                 saltus_error *err)
+{
+    return saltus_error_set(err, SALTUS_E_IO, "%s: %s cannot be read: %s", c->path, s->path,
+                            saltus_h5_cause());
+}
+
+/* Read n rows from `row` on as 8 bytes a value. */
+static herr_t read_rows(hid_t from, const saltus_h5_set *s, hsize_t row, hsize_t n, void *out)
+{
+    const hsize_t start[SALTUS_H5_MOST_AXES] = {row};
+    hsize_t count[SALTUS_H5_MOST_AXES];
+    memcpy(count, s->shape, sizeof count);
+    count[0] = n;
+    const hid_t in = H5Screate_simple(s->rank, count, NULL), all = H5Dget_space(from);
+    herr_t rc = H5Sselect_hyperslab(all, H5S_SELECT_SET, start, NULL, count, NULL);
+    rc = rc < 0 ? rc : H5Dread(from, saltus_h5_memory_type(s), in, all, H5P_DEFAULT, out);
+    (void)H5Sclose(in);
+    (void)H5Sclose(all);
+    return rc;
+}
+
+/* By values: rows that are gathered, and samples whose chunks do not fit. */
+static saltus_status copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
+                               saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t values = s->row_bytes / 8, n = (hsize_t)c->n;
+    const hsize_t fit = s->row_bytes > 0 ? BOX_BYTES / s->row_bytes : n;
+    const hsize_t most = fit > 0 ? fit : 1;
+    SALTUS_TRY(need_box(c, s->row_bytes * (most < n ? most : n), err));
+    for (hsize_t at = 0, k; at < n; at += k) {
+        k = n - at < most ? n - at : most;
+        if (read_rows(c->from, s, at, k, c->box) < 0) {
+            SALTUS_TRY(cannot_read(c, s, err));
+        }
+        if (s->capacity > 0) {
+            SALTUS_TRY(saltus_h5_add_rows(f, s, k, values, 0, c->box, err));
+            continue;
+        }
+        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)(k * s->row_bytes) + BOX_BYTES, err));
+        const hsize_t row = s->shape[0];
+        if (saltus_h5_resize(s, row + k) < 0 ||
+            saltus_h5_put_rows(s, row, k, values, 0, c->box) < 0) {
+            SALTUS_TRY(saltus_h5_fail(f, 0, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* Whether chunks of another file can be taken as they are. */
+static bool fits(const saltus_h5_set *s, hid_t from)
+{
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    const hid_t how = H5Dget_create_plist(from), mine = H5Dget_create_plist(s->set);
+    const hid_t type = H5Dget_type(from), own = H5Dget_type(s->set);
+    bool does = H5Pget_layout(how) == H5D_CHUNKED && H5Pget_chunk(how, s->rank, chunk) == s->rank &&
+                H5Tequal(type, own) > 0 && H5Pget_nfilters(how) == H5Pget_nfilters(mine) &&
+                s->shape[0] % s->chunk[0] == 0;
+    for (int i = 0; i < s->rank && does; ++i) {
+        does = chunk[i] == s->chunk[i];
+    }
+    (void)H5Tclose(type);
+    (void)H5Tclose(own);
+    (void)H5Pclose(how);
+    (void)H5Pclose(mine);
+    return does;
+}
+
+static saltus_status copy_chunk(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
+                                const hsize_t *at, hsize_t row, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    hsize_t bytes = 0, to[SALTUS_H5_MOST_AXES];
+    uint32_t skipped = 0;
+    memcpy(to, at, sizeof to);
+    to[0] += row;
+    if (H5Dget_chunk_storage_size(c->from, at, &bytes) < 0) {
+        SALTUS_TRY(cannot_read(c, s, err));
+    }
+    if (bytes == 0) { /* zeros that were never written */
+        goto done;
+    }
+    SALTUS_TRY(need_box(c, bytes, err));
+    if (H5Dread_chunk(c->from, H5P_DEFAULT, at, &skipped, c->box) < 0) {
+        SALTUS_TRY(cannot_read(c, s, err));
+    }
+    SALTUS_TRY(saltus_h5_reserve(f, (int64_t)bytes + CHUNK_SLACK, err));
+    if (H5Dwrite_chunk(s->set, H5P_DEFAULT, skipped, to, bytes, c->box) < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+done:
+    return status;
+}
+
+static saltus_status copy_chunks(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    hsize_t at[SALTUS_H5_MOST_AXES] = {0}, end[SALTUS_H5_MOST_AXES];
+    const hsize_t row = s->shape[0];
+    memcpy(end, s->shape, sizeof end);
+    end[0] = (hsize_t)c->n;
+    if (saltus_h5_resize(s, row + end[0]) < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+    for (int axis = 0; axis >= 0;) {
+        SALTUS_TRY(copy_chunk(f, c, s, at, row, err));
+        for (axis = s->rank - 1; axis >= 0; --axis) { /* the next, the last axis fastest */
+            at[axis] += s->chunk[axis];
+            if (at[axis] < end[axis]) {
+                break;
+            }
+            at[axis] = 0;
+        }
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_h5_copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
+                                  saltus_error *err)
+{
+    return s->capacity == 0 && fits(s, c->from) ? copy_chunks(f, c, s, err)
+                                                : copy_rows(f, c, s, err);
+}
