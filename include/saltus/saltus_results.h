@@ -56,7 +56,7 @@ typedef struct saltus_hdf5_options {
 } saltus_hdf5_options;
 /** How far a result file is. */
 typedef struct saltus_file_state {
-    bool is_sweep;
+    bool is_sweep;            /**< it is of a sweep, not of a run */
     bool complete;            /**< all that was asked for is there */
     int64_t first_trajectory; /**< its number */
     int64_t requested;        /**< trajectories; of a sweep at each point */

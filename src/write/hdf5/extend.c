@@ -27,6 +27,7 @@ static saltus_status open_existing(saltus_h5_file *f, int64_t closing, saltus_er
     if (saltus_h5_lock(fd) == EAGAIN || !saltus_h5_is_at(f->path, fd)) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", f->path);
     }
+    saltus_h5_lengthen(fd);
     SALTUS_TRY(saltus_h5_probe(f->path, &kind, err));
     if (kind != SALTUS_H5_RESULT) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: is no result of Saltus that can be read", f->path);
@@ -197,6 +198,9 @@ saltus_status saltus_h5_extend(saltus_h5_file *f, int64_t closing, saltus_error 
         }
     }
     const int incomplete = 0;
+    if (H5Aexists(f->file, SALTUS_H5_TORN) > 0) { /* all of it is written anew */
+        (void)H5Adelete(f->file, SALTUS_H5_TORN);
+    }
     if (saltus_h5_set_int64(f->file, "requested",
                             f->layout.n_trajectories * (int64_t)saltus_h5_length(&f->layout, 'g')) <
             0 ||

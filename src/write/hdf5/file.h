@@ -112,6 +112,18 @@ herr_t saltus_h5_go_plain(saltus_h5_file *f);
 SALTUS_MUST_CHECK saltus_status saltus_h5_extend(saltus_h5_file *f, int64_t closing,
                                                  saltus_error *err);
 
+/* ---- again.c ---- */
+
+/** Trajectories that a file is to have, and how many of them are there; -1: any number. */
+typedef struct saltus_h5_range {
+    int64_t first, runs, n_done;
+} saltus_h5_range;
+/** Extend a file whose layout is that of another, which is open for reading. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path,
+                                                     const struct saltus_results *r,
+                                                     const struct saltus_identity *identity,
+                                                     saltus_h5_range range, saltus_error *err);
+
 /* ---- create.c, space.c ---- */
 
 /** Create all data sets with their attributes and scales, and write what is known now. */

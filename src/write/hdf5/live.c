@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 static const off_t lock_at = INT64_C(1) << 62;
+/* Of a file whose writer died: HDF5 tells the end before it is there. */
+#define MOST_LENGTHENED (UINT64_C(1) << 40)
 
 int saltus_h5_lock(int fd)
 {
@@ -51,6 +53,25 @@ static bool is_marked_open(int fd)
     unsigned char head[12];
     return pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
            memcmp(head, signature, sizeof signature) == 0 && head[8] >= 3 && head[11] != 0;
+}
+
+/* Where the superblock says that the file ends: bytes 28 to 35, little-endian, where addresses have
+ * 8 bytes. Metadata that is on the disk lies before it. */
+void saltus_h5_lengthen(int fd)
+{
+    unsigned char head[36];
+    uint64_t end = 0;
+    struct stat about;
+    if (!is_marked_open(fd) || fstat(fd, &about) != 0 ||
+        pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head || head[9] != 8) {
+        return;
+    }
+    for (int i = 8; i-- > 0;) {
+        end = end << 8 | head[28 + i];
+    }
+    if (end > (uint64_t)about.st_size && end - (uint64_t)about.st_size < MOST_LENGTHENED) {
+        (void)!ftruncate(fd, (off_t)end);
+    }
 }
 
 static hid_t open_as(const char *path, unsigned flags, bool clear)
@@ -134,10 +155,15 @@ static bool close_for_dead(const char *path)
     hsize_t rows;
     const int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && !is_shared(fd) && saltus_h5_lock(fd) == 0 && is_marked_open(fd)) {
+        saltus_h5_lengthen(fd);
         const hid_t file = open_as(path, H5F_ACC_RDWR, true);
         /* what was written since the superblock was lies behind the end that it tells */
         if (file >= 0 && H5Fincrement_filesize(file, 0) >= 0 && read_rows(file, &rows)) {
             (void)H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, cut, &rows);
+            if (H5Lexists(file, "restart", H5P_DEFAULT) > 0 &&
+                H5Lexists(file, "restart/state", H5P_DEFAULT) > 0) {
+                (void)saltus_h5_set_int64(file, SALTUS_H5_TORN, 1);
+            }
         }
         done = file >= 0 && H5Fclose(file) >= 0;
     }

@@ -31,4 +31,14 @@ void saltus_h5_remove(const char *path, int fd);
  * a network's file system); h5clear -s does the same. Negative on failure. */
 hid_t saltus_h5_open_for_reading(const char *path);
 
+/** Let a file whose writer died be as long as it says, or HDF5 takes it for truncated: its end is
+ * told first and made later. What was there keeps its place. fd is locked. */
+void saltus_h5_lengthen(int fd);
+
+/** An attribute, 1: the writer died, so that statistics may be of several flushes. */
+#define SALTUS_H5_TORN "torn"
+/** Make them of the state that the file keeps, if they are; what fails is left as it is (again.c).
+ * The file is open nowhere in this process. */
+void saltus_h5_mend(const char *path);
+
 #endif

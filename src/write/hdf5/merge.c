@@ -274,60 +274,11 @@ done:
     return status;
 }
 
-/* What an identity says of histograms. */
-static void read_bins(const merging *m, saltus_hdf5_options *o)
-{
-    long long bins = 0;
-    for (int i = 0; i < m->n_lines; ++i) {
-        (void)!sscanf(m->lines[i], "range: %lg to %lg", &o->range_low, &o->range_high);
-        if (sscanf(m->lines[i], "bins: %lld", &bins) == 1) {
-            o->n_bins = bins;
-        }
-    }
-}
-
-/* A file's layout, as far as its data sets depend on it; it refers to r. */
 static saltus_status open_first(merging *m, const saltus_results *r, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    const saltus_results_space *space = &r->space;
-    saltus_lattice lattice = {.n_types = space->n_types, .spacing = space->spacing};
-    saltus_derived derived = {.n = r->n_derived, .names = r->derived_names};
-    derived.wanted = saltus_calloc((size_t)r->n_derived, sizeof *derived.wanted);
-    SALTUS_NEED(derived.wanted);
-    saltus_hdf5_layout l = {.time_unit = r->n_time_units > 0 ? r->time_unit[0] : NULL,
-                            .first_trajectory = m->first,
-                            .n_trajectories = m->runs,
-                            .times = r->times,
-                            .n_points = r->n_points,
-                            .n_counts = r->n_counts,
-                            .n_observables = r->n_observables,
-                            .count_names = (const char *const *)r->count_names,
-                            .observable_names = (const char *const *)r->observable_names,
-                            .lattice = space->n_types > 0 ? &lattice : NULL,
-                            .axis = space->axis,
-                            .derived = &derived,
-                            .options = saltus_hdf5_options_default(),
-                            .identity = &m->identity,
-                            .n_done = m->parts[0].n,
-                            .has_no_readers = true};
-    for (int i = 0; i < 3; ++i) {
-        lattice.size[i] = (int32_t)space->size[i];
-    }
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        l.n_parts[i] = (int)space->n_parts[i];
-    }
-    l.options.extend = true;
-    l.options.record = r->has_counts || r->has_observables        ? SALTUS_RECORD_ALL
-                       : r->has_final || r->has_final_observables ? SALTUS_RECORD_FINAL
-                       : r->has_histogram                         ? SALTUS_RECORD_HISTOGRAM
-                                                                  : SALTUS_RECORD_STATS;
-    read_bins(m, &l.options);
+    saltus_h5_range all = {.first = m->first, .runs = m->runs, .n_done = m->parts[0].n};
     m->is_open = true; /* to be freed in any case */
-    status = saltus_h5_open_file(&m->file, m->temporary, &l, err);
-done:
-    saltus_free(derived.wanted);
-    return status;
+    return saltus_h5_open_again(&m->file, m->temporary, r, &m->identity, all, err);
 }
 
 /* ------------------------------------------------------------------------------------------------

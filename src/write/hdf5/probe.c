@@ -223,6 +223,7 @@ saltus_status saltus_results_open(const char *path, saltus_results **out, saltus
         saltus_error_hint(err, "the file is damaged, or was made to do harm");
         goto done;
     }
+    saltus_h5_mend(path);
     status = saltus_results_open_here(path, out, err);
 done:
     return status;

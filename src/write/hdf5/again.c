@@ -1,0 +1,127 @@
+/* A result file that is extended by what it says itself: for a merge, and to mend one whose writer
+ * died. */
+#include "write/hdf5/file.h"
+#include "write/hdf5/live.h"
+#include "write/hdf5/probe.h"
+#include "write/hdf5/read.h"
+#include "write/identity.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+/* What an identity says of the results. */
+static void read_options(const saltus_identity *id, saltus_hdf5_options *o)
+{
+    static const char *const records[] = {"all", "stats", "final", "histogram"};
+    char record[16] = "";
+    long long bins = 0;
+    for (int i = 0; i < id->n; ++i) {
+        (void)!sscanf(id->of[i], "record: %15s", record);
+        (void)!sscanf(id->of[i], "range: %lg to %lg", &o->range_low, &o->range_high);
+        if (sscanf(id->of[i], "bins: %lld", &bins) == 1) {
+            o->n_bins = bins;
+        }
+    }
+    for (int i = 0; i < 4; ++i) {
+        o->record = strcmp(record, records[i]) == 0 ? (saltus_record)i : o->record;
+    }
+}
+
+saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path, const saltus_results *r,
+                                   const saltus_identity *identity, saltus_h5_range range,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_results_space *space = &r->space;
+    saltus_lattice lattice = {.n_types = space->n_types, .spacing = space->spacing};
+    saltus_derived derived = {.n = r->n_derived, .names = r->derived_names};
+    *f = (saltus_h5_file){.file = H5I_INVALID_HID, .reserve = {.fd = -1, .ballast = -1}};
+    derived.wanted = saltus_calloc((size_t)r->n_derived, sizeof *derived.wanted);
+    SALTUS_NEED(derived.wanted);
+    saltus_hdf5_layout l = {.time_unit = r->n_time_units > 0 ? r->time_unit[0] : NULL,
+                            .first_trajectory = range.first,
+                            .n_trajectories = range.runs,
+                            .times = r->times,
+                            .n_points = r->n_points,
+                            .n_counts = r->n_counts,
+                            .n_observables = r->n_observables,
+                            .count_names = (const char *const *)r->count_names,
+                            .observable_names = (const char *const *)r->observable_names,
+                            .lattice = space->n_types > 0 ? &lattice : NULL,
+                            .axis = space->axis,
+                            .frame_times = space->frame_times,
+                            .n_frames = space->n_frames,
+                            .derived = &derived,
+                            .options = saltus_hdf5_options_default(),
+                            .identity = identity,
+                            .n_done = range.n_done,
+                            .has_no_readers = true};
+    for (int i = 0; i < 3; ++i) {
+        lattice.size[i] = (int32_t)space->size[i];
+    }
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        l.n_parts[i] = (int)space->n_parts[i];
+    }
+    l.options.extend = true;
+    read_options(identity, &l.options);
+    status = saltus_h5_open_file(f, path, &l, err);
+done:
+    saltus_free(derived.wanted);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Mending
+ */
+
+/* Statistics and histograms from the newest state, in a file that is open nowhere else. */
+static saltus_status mend(saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_identity *identity = saltus_calloc(1, sizeof *identity);
+    saltus_h5_file *f = saltus_calloc(1, sizeof *f);
+    char **lines = NULL;
+    int n = 0;
+    saltus_h5_range range = {.runs = r->requested, .n_done = -1};
+    SALTUS_NEED(identity && f);
+    SALTUS_TRY(saltus_h5_read_names(r, "restart/identity", &n, &lines, err));
+    SALTUS_TRY(
+        saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64, &range.first, err));
+    identity->n = n < SALTUS_MOST_IDENTITY ? n : SALTUS_MOST_IDENTITY;
+    for (int i = 0; i < identity->n; ++i) {
+        identity->of[i] = lines[i];
+    }
+    (void)H5Fclose((hid_t)r->file); /* or it could not be opened to be written */
+    r->file = H5I_INVALID_HID;
+    status = saltus_h5_open_again(f, r->path, r, identity, range, err);
+    if (status == SALTUS_OK) {
+        SALTUS_TRY(saltus_h5_close_file(f, NULL, err));
+    } else {
+        saltus_h5_free_file(f);
+    }
+done:
+    saltus_results_free_names(lines, n);
+    saltus_free(identity);
+    saltus_free(f);
+    return status;
+}
+
+void saltus_h5_mend(const char *path)
+{
+    saltus_results *r = NULL;
+    int64_t torn = 0;
+    saltus_h5_quiet quiet;
+    saltus_h5_quiet_begin(&quiet);
+    if (saltus_results_open_head(path, true, &r, NULL) == SALTUS_OK &&
+        H5Aexists((hid_t)r->file, SALTUS_H5_TORN) > 0) {
+        (void)!saltus_h5_read_number(r, "/", SALTUS_H5_TORN, H5T_NATIVE_INT64, &torn, NULL);
+    }
+    saltus_results_close(r);
+    r = NULL;
+    if (torn != 0 && saltus_results_open_here(path, &r, NULL) == SALTUS_OK) {
+        (void)!mend(r, NULL);
+        saltus_results_close(r);
+    }
+    saltus_h5_quiet_end(&quiet);
+}
