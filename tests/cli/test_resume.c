@@ -296,13 +296,13 @@ static void a_stopped_run_goes_on(void **state)
 {
     (void)state;
     keep_results();
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 400000 --threads 2", 12);
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 150000 --threads 2", 12);
     (void)unlink("whole.h5");
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 2000000 --record stats", 11);
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 700000 --record stats", 11);
     (void)unlink("whole.h5");
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 1500000 --record histogram", 14);
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 500000 --record histogram", 14);
     (void)unlink("whole.h5");
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 800000 --record final "
+    stop_and_go("run busy.yaml --until 2 --points 3 --runs 300000 --record final "
                 "--rng mt19937",
                 12);
 }
@@ -311,7 +311,7 @@ static void a_stopped_sweep_goes_on(void **state)
 {
     (void)state;
     keep_results();
-    stop_and_go("sweep busy.yaml --vary A=lin:100:300:401 --until 2 --points 3 --runs 3000", 12);
+    stop_and_go("sweep busy.yaml --vary A=lin:100:300:151 --until 2 --points 3 --runs 3000", 12);
 }
 
 static void the_file_alone_is_needed(void **state)
