@@ -159,10 +159,7 @@ static saltus_status take_shard(const saltus_plan *plan, saltus_cli_run_argument
                                 saltus_run_options *run, saltus_hdf5_options *results,
                                 saltus_error *err)
 {
-    if (a->n_shards == 0) {
-        return SALTUS_OK;
-    }
-    if (a->extends) { /* it has been cut, and the file says how */
+    if (a->n_shards == 0 || a->extends) { /* an extended one was cut when it began */
         return SALTUS_OK;
     }
     results->n_shards = a->n_shards;

@@ -44,6 +44,24 @@ enum {
     OPT_BURN_IN,
 };
 
+/* Rows that a run and one that is resumed have. */
+/* clang-format off */
+#define SLAB_OPTIONS \
+    {"split", OPT_SPLIT, "A:B", 0, \
+     "a lattice in slabs, one GPU after the other: heights relative to each other, or auto; never " \
+     "changes a result", \
+     2}, \
+    {"no-peer", OPT_NO_PEER, NULL, 0, \
+     "slabs exchange particles by way of the host, whether or not GPUs reach each other", 2}
+#define TALK_OPTIONS \
+    {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4}, \
+    {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4}, \
+    {"explain", OPT_EXPLAIN, NULL, 0, "print what was chosen and why", 4}, \
+    {"trace", OPT_TRACE, "FILE.json", 0, \
+     "write what took how long, for chrome://tracing or Perfetto", 4}, \
+    {"quiet", 'q', NULL, 0, "no summary, no warnings, no progress", 4}
+/* clang-format on */
+
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "What:", 1},
     {"until", OPT_UNTIL, "T", 0, "simulate from time 0 to T (needed)", 1},
@@ -66,12 +84,7 @@ static const struct argp_option options[] = {
     {"threads", OPT_THREADS, "N", 0, "threads (one per core)", 2},
     {"layout", OPT_LAYOUT, "NAME", 0, "never changes a result", 2},
     {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024 (as the layout needs)", 2},
-    {"split", OPT_SPLIT, "A:B", 0,
-     "a lattice in slabs, one GPU after the other: heights relative to each other, or auto; never "
-     "changes a result",
-     2},
-    {"no-peer", OPT_NO_PEER, NULL, 0,
-     "slabs exchange particles by way of the host, whether or not GPUs reach each other", 2},
+    SLAB_OPTIONS,
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
     {"output", 'o', "FILE.h5", 0,
@@ -100,12 +113,7 @@ static const struct argp_option options[] = {
     {"nc", OPT_NC, "N", 0, "reactions that fewer than N firings exhaust fire one by one (10)", 5},
     {"exact-steps", OPT_EXACT_STEPS, "N", 0, "exact steps where leaps are too short (100)", 5},
     {NULL, 0, NULL, 0, "Talk:", 4},
-    {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4},
-    {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4},
-    {"explain", OPT_EXPLAIN, NULL, 0, "print what was chosen and why", 4},
-    {"trace", OPT_TRACE, "FILE.json", 0,
-     "write what took how long, for chrome://tracing or Perfetto", 4},
-    {"quiet", 'q', NULL, 0, "no summary, no warnings, no progress", 4},
+    TALK_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -362,15 +370,10 @@ static const struct argp_option resume_options[] = {
     {"threads", OPT_THREADS, "N", 0, "threads (as before)", 2},
     {"layout", OPT_LAYOUT, "NAME", 0, "never changes a result", 2},
     {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024", 2},
-    {"split", OPT_SPLIT, "A:B", 0, "a lattice in slabs, one GPU after the other", 2},
-    {"no-peer", OPT_NO_PEER, NULL, 0, "slabs exchange particles by way of the host", 2},
+    SLAB_OPTIONS,
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each", 2},
     {NULL, 0, NULL, 0, "Talk:", 4},
-    {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4},
-    {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4},
-    {"explain", OPT_EXPLAIN, NULL, 0, "print what was chosen and why", 4},
-    {"trace", OPT_TRACE, "FILE.json", 0, "write what took how long (of a run)", 4},
-    {"quiet", 'q', NULL, 0, "no summary, no warnings, no progress", 4},
+    TALK_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

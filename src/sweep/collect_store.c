@@ -1,7 +1,9 @@
 /* Collectors as bytes: what was made of an ensemble so far, so that more can be added to it later.
  *
- *     u64 n, reactions, width of statistics, of reals, of both splits, points and columns and bins
- * of the histogram statistics, then splits: per column sum (2 words), squares (2 words), min, max
+ *     u64 n, reactions, width of statistics, of reals, of both splits
+ *     u64 points, columns and bins of the histogram
+ *
+ *     statistics, then splits: per column sum (2 words), squares (2 words), min, max
  *     reals: per column what was not finite, sum and squares (each: first word, words, they), min,
  *         max
  *     histogram: shifts (a word each), counts, below, above

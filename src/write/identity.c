@@ -118,9 +118,10 @@ static void say_sweep(saltus_identity *id, const saltus_sweep *sweep, int64_t n_
     say(id, "common random numbers: %s", common ? "yes" : "no");
 }
 
+static const char *const records[] = {"all", "stats", "final", "histogram"};
+
 static void say_results(saltus_identity *id, const saltus_hdf5_options *o)
 {
-    static const char *const records[] = {"all", "stats", "final", "histogram"};
     say(id, "record: %s", records[o->record]);
     if (o->record == SALTUS_RECORD_HISTOGRAM) {
         say(id, "bins: %lld", (long long)o->n_bins);
@@ -182,4 +183,34 @@ saltus_status saltus_identity_compare(const char *file, const saltus_identity *h
                                 other, mine);
     }
     return SALTUS_OK;
+}
+
+saltus_status saltus_identity_take(const char *file, char *const *lines, int n,
+                                   saltus_identity *out, saltus_error *err)
+{
+    if (n < 1 || n > SALTUS_MOST_IDENTITY) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "%s: does not say what its trajectories are functions of", file);
+    }
+    *out = (saltus_identity){.n = n};
+    for (int i = 0; i < n; ++i) {
+        out->of[i] = lines[i];
+    }
+    return SALTUS_OK;
+}
+
+void saltus_identity_read(const saltus_identity *id, saltus_hdf5_options *o)
+{
+    char record[16] = "";
+    long long bins = 0;
+    for (int i = 0; i < id->n; ++i) {
+        (void)!sscanf(id->of[i], "record: %15s", record);
+        (void)!sscanf(id->of[i], "range: %lg to %lg", &o->range_low, &o->range_high);
+        if (sscanf(id->of[i], "bins: %lld", &bins) == 1) {
+            o->n_bins = bins;
+        }
+    }
+    for (int i = 0; i < 4; ++i) {
+        o->record = strcmp(record, records[i]) == 0 ? (saltus_record)i : o->record;
+    }
 }

@@ -26,4 +26,11 @@ SALTUS_MUST_CHECK saltus_status saltus_identity_compare(const char *file,
                                                         const saltus_identity *here, int n,
                                                         char *const *there, saltus_error *err);
 
+/** The lines of a file, which must stay. SALTUS_E_INVALID when there are none: an older version
+ * wrote it. */
+SALTUS_MUST_CHECK saltus_status saltus_identity_take(const char *file, char *const *lines, int n,
+                                                     saltus_identity *out, saltus_error *err);
+/** What it says of the results: record, bins and their range. */
+void saltus_identity_read(const saltus_identity *identity, saltus_hdf5_options *out);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../support/hdf5_sets.h"
 #include "command.h"
 
 #include <hdf5.h>
@@ -20,46 +21,10 @@
  * Equal files
  */
 
-typedef struct pair {
-    hid_t other;
-    int n_sets;
-} pair;
-
 /* What differs between two runs: the time, and the command with its options. */
 static bool may_differ(const char *name)
 {
     return strcmp(name, "about") == 0 || strncmp(name, "restart/source", 14) == 0;
-}
-
-static herr_t compare(hid_t object, const char *name, const H5O_info_t *info, void *user)
-{
-    pair *p = user;
-    const hid_t files[2] = {object, p->other};
-    void *data[2];
-    hsize_t bytes[2];
-    hid_t types[2];
-    if (info->type != H5O_TYPE_DATASET || may_differ(name)) {
-        return 0;
-    }
-    for (int i = 0; i < 2; ++i) {
-        const hid_t set = H5Dopen2(files[i], name, H5P_DEFAULT), space = H5Dget_space(set);
-        types[i] = H5Dget_type(set);
-        bytes[i] = (hsize_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(types[i]);
-        data[i] = calloc(bytes[i] + 1, 1);
-        assert_true(H5Dread(set, types[i], H5S_ALL, H5S_ALL, H5P_DEFAULT, data[i]) >= 0);
-        (void)H5Sclose(space);
-        (void)H5Dclose(set);
-    }
-    if (H5Tequal(types[0], types[1]) <= 0 || bytes[0] != bytes[1] ||
-        memcmp(data[0], data[1], bytes[0]) != 0) {
-        fail_msg("/%s differs", name);
-    }
-    for (int i = 0; i < 2; ++i) {
-        (void)H5Tclose(types[i]);
-        free(data[i]);
-    }
-    ++p->n_sets;
-    return 0;
 }
 
 static int64_t number_of(hid_t file, const char *name)
@@ -76,15 +41,14 @@ static void assert_equal_files(const char *a, const char *b, int least_sets)
     static const char *const numbers[] = {"requested", "trajectories", "events", "complete",
                                           "first_trajectory"};
     const hid_t file = H5Fopen(a, H5F_ACC_RDONLY, H5P_DEFAULT);
-    pair p = {.other = H5Fopen(b, H5F_ACC_RDONLY, H5P_DEFAULT)};
-    assert_true(file >= 0 && p.other >= 0);
-    assert_true(H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, compare, &p) >= 0);
-    assert_true(p.n_sets >= least_sets);
+    const hid_t other = H5Fopen(b, H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(file >= 0 && other >= 0);
+    assert_true(assert_same_sets(file, other, may_differ) >= least_sets);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-        assert_int_equal(number_of(file, numbers[i]), number_of(p.other, numbers[i]));
+        assert_int_equal(number_of(file, numbers[i]), number_of(other, numbers[i]));
     }
     (void)H5Fclose(file);
-    (void)H5Fclose(p.other);
+    (void)H5Fclose(other);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -8,26 +8,6 @@
 
 #include "core/memory.h"
 
-#include <string.h>
-
-/* What an identity says of the results. */
-static void read_options(const saltus_identity *id, saltus_hdf5_options *o)
-{
-    static const char *const records[] = {"all", "stats", "final", "histogram"};
-    char record[16] = "";
-    long long bins = 0;
-    for (int i = 0; i < id->n; ++i) {
-        (void)!sscanf(id->of[i], "record: %15s", record);
-        (void)!sscanf(id->of[i], "range: %lg to %lg", &o->range_low, &o->range_high);
-        if (sscanf(id->of[i], "bins: %lld", &bins) == 1) {
-            o->n_bins = bins;
-        }
-    }
-    for (int i = 0; i < 4; ++i) {
-        o->record = strcmp(record, records[i]) == 0 ? (saltus_record)i : o->record;
-    }
-}
-
 saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path, const saltus_results *r,
                                    const saltus_identity *identity, saltus_h5_range range,
                                    saltus_error *err)
@@ -64,7 +44,7 @@ saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path, const sa
         l.n_parts[i] = (int)space->n_parts[i];
     }
     l.options.extend = true;
-    read_options(identity, &l.options);
+    saltus_identity_read(identity, &l.options);
     status = saltus_h5_open_file(f, path, &l, err);
 done:
     saltus_free(derived.wanted);
@@ -88,10 +68,7 @@ static saltus_status mend(saltus_results *r, saltus_error *err)
     SALTUS_TRY(saltus_h5_read_names(r, "restart/identity", &n, &lines, err));
     SALTUS_TRY(
         saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64, &range.first, err));
-    identity->n = n < SALTUS_MOST_IDENTITY ? n : SALTUS_MOST_IDENTITY;
-    for (int i = 0; i < identity->n; ++i) {
-        identity->of[i] = lines[i];
-    }
+    SALTUS_TRY(saltus_identity_take(r->path, lines, n, identity, err));
     (void)H5Fclose((hid_t)r->file); /* or it could not be opened to be written */
     r->file = H5I_INVALID_HID;
     status = saltus_h5_open_again(f, r->path, r, identity, range, err);
@@ -107,21 +84,22 @@ done:
     return status;
 }
 
-void saltus_h5_mend(const char *path)
+bool saltus_h5_is_torn(const saltus_results *r)
 {
-    saltus_results *r = NULL;
     int64_t torn = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    if (saltus_results_open_head(path, true, &r, NULL) == SALTUS_OK &&
-        H5Aexists((hid_t)r->file, SALTUS_H5_TORN) > 0) {
+    if (H5Aexists((hid_t)r->file, SALTUS_H5_TORN) > 0) {
         (void)!saltus_h5_read_number(r, "/", SALTUS_H5_TORN, H5T_NATIVE_INT64, &torn, NULL);
     }
-    saltus_results_close(r);
-    r = NULL;
-    if (torn != 0 && saltus_results_open_here(path, &r, NULL) == SALTUS_OK) {
-        (void)!mend(r, NULL);
-        saltus_results_close(r);
-    }
+    saltus_h5_quiet_end(&quiet);
+    return torn != 0;
+}
+
+void saltus_h5_mend(saltus_results *r)
+{
+    saltus_h5_quiet quiet;
+    saltus_h5_quiet_begin(&quiet);
+    (void)!mend(r, NULL);
     saltus_h5_quiet_end(&quiet);
 }

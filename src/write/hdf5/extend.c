@@ -143,7 +143,9 @@ static saltus_status take_rows(saltus_h5_file *f, saltus_h5_set *s, saltus_error
         s->first = rows / (hsize_t)s->capacity * (hsize_t)s->capacity;
         s->n_gathered = (int64_t)(rows - s->first);
         s->is_seen = s->n_gathered > 0;
-        rc = s->n_gathered > 0 ? saltus_h5_get_rows(s, s->first, (hsize_t)s->n_gathered) : 0;
+        rc = s->n_gathered > 0
+                 ? saltus_h5_get_rows(s, s->set, s->first, (hsize_t)s->n_gathered, s->gathered)
+                 : 0;
     }
     if (rc < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", f->path, s->path, saltus_h5_cause());
@@ -156,12 +158,13 @@ static saltus_status find_rows(saltus_h5_file *f, const saltus_results *r, saltu
 {
     saltus_status status = SALTUS_OK;
     const hsize_t most = common_rows(f);
-    bool found = true;
     if (f->layout.sweep) {
         SALTUS_TRY(saltus_h5_read_number(r, "/", "sweep_points", H5T_NATIVE_INT64, &f->rows, err));
         f->rows = f->rows < (int64_t)most ? f->rows : (int64_t)most;
     } else {
-        SALTUS_TRY(saltus_h5_read_state(f, most, f->ensemble, &found, err));
+        const saltus_h5_set *state = saltus_h5_find(f, SALTUS_SET_STATE);
+        SALTUS_TRY(saltus_h5_read_state(state, most, f->ensemble, &f->state, err));
+        f->rows = f->state.rows;
     }
     if (f->layout.n_done >= 0 && f->rows != f->layout.n_done) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: holds %lld, not %lld of what is to be there", f->path,

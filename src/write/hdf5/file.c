@@ -184,7 +184,7 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
     bool created = false;
     int64_t now, closing;
     *f = (saltus_h5_file){.file = H5I_INVALID_HID,
-                          .state.slot = 1, /* the first is written first */
+                          .state.newer = 1, /* the first is written first */
                           .reserve = {.fd = -1, .ballast = -1}};
     (void)pthread_mutex_init(&f->lock, NULL);
     SALTUS_TRY(check_layout(layout, err));

@@ -20,6 +20,13 @@ enum {
     SALTUS_H5_REPLACE_BYTES = 64 * 1024     /**< to put one data set in place of another */
 };
 
+/** The two slots of a run's state (state.c). */
+typedef struct saltus_h5_slots {
+    int newer;      /**< of the two */
+    size_t size[2]; /**< that each takes */
+    int64_t rows;   /**< as read: of the newer; 0 when there is none */
+} saltus_h5_slots;
+
 typedef struct saltus_h5_file {
     char *path;
     saltus_hdf5_layout layout; /**< its names, times and quantities are owned */
@@ -41,11 +48,8 @@ typedef struct saltus_h5_file {
     saltus_derived derived;
     saltus_collector *ensemble; /**< of a run; NULL in a sweep */
     saltus_h5_filling filling;
-    struct {
-        int slot;       /**< the newer of two */
-        size_t size[2]; /**< that they take */
-        bool is_kept;   /**< trajectories are missing before those that came since */
-    } state;
+    saltus_h5_slots state;
+    bool keeps_state;      /**< trajectories are missing before those that came since */
     int64_t events;        /**< of a sweep: in its rows */
     int64_t events_before; /**< in a file that is extended; its seconds */
     double seconds_before;
@@ -95,6 +99,10 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_start(const char *path, bool overwrite
                                                 int64_t closing, saltus_reserve_mode mode,
                                                 saltus_reserve *reserve, hid_t *file, bool *created,
                                                 saltus_error *err);
+/** Refuse to replace what another process is writing, what Saltus has not written, and without
+ * `overwrite` also what it has. An empty file is nobody's. SALTUS_E_IO. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_check_existing(int fd, const char *path, bool overwrite,
+                                                         saltus_error *err);
 /** Write the attributes of a file that holds nothing yet. */
 herr_t saltus_h5_describe(saltus_h5_file *f);
 /** Open a file that is there, by its own settings; that its writer died is forgotten. */
@@ -142,8 +150,8 @@ herr_t saltus_h5_resize(saltus_h5_set *set, hsize_t n_rows);
  * each. */
 herr_t saltus_h5_put_rows(const saltus_h5_set *set, hsize_t row, hsize_t n, hsize_t values,
                           hsize_t skip, const void *memory);
-/** Read n rows from `row` on into what is gathered. */
-herr_t saltus_h5_get_rows(const saltus_h5_set *set, hsize_t row, hsize_t n);
+/** Read n rows from `row` on of `from`, a data set of that shape and type, as 8 bytes a value. */
+herr_t saltus_h5_get_rows(const saltus_h5_set *set, hid_t from, hsize_t row, hsize_t n, void *out);
 /** Where the next row is to be put; then n_gathered is to be raised. */
 void *saltus_h5_next_row(const saltus_h5_set *set);
 /** Gather n rows: of memory[n][values], of 8 bytes each, all but the first `skip` of each. Chunks

@@ -1,4 +1,5 @@
 #include "write/hdf5/live.h"
+#include "write/hdf5/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,16 +75,12 @@ void saltus_h5_lengthen(int fd)
     }
 }
 
-static hid_t open_as(const char *path, unsigned flags, bool clear)
+static hid_t open_to_read(const char *path, bool is_live)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t file = H5I_INVALID_HID;
     (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     (void)H5Pset_file_locking(access, false, true);
-    /* a property of HDF5's own, by which h5clear does its work */
-    if (!clear || H5Pset(access, "clear_status_flags", &clear) >= 0) {
-        file = H5Fopen(path, flags, access);
-    }
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY | (is_live ? H5F_ACC_SWMR_READ : 0), access);
     (void)H5Pclose(access);
     return file;
 }
@@ -156,7 +153,7 @@ static bool close_for_dead(const char *path)
     const int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && !is_shared(fd) && saltus_h5_lock(fd) == 0 && is_marked_open(fd)) {
         saltus_h5_lengthen(fd);
-        const hid_t file = open_as(path, H5F_ACC_RDWR, true);
+        const hid_t file = saltus_h5_open_to_write(path);
         /* what was written since the superblock was lies behind the end that it tells */
         if (file >= 0 && H5Fincrement_filesize(file, 0) >= 0 && read_rows(file, &rows)) {
             (void)H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, cut, &rows);
@@ -181,5 +178,5 @@ hid_t saltus_h5_open_for_reading(const char *path)
         (void)close(fd);
     }
     const bool is_live = is_open && !close_for_dead(path);
-    return open_as(path, H5F_ACC_RDONLY | (is_live ? H5F_ACC_SWMR_READ : 0), false);
+    return open_to_read(path, is_live);
 }

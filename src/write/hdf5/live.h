@@ -37,8 +37,5 @@ void saltus_h5_lengthen(int fd);
 
 /** An attribute, 1: the writer died, so that statistics may be of several flushes. */
 #define SALTUS_H5_TORN "torn"
-/** Make them of the state that the file keeps, if they are; what fails is left as it is (again.c).
- * The file is open nowhere in this process. */
-void saltus_h5_mend(const char *path);
 
 #endif

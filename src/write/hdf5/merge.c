@@ -36,7 +36,7 @@ typedef struct merging {
     saltus_identity identity;
     char *temporary; /* NULL: there is none (any more) */
     saltus_h5_file file;
-    bool is_open;
+    bool is_open, replaces;
     saltus_h5_copying copying;
 } merging;
 
@@ -59,19 +59,13 @@ static saltus_status take_identity(merging *m, const saltus_results *r, saltus_e
     char **lines = NULL;
     int n = 0;
     SALTUS_TRY(saltus_h5_read_names(r, "restart/identity", &n, &lines, err));
-    if (n < 1 || n > SALTUS_MOST_IDENTITY) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%s: does not say what its trajectories are functions of",
-                    r->path);
-    }
     if (m->lines) {
         SALTUS_TRY(saltus_identity_compare(r->path, &m->identity, n, lines, err));
         goto done;
     }
+    SALTUS_TRY(saltus_identity_take(r->path, lines, n, &m->identity, err));
     m->lines = lines;
-    m->n_lines = m->identity.n = n;
-    for (int i = 0; i < n; ++i) {
-        m->identity.of[i] = lines[i];
-    }
+    m->n_lines = n;
     lines = NULL;
     n = 0;
 done:
@@ -186,12 +180,12 @@ done:
  * The first of them
  */
 
-static saltus_status check_output(const merging *m, const char *out, bool overwrite,
-                                  saltus_error *err)
+/* Whether something may be put under this name; m->replaces is whether something is there. */
+static saltus_status check_output(merging *m, const char *out, bool overwrite, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_h5_kind kind;
     struct stat there, input;
+    int fd = -1;
     if (stat(out, &there) != 0) {
         return SALTUS_OK;
     }
@@ -201,15 +195,31 @@ static saltus_status check_output(const merging *m, const char *out, bool overwr
             SALTUS_FAIL(SALTUS_E_INVALID, "%s: is one of the files to merge", out);
         }
     }
-    SALTUS_TRY(saltus_h5_probe(out, &kind, err));
-    if (!overwrite || kind != SALTUS_H5_RESULT) {
-        status = saltus_error_set(err, SALTUS_E_IO, "%s: exists%s", out,
-                                  overwrite ? " and is no result of Saltus" : "");
-        saltus_error_hint(err, overwrite ? "choose another name, or remove it first"
-                                         : "choose another name, or replace it: `overwrite`");
+    fd = open(out, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", out, strerror(errno));
     }
+    SALTUS_TRY(saltus_h5_check_existing(fd, out, overwrite, err));
+    m->replaces = true;
 done:
+    if (fd >= 0) {
+        (void)close(fd);
+    }
     return status;
+}
+
+/* A file that has come under the name meanwhile stays, where the file system can do that. */
+static int publish(const merging *m, const char *out)
+{
+    if (!m->replaces) {
+        if (renameat2(AT_FDCWD, m->temporary, AT_FDCWD, out, RENAME_NOREPLACE) == 0) {
+            return 0;
+        }
+        if (errno != EINVAL && errno != ENOSYS) {
+            return errno;
+        }
+    }
+    return rename(m->temporary, out) == 0 ? 0 : errno;
 }
 
 static saltus_status copy_first(merging *m, const char *out, saltus_error *err)
@@ -285,20 +295,6 @@ static saltus_status open_first(merging *m, const saltus_results *r, saltus_erro
  * The others
  */
 
-static saltus_status widen_counts(merging *m, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_h5_file *f = &m->file;
-    for (size_t i = f->n_sets; i-- > 0;) {
-        saltus_h5_set *s = &f->sets[i];
-        if (s->grows && s->kind->type == SALTUS_TYPE_COUNT && s->value_size == 4) {
-            SALTUS_TRY(saltus_h5_widen(f, s, err));
-        }
-    }
-done:
-    return status;
-}
-
 static saltus_status append_set(merging *m, const part *p, const saltus_results *r,
                                 saltus_h5_set *s, saltus_error *err)
 {
@@ -317,7 +313,7 @@ static saltus_status append_set(merging *m, const part *p, const saltus_results 
                     s->path, m->parts[0].path);
     }
     if (s->kind->type == SALTUS_TYPE_COUNT && s->value_size == 4 && H5Tget_size(type) == 8) {
-        SALTUS_TRY(widen_counts(m, err));
+        SALTUS_TRY(saltus_h5_widen(&m->file, err));
     }
     m->copying.path = p->path;
     m->copying.from = from;
@@ -398,9 +394,9 @@ static saltus_status make_whole(merging *m, const char *out, bool overwrite, sal
     report.events = m->file.ensemble->events - m->file.events_before;
     m->is_open = false;
     SALTUS_TRY(saltus_h5_close_file(&m->file, &report, err));
-    if ((overwrite ? rename(m->temporary, out)
-                   : renameat2(AT_FDCWD, m->temporary, AT_FDCWD, out, RENAME_NOREPLACE)) != 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(errno));
+    const int problem = publish(m, out);
+    if (problem) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(problem));
     }
     saltus_free(m->temporary);
     m->temporary = NULL;

@@ -27,21 +27,6 @@ static saltus_status cannot_read(const saltus_h5_copying *c, const saltus_h5_set
                             saltus_h5_cause());
 }
 
-/* Read n rows from `row` on as 8 bytes a value. */
-static herr_t read_rows(hid_t from, const saltus_h5_set *s, hsize_t row, hsize_t n, void *out)
-{
-    const hsize_t start[SALTUS_H5_MOST_AXES] = {row};
-    hsize_t count[SALTUS_H5_MOST_AXES];
-    memcpy(count, s->shape, sizeof count);
-    count[0] = n;
-    const hid_t in = H5Screate_simple(s->rank, count, NULL), all = H5Dget_space(from);
-    herr_t rc = H5Sselect_hyperslab(all, H5S_SELECT_SET, start, NULL, count, NULL);
-    rc = rc < 0 ? rc : H5Dread(from, saltus_h5_memory_type(s), in, all, H5P_DEFAULT, out);
-    (void)H5Sclose(in);
-    (void)H5Sclose(all);
-    return rc;
-}
-
 /* By values: rows that are gathered, and samples whose chunks do not fit. */
 static saltus_status copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
                                saltus_error *err)
@@ -53,7 +38,7 @@ static saltus_status copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h
     SALTUS_TRY(need_box(c, s->row_bytes * (most < n ? most : n), err));
     for (hsize_t at = 0, k; at < n; at += k) {
         k = n - at < most ? n - at : most;
-        if (read_rows(c->from, s, at, k, c->box) < 0) {
+        if (saltus_h5_get_rows(s, c->from, at, k, c->box) < 0) {
             SALTUS_TRY(cannot_read(c, s, err));
         }
         if (s->capacity > 0) {

@@ -223,8 +223,12 @@ saltus_status saltus_results_open(const char *path, saltus_results **out, saltus
         saltus_error_hint(err, "the file is damaged, or was made to do harm");
         goto done;
     }
-    saltus_h5_mend(path);
-    status = saltus_results_open_here(path, out, err);
+    SALTUS_TRY(saltus_results_open_here(path, out, err));
+    if (saltus_h5_is_torn(*out)) {
+        saltus_h5_mend(*out);
+        saltus_results_close(*out);
+        status = saltus_results_open_here(path, out, err);
+    }
 done:
     return status;
 }

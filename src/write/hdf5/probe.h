@@ -26,6 +26,16 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_probe(const char *path, saltus_h5_kind
 /** Open, without a probe; saltus_results_open is this behind one. */
 SALTUS_MUST_CHECK saltus_status saltus_results_open_here(const char *path, saltus_results **out,
                                                          saltus_error *err);
+/* ---- again.c ---- */
+
+/** Whether the file's writer died, and its statistics are still those of several flushes. */
+bool saltus_h5_is_torn(const saltus_results *results);
+/** Make them of the state that the file keeps; what fails is left as it is. The file is closed
+ * then, and was open nowhere else in this process. */
+void saltus_h5_mend(saltus_results *results);
+
+/* ---- results.c ---- */
+
 /** Open behind a probe, unless it was probed before, and read nothing: not even a point of a sweep
  * need be there. */
 SALTUS_MUST_CHECK saltus_status saltus_results_open_head(const char *path, bool is_probed,

@@ -36,17 +36,17 @@ herr_t saltus_h5_put_rows(const saltus_h5_set *s, hsize_t row, hsize_t n, hsize_
     return rc;
 }
 
-herr_t saltus_h5_get_rows(const saltus_h5_set *s, hsize_t row, hsize_t n)
+herr_t saltus_h5_get_rows(const saltus_h5_set *s, hid_t from, hsize_t row, hsize_t n, void *out)
 {
     const hsize_t start[SALTUS_H5_MOST_AXES] = {row};
     hsize_t count[SALTUS_H5_MOST_AXES];
     memcpy(count, s->shape, sizeof count);
     count[0] = n;
-    const hid_t in = H5Screate_simple(s->rank, count, NULL), out = H5Dget_space(s->set);
-    herr_t rc = H5Sselect_hyperslab(out, H5S_SELECT_SET, start, NULL, count, NULL);
-    rc = rc < 0 ? rc : H5Dread(s->set, saltus_h5_memory_type(s), in, out, H5P_DEFAULT, s->gathered);
+    const hid_t in = H5Screate_simple(s->rank, count, NULL), all = H5Dget_space(from);
+    herr_t rc = H5Sselect_hyperslab(all, H5S_SELECT_SET, start, NULL, count, NULL);
+    rc = rc < 0 ? rc : H5Dread(from, saltus_h5_memory_type(s), in, all, H5P_DEFAULT, out);
     (void)H5Sclose(in);
-    (void)H5Sclose(out);
+    (void)H5Sclose(all);
     return rc;
 }
 

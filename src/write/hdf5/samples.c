@@ -39,28 +39,13 @@ herr_t saltus_h5_put_chunk(const saltus_h5_set *s, hsize_t row, hsize_t c,
  * 64 bits
  */
 
-/* Read some runs into values[run][point][column]. */
-static herr_t read_back(const saltus_h5_set *s, hsize_t run, hsize_t n_runs, int64_t *values)
-{
-    const hsize_t start[SALTUS_H5_MOST_AXES] = {run};
-    hsize_t count[SALTUS_H5_MOST_AXES];
-    memcpy(count, s->shape, sizeof count);
-    count[0] = n_runs;
-    const hid_t in = H5Screate_simple(s->rank, count, NULL), from = H5Dget_space(s->set);
-    herr_t rc = H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL);
-    rc = rc < 0 ? rc : H5Dread(s->set, H5T_NATIVE_INT64, in, from, H5P_DEFAULT, values);
-    (void)H5Sclose(in);
-    (void)H5Sclose(from);
-    return rc;
-}
-
 static saltus_status copy_runs(saltus_h5_file *f, const saltus_h5_set *from,
                                const saltus_h5_set *to, hsize_t run, hsize_t n, int64_t *values,
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_chunk chunk = {0};
-    if (read_back(from, run, n, values) < 0) {
+    if (saltus_h5_get_rows(from, from->set, run, n, values) < 0) {
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
     for (hsize_t c = 0; c < saltus_h5_chunks(to, n); ++c) {
@@ -77,7 +62,7 @@ done:
     return status;
 }
 
-saltus_status saltus_h5_widen(saltus_h5_file *f, saltus_h5_set *counts, saltus_error *err)
+static saltus_status widen(saltus_h5_file *f, saltus_h5_set *counts, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const hsize_t rows = (hsize_t)f->rows, step = counts->chunk[0];
@@ -101,5 +86,18 @@ done:
         saltus_h5_close_dataset(&wide.set);
     }
     saltus_free(values);
+    return status;
+}
+
+saltus_status saltus_h5_widen(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (size_t i = f->n_sets; i-- > 0;) { /* the counts last, by whose width it is told */
+        saltus_h5_set *s = &f->sets[i];
+        if (s->grows && s->kind->type == SALTUS_TYPE_COUNT && s->value_size == 4) {
+            SALTUS_TRY(widen(f, s, err));
+        }
+    }
+done:
     return status;
 }

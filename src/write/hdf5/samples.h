@@ -15,8 +15,8 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_encode(const saltus_h5_set *samples, c
 /** Put an encoded chunk in place; row is a multiple of the runs of a chunk. */
 herr_t saltus_h5_put_chunk(const saltus_h5_set *samples, hsize_t row, hsize_t c,
                            const saltus_chunk *chunk);
-/** Rewrite counts with 64 bits. Readable as it was until the new one is whole. */
-SALTUS_MUST_CHECK saltus_status saltus_h5_widen(saltus_h5_file *f, saltus_h5_set *counts,
-                                                saltus_error *err);
+/** Rewrite counts, and those of parts, with 64 bits, in a file that is not live. Each is readable
+ * as it was until the new one is whole. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_widen(saltus_h5_file *f, saltus_error *err);
 
 #endif

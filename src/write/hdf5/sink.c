@@ -280,11 +280,7 @@ static saltus_status match_width(saltus_hdf5_sink *sink, const saltus_block *b, 
         if (saltus_h5_go_plain(&sink->file) < 0) {
             SALTUS_TRY(saltus_h5_fail(&sink->file, 0, err));
         }
-        for (int i = N_SAMPLES; i-- > OF_COUNTS;) { /* the counts last, by whose width it is told */
-            if (sink->samples[i]) {
-                SALTUS_TRY(saltus_h5_widen(&sink->file, sink->samples[i], err));
-            }
-        }
+        SALTUS_TRY(saltus_h5_widen(&sink->file, err));
         atomic_store_explicit(&sink->wide, true, memory_order_relaxed);
         if (saltus_h5_go_live(&sink->file) < 0) {
             SALTUS_TRY(saltus_h5_fail(&sink->file, 0, err));
@@ -366,9 +362,9 @@ static saltus_status keep_state(saltus_h5_file *f, const saltus_block *block, sa
     const int64_t n = block->n_trajectories, first = f->layout.first_trajectory + f->rows;
     const bool follows =
         block->trajectories[0] == first && block->trajectories[n - 1] == first + n - 1;
-    if (!follows && !f->state.is_kept) {
+    if (!follows && !f->keeps_state) {
         SALTUS_TRY(saltus_h5_update(f, err));
-        f->state.is_kept = true;
+        f->keeps_state = true;
     }
 done:
     return status;

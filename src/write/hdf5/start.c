@@ -20,9 +20,7 @@ static saltus_status refuse(const char *path, const char *what, const char *hint
     return status;
 }
 
-/* Refuse to replace what another process is writing, what Saltus has not written, and without
- * `overwrite` also what it has. An empty file is nobody's. */
-static saltus_status check_existing(int fd, const char *path, bool overwrite, saltus_error *err)
+saltus_status saltus_h5_check_existing(int fd, const char *path, bool overwrite, saltus_error *err)
 {
     static const char signature[8] = "\211HDF\r\n\032\n", other[] = "choose another name",
                       remove_it[] = "choose another name, or remove it first";
@@ -78,7 +76,7 @@ static saltus_status open_target(const char *path, bool overwrite, int *fd, bool
         SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
     }
     if (!*created) {
-        SALTUS_TRY(check_existing(*fd, path, overwrite, err));
+        SALTUS_TRY(saltus_h5_check_existing(*fd, path, overwrite, err));
     }
 done:
     if (status != SALTUS_OK && *fd >= 0) {

@@ -1,5 +1,5 @@
 /* The statistics of a run as a state to go on from, in two slots of /restart/state. A slot is a
- * head of 32 bytes and what saltus_collector_store makes:
+ * head of 40 bytes and what saltus_collector_store makes:
  *
  *     8 bytes  "saltus-1"
  *     u64      rows: trajectories in it, as many as rows of data sets
@@ -51,7 +51,7 @@ static saltus_status write_slot(saltus_h5_file *f, const saltus_h5_set *s, int s
     if (transfer(s, slot, size, bytes, true) < 0 || H5Dflush(s->set) < 0) {
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
-    f->state.slot = slot;
+    f->state.newer = slot;
     f->state.size[slot] = size > f->state.size[slot] ? size : f->state.size[slot];
 done:
     return status;
@@ -67,17 +67,18 @@ static saltus_status settle(saltus_h5_file *f, const saltus_h5_set *s, const cha
     const bool had_others =
         f->state.size[0] > size || f->state.size[1] > 0 || f->layout.options.extend;
     size_t n = f->state.size[0] > f->state.size[1] ? f->state.size[0] : f->state.size[1];
-    n = had_others ? n + TORN_BYTES : n;
-    n = n < s->shape[1] ? n : (size_t)s->shape[1];
-    char *padded = saltus_calloc(n, 1);
+    char *padded = NULL;
+    if (!had_others) {
+        return SALTUS_OK;
+    }
+    n = n + TORN_BYTES < s->shape[1] ? n + TORN_BYTES : (size_t)s->shape[1];
+    padded = saltus_calloc(n, 1);
     SALTUS_NEED(padded);
     memcpy(padded, bytes, size);
     SALTUS_TRY(write_slot(f, s, 0, padded, n, err));
-    if (had_others) {
-        SALTUS_TRY(saltus_h5_flush(f, err));
-        memset(padded, 0, n);
-        SALTUS_TRY(write_slot(f, s, 1, padded, n, err));
-    }
+    SALTUS_TRY(saltus_h5_flush(f, err));
+    memset(padded, 0, n);
+    SALTUS_TRY(write_slot(f, s, 1, padded, n, err));
 done:
     saltus_free(padded);
     return status;
@@ -87,11 +88,11 @@ saltus_status saltus_h5_write_state(saltus_h5_file *f, bool is_last, saltus_erro
 {
     saltus_status status = SALTUS_OK;
     const saltus_h5_set *s = saltus_h5_find(f, SALTUS_SET_STATE);
-    const int slot = 1 - f->state.slot;
+    const int slot = 1 - f->state.newer;
     void *stored = NULL;
     char *bytes = NULL;
     size_t size = 0;
-    if (!s || f->state.is_kept) {
+    if (!s || f->keeps_state) {
         return SALTUS_OK;
     }
     SALTUS_TRY(saltus_collector_store(f->ensemble, &stored, &size, err));
@@ -139,34 +140,31 @@ done:
     return status;
 }
 
-saltus_status saltus_h5_read_state(saltus_h5_file *f, hsize_t most, saltus_collector *into,
-                                   bool *found, saltus_error *err)
+saltus_status saltus_h5_read_state(const saltus_h5_set *s, hsize_t most, saltus_collector *into,
+                                   saltus_h5_slots *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_h5_set *s = saltus_h5_find(f, SALTUS_SET_STATE);
     char *newest = NULL;
     uint64_t numbers[N_NUMBERS] = {0};
-    *found = false;
-    for (int slot = 0; s && slot < 2; ++slot) {
+    for (int slot = 0; slot < 2; ++slot) {
         char *bytes = NULL;
         uint64_t here[N_NUMBERS] = {0};
         SALTUS_TRY(read_slot(s, slot, &bytes, here, err));
-        f->state.size[slot] = bytes ? (size_t)(here[1] > here[3] ? here[1] : here[3]) : 0;
-        f->state.size[slot] += HEAD_BYTES;
+        out->size[slot] = bytes ? (size_t)(here[1] > here[3] ? here[1] : here[3]) : 0;
+        out->size[slot] += HEAD_BYTES;
         if (bytes && here[0] <= most && (!newest || here[0] > numbers[0])) {
             char *older = newest;
             newest = bytes;
             bytes = older;
             memcpy(numbers, here, sizeof numbers);
-            f->state.slot = slot;
+            out->newer = slot;
         }
         saltus_free(bytes);
     }
     if (newest && into) {
         SALTUS_TRY(saltus_collector_load(into, newest + HEAD_BYTES, (size_t)numbers[1], err));
     }
-    f->rows = newest ? (int64_t)numbers[0] : 0;
-    *found = newest != NULL;
+    out->rows = (int64_t)numbers[0];
 done:
     saltus_free(newest);
     return status;

@@ -7,13 +7,13 @@
 /** The most that a slot takes. */
 size_t saltus_h5_state_bytes(const saltus_collector *ensemble);
 
-/** Write the ensemble as it stands, f->rows trajectories, unless f->state.is_kept; is_last: and
+/** Write the ensemble as it stands, f->rows trajectories, unless f->keeps_state; is_last: and
  * nothing else is left there. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_write_state(saltus_h5_file *f, bool is_last,
                                                       saltus_error *err);
-/** Read the newest state that is whole and of at most so many rows; f->rows becomes its. */
-SALTUS_MUST_CHECK saltus_status saltus_h5_read_state(saltus_h5_file *f, hsize_t most,
-                                                     saltus_collector *into, bool *found,
+/** Read the newest state that is whole and of at most so many rows; into may be NULL. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_read_state(const saltus_h5_set *state, hsize_t most,
+                                                     saltus_collector *into, saltus_h5_slots *out,
                                                      saltus_error *err);
 
 /** The newest state of at most so many rows of a file that is open for reading; rows is 0 when

@@ -13,20 +13,17 @@ saltus_status saltus_h5_load_state(const saltus_results *r, int64_t most, saltus
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_set set = {.rank = 2, .set = H5I_INVALID_HID};
-    saltus_h5_entry kind = {.id = SALTUS_SET_STATE};
-    saltus_h5_file f = {.sets = &set, .n_sets = 1};
-    bool found = false;
+    saltus_h5_slots slots = {0};
     *rows = 0;
     if (!saltus_h5_has(r, "restart/state")) {
         return SALTUS_OK;
     }
     SALTUS_TRY(saltus_h5_check_sparse(r, "restart/state", H5T_INTEGER, 2, set.shape, err));
-    set.kind = &kind;
     set.set = H5Dopen2((hid_t)r->file, "restart/state", H5P_DEFAULT);
     if (set.set >= 0 && set.shape[0] == 2) {
-        SALTUS_TRY(saltus_h5_read_state(&f, (hsize_t)most, into, &found, err));
+        SALTUS_TRY(saltus_h5_read_state(&set, (hsize_t)most, into, &slots, err));
     }
-    *rows = f.rows;
+    *rows = slots.rows;
 done:
     saltus_h5_close_dataset(&set.set);
     return status;
