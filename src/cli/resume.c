@@ -12,7 +12,7 @@ static char **join_words(const char *kept, size_t size, int argc, char **argv, i
     for (size_t at = 0; at < size; at += strlen(kept + at) + 1) {
         ++n_kept;
     }
-    char **words = calloc((size_t)(n_kept + argc), sizeof *words);
+    char **words = calloc((size_t)n_kept + (size_t)argc, sizeof *words);
     *n = 0;
     for (size_t at = 0; words && at < size; at += strlen(kept + at) + 1) {
         words[(*n)++] = (char *)kept + at;

@@ -325,7 +325,7 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",
-                (long long)(a->n_done + report->trajectories), (long long)a->runs,
+                (long long)a->n_done + report->trajectories, (long long)a->runs,
                 a->output ? "; they are in " : "", a->output ? a->output : "");
         saltus_cli_tell_resume(a);
     } else if (status == SALTUS_OK && !a->quiet && !a->json) {

@@ -253,7 +253,7 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
-                (long long)(a->n_done + report->trajectories / a->runs), n_points, a->output);
+                (long long)a->n_done + report->trajectories / a->runs, n_points, a->output);
         saltus_cli_tell_resume(a);
     }
     if (a->json) {
