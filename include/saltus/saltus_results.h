@@ -47,10 +47,12 @@ typedef struct saltus_hdf5_options {
                          Saltus has not written is never replaced */
     bool extend;    /**< a result of that name goes on, if what it says of its trajectories agrees;
                          run options: n_trajectories of all, n_done of these in the file */
-    int64_t n_shards;              /**< 0, or the file is a part of a run: one of so many shards, */
-    int64_t shard;                 /**< this one, */
-    int64_t whole_first;           /**< of a run that starts with this trajectory */
-    int64_t whole_runs;            /**< and has so many */
+    int64_t n_shards;    /**< 0, or the file is a part of a run: one of so many shards, */
+    int64_t shard;       /**< this one, */
+    int64_t whole_first; /**< of a run that starts with this trajectory */
+    int64_t whole_runs;  /**< and has so many */
+    double checkpoint; /**< seconds between two checkpoints of trajectories that are under way, in a
+                            file beside (saltus_hdf5_sink_checkpoint); 0: none */
     const saltus_archive *archive; /**< NULL, or the files of which the model was made; the result
                                         file keeps them (saltus_archive_open) */
 } saltus_hdf5_options;
@@ -188,6 +190,14 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
  * @return valid until saltus_hdf5_sink_close; NULL without a sink
  */
 SALTUS_API const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink);
+/**
+ * Give what saltus_run_options.checkpoint is to be: a file of the result's name with ".checkpoint"
+ * behind it, which goes when the result is complete.
+ *
+ * @param sink may be NULL
+ * @return valid until saltus_hdf5_sink_close; NULL where none is wanted, or the sink is NULL
+ */
+SALTUS_API saltus_checkpoint *saltus_hdf5_sink_checkpoint(saltus_hdf5_sink *sink);
 /**
  * Write statistics and attributes, mark the file complete if every trajectory came, close it and
  * free the sink, whatever happens.

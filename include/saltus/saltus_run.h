@@ -88,6 +88,9 @@ typedef struct saltus_sink {
     void (*discard)(void *user, void *prepared);
     /** NULL, or called for a frame of a lattice as soon as it is there. */
     saltus_status (*frame)(void *user, const saltus_frame *frame, saltus_error *err);
+    /** NULL, or called before a checkpoint is put in place, on a thread of its own: what came
+     * before is to survive the process. */
+    saltus_status (*flush)(void *user, saltus_error *err);
 } saltus_sink;
 
 /* ------------------------------------------------------------------------------------------------
@@ -129,6 +132,41 @@ typedef struct saltus_span {
     double value;       /**< of a slab, from `start` on */
 } saltus_span;
 
+/** A file that holds trajectories that are under way, so that a run that ends early goes on with
+ * them. */
+typedef struct saltus_checkpoint saltus_checkpoint;
+
+/**
+ * Take a file for checkpoints, and what another run has left in it. While a run lasts, the file is
+ * replaced at intervals by a newer one, at once; each is whole or not there. Where trajectories
+ * take less than a sixtieth of the interval nothing is kept, as they are soon simulated again. A
+ * file that is damaged, or of another identity, is not used, and the run warns of it.
+ *
+ * @param path     of the file, which need not be there
+ * @param identity text of what trajectories are functions of: model, method, seed, times, columns
+ * @param seconds  between two checkpoints, above 0; 60 is usual
+ * @param fresh    forget what the file has: the run begins anew
+ * @param[out] out to be closed with saltus_checkpoint_close
+ * @param err      see saltus_error
+ * @retval SALTUS_OK            it is taken
+ * @retval SALTUS_E_INVALID     the interval is out of its range, or an argument is NULL
+ * @retval SALTUS_E_IO          the file is there and cannot be read, or is not a checkpoint's
+ * @retval SALTUS_E_UNAVAILABLE the library was built without zlib
+ * @retval SALTUS_E_NO_MEMORY   memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_checkpoint_open(const char *path,
+                                                                  const char *identity,
+                                                                  double seconds, bool fresh,
+                                                                  saltus_checkpoint **out,
+                                                                  saltus_error *err);
+/**
+ * Free it.
+ *
+ * @param checkpoint may be NULL
+ * @param keep       leave the file for a run that goes on; else it is removed
+ */
+SALTUS_API void saltus_checkpoint_close(saltus_checkpoint *checkpoint, bool keep);
+
 /** What to simulate. Start from saltus_run_options_default(), so new fields keep their defaults. */
 typedef struct saltus_run_options {
     uint64_t seed; /**< any value (mrg32k3a refuses seven); equal seeds give equal samples */
@@ -137,8 +175,10 @@ typedef struct saltus_run_options {
     int64_t n_trajectories; /**< at least 1 */
     int64_t n_done;         /**< of these, how many of the lowest numbers a sink has had before:
                                  they are not simulated again, and the report is of the others */
-    const double *times;    /**< [n_times] sample times, rising, >= 0; every run starts at 0 */
-    int64_t n_times;        /**< at least 1; the run ends at the last */
+    saltus_checkpoint *checkpoint; /**< NULL, or where trajectories that are under way are kept, and
+                                        come from; of this run alone */
+    const double *times;       /**< [n_times] sample times, rising, >= 0; every run starts at 0 */
+    int64_t n_times;           /**< at least 1; the run ends at the last */
     const double *frame_times; /**< [n_frames] of a lattice: when to hand frames to the sink,
                                   rising, between 0 and the last sample's time */
     int64_t n_frames;          /**< of frame_times; 0: no frames */

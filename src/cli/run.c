@@ -91,6 +91,7 @@ saltus_hdf5_options saltus_cli_result_options(const saltus_cli_run_arguments *a)
     o.burn_in = a->burn_in;
     o.overwrite = a->overwrite;
     o.extend = a->extends;
+    o.checkpoint = a->output && a->format == SALTUS_CLI_HDF5 ? a->checkpoint : 0.0;
     o.archive = a->output && a->format == SALTUS_CLI_HDF5 ? a->archive : NULL;
     return o;
 }
@@ -223,8 +224,10 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
         run->trace = saltus_cli_write_span;
         run->trace_user = s->of.trace;
     }
-    return saltus_hdf5_sink_open(s->of.scratch ? s->of.scratch : a->output, s->plan, run, &results,
-                                 &s->sink, err);
+    status = saltus_hdf5_sink_open(s->of.scratch ? s->of.scratch : a->output, s->plan, run,
+                                   &results, &s->sink, err);
+    run->checkpoint = saltus_hdf5_sink_checkpoint(s->sink);
+    return status;
 }
 
 static saltus_status print_summary(const session *s, const saltus_cli_run_arguments *a,

@@ -17,7 +17,7 @@ typedef struct saltus_cli_run_arguments {
     saltus_law law;
     saltus_record record;
     saltus_compress compress;
-    double low, high, epsilon;
+    double low, high, epsilon, checkpoint;
     saltus_cli_changes changes;
     saltus_cli_settings vary; /**< of a sweep, like these */
     const char *design, *derive;

@@ -42,6 +42,7 @@ enum {
     OPT_SHARD,
     OPT_DERIVE,
     OPT_BURN_IN,
+    OPT_CHECKPOINT,
 };
 
 /* Rows that a run and one that is resumed have. */
@@ -96,6 +97,10 @@ static const struct argp_option options[] = {
     {"shard", OPT_SHARD, "I/N", 0,
      "simulate part I of N of the trajectories, for saltus merge; auto: as Slurm, MPI or HTCondor "
      "number this process",
+     3},
+    {"checkpoint", OPT_CHECKPOINT, "S", 0,
+     "keep long trajectories that are under way every S seconds, in FILE.h5.checkpoint; 0: do not "
+     "(60)",
      3},
     {"record", OPT_RECORD, "WHAT", 0, "all, stats, final or histogram (all)", 3},
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
@@ -233,6 +238,10 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
         return saltus_cli_double(text, &a->epsilon) && a->epsilon > 0.0 && a->epsilon < 1.0
                    ? 0
                    : wrong("--epsilon", text, "a number above 0 and below 1");
+    case OPT_CHECKPOINT:
+        return saltus_cli_double(text, &a->checkpoint) && a->checkpoint >= 0.0
+                   ? 0
+                   : wrong("--checkpoint", text, "seconds, or 0,");
     case OPT_BURN_IN:
         return saltus_cli_double(text, &a->burn_in) && a->burn_in >= 0.0
                    ? 0
@@ -372,6 +381,7 @@ static const struct argp_option resume_options[] = {
     {"block", OPT_BLOCK, "B", 0, "GPU: threads of a block, 32, 64 … 1024", 2},
     SLAB_OPTIONS,
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each", 2},
+    {"checkpoint", OPT_CHECKPOINT, "S", 0, "seconds between two checkpoints (as before)", 2},
     {NULL, 0, NULL, 0, "Talk:", 4},
     TALK_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
@@ -466,6 +476,7 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
                                     .layout = "auto",
                                     .rng = "philox",
                                     .epsilon = 0.03,
+                                    .checkpoint = 60.0,
                                     .n_critical = 10,
                                     .n_exact = 100,
                                     .runs = 1,

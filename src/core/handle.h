@@ -13,6 +13,7 @@ typedef enum saltus_handle_kind {
     SALTUS_HANDLE_SWEEP_FILE,
     SALTUS_HANDLE_RESULTS,
     SALTUS_HANDLE_ARCHIVE,
+    SALTUS_HANDLE_CHECKPOINT,
 } saltus_handle_kind;
 
 /** A member of what a handle points to: a link of the list of all that are alive. */

@@ -69,11 +69,14 @@ SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const struct saltus_mod
                                                          saltus_error *err);
 void saltus_mpd_tables_free(saltus_mpd_tables *tables);
 
-/** Derive the keys of a trajectory, in m->keys, and place its particles of time 0, in site[n_start]
- * and species[n_start]. */
+/** Particles of time 0, or those of `from`, empty-site tokens among them. */
+int64_t saltus_mpd_n_placed(const saltus_mpd_tables *tables, const saltus_contents *from);
+/** Derive the keys of a trajectory, in m->keys, and place its particles of time 0, or those of
+ * `from` unless that is NULL, in site[saltus_mpd_n_placed] and species[]. */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_place(const saltus_mpd_tables *tables, uint64_t seed,
-                                                 int64_t trajectory, saltus_mpd *m, uint32_t *site,
-                                                 uint16_t *species, saltus_error *err);
+                                                 int64_t trajectory, const saltus_contents *from,
+                                                 saltus_mpd *m, uint32_t *site, uint16_t *species,
+                                                 saltus_error *err);
 
 /** How many sites of a type lie at a face, or in the whole lattice (face -1), in planes[0] to
  * planes[1] - 1. Their numbers, less `zero`, go to `out` unless it is NULL. */
@@ -134,8 +137,9 @@ typedef struct saltus_mpd_batch_status {
  * done again; count, split or collect at samples and frames. */
 typedef struct saltus_mpd_engine {
     void *user;
-    /** Place the particles of time 0. */
-    saltus_status (*begin)(void *user, int64_t trajectory, saltus_error *err);
+    /** Place the particles of time 0, or those of `from` unless that is NULL. */
+    saltus_status (*begin)(void *user, int64_t trajectory, const saltus_contents *from,
+                           saltus_error *err);
     /** Put the particles into the order of their sites, and keep a copy of them until the next
      * call. */
     saltus_status (*gather)(void *user, saltus_error *err);

@@ -2,6 +2,7 @@
 #include "engine/rdme.h"
 
 #include "core/memory.h"
+#include "engine/keep.h"
 #include "model/network/model.h"
 #include "model/network/network.h"
 
@@ -32,7 +33,11 @@ typedef struct course {
     const saltus_mpd_tables *tables;
     const saltus_task *task;
     const saltus_mpd_engine *engine;
-    int64_t trajectory, work, fired;
+    saltus_job *job;
+    int64_t work, fired, step; /* the step at whose end it is */
+    saltus_stop at;            /* where it stops next */
+    bool is_due;               /* it is to be kept at the end of a step */
+    saltus_contents contents;
 } course;
 
 saltus_mpd_failure saltus_mpd_failure_of(uint64_t note, int64_t zero)
@@ -67,7 +72,7 @@ static saltus_status report(const course *c, saltus_mpd_failure failure, int64_t
         err, SALTUS_E_NUMERIC,
         "trajectory %lld, time %g, site (%lld, %lld, %lld): reaction '%s' has a propensity that is "
         "negative or no number, or takes what is not there",
-        (long long)c->trajectory, (double)(step - 1) * c->tables->m.step,
+        (long long)c->job->trajectory, (double)(step - 1) * c->tables->m.step,
         (long long)(site % size[0]), (long long)(site / size[0] % size[1]),
         (long long)(site / size[0] / size[1]),
         c->task->model->network->reaction_names[failure.reaction]);
@@ -96,7 +101,7 @@ static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n,
     while (batch_status.is_full) {
         SALTUS_TRY(e->run(e->user, phases, n, err));
         SALTUS_TRY(e->poll(e->user, &batch_status, err));
-        if (SALTUS_FLAG(c->task->stop)) {
+        if (saltus_keep_stops(c->task, false)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
         }
         if (batch_status.is_full) {
@@ -114,11 +119,13 @@ done:
     return status;
 }
 
-/* Run from the end of one step to the end of another. */
-static saltus_status advance(course *c, int64_t from, int64_t to, saltus_error *err)
+/* Run from the end of one step to the end of another, or of an earlier one where what is under way
+ * is to be kept. */
+static saltus_status advance(course *c, int64_t to, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_phase phases[BATCH];
+    const int64_t from = c->step;
     for (int64_t first = from; first <= to && from < to;) {
         const int64_t work = BATCH_WORK / (c->work + 1);
         const int64_t most = work < LEAST_BATCH ? LEAST_BATCH : work < BATCH ? work : BATCH;
@@ -128,7 +135,12 @@ static saltus_status advance(course *c, int64_t from, int64_t to, saltus_error *
                                                           (first < to ? SALTUS_MPD_MOVES : 0)};
         }
         SALTUS_TRY(run_batch(c, phases, n, err));
+        if (saltus_keep_is_due(c->task)) {
+            c->is_due = true;
+            to = first < to ? first : to;
+        }
     }
+    c->step = to;
 done:
     return status;
 }
@@ -155,34 +167,132 @@ done:
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Keeping
+ */
+
+/* At the end of a step: what the sites hold, and where the trajectory is. Sites of entries are told
+ * by their distance from the one before, which is mostly small. */
+static saltus_status pack(saltus_pack *k, course *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_contents *all = &c->contents;
+    int64_t n = all->n, site = 0;
+    saltus_pack_same(k, 1); /* the form */
+    saltus_pack_same(k, c->tables->m.n_species);
+    saltus_pack_same(k, c->tables->lattice->n_sites);
+    SALTUS_PACK(k, c->at.frame);
+    SALTUS_PACK(k, c->step);
+    SALTUS_PACK(k, c->fired);
+    SALTUS_PACK(k, c->work);
+    SALTUS_PACK(k, n);
+    for (int64_t i = 0; i < n && !k->failed; ++i) {
+        int64_t away = 0, species = 0, count = 0;
+        if (!k->is_taking) {
+            away = all->site[i] - site;
+            species = all->species[i];
+            count = all->count[i];
+        }
+        saltus_pack_small(k, &away);
+        saltus_pack_small(k, &species);
+        saltus_pack_small(k, &count);
+        site += away;
+        k->failed |= site < 0 || site >= c->tables->lattice->n_sites || species < 0 ||
+                     species >= c->tables->m.n_species || count < 0 || count > INT32_MAX;
+        if (k->is_taking && !k->failed) {
+            SALTUS_TRY(saltus_contents_add(all, site, (int)species, (int32_t)count, err));
+        }
+    }
+done:
+    return status;
+}
+
+static saltus_status keep(course *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_pack state = {0};
+    saltus_contents_clear(&c->contents);
+    SALTUS_TRY(c->engine->collect(c->engine->user, &c->contents, err));
+    SALTUS_TRY(pack(&state, c, err));
+    saltus_keep(c->task, c->job, c->at.sample, &state);
+    c->is_due = false;
+    if (saltus_keep_stops(c->task, true)) {
+        SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+    }
+done:
+    saltus_pack_free(&state);
+    return status;
+}
+
+/* Begin at time 0, or where the job was when it was kept. */
+static saltus_status begin(course *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_pack state;
+    bool is_taken = saltus_keep_open(c->job, &state);
+    saltus_contents_clear(&c->contents);
+    if (is_taken) {
+        SALTUS_TRY(pack(&state, c, err));
+        is_taken = !state.failed;
+    }
+    if (is_taken) {
+        saltus_keep_samples(c->task, c->job);
+        c->at = saltus_stop_at(c->task, c->job->kept->n_samples, c->at.frame);
+    } else {
+        c->step = c->fired = 0;
+        c->work = c->tables->n_start;
+        c->at = saltus_stop_at(c->task, 0, 0);
+    }
+    SALTUS_TRY(
+        c->engine->begin(c->engine->user, c->job->trajectory, is_taken ? &c->contents : NULL, err));
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Work
+ */
+
+static saltus_status record(course *c, int64_t *totals, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_mpd_engine *engine = c->engine;
+    const saltus_stop *at = &c->at;
+    const bool collects = at->is_frame || (at->needs_contents && !engine->split);
+    SALTUS_TRY(engine->count(engine->user, totals, err));
+    if (collects) {
+        saltus_contents_clear(&c->contents);
+        SALTUS_TRY(engine->collect(engine->user, &c->contents, err));
+    } else if (at->needs_contents) {
+        SALTUS_TRY(split_all(engine, c->task, c->job, at->sample, err));
+    }
+    SALTUS_TRY(
+        saltus_space_record(c->task, c->job, at, totals, collects ? &c->contents : NULL, err));
+done:
+    return status;
+}
+
 static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task *task,
                               const saltus_mpd_engine *engine, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_contents contents = {0};
-    course c = {.tables = tables, .task = task, .engine = engine, .trajectory = job->trajectory};
-    int64_t step = 0;
+    course c = {.tables = tables, .task = task, .engine = engine, .job = job};
     int64_t *totals = saltus_calloc((size_t)tables->m.n_species, sizeof *totals);
     SALTUS_NEED(totals);
-    c.work = tables->n_start;
-    SALTUS_TRY(engine->begin(engine->user, job->trajectory, err));
-    for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
-        const int64_t end = step_at(tables, at.time);
-        SALTUS_TRY(advance(&c, step, end, err));
-        step = end;
-        SALTUS_TRY(engine->count(engine->user, totals, err));
-        const bool collects = at.is_frame || (at.needs_contents && !engine->split);
-        if (collects) {
-            saltus_contents_clear(&contents);
-            SALTUS_TRY(engine->collect(engine->user, &contents, err));
-        } else if (at.needs_contents) {
-            SALTUS_TRY(split_all(engine, task, job, at.sample, err));
+    SALTUS_TRY(begin(&c, err));
+    for (; c.at.is_one; c.at = saltus_stop_next(task, &c.at)) {
+        const int64_t end = step_at(tables, c.at.time);
+        while (c.step < end) {
+            SALTUS_TRY(advance(&c, end, err));
+            if (c.is_due) {
+                SALTUS_TRY(keep(&c, err));
+            }
         }
-        SALTUS_TRY(saltus_space_record(task, job, &at, totals, collects ? &contents : NULL, err));
+        SALTUS_TRY(record(&c, totals, err));
     }
     job->tally.events = c.fired;
 done:
-    saltus_contents_free(&contents);
+    saltus_contents_free(&c.contents);
     saltus_free(totals);
     return status;
 }

@@ -144,17 +144,33 @@ done:
     return status;
 }
 
+int64_t saltus_mpd_n_placed(const saltus_mpd_tables *s, const saltus_contents *from)
+{
+    int64_t n = s->n_watched;
+    for (int64_t i = 0; from && i < from->n; ++i) {
+        n += from->count[i];
+    }
+    return from ? n : s->n_start;
+}
+
 saltus_status saltus_mpd_place(const saltus_mpd_tables *s, uint64_t seed, int64_t trajectory,
-                               saltus_mpd *m, uint32_t *site, uint16_t *species, saltus_error *err)
+                               const saltus_contents *from, saltus_mpd *m, uint32_t *site,
+                               uint16_t *species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->lattice;
     int64_t n = 0;
     saltus_mpd_start(m, seed, (uint64_t)trajectory);
-    for (int i = 0; i < l->n_scatters; ++i) {
+    for (int64_t i = 0; from && i < from->n; ++i) {
+        for (int32_t k = 0; k < from->count[i]; ++k, ++n) {
+            site[n] = (uint32_t)from->site[i];
+            species[n] = from->species[i];
+        }
+    }
+    for (int i = 0; !from && i < l->n_scatters; ++i) {
         SALTUS_TRY(scatter(s, m, i, &n, site, species, err));
     }
-    for (int64_t i = 0; i < l->n_deposits; ++i) {
+    for (int64_t i = 0; !from && i < l->n_deposits; ++i) {
         for (int64_t k = 0; k < l->deposits[i].n; ++k, ++n) {
             site[n] = (uint32_t)l->deposits[i].site;
             species[n] = (uint16_t)l->deposits[i].species;

@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The stop at which the next sample, the next frame, or both are due. */
-static saltus_stop stop_at(const saltus_task *task, int64_t sample, int64_t frame)
+saltus_stop saltus_stop_at(const saltus_task *task, int64_t sample, int64_t frame)
 {
     const saltus_recording *space = &task->space;
     const double of_sample = sample < task->n_times ? task->times[sample] : INFINITY;
@@ -26,14 +25,9 @@ static saltus_stop stop_at(const saltus_task *task, int64_t sample, int64_t fram
     return at;
 }
 
-saltus_stop saltus_stop_first(const saltus_task *task)
-{
-    return stop_at(task, 0, 0);
-}
-
 saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at)
 {
-    return stop_at(task, at->sample + at->is_sample, at->frame + at->is_frame);
+    return saltus_stop_at(task, at->sample + at->is_sample, at->frame + at->is_frame);
 }
 
 /* Add the particles of each species to the part that their site belongs to. */

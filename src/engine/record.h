@@ -14,11 +14,11 @@ typedef struct saltus_stop {
     bool needs_contents; /**< totals alone do not suffice */
 } saltus_stop;
 
-/** Stops of a task, by rising time:
+/** Stops of a task, by rising time, from those numbers of the next sample and the next frame on:
  *
- * for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at))
+ * for (saltus_stop at = saltus_stop_at(task, 0, 0); at.is_one; at = saltus_stop_next(task, &at))
  */
-saltus_stop saltus_stop_first(const saltus_task *task);
+saltus_stop saltus_stop_at(const saltus_task *task, int64_t sample, int64_t frame);
 saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at);
 
 /**

@@ -2,6 +2,7 @@
 #include "engine/scalar.h"
 
 #include "core/memory.h"
+#include "engine/keep.h"
 #include "kernel/ssa/direct_lanes.h"
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/base/stream.h"
@@ -74,7 +75,7 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
     w->direct.draw = w->stream ? w->stream->draw : set->draw;
     if (w->stream) {
         const int n_words = saltus_stream_words(task->generator->rng);
-        w->direct.stream = saltus_calloc((size_t)n_words, sizeof *w->direct.stream);
+        w->direct.stream = saltus_calloc(2 * (size_t)n_words, sizeof *w->direct.stream);
         SALTUS_NEED(w->direct.stream);
     }
     if (task->tau) {
@@ -121,10 +122,32 @@ saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t traject
     return saltus_trajectory_start(&scalar->trajectory, (uint64_t)trajectory);
 }
 
+/* Words of leaps that were drawn ahead are drawn again. */
+static void rewind_leaps(saltus_scalar_engine *w)
+{
+    saltus_words *words = &w->leap.words;
+    if (w->stream && words->valid) {
+        w->stream->go_back(w->direct.stream, w->trajectory.block - words->first_block);
+    }
+    words->valid = 0;
+}
+
 saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
                                  saltus_job *job)
 {
-    const saltus_failure failure = scalar->set->run(scalar, task, job);
+    saltus_trajectory *p = &scalar->trajectory;
+    saltus_failure failure;
+    while ((failure = scalar->set->run(scalar, task, job)) == SALTUS_STOPPED) {
+        const bool is_due = saltus_keep_is_due(task);
+        if (is_due) {
+            rewind_leaps(scalar);
+            saltus_scalar_keep(scalar, task, job);
+        }
+        if (saltus_keep_stops(task, is_due)) {
+            break;
+        }
+        p->failure = SALTUS_FINE;
+    }
     job->tally.events = (int64_t)scalar->trajectory.fired;
     job->tally.leaps = (int64_t)scalar->trajectory.leaps;
     job->tally.exact_steps = (int64_t)scalar->trajectory.exact_steps;
@@ -134,7 +157,8 @@ saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task
 saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
                                     saltus_job *job, saltus_error *err)
 {
-    if (saltus_scalar_start(scalar, job->trajectory) != SALTUS_FINE ||
+    if ((!saltus_scalar_take(scalar, task, job) &&
+         saltus_scalar_start(scalar, job->trajectory) != SALTUS_FINE) ||
         saltus_scalar_run(scalar, task, job) != SALTUS_FINE) {
         return saltus_scalar_report(scalar, task, err);
     }

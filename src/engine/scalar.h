@@ -20,7 +20,9 @@ typedef struct saltus_scalar_engine {
     saltus_direct direct;
     saltus_leap leap; /**< tau-leaping's state, else empty */
     const struct saltus_instruction_set *set;
-    const struct saltus_scalar_stream *stream; /**< NULL: Philox, which has no state */
+    const struct saltus_scalar_stream *stream; /**< NULL: Philox, which has no state; else behind
+                                                    direct.stream stands a copy, of before the last
+                                                    words of leaps were drawn */
     const uint32_t *jumps;
 } saltus_scalar_engine;
 
@@ -44,8 +46,11 @@ typedef struct saltus_scalar_stream {
     void (*start)(uint32_t *stream, uint64_t seed, uint64_t trajectory, const uint32_t *jumps);
     /** Fill a batch of draws with the next blocks. */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
-    /** Fill a batch of words with the next blocks. */
+    /** Fill a batch of words with the next blocks, and keep a copy of the state before them behind
+     * the state. */
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
+    /** Go back to that copy, and n blocks on from there. */
+    void (*go_back)(uint32_t *stream, uint64_t n);
 } saltus_scalar_stream;
 
 saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruction_set *set,
@@ -59,9 +64,15 @@ saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t traject
 /** Run a trajectory from where it is to its end; sets job->tally.events. */
 saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
                                  saltus_job *job);
-/** Run a job from its start. */
+/** Run a job from its start, or from what was kept of it. */
 saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
                                     saltus_job *job, saltus_error *err);
+/** Hand the trajectory, which is between events, to the task's keeper. */
+void saltus_scalar_keep(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
+/** Go to where a job was when it was kept; false: there is nothing of it that can be used, and the
+ * trajectory is to be started. */
+bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
+                        const saltus_job *job);
 saltus_failure saltus_scalar_pass_special(saltus_scalar_engine *scalar);
 void saltus_scalar_record(saltus_scalar_engine *scalar, double time, saltus_job *job);
 /** Copy the rows, rules excepted, to a lane, v[stride * row]. */

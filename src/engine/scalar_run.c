@@ -10,11 +10,11 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
 saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                                                   const saltus_task *task, saltus_job *job)
 {
+    const int *stop = task->pause ? task->pause : task->stop;
     if (task->tau) {
         return saltus_tau_run(&scalar->trajectory, &scalar->direct, &scalar->leap, SALTUS_PHASE_ANY,
-                              task->times, task->n_times, task->stop, job->counts,
-                              job->observables);
+                              task->times, task->n_times, stop, job->counts, job->observables);
     }
-    return saltus_direct_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times,
-                             task->stop, job->counts, job->observables);
+    return saltus_direct_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times, stop,
+                             job->counts, job->observables);
 }

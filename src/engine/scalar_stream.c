@@ -5,6 +5,8 @@
 #include "kernel/base/math.h"
 #include "kernel/base/stream.h"
 
+#include <string.h>
+
 static void start(uint32_t *words, uint64_t seed, uint64_t trajectory, const uint32_t *jumps)
 {
     saltus_stream s;
@@ -32,7 +34,9 @@ static void draw(uint64_t seed, uint64_t trajectory, uint32_t *words, saltus_dra
 static void fill(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words)
 {
     saltus_stream s;
+    const int n_words = saltus_stream_words(SALTUS_RNG);
     (void)seed;
+    memcpy(stream + n_words, stream, (size_t)n_words * sizeof *stream);
     saltus_stream_load(&s, stream);
     for (int i = 0; i < SALTUS_WORD_BLOCKS; ++i) {
         uint32_t w[4];
@@ -44,6 +48,19 @@ static void fill(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_wo
     saltus_stream_save(&s);
 }
 
+static void go_back(uint32_t *stream, uint64_t n)
+{
+    saltus_stream s;
+    const int n_words = saltus_stream_words(SALTUS_RNG);
+    memcpy(stream, stream + n_words, (size_t)n_words * sizeof *stream);
+    saltus_stream_load(&s, stream);
+    for (uint64_t i = 0; i < n; ++i) {
+        uint32_t w[4];
+        saltus_stream_next(&s, NULL, 0, i, w);
+    }
+    saltus_stream_save(&s);
+}
+
 extern const saltus_scalar_stream SALTUS_SCALAR_JOIN(saltus_scalar_stream, SALTUS_GENERATOR);
 const saltus_scalar_stream SALTUS_SCALAR_JOIN(saltus_scalar_stream,
-                                              SALTUS_GENERATOR) = {start, draw, fill};
+                                              SALTUS_GENERATOR) = {start, draw, fill, go_back};

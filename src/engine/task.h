@@ -15,6 +15,19 @@
 #include "kernel/ssa/state.h"
 #include "method/method.h"
 
+/** What was kept of a trajectory that was under way (engine/keep.h), or of one that had ended. */
+typedef struct saltus_kept {
+    int64_t trajectory;    /**< its number */
+    int64_t n_samples;     /**< recorded so far */
+    const int64_t *counts; /**< [n_samples][count], as in a job; likewise */
+    const double *observables;
+    const int64_t *splits[SALTUS_N_SPLITS];
+    unsigned char *state; /**< [size] the method's */
+    size_t size;
+    bool is_complete;   /**< it had ended: it has all samples, its tally, and no state */
+    saltus_tally tally; /**< of one that had ended */
+} saltus_kept;
+
 /** A trajectory to simulate and where its samples go. */
 typedef struct saltus_job {
     int64_t trajectory;
@@ -27,8 +40,17 @@ typedef struct saltus_job {
     saltus_tally tally;               /**< out: what was counted; 0 at first */
     bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
-    void *block;         /**< the source's own */
+    const saltus_kept *kept; /**< NULL, or what an engine may start from instead of time 0 */
+    void *block;             /**< the source's own */
 } saltus_job;
+
+/** Keeps trajectories that are under way. */
+typedef struct saltus_keeper {
+    void *user;
+    /** Copy a job's first n_samples samples, and the state there; job->kept is then this copy. Any
+     * thread may call. */
+    void (*keep)(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size);
+} saltus_keeper;
 
 /** What a sink makes of counts, when it needs no samples: their sums, and maybe more. */
 typedef struct saltus_reduction {
@@ -94,6 +116,9 @@ typedef struct saltus_task {
     const saltus_reduction *reduction;          /**< NULL: every sample is wanted */
     const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
+    int *pause;      /**< this worker's: non-zero when it is to hand over to the keeper what it has
+                          under way, also before it gives up; atomic. NULL: there is no keeper */
+    const saltus_keeper *keeper;
     saltus_layout layout;
     int block;               /**< threads of a block on a device; 0: as the layout chooses */
     int64_t *kernel_ns;      /**< shared by the workers: time of kernels on devices (atomic +) */

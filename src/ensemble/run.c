@@ -5,7 +5,9 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/workers.h"
+#include "engine/keep.h"
 #include "ensemble/blocks.h"
+#include "ensemble/keeping.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,6 +34,7 @@ typedef struct run {
     double start;            /* saltus_now */
     saltus_reached *reached; /* [worker] */
     double told_at, told;    /* saltus_now when progress was told; the largest fraction so far */
+    saltus_keeping keeping;
 } run;
 
 saltus_run_options saltus_run_options_default(void)
@@ -39,12 +42,11 @@ saltus_run_options saltus_run_options_default(void)
     return (saltus_run_options){.seed = 1, .n_trajectories = 1};
 }
 
-static int take(void *user, saltus_job *jobs, int max, bool wait)
+/* With the lock held. */
+static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
 {
-    run *r = user;
     saltus_blocks *b = &r->blocks;
     int n = 0;
-    (void)pthread_mutex_lock(&r->workers.lock);
     while (n < max && r->workers.status == SALTUS_OK && b->next < r->options->n_trajectories) {
         saltus_error err = {0};
         if (saltus_blocks_need_one(b) && n > 0 && b->reduction && !b->points) {
@@ -65,7 +67,6 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
         }
         n += saltus_blocks_hand_out(b, jobs + n, max - n);
     }
-    (void)pthread_mutex_unlock(&r->workers.lock);
     return n;
 }
 
@@ -107,6 +108,10 @@ static void deliver_ready(run *r)
         }
         r->report.trajectories += b->n;
         saltus_tally_add(&r->tally, &b->tally);
+        if (r->keeping.checkpoint) {
+            saltus_checkpoint_drop(r->keeping.checkpoint,
+                                   r->options->first_trajectory + b->first + b->n);
+        }
         saltus_blocks_close_oldest(&r->blocks);
         if (r->n_waiting > 0) {
             (void)pthread_cond_broadcast(&r->workers.changed);
@@ -141,6 +146,14 @@ static saltus_status check_sums(run *r, saltus_status status)
     return status;
 }
 
+/* Whether trajectories that have ended are kept until they are delivered: where they are long, and
+ * their samples are in a block. */
+static bool keeps_ended(const run *r)
+{
+    return r->keeping.checkpoint && !r->blocks.reduction && !r->blocks.derivation &&
+           saltus_keeping_pays(&r->keeping);
+}
+
 static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
 {
     run *r = user;
@@ -148,6 +161,11 @@ static saltus_status finish_job(void *user, const saltus_job *job, saltus_error 
     saltus_status status = SALTUS_OK;
     if (b->reduced) { /* only the worker that took the block touches its sums */
         SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, job->rest, err)));
+    }
+    if (r->keeping.checkpoint) {
+        saltus_job ended = *job;
+        (void)__atomic_fetch_add(&r->keeping.n_finished, 1, __ATOMIC_RELAXED);
+        saltus_checkpoint_finish(r->keeping.checkpoint, &ended, keeps_ended(r));
     }
     (void)pthread_mutex_lock(&r->workers.lock);
     const bool is_full = saltus_filling_mark(job);
@@ -187,6 +205,39 @@ done:
     return status;
 }
 
+/* Jobs come with what was kept of them; those that had ended do not come at all. */
+static int take(void *user, saltus_job *jobs, int max, bool wait)
+{
+    run *r = user;
+    int n_left = 0;
+    for (int n = 1; n > 0 && n_left == 0;) {
+        (void)pthread_mutex_lock(&r->workers.lock);
+        n = hand_out(r, jobs, max, wait);
+        (void)pthread_mutex_unlock(&r->workers.lock);
+        for (int i = 0; i < n; ++i) {
+            saltus_error err = {0};
+            saltus_job job = jobs[i];
+            job.kept = r->keeping.checkpoint
+                           ? saltus_checkpoint_find(r->keeping.checkpoint, job.trajectory)
+                           : NULL;
+            const bool has_ended = job.kept && job.kept->is_complete;
+            if (!has_ended || r->blocks.reduction || r->blocks.derivation) {
+                job.kept = has_ended ? NULL : job.kept;
+                jobs[n_left++] = job;
+                continue;
+            }
+            saltus_keep_samples(&r->task, &job);
+            job.tally = job.kept->tally;
+            if (finish_job(r, &job, &err) != SALTUS_OK) {
+                (void)pthread_mutex_lock(&r->workers.lock);
+                saltus_workers_fail(&r->workers, err.code, &err);
+                (void)pthread_mutex_unlock(&r->workers.lock);
+            }
+        }
+    }
+    return n_left;
+}
+
 static saltus_status work(void *user, int number, saltus_error *err)
 {
     run *r = user;
@@ -194,6 +245,10 @@ static saltus_status work(void *user, int number, saltus_error *err)
     const double start = saltus_tracer_now(task.tracer);
     task.worker = number;
     task.reached = &r->reached[number];
+    if (r->keeping.checkpoint) {
+        task.pause = &r->keeping.pause[number];
+        task.keeper = saltus_checkpoint_keeper(r->keeping.checkpoint);
+    }
     const saltus_status status =
         r->plan->backend->ops->work(r->plan->backend, &task, &r->source, err);
     saltus_reached_store(task.reached, 0.0, 0);
@@ -226,10 +281,9 @@ static void add_unfinished(run *r, saltus_progress *p)
 }
 
 /* The last time is left out if it is soon after the one before. */
-static void tell_progress(void *user)
+static void tell_progress(run *r)
 {
-    run *r = user;
-    if (saltus_now() - r->told_at <= 0.15) {
+    if (!r->options->progress || saltus_now() - r->told_at <= 0.15) {
         return;
     }
     saltus_progress p = {.trajectories = r->options->n_done + r->report.trajectories,
@@ -249,6 +303,20 @@ static void tell_progress(void *user)
     r->options->progress(r->options->progress_user, &p);
     (void)pthread_mutex_lock(&r->workers.lock);
     r->told_at = saltus_now();
+}
+
+/* A few times a second, with the lock held. */
+static void tell(void *user)
+{
+    run *r = user;
+    tell_progress(r);
+    if (r->keeping.checkpoint && r->workers.stop) {
+        saltus_keeping_ask(&r->keeping);
+    } else if (saltus_keeping_is_ready(&r->keeping)) {
+        (void)pthread_mutex_unlock(&r->workers.lock);
+        saltus_keeping_write(&r->keeping, r->options, r->sink);
+        (void)pthread_mutex_lock(&r->workers.lock);
+    }
 }
 
 /* After a run that ended early: the finished trajectories of blocks that are not full move
@@ -412,6 +480,9 @@ static saltus_status set_up(run *r, saltus_error *err)
     SALTUS_NEED(r->task.rounded);
     r->reached = saltus_calloc((size_t)n_workers(r), sizeof *r->reached);
     SALTUS_NEED(r->reached);
+    if (r->options->checkpoint && !r->points) {
+        SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, n_workers(r), err));
+    }
 done:
     return status;
 }
@@ -441,11 +512,14 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     r.told_at = saltus_now();
     const saltus_work how = {.user = &r,
                              .work = work,
-                             .tell = options->progress ? tell_progress : NULL,
+                             .tell = options->progress || r.keeping.checkpoint ? tell : NULL,
                              .no_thread = "only 0 threads could be started",
                              .stop = options->stop};
     saltus_workers_run(&r.workers, n_workers(&r), &how);
     if (r.workers.status != SALTUS_OK) {
+        if (r.workers.status != SALTUS_E_NUMERIC && r.keeping.checkpoint) {
+            saltus_keeping_write(&r.keeping, options, sink);
+        }
         deliver_rest(&r);
     }
     SALTUS_TRY(saltus_workers_status(&r.workers, err));
@@ -461,6 +535,7 @@ done:
         points->failed = r.failed ? (r.failed - points->rows) / points->size : -1;
     }
     saltus_blocks_free(&r.blocks);
+    saltus_keeping_free(&r.keeping);
     saltus_free(r.reached);
     saltus_free(r.task.rounded);
     saltus_workers_free(&r.workers);

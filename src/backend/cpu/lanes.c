@@ -3,6 +3,7 @@
 #include "backend/cpu/cpu.h"
 
 #include "core/memory.h"
+#include "engine/keep.h"
 #include "kernel/ssa/direct_lanes.h"
 
 #include <stdlib.h>
@@ -80,12 +81,14 @@ static saltus_status rerun_lane(lane_group *c, int l, saltus_error *err)
 static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
 {
     saltus_scalar_engine *w = c->scalars[l];
-    if (saltus_scalar_start(w, c->jobs[l].trajectory) != SALTUS_FINE) {
+    const saltus_trajectory *p = &w->trajectory;
+    const bool is_under_way = saltus_scalar_take(w, c->task, &c->jobs[l]) && p->event % 2 == 0;
+    if (!is_under_way && saltus_scalar_start(w, c->jobs[l].trajectory) != SALTUS_FINE) {
         return saltus_scalar_report(w, c->task, err);
     }
     c->lanes.trajectory[l] = (uint64_t)c->jobs[l].trajectory;
-    c->lanes.block[l] = 0;
-    c->void_events[l] = 0;
+    c->lanes.block[l] = p->event / 2;
+    c->void_events[l] = p->event - p->fired;
     c->busy |= (uint64_t)1 << l;
     c->alive[l] = -1;
     trajectory_to_lane(c, l);
@@ -261,6 +264,24 @@ done:
     return status;
 }
 
+/* Between two blocks of draws: the whole state of a lane, in its scalar engine. */
+static void settle_lane(lane_group *c, int l)
+{
+    saltus_trajectory *p = &c->scalars[l]->trajectory;
+    lane_to_trajectory(c, l);
+    p->event = 2 * c->lanes.block[l];
+    p->fired = p->event - c->void_events[l];
+}
+
+static void keep_lanes(lane_group *c)
+{
+    for (uint64_t bits = c->busy; bits;) {
+        const int l = next_lane(&bits);
+        settle_lane(c, l);
+        saltus_scalar_keep(c->scalars[l], c->task, &c->jobs[l]);
+    }
+}
+
 /* Run the last few trajectories one at a time. */
 static saltus_status finish_singly(lane_group *c, saltus_error *err)
 {
@@ -269,9 +290,7 @@ static saltus_status finish_singly(lane_group *c, saltus_error *err)
     while (bits && status == SALTUS_OK) {
         const int l = next_lane(&bits);
         saltus_scalar_engine *w = c->scalars[l];
-        lane_to_trajectory(c, l);
-        w->trajectory.event = 2 * c->lanes.block[l];
-        w->trajectory.fired = w->trajectory.event - c->void_events[l];
+        settle_lane(c, l);
         if (saltus_scalar_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
             return saltus_scalar_report(w, c->task, err);
         }
@@ -324,7 +343,11 @@ static saltus_status run_lane_group(lane_group *c, saltus_error *err)
         }
         if (step % 256 == 0) {
             report_times(c);
-            if (SALTUS_FLAG(c->task->stop)) {
+            const bool is_due = saltus_keep_is_due(c->task);
+            if (is_due) {
+                keep_lanes(c);
+            }
+            if (saltus_keep_stops(c->task, is_due)) {
                 SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
             }
         }

@@ -2,6 +2,7 @@
 #include "backend/cpu/cpu.h"
 
 #include "core/memory.h"
+#include "engine/keep.h"
 #include "kernel/tau/tau_lanes.h"
 
 #include <stdlib.h>
@@ -173,20 +174,31 @@ static saltus_status stop_slot(lane_group *c, int slot, saltus_error *err)
 
 static saltus_status start_slot(lane_group *c, const saltus_job *job, saltus_error *err)
 {
+    saltus_status status = SALTUS_OK;
     const int slot = c->n_leap++;
     slot_job *r = &c->slot_jobs[slot];
+    const saltus_trajectory *p = &r->scalar->trajectory;
     r->job = *job;
-    if (saltus_scalar_start(r->scalar, job->trajectory) != SALTUS_FINE) {
+    if (!saltus_scalar_take(r->scalar, c->task, job) &&
+        saltus_scalar_start(r->scalar, job->trajectory) != SALTUS_FINE) {
         return saltus_scalar_report(r->scalar, c->task, err);
     }
     ((uint64_t *)c->leaps.trajectory)[slot] = (uint64_t)job->trajectory;
-    ((uint64_t *)c->leaps.block)[slot] = 0;
-    *integer(c->leaps.exact, slot) = 0;
-    *integer(c->leaps.leaps, slot) = 0;
-    *integer(c->leaps.exact_steps, slot) = 0;
-    *integer(c->leaps.fired, slot) = 0;
+    ((uint64_t *)c->leaps.block)[slot] = p->block;
+    *integer(c->leaps.exact, slot) = p->exact;
+    *integer(c->leaps.leaps, slot) = (int64_t)p->leaps;
+    *integer(c->leaps.exact_steps, slot) = (int64_t)p->exact_steps;
+    *integer(c->leaps.fired, slot) = (int64_t)p->fired;
     trajectory_to_slot(c, slot);
-    return saltus_scalar_fits_lane(r->scalar) ? stop_slot(c, slot, err) : rerun_slot(c, slot, err);
+    if (!saltus_scalar_fits_lane(r->scalar)) {
+        return rerun_slot(c, slot, err);
+    }
+    SALTUS_TRY(stop_slot(c, slot, err));
+    if (c->n_leap > slot && *integer(c->leaps.exact, slot) > 0) { /* it was kept among these */
+        to_exact(c, slot);
+    }
+done:
+    return status;
 }
 
 /* Give free slots the next jobs. */
@@ -269,6 +281,28 @@ done:
     return status;
 }
 
+/* Between rounds: the whole state of a slot, in its scalar engine. */
+static void settle_slot(lane_group *c, int slot)
+{
+    saltus_trajectory *p = &c->slot_jobs[slot].scalar->trajectory;
+    slot_to_trajectory(c, slot);
+    p->block = ((const uint64_t *)c->leaps.block)[slot];
+    p->fired = (uint64_t)*integer(c->leaps.fired, slot);
+    p->leaps = (uint64_t)*integer(c->leaps.leaps, slot);
+    p->exact_steps = (uint64_t)*integer(c->leaps.exact_steps, slot);
+    p->exact = (int32_t)*integer(c->leaps.exact, slot);
+}
+
+static void keep_slots(lane_group *c)
+{
+    for (int slot = 0; slot < SALTUS_LEAP_SLOTS; ++slot) {
+        if (slot < c->n_leap || slot >= first_exact(c)) {
+            settle_slot(c, slot);
+            saltus_scalar_keep(c->slot_jobs[slot].scalar, c->task, &c->slot_jobs[slot].job);
+        }
+    }
+}
+
 /* Run the last few trajectories one at a time. */
 static saltus_status finish_singly(lane_group *c, saltus_error *err)
 {
@@ -276,13 +310,7 @@ static saltus_status finish_singly(lane_group *c, saltus_error *err)
     while (c->n_leap + c->n_exact > 0) {
         const int slot = c->n_leap > 0 ? 0 : first_exact(c);
         slot_job *r = &c->slot_jobs[slot];
-        saltus_trajectory *p = &r->scalar->trajectory;
-        slot_to_trajectory(c, slot);
-        p->block = ((const uint64_t *)c->leaps.block)[slot];
-        p->fired = (uint64_t)*integer(c->leaps.fired, slot);
-        p->leaps = (uint64_t)*integer(c->leaps.leaps, slot);
-        p->exact_steps = (uint64_t)*integer(c->leaps.exact_steps, slot);
-        p->exact = (int32_t)*integer(c->leaps.exact, slot);
+        settle_slot(c, slot);
         if (saltus_scalar_run(r->scalar, c->task, &r->job) != SALTUS_FINE) {
             return saltus_scalar_report(r->scalar, c->task, err);
         }
@@ -328,7 +356,11 @@ static saltus_status run_lane_group(lane_group *c, saltus_error *err)
         if (round % REPORT_EVERY == 0) {
             report_times(c);
         }
-        if (SALTUS_FLAG(task->stop)) {
+        const bool is_due = saltus_keep_is_due(task);
+        if (is_due) {
+            keep_slots(c);
+        }
+        if (saltus_keep_stops(task, is_due)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
         }
     }

@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/nsm_tables.h"
 #include "core/memory.h"
+#include "engine/keep.h"
 #include "engine/record.h"
 #include "model/network/network.h"
 
@@ -19,7 +20,8 @@ typedef struct nsm {
     uint32_t *start_sites;   /* sites of the particles at time 0 */
     uint16_t *start_species; /* their species; one that is not the model's is an empty-site token */
     saltus_contents contents; /* for what is recorded */
-    int64_t trajectory;
+    saltus_job *job;          /* the trajectory */
+    saltus_stop at;           /* where it stops next */
 } nsm;
 
 /* ------------------------------------------------------------------------------------------------
@@ -99,27 +101,135 @@ static saltus_status check_failure(const nsm *s, saltus_error *err)
     const saltus_network *network = s->task->model->network;
     if (f->what == SALTUS_NSM_COUNT) {
         SALTUS_FAIL(SALTUS_E_NUMERIC, "trajectory %lld, t = %g: site %lld would hold %lld of '%s'",
-                    (long long)s->trajectory, s->k.time, (long long)f->site, (long long)f->count,
-                    network->species_names[f->index]);
+                    (long long)s->job->trajectory, s->k.time, (long long)f->site,
+                    (long long)f->count, network->species_names[f->index]);
     }
     if (f->what == SALTUS_NSM_PROPENSITY) {
         SALTUS_FAIL(SALTUS_E_NUMERIC,
                     "trajectory %lld, t = %g, site %lld: reaction '%s' has the propensity %g",
-                    (long long)s->trajectory, s->k.time, (long long)f->site,
+                    (long long)s->job->trajectory, s->k.time, (long long)f->site,
                     network->reaction_names[f->index], f->propensity);
     }
 done:
     return status;
 }
 
-static saltus_status begin(nsm *s, int64_t trajectory, saltus_error *err)
+/* All that is no function of the rest, which is the marks of sites, their slots, the tournament and
+ * the draws. */
+static void pack(saltus_pack *k, nsm *s)
+{
+    saltus_nsm *t = &s->k;
+    saltus_nsm_sites *sites = &t->sites;
+    saltus_pack_same(k, 1); /* the form */
+    saltus_pack_same(k, sites->l.n_species);
+    saltus_pack_same(k, s->tables.mpd.lattice->n_sites);
+    SALTUS_PACK(k, s->at.frame);
+    SALTUS_PACK(k, t->time);
+    SALTUS_PACK(k, t->event);
+    SALTUS_PACK(k, t->tally);
+    saltus_pack_bytes(k, t->totals, sizeof *t->totals * (size_t)sites->l.n_species);
+    SALTUS_PACK(k, sites->free_slot);
+    SALTUS_PACK(k, sites->free_group);
+    for (int32_t i = 0; i < sites->n_slots && !k->failed; ++i) {
+        saltus_nsm_slot *slot = &sites->slots[i];
+        SALTUS_PACK(k, slot->site);
+        SALTUS_PACK(k, slot->total);
+        SALTUS_PACK(k, slot->first.count);
+        SALTUS_PACK(k, slot->first.next);
+        SALTUS_PACK(k, slot->first.species);
+        SALTUS_PACK(k, slot->kind);
+        SALTUS_PACK(k, sites->queue.times[sites->queue.capacity + i]);
+    }
+    for (int32_t i = 0; i < sites->n_groups && !k->failed; ++i) {
+        saltus_nsm_group *group = &sites->groups[i];
+        SALTUS_PACK(k, group->count);
+        SALTUS_PACK(k, group->next);
+        SALTUS_PACK(k, group->species);
+    }
+}
+
+static void keep(nsm *s)
+{
+    saltus_pack state = {0};
+    SALTUS_PACK(&state, s->k.sites.n_slots);
+    SALTUS_PACK(&state, s->k.sites.n_groups);
+    pack(&state, s);
+    saltus_keep(s->task, s->job, s->at.sample, &state);
+    saltus_pack_free(&state);
+}
+
+/* What follows from the state: see pack. */
+static void rebuild(nsm *s)
+{
+    saltus_nsm *t = &s->k;
+    saltus_nsm_sites *sites = &t->sites;
+    const int64_t ahead = t->event % SALTUS_NSM_BATCH;
+    for (int32_t i = 0; i < sites->n_slots; ++i) {
+        const double time = SALTUS_AS_F64(sites->queue.times[sites->queue.capacity + i]);
+        if (i != SALTUS_NSM_SOURCES && sites->slots[i].first.count > 0) {
+            sites->slot_of[sites->slots[i].site] = i;
+            saltus_nsm_flip(&sites->l, sites->slots[i].site, SALTUS_NSM_OCCUPIED);
+        }
+        saltus_nsm_queue_set(&sites->queue, i, time);
+    }
+    t->event -= ahead;
+    if (ahead > 0) {
+        saltus_nsm_draw_batch(t);
+    }
+    t->event += ahead;
+}
+
+/* Go to where the job was when it was kept, if it was; *taken tells. */
+static saltus_status take(nsm *s, bool *taken, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_nsm_sites *sites = &s->k.sites;
+    saltus_pack state;
+    int32_t n_slots = 0, n_groups = 0;
+    *taken = false;
+    if (!saltus_keep_open(s->job, &state)) {
+        return SALTUS_OK;
+    }
+    saltus_nsm_clear(&s->k);
+    saltus_mpd_start(&sites->l.m, s->task->seed, (uint64_t)s->job->trajectory);
+    SALTUS_PACK(&state, n_slots);
+    SALTUS_PACK(&state, n_groups);
+    const size_t left = saltus_pack_left(&state);
+    if (state.failed || n_slots < 1 || n_groups < 0 || (size_t)n_slots > left ||
+        (size_t)n_groups > left) {
+        return SALTUS_OK;
+    }
+    do { /* each doubles what there is room for */
+        sites->n_slots = n_slots;
+        sites->n_groups = n_groups;
+        status = make_room(s, err);
+        sites->n_slots = SALTUS_NSM_SOURCES + 1;
+        sites->n_groups = 0;
+        SALTUS_TRY(status);
+    } while (sites->queue.capacity - n_slots < SALTUS_NSM_BATCH);
+    sites->n_slots = n_slots;
+    sites->n_groups = n_groups;
+    pack(&state, s);
+    if (state.failed) {
+        sites->n_slots = SALTUS_NSM_SOURCES + 1; /* no other is marked yet */
+        sites->n_groups = 0;
+        return SALTUS_OK;
+    }
+    rebuild(s);
+    saltus_keep_samples(s->task, s->job);
+    s->at = saltus_stop_at(s->task, s->job->kept->n_samples, s->at.frame);
+    *taken = true;
+done:
+    return status;
+}
+
+static saltus_status begin(nsm *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int64_t n_start = s->tables.mpd.n_start;
-    s->trajectory = trajectory;
     saltus_nsm_clear(&s->k);
-    SALTUS_TRY(saltus_mpd_place(&s->tables.mpd, s->task->seed, trajectory, &s->k.sites.l.m,
-                                s->start_sites, s->start_species, err));
+    SALTUS_TRY(saltus_mpd_place(&s->tables.mpd, s->task->seed, s->job->trajectory, NULL,
+                                &s->k.sites.l.m, s->start_sites, s->start_species, err));
     for (int64_t i = 0; i < n_start; i += SALTUS_NSM_BATCH) {
         const int64_t left = n_start - i;
         SALTUS_TRY(make_room(s, err));
@@ -133,18 +243,22 @@ done:
     return status;
 }
 
-/* Run all events up to a time. */
-static saltus_status advance(nsm *s, double until, saltus_error *err)
+/* Run all events up to the next stop. */
+static saltus_status advance(nsm *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int has_more;
     do {
         SALTUS_TRY(make_room(s, err));
         saltus_reached_store(s->task->reached, s->k.time, (uint64_t)s->k.tally.events);
-        if (SALTUS_FLAG(s->task->stop)) {
+        const bool is_due = saltus_keep_is_due(s->task);
+        if (is_due) {
+            keep(s);
+        }
+        if (saltus_keep_stops(s->task, is_due)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
         }
-        has_more = saltus_nsm_advance(&s->k, until);
+        has_more = saltus_nsm_advance(&s->k, s->at.time);
         SALTUS_TRY(check_failure(s, err));
     } while (has_more);
 done:
@@ -172,13 +286,19 @@ static saltus_status run(nsm *s, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = s->task;
-    SALTUS_TRY(begin(s, job->trajectory, err));
-    for (saltus_stop at = saltus_stop_first(task); at.is_one; at = saltus_stop_next(task, &at)) {
-        SALTUS_TRY(advance(s, at.time, err));
-        if (at.needs_contents) {
+    bool taken;
+    s->job = job;
+    s->at = saltus_stop_at(task, 0, 0);
+    SALTUS_TRY(take(s, &taken, err));
+    if (!taken) {
+        SALTUS_TRY(begin(s, err));
+    }
+    for (; s->at.is_one; s->at = saltus_stop_next(task, &s->at)) {
+        SALTUS_TRY(advance(s, err));
+        if (s->at.needs_contents) {
             SALTUS_TRY(collect(s, err));
         }
-        SALTUS_TRY(saltus_space_record(task, job, &at, s->k.totals, &s->contents, err));
+        SALTUS_TRY(saltus_space_record(task, job, &s->at, s->k.totals, &s->contents, err));
     }
 #define COUNT(name) job->tally.name = s->k.tally.name;
     SALTUS_NSM_COUNTERS(COUNT)

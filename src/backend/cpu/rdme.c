@@ -2,6 +2,7 @@
  * team share. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/team.h"
+#include "engine/keep.h"
 #include "engine/rdme.h"
 #include "core/memory.h"
 #include "model/network/model.h"
@@ -202,17 +203,23 @@ static void enlist(mpd *s)
     together(s, insert_all, s->used, MANY_PARTICLES);
 }
 
-static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+static saltus_status begin(void *user, int64_t trajectory, const saltus_contents *from,
+                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
-    if (s->m.capacity == 0) {
-        SALTUS_TRY(grow(s, saltus_mpd_first_capacity(&s->tables), err));
+    const int64_t n = saltus_mpd_n_placed(&s->tables, from);
+    int64_t capacity = saltus_mpd_first_capacity(&s->tables);
+    if (n > capacity) {
+        SALTUS_TRY(saltus_mpd_more_capacity(n, &capacity, err));
+    }
+    if (capacity > s->m.capacity) {
+        SALTUS_TRY(grow(s, capacity, err));
     }
     choose(s, 0);
-    SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, &s->m, s->m.site,
+    SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, from, &s->m, s->m.site,
                                 s->m.species, err));
-    s->used = s->tables.n_start;
+    s->used = n;
     enlist(s);
 done:
     return status;
@@ -247,7 +254,7 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     mpd *s = user;
     (void)err;
     s->m.first_step = phases[0].step;
-    for (int i = 0; i < n && s->used <= s->m.capacity && !SALTUS_FLAG(s->task->stop); ++i) {
+    for (int i = 0; i < n && s->used <= s->m.capacity && !saltus_keep_stops(s->task, false); ++i) {
         int64_t used = s->used;
         s->m.used = &used;
         s->phase = phases[i];

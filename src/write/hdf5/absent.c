@@ -55,6 +55,11 @@ const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink)
     return NULL;
 }
 
+saltus_checkpoint *saltus_hdf5_sink_checkpoint(saltus_hdf5_sink *sink)
+{
+    return NULL;
+}
+
 const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file)
 {
     return NULL;

@@ -62,7 +62,7 @@ saltus_status saltus_h5_open_frames(saltus_h5_file *file, const int32_t size[3],
     SALTUS_NEED(f->films);
     for (int c = 0; c < f->n_films; ++c) {
         f->films[c].s = &first[c];
-        f->films[c].value_size = 1;
+        f->films[c].value_size = first[c].value_size; /* wider in a file that goes on */
     }
 done:
     return status;

@@ -41,6 +41,7 @@ struct saltus_hdf5_sink {
     saltus_h5_set *derived;          /* the first quantity; they lie side by side */
     struct saltus_h5_frames *frames; /* NULL: there are none */
     _Atomic bool wide;               /* counts are 64 bits in the file */
+    saltus_checkpoint *checkpoint;   /* NULL: there is none */
 };
 
 /* A block's samples for a data set. */
@@ -408,6 +409,7 @@ done:
 static void free_sink(saltus_hdf5_sink *sink)
 {
     if (sink) {
+        saltus_checkpoint_close(sink->checkpoint, true);
         saltus_h5_free_frames(sink->frames);
         saltus_h5_free_file(&sink->file);
         saltus_free(sink);
@@ -418,6 +420,43 @@ static saltus_status write_frame(void *user, const saltus_frame *frame, saltus_e
 {
     saltus_hdf5_sink *sink = user;
     return saltus_h5_put_frame(&sink->file, sink->frames, frame, err);
+}
+
+static saltus_status flush(void *user, saltus_error *err)
+{
+    saltus_hdf5_sink *sink = user;
+    saltus_h5_quiet quiet;
+    (void)pthread_mutex_lock(&sink->file.lock);
+    saltus_h5_quiet_begin(&quiet);
+    const saltus_status status =
+        sink->file.broken
+            ? saltus_error_set(err, SALTUS_E_IO, "%s: writing failed before", sink->file.path)
+            : saltus_h5_update(&sink->file, err);
+    saltus_h5_quiet_end(&quiet);
+    (void)pthread_mutex_unlock(&sink->file.lock);
+    return status;
+}
+
+/* The file beside, of what this file is of. */
+static saltus_status open_checkpoint(saltus_hdf5_sink *sink, const char *path,
+                                     const saltus_hdf5_layout *layout, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_identity *id = layout->identity;
+    const size_t name_size = strlen(path) + sizeof ".checkpoint",
+                 text_size = (size_t)id->n * (SALTUS_IDENTITY_SIZE + 1) + 1;
+    char *name = saltus_calloc(name_size, 1), *text = saltus_calloc(text_size, 1);
+    SALTUS_NEED(name && text);
+    (void)snprintf(name, name_size, "%s.checkpoint", path);
+    for (int i = 0; i < id->n; ++i) {
+        (void)strcat(strcat(text, id->lines[i]), "\n");
+    }
+    SALTUS_TRY(saltus_checkpoint_open(name, text, layout->options.checkpoint,
+                                      !layout->options.extend, &sink->checkpoint, err));
+done:
+    saltus_free(name);
+    saltus_free(text);
+    return status;
 }
 
 static void find_sets(saltus_hdf5_sink *sink)
@@ -449,6 +488,7 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
                                .prepare = prepare,
                                .deliver = deliver,
                                .discard = discard,
+                               .flush = flush,
                                .reduction = sink->file.what.reduction};
     for (int i = 0; i < N_SAMPLES; ++i) {
         if (sink->samples[i]) {
@@ -462,6 +502,9 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
     if (layout->n_frames > 0) {
         SALTUS_TRY(saltus_h5_open_frames(&sink->file, layout->lattice->size, &sink->frames, err));
         sink->sink.frame = write_frame;
+    }
+    if (layout->options.checkpoint > 0.0 && layout->identity) {
+        SALTUS_TRY(open_checkpoint(sink, path, layout, err));
     }
     saltus_handle_add(&sink->handle, SALTUS_HANDLE_SINK);
     *out = sink;
@@ -477,13 +520,20 @@ const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink)
     return sink ? &sink->sink : NULL;
 }
 
+saltus_checkpoint *saltus_hdf5_sink_checkpoint(saltus_hdf5_sink *sink)
+{
+    return sink ? sink->checkpoint : NULL;
+}
+
 saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_report *report,
                                      saltus_error *err)
 {
     if (!sink || !saltus_handle_take(&sink->handle, SALTUS_HANDLE_SINK)) {
         return saltus_no_argument(err, __func__);
     }
+    const bool is_all = !sink->file.broken && sink->file.rows == sink->file.layout.n_trajectories;
     const saltus_status status = saltus_h5_close_file(&sink->file, report, err);
+    saltus_checkpoint_close(sink->checkpoint, !is_all || status != SALTUS_OK);
     saltus_h5_free_frames(sink->frames);
     saltus_free(sink);
     return status;

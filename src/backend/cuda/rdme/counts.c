@@ -128,8 +128,10 @@ done:
     return status;
 }
 
-saltus_status saltus_gpu_counts_start_begin(counts *s, int64_t trajectory, saltus_error *err)
+saltus_status saltus_gpu_counts_start_begin(counts *s, int64_t trajectory,
+                                            const saltus_contents *from, saltus_error *err)
 {
+    s->from = from;
     saltus_mpd_start(&s->on.a.m, s->on.task->seed, (uint64_t)trajectory);
     return put(s, err);
 }
@@ -149,9 +151,10 @@ done:
     return status;
 }
 
-static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+static saltus_status begin(void *user, int64_t trajectory, const saltus_contents *from,
+                           saltus_error *err)
 {
-    saltus_status status = saltus_gpu_counts_start_begin(user, trajectory, err);
+    saltus_status status = saltus_gpu_counts_start_begin(user, trajectory, from, err);
     return status == SALTUS_OK ? saltus_gpu_counts_end_begin(user, err) : status;
 }
 

@@ -44,6 +44,9 @@ typedef struct saltus_gpu_counts {
     bool stays;
     /** saltus_mpd_launch.arrived. */
     cu_pointer arrived;
+    /** While a trajectory begins: what it goes on with, of which the slab has a part; NULL: it
+     * begins at time 0. */
+    const saltus_contents *from;
     /** Types of the slab's sites, and of the planes beside it. */
     cu_pointer types;
     /** [n_held] GPU memory to which the following members point. */
@@ -105,6 +108,7 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_place(saltus_gpu_counts *s, sa
 /** begin, and count, in two parts, so that the GPUs of other slabs start meanwhile. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_start_begin(saltus_gpu_counts *s,
                                                               int64_t trajectory,
+                                                              const saltus_contents *from,
                                                               saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_end_begin(saltus_gpu_counts *s,
                                                             saltus_error *err);

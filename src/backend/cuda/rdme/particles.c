@@ -108,20 +108,26 @@ done:
     return status;
 }
 
-static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+static saltus_status begin(void *user, int64_t trajectory, const saltus_contents *from,
+                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     lists *s = user;
     const saltus_mpd *m = &s->on.a.m;
-    if (m->capacity == 0) {
-        SALTUS_TRY(grow(s, saltus_mpd_first_capacity(&s->on.tables), err));
+    const int64_t n = saltus_mpd_n_placed(&s->on.tables, from);
+    int64_t capacity = saltus_mpd_first_capacity(&s->on.tables);
+    if (n > capacity) {
+        SALTUS_TRY(saltus_mpd_more_capacity(n, &capacity, err));
+    }
+    if (capacity > m->capacity) {
+        SALTUS_TRY(grow(s, capacity, err));
     }
     choose(s, 0);
     CU(fill(s->particles[0], 0xff, (size_t)m->capacity * sizeof *m->site, s->on.stream),
        "clearing GPU memory");
-    use(s, s->on.tables.n_start);
+    use(s, n);
     SALTUS_TRY(saltus_gpu_lattice_begin_batch(&s->on, s->used, err));
-    SALTUS_TRY(saltus_gpu_lattice_place(&s->on, trajectory, err));
+    SALTUS_TRY(saltus_gpu_lattice_place(&s->on, trajectory, from, err));
     SALTUS_TRY(enlist(s, err));
 done:
     return status;

@@ -184,39 +184,83 @@ static int64_t deposit_from(const saltus_lattice *l, int64_t site)
     return low;
 }
 
-static saltus_status put_deposits(counts *s, saltus_error *err)
+/* Particles on their way to a GPU. */
+typedef struct load {
+    counts *s;
+    cu_pointer memory;
+    saltus_mpd_deposit *some; /* [DEPOSITS] */
+    int64_t n;
+} load;
+
+static saltus_status send(load *to, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->on.tables.lattice;
-    saltus_mpd_launch *a = &s->on.a;
-    const int64_t first = deposit_from(l, saltus_gpu_counts_first(s)),
-                  end = deposit_from(l, saltus_gpu_counts_first(s) + saltus_gpu_counts_sites(s)),
-                  most = end - first < DEPOSITS ? end - first : DEPOSITS;
-    cu_pointer memory = 0;
-    saltus_mpd_deposit *some = NULL;
-    if (first == end) {
-        return status;
-    }
-    some = saltus_calloc((size_t)most, sizeof *some);
-    SALTUS_NEED(some);
-    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &memory, (size_t)most * sizeof *some, err));
-    a->deposits = (const saltus_mpd_deposit *)(uintptr_t)memory;
-    for (int64_t from = first; from < end; from += most) {
-        a->n_known = end - from < most ? end - from : most;
-        for (int64_t i = 0; i < a->n_known; ++i) {
-            const saltus_deposit *d = &l->deposits[from + i];
-            some[i] =
-                (saltus_mpd_deposit){(uint32_t)(d->site - a->m.slab.zero),
-                                     d->n < UINT32_MAX ? (uint32_t)d->n : UINT32_MAX, d->species};
-        }
-        CU(upload(memory, some, (size_t)a->n_known * sizeof *some, s->on.stream),
+    counts *s = to->s;
+    if (to->n > 0) {
+        CU(upload(to->memory, to->some, (size_t)to->n * sizeof *to->some, s->on.stream),
            "copying particles");
-        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->fill, s->on.block, a->n_known, err));
+        s->on.a.n_known = to->n;
+        SALTUS_TRY(saltus_gpu_lattice_launch(&s->on, s->fill, s->on.block, to->n, err));
         CU(stream_wait(s->on.stream), "copying particles");
+        to->n = 0;
     }
 done:
-    saltus_gpu_lattice_free(&s->on, &memory);
-    saltus_free(some);
+    return status;
+}
+
+static saltus_status put(load *to, int64_t site, int64_t n, int32_t species, saltus_error *err)
+{
+    to->some[to->n++] = (saltus_mpd_deposit){(uint32_t)(site - to->s->on.a.m.slab.zero),
+                                             n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, species};
+    return to->n == DEPOSITS ? send(to, err) : SALTUS_OK;
+}
+
+/* Those of a list that are in this slab. */
+static saltus_status put_deposits(load *to, int64_t first_site, int64_t end_site, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = to->s->on.tables.lattice;
+    const int64_t end = deposit_from(l, end_site);
+    for (int64_t i = deposit_from(l, first_site); i < end; ++i) {
+        const saltus_deposit *d = &l->deposits[i];
+        SALTUS_TRY(put(to, d->site, d->n, d->species, err));
+    }
+done:
+    return status;
+}
+
+static saltus_status put_contents(load *to, const saltus_contents *from, int64_t first_site,
+                                  int64_t end_site, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int64_t i = 0; i < from->n; ++i) {
+        if (from->site[i] >= first_site && from->site[i] < end_site) {
+            SALTUS_TRY(put(to, from->site[i], from->count[i], from->species[i], err));
+        }
+    }
+done:
+    return status;
+}
+
+/* Put the particles that are listed: of time 0, or those that the trajectory goes on with. */
+static saltus_status put_listed(counts *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t first = saltus_gpu_counts_first(s), end = first + saltus_gpu_counts_sites(s);
+    load to = {.s = s};
+    if (s->from ? s->from->n == 0 : s->on.tables.lattice->n_deposits == 0) {
+        return status;
+    }
+    to.some = saltus_calloc(DEPOSITS, sizeof *to.some);
+    SALTUS_NEED(to.some);
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &to.memory, DEPOSITS * sizeof *to.some, err));
+    s->on.a.deposits = (const saltus_mpd_deposit *)(uintptr_t)to.memory;
+    SALTUS_TRY(s->from ? put_contents(&to, s->from, first, end, err)
+                       : put_deposits(&to, first, end, err));
+    SALTUS_TRY(send(&to, err));
+done:
+    saltus_gpu_lattice_free(&s->on, &to.memory);
+    saltus_free(to.some);
     return status;
 }
 
@@ -227,8 +271,10 @@ saltus_status saltus_gpu_counts_place(counts *s, saltus_error *err)
     if (!s->sites) { /* forgotten, because the sites have changed */
         SALTUS_TRY(saltus_gpu_counts_find_sites(s, err));
     }
-    SALTUS_TRY(put_scattered(s, err));
-    SALTUS_TRY(put_deposits(s, err));
+    if (!s->from) {
+        SALTUS_TRY(put_scattered(s, err));
+    }
+    SALTUS_TRY(put_listed(s, err));
     if (s->on.tables.n_watched > 0) {
         a->sites.in = (const uint8_t *)(uintptr_t)s->watched;
         a->species = a->m.n_species - 1;

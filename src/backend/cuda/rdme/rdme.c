@@ -128,15 +128,17 @@ done:
     return status;
 }
 
-saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory, saltus_error *err)
+saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory,
+                                       const saltus_contents *from, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd *m = &s->a.m;
-    const size_t n = (size_t)s->tables.n_start;
+    const size_t n = (size_t)saltus_mpd_n_placed(&s->tables, from);
     uint32_t *site = saltus_calloc(n, sizeof *site);
     uint16_t *species = saltus_calloc(n, sizeof *species);
     SALTUS_NEED(site && species);
-    SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, m, site, species, err));
+    SALTUS_TRY(
+        saltus_mpd_place(&s->tables, s->task->seed, trajectory, from, m, site, species, err));
     CU(upload((uintptr_t)m->site, site, n * sizeof *site, s->stream), "copying particles");
     CU(upload((uintptr_t)m->species, species, n * sizeof *species, s->stream), "copying particles");
     CU(stream_wait(s->stream), "copying particles");

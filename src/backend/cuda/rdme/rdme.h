@@ -93,9 +93,10 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_end_batch(const saltus_gpu_la
                                                              saltus_error *err);
 /** Wait for the stream, and read s->used. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_query(saltus_gpu_lattice *s, saltus_error *err);
-/** Put the particles of time 0 into a.m.site and a.m.species, as far as there is capacity; waits.
- */
+/** Put the particles of time 0, or those of `from` unless that is NULL, into a.m.site and
+ * a.m.species, where there is capacity for them; waits. */
 SALTUS_MUST_CHECK saltus_status saltus_gpu_lattice_place(saltus_gpu_lattice *s, int64_t trajectory,
+                                                         const saltus_contents *from,
                                                          saltus_error *err);
 /** Set the arguments of a launch that describe its phases. */
 void saltus_gpu_lattice_trace_phases(saltus_gpu_lattice *s, const saltus_mpd_phase *phases, int n);

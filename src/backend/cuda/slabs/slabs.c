@@ -171,13 +171,14 @@ done:
     return status;
 }
 
-static saltus_status begin(void *user, int64_t trajectory, saltus_error *err)
+static saltus_status begin(void *user, int64_t trajectory, const saltus_contents *from,
+                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-        SALTUS_TRY(saltus_gpu_counts_start_begin(&s->slab[i].c, trajectory, err));
+        SALTUS_TRY(saltus_gpu_counts_start_begin(&s->slab[i].c, trajectory, from, err));
     }
     for (int i = 0; i < s->n; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));

@@ -1,0 +1,69 @@
+#include "core/pack.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+void saltus_pack_bytes(saltus_pack *k, void *data, size_t size)
+{
+    if (k->failed || size == 0) {
+        return;
+    }
+    if (k->is_taking) {
+        if (size > k->n - k->at) {
+            k->failed = true;
+            return;
+        }
+        memcpy(data, k->data + k->at, size);
+        k->at += size;
+        return;
+    }
+    if (size > k->capacity - k->n) {
+        const size_t more = 2 * k->capacity > k->n + size ? 2 * k->capacity : k->n + size + 256;
+        unsigned char *grown = saltus_realloc(k->data, more, 1);
+        if (!grown) {
+            k->failed = true;
+            return;
+        }
+        k->data = grown;
+        k->capacity = more;
+    }
+    memcpy(k->data + k->n, data, size);
+    k->n += size;
+}
+
+void saltus_pack_same(saltus_pack *k, int64_t value)
+{
+    int64_t there = value;
+    SALTUS_PACK(k, there);
+    k->failed |= there != value;
+}
+
+void saltus_pack_small(saltus_pack *k, int64_t *value)
+{
+    /* the sign goes to the lowest bit; 7 bits a byte, the highest says that more follow */
+    uint64_t left = (uint64_t)*value << 1 ^ (*value < 0 ? UINT64_MAX : 0), all = 0;
+    for (unsigned shift = 0; shift < 64 && !k->failed; shift += 7) {
+        unsigned char byte = (unsigned char)((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+        SALTUS_PACK(k, byte);
+        all |= (uint64_t)(byte & 0x7f) << shift;
+        left >>= 7;
+        if (!(byte & 0x80)) {
+            break;
+        }
+    }
+    if (k->is_taking) {
+        *value = (int64_t)(all >> 1 ^ (all & 1 ? UINT64_MAX : 0));
+    }
+}
+
+size_t saltus_pack_left(const saltus_pack *k)
+{
+    return k->n - k->at;
+}
+
+void saltus_pack_free(saltus_pack *k)
+{
+    saltus_free(k->data);
+    *k = (saltus_pack){0};
+}

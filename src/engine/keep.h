@@ -1,0 +1,27 @@
+/**
+ * Keeping what is under way: a worker looks at its task's `pause` where it looks at `stop`, hands
+ * the state of its trajectories to the keeper, and goes on, or gives up if it is to stop. A job may
+ * come with what was kept of it before. States are of methods, not of backends, so that any engine
+ * of a method may go on from what another one kept.
+ */
+#ifndef SALTUS_ENGINE_KEEP_H
+#define SALTUS_ENGINE_KEEP_H
+
+#include "core/pack.h"
+#include "engine/task.h"
+
+/** Whether what is under way is to be kept now; asked once, it is no more. */
+bool saltus_keep_is_due(const saltus_task *task);
+/** Whether to give up, where was_due is what saltus_keep_is_due has just said: not before all is
+ * kept. */
+bool saltus_keep_stops(const saltus_task *task, bool was_due);
+/** Hand over a state, and the job's first n_samples samples. Where memory runs out nothing is kept.
+ */
+void saltus_keep(const saltus_task *task, saltus_job *job, int64_t n_samples,
+                 const saltus_pack *state);
+/** What is kept of a job, to be taken; false: nothing, or another form of it. */
+bool saltus_keep_open(const saltus_job *job, saltus_pack *state);
+/** Copy the samples that were kept to where the job's samples go. */
+void saltus_keep_samples(const saltus_task *task, const saltus_job *job);
+
+#endif

@@ -1,0 +1,104 @@
+/* The state of a well-mixed trajectory between events, or between leaps: all that is not a function
+ * of the rest. Propensities, sums and rules are computed again, to the same bits. */
+#include "engine/keep.h"
+#include "engine/scalar.h"
+
+#include "kernel/base/stream.h"
+
+enum { FORM = 1 }; /* raised whenever the form of a state changes */
+
+static void pack_pending(saltus_pack *k, saltus_trajectory *p)
+{
+    int32_t n = p->n_pending;
+    SALTUS_PACK(k, n);
+    if (n < 0) {
+        k->failed = true;
+    }
+    if (k->is_taking && !k->failed) {
+        k->failed = (size_t)n > saltus_pack_left(k);
+        while (p->pending_capacity < n && !k->failed) {
+            k->failed = !p->make_room(p);
+        }
+        p->n_pending = n;
+    }
+    for (int32_t i = 0; i < n && !k->failed; ++i) {
+        saltus_pending *e = &p->pending[i];
+        SALTUS_PACK(k, e->time);
+        SALTUS_PACK(k, e->trigger);
+        k->failed |= e->trigger < 0 || e->trigger >= p->n->n_triggers;
+        for (int j = 0; j < p->n->largest_event; ++j) {
+            double *value = &p->pending_values[(int64_t)i * p->n->largest_event + j];
+            SALTUS_PACK(k, *value);
+        }
+    }
+}
+
+static void pack(saltus_pack *k, saltus_scalar_engine *w, const saltus_task *task)
+{
+    saltus_trajectory *p = &w->trajectory;
+    const saltus_tables *n = p->n;
+    const int64_t dimensions[] = {FORM,          task->method,  task->generator->rng,
+                                  n->n_species,  n->n_flags,    n->n_variables,
+                                  n->n_triggers, n->n_settings, n->largest_event};
+    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; ++i) {
+        saltus_pack_same(k, dimensions[i]);
+    }
+    SALTUS_PACK(k, p->event);
+    SALTUS_PACK(k, p->fired);
+    SALTUS_PACK(k, p->ties);
+    SALTUS_PACK(k, p->block);
+    SALTUS_PACK(k, p->leaps);
+    SALTUS_PACK(k, p->exact_steps);
+    SALTUS_PACK(k, p->exact);
+    SALTUS_PACK(k, p->t);
+    SALTUS_PACK(k, p->after);
+    SALTUS_PACK(k, p->special_strict);
+    SALTUS_PACK(k, p->special);
+    SALTUS_PACK(k, p->sample);
+    saltus_pack_bytes(k, p->x, sizeof *p->x * (size_t)n->n_species);
+    saltus_pack_bytes(k, p->v + n->row_variables, sizeof *p->v * (size_t)n->n_variables);
+    saltus_pack_bytes(k, p->v + n->row_flags, sizeof *p->v * (size_t)n->n_flags);
+    saltus_pack_bytes(k, p->on, (size_t)n->n_triggers);
+    for (int i = 0; i < n->n_settings; ++i) {
+        uint8_t rounded = p->rounded[i];
+        SALTUS_PACK(k, rounded);
+        p->rounded[i] |= rounded;
+    }
+    pack_pending(k, p);
+    if (w->stream) { /* it stands at the block of the next event, or the next leap */
+        saltus_pack_bytes(k, w->direct.stream,
+                          sizeof *w->direct.stream *
+                              (size_t)saltus_stream_words(task->generator->rng));
+    }
+}
+
+void saltus_scalar_keep(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job)
+{
+    saltus_pack state = {0};
+    pack(&state, scalar, task);
+    saltus_keep(task, job, scalar->trajectory.sample, &state);
+    saltus_pack_free(&state);
+}
+
+bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
+                        const saltus_job *job)
+{
+    saltus_trajectory *p = &scalar->trajectory;
+    const saltus_tables *n = p->n;
+    saltus_pack state;
+    if (!saltus_keep_open(job, &state)) {
+        return false;
+    }
+    p->trajectory = (uint64_t)job->trajectory;
+    p->failure = SALTUS_FINE;
+    p->n_pending = 0;
+    pack(&state, scalar, task);
+    if (state.failed || p->sample != job->kept->n_samples || p->sample >= task->n_times) {
+        return false;
+    }
+    for (int s = 0; s < n->n_species; ++s) {
+        p->v[s] = (double)p->x[s];
+    }
+    saltus_keep_samples(task, job);
+    return true;
+}

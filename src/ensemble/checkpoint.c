@@ -1,0 +1,300 @@
+#include "ensemble/checkpoint.h"
+
+#include "core/file.h"
+#include "core/handle.h"
+#include "core/memory.h"
+#include "ensemble/checkpoint_file.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct saltus_checkpoint {
+    saltus_handle handle;
+    char *path;
+    char identity[65];
+    double seconds;
+    pthread_mutex_t lock; /* of what follows */
+    saltus_kept_table table;
+    saltus_keeper keeper;
+    char trouble[200];
+    bool has_told;
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * The table
+ */
+
+static size_t row_bytes(const saltus_row_sizes *s, int64_t n_samples)
+{
+    int64_t n = s->counts + s->observables;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        n += s->splits[i];
+    }
+    return 8 * (size_t)n * (size_t)n_samples;
+}
+
+saltus_kept *saltus_kept_create(const saltus_row_sizes *s, int64_t n_samples, size_t size)
+{
+    unsigned char *memory = saltus_calloc(sizeof(saltus_kept) + row_bytes(s, n_samples) + size, 1);
+    if (!memory) {
+        return NULL;
+    }
+    saltus_kept *kept = (saltus_kept *)(void *)memory;
+    memory += sizeof *kept;
+    kept->n_samples = n_samples;
+    kept->counts = (const int64_t *)(void *)memory;
+    memory += 8 * (size_t)(n_samples * s->counts);
+    kept->observables = (const double *)(void *)memory;
+    memory += 8 * (size_t)(n_samples * s->observables);
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        kept->splits[i] = (const int64_t *)(void *)memory;
+        memory += 8 * (size_t)(n_samples * s->splits[i]);
+    }
+    kept->state = memory;
+    kept->size = size;
+    return kept;
+}
+
+/* Where a trajectory is in the table, or where it belongs. */
+static size_t place_of(const saltus_kept_table *t, int64_t trajectory)
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (t->kept[middle]->trajectory < trajectory) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool is_at(const saltus_kept_table *t, size_t i, int64_t trajectory)
+{
+    return i < t->n && t->kept[i]->trajectory == trajectory;
+}
+
+bool saltus_kept_put(saltus_kept_table *t, saltus_kept *kept)
+{
+    const size_t i = place_of(t, kept->trajectory);
+    if (is_at(t, i, kept->trajectory)) {
+        saltus_free(t->kept[i]);
+        t->kept[i] = kept;
+        return true;
+    }
+    saltus_kept **grown = saltus_grow(t->kept, t->n, &t->capacity, sizeof *grown);
+    if (!grown) {
+        return false;
+    }
+    t->kept = grown;
+    memmove(grown + i + 1, grown + i, (t->n - i) * sizeof *grown);
+    grown[i] = kept;
+    ++t->n;
+    return true;
+}
+
+void saltus_kept_free(saltus_kept_table *t)
+{
+    for (size_t i = 0; i < t->n; ++i) {
+        saltus_free(t->kept[i]);
+    }
+    saltus_free(t->kept);
+    *t = (saltus_kept_table){.sizes = t->sizes};
+}
+
+static void remove_some(saltus_kept_table *t, size_t first, size_t n)
+{
+    for (size_t i = first; i < first + n; ++i) {
+        saltus_free(t->kept[i]);
+    }
+    if (n > 0) {
+        memmove(t->kept + first, t->kept + first + n, (t->n - first - n) * sizeof *t->kept);
+        t->n -= n;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The keeper
+ */
+
+/* Where memory runs out, what was kept before stays. */
+static void put(saltus_checkpoint *c, saltus_job *job, int64_t n_samples, const void *state,
+                size_t size, bool is_complete)
+{
+    const saltus_row_sizes *s = &c->table.sizes;
+    saltus_kept *kept = saltus_kept_create(s, n_samples, size);
+    if (!kept) {
+        return;
+    }
+    kept->trajectory = job->trajectory;
+    kept->is_complete = is_complete;
+    if (is_complete) {
+        kept->tally = job->tally;
+    }
+    const size_t n = 8 * (size_t)n_samples;
+    if (s->counts > 0 && n > 0) {
+        memcpy((void *)(uintptr_t)kept->counts, job->counts, n * (size_t)s->counts);
+    }
+    if (s->observables > 0 && n > 0) {
+        memcpy((void *)(uintptr_t)kept->observables, job->observables, n * (size_t)s->observables);
+    }
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        if (s->splits[i] > 0 && n > 0) {
+            memcpy((void *)(uintptr_t)kept->splits[i], job->splits[i], n * (size_t)s->splits[i]);
+        }
+    }
+    if (size > 0) {
+        memcpy(kept->state, state, size);
+    }
+    (void)pthread_mutex_lock(&c->lock);
+    if (saltus_kept_put(&c->table, kept)) {
+        job->kept = kept;
+    } else {
+        saltus_free(kept);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void keep(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size)
+{
+    put(user, job, n_samples, state, size, false);
+}
+
+void saltus_checkpoint_finish(saltus_checkpoint *c, saltus_job *job, bool is_kept)
+{
+    if (is_kept) {
+        put(c, job, c->table.n_times, NULL, 0, true);
+        return;
+    }
+    (void)pthread_mutex_lock(&c->lock);
+    const size_t i = place_of(&c->table, job->trajectory);
+    if (is_at(&c->table, i, job->trajectory)) {
+        remove_some(&c->table, i, 1);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t trajectory)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    remove_some(&c->table, 0, place_of(&c->table, trajectory));
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajectory)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    const size_t i = place_of(&c->table, trajectory);
+    const saltus_kept *kept = is_at(&c->table, i, trajectory) ? c->table.kept[i] : NULL;
+    (void)pthread_mutex_unlock(&c->lock);
+    return kept;
+}
+
+void saltus_checkpoint_begin(saltus_checkpoint *c, const saltus_row_sizes *sizes, int64_t n_times)
+{
+    if (memcmp(sizes, &c->table.sizes, sizeof *sizes) != 0 || n_times != c->table.n_times) {
+        saltus_kept_free(&c->table);
+        c->table.sizes = *sizes;
+        c->table.n_times = n_times;
+    }
+}
+
+double saltus_checkpoint_seconds(const saltus_checkpoint *c)
+{
+    return c->seconds;
+}
+
+const char *saltus_checkpoint_trouble(saltus_checkpoint *c)
+{
+    const bool is_told = c->has_told;
+    c->has_told = true;
+    return is_told || !c->trouble[0] ? NULL : c->trouble;
+}
+
+const saltus_keeper *saltus_checkpoint_keeper(saltus_checkpoint *c)
+{
+    return &c->keeper;
+}
+
+saltus_status saltus_checkpoint_write(saltus_checkpoint *c, const saltus_sink *sink,
+                                      saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_pack all = {0};
+    (void)pthread_mutex_lock(&c->lock);
+    const size_t n = c->table.n;
+    if (n > 0) {
+        saltus_kept_pack(&all, &c->table);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    if (n == 0) {
+        return SALTUS_OK;
+    }
+    SALTUS_NEED(!all.failed);
+    if (sink->flush) { /* frames that were taken before are in the file before */
+        SALTUS_TRY(sink->flush(sink->user, err));
+    }
+    SALTUS_TRY(saltus_checkpoint_file_write(c->path, c->identity, &all, err));
+done:
+    saltus_pack_free(&all);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Opening and closing
+ */
+
+static void destroy(saltus_checkpoint *c)
+{
+    if (c) {
+        saltus_kept_free(&c->table);
+        (void)pthread_mutex_destroy(&c->lock);
+        saltus_free(c->path);
+        saltus_free(c);
+    }
+}
+
+saltus_status saltus_checkpoint_open(const char *path, const char *identity, double seconds,
+                                     bool fresh, saltus_checkpoint **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_checkpoint *c = NULL;
+    if (!path || !identity || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    *out = NULL;
+    if (!(seconds > 0.0 && isfinite(seconds))) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "checkpoints every %g s: it must be above 0", seconds);
+    }
+    c = saltus_calloc(1, sizeof *c);
+    SALTUS_NEED(c);
+    (void)pthread_mutex_init(&c->lock, NULL);
+    c->path = saltus_strdup(path);
+    SALTUS_NEED(c->path);
+    c->seconds = seconds;
+    c->keeper = (saltus_keeper){c, keep};
+    saltus_sha256_hex(identity, strlen(identity), c->identity);
+    SALTUS_TRY(saltus_checkpoint_file_read(path, c->identity, fresh, &c->table, c->trouble,
+                                           sizeof c->trouble, err));
+    saltus_handle_add(&c->handle, SALTUS_HANDLE_CHECKPOINT);
+    *out = c;
+    c = NULL;
+done:
+    destroy(c);
+    return status;
+}
+
+void saltus_checkpoint_close(saltus_checkpoint *c, bool is_kept)
+{
+    if (!c || !saltus_handle_take(&c->handle, SALTUS_HANDLE_CHECKPOINT)) {
+        return;
+    }
+    if (!is_kept) {
+        (void)unlink(c->path);
+    }
+    destroy(c);
+}

@@ -1,0 +1,36 @@
+/**
+ * Trajectories that are kept while they are under way: a table of them, which is the keeper of a
+ * run's workers (engine/keep.h), and the file that it is written to and read from.
+ */
+#ifndef SALTUS_ENSEMBLE_CHECKPOINT_H
+#define SALTUS_ENSEMBLE_CHECKPOINT_H
+
+#include "engine/task.h"
+
+/** Numbers of a trajectory at a sample time: what a checkpoint's rows are made of. */
+typedef struct saltus_row_sizes {
+    int64_t counts, observables;     /**< species; observables */
+    int64_t splits[SALTUS_N_SPLITS]; /**< parts times species */
+} saltus_row_sizes;
+
+/** Begin a run with rows of these sizes and so many of them; what was kept of other ones is
+ * forgotten. Afterwards any thread may call all of these functions. */
+void saltus_checkpoint_begin(saltus_checkpoint *c, const saltus_row_sizes *sizes, int64_t n_times);
+/** Seconds between two checkpoints. */
+double saltus_checkpoint_seconds(const saltus_checkpoint *c);
+/** What is wrong with the file that was there, once; or NULL. */
+const char *saltus_checkpoint_trouble(saltus_checkpoint *c);
+/** To hand to workers; valid as long as the checkpoint. */
+const saltus_keeper *saltus_checkpoint_keeper(saltus_checkpoint *c);
+/** What is kept of a trajectory, or NULL. Valid until keeper, finish, or drop are called for it. */
+const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajectory);
+/** A trajectory has ended: keep its samples if `keep`, else nothing of it. */
+void saltus_checkpoint_finish(saltus_checkpoint *c, saltus_job *job, bool keep);
+/** All trajectories below this one were delivered. */
+void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t trajectory);
+/** Write the file, unless there is nothing to keep. The sink is flushed first.
+ * SALTUS_E_IO, SALTUS_E_NO_MEMORY: the file that was there before still is. */
+SALTUS_MUST_CHECK saltus_status saltus_checkpoint_write(saltus_checkpoint *c,
+                                                        const saltus_sink *sink, saltus_error *err);
+
+#endif

@@ -1,0 +1,94 @@
+#include "ensemble/keeping.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+
+/* Trajectories that take less than this share of the interval are simulated again. */
+static const double least_share = 1.0 / 60.0;
+/* A worker that has not answered after so many seconds has nothing to keep, or is at work that
+ * cannot be kept. */
+static const double patience = 5.0;
+
+saltus_status saltus_keeping_begin(saltus_keeping *k, const saltus_plan *plan,
+                                   const saltus_run_options *options, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_columns *columns = &plan->columns;
+    saltus_row_sizes sizes = {.counts = columns->n_counts, .observables = columns->n_observables};
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        sizes.splits[i] = (int64_t)plan->n_parts[i] * columns->n_counts;
+    }
+    *k = (saltus_keeping){.n = n, .start = saltus_now()};
+    k->last = k->start;
+    k->pause = saltus_calloc((size_t)n, sizeof *k->pause);
+    SALTUS_NEED(k->pause);
+    k->checkpoint = options->checkpoint;
+    saltus_checkpoint_begin(k->checkpoint, &sizes, options->n_times);
+    const char *trouble = saltus_checkpoint_trouble(k->checkpoint);
+    if (trouble && options->warn) {
+        options->warn(options->warn_user, trouble);
+    }
+done:
+    return status;
+}
+
+void saltus_keeping_free(saltus_keeping *k)
+{
+    saltus_free(k->pause);
+    *k = (saltus_keeping){0};
+}
+
+bool saltus_keeping_pays(const saltus_keeping *k)
+{
+    const int64_t n = __atomic_load_n(&k->n_finished, __ATOMIC_RELAXED);
+    const double spent = (saltus_now() - k->start) * k->n;
+    return spent > least_share * saltus_checkpoint_seconds(k->checkpoint) * (double)(n > 0 ? n : 1);
+}
+
+void saltus_keeping_ask(saltus_keeping *k)
+{
+    k->asked = k->asked > 0.0 ? k->asked : saltus_now();
+    for (int i = 0; i < k->n; ++i) {
+        __atomic_store_n(&k->pause[i], 1, __ATOMIC_RELAXED);
+    }
+}
+
+static bool all_have_answered(const saltus_keeping *k)
+{
+    for (int i = 0; i < k->n; ++i) {
+        if (__atomic_load_n(&k->pause[i], __ATOMIC_RELAXED) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool saltus_keeping_is_ready(saltus_keeping *k)
+{
+    const double now = saltus_now();
+    if (!k->checkpoint) {
+        return false;
+    }
+    if (k->asked > 0.0) {
+        return all_have_answered(k) || now - k->asked > patience;
+    }
+    if (now - k->last >= saltus_checkpoint_seconds(k->checkpoint) && saltus_keeping_pays(k)) {
+        saltus_keeping_ask(k);
+    }
+    return false;
+}
+
+void saltus_keeping_write(saltus_keeping *k, const saltus_run_options *options,
+                          const saltus_sink *sink)
+{
+    saltus_error err = {0};
+    if (saltus_checkpoint_write(k->checkpoint, sink, &err) != SALTUS_OK && !k->has_warned &&
+        options->warn) {
+        char text[sizeof err.message + 60];
+        k->has_warned = true;
+        (void)snprintf(text, sizeof text, "no checkpoint was written: %s", err.message);
+        options->warn(options->warn_user, text);
+    }
+    k->last = saltus_now();
+    k->asked = 0.0;
+}

@@ -1,0 +1,36 @@
+/** When a run keeps what is under way: it asks its workers at intervals, and when they are to stop,
+ * and writes what they have handed over. */
+#ifndef SALTUS_ENSEMBLE_KEEPING_H
+#define SALTUS_ENSEMBLE_KEEPING_H
+
+#include "ensemble/blocks.h"
+#include "ensemble/checkpoint.h"
+
+/** Zero-initialise for a run that keeps nothing. All functions take such a one, and do nothing. */
+typedef struct saltus_keeping {
+    saltus_checkpoint *checkpoint;
+    int n;                     /**< workers */
+    int *pause;                /**< [worker] saltus_task.pause */
+    double start, last, asked; /**< saltus_now at the beginning, after the last checkpoint, and when
+                                    workers were asked for the next; the latter 0: they were not */
+    int64_t n_finished;        /**< trajectories; atomic */
+    bool has_warned;
+} saltus_keeping;
+
+/** SALTUS_E_NO_MEMORY */
+SALTUS_MUST_CHECK saltus_status saltus_keeping_begin(saltus_keeping *k, const saltus_plan *plan,
+                                                     const saltus_run_options *options, int n,
+                                                     saltus_error *err);
+void saltus_keeping_free(saltus_keeping *k);
+/** Whether trajectories take so long that they are worth keeping. */
+bool saltus_keeping_pays(const saltus_keeping *k);
+/** Ask all workers, again if they were asked before. */
+void saltus_keeping_ask(saltus_keeping *k);
+/** Ask workers when it is time, and tell when they have answered: then saltus_keeping_write is to
+ * be called, without a lock. */
+bool saltus_keeping_is_ready(saltus_keeping *k);
+/** A failure is told as a warning, once. */
+void saltus_keeping_write(saltus_keeping *k, const saltus_run_options *options,
+                          const saltus_sink *sink);
+
+#endif
