@@ -7,6 +7,7 @@
  * - saltus_plan.h     a frozen model is compiled for a backend: the CPU, or GPUs
  * - saltus_run.h      a plan is run; samples go to a sink
  * - saltus_sweep.h    a model is run at many points of its parameters
+ * - saltus_ranks.h    processes that run a plan or a sweep together
  * - saltus_results.h  result files: written from runs and sweeps, read, printed, drawn
  *
  * A trajectory is a function of (model, method, seed, trajectory number) and of nothing else:
@@ -28,6 +29,7 @@
 
 #include <saltus/saltus_model.h>
 #include <saltus/saltus_plan.h>
+#include <saltus/saltus_ranks.h>
 #include <saltus/saltus_results.h>
 #include <saltus/saltus_run.h>
 #include <saltus/saltus_status.h>

@@ -7,6 +7,7 @@
 #define SALTUS_SALTUS_RUN_H
 
 #include <saltus/saltus_plan.h>
+#include <saltus/saltus_ranks.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -182,6 +183,9 @@ typedef struct saltus_run_options {
     const double *frame_times; /**< [n_frames] of a lattice: when to hand frames to the sink,
                                   rising, between 0 and the last sample's time */
     int64_t n_frames;          /**< of frame_times; 0: no frames */
+    saltus_ranks *ranks;       /**< NULL, or what other processes simulate with this one: each of
+                                    them calls saltus_run with the same plan, rank 0 alone with a
+                                    sink */
     const volatile int *stop;  /**< NULL, or set to non-zero (from a signal handler, say) to stop */
     void (*progress)(void *user, const saltus_progress *progress); /**< NULL, or called a few times
                                                                         a second, from one thread */

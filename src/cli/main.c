@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/run.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,18 +9,19 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
+    bool is_shared; /* by all processes that mpirun starts; else the first has it alone */
     const char *what;
 } verbs[] = {
-    {"run", saltus_cli_run, "simulate an ensemble of trajectories"},
-    {"sweep", saltus_cli_sweep, "the same for many values of parameters and initial amounts"},
-    {"resume", saltus_cli_resume, "go on where a run or a sweep was stopped"},
-    {"merge", saltus_cli_merge, "make of the parts of a run the file of that run"},
-    {"info", saltus_cli_info, "what a model holds and how it was understood"},
-    {"stats", saltus_cli_stats, "means and standard deviations of a result file"},
-    {"export", saltus_cli_export, "trajectories of a result file as CSV"},
-    {"plot", saltus_cli_plot, "draw a result file"},
-    {"devices", saltus_cli_devices, "what can compute here"},
-    {"compile", saltus_cli_compile, "build the GPU kernel of a model, without a GPU"},
+    {"run", saltus_cli_run, true, "simulate an ensemble of trajectories"},
+    {"sweep", saltus_cli_sweep, true, "the same for many values of parameters and initial amounts"},
+    {"resume", saltus_cli_resume, true, "go on where a run or a sweep was stopped"},
+    {"merge", saltus_cli_merge, false, "make of the parts of a run the file of that run"},
+    {"info", saltus_cli_info, false, "what a model holds and how it was understood"},
+    {"stats", saltus_cli_stats, false, "means and standard deviations of a result file"},
+    {"export", saltus_cli_export, false, "trajectories of a result file as CSV"},
+    {"plot", saltus_cli_plot, false, "draw a result file"},
+    {"devices", saltus_cli_devices, false, "what can compute here"},
+    {"compile", saltus_cli_compile, false, "build the GPU kernel of a model, without a GPU"},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
@@ -82,7 +83,9 @@ static int run_verb(int argc, char **argv)
             char name[40];
             (void)snprintf(name, sizeof name, "saltus %s", verbs[i].name);
             argv[0] = name;
-            return verbs[i].run(argc, argv);
+            return verbs[i].is_shared      ? saltus_cli_on_ranks(verbs[i].run, argc, argv)
+                   : saltus_cli_is_first() ? verbs[i].run(argc, argv)
+                                           : EXIT_DONE;
         }
     }
     if (strcmp(argv[0], "bench") == 0) {

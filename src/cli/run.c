@@ -119,6 +119,7 @@ saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a)
     run.first_trajectory = a->first;
     run.n_trajectories = a->runs;
     run.n_done = a->n_done;
+    run.ranks = saltus_cli_ranks();
     run.warn = saltus_cli_show_warning;
     run.warn_user = a;
     if (!a->quiet && (a->progress || isatty(STDERR_FILENO))) {
@@ -147,8 +148,10 @@ static saltus_status open_backend(session *s, const saltus_cli_run_arguments *a,
                                   saltus_error *err)
 {
     saltus_run_options to_the_end = *run;
+    char device[200];
+    saltus_ranks_device(saltus_cli_ranks(), a->device, device, sizeof device);
     if (strcmp(a->device, "auto") != 0) {
-        return saltus_backend_open(a->device, &s->backend, err);
+        return saltus_backend_open(device, &s->backend, err);
     }
     to_the_end.times = &a->until;
     to_the_end.n_times = 1;
@@ -178,9 +181,9 @@ static saltus_status take_shard(const saltus_plan *plan, saltus_cli_run_argument
                      (long long)a->shard, (long long)a->n_shards, (long long)results->whole_runs);
 }
 
-/* Everything before the first trajectory: what fails here is the user's input. */
-static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
-                             saltus_error *err)
+/* What every rank makes. */
+static saltus_status make_plan(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
+                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     s->model = saltus_cli_load(a->model, &a->changes, a->law, a->quiet, err);
@@ -196,8 +199,20 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     *run = saltus_cli_run_options(a);
     run->stop = s->stop;
     saltus_cli_choose_method(a, s->model, &plan, &choice);
-    if ((status = open_backend(s, a, &plan, run, err)) != SALTUS_OK ||
-        (status = saltus_plan_create(s->model, s->backend, &plan, &s->plan, err)) != SALTUS_OK) {
+    status = open_backend(s, a, &plan, run, err);
+    if (status != SALTUS_OK) {
+        return status;
+    }
+    plan.n_threads = saltus_cli_threads(a, saltus_backend_name(s->backend));
+    return saltus_plan_create(s->model, s->backend, &plan, &s->plan, err);
+}
+
+/* Everything before the first trajectory: what fails here is the user's input. */
+static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
+                             saltus_error *err)
+{
+    saltus_status status = make_plan(s, a, run, err);
+    if (status != SALTUS_OK) {
         return status;
     }
     if (a->explain) {
@@ -301,6 +316,30 @@ void saltus_cli_tell_resume(const saltus_cli_run_arguments *a)
     }
 }
 
+/* Another rank than 0: simulate for that. */
+static int simulate_for_others(session *s, saltus_cli_run_arguments *a)
+{
+    saltus_error err = {0};
+    saltus_run_options run;
+    saltus_status status = make_plan(s, a, &run, &err);
+    status = status == SALTUS_OK ? saltus_run(s->plan, &run, NULL, NULL, &err) : status;
+    if (status != SALTUS_OK && status != SALTUS_E_CANCELLED) {
+        saltus_ranks_fail(saltus_cli_ranks(), &err);
+    }
+    clean_up(s);
+    return EXIT_FAILED; /* rank 0 knows how it ends */
+}
+
+/* Tell the other ranks what to do. */
+static saltus_status tell_ranks(const session *s, const saltus_cli_run_arguments *a,
+                                saltus_error *err)
+{
+    const char *name = saltus_backend_name(s->backend);
+    const char *chosen = strncmp(name, "cuda", 4) == 0 ? "cuda" : "cpu";
+    return saltus_cli_tell_ranks(a, strcmp(a->device, "auto") == 0 ? chosen : a->device,
+                                 saltus_plan_method(s->plan), err);
+}
+
 int saltus_cli_simulate(saltus_cli_run_arguments *a)
 {
     session s = {.of = {.a = a, .start = saltus_cli_now()}};
@@ -309,6 +348,9 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
     const saltus_run_report *report = &s.of.report;
     s.stop = saltus_cli_catch_signals();
     saltus_cli_read_through(a->archive);
+    if (saltus_ranks_number(saltus_cli_ranks()) > 0) {
+        return simulate_for_others(&s, a);
+    }
     saltus_status status = find_done(a, &err);
     status = status == SALTUS_OK ? prepare(&s, a, &run, &err) : status;
     if (status != SALTUS_OK) {
@@ -320,7 +362,10 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
         const saltus_forecast forecast = saltus_run_forecast(s.plan, &run);
         saltus_cli_tell_forecast(a, &forecast);
     }
-    status = saltus_run(s.plan, &run, saltus_hdf5_sink_get(s.sink), &s.of.report, &err);
+    status = tell_ranks(&s, a, &err);
+    if (status == SALTUS_OK) {
+        status = saltus_run(s.plan, &run, saltus_hdf5_sink_get(s.sink), &s.of.report, &err);
+    }
     if (run.progress) {
         fprintf(stderr, "\r\033[K");
     }

@@ -1,6 +1,6 @@
 /** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), the file of a
- * run without -o (run_scratch.c), what is told (run_report.c, run_trace.c), the run itself (run.c),
- * and its end (run_end.c), which is also that of `saltus sweep`. */
+ * run without -o (run_scratch.c), ranks (run_ranks.c), what is told (run_report.c, run_trace.c),
+ * the run itself (run.c), and its end (run_end.c), which is also that of `saltus sweep`. */
 #ifndef SALTUS_CLI_RUN_H
 #define SALTUS_CLI_RUN_H
 
@@ -31,6 +31,8 @@ typedef struct saltus_cli_run_arguments {
     saltus_archive *archive; /**< files that were read, and the arguments; to be freed */
     bool json, progress, explain, quiet, has_until, has_record, has_first;
     char *command; /**< the whole line; to be freed, as settings are */
+    char *words;   /**< the same as words, each ended by a zero; to be freed */
+    size_t words_size;
 } saltus_cli_run_arguments;
 
 /** The options of saltus run, which saltus sweep has too. */
@@ -45,8 +47,21 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a);
 
 /** "I/N" or "auto"; false for what is none (run_shard.c). */
 bool saltus_cli_parse_shard(const char *text, int64_t *shard, int64_t *n_shards);
-/** How many processes mpirun or srun has started with this one; 1 when it is alone. */
-int64_t saltus_cli_count_ranks(void);
+
+/** ---- processes that mpirun or srun has started (run_ranks.c) ---- */
+
+/** Run a verb in all of them: rank 0 runs it, the others do what it tells them. Alone, or with
+ * --shard, just run it. */
+int saltus_cli_on_ranks(int (*verb)(int argc, char **argv), int argc, char **argv);
+/** Whether this process is the first of them, or alone. */
+bool saltus_cli_is_first(void);
+/** The ranks; NULL when this process is alone. */
+saltus_ranks *saltus_cli_ranks(void);
+/** Rank 0, when all it needs is there: tell the others the command, by what device and method, and
+ * give them the files. */
+saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const char *device,
+                                    const char *method, saltus_error *err);
+
 /** After an interruption: how to go on. */
 void saltus_cli_tell_resume(const saltus_cli_run_arguments *a);
 
@@ -59,6 +74,8 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
                          saltus_cli_run_arguments *a);
 void saltus_cli_run_free(saltus_cli_run_arguments *a);
 
+/** Threads for a plan: a rank has its share of the host's cores, unless --threads says more. */
+int saltus_cli_threads(const saltus_cli_run_arguments *a, const char *device);
 /** What the arguments ask for, but for times and what is told on the way. */
 saltus_plan_options saltus_cli_plan_options(const saltus_cli_run_arguments *a);
 saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a);

@@ -465,7 +465,8 @@ static int begin_archive(saltus_cli_run_arguments *a, int argc, char **argv)
         free(words);
         return saltus_cli_usage("%s", strerror(ENOMEM));
     }
-    free(words);
+    a->words = words;
+    a->words_size = size;
     return -1;
 }
 
@@ -497,12 +498,6 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
     if (!a->has_until) {
         return saltus_cli_usage("--until T is needed: the time at which to end");
     }
-    if (a->n_shards == 0 && saltus_cli_count_ranks() > 1) {
-        return saltus_cli_usage("mpirun or srun has started %lld processes, which would all do the "
-                                "same: give each a part by --shard auto and a file of its own, and "
-                                "merge these",
-                                (long long)saltus_cli_count_ranks());
-    }
     if (a->points > 0 && a->every > 0.0) {
         return saltus_cli_usage("--points and --every exclude each other");
     }
@@ -521,5 +516,6 @@ void saltus_cli_run_free(saltus_cli_run_arguments *a)
     saltus_cli_free_changes(&a->changes);
     free(a->vary.items);
     free(a->command);
+    free(a->words);
     saltus_archive_destroy(a->archive);
 }

@@ -58,16 +58,3 @@ bool saltus_cli_parse_shard(const char *text, int64_t *shard, int64_t *n_shards)
     return saltus_cli_int(slash + 1, 1, MOST, n_shards) &&
            saltus_cli_int(number, 0, *n_shards, shard);
 }
-
-int64_t saltus_cli_count_ranks(void)
-{
-    /* what starts processes side by side says; a batch script is one, whatever it may start */
-    static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                         "SLURM_STEP_NUM_TASKS"};
-    int64_t most = 1;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        int64_t n;
-        most = read_number(counts[i], &n) && n > most ? n : most;
-    }
-    return most;
-}

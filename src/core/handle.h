@@ -14,6 +14,7 @@ typedef enum saltus_handle_kind {
     SALTUS_HANDLE_RESULTS,
     SALTUS_HANDLE_ARCHIVE,
     SALTUS_HANDLE_CHECKPOINT,
+    SALTUS_HANDLE_RANKS,
 } saltus_handle_kind;
 
 /** A member of what a handle points to: a link of the list of all that are alive. */

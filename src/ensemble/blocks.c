@@ -34,9 +34,10 @@ static int64_t even_size(const saltus_blocks *b, int64_t most)
 }
 
 /* Blocks in the ring. Two of them at least: one is filled while the other is delivered. */
-static int64_t ring_length(const saltus_plan *plan, int64_t block_bytes, int64_t most)
+static int64_t ring_length(const saltus_plan *plan, int64_t n_workers, int64_t block_bytes,
+                           int64_t most)
 {
-    const int64_t n_workers = plan->n_workers, wish = plan->backend->ops->ahead_bytes;
+    const int64_t wish = plan->backend->ops->ahead_bytes;
     const int64_t ahead = wish > 0 ? wish : RING_BYTES;
     const int64_t for_workers = n_workers * (int64_t)BUSY_WORKER_BYTES;
     const int64_t busy = (for_workers > BUSY_BYTES ? for_workers : BUSY_BYTES) / block_bytes;
@@ -67,7 +68,8 @@ double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_tra
     if (largest > 1e18) { /* more than any machine has */
         return largest;
     }
-    const double most = largest * (double)ring_length(plan, (int64_t)largest, MAX_RING);
+    const double most =
+        largest * (double)ring_length(plan, plan->n_workers, (int64_t)largest, MAX_RING);
     return all < most ? all : most;
 }
 
@@ -95,19 +97,19 @@ static int64_t most_blocks(const saltus_blocks *b)
 /* Blocks of what a worker takes at a time, two for each in the ring; of a point's, as many. */
 static void choose_reduced_blocks(saltus_blocks *b)
 {
-    const int64_t n_workers = b->plan->n_workers, n_runs = b->options->n_trajectories;
+    const int64_t n_workers = b->n_workers, n_runs = b->options->n_trajectories;
     const int64_t bytes = 8 * b->counts_size + 32, share = (n_runs + n_workers - 1) / n_workers;
     b->largest = even_size(b, REDUCED_BLOCK / bytes > 1 ? REDUCED_BLOCK / bytes : 1);
     const int64_t n = share < b->largest ? share : b->largest;
     const double sums =
         saltus_reduced_bytes(b->reduction, b->options->n_times, b->plan->columns.n_counts);
-    b->n_ring = ring_length(b->plan, bytes * n + (int64_t)sums, most_blocks(b));
+    b->n_ring = ring_length(b->plan, n_workers, bytes * n + (int64_t)sums, most_blocks(b));
     b->n_ring = b->n_ring > 2 * n_workers ? b->n_ring : 2 * n_workers;
 }
 
 static void choose_blocks(saltus_blocks *b, int64_t wish)
 {
-    const int64_t n = b->options->n_trajectories, n_workers = b->plan->n_workers;
+    const int64_t n = b->options->n_trajectories, n_workers = b->n_workers;
     const int64_t bytes = 8 * (b->counts_size * n_parts(b->plan) + b->observables_size) + 16;
     const int64_t fair = (n + 4 * n_workers - 1) / (4 * n_workers);
     int64_t size = BLOCK_BYTES / bytes;
@@ -115,7 +117,7 @@ static void choose_blocks(saltus_blocks *b, int64_t wish)
     size = size < fair ? size : fair;
     size = size > 1 ? size : 1;
     b->largest = even_size(b, wish > 0 ? wish : size);
-    const int64_t ring = ring_length(b->plan, bytes * b->largest, most_blocks(b));
+    const int64_t ring = ring_length(b->plan, n_workers, bytes * b->largest, most_blocks(b));
     const int64_t n_blocks = (n + b->largest - 1) / b->largest;
     b->n_ring = ring < n_blocks ? ring : n_blocks;
 }
@@ -179,12 +181,13 @@ done:
     return status;
 }
 
-saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
+saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan, int64_t n_workers,
                                  const saltus_run_options *options, const saltus_run_points *points,
                                  const saltus_sink *sink, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    *b = (saltus_blocks){.plan = plan, .options = options, .points = points};
+    *b =
+        (saltus_blocks){.plan = plan, .n_workers = n_workers, .options = options, .points = points};
     b->reduction = choose_reduction(b, sink->reduction);
     b->derivation =
         plan->backend->ops->reduces && !plan->model->network->lattice ? sink->derivation : NULL;

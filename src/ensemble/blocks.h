@@ -51,6 +51,7 @@ typedef struct saltus_filling {
 
 typedef struct saltus_blocks {
     const saltus_plan *plan;
+    int64_t n_workers; /**< that take trajectories, of all ranks */
     const saltus_run_options *options;
     const saltus_run_points *points;     /**< NULL: there is one */
     const saltus_reduction *reduction;   /**< NULL: blocks hold samples */
@@ -69,6 +70,7 @@ typedef struct saltus_blocks {
 /** Choose sizes for a run into a sink. If the sink needs no samples and the plan's backend can
  * reduce them, blocks are what a worker takes at a time. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan,
+                                                   int64_t n_workers,
                                                    const saltus_run_options *options,
                                                    const saltus_run_points *points,
                                                    const saltus_sink *sink, saltus_error *err);

@@ -33,6 +33,7 @@ static double count_steps(const saltus_plan *plan, const saltus_run_options *run
     double part = ldexp(1.0, -PILOT_PARTS);
     pilot.n_trajectories = pilot.n_times = 1;
     pilot.progress = NULL;
+    pilot.ranks = NULL;
     pilot.warn = NULL;
     pilot.trace = NULL;
     for (int64_t steps = 0;; part *= steps > 0 ? 2.0 : 16.0) {

@@ -186,6 +186,25 @@ const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan)
     return saltus_method_of(plan->method);
 }
 
+saltus_task saltus_plan_task(const saltus_plan *plan)
+{
+    return (saltus_task){.model = plan->model,
+                         .tables = &plan->model->network->tables,
+                         .columns = &plan->columns,
+                         .generator = &plan->generator,
+                         .method = plan->method,
+                         .tau = saltus_plan_method_ops(plan)->leaps ? &plan->tau : NULL,
+                         .slabs = plan->slabs,
+                         .n_slabs = plan->n_slabs,
+                         .avoids_peers = plan->avoids_peers,
+                         .balances_slabs = plan->balances_slabs,
+                         .space = {.column_of = plan->column_of,
+                                   .n_parts = {plan->n_parts[0], plan->n_parts[1]},
+                                   .axis = plan->axis},
+                         .layout = plan->layout,
+                         .block = plan->block};
+}
+
 saltus_setup saltus_plan_setup(const saltus_plan *plan)
 {
     return (saltus_setup){.method = plan->method,

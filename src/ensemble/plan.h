@@ -41,6 +41,9 @@ const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan);
 /** The plan as a backend sees it; valid as long as the plan. */
 saltus_setup saltus_plan_setup(const saltus_plan *plan);
 
+/** What the plan says of a run's task; the rest is zeros. Valid as long as the plan. */
+saltus_task saltus_plan_task(const saltus_plan *plan);
+
 /** Check what saltus_run will be asked to do, before anything is created for it. */
 SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_plan *plan,
                                                          const saltus_run_options *options,

@@ -8,6 +8,7 @@
 #include "engine/keep.h"
 #include "ensemble/blocks.h"
 #include "ensemble/keeping.h"
+#include "ranks/ranks.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct run {
     saltus_task task;
     saltus_source source;
     saltus_blocks blocks;
+    saltus_loan loan; /* to the other ranks */
 
     saltus_workers workers;
     int n_waiting; /* workers that wait for a block */
@@ -238,6 +240,18 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     return n_left;
 }
 
+/* Those that simulate here. */
+static int n_workers(const run *r)
+{
+    return saltus_ranks_busy(r->options->n_trajectories, r->plan->n_workers, r->loan.n_workers);
+}
+
+/* And one for each other rank. */
+static int n_all(const run *r)
+{
+    return n_workers(r) + saltus_ranks_count(r->loan.ranks) - 1;
+}
+
 static saltus_status work(void *user, int number, saltus_error *err)
 {
     run *r = user;
@@ -245,22 +259,18 @@ static saltus_status work(void *user, int number, saltus_error *err)
     const double start = saltus_tracer_now(task.tracer);
     task.worker = number;
     task.reached = &r->reached[number];
-    if (r->keeping.checkpoint) {
+    const int beyond = number - n_workers(r);
+    if (r->keeping.checkpoint && beyond < 0) { /* what other ranks have under way is not kept */
         task.pause = &r->keeping.pause[number];
         task.keeper = saltus_checkpoint_keeper(r->keeping.checkpoint);
     }
     const saltus_status status =
-        r->plan->backend->ops->work(r->plan->backend, &task, &r->source, err);
+        beyond < 0 ? r->plan->backend->ops->work(r->plan->backend, &task, &r->source, err)
+                   : saltus_ranks_lend(&r->loan, 1 + beyond, &task, &r->source, err);
     saltus_reached_store(task.reached, 0.0, 0);
     saltus_tracer_record(task.tracer, "work", SALTUS_TRACK_WORKER, number, start,
                          saltus_tracer_now(task.tracer));
     return status;
-}
-
-static int n_workers(const run *r)
-{
-    const int64_t n = r->options->n_trajectories;
-    return n < r->plan->n_workers ? (int)n : r->plan->n_workers;
 }
 
 /* Trajectories that are under way count with the part of their time that they have behind them. */
@@ -268,7 +278,7 @@ static void add_unfinished(run *r, saltus_progress *p)
 {
     const double end = r->options->times[r->options->n_times - 1];
     double times = 0.0;
-    for (int i = 0; i < n_workers(r); ++i) {
+    for (int i = 0; i < n_all(r); ++i) {
         double t;
         __atomic_load(&r->reached[i].t, &t, __ATOMIC_RELAXED);
         times += t;
@@ -425,7 +435,7 @@ done:
 /* Trajectories that a worker may take at a time while every other one has as many, twice. */
 static int64_t share_of_ring(const run *r)
 {
-    const int64_t n_blocks = r->blocks.n_ring / (2 * r->plan->n_workers);
+    const int64_t n_blocks = r->blocks.n_ring / (2 * r->loan.n_workers);
     return (n_blocks > 1 ? n_blocks : 1) * r->blocks.largest;
 }
 
@@ -434,36 +444,23 @@ static saltus_status set_up(run *r, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_plan *plan = r->plan;
     const saltus_tables *tables = &plan->model->network->tables;
-    SALTUS_TRY(saltus_blocks_init(&r->blocks, plan, r->options, r->points, r->sink, err));
+    const int64_t n_runs = r->options->n_trajectories;
+    SALTUS_TRY(saltus_blocks_init(&r->blocks, plan, r->loan.n_workers, r->options, r->points,
+                                  r->sink, err));
     r->source = (saltus_source){r, take, finish_job, finish_reduced};
-    r->task =
-        (saltus_task){.model = plan->model,
-                      .tables = tables,
-                      .columns = &plan->columns,
-                      .varies = r->points ? r->points->varies : NULL,
-                      .generator = &plan->generator,
-                      .method = plan->method,
-                      .tau = saltus_plan_method_ops(plan)->leaps ? &plan->tau : NULL,
-                      .slabs = plan->slabs,
-                      .n_slabs = plan->n_slabs,
-                      .avoids_peers = plan->avoids_peers,
-                      .balances_slabs = plan->balances_slabs,
-                      .space = {.column_of = plan->column_of,
-                                .n_parts = {plan->n_parts[0], plan->n_parts[1]},
-                                .axis = plan->axis,
-                                .frame_times = r->options->frame_times,
-                                .n_frames = r->sink->frame ? r->options->n_frames : 0,
-                                .sink = r->sink},
-                      .seed = r->options->seed,
-                      .times = r->options->times,
-                      .n_times = r->options->n_times,
-                      .n_threads = plan->n_workers / n_workers(r),
-                      .share = (r->options->n_trajectories + plan->n_workers - 1) / plan->n_workers,
-                      .reduction = r->blocks.reduction,
-                      .derivation = r->blocks.derivation,
-                      .stop = &r->workers.stop,
-                      .layout = plan->layout,
-                      .block = plan->block};
+    r->task = saltus_plan_task(plan);
+    r->task.varies = r->points ? r->points->varies : NULL;
+    r->task.space.frame_times = r->options->frame_times;
+    r->task.space.n_frames = r->sink->frame ? r->options->n_frames : 0;
+    r->task.space.sink = r->sink;
+    r->task.seed = r->options->seed;
+    r->task.times = r->options->times;
+    r->task.n_times = r->options->n_times;
+    r->task.n_threads = plan->n_workers / n_workers(r);
+    r->task.share = (n_runs + r->loan.n_workers - 1) / r->loan.n_workers;
+    r->task.reduction = r->blocks.reduction;
+    r->task.derivation = r->blocks.derivation;
+    r->task.stop = &r->workers.stop;
     r->task.segment = r->blocks.largest;
     const int64_t at_once = r->points ? share_of_ring(r) : r->blocks.largest;
     if (r->blocks.reduction && at_once < r->task.share) {
@@ -478,7 +475,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.tracer = r->options->trace ? &r->tracer : NULL;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
-    r->reached = saltus_calloc((size_t)n_workers(r), sizeof *r->reached);
+    r->reached = saltus_calloc((size_t)n_all(r), sizeof *r->reached);
     SALTUS_NEED(r->reached);
     if (r->options->checkpoint && !r->points) {
         SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, n_workers(r), err));
@@ -487,9 +484,46 @@ done:
     return status;
 }
 
+/* Count the workers of all ranks, when all are ready. */
+static saltus_status join_ranks(run *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task task = saltus_plan_task(r->plan);
+    saltus_ranks *ranks = r->options->ranks;
+    saltus_ready own;
+    r->loan = (saltus_loan){ranks, &r->task, r->options->n_trajectories, r->plan->n_workers};
+    if (saltus_ranks_count(ranks) == 1) {
+        r->loan.ranks = NULL;
+        goto done;
+    }
+    saltus_ready_make(&task, r->plan->backend, r->plan->n_workers, &own);
+    SALTUS_TRY(saltus_ranks_await_ready(ranks, &own, &r->loan.n_workers, r->options->stop, err));
+    if (r->options->warn && r->options->n_trajectories < saltus_ranks_count(ranks) && !r->points) {
+        r->options->warn(r->options->warn_user,
+                         "there are fewer trajectories than ranks, and one trajectory stays on one "
+                         "rank: the others have nothing to do");
+    }
+done:
+    return status;
+}
+
+static saltus_status serve(const saltus_plan *plan, const saltus_run_options *options,
+                           saltus_run_report *report, saltus_error *err)
+{
+    saltus_task task = saltus_plan_task(plan);
+    if (report) {
+        *report = (saltus_run_report){0};
+    }
+    return saltus_ranks_serve(options->ranks, &task, plan->backend, plan->n_workers, options->stop,
+                              err);
+}
+
 saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *options,
                          const saltus_sink *sink, saltus_run_report *report, saltus_error *err)
 {
+    if (plan && options && saltus_ranks_number(options->ranks) > 0) {
+        return serve(plan, options, report, err);
+    }
     if (!plan || !options || !sink || !sink->deliver) {
         return saltus_no_argument(err, __func__);
     }
@@ -507,6 +541,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     (void)pthread_mutex_init(&r.tracer.lock, NULL);
     saltus_workers_init(&r.workers);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
+    SALTUS_TRY(join_ranks(&r, err));
     SALTUS_TRY(set_up(&r, err));
     warn_of_leaps(&r);
     r.told_at = saltus_now();
@@ -515,7 +550,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
                              .tell = options->progress || r.keeping.checkpoint ? tell : NULL,
                              .no_thread = "only 0 threads could be started",
                              .stop = options->stop};
-    saltus_workers_run(&r.workers, n_workers(&r), &how);
+    saltus_workers_run(&r.workers, n_all(&r), &how);
     if (r.workers.status != SALTUS_OK) {
         if (r.workers.status != SALTUS_E_NUMERIC && r.keeping.checkpoint) {
             saltus_keeping_write(&r.keeping, options, sink);

@@ -63,6 +63,7 @@ static saltus_status run_point(sweep_run *r, saltus_model *model, int64_t point,
     run.stop = &r->workers.stop;
     run.progress = NULL;
     run.trace = NULL;
+    run.ranks = NULL;
     run.warn = point == 0 ? run.warn : NULL;
     SALTUS_TRY(saltus_sweep_freeze(r->sweep, point, model, o->law, err));
     SALTUS_TRY(saltus_plan_create(model, r->backend, &wanted, &plan, err));

@@ -18,40 +18,6 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------------
- * Equal files
- */
-
-/* What differs between two runs: the time, and the command with its options. */
-static bool may_differ(const char *name)
-{
-    return strcmp(name, "about") == 0 || strncmp(name, "restart/source", 14) == 0;
-}
-
-static int64_t number_of(hid_t file, const char *name)
-{
-    int64_t value = -1;
-    const hid_t a = H5Aopen(file, name, H5P_DEFAULT);
-    (void)H5Aread(a, H5T_NATIVE_INT64, &value);
-    (void)H5Aclose(a);
-    return value;
-}
-
-static void assert_equal_files(const char *a, const char *b, int least_sets)
-{
-    static const char *const numbers[] = {"requested", "trajectories", "events", "complete",
-                                          "first_trajectory"};
-    const hid_t file = H5Fopen(a, H5F_ACC_RDONLY, H5P_DEFAULT);
-    const hid_t other = H5Fopen(b, H5F_ACC_RDONLY, H5P_DEFAULT);
-    assert_true(file >= 0 && other >= 0);
-    assert_true(assert_same_sets(file, other, may_differ) >= least_sets);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-        assert_int_equal(number_of(file, numbers[i]), number_of(other, numbers[i]));
-    }
-    (void)H5Fclose(file);
-    (void)H5Fclose(other);
-}
-
-/* ------------------------------------------------------------------------------------------------
  * Extending
  */
 
@@ -75,7 +41,7 @@ static void a_result_is_extended(void **state)
         assert_done(&o);
         o = saltus("%s %s --first 304 --runs 399 --append -o %s", all, ways[i], b);
         assert_done(&o);
-        assert_equal_files(a, b, 12);
+        assert_equal_results(a, b, 12);
     }
 }
 
@@ -110,7 +76,7 @@ static void what_does_not_fit_is_refused(void **state)
     free(after);
     o = saltus("run decay.yaml --until 3 --points 5 --runs 20 --append -q -o new.h5");
     assert_done(&o); /* what is not there yet begins */
-    assert_equal_files("out.h5", "new.h5", 12);
+    assert_equal_results("out.h5", "new.h5", 12);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -156,7 +122,7 @@ static void shards_make_the_whole(void **state)
         }
         o = saltus("merge part*.h5 -q -o all.h5");
         assert_done(&o);
-        assert_equal_files("whole.h5", "all.h5", 11);
+        assert_equal_results("whole.h5", "all.h5", 11);
         o = saltus("merge part*.h5 -q -o all.h5");
         assert_refused(&o, 1, "exists");
         o = saltus("merge part*.h5 -q --overwrite -o part1.h5");
@@ -214,7 +180,7 @@ static void what_is_no_run_is_named(void **state)
     o = saltus("%s -o x.h5 --shard 0/2", run);
     assert_done(&o);
     assert_int_equal(unsetenv("OMPI_COMM_WORLD_SIZE"), 0);
-    assert_equal_files("p3.h5", "auto.h5", 12);
+    assert_equal_results("p3.h5", "auto.h5", 12);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -253,7 +219,7 @@ static void stop_and_go(const char *command, int least_sets)
         }
     }
     assert_true(n_stopped > 0);
-    assert_equal_files("whole.h5", "part.h5", least_sets);
+    assert_equal_results("whole.h5", "part.h5", least_sets);
 }
 
 static void a_stopped_run_goes_on(void **state)
@@ -320,7 +286,7 @@ static void a_killed_file_is_mended(void **state)
         o = saltus("stats %s --csv", part);
         assert_done(&o);
         hid_t file = H5Fopen(part, H5F_ACC_RDWR, H5P_DEFAULT);
-        const int64_t n = number_of(file, "trajectories");
+        const int64_t n = result_number(file, "trajectories");
         assert_true(n > 0);
         assert_true(H5Aexists(file, "torn") <= 0);
         const int64_t requested = n;
@@ -334,7 +300,7 @@ static void a_killed_file_is_mended(void **state)
         (void)H5Fclose(file);
         o = saltus("%s %s --runs %lld -o %s", run, ways[i], (long long)n, whole);
         assert_done(&o);
-        assert_equal_files(whole, part, 11);
+        assert_equal_results(whole, part, 11);
     }
 }
 

@@ -52,3 +52,33 @@ int assert_same_sets(hid_t a, hid_t b, bool (*is_left_out)(const char *path))
     assert_true(H5Ovisit(a, H5_INDEX_NAME, H5_ITER_INC, compare, &p) >= 0);
     return p.n_sets;
 }
+
+/* What differs between two runs: the time, and the command with its options. */
+static bool may_differ(const char *name)
+{
+    return strcmp(name, "about") == 0 || strncmp(name, "restart/source", 14) == 0;
+}
+
+int64_t result_number(hid_t file, const char *name)
+{
+    int64_t value = -1;
+    const hid_t a = H5Aopen(file, name, H5P_DEFAULT);
+    (void)H5Aread(a, H5T_NATIVE_INT64, &value);
+    (void)H5Aclose(a);
+    return value;
+}
+
+void assert_equal_results(const char *a, const char *b, int least_sets)
+{
+    static const char *const numbers[] = {"requested", "trajectories", "events", "complete",
+                                          "first_trajectory"};
+    const hid_t file = H5Fopen(a, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t other = H5Fopen(b, H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(file >= 0 && other >= 0);
+    assert_true(assert_same_sets(file, other, may_differ) >= least_sets);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        assert_int_equal(result_number(file, numbers[i]), result_number(other, numbers[i]));
+    }
+    (void)H5Fclose(file);
+    (void)H5Fclose(other);
+}

@@ -1,0 +1,63 @@
+#include "ranks/message.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+saltus_message *saltus_message_new(saltus_message_kind kind)
+{
+    saltus_message *m = saltus_calloc(1, sizeof *m);
+    if (m) {
+        m->kind = kind;
+    }
+    return m;
+}
+
+void saltus_message_free(saltus_message *m)
+{
+    if (m) {
+        saltus_free(m->bytes);
+        saltus_free(m);
+    }
+}
+
+void saltus_message_put(saltus_message *m, const void *bytes, size_t size)
+{
+    if (!m || m->is_bad || size == 0) {
+        return;
+    }
+    if (size > m->capacity - m->size) {
+        const size_t twice = 2 * m->capacity, least = m->size + size;
+        const size_t capacity = twice > least ? twice : least + 256;
+        char *grown = saltus_realloc(m->bytes, capacity, 1);
+        m->is_bad = !grown;
+        if (!grown) {
+            return;
+        }
+        m->bytes = grown;
+        m->capacity = capacity;
+    }
+    memcpy(m->bytes + m->size, bytes, size);
+    m->size += size;
+}
+
+const void *saltus_message_view(saltus_message *m, size_t size)
+{
+    if (m->is_bad || size > m->size - m->at) {
+        m->is_bad = true;
+        return NULL;
+    }
+    const char *from = m->bytes + m->at;
+    m->at += size;
+    return from;
+}
+
+void saltus_message_get(saltus_message *m, void *bytes, size_t size)
+{
+    const void *from = saltus_message_view(m, size);
+    if (from && size > 0) {
+        memcpy(bytes, from, size);
+    } else {
+        memset(bytes, 0, size);
+    }
+}

@@ -1,0 +1,562 @@
+/* The other ranks' side of a run: workers whose jobs come by messages. One thread more takes the
+ * messages and sends, from time to time, what has gathered. */
+#include "ranks/ranks.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/workers.h"
+
+#include <string.h>
+
+enum {
+    TICK_MS = 5,
+    FULL_BYTES = 256 << 10, /* of results that are sent together */
+    MOST_WANTED = 1 << 20
+};
+static const double late = 0.02 /* s that results wait at most, and jobs are fetched ahead */,
+                    telling = 0.2;
+
+struct lot;
+
+/* Jobs of one block and point with consecutive numbers. */
+typedef struct range {
+    struct lot *lot;
+    int64_t first, n;     /* trajectories */
+    int64_t at;           /* place of the first in the lot */
+    int64_t block, point; /* names that rank 0 gave them */
+    const double *row;
+} range;
+
+typedef struct lot {
+    struct lot *next, *next_queued;
+    int64_t name, n, n_left, n_taken;
+    range *ranges;
+    int64_t n_ranges, range; /* the one to be taken from */
+    char *memory;            /* [job][record] */
+    saltus_message *message; /* which holds the rows */
+} lot;
+
+typedef struct server {
+    saltus_ranks *ranks;
+    const saltus_backend *backend;
+    saltus_task *task;
+    saltus_source source;
+    saltus_workers workers;
+    saltus_sizes sizes;
+    size_t record;    /* bytes of a job's samples */
+    int n_workers;    /* that simulate */
+    int n_busy;       /* of them that have not ended; atomic */
+    saltus_sink sink; /* of frames */
+    saltus_reduction reduction;
+    saltus_derivation derivation;
+    saltus_reached *reached; /* [worker] */
+    int64_t kernel_ns, ended;
+    const double *failed;
+    saltus_run_report report;
+    /* with workers.lock: */
+    lot *lots, *queue, *queue_end;       /* all; those with jobs to be taken */
+    int64_t n_queued, n_asked, n_wished; /* jobs: here, asked for, waited for */
+    bool is_dry;
+    saltus_message *results; /* that are not sent */
+    double results_since, start, told_at;
+    int64_t n_done;
+} server;
+
+/* ------------------------------------------------------------------------------------------------
+ * Jobs
+ */
+
+static void ask(server *s, int64_t n)
+{
+    saltus_error err = {0};
+    n = n < MOST_WANTED ? n : MOST_WANTED;
+    saltus_message *m = saltus_message_new(SALTUS_FROM_WANT);
+    SALTUS_PUT(m, n);
+    s->n_asked += n;
+    if (saltus_ranks_send(s->ranks, 0, m, &err) != SALTUS_OK) {
+        saltus_workers_fail(&s->workers, err.code, &err);
+    }
+}
+
+/* Ask for what is waited for and, where jobs are taken one by one, for what will be taken until the
+ * answer is there. Near the end that is little, so that no rank is left with much to do. */
+static void ask_ahead(server *s)
+{
+    const double seconds = saltus_now() - s->start;
+    int64_t ahead = 0;
+    if (!s->backend->ops->reduces) {
+        const int64_t soon = seconds > late ? (int64_t)((double)s->n_done / seconds * late) : 0;
+        const int64_t share = s->task->share * s->n_workers / 16;
+        ahead = soon < share ? soon : share;
+        ahead = ahead > s->n_workers ? ahead : s->n_workers;
+    }
+    const int64_t level = s->n_wished + ahead, here = s->n_queued + s->n_asked;
+    if (!s->is_dry && (here < s->n_wished || here < level - level / 4)) {
+        ask(s, level - here);
+    }
+}
+
+static void take_from(server *s, lot *b, saltus_job *job)
+{
+    const range *r = &b->ranges[b->range];
+    char *at = b->memory + (size_t)b->n_taken * s->record;
+    *job = (saltus_job){
+        .trajectory = r->first + (b->n_taken - r->at), .point = r->row, .block = (void *)r};
+    job->counts = (int64_t *)(void *)at;
+    at += 8 * s->sizes.counts;
+    job->observables = (double *)(void *)at;
+    at += 8 * s->sizes.observables;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        job->splits[i] = (int64_t *)(void *)at;
+        at += 8 * s->sizes.splits[i];
+    }
+    job->derived = s->task->derivation ? (double *)(void *)at : NULL;
+    ++b->n_taken;
+    b->range += b->n_taken == r->at + r->n;
+    --s->n_queued;
+}
+
+static int take(void *user, saltus_job *jobs, int max, bool wait)
+{
+    server *s = user;
+    int n = 0;
+    (void)pthread_mutex_lock(&s->workers.lock);
+    s->n_wished += max;
+    while (s->workers.status == SALTUS_OK) {
+        /* of what is reduced a call gives one block's, as rank 0's source does */
+        const bool is_one = s->task->reduction && !s->task->varies;
+        while (s->queue && n < max && !(is_one && n > 0 && s->queue->n_taken == 0)) {
+            lot *b = s->queue;
+            take_from(s, b, &jobs[n++]);
+            if (b->n_taken == b->n) {
+                s->queue = b->next_queued;
+                s->queue_end = s->queue ? s->queue_end : NULL;
+                if (is_one) {
+                    break;
+                }
+            }
+        }
+        if (n > 0 || !wait || s->is_dry) {
+            break;
+        }
+        ask_ahead(s);
+        (void)pthread_cond_wait(&s->workers.changed, &s->workers.lock);
+    }
+    s->n_wished -= max;
+    if (s->workers.status == SALTUS_OK) {
+        ask_ahead(s);
+    }
+    (void)pthread_mutex_unlock(&s->workers.lock);
+    return n;
+}
+
+static void free_lot(lot *b)
+{
+    saltus_message_free(b->message);
+    saltus_free(b->ranges);
+    saltus_free(b->memory);
+    saltus_free(b);
+}
+
+/* Read a lot's ranges: once to count them, once to keep them. */
+static bool read_ranges(const server *s, lot *b, saltus_message *m, range *out)
+{
+    const double *row = NULL;
+    int64_t at = 0;
+    b->n_ranges = 0;
+    while (at < b->n && !m->is_bad) {
+        int64_t head[5]; /* trajectory, length, block, point, whether its row follows */
+        SALTUS_GET(m, head);
+        if (head[4]) {
+            row = saltus_message_view(m, s->sizes.row * sizeof *row);
+        }
+        if (head[1] < 1 || head[1] > b->n - at || m->is_bad) {
+            return false;
+        }
+        if (out) {
+            out[b->n_ranges] = (range){.lot = b,
+                                       .first = head[0],
+                                       .n = head[1],
+                                       .at = at,
+                                       .block = head[2],
+                                       .point = head[3],
+                                       .row = head[3] ? row : NULL};
+        }
+        ++b->n_ranges;
+        at += head[1];
+    }
+    return !m->is_bad && at == b->n;
+}
+
+/* Takes the message. With the lock held. */
+static saltus_status add_lot(server *s, saltus_message *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t head[3]; /* name, jobs, what was asked for */
+    lot *b = saltus_calloc(1, sizeof *b);
+    if (!b) {
+        saltus_message_free(m);
+    }
+    SALTUS_NEED(b);
+    b->message = m;
+    SALTUS_GET(m, head);
+    b->name = head[0];
+    b->n = b->n_left = head[1];
+    const size_t at = m->at;
+    bool is_good = b->n > 0 && read_ranges(s, b, m, NULL);
+    b->ranges = saltus_calloc((size_t)b->n_ranges, sizeof *b->ranges);
+    b->memory = saltus_realloc(NULL, (size_t)b->n, s->record + 1);
+    SALTUS_NEED(b->ranges && b->memory);
+    m->at = at;
+    is_good = is_good && read_ranges(s, b, m, b->ranges);
+    if (!is_good) {
+        SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank 0 has sent makes no sense");
+    }
+    s->n_asked -= head[2];
+    s->n_queued += b->n;
+    b->next = s->lots;
+    s->lots = b;
+    *(s->queue_end ? &s->queue_end->next_queued : &s->queue) = b;
+    s->queue_end = b;
+    b = NULL;
+done:
+    if (b) {
+        free_lot(b);
+    }
+    return status;
+}
+
+static void finish_jobs(server *s, lot *b, int64_t n)
+{
+    s->n_done += n;
+    b->n_left -= n;
+    if (b->n_left == 0) {
+        lot **at = &s->lots;
+        while (*at != b) {
+            at = &(*at)->next;
+        }
+        *at = b->next;
+        free_lot(b);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Results
+ */
+
+static saltus_status send_results(server *s, saltus_error *err)
+{
+    saltus_message *m = s->results;
+    s->results = NULL;
+    return m ? saltus_ranks_send(s->ranks, 0, m, err) : SALTUS_OK;
+}
+
+static int64_t place_of(const saltus_job *job)
+{
+    const range *r = job->block;
+    return r->at + (job->trajectory - r->first);
+}
+
+/* A job's arrays stand one after the other. */
+static const void *samples_of(const server *s, const saltus_job *job)
+{
+    const range *r = job->block;
+    return r->lot->memory + (size_t)place_of(job) * s->record;
+}
+
+static saltus_status done_with(void *user, const saltus_job *job, saltus_error *err)
+{
+    server *s = user;
+    saltus_status status = SALTUS_OK;
+    const range *r = job->block;
+    const bool has_rest = s->task->reduction && job->rest;
+    const int64_t head[] = {r->lot->name, place_of(job), has_rest};
+    (void)pthread_mutex_lock(&s->workers.lock);
+    if (!s->results) {
+        s->results = saltus_message_new(SALTUS_FROM_DONE);
+        s->results_since = saltus_now();
+    }
+    saltus_message_put(s->results, head, sizeof head);
+    saltus_message_put(s->results, &job->tally, sizeof job->tally);
+    saltus_message_put(s->results, samples_of(s, job), s->record);
+    if (has_rest) {
+        saltus_message_put(s->results, job->rest, 8 * s->sizes.width);
+    }
+    finish_jobs(s, r->lot, 1);
+    if (!s->results || s->results->is_bad) {
+        status = saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
+    } else if (s->results->size >= FULL_BYTES) {
+        status = send_results(s, err);
+    }
+    if (status == SALTUS_OK && s->workers.status != SALTUS_OK) {
+        status = saltus_error_set(err, s->workers.status, "%s", s->workers.error.message);
+    }
+    (void)pthread_mutex_unlock(&s->workers.lock);
+    return status;
+}
+
+static saltus_status reduced(void *user, const saltus_job *jobs, int n,
+                             const saltus_partial *partial, saltus_error *err)
+{
+    server *s = user;
+    saltus_status status = SALTUS_OK;
+    const range *r = jobs[0].block;
+    const size_t width = s->sizes.width, n_bins = (size_t)s->reduction.n_bins;
+    int64_t head[] = {r->lot->name, 0};
+    saltus_tally tally = {0};
+    for (int i = 0; i < n; ++i) {
+        head[1] += jobs[i].is_reduced;
+        if (jobs[i].is_reduced) {
+            saltus_tally_add(&tally, &jobs[i].tally);
+        }
+    }
+    if (head[1] == 0) {
+        return SALTUS_OK;
+    }
+    saltus_message *m = saltus_message_new(SALTUS_FROM_REDUCED);
+    saltus_message_put(m, head, sizeof head);
+    SALTUS_PUT(m, tally);
+    for (int i = 0; i < n; ++i) {
+        if (jobs[i].is_reduced) {
+            const int64_t place = place_of(&jobs[i]);
+            SALTUS_PUT(m, place);
+            saltus_message_put(m, samples_of(s, &jobs[i]), s->record);
+        }
+    }
+    saltus_message_put(m, partial->sums, width * sizeof *partial->sums);
+    if (n_bins > 0) {
+        saltus_message_put(m, partial->bins, 8 * width * n_bins);
+        saltus_message_put(m, partial->below, 8 * width);
+        saltus_message_put(m, partial->above, 8 * width);
+        saltus_message_put(m, partial->shifts, width);
+    }
+    status = saltus_ranks_send(s->ranks, 0, m, err);
+    (void)pthread_mutex_lock(&s->workers.lock);
+    finish_jobs(s, r->lot, head[1]);
+    (void)pthread_mutex_unlock(&s->workers.lock);
+    return status;
+}
+
+static saltus_status send_frame(void *user, const saltus_frame *f, saltus_error *err)
+{
+    const server *s = user;
+    const int64_t head[] = {f->trajectory, f->number, f->n};
+    const size_t n = (size_t)f->n;
+    saltus_message *m = saltus_message_new(SALTUS_FROM_FRAME);
+    saltus_message_put(m, head, sizeof head);
+    saltus_message_put(m, f->site, n * sizeof *f->site);
+    saltus_message_put(m, f->count, n * sizeof *f->count);
+    saltus_message_put(m, f->species, n * sizeof *f->species);
+    return saltus_ranks_send(s->ranks, 0, m, err);
+}
+
+static saltus_status send_progress(server *s, saltus_error *err)
+{
+    const int64_t ended = __atomic_load_n(&s->ended, __ATOMIC_RELAXED);
+    double t = 0.0;
+    uint64_t fired = 0;
+    for (int i = 0; i < s->n_workers; ++i) {
+        double reached;
+        __atomic_load(&s->reached[i].t, &reached, __ATOMIC_RELAXED);
+        t += reached;
+        fired += __atomic_load_n(&s->reached[i].fired, __ATOMIC_RELAXED);
+    }
+    saltus_message *m = saltus_message_new(SALTUS_FROM_PROGRESS);
+    SALTUS_PUT(m, t);
+    SALTUS_PUT(m, fired);
+    SALTUS_PUT(m, ended);
+    return saltus_ranks_send(s->ranks, 0, m, err);
+}
+
+static saltus_status send_end(server *s, saltus_error *err)
+{
+    saltus_message *m = saltus_message_new(SALTUS_FROM_END);
+    int64_t row = 0;
+    for (const lot *b = s->lots; b && s->failed; b = b->next) {
+        for (int64_t i = 0; i < b->n_ranges; ++i) {
+            row = b->ranges[i].row == s->failed ? b->ranges[i].point : row;
+        }
+    }
+    s->workers.error.code = s->workers.status;
+    saltus_message_put_error(m, &s->workers.error);
+    SALTUS_PUT(m, s->kernel_ns);
+    SALTUS_PUT(m, row);
+    saltus_message_put(m, s->task->rounded, (size_t)s->task->tables->n_settings);
+    return saltus_ranks_send(s->ranks, 0, m, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Workers
+ */
+
+/* A message of rank 0, which is taken, and what is due. With the lock held. */
+static saltus_status attend(server *s, saltus_message *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const double now = saltus_now();
+    if (m && m->kind == SALTUS_TO_JOBS) {
+        SALTUS_TRY(add_lot(s, m, err));
+        m = NULL;
+    }
+    if (m && m->kind == SALTUS_TO_END) {
+        s->is_dry = true;
+    }
+    if (m && (m->kind == SALTUS_TO_STOP || m->kind == SALTUS_TO_LEAVE)) {
+        SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+    }
+    if (s->results && now - s->results_since > late) {
+        SALTUS_TRY(send_results(s, err));
+    }
+    if (now - s->told_at > telling) {
+        s->told_at = now;
+        SALTUS_TRY(send_progress(s, err));
+    }
+done:
+    saltus_message_free(m);
+    return status;
+}
+
+static saltus_status work(void *user, int number, saltus_error *err)
+{
+    server *s = user;
+    saltus_status status = SALTUS_OK;
+    if (number > 0) {
+        saltus_task task = *s->task;
+        task.worker = number - 1;
+        task.reached = &s->reached[number - 1];
+        status = s->backend->ops->work(s->backend, &task, &s->source, err);
+        saltus_reached_store(task.reached, 0.0, 0);
+        (void)__atomic_fetch_sub(&s->n_busy, 1, __ATOMIC_RELAXED);
+        return status;
+    }
+    while (__atomic_load_n(&s->n_busy, __ATOMIC_RELAXED) > 0) {
+        saltus_message *m = saltus_ranks_receive(s->ranks, 0, TICK_MS);
+        saltus_error failed = {0};
+        (void)pthread_mutex_lock(&s->workers.lock);
+        status = attend(s, m, &failed);
+        if (status != SALTUS_OK) {
+            saltus_workers_fail(&s->workers, status, &failed);
+        }
+        (void)pthread_cond_broadcast(&s->workers.changed);
+        (void)pthread_mutex_unlock(&s->workers.lock);
+    }
+    return SALTUS_OK;
+}
+
+enum {
+    SEED,
+    TRAJECTORIES,
+    WORKERS,
+    SHARE,
+    SEGMENT,
+    TIMES,
+    FRAMES,
+    REDUCES,
+    FINALS,
+    BINS,
+    EDGES,
+    DERIVED,
+    FIRST,
+    ROW,
+    N_HEAD
+};
+
+/* What lend.c's send_begin has put together; the message has to stay. */
+static saltus_status set_up(server *s, saltus_message *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_task *t = s->task;
+    int64_t head[N_HEAD];
+    SALTUS_GET(m, head);
+    t->seed = (uint64_t)head[SEED];
+    t->n_times = head[TIMES];
+    t->times = saltus_message_view(m, 8 * (size_t)head[TIMES]);
+    t->space.n_frames = head[FRAMES];
+    t->space.frame_times = saltus_message_view(m, 8 * (size_t)head[FRAMES]);
+    s->reduction = (saltus_reduction){.finals = head[FINALS] != 0, .n_bins = head[BINS]};
+    if (head[EDGES]) {
+        s->reduction.edges = saltus_message_view(m, 8 * (size_t)(head[BINS] + 1));
+    }
+    t->reduction = head[REDUCES] ? &s->reduction : NULL;
+    if (head[DERIVED] >= 0) {
+        s->derivation = (saltus_derivation){.n = (int32_t)head[DERIVED],
+                                            .n_counts = t->columns->n_counts,
+                                            .n_observables = t->columns->n_observables,
+                                            .times = t->times,
+                                            .first = head[FIRST],
+                                            .n_times = t->n_times};
+        s->derivation.wanted =
+            saltus_message_view(m, (size_t)head[DERIVED] * sizeof *s->derivation.wanted);
+        t->derivation = &s->derivation;
+    }
+    t->varies = head[ROW] > 0 ? saltus_message_view(m, (size_t)head[ROW]) : NULL;
+    t->share = head[SHARE];
+    t->segment = head[SEGMENT];
+    s->sink = (saltus_sink){.user = s, .frame = send_frame};
+    t->space.sink = &s->sink;
+    const int n = saltus_ranks_busy(head[TRAJECTORIES], s->n_workers, head[WORKERS]);
+    t->n_threads = s->n_workers / n;
+    s->n_workers = s->n_busy = n;
+    s->sizes = saltus_sizes_of(t);
+    s->record = 8 * (s->sizes.counts + s->sizes.observables + s->sizes.derived +
+                     s->sizes.splits[0] + s->sizes.splits[1]);
+    s->reached = saltus_calloc((size_t)n, sizeof *s->reached);
+    t->rounded = saltus_calloc((size_t)t->tables->n_settings, 1);
+    SALTUS_NEED(s->reached && t->rounded);
+    if (m->is_bad) {
+        SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank 0 has sent makes no sense");
+    }
+done:
+    return status;
+}
+
+_Static_assert(SALTUS_N_SPLITS == 2, "a record has so many");
+
+saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
+                                 const saltus_backend *backend, int n_workers,
+                                 const volatile int *stop, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_ready ready;
+    saltus_error why = {0};
+    server s = {.ranks = ranks,
+                .backend = backend,
+                .task = task,
+                .n_workers = n_workers,
+                .start = saltus_now(),
+                .told_at = saltus_now()};
+    saltus_workers_init(&s.workers);
+    s.source = (saltus_source){&s, take, done_with, reduced};
+    saltus_ready_make(task, backend, n_workers, &ready);
+    saltus_message *m = saltus_message_new(SALTUS_FROM_READY), *begin = NULL;
+    SALTUS_PUT(m, ready);
+    SALTUS_TRY(saltus_ranks_send(ranks, 0, m, err));
+    begin = saltus_ranks_await(ranks, 0, SALTUS_TO_BEGIN, SALTUS_TO_BEGIN, NULL, &why);
+    if (!begin) {
+        SALTUS_FAIL(why.code, "%s", why.message);
+    }
+    task->stop = &s.workers.stop;
+    task->failed = &s.failed;
+    task->kernel_ns = &s.kernel_ns;
+    task->ended = &s.ended;
+    task->report = &s.report;
+    SALTUS_TRY(set_up(&s, begin, err));
+    const saltus_work how = {
+        .user = &s, .work = work, .no_thread = "threads could not be started", .stop = stop};
+    saltus_workers_run(&s.workers, 1 + s.n_workers, &how);
+    SALTUS_TRY(send_results(&s, err));
+    SALTUS_TRY(send_end(&s, err));
+done:
+    while (s.lots) {
+        lot *b = s.lots;
+        s.lots = b->next;
+        free_lot(b);
+    }
+    saltus_message_free(s.results);
+    saltus_message_free(begin);
+    saltus_free(s.reached);
+    saltus_free(task->rounded);
+    task->rounded = NULL;
+    saltus_workers_free(&s.workers);
+    return status;
+}

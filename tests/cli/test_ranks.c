@@ -1,0 +1,181 @@
+/* Runs and sweeps by several processes, which mpirun starts: the file is that of one process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/hdf5_sets.h"
+#include "command.h"
+
+#include <hdf5.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char small_lattice[] = "species: {A: 30, B: 0}\n"
+                                    "reactions:\n"
+                                    "  turn: A -> B @ 2\n"
+                                    "lattice:\n"
+                                    "  size: [6, 5, 9]\n"
+                                    "  spacing: 10 nm\n"
+                                    "  step: 0.001\n"
+                                    "  diffusion: {A: 1e-15 m2/s, B: 1e-15 m2/s}\n";
+
+/* Stands for the command from now on: `ranks` of it, or it alone when that is 0. */
+static void use_ranks(int n)
+{
+    char number[12];
+    (void)snprintf(number, sizeof number, "%d", n);
+    assert_int_equal(setenv("RANKS", number, 1), 0);
+}
+
+static int enter(void **state)
+{
+    char path[4300], folder[4096];
+    if (enter_with_models(state) != 0 || !getcwd(folder, sizeof folder)) {
+        return -1;
+    }
+    keep_results();
+    write_file("lattice.yaml", small_lattice);
+    write_file("command", "#!/bin/sh\n"
+                          "[ \"$RANKS\" = 0 ] && exec \"$SALTUS_ITSELF\" \"$@\"\n"
+                          "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 exec mpirun "
+                          "--oversubscribe -n $RANKS \"$SALTUS_ITSELF\" \"$@\"\n");
+    (void)snprintf(path, sizeof path, "%s/command", folder);
+    (void)unsetenv("SALTUS_MPI");
+    use_ranks(0);
+    return chmod("command", 0700) == 0 && setenv("SALTUS_COMMAND", path, 1) == 0 ? 0 : -1;
+}
+
+static void need_mpirun(void)
+{
+    if (system("command -v mpirun >/dev/null") != 0) {
+        (void)fprintf(stderr, "SKIP: mpirun is not here\n");
+        skip();
+    }
+}
+
+/* What a command makes must not depend on who does it. */
+static void same_by_all(const char *command, int least_sets)
+{
+    static const int counts[] = {1, 2, 3, 5};
+    use_ranks(0);
+    outcome o = saltus("%s -q -o one.h5", command);
+    assert_done(&o);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+        use_ranks(counts[i]);
+        o = saltus("%s -q -o all.h5", command);
+        assert_done(&o);
+        assert_equal_results("one.h5", "all.h5", least_sets);
+        assert_int_equal(unlink("all.h5"), 0);
+    }
+    assert_int_equal(unlink("one.h5"), 0);
+}
+
+static void runs_are_those_of_one_process(void **state)
+{
+    (void)state;
+    need_mpirun();
+    same_by_all("run decay.yaml --until 3 --points 5 --runs 3000", 12);
+    same_by_all("run decay.yaml --until 3 --points 5 --runs 5000 --record stats", 11);
+    same_by_all("run decay.yaml --until 3 --points 5 --runs 4000 --first 7 --record final "
+                "--derive mean:A,passage:A:5",
+                12);
+    same_by_all("run decay.yaml --until 3 --runs 4000 --record histogram --bins 8", 14);
+    same_by_all("run decay.yaml --until 3 --runs 900 --method tau --threads 2", 12);
+    same_by_all("run busy.yaml --until 2 --points 3 --runs 900 --rng mt19937", 12);
+}
+
+static void lattices_are_those_of_one_process(void **state)
+{
+    (void)state;
+    need_mpirun();
+    use_ranks(0);
+    outcome o = saltus("run lattice.yaml --until 0.01 --runs 1 -q -o one.h5");
+    if (o.code != 0) {
+        skip(); /* no units */
+    }
+    assert_int_equal(unlink("one.h5"), 0);
+    same_by_all("run lattice.yaml --until 0.1 --points 3 --runs 7 --profile z --frames 0.02", 3);
+    same_by_all("run lattice.yaml --until 0.1 --points 3 --runs 9 --record stats", 3);
+    same_by_all("run lattice.yaml --until 0.1 --points 3 --runs 7 --method nsm", 3);
+}
+
+static void rank_0_alone_talks(void **state)
+{
+    (void)state;
+    need_mpirun();
+    use_ranks(0);
+    outcome o = saltus("run decay.yaml --until 3 --runs 400");
+    assert_done(&o);
+    char *alone = strdup(strchr(o.out, '\n'));
+    use_ranks(3);
+    o = saltus("run decay.yaml --until 3 --runs 400");
+    assert_done(&o);
+    assert_string_equal(strchr(o.out, '\n'), alone);
+    free(alone);
+    o = saltus("run - --until 3 --runs 400 --json <decay.yaml");
+    assert_done(&o);
+    assert_is_json(o.out);
+    assert_non_null(strstr(o.out, "\"ranks\": 3"));
+    o = saltus("info decay.yaml");
+    assert_done(&o);
+    assert_null(strstr(strstr(o.out, "species (") + 1, "species ("));
+    o = saltus("run decay.yaml --until 3");
+    assert_int_equal(o.code, 0);
+    assert_one_message(&o, "fewer trajectories than ranks");
+    o = saltus("run nothing.yaml --until 3");
+    assert_int_equal(o.code, 2);
+    assert_int_equal(strncmp(o.err, "saltus: nothing.yaml: ", 22), 0);
+    assert_null(strstr(o.err + 1, "saltus: "));
+}
+
+/* What goes wrong in a trajectory is told once, whoever simulates it. */
+static void a_failure_anywhere_ends_all(void **state)
+{
+    (void)state;
+    need_mpirun();
+    write_file("rare.yaml", "species: {A: 20}\n"
+                            "reactions: {down: A -> 0 @ 1, r: {equation: 0 -> A, law: 22.5-A}}\n");
+    use_ranks(3);
+    outcome o = saltus("run rare.yaml --until 5 --runs 100000 -q -o bad.h5");
+    assert_int_equal(o.code, 1);
+    assert_int_equal(strncmp(o.err, "saltus: ", 8), 0);
+    assert_non_null(strstr(o.err, "is negative at A = 23"));
+    assert_null(strstr(o.err + 1, "saltus: "));
+    use_ranks(0);
+    o = saltus("stats bad.h5");
+    assert_int_equal(o.code, 0);
+}
+
+static void what_cannot_work_together_is_refused(void **state)
+{
+    (void)state;
+    need_mpirun();
+    use_ranks(2);
+    assert_int_equal(setenv("SALTUS_MPI", "/nowhere/libsaltus-mpi.so", 1), 0);
+    outcome o = saltus("run decay.yaml --until 3 --runs 9 -o x.h5");
+    assert_int_equal(o.code, 2);
+    assert_non_null(strstr(o.err, "has started 2 processes"));
+    assert_null(strstr(strstr(o.err, "has started") + 1, "has started"));
+    o = saltus("run decay.yaml --until 3 --runs 9 --shard auto -q -o x.h5");
+    assert_int_equal(unsetenv("SALTUS_MPI"), 0);
+    assert_false(file_exists("y.h5"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(runs_are_those_of_one_process, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(lattices_are_those_of_one_process, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(rank_0_alone_talks, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(a_failure_anywhere_ends_all, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(what_cannot_work_together_is_refused, enter,
+                                        leave_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
