@@ -126,6 +126,8 @@ void saltus_cli_tell_forecast(const saltus_cli_run_arguments *a, const saltus_fo
 void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report *report);
 /** Members of a JSON object, with a comma behind each: the counters that `which` runs have. */
 void saltus_cli_print_counters(const saltus_run_report *report, saltus_counted which);
+/** How many ranks there are, unless this process is alone. */
+void saltus_cli_print_ranks(void);
 /** One JSON object about the run on stdout. */
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete);

@@ -77,6 +77,13 @@ void saltus_cli_print_counters(const saltus_run_report *report, saltus_counted w
 #undef PRINT
 }
 
+void saltus_cli_print_ranks(void)
+{
+    if (saltus_cli_ranks()) {
+        printf("\"ranks\": %d, ", saltus_ranks_count(saltus_cli_ranks()));
+    }
+}
+
 void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
                            const saltus_run_report *report, double total, bool complete)
 {
@@ -107,9 +114,7 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
         }
     }
     saltus_cli_print_counters(report, SALTUS_IN_SOME);
-    if (saltus_cli_ranks()) {
-        printf("\"ranks\": %d, ", saltus_ranks_count(saltus_cli_ranks()));
-    }
+    saltus_cli_print_ranks();
     printf("\"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
            saltus_plan_layout(plan), saltus_plan_method(plan), saltus_plan_rng(plan),

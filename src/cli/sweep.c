@@ -64,6 +64,7 @@ typedef struct session {
     saltus_sweep_file *file;
     saltus_method_choice choice;             /* at the first point, for all */
     char device[40], layout[20], method[20]; /* of the first point */
+    char share[200];                         /* the device of this rank */
 } session;
 
 /* Read the model and change what options say; it is frozen by who sweeps. */
@@ -186,8 +187,8 @@ static saltus_status open_file(session *s, saltus_error *err)
     return status;
 }
 
-/* Everything before the first trajectory. */
-static saltus_status prepare(session *s, const volatile int *stop, saltus_error *err)
+/* What every rank makes. */
+static saltus_status make_options(session *s, const volatile int *stop, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_cli_run_arguments *a = s->of.a;
@@ -196,8 +197,11 @@ static saltus_status prepare(session *s, const volatile int *stop, saltus_error 
     o->load = load;
     o->load_user = a;
     o->law = a->law;
-    o->device = strcmp(a->device, "auto") == 0 ? "cpu" : a->device;
+    saltus_ranks_device(saltus_cli_ranks(), strcmp(a->device, "auto") == 0 ? "cpu" : a->device,
+                        s->share, sizeof s->share);
+    o->device = s->share;
     o->plan = saltus_cli_plan_options(a);
+    o->plan.n_threads = saltus_cli_threads(a, o->device);
     o->run = saltus_cli_run_options(a);
     o->run.stop = stop;
     o->common_random_numbers = a->common_random_numbers;
@@ -208,7 +212,29 @@ static saltus_status prepare(session *s, const volatile int *stop, saltus_error 
         return status;
     }
     o->run.times = s->of.times;
-    return open_file(s, err);
+    return SALTUS_OK;
+}
+
+/* Everything before the first trajectory. */
+static saltus_status prepare(session *s, const volatile int *stop, saltus_error *err)
+{
+    const saltus_status status = make_options(s, stop, err);
+    return status == SALTUS_OK ? open_file(s, err) : status;
+}
+
+/* Another rank than 0: simulate for that. */
+static int simulate_for_others(session *s)
+{
+    saltus_error err = {0};
+    saltus_status status = make_options(s, saltus_cli_catch_signals(), &err);
+    status =
+        status == SALTUS_OK ? saltus_sweep_run(s->sweep, &s->options, NULL, NULL, &err) : status;
+    if (status != SALTUS_OK && status != SALTUS_E_CANCELLED) {
+        saltus_ranks_fail(saltus_cli_ranks(), &err);
+    }
+    saltus_sweep_destroy(s->sweep);
+    free(s->of.times);
+    return EXIT_FAILED; /* rank 0 knows how it ends */
 }
 
 static void print_json(const session *s, bool complete)
@@ -225,6 +251,7 @@ static void print_json(const session *s, bool complete)
         saltus_cli_print_counters(&s->of.report, SALTUS_IN_LEAPS);
     }
     saltus_cli_print_counters(&s->of.report, SALTUS_IN_SOME);
+    saltus_cli_print_ranks();
     printf("\"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
            "\"output\": ",
            s->layout, s->method, (unsigned long long)s->of.a->seed, complete ? "true" : "false");
@@ -238,14 +265,21 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
     saltus_error err = {0}, close_err = {0}, print_err = {0};
     const saltus_run_report *report = &s.of.report;
     saltus_cli_read_through(a->archive);
+    if (saltus_ranks_number(saltus_cli_ranks()) > 0) {
+        return simulate_for_others(&s);
+    }
     saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
     if (status != SALTUS_OK) {
         saltus_sweep_destroy(s.sweep);
         return saltus_cli_give_up(&s.of, &err);
     }
     const long long n_points = saltus_sweep_n_points(s.sweep);
-    status =
-        saltus_sweep_run(s.sweep, &s.options, saltus_sweep_file_sink(s.file), &s.of.report, &err);
+    status = saltus_cli_tell_ranks(a, strcmp(a->device, "auto") == 0 ? "cpu" : a->device, s.method,
+                                   &err);
+    if (status == SALTUS_OK) {
+        status = saltus_sweep_run(s.sweep, &s.options, saltus_sweep_file_sink(s.file), &s.of.report,
+                                  &err);
+    }
     if (s.options.run.progress) {
         fprintf(stderr, "\r\033[K");
     }

@@ -55,7 +55,10 @@ const void *saltus_message_view(saltus_message *m, size_t size)
 void saltus_message_get(saltus_message *m, void *bytes, size_t size)
 {
     const void *from = saltus_message_view(m, size);
-    if (from && size > 0) {
+    if (size == 0) {
+        return;
+    }
+    if (from) {
         memcpy(bytes, from, size);
     } else {
         memset(bytes, 0, size);

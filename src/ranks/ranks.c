@@ -335,6 +335,17 @@ saltus_message *saltus_ranks_receive(saltus_ranks *r, int from, int ms)
     return m;
 }
 
+void saltus_ranks_put_back(saltus_ranks *r, saltus_message *m)
+{
+    saltus_queue *q = &r->in[m->peer];
+    (void)pthread_mutex_lock(&r->lock);
+    m->next = q->first;
+    q->first = m;
+    q->last = q->last ? q->last : m;
+    r->in_bytes += m->size;
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
 saltus_message *saltus_ranks_await(saltus_ranks *r, int from, saltus_message_kind kind,
                                    saltus_message_kind other, const volatile int *stop,
                                    saltus_error *err)
@@ -355,10 +366,7 @@ saltus_message *saltus_ranks_await(saltus_ranks *r, int from, saltus_message_kin
             return NULL;
         }
         if (m && m->kind == SALTUS_TO_LEAVE) { /* which is looked for again at the end */
-            (void)pthread_mutex_lock(&r->lock);
-            append(&r->in[from], m);
-            r->in_bytes += m->size;
-            (void)pthread_mutex_unlock(&r->lock);
+            saltus_ranks_put_back(r, m);
             (void)saltus_error_set(err, SALTUS_E_CANCELLED, "rank 0 has ended");
             return NULL;
         }

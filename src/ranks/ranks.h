@@ -44,6 +44,8 @@ SALTUS_MUST_CHECK saltus_status saltus_ranks_send(saltus_ranks *ranks, int to, s
                                                   saltus_error *err);
 /** The next message from a rank, to be freed; NULL: none has come for so many ms, below 1000. */
 saltus_message *saltus_ranks_receive(saltus_ranks *ranks, int from, int ms);
+/** Let a message be the next one from its rank again. */
+void saltus_ranks_put_back(saltus_ranks *ranks, saltus_message *m);
 /** Wait for one of two kinds, and drop others on the way. On failure NULL: SALTUS_E_CANCELLED when
  * *stop (or NULL) has become non-zero, or rank 0 is leaving; what a rank told that has failed. */
 saltus_message *saltus_ranks_await(saltus_ranks *ranks, int from, saltus_message_kind kind,
@@ -86,7 +88,8 @@ SALTUS_MUST_CHECK saltus_status saltus_ranks_lend(const saltus_loan *loan, int r
                                                   const saltus_task *task,
                                                   const saltus_source *source, saltus_error *err);
 /** Another rank: be ready, and simulate for rank 0. What the run is like comes from there; of
- * `task` only what the plan says is looked at. SALTUS_E_CANCELLED when there is no run. */
+ * `task` only what the plan says is looked at. SALTUS_E_CANCELLED when there is no run,
+ * SALTUS_E_UNSUPPORTED when rank 0 wants points of a sweep simulated one by one. */
 SALTUS_MUST_CHECK saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
                                                    const saltus_backend *backend, int n_workers,
                                                    const volatile int *stop, saltus_error *err);

@@ -531,9 +531,14 @@ saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
     saltus_message *m = saltus_message_new(SALTUS_FROM_READY), *begin = NULL;
     SALTUS_PUT(m, ready);
     SALTUS_TRY(saltus_ranks_send(ranks, 0, m, err));
-    begin = saltus_ranks_await(ranks, 0, SALTUS_TO_BEGIN, SALTUS_TO_BEGIN, NULL, &why);
+    begin = saltus_ranks_await(ranks, 0, SALTUS_TO_BEGIN, SALTUS_TO_SWEEP, NULL, &why);
     if (!begin) {
         SALTUS_FAIL(why.code, "%s", why.message);
+    }
+    if (begin->kind == SALTUS_TO_SWEEP) {
+        saltus_ranks_put_back(ranks, begin);
+        begin = NULL;
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "points come one by one");
     }
     task->stop = &s.workers.stop;
     task->failed = &s.failed;

@@ -220,7 +220,6 @@ static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err
     run.progress = run.progress ? tell_progress : NULL;
     run.progress_user = o;
     run.trace = NULL;
-    run.ranks = NULL;
     run.warn = s->first == 0 ? run.warn : NULL;
     status = saltus_run_at_points(o->plan, &run, &points, &sink, &report, err);
     saltus_report_add(&o->report, &report);

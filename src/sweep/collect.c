@@ -113,6 +113,11 @@ done:
     return status;
 }
 
+saltus_collector *saltus_collector_of(const saltus_sink *sink)
+{
+    return sink->deliver == add ? sink->user : NULL;
+}
+
 saltus_status saltus_collector_merge(saltus_collector *c, const saltus_collector *from,
                                      saltus_error *err)
 {

@@ -34,6 +34,8 @@ typedef struct saltus_collector {
 
 SALTUS_MUST_CHECK saltus_status saltus_collector_create(const saltus_collection *what,
                                                         saltus_collector **out, saltus_error *err);
+/** The collector whose sink it is; NULL: it is another one. */
+saltus_collector *saltus_collector_of(const saltus_sink *sink);
 void saltus_collector_destroy(saltus_collector *collector);
 
 /* ---- collect_store.c ---- */

@@ -1,31 +1,17 @@
 /* Points of a sweep: on a device that takes points, as one run (at_once.c). Else each is a
  * run of its own: many at once on the threads when there are many, else one after the other with
  * all threads. Results are delivered in the order of the points. */
-#include "sweep/sweep.h"
+#include "sweep/points.h"
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "core/workers.h"
 #include "ensemble/plan.h"
 
 #include <string.h>
 
 enum {
-    POINTS_EACH = 2, /* of a thread, at least, for threads to have points of their own */
-    AHEAD = 4,       /* points of a thread that may be simulated and not delivered yet */
+    POINTS_EACH = 2 /* of a thread, at least, for threads to have points of their own */
 };
-
-typedef struct sweep_run {
-    const saltus_sweep *sweep;
-    const saltus_sweep_options *options;
-    const saltus_sweep_sink *sink;
-    saltus_backend *backend;
-    int n_workers, n_threads; /* that take points; of each run */
-    saltus_workers workers;
-    int64_t next, delivered; /* points */
-    double start;            /* saltus_now */
-    saltus_run_report report;
-} sweep_run;
 
 saltus_sweep_options saltus_sweep_options_default(void)
 {
@@ -48,8 +34,8 @@ void saltus_sweep_name_point(const saltus_sweep *sweep, int64_t point, saltus_er
     }
 }
 
-static saltus_status run_point(sweep_run *r, saltus_model *model, int64_t point, saltus_sink **sink,
-                               saltus_run_report *report, saltus_error *err)
+saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model, int64_t point,
+                               saltus_sink **sink, saltus_run_report *report, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_sweep_options *o = r->options;
@@ -75,7 +61,8 @@ done:
 }
 
 /* Wait for the point's turn and deliver it. The lock is held. */
-static void deliver(sweep_run *r, int64_t point, saltus_sink *sink, const saltus_run_report *report)
+void saltus_points_deliver(saltus_sweep_run_state *r, int64_t point, saltus_sink *sink,
+                           const saltus_run_report *report)
 {
     saltus_error err = {0};
     while (r->delivered < point && r->workers.status == SALTUS_OK) {
@@ -95,13 +82,14 @@ static void deliver(sweep_run *r, int64_t point, saltus_sink *sink, const saltus
 }
 
 /* Take the next point when it is not too far ahead; -1: there is none. The lock is held. */
-static int64_t take(sweep_run *r)
+int64_t saltus_points_take(saltus_sweep_run_state *r)
 {
     if (r->next >= saltus_sweep_n_points(r->sweep)) {
         return -1;
     }
     const int64_t point = r->next++;
-    while (point - r->delivered >= AHEAD * r->n_workers && r->workers.status == SALTUS_OK) {
+    while (point - r->delivered >= SALTUS_POINTS_AHEAD * r->n_all &&
+           r->workers.status == SALTUS_OK) {
         (void)pthread_cond_wait(&r->workers.changed, &r->workers.lock);
     }
     return r->workers.status == SALTUS_OK ? point : -1;
@@ -109,23 +97,26 @@ static int64_t take(sweep_run *r)
 
 static saltus_status work(void *user, int number, saltus_error *err)
 {
-    sweep_run *r = user;
+    saltus_sweep_run_state *r = user;
     saltus_status status = SALTUS_OK;
     saltus_model *model = r->options->load(r->options->load_user, err);
     int64_t point;
-    (void)number;
+    if (number >= r->n_workers) {
+        saltus_model_destroy(model);
+        return saltus_points_lend(r, 1 + number - r->n_workers, err);
+    }
     if (!model) {
         return err->code;
     }
     (void)pthread_mutex_lock(&r->workers.lock);
-    while (status == SALTUS_OK && (point = take(r)) >= 0) {
+    while (status == SALTUS_OK && (point = saltus_points_take(r)) >= 0) {
         saltus_run_report report = {0};
         saltus_sink *sink = NULL;
         (void)pthread_mutex_unlock(&r->workers.lock);
-        status = run_point(r, model, point, &sink, &report, err);
+        status = saltus_point_run(r, model, point, &sink, &report, err);
         (void)pthread_mutex_lock(&r->workers.lock);
         if (status == SALTUS_OK) {
-            deliver(r, point, sink, &report);
+            saltus_points_deliver(r, point, sink, &report);
             continue;
         }
         if (sink) {
@@ -142,7 +133,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
 
 static void tell_progress(void *user)
 {
-    const sweep_run *r = user;
+    const saltus_sweep_run_state *r = user;
     const saltus_run_options *run = &r->options->run;
     saltus_progress p = {.trajectories = r->report.trajectories,
                          .total = saltus_sweep_n_points(r->sweep) * run->n_trajectories,
@@ -153,8 +144,7 @@ static void tell_progress(void *user)
     run->progress(run->progress_user, &p);
 }
 
-/* Threads take points of their own when there are enough for all. */
-static saltus_status share_threads(sweep_run *r, saltus_error *err)
+saltus_status saltus_points_share(saltus_sweep_run_state *r, int64_t n_all, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int n = r->backend->ops->n_workers(r->backend, &r->options->plan);
@@ -163,8 +153,10 @@ static saltus_status share_threads(sweep_run *r, saltus_error *err)
     if (n == 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' can simulate nothing", r->options->device);
     }
-    const bool many = is_cpu && n_points >= (int64_t)POINTS_EACH * n;
+    const bool many = is_cpu && n_points >= POINTS_EACH * (n_all > n ? n_all : n);
     r->n_workers = many ? n : 1;
+    r->n_total = n_all > n ? n_all : n;
+    r->n_all = many ? r->n_total : saltus_ranks_count(r->options->run.ranks);
     r->n_threads = many || !is_cpu ? (is_cpu ? 1 : r->options->plan.n_threads) : n;
 done:
     return status;
@@ -195,21 +187,56 @@ done:
     return status;
 }
 
+/* Let the other ranks take points too, if there are such ranks and the sink can take what they
+ * send.
+ */
+static saltus_status join_ranks(saltus_sweep_run_state *r, saltus_model **model, saltus_plan **plan,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t n_all = 0;
+    if (saltus_ranks_count(r->options->run.ranks) == 1 ||
+        r->next == saltus_sweep_n_points(r->sweep)) {
+        goto done;
+    }
+    SALTUS_TRY(saltus_points_plan(r->sweep, r->options, r->backend, model, plan, err));
+    r->plan = *plan;
+    SALTUS_TRY(saltus_points_await(r, &n_all, err));
+    if (n_all == 0) {
+        r->plan = NULL;
+        goto done;
+    }
+    SALTUS_TRY(saltus_points_share(r, n_all, err));
+done:
+    return status;
+}
+
 saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_options *options,
                                const saltus_sweep_sink *sink, saltus_run_report *report,
                                saltus_error *err)
 {
-    if (!sweep || !options || !options->load || !options->device || !sink || !sink->open ||
-        !sink->deliver) {
+    const bool serves = options && saltus_ranks_number(options->run.ranks) > 0;
+    if (!sweep || !options || !options->load || !options->device ||
+        (!serves && (!sink || !sink->open || !sink->deliver))) {
         return saltus_no_argument(err, __func__);
     }
     saltus_status status = SALTUS_OK;
     if (!sweep->is_finished) {
         return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has no points yet");
     }
+    if (serves) {
+        if (report) {
+            *report = (saltus_run_report){0};
+        }
+        return saltus_points_serve(sweep, options, err);
+    }
     saltus_sweep_options chosen = *options;
     saltus_method_choice choice;
-    sweep_run r = {.sweep = sweep, .options = &chosen, .sink = sink, .start = saltus_now()};
+    saltus_ranks *ranks = options->run.ranks;
+    saltus_model *model = NULL;
+    saltus_plan *plan = NULL;
+    saltus_sweep_run_state r = {
+        .sweep = sweep, .options = &chosen, .sink = sink, .start = saltus_now()};
     saltus_workers_init(&r.workers);
     if (options->n_done < 0 || options->n_done > sweep->n_points) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld points are said to be done: there are %lld",
@@ -220,8 +247,8 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
                                           options->run.n_trajectories, err));
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
-    SALTUS_TRY(share_threads(&r, err));
     SALTUS_TRY(choose_method(sweep, &chosen, &choice, err));
+    SALTUS_TRY(saltus_points_share(&r, 0, err));
     if (r.backend->ops->reduces && r.next < sweep->n_points) {
         saltus_error at_once = {0};
         status = saltus_sweep_run_at_once(sweep, &chosen, r.backend, sink, &r.delivered, &r.report,
@@ -234,18 +261,22 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
         }
         r.next = r.delivered;
     }
+    SALTUS_TRY(join_ranks(&r, &model, &plan, err));
     const saltus_work how = {.user = &r,
                              .work = work,
                              .tell = options->run.progress ? tell_progress : NULL,
                              .no_thread = "threads could not be started",
                              .stop = options->run.stop};
-    saltus_workers_run(&r.workers, r.n_workers, &how);
+    saltus_workers_run(&r.workers, r.n_workers + (r.plan ? saltus_ranks_count(ranks) - 1 : 0),
+                       &how);
     status = saltus_workers_status(&r.workers, err);
 done:
     r.report.seconds = saltus_now() - r.start;
     if (report) {
         *report = r.report;
     }
+    saltus_plan_destroy(plan);
+    saltus_model_destroy(model);
     saltus_backend_close(r.backend);
     saltus_workers_free(&r.workers);
     return status;

@@ -105,6 +105,23 @@ static void lattices_are_those_of_one_process(void **state)
     same_by_all("run lattice.yaml --until 0.1 --points 3 --runs 7 --method nsm", 3);
 }
 
+static void sweeps_are_those_of_one_process(void **state)
+{
+    (void)state;
+    need_mpirun();
+    same_by_all("sweep decay.yaml --vary A=lin:10:300:41 --until 2 --points 3 --runs 200", 9);
+    same_by_all("sweep decay.yaml --vary A=list:5,50,500 --vary k=list:1,2 --until 2 --points 3 "
+                "--runs 150 --record stats --common-random-numbers --method tau",
+                9);
+    same_by_all("sweep decay.yaml --vary k=log:0.1:10:12 --until 2 --points 3 --runs 90 "
+                "--record histogram --bins 8 --first 5",
+                9);
+    same_by_all("sweep decay.yaml --design sobol:20 --vary k=lin:0.1:10 --until 2 --points 3 "
+                "--runs 90 --record final --derive max:A,tmax:B --burn-in 1",
+                9);
+    same_by_all("sweep decay.yaml --vary A=list:7 --until 2 --points 3 --runs 900", 9);
+}
+
 static void rank_0_alone_talks(void **state)
 {
     (void)state;
@@ -172,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_are_those_of_one_process, enter, leave_directory),
         cmocka_unit_test_setup_teardown(lattices_are_those_of_one_process, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(sweeps_are_those_of_one_process, enter, leave_directory),
         cmocka_unit_test_setup_teardown(rank_0_alone_talks, enter, leave_directory),
         cmocka_unit_test_setup_teardown(a_failure_anywhere_ends_all, enter, leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_work_together_is_refused, enter,
