@@ -147,8 +147,8 @@ static int serve(void)
     saltus_error err = {0};
     size_t size;
     int code = EXIT_FAILED;
-    (void)saltus_cli_catch_signals(); /* of which rank 0 speaks */
-    saltus_cli_keep_results();
+    saltus_cli_keep_results(); /* of signals rank 0 speaks */
+    (void)saltus_cli_catch_signals();
     if (saltus_ranks_share(ranks, &told, &err) == SALTUS_OK &&
         saltus_ranks_share(ranks, &files, &err) == SALTUS_OK) {
         char *words = (char *)saltus_archive_get(told, WORDS, &size); /* ours */
@@ -200,6 +200,7 @@ int saltus_cli_on_ranks(int (*verb)(int argc, char **argv), int argc, char **arg
     } else {
         code = saltus_ranks_number(ranks) == 0 ? verb(argc, argv) : serve();
     }
+    saltus_cli_keep_results(); /* nothing is left to be said of a signal */
     saltus_ranks_close(ranks, &code);
     ranks = NULL;
     return code;

@@ -4,6 +4,7 @@
  * what that gives is a lot. What comes back names the lot and the job's place in it. */
 #include "ranks/ranks.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "model/freeze/point.h"
 
@@ -29,6 +30,7 @@ typedef struct lender {
     int64_t ended; /* told by the rank, and not handed over */
     bool is_told;  /* that there are no more jobs, or to stop */
     bool is_stopped;
+    double heard;         /* saltus_now when the last message came, or that to stop went */
     saltus_status status; /* the first failure of the source */
     saltus_error error;
 } lender;
@@ -54,6 +56,11 @@ int saltus_ranks_busy(int64_t n_trajectories, int n_workers, int64_t n_all)
         return n_workers;
     }
     return (int)((n_trajectories * n_workers + n_all - 1) / n_all);
+}
+
+bool saltus_ranks_is_silent(double heard)
+{
+    return saltus_now() - heard > 1e-3 * SALTUS_SILENT_MS;
 }
 
 void saltus_ready_make(const saltus_task *task, const saltus_backend *backend, int n_workers,
@@ -428,6 +435,7 @@ static saltus_status lend(lender *l, saltus_error *err)
             break;
         }
         if (m) {
+            l->heard = saltus_now();
             const bool is_good = take_message(l, m);
             saltus_message_free(m);
             if (!is_good) {
@@ -437,7 +445,12 @@ static saltus_status lend(lender *l, saltus_error *err)
         }
         if ((l->status != SALTUS_OK || SALTUS_FLAG(l->task->stop)) && !l->is_stopped) {
             l->is_told = l->is_stopped = true;
+            l->heard = saltus_now();
             SALTUS_TRY(send_word(l, SALTUS_TO_STOP, err));
+        }
+        if (l->is_stopped && saltus_ranks_is_silent(l->heard)) {
+            SALTUS_FAIL(SALTUS_E_CANCELLED, "rank %d on %s does not answer", l->rank,
+                        ranks->cards[l->rank].host);
         }
         if (ranks->error.code != SALTUS_OK) {
             SALTUS_FAIL(ranks->error.code, "%s", ranks->error.message);

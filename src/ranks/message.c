@@ -21,6 +21,16 @@ void saltus_message_free(saltus_message *m)
     }
 }
 
+void saltus_message_reserve(saltus_message *m, size_t size)
+{
+    if (m && !m->is_bad && size > m->capacity) {
+        char *grown = saltus_realloc(m->bytes, size, 1);
+        m->is_bad = !grown;
+        m->bytes = grown ? grown : m->bytes;
+        m->capacity = grown ? size : m->capacity;
+    }
+}
+
 void saltus_message_put(saltus_message *m, const void *bytes, size_t size)
 {
     if (!m || m->is_bad || size == 0) {
@@ -28,17 +38,12 @@ void saltus_message_put(saltus_message *m, const void *bytes, size_t size)
     }
     if (size > m->capacity - m->size) {
         const size_t twice = 2 * m->capacity, least = m->size + size;
-        const size_t capacity = twice > least ? twice : least + 256;
-        char *grown = saltus_realloc(m->bytes, capacity, 1);
-        m->is_bad = !grown;
-        if (!grown) {
-            return;
-        }
-        m->bytes = grown;
-        m->capacity = capacity;
+        saltus_message_reserve(m, twice > least ? twice : least + 256);
     }
-    memcpy(m->bytes + m->size, bytes, size);
-    m->size += size;
+    if (!m->is_bad) {
+        memcpy(m->bytes + m->size, bytes, size);
+        m->size += size;
+    }
 }
 
 const void *saltus_message_view(saltus_message *m, size_t size)

@@ -40,6 +40,8 @@ typedef struct saltus_message {
 saltus_message *saltus_message_new(saltus_message_kind kind);
 void saltus_message_free(saltus_message *m);
 
+/** Make room, so that it need not grow. */
+void saltus_message_reserve(saltus_message *m, size_t size);
 void saltus_message_put(saltus_message *m, const void *bytes, size_t size);
 /** Zeros when there are fewer. */
 void saltus_message_get(saltus_message *m, void *bytes, size_t size);

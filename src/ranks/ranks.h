@@ -52,6 +52,12 @@ saltus_message *saltus_ranks_await(saltus_ranks *ranks, int from, saltus_message
                                    saltus_message_kind other, const volatile int *stop,
                                    saltus_error *err);
 
+/** Whether a rank that was told to stop is dead: it says something every SALTUS_TELLING_MS while it
+ * lives, and has said nothing since `heard` (saltus_now). MPI ends the job then, soon, and until
+ * that what has come is to be kept. */
+bool saltus_ranks_is_silent(double heard);
+enum { SALTUS_TELLING_MS = 200, SALTUS_SILENT_MS = 600 };
+
 void saltus_message_put_error(saltus_message *m, const saltus_error *err);
 void saltus_message_get_error(saltus_message *m, saltus_error *err);
 

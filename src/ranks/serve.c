@@ -13,8 +13,7 @@ enum {
     FULL_BYTES = 256 << 10, /* of results that are sent together */
     MOST_WANTED = 1 << 20
 };
-static const double late = 0.02 /* s that results wait at most, and jobs are fetched ahead */,
-                    telling = 0.2;
+static const double late = 0.02; /* s that results wait at most, and jobs are fetched ahead */
 
 struct lot;
 
@@ -274,6 +273,7 @@ static saltus_status done_with(void *user, const saltus_job *job, saltus_error *
     (void)pthread_mutex_lock(&s->workers.lock);
     if (!s->results) {
         s->results = saltus_message_new(SALTUS_FROM_DONE);
+        saltus_message_reserve(s->results, FULL_BYTES + 2 * (s->record + sizeof job->tally));
         s->results_since = saltus_now();
     }
     saltus_message_put(s->results, head, sizeof head);
@@ -407,7 +407,7 @@ static saltus_status attend(server *s, saltus_message *m, saltus_error *err)
     if (s->results && now - s->results_since > late) {
         SALTUS_TRY(send_results(s, err));
     }
-    if (now - s->told_at > telling) {
+    if (now - s->told_at > 1e-3 * SALTUS_TELLING_MS) {
         s->told_at = now;
         SALTUS_TRY(send_progress(s, err));
     }

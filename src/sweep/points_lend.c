@@ -2,6 +2,7 @@
  * what that has kept of them. */
 #include "sweep/points.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "ensemble/plan.h"
 
@@ -22,6 +23,7 @@ typedef struct lender {
     sent *first, *last; /* by rising points */
     int64_t n, most;
     bool is_told, is_stopped;
+    double heard; /* saltus_now when the last message came, or that to stop went */
 } lender;
 
 saltus_status saltus_points_plan(const saltus_sweep *sweep, const saltus_sweep_options *options,
@@ -213,6 +215,11 @@ static saltus_status lend(lender *l, saltus_error *err)
             saltus_message_free(m);
             break;
         }
+        l->heard = m ? saltus_now() : l->heard;
+        if (m && m->kind == SALTUS_FROM_PROGRESS) {
+            saltus_message_free(m);
+            m = NULL;
+        }
         if (m && !keep_result(l, m)) {
             SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank %d on %s has sent makes no sense", l->rank,
                         ranks->cards[l->rank].host);
@@ -222,7 +229,12 @@ static saltus_status lend(lender *l, saltus_error *err)
         }
         if (SALTUS_FLAG(&r->workers.stop) && !l->is_stopped) {
             l->is_told = l->is_stopped = true;
+            l->heard = saltus_now();
             SALTUS_TRY(send_word(l, SALTUS_TO_STOP, err));
+        }
+        if (l->is_stopped && saltus_ranks_is_silent(l->heard)) {
+            SALTUS_FAIL(SALTUS_E_CANCELLED, "rank %d on %s does not answer", l->rank,
+                        ranks->cards[l->rank].host);
         }
         SALTUS_TRY(deliver_points(l, err));
         SALTUS_TRY(send_points(l, err));

@@ -2,6 +2,7 @@
  * a device that takes many points at once rank 0 runs these as runs, which are served as such. */
 #include "sweep/points.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "ensemble/plan.h"
 
@@ -17,7 +18,8 @@ typedef struct server {
     int64_t *points; /* [n_points] to be simulated */
     size_t n_points, capacity;
     bool is_dry;
-    int n_busy; /* workers that have not ended; atomic */
+    double told_at; /* saltus_now when it last said that it lives */
+    int n_busy;     /* workers that have not ended; atomic */
 } server;
 
 /* ---- what is kept of a point ---- */
@@ -109,6 +111,10 @@ static saltus_status attend(server *s, saltus_message *m, saltus_error *err)
         s->points = grown;
         SALTUS_GET(m, grown[s->n_points]);
         ++s->n_points;
+    }
+    if (saltus_now() - s->told_at > 1e-3 * SALTUS_TELLING_MS) {
+        s->told_at = saltus_now();
+        SALTUS_TRY(saltus_ranks_send(s->ranks, 0, saltus_message_new(SALTUS_FROM_PROGRESS), err));
     }
     s->is_dry |= m && m->kind == SALTUS_TO_END;
     if (m && (m->kind == SALTUS_TO_STOP || m->kind == SALTUS_TO_LEAVE)) {
