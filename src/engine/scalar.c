@@ -127,7 +127,8 @@ static void rewind_leaps(saltus_scalar_engine *w)
 {
     saltus_words *words = &w->leap.words;
     if (w->stream && words->valid) {
-        w->stream->go_back(w->direct.stream, w->trajectory.block - words->first_block);
+        w->stream->go_back(w->direct.stream, words->first_block,
+                           w->trajectory.block - words->first_block);
     }
     words->valid = 0;
 }

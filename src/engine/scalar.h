@@ -49,8 +49,8 @@ typedef struct saltus_scalar_stream {
     /** Fill a batch of words with the next blocks, and keep a copy of the state before them behind
      * the state. */
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
-    /** Go back to that copy, and n blocks on from there. */
-    void (*go_back)(uint32_t *stream, uint64_t n);
+    /** Go back to that copy, which stands at this block, and n blocks on from there. */
+    void (*go_back)(uint32_t *stream, uint64_t first_block, uint64_t n);
 } saltus_scalar_stream;
 
 saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruction_set *set,

@@ -48,7 +48,7 @@ static void fill(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_wo
     saltus_stream_save(&s);
 }
 
-static void go_back(uint32_t *stream, uint64_t n)
+static void go_back(uint32_t *stream, uint64_t first_block, uint64_t n)
 {
     saltus_stream s;
     const int n_words = saltus_stream_words(SALTUS_RNG);
@@ -56,7 +56,7 @@ static void go_back(uint32_t *stream, uint64_t n)
     saltus_stream_load(&s, stream);
     for (uint64_t i = 0; i < n; ++i) {
         uint32_t w[4];
-        saltus_stream_next(&s, NULL, 0, i, w);
+        saltus_stream_next(&s, NULL, 0, first_block + i, w);
     }
     saltus_stream_save(&s);
 }

@@ -49,14 +49,23 @@ void saltus_keeping_ask(saltus_keeping *k)
 {
     k->asked = k->asked > 0.0 ? k->asked : saltus_now();
     for (int i = 0; i < k->n; ++i) {
-        __atomic_store_n(&k->pause[i], 1, __ATOMIC_RELAXED);
+        int not_asked = 0;
+        (void)__atomic_compare_exchange_n(&k->pause[i], &not_asked, 1, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED);
+    }
+}
+
+void saltus_keeping_end(saltus_keeping *k, int worker)
+{
+    if (k->checkpoint) {
+        __atomic_store_n(&k->pause[worker], -1, __ATOMIC_RELAXED);
     }
 }
 
 static bool all_have_answered(const saltus_keeping *k)
 {
     for (int i = 0; i < k->n; ++i) {
-        if (__atomic_load_n(&k->pause[i], __ATOMIC_RELAXED) != 0) {
+        if (__atomic_load_n(&k->pause[i], __ATOMIC_RELAXED) > 0) {
             return false;
         }
     }

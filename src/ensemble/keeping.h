@@ -10,7 +10,7 @@
 typedef struct saltus_keeping {
     saltus_checkpoint *checkpoint;
     int n;                     /**< workers */
-    int *pause;                /**< [worker] saltus_task.pause */
+    int *pause;                /**< [worker] saltus_task.pause; negative: it has ended */
     double start, last, asked; /**< saltus_now at the beginning, after the last checkpoint, and when
                                     workers were asked for the next; the latter 0: they were not */
     int64_t n_finished;        /**< trajectories; atomic */
@@ -24,6 +24,8 @@ SALTUS_MUST_CHECK saltus_status saltus_keeping_begin(saltus_keeping *k, const sa
 void saltus_keeping_free(saltus_keeping *k);
 /** Whether trajectories take so long that they are worth keeping. */
 bool saltus_keeping_pays(const saltus_keeping *k);
+/** A worker has ended, and cannot be asked. */
+void saltus_keeping_end(saltus_keeping *k, int worker);
 /** Ask all workers, again if they were asked before. */
 void saltus_keeping_ask(saltus_keeping *k);
 /** Ask workers when it is time, and tell when they have answered: then saltus_keeping_write is to

@@ -267,6 +267,9 @@ static saltus_status work(void *user, int number, saltus_error *err)
     const saltus_status status =
         beyond < 0 ? r->plan->backend->ops->work(r->plan->backend, &task, &r->source, err)
                    : saltus_ranks_lend(&r->loan, 1 + beyond, &task, &r->source, err);
+    if (beyond < 0) {
+        saltus_keeping_end(&r->keeping, number);
+    }
     saltus_reached_store(task.reached, 0.0, 0);
     saltus_tracer_record(task.tracer, "work", SALTUS_TRACK_WORKER, number, start,
                          saltus_tracer_now(task.tracer));

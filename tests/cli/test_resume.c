@@ -187,6 +187,37 @@ static void what_is_no_run_is_named(void **state)
  * Going on
  */
 
+static const char long_model[] = "species: {A: 1000, B: 0, C: 5}\n"
+                                 "parameters: {k: 100}\n"
+                                 "reactions:\n"
+                                 "  there: A -> B @ k\n"
+                                 "  back: B -> A @ 100\n"
+                                 "  make: 0 -> C @ 50 * A / (20 + C)\n"
+                                 "  gone: C -> 0 @ 1\n"
+                                 "events:\n"
+                                 "  faster: {when: time >= 7, set: {k: 120}}\n"
+                                 "  late: {when: C > 40, delay: 2.5, set: {A: A + 10}}\n";
+static const char leaping_model[] = "species: {X: 100000, Y: 100000, Z: 1000}\n"
+                                    "reactions:\n"
+                                    "  there: X -> Y @ 10\n"
+                                    "  back: Y -> X @ 10\n"
+                                    "  make: 0 -> Z @ 10000\n"
+                                    "  gone: Z -> 0 @ 5\n";
+static const char busy_lattice[] = "species: {A: 3000, B: 3000, C: 0}\n"
+                                   "reactions: {meet: A + B -> C @ 0.001, part: C -> A + B @ 2}\n"
+                                   "lattice:\n"
+                                   "  size: [16, 12, 20]\n"
+                                   "  spacing: 100 nm\n"
+                                   "  step: 5 ms\n"
+                                   "  diffusion: {A: 0.3 um2/s, B: 0.2 um2/s, C: 0.1 um2/s}\n";
+
+/* Says what it was. */
+static bool fail_told(const outcome *o)
+{
+    fail_msg("%d: %s", o->code, o->err);
+    return false;
+}
+
 /* Stop it some times, with and without a chance to say something, until it is whole. */
 static void stop_and_go(const char *command, int least_sets)
 {
@@ -242,6 +273,107 @@ static void a_stopped_sweep_goes_on(void **state)
     (void)state;
     keep_results();
     stop_and_go("sweep busy.yaml --vary A=lin:100:300:151 --until 2 --points 3 --runs 3000", 12);
+}
+
+/* A single long trajectory, or a few, stopped so soon each time that without what is kept of them
+ * the run would never end. */
+static void keep_and_go(const char *command, int least_sets)
+{
+    static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGUSR1};
+    outcome o = saltus("%s -q -o whole.h5", command);
+    assert_done(&o);
+    (void)unlink("part.h5");
+    int n = 0, n_kept = 0;
+    for (;; ++n) {
+        const pid_t child = n == 0 ? start_saltus("%s -q --checkpoint 0.2 -o part.h5", command)
+                                   : start_saltus("resume part.h5 -q --threads %d", 1 + n % 2);
+        if (n == 0) {
+            wait_for_file("part.h5.checkpoint");
+        } else {
+            (void)usleep(700000u);
+        }
+        (void)kill(child, signals[n % 4]);
+        o = finish_saltus(child);
+        if (o.code == 0) {
+            break;
+        }
+        assert_true(o.code >= 128 || fail_told(&o));
+        n_kept += file_exists("part.h5.checkpoint");
+        assert_true(n < 200);
+    }
+    if (n == 0 || n_kept < n) {
+        fail_msg("%s: %d of %d times", command, n_kept, n);
+    }
+    assert_false(file_exists("part.h5.checkpoint"));
+    assert_equal_results("whole.h5", "part.h5", least_sets);
+    assert_int_equal(unlink("whole.h5"), 0);
+}
+
+static void what_is_under_way_is_kept(void **state)
+{
+    static const struct {
+        const char *command;
+        int n_sets;
+    } cases[] = {{"run long.yaml --until 300 --points 7", 12},
+                 {"run long.yaml --until 200 --points 7 --rng mt19937 --record stats", 11},
+                 {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
+                 {"run leaps.yaml --until 30000 --points 7 --method tau --rng mt19937", 12},
+                 {"run leaps.yaml --until 10000 --points 7 --method tau --runs 40", 12},
+                 {"run space.yaml --until 40 --points 4 --profile z --frames 5", 20},
+                 {"run space.yaml --until 12 --points 4 --frames 2 --method nsm --runs 2", 20}};
+    (void)state;
+    keep_results();
+    write_file("long.yaml", long_model);
+    write_file("leaps.yaml", leaping_model);
+    write_file("space.yaml", busy_lattice);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        keep_and_go(cases[i].command, cases[i].n_sets);
+    }
+}
+
+/* A checkpoint that is cut, changed, or of another run costs time, and no bit. */
+static void damage_of_what_is_kept_costs_time(void **state)
+{
+    static const char *const commands[] = {"run long.yaml --until 100 --points 7",
+                                           "run long.yaml --until 100 --points 7 --seed 2"};
+    (void)state;
+    keep_results();
+    write_file("long.yaml", long_model);
+    for (int i = 0; i < 2; ++i) {
+        outcome o = saltus("%s -q -o whole%d.h5", commands[i], i);
+        assert_done(&o);
+        const pid_t child = start_saltus("%s -q --checkpoint 0.1 -o part%d.h5", commands[i], i);
+        wait_for_file(i == 0 ? "part0.h5.checkpoint" : "part1.h5.checkpoint");
+        (void)kill(child, SIGKILL);
+        o = finish_saltus(child);
+    }
+    for (int way = 0; way < 4; ++way) {
+        char copy[200];
+        (void)snprintf(copy, sizeof copy,
+                       "cp part0.h5 p.h5 && cp part%d.h5.checkpoint p.h5.checkpoint", way == 3);
+        assert_int_equal(system(copy), 0);
+        const char *const spoil[] = {
+            "truncate -s -1 p.h5.checkpoint",
+            "printf x | dd of=p.h5.checkpoint bs=1 seek=200 conv=notrunc 2>/dev/null",
+            "truncate -s 0 p.h5.checkpoint", "true"};
+        assert_int_equal(system(spoil[way]), 0);
+        const outcome o = saltus("resume p.h5");
+        assert_true(o.code == 0 || fail_told(&o));
+        assert_non_null(strstr(o.err, way == 3 ? "is of another run" : "is damaged"));
+        assert_equal_results("whole0.h5", "p.h5", 12);
+        assert_false(file_exists("p.h5.checkpoint"));
+    }
+    write_file("q.h5.checkpoint", "my own notes");
+    outcome o = saltus("run decay.yaml --until 1 -q -o q.h5");
+    assert_refused(&o, 2, "it is no checkpoint");
+    char *text = read_file("q.h5.checkpoint");
+    assert_string_equal(text, "my own notes");
+    free(text);
+    assert_false(file_exists("q.h5"));
+    o = saltus("run decay.yaml --until 1 -q --checkpoint 0 -o q.h5");
+    assert_done(&o);
+    o = saltus("run decay.yaml --until 1 --checkpoint -1 -o q.h5");
+    assert_refused(&o, 2, "--checkpoint");
 }
 
 static void the_file_alone_is_needed(void **state)
@@ -336,6 +468,10 @@ int main(void)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_stopped_run_goes_on, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(a_stopped_sweep_goes_on, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(what_is_under_way_is_kept, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(damage_of_what_is_kept_costs_time, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(the_file_alone_is_needed, enter_with_models,
                                         leave_directory),

@@ -205,11 +205,18 @@ done:
  * Writing, with the lock held
  */
 
+static herr_t lengthen(saltus_h5_set *s, hsize_t n_rows)
+{
+    return s->shape[0] < n_rows ? saltus_h5_resize(s, n_rows) : 0;
+}
+
+/* In a file that goes on some may be longer than others, as they were when its writer died. */
 static herr_t resize(saltus_h5_frames *f, hsize_t n_rows)
 {
-    herr_t rc = saltus_h5_resize(f->rows, n_rows) | saltus_h5_resize(f->there, n_rows);
+    n_rows = n_rows > f->there->shape[0] ? n_rows : f->there->shape[0];
+    herr_t rc = lengthen(f->rows, n_rows) | lengthen(f->there, n_rows);
     for (int c = 0; c < f->n_films && rc >= 0; ++c) {
-        rc = saltus_h5_resize(f->films[c].s, n_rows);
+        rc = lengthen(f->films[c].s, n_rows);
     }
     return rc;
 }
@@ -337,7 +344,7 @@ static saltus_status append(saltus_h5_file *file, saltus_h5_frames *f, const ree
         bytes += (int64_t)r->cuts[i].data.size + INDEX_BYTES;
     }
     SALTUS_TRY(saltus_h5_reserve(file, bytes, err));
-    if ((row >= f->there->shape[0] && resize(f, row + 1) < 0) || put(f, r, row) < 0) {
+    if (resize(f, row + 1) < 0 || put(f, r, row) < 0) {
         SALTUS_TRY(saltus_h5_fail(file, 0, err));
     }
     status = saltus_h5_flush_sometimes(file, err);
