@@ -21,6 +21,7 @@ struct saltus_checkpoint {
     saltus_keeper keeper;
     char trouble[200];
     bool has_told;
+    bool is_fresh; /* what the file has is to go when a run begins */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -196,6 +197,10 @@ const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajecto
 
 void saltus_checkpoint_begin(saltus_checkpoint *c, const saltus_row_sizes *sizes, int64_t n_times)
 {
+    if (c->is_fresh) {
+        (void)unlink(c->path);
+        c->is_fresh = false;
+    }
     if (memcmp(sizes, &c->table.sizes, sizeof *sizes) != 0 || n_times != c->table.n_times) {
         saltus_kept_free(&c->table);
         c->table.sizes = *sizes;
@@ -276,6 +281,7 @@ saltus_status saltus_checkpoint_open(const char *path, const char *identity, dou
     c->path = saltus_strdup(path);
     SALTUS_NEED(c->path);
     c->seconds = seconds;
+    c->is_fresh = fresh;
     c->keeper = (saltus_keeper){c, keep};
     saltus_sha256_hex(identity, strlen(identity), c->identity);
     SALTUS_TRY(saltus_checkpoint_file_read(path, c->identity, fresh, &c->table, c->trouble,

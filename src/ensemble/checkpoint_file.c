@@ -328,8 +328,9 @@ saltus_status saltus_checkpoint_file_read(const char *path, const char identity[
         goto done;
     }
     if (fresh) {
-        (void)unlink(path);
-    } else if (!is_of(&file, identity)) {
+        goto done;
+    }
+    if (!is_of(&file, identity)) {
         (void)snprintf(trouble, size, "%.120s: is of another run; it is not used", path);
     } else if (!unpack(&file, identity, table)) {
         saltus_kept_free(table);

@@ -409,7 +409,6 @@ done:
 static void free_sink(saltus_hdf5_sink *sink)
 {
     if (sink) {
-        saltus_checkpoint_close(sink->checkpoint, true);
         saltus_h5_free_frames(sink->frames);
         saltus_h5_free_file(&sink->file);
         saltus_free(sink);
@@ -438,8 +437,8 @@ static saltus_status flush(void *user, saltus_error *err)
 }
 
 /* The file beside, of what this file is of. */
-static saltus_status open_checkpoint(saltus_hdf5_sink *sink, const char *path,
-                                     const saltus_hdf5_layout *layout, saltus_error *err)
+static saltus_status open_checkpoint(const char *path, const saltus_hdf5_layout *layout,
+                                     saltus_checkpoint **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_identity *id = layout->identity;
@@ -452,7 +451,7 @@ static saltus_status open_checkpoint(saltus_hdf5_sink *sink, const char *path,
         (void)strcat(strcat(text, id->lines[i]), "\n");
     }
     SALTUS_TRY(saltus_checkpoint_open(name, text, layout->options.checkpoint,
-                                      !layout->options.extend, &sink->checkpoint, err));
+                                      !layout->options.extend, out, err));
 done:
     saltus_free(name);
     saltus_free(text);
@@ -478,9 +477,14 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_quiet quiet;
-    saltus_hdf5_sink *sink = saltus_calloc(1, sizeof *sink);
+    saltus_hdf5_sink *sink = NULL;
+    saltus_checkpoint *checkpoint = NULL;
 
     saltus_h5_quiet_begin(&quiet);
+    if (layout->options.checkpoint > 0.0 && layout->identity) { /* before a file is made */
+        SALTUS_TRY(open_checkpoint(path, layout, &checkpoint, err));
+    }
+    sink = saltus_calloc(1, sizeof *sink);
     SALTUS_NEED(sink);
     SALTUS_TRY(saltus_h5_open_file(&sink->file, path, layout, err));
     find_sets(sink);
@@ -503,13 +507,13 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
         SALTUS_TRY(saltus_h5_open_frames(&sink->file, layout->lattice->size, &sink->frames, err));
         sink->sink.frame = write_frame;
     }
-    if (layout->options.checkpoint > 0.0 && layout->identity) {
-        SALTUS_TRY(open_checkpoint(sink, path, layout, err));
-    }
     saltus_handle_add(&sink->handle, SALTUS_HANDLE_SINK);
+    sink->checkpoint = checkpoint;
+    checkpoint = NULL;
     *out = sink;
     sink = NULL;
 done:
+    saltus_checkpoint_close(checkpoint, true);
     free_sink(sink);
     saltus_h5_quiet_end(&quiet);
     return status;
