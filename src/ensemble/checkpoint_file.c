@@ -51,7 +51,7 @@ static void pack_one(saltus_pack *k, saltus_kept_table *t, saltus_kept **at)
             (*at)->tally = head.tally;
         }
     }
-    if (!k->failed) { /* the samples and the state lie behind each other */
+    if (!k->failed && *at) { /* the samples and the state lie behind each other */
         void *rows = (void *)(uintptr_t)(*at)->counts;
         const size_t n = (size_t)((*at)->state - (const unsigned char *)rows);
         saltus_pack_bytes(k, rows, n + (*at)->size);
@@ -248,7 +248,7 @@ saltus_status saltus_checkpoint_file_write(const char *path, const char identity
         checksum = crc32_z((uLong)checksum, p.packed + (size_t)i * p.room, (size_t)p.size[i]);
     }
     pack_head(&head, &p, &checksum, identity);
-    SALTUS_NEED(!head.failed);
+    SALTUS_NEED(!head.failed && p.size);
     SALTUS_TRY(publish(path, &head, &p, err));
 done:
     saltus_free(p.packed);
@@ -275,7 +275,7 @@ static bool unpack(saltus_pack *file, const char identity[65], saltus_kept_table
         file->failed = !p.plain || !p.from;
     }
     uint64_t end = 0;
-    for (int64_t i = 0; i < p.n && !file->failed; ++i) {
+    for (int64_t i = 0; i < p.n && p.size && !file->failed; ++i) {
         p.from[i] = end;
         end += p.size[i];
         file->failed = p.size[i] > saltus_pack_left(file) || end > saltus_pack_left(file);
