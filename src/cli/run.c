@@ -320,7 +320,7 @@ void saltus_cli_tell_resume(const saltus_cli_run_arguments *a)
 static int simulate_for_others(session *s, saltus_cli_run_arguments *a)
 {
     saltus_error err = {0};
-    saltus_run_options run;
+    saltus_run_options run = saltus_run_options_default();
     saltus_status status = make_plan(s, a, &run, &err);
     status = status == SALTUS_OK ? saltus_run(s->plan, &run, NULL, NULL, &err) : status;
     if (status != SALTUS_OK && status != SALTUS_E_CANCELLED) {
@@ -344,7 +344,7 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
 {
     session s = {.of = {.a = a, .start = saltus_cli_now()}};
     saltus_error err = {0}, close_err = {0}, print_err = {0};
-    saltus_run_options run;
+    saltus_run_options run = saltus_run_options_default();
     const saltus_run_report *report = &s.of.report;
     s.stop = saltus_cli_catch_signals();
     saltus_cli_read_through(a->archive);
