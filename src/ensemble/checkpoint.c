@@ -18,6 +18,7 @@ struct saltus_checkpoint {
     double seconds;
     pthread_mutex_t lock; /* of what follows */
     saltus_kept_table table;
+    int64_t n_kept; /* in the table; atomic, so that short trajectories need no lock */
     saltus_keeper keeper;
     char trouble[200];
     bool has_told;
@@ -122,14 +123,26 @@ static void remove_some(saltus_kept_table *t, size_t first, size_t n)
  * The keeper
  */
 
-/* Where memory runs out, what was kept before stays. */
-static void put(saltus_checkpoint *c, saltus_job *job, int64_t n_samples, const void *state,
-                size_t size, bool is_complete)
+/* With the lock held. */
+static void count(saltus_checkpoint *c)
+{
+    __atomic_store_n(&c->n_kept, (int64_t)c->table.n, __ATOMIC_RELAXED);
+}
+
+/* A worker sees what it has put there itself, and what was there before the run. */
+static bool is_empty(const saltus_checkpoint *c)
+{
+    return __atomic_load_n(&c->n_kept, __ATOMIC_RELAXED) == 0;
+}
+
+/* Returns NULL where memory runs out; what was kept before stays. */
+static const saltus_kept *put(saltus_checkpoint *c, const saltus_job *job, int64_t n_samples,
+                              const void *state, size_t size, bool is_complete)
 {
     const saltus_row_sizes *s = &c->table.sizes;
     saltus_kept *kept = saltus_kept_create(s, n_samples, size);
     if (!kept) {
-        return;
+        return NULL;
     }
     kept->trajectory = job->trajectory;
     kept->is_complete = is_complete;
@@ -152,42 +165,55 @@ static void put(saltus_checkpoint *c, saltus_job *job, int64_t n_samples, const 
         memcpy(kept->state, state, size);
     }
     (void)pthread_mutex_lock(&c->lock);
-    if (saltus_kept_put(&c->table, kept)) {
-        job->kept = kept;
-    } else {
+    const bool is_put = saltus_kept_put(&c->table, kept);
+    count(c);
+    (void)pthread_mutex_unlock(&c->lock);
+    if (!is_put) {
         saltus_free(kept);
     }
-    (void)pthread_mutex_unlock(&c->lock);
+    return is_put ? kept : NULL;
 }
 
 static void keep(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size)
 {
-    put(user, job, n_samples, state, size, false);
+    const saltus_kept *kept = put(user, job, n_samples, state, size, false);
+    job->kept = kept ? kept : job->kept;
 }
 
-void saltus_checkpoint_finish(saltus_checkpoint *c, saltus_job *job, bool is_kept)
+void saltus_checkpoint_finish(saltus_checkpoint *c, const saltus_job *job, bool is_kept)
 {
     if (is_kept) {
-        put(c, job, c->table.n_times, NULL, 0, true);
+        (void)put(c, job, c->table.n_times, NULL, 0, true);
+        return;
+    }
+    if (is_empty(c)) {
         return;
     }
     (void)pthread_mutex_lock(&c->lock);
     const size_t i = place_of(&c->table, job->trajectory);
     if (is_at(&c->table, i, job->trajectory)) {
         remove_some(&c->table, i, 1);
+        count(c);
     }
     (void)pthread_mutex_unlock(&c->lock);
 }
 
 void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t trajectory)
 {
+    if (is_empty(c)) {
+        return;
+    }
     (void)pthread_mutex_lock(&c->lock);
     remove_some(&c->table, 0, place_of(&c->table, trajectory));
+    count(c);
     (void)pthread_mutex_unlock(&c->lock);
 }
 
 const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajectory)
 {
+    if (is_empty(c)) {
+        return NULL;
+    }
     (void)pthread_mutex_lock(&c->lock);
     const size_t i = place_of(&c->table, trajectory);
     const saltus_kept *kept = is_at(&c->table, i, trajectory) ? c->table.kept[i] : NULL;
@@ -206,6 +232,7 @@ void saltus_checkpoint_begin(saltus_checkpoint *c, const saltus_row_sizes *sizes
         c->table.sizes = *sizes;
         c->table.n_times = n_times;
     }
+    count(c);
 }
 
 double saltus_checkpoint_seconds(const saltus_checkpoint *c)

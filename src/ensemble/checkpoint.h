@@ -25,7 +25,7 @@ const saltus_keeper *saltus_checkpoint_keeper(saltus_checkpoint *c);
 /** What is kept of a trajectory, or NULL. Valid until keeper, finish, or drop are called for it. */
 const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajectory);
 /** A trajectory has ended: keep its samples if `keep`, else nothing of it. */
-void saltus_checkpoint_finish(saltus_checkpoint *c, saltus_job *job, bool keep);
+void saltus_checkpoint_finish(saltus_checkpoint *c, const saltus_job *job, bool keep);
 /** All trajectories below this one were delivered. */
 void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t trajectory);
 /** Write the file, unless there is nothing to keep. The sink is flushed first.

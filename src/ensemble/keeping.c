@@ -38,11 +38,17 @@ void saltus_keeping_free(saltus_keeping *k)
     *k = (saltus_keeping){0};
 }
 
+void saltus_keeping_look(saltus_keeping *k, int64_t n_finished)
+{
+    const double spent = (saltus_now() - k->start) * k->n,
+                 least = least_share * saltus_checkpoint_seconds(k->checkpoint);
+    const bool pays = spent > least * (double)(n_finished > 0 ? n_finished : 1);
+    __atomic_store_n(&k->pays, pays, __ATOMIC_RELAXED);
+}
+
 bool saltus_keeping_pays(const saltus_keeping *k)
 {
-    const int64_t n = __atomic_load_n(&k->n_finished, __ATOMIC_RELAXED);
-    const double spent = (saltus_now() - k->start) * k->n;
-    return spent > least_share * saltus_checkpoint_seconds(k->checkpoint) * (double)(n > 0 ? n : 1);
+    return __atomic_load_n(&k->pays, __ATOMIC_RELAXED);
 }
 
 void saltus_keeping_ask(saltus_keeping *k)

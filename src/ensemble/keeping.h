@@ -13,7 +13,8 @@ typedef struct saltus_keeping {
     int *pause;                /**< [worker] saltus_task.pause; negative: it has ended */
     double start, last, asked; /**< saltus_now at the beginning, after the last checkpoint, and when
                                     workers were asked for the next; the latter 0: they were not */
-    int64_t n_finished;        /**< trajectories; atomic */
+    bool pays; /**< trajectories take so long that they are worth keeping, as they were when
+                    saltus_keeping_look looked; atomic */
     bool has_warned;
 } saltus_keeping;
 
@@ -22,7 +23,8 @@ SALTUS_MUST_CHECK saltus_status saltus_keeping_begin(saltus_keeping *k, const sa
                                                      const saltus_run_options *options, int n,
                                                      saltus_error *err);
 void saltus_keeping_free(saltus_keeping *k);
-/** Whether trajectories take so long that they are worth keeping. */
+/** Find out whether trajectories are worth keeping, of which so many have ended; and tell it. */
+void saltus_keeping_look(saltus_keeping *k, int64_t n_finished);
 bool saltus_keeping_pays(const saltus_keeping *k);
 /** A worker has ended, and cannot be asked. */
 void saltus_keeping_end(saltus_keeping *k, int worker);

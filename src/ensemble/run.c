@@ -152,8 +152,7 @@ static saltus_status check_sums(run *r, saltus_status status)
  * their samples are in a block. */
 static bool keeps_ended(const run *r)
 {
-    return r->keeping.checkpoint && !r->blocks.reduction && !r->blocks.derivation &&
-           saltus_keeping_pays(&r->keeping);
+    return !r->blocks.reduction && !r->blocks.derivation && saltus_keeping_pays(&r->keeping);
 }
 
 static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
@@ -165,9 +164,7 @@ static saltus_status finish_job(void *user, const saltus_job *job, saltus_error 
         SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, job->rest, err)));
     }
     if (r->keeping.checkpoint) {
-        saltus_job ended = *job;
-        (void)__atomic_fetch_add(&r->keeping.n_finished, 1, __ATOMIC_RELAXED);
-        saltus_checkpoint_finish(r->keeping.checkpoint, &ended, keeps_ended(r));
+        saltus_checkpoint_finish(r->keeping.checkpoint, job, keeps_ended(r));
     }
     (void)pthread_mutex_lock(&r->workers.lock);
     const bool is_full = saltus_filling_mark(job);
@@ -293,6 +290,18 @@ static void add_unfinished(run *r, saltus_progress *p)
     p->until = end;
 }
 
+/* What is finished and not delivered yet. */
+static void add_finished(const run *r, int64_t *trajectories, int64_t *events)
+{
+    for (int64_t i = 0; i < r->blocks.n_ring; ++i) {
+        const saltus_filling *b = &r->blocks.ring[i];
+        if (b->is_open) {
+            *trajectories += b->n - b->n_left;
+            *events += b->tally.events;
+        }
+    }
+}
+
 /* The last time is left out if it is soon after the one before. */
 static void tell_progress(run *r)
 {
@@ -303,13 +312,7 @@ static void tell_progress(run *r)
                          .total = r->options->n_trajectories,
                          .events = r->tally.events,
                          .seconds = saltus_now() - r->start};
-    for (int64_t i = 0; i < r->blocks.n_ring; ++i) { /* finished but not delivered yet */
-        const saltus_filling *b = &r->blocks.ring[i];
-        if (b->is_open) {
-            p.trajectories += b->n - b->n_left;
-            p.events += b->tally.events;
-        }
-    }
+    add_finished(r, &p.trajectories, &p.events);
     p.trajectories += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
     add_unfinished(r, &p);
     (void)pthread_mutex_unlock(&r->workers.lock);
@@ -322,7 +325,12 @@ static void tell_progress(run *r)
 static void tell(void *user)
 {
     run *r = user;
+    int64_t n_finished = r->report.trajectories, events = 0;
     tell_progress(r);
+    if (r->keeping.checkpoint) {
+        add_finished(r, &n_finished, &events);
+        saltus_keeping_look(&r->keeping, n_finished);
+    }
     if (r->keeping.checkpoint && r->workers.stop) {
         saltus_keeping_ask(&r->keeping);
     } else if (saltus_keeping_is_ready(&r->keeping)) {
