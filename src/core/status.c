@@ -47,6 +47,17 @@ void saltus_error_hint(saltus_error *err, const char *format, ...)
     }
 }
 
+saltus_status saltus_error_pass(saltus_error *err, const saltus_error *from)
+{
+    if (from->code != SALTUS_OK) {
+        (void)saltus_error_set(err, from->code, "%s", from->message);
+        if (from->hint[0]) {
+            saltus_error_hint(err, "%s", from->hint);
+        }
+    }
+    return from->code;
+}
+
 saltus_status saltus_no_argument(saltus_error *err, const char *function)
 {
     return saltus_error_set(err, SALTUS_E_INVALID, "%s: an argument that it needs is NULL",

@@ -38,6 +38,9 @@
 __attribute__((format(printf, 3, 4))) saltus_status
 saltus_error_set(saltus_error *err, saltus_status code, const char *format, ...);
 
+/** Record another record's failure in the same way, with its hint. Returns its code. */
+saltus_status saltus_error_pass(saltus_error *err, const saltus_error *from);
+
 /** A function of the library was called without something that it needs: SALTUS_E_INVALID. */
 saltus_status saltus_no_argument(saltus_error *err, const char *function);
 

@@ -93,11 +93,7 @@ void saltus_workers_run(saltus_workers *w, int n, const saltus_work *what)
 
 saltus_status saltus_workers_status(const saltus_workers *w, saltus_error *err)
 {
-    if (w->status != SALTUS_OK) {
-        (void)saltus_error_set(err, w->status, "%s", w->error.message);
-        if (w->error.hint[0]) {
-            saltus_error_hint(err, "%s", w->error.hint);
-        }
-    }
-    return w->status;
+    saltus_error first = w->error;
+    first.code = w->status;
+    return saltus_error_pass(err, &first);
 }

@@ -412,13 +412,7 @@ static saltus_status take_end(lender *l, saltus_message *m, saltus_error *err)
         __atomic_store_n(t->failed, (const double *)(uintptr_t)row, __ATOMIC_RELAXED);
     }
     (void)__atomic_fetch_sub(t->ended, l->ended, __ATOMIC_RELAXED);
-    if (failed.code != SALTUS_OK) {
-        (void)saltus_error_set(err, failed.code, "%s", failed.message);
-        if (failed.hint[0]) {
-            saltus_error_hint(err, "%s", failed.hint);
-        }
-    }
-    return failed.code;
+    return saltus_error_pass(err, &failed);
 }
 
 static saltus_status lend(lender *l, saltus_error *err)

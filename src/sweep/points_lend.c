@@ -192,13 +192,7 @@ static saltus_status take_end(saltus_message *m, saltus_error *err)
 {
     saltus_error failed;
     saltus_message_get_error(m, &failed);
-    if (failed.code != SALTUS_OK) {
-        (void)saltus_error_set(err, failed.code, "%s", failed.message);
-        if (failed.hint[0]) {
-            saltus_error_hint(err, "%s", failed.hint);
-        }
-    }
-    return failed.code;
+    return saltus_error_pass(err, &failed);
 }
 
 static saltus_status lend(lender *l, saltus_error *err)
