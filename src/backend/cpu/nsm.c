@@ -62,14 +62,14 @@ done:
     return status;
 }
 
-/* Make room for a batch. Slots and groups that are free again are not counted. */
-static saltus_status make_room(nsm *s, saltus_error *err)
+/* Make room for so many slots and groups, and a batch. */
+static saltus_status make_room_for(nsm *s, int32_t n_slots, int32_t n_used, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_nsm_sites *sites = &s->k.sites;
-    const int64_t capacity = sites->queue.capacity;
-    const size_t n_groups = (size_t)sites->n_groups + s->batch_groups;
-    if (capacity - sites->n_slots < SALTUS_NSM_BATCH) {
+    const size_t n_groups = (size_t)n_used + s->batch_groups;
+    while (sites->queue.capacity - n_slots < SALTUS_NSM_BATCH) {
+        const int64_t capacity = sites->queue.capacity;
         const int64_t more = capacity > 0 ? 2 * capacity : 2 * SALTUS_NSM_BATCH;
         saltus_nsm_slot *grown = NULL;
         if (more > INT32_MAX) {
@@ -88,6 +88,12 @@ static saltus_status make_room(nsm *s, saltus_error *err)
     }
 done:
     return status;
+}
+
+/* Make room for a batch. Slots and groups that are free again are not counted. */
+static saltus_status make_room(nsm *s, saltus_error *err)
+{
+    return make_room_for(s, s->k.sites.n_slots, s->k.sites.n_groups, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -199,14 +205,7 @@ static saltus_status take(nsm *s, bool *taken, saltus_error *err)
         (size_t)n_groups > left) {
         return SALTUS_OK;
     }
-    do { /* each doubles what there is room for */
-        sites->n_slots = n_slots;
-        sites->n_groups = n_groups;
-        status = make_room(s, err);
-        sites->n_slots = SALTUS_NSM_SOURCES + 1;
-        sites->n_groups = 0;
-        SALTUS_TRY(status);
-    } while (sites->queue.capacity - n_slots < SALTUS_NSM_BATCH);
+    SALTUS_TRY(make_room_for(s, n_slots, n_groups, err));
     sites->n_slots = n_slots;
     sites->n_groups = n_groups;
     pack(&state, s);
