@@ -158,9 +158,9 @@ typedef struct saltus_mpd_engine {
     saltus_status (*collect)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;
 
-/** Capacity for the particles of time 0 and some more; and a larger one, after so many numbers were
- * wanted in vain. */
-int64_t saltus_mpd_first_capacity(const saltus_mpd_tables *tables);
+/** Capacity for n particles that a trajectory begins with, and some more; and a larger one, after
+ * so many numbers were wanted in vain. */
+int64_t saltus_mpd_first_capacity(int64_t n);
 SALTUS_MUST_CHECK saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity,
                                                          saltus_error *err);
 

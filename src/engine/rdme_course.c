@@ -78,9 +78,10 @@ static saltus_status report(const course *c, saltus_mpd_failure failure, int64_t
         c->task->model->network->reaction_names[failure.reaction]);
 }
 
-int64_t saltus_mpd_first_capacity(const saltus_mpd_tables *tables)
+int64_t saltus_mpd_first_capacity(int64_t n)
 {
-    return tables->n_start + tables->n_start / 4 + (1 << 12);
+    const int64_t capacity = n + n / 4 + (1 << 12);
+    return capacity < INT32_MAX ? capacity : INT32_MAX;
 }
 
 saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity, saltus_error *err)

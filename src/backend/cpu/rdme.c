@@ -209,10 +209,7 @@ static saltus_status begin(void *user, int64_t trajectory, const saltus_contents
     saltus_status status = SALTUS_OK;
     mpd *s = user;
     const int64_t n = saltus_mpd_n_placed(&s->tables, from);
-    int64_t capacity = saltus_mpd_first_capacity(&s->tables);
-    if (n > capacity) {
-        SALTUS_TRY(saltus_mpd_more_capacity(n, &capacity, err));
-    }
+    const int64_t capacity = saltus_mpd_first_capacity(n);
     if (capacity > s->m.capacity) {
         SALTUS_TRY(grow(s, capacity, err));
     }

@@ -115,10 +115,7 @@ static saltus_status begin(void *user, int64_t trajectory, const saltus_contents
     lists *s = user;
     const saltus_mpd *m = &s->on.a.m;
     const int64_t n = saltus_mpd_n_placed(&s->on.tables, from);
-    int64_t capacity = saltus_mpd_first_capacity(&s->on.tables);
-    if (n > capacity) {
-        SALTUS_TRY(saltus_mpd_more_capacity(n, &capacity, err));
-    }
+    const int64_t capacity = saltus_mpd_first_capacity(n);
     if (capacity > m->capacity) {
         SALTUS_TRY(grow(s, capacity, err));
     }

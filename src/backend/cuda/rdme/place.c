@@ -188,8 +188,8 @@ static int64_t deposit_from(const saltus_lattice *l, int64_t site)
 typedef struct load {
     counts *s;
     cu_pointer memory;
-    saltus_mpd_deposit *some; /* [DEPOSITS] */
-    int64_t n;
+    saltus_mpd_deposit *some; /* [most] */
+    int64_t n, most;
 } load;
 
 static saltus_status send(load *to, saltus_error *err)
@@ -212,7 +212,7 @@ static saltus_status put(load *to, int64_t site, int64_t n, int32_t species, sal
 {
     to->some[to->n++] = (saltus_mpd_deposit){(uint32_t)(site - to->s->on.a.m.slab.zero),
                                              n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, species};
-    return to->n == DEPOSITS ? send(to, err) : SALTUS_OK;
+    return to->n == to->most ? send(to, err) : SALTUS_OK;
 }
 
 /* Those of a list that are in this slab. */
@@ -247,13 +247,15 @@ static saltus_status put_listed(counts *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int64_t first = saltus_gpu_counts_first(s), end = first + saltus_gpu_counts_sites(s);
-    load to = {.s = s};
-    if (s->from ? s->from->n == 0 : s->on.tables.lattice->n_deposits == 0) {
+    const int64_t n = s->from ? s->from->n : s->on.tables.lattice->n_deposits;
+    load to = {.s = s, .most = n < DEPOSITS ? n : DEPOSITS};
+    const size_t most = (size_t)to.most;
+    if (n == 0) {
         return status;
     }
-    to.some = saltus_calloc(DEPOSITS, sizeof *to.some);
+    to.some = saltus_calloc(most, sizeof *to.some);
     SALTUS_NEED(to.some);
-    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &to.memory, DEPOSITS * sizeof *to.some, err));
+    SALTUS_TRY(saltus_gpu_lattice_alloc(&s->on, &to.memory, most * sizeof *to.some, err));
     s->on.a.deposits = (const saltus_mpd_deposit *)(uintptr_t)to.memory;
     SALTUS_TRY(s->from ? put_contents(&to, s->from, first, end, err)
                        : put_deposits(&to, first, end, err));
