@@ -124,12 +124,11 @@ static void unpack_pieces(void *user, int part, int64_t first, int64_t end)
     }
 }
 
-static void pack_head(saltus_pack *k, pieces *p, uint64_t *checksum, const char identity[65])
+static void pack_head(saltus_pack *k, pieces *p, uint64_t *checksum, char identity[65])
 {
     uint64_t n_plain = p->n_plain;
-    char text[sizeof magic], of[65];
+    char text[sizeof magic];
     memcpy(text, magic, sizeof text);
-    memcpy(of, identity, sizeof of);
     saltus_pack_bytes(k, text, sizeof text);
     k->failed |= memcmp(text, magic, sizeof text) != 0;
     saltus_pack_same(k, FORM);
@@ -147,7 +146,7 @@ static void pack_head(saltus_pack *k, pieces *p, uint64_t *checksum, const char 
         saltus_pack_bytes(k, p->size, (size_t)p->n * sizeof *p->size);
     }
     SALTUS_PACK(k, *checksum);
-    saltus_pack_bytes(k, of, sizeof of);
+    saltus_pack_bytes(k, identity, 65);
     uint64_t own = crc32_z(0, k->data, k->is_taking ? k->at : k->n);
     saltus_pack_same(k, (int64_t)own);
 }
@@ -235,6 +234,7 @@ saltus_status saltus_checkpoint_file_write(const char *path, const char identity
     saltus_status status = SALTUS_OK;
     saltus_pack head = {0};
     uint64_t checksum = 0;
+    char of[65];
     pieces p = {.plain = data->data,
                 .n_plain = data->n,
                 .room = compressBound(PIECE),
@@ -247,7 +247,8 @@ saltus_status saltus_checkpoint_file_write(const char *path, const char identity
     for (int64_t i = 0; i < p.n; ++i) {
         checksum = crc32_z((uLong)checksum, p.packed + (size_t)i * p.room, (size_t)p.size[i]);
     }
-    pack_head(&head, &p, &checksum, identity);
+    memcpy(of, identity, sizeof of);
+    pack_head(&head, &p, &checksum, of);
     SALTUS_NEED(!head.failed && p.size);
     SALTUS_TRY(publish(path, &head, &p, err));
 done:
@@ -261,52 +262,31 @@ done:
  * Reading
  */
 
-/* Returns false for what is damaged. */
-static bool unpack(saltus_pack *file, const char identity[65], saltus_kept_table *table)
+/* Take the pieces, behind the head. Returns false for what is damaged. */
+static bool unpack(saltus_pack *file, pieces *p, uint64_t checksum, saltus_kept_table *table)
 {
-    uint64_t checksum = 0;
-    pieces p = {0};
-    saltus_pack data = {.is_taking = true};
-    pack_head(file, &p, &checksum, identity);
-    if (!file->failed) {
-        p.packed = file->data + file->at;
-        p.plain = saltus_calloc(p.n_plain + 1, 1);
-        p.from = saltus_calloc((size_t)p.n, sizeof *p.from);
-        file->failed = !p.plain || !p.from;
-    }
+    saltus_pack data = {.is_taking = true, .failed = true};
     uint64_t end = 0;
-    for (int64_t i = 0; i < p.n && p.size && !file->failed; ++i) {
-        p.from[i] = end;
-        end += p.size[i];
-        file->failed = p.size[i] > saltus_pack_left(file) || end > saltus_pack_left(file);
+    p->packed = file->data + file->at;
+    p->plain = saltus_calloc(p->n_plain + 1, 1);
+    p->from = saltus_calloc((size_t)p->n, sizeof *p->from);
+    bool is_whole = p->plain && p->from && p->size;
+    for (int64_t i = 0; is_whole && i < p->n; ++i) {
+        p->from[i] = end;
+        end += p->size[i];
+        is_whole = p->size[i] <= saltus_pack_left(file) && end <= saltus_pack_left(file);
     }
-    file->failed = file->failed || end != saltus_pack_left(file) ||
-                   crc32_z(0, p.packed, (size_t)end) != checksum;
-    if (!file->failed) {
-        saltus_parallel(p.n, 1, unpack_pieces, &p);
-        data.data = p.plain;
-        data.n = p.n_plain;
-        data.failed = p.n_failed > 0;
+    if (is_whole && end == saltus_pack_left(file) &&
+        crc32_z(0, p->packed, (size_t)end) == checksum) {
+        saltus_parallel(p->n, 1, unpack_pieces, p);
+        data.data = p->plain;
+        data.n = p->n_plain;
+        data.failed = p->n_failed > 0;
         saltus_kept_pack(&data, table);
-        file->failed = data.failed || saltus_pack_left(&data) > 0;
     }
-    saltus_free(p.plain);
-    saltus_free(p.from);
-    saltus_free(p.size);
-    return !file->failed;
-}
-
-/* The identity stands in front of the checksum, at the end of the head. */
-static bool is_of(const saltus_pack *file, const char identity[65])
-{
-    pieces p = {0};
-    saltus_pack at = *file;
-    uint64_t checksum = 0;
-    pack_head(&at, &p, &checksum, identity);
-    const bool is_whole = !at.failed && at.at >= 73;
-    const bool is = !is_whole || memcmp(file->data + at.at - 73, identity, 65) == 0;
-    saltus_free(p.size);
-    return is;
+    saltus_free(p->plain);
+    saltus_free(p->from);
+    return !data.failed && saltus_pack_left(&data) == 0;
 }
 
 saltus_status saltus_checkpoint_file_read(const char *path, const char identity[65], bool fresh,
@@ -314,8 +294,10 @@ saltus_status saltus_checkpoint_file_read(const char *path, const char identity[
                                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    char *text = NULL;
+    char *text = NULL, of[65];
     saltus_pack file = {.is_taking = true};
+    pieces p = {0};
+    uint64_t checksum = 0;
     *table = (saltus_kept_table){.n = 0};
     if (access(path, F_OK) != 0 && errno == ENOENT) {
         return SALTUS_OK;
@@ -330,14 +312,16 @@ saltus_status saltus_checkpoint_file_read(const char *path, const char identity[
     if (fresh) {
         goto done;
     }
-    if (!is_of(&file, identity)) {
+    pack_head(&file, &p, &checksum, of);
+    if (!file.failed && memcmp(of, identity, sizeof of) != 0) {
         (void)snprintf(trouble, size, "%.120s: is of another run; it is not used", path);
-    } else if (!unpack(&file, identity, table)) {
+    } else if (file.failed || !unpack(&file, &p, checksum, table)) {
         saltus_kept_free(table);
         (void)snprintf(trouble, size, "%.120s: is damaged; what was under way is simulated again",
                        path);
     }
 done:
+    saltus_free(p.size);
     saltus_free(text);
     return status;
 }
