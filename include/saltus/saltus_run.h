@@ -140,7 +140,8 @@ typedef struct saltus_checkpoint saltus_checkpoint;
 /**
  * Take a file for checkpoints, and what another run has left in it. While a run lasts, the file is
  * replaced at intervals by a newer one, at once; each is whole or not there. Where trajectories
- * take less than a sixtieth of the interval nothing is kept, as they are soon simulated again. A
+ * take less than a sixtieth of the interval nothing is written at intervals, as they are soon
+ * simulated again. A
  * file that is damaged, or of another identity, is not used, and the run warns of it.
  *
  * @param path     of the file, which need not be there
