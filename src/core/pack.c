@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void saltus_pack_bytes(saltus_pack *k, void *data, size_t size)
+void saltus_pack_bytes(saltus_packer *k, void *data, size_t size)
 {
     if (k->failed || size == 0) {
         return;
@@ -32,14 +32,14 @@ void saltus_pack_bytes(saltus_pack *k, void *data, size_t size)
     k->n += size;
 }
 
-void saltus_pack_same(saltus_pack *k, int64_t value)
+void saltus_pack_same(saltus_packer *k, int64_t value)
 {
     int64_t there = value;
     SALTUS_PACK(k, there);
     k->failed |= there != value;
 }
 
-void saltus_pack_small(saltus_pack *k, int64_t *value)
+void saltus_pack_small(saltus_packer *k, int64_t *value)
 {
     /* the sign goes to the lowest bit; 7 bits a byte, the highest says that more follow */
     uint64_t left = (uint64_t)*value << 1 ^ (*value < 0 ? UINT64_MAX : 0), all = 0;
@@ -57,13 +57,13 @@ void saltus_pack_small(saltus_pack *k, int64_t *value)
     }
 }
 
-size_t saltus_pack_left(const saltus_pack *k)
+size_t saltus_pack_left(const saltus_packer *k)
 {
     return k->n - k->at;
 }
 
-void saltus_pack_free(saltus_pack *k)
+void saltus_pack_free(saltus_packer *k)
 {
     saltus_free(k->data);
-    *k = (saltus_pack){0};
+    *k = (saltus_packer){0};
 }

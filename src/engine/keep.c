@@ -15,17 +15,17 @@ bool saltus_keep_stops(const saltus_task *task, bool was_due)
 }
 
 void saltus_keep(const saltus_task *task, saltus_job *job, int64_t n_samples,
-                 const saltus_pack *state)
+                 const saltus_packer *state)
 {
     if (!state->failed) {
-        task->keeper->keep(task->keeper->user, job, n_samples, state->data, state->n);
+        task->saver->save(task->saver->user, job, n_samples, state->data, state->n);
     }
 }
 
-bool saltus_keep_open(const saltus_job *job, saltus_pack *state)
+bool saltus_keep_open(const saltus_job *job, saltus_packer *state)
 {
     const saltus_kept *kept = job->kept;
-    *state = (saltus_pack){.is_taking = true};
+    *state = (saltus_packer){.is_taking = true};
     if (kept) {
         state->data = kept->state;
         state->n = kept->size;

@@ -1,6 +1,6 @@
 /**
  * Keeping what is under way: a worker looks at its task's `pause` where it looks at `stop`, hands
- * the state of its trajectories to the keeper, and goes on, or gives up if it is to stop. A job may
+ * the state of its trajectories to the saver, and goes on, or gives up if it is to stop. A job may
  * come with what was kept of it before. States are of methods, not of backends, so that any engine
  * of a method may go on from what another one kept.
  */
@@ -18,9 +18,9 @@ bool saltus_keep_stops(const saltus_task *task, bool was_due);
 /** Hand over a state, and the job's first n_samples samples. Where memory runs out nothing is kept.
  */
 void saltus_keep(const saltus_task *task, saltus_job *job, int64_t n_samples,
-                 const saltus_pack *state);
+                 const saltus_packer *state);
 /** What is kept of a job, to be taken; false: nothing, or another form of it. */
-bool saltus_keep_open(const saltus_job *job, saltus_pack *state);
+bool saltus_keep_open(const saltus_job *job, saltus_packer *state);
 /** Copy the samples that were kept to where the job's samples go. */
 void saltus_keep_samples(const saltus_task *task, const saltus_job *job);
 

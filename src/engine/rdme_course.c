@@ -174,7 +174,7 @@ done:
 
 /* At the end of a step: what the sites hold, and where the trajectory is. Sites of entries are told
  * by their distance from the one before, which is mostly small. */
-static saltus_status pack(saltus_pack *k, course *c, saltus_error *err)
+static saltus_status pack(saltus_packer *k, course *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_contents *all = &c->contents;
@@ -211,7 +211,7 @@ done:
 static saltus_status keep(course *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_pack state = {0};
+    saltus_packer state = {0};
     saltus_contents_clear(&c->contents);
     SALTUS_TRY(c->engine->collect(c->engine->user, &c->contents, err));
     SALTUS_TRY(pack(&state, c, err));
@@ -229,7 +229,7 @@ done:
 static saltus_status begin(course *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_pack state;
+    saltus_packer state;
     bool is_taken = saltus_keep_open(c->job, &state);
     saltus_contents_clear(&c->contents);
     if (is_taken) {

@@ -67,7 +67,7 @@ saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task
 /** Run a job from its start, or from what was kept of it. */
 saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
                                     saltus_job *job, saltus_error *err);
-/** Hand the trajectory, which is between events, to the task's keeper. */
+/** Hand the trajectory, which is between events, to the task's saver. */
 void saltus_scalar_keep(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
 /** Go to where a job was when it was kept; false: there is nothing of it that can be used, and the
  * trajectory is to be started. */

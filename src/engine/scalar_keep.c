@@ -7,7 +7,7 @@
 
 enum { FORM = 1 }; /* raised whenever the form of a state changes */
 
-static void pack_pending(saltus_pack *k, saltus_trajectory *p)
+static void pack_pending(saltus_packer *k, saltus_trajectory *p)
 {
     int32_t n = p->n_pending;
     SALTUS_PACK(k, n);
@@ -33,7 +33,7 @@ static void pack_pending(saltus_pack *k, saltus_trajectory *p)
     }
 }
 
-static void pack(saltus_pack *k, saltus_scalar_engine *w, const saltus_task *task)
+static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *task)
 {
     saltus_trajectory *p = &w->trajectory;
     const saltus_tables *n = p->n;
@@ -74,7 +74,7 @@ static void pack(saltus_pack *k, saltus_scalar_engine *w, const saltus_task *tas
 
 void saltus_scalar_keep(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job)
 {
-    saltus_pack state = {0};
+    saltus_packer state = {0};
     pack(&state, scalar, task);
     saltus_keep(task, job, scalar->trajectory.sample, &state);
     saltus_pack_free(&state);
@@ -85,7 +85,7 @@ bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
 {
     saltus_trajectory *p = &scalar->trajectory;
     const saltus_tables *n = p->n;
-    saltus_pack state;
+    saltus_packer state;
     if (!saltus_keep_open(job, &state)) {
         return false;
     }

@@ -44,13 +44,13 @@ typedef struct saltus_job {
     void *block;             /**< the source's own */
 } saltus_job;
 
-/** Keeps trajectories that are under way. */
-typedef struct saltus_keeper {
+/** Saves trajectories that are under way. */
+typedef struct saltus_saver {
     void *user;
     /** Copy a job's first n_samples samples, and the state there; job->kept is then this copy. Any
      * thread may call. */
-    void (*keep)(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size);
-} saltus_keeper;
+    void (*save)(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size);
+} saltus_saver;
 
 /** What a sink makes of counts, when it needs no samples: their sums, and maybe more. */
 typedef struct saltus_reduction {
@@ -116,9 +116,9 @@ typedef struct saltus_task {
     const saltus_reduction *reduction;          /**< NULL: every sample is wanted */
     const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
-    int *pause;      /**< this worker's: non-zero when it is to hand over to the keeper what it has
-                          under way, also before it gives up; atomic. NULL: there is no keeper */
-    const saltus_keeper *keeper;
+    int *pause;      /**< this worker's: non-zero when it is to hand over to the saver what it has
+                          under way, also before it gives up; atomic. NULL: there is no saver */
+    const saltus_saver *saver;
     saltus_layout layout;
     int block;               /**< threads of a block on a device; 0: as the layout chooses */
     int64_t *kernel_ns;      /**< shared by the workers: time of kernels on devices (atomic +) */

@@ -19,7 +19,7 @@ struct saltus_checkpoint {
     pthread_mutex_t lock; /* of what follows */
     saltus_kept_table table;
     int64_t n_kept; /* in the table; atomic, so that short trajectories need no lock */
-    saltus_keeper keeper;
+    saltus_saver saver;
     char trouble[200];
     bool has_told;
     bool is_fresh; /* what the file has is to go when a run begins */
@@ -120,7 +120,7 @@ static void remove_some(saltus_kept_table *t, size_t first, size_t n)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * The keeper
+ * The saver
  */
 
 /* With the lock held. */
@@ -247,16 +247,16 @@ const char *saltus_checkpoint_trouble(saltus_checkpoint *c)
     return is_told || !c->trouble[0] ? NULL : c->trouble;
 }
 
-const saltus_keeper *saltus_checkpoint_keeper(saltus_checkpoint *c)
+const saltus_saver *saltus_checkpoint_saver(saltus_checkpoint *c)
 {
-    return &c->keeper;
+    return &c->saver;
 }
 
 saltus_status saltus_checkpoint_write(saltus_checkpoint *c, const saltus_sink *sink,
                                       saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_pack all = {0};
+    saltus_packer all = {0};
     (void)pthread_mutex_lock(&c->lock);
     const size_t n = c->table.n;
     if (n > 0) {
@@ -309,7 +309,7 @@ saltus_status saltus_checkpoint_open(const char *path, const char *identity, dou
     SALTUS_NEED(c->path);
     c->seconds = seconds;
     c->is_fresh = fresh;
-    c->keeper = (saltus_keeper){c, keep};
+    c->saver = (saltus_saver){c, keep};
     saltus_sha256_hex(identity, strlen(identity), c->identity);
     SALTUS_TRY(saltus_checkpoint_file_read(path, c->identity, fresh, &c->table, c->trouble,
                                            sizeof c->trouble, err));

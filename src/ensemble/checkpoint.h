@@ -1,5 +1,5 @@
 /**
- * Trajectories that are kept while they are under way: a table of them, which is the keeper of a
+ * Trajectories that are kept while they are under way: a table of them, which is the saver of a
  * run's workers (engine/keep.h), and the file that it is written to and read from.
  */
 #ifndef SALTUS_ENSEMBLE_CHECKPOINT_H
@@ -21,8 +21,8 @@ double saltus_checkpoint_seconds(const saltus_checkpoint *c);
 /** What is wrong with the file that was there, once; or NULL. */
 const char *saltus_checkpoint_trouble(saltus_checkpoint *c);
 /** To hand to workers; valid as long as the checkpoint. */
-const saltus_keeper *saltus_checkpoint_keeper(saltus_checkpoint *c);
-/** What is kept of a trajectory, or NULL. Valid until keeper, finish, or drop are called for it. */
+const saltus_saver *saltus_checkpoint_saver(saltus_checkpoint *c);
+/** What is kept of a trajectory, or NULL. Valid until saver, finish, or drop are called for it. */
 const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajectory);
 /** A trajectory has ended: keep its samples if `keep`, else nothing of it. */
 void saltus_checkpoint_finish(saltus_checkpoint *c, const saltus_job *job, bool keep);

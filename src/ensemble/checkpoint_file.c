@@ -25,7 +25,7 @@ static const char magic[8] = "saltusCK";
  * Tables as bytes
  */
 
-static void pack_one(saltus_pack *k, saltus_kept_table *t, saltus_kept **at)
+static void pack_one(saltus_packer *k, saltus_kept_table *t, saltus_kept **at)
 {
     saltus_kept head = {0};
     uint64_t size = 0;
@@ -58,7 +58,7 @@ static void pack_one(saltus_pack *k, saltus_kept_table *t, saltus_kept **at)
     }
 }
 
-void saltus_kept_pack(saltus_pack *k, saltus_kept_table *t)
+void saltus_kept_pack(saltus_packer *k, saltus_kept_table *t)
 {
     int64_t n = (int64_t)t->n;
     SALTUS_PACK(k, t->sizes);
@@ -124,7 +124,7 @@ static void unpack_pieces(void *user, int part, int64_t first, int64_t end)
     }
 }
 
-static void pack_head(saltus_pack *k, pieces *p, uint64_t *checksum, char identity[65])
+static void pack_head(saltus_packer *k, pieces *p, uint64_t *checksum, char identity[65])
 {
     uint64_t n_plain = p->n_plain;
     char text[sizeof magic];
@@ -186,7 +186,7 @@ static void sync_folder(const char *path)
     saltus_free(folder);
 }
 
-static bool write_pieces(int fd, const saltus_pack *head, const pieces *p)
+static bool write_pieces(int fd, const saltus_packer *head, const pieces *p)
 {
     bool is_written = write_all(fd, head->data, head->n);
     for (int64_t i = 0; i < p->n && is_written; ++i) {
@@ -195,7 +195,7 @@ static bool write_pieces(int fd, const saltus_pack *head, const pieces *p)
     return is_written && fsync(fd) == 0;
 }
 
-static saltus_status publish(const char *path, const saltus_pack *head, const pieces *p,
+static saltus_status publish(const char *path, const saltus_packer *head, const pieces *p,
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -229,10 +229,10 @@ done:
 }
 
 saltus_status saltus_checkpoint_file_write(const char *path, const char identity[65],
-                                           const saltus_pack *data, saltus_error *err)
+                                           const saltus_packer *data, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_pack head = {0};
+    saltus_packer head = {0};
     uint64_t checksum = 0;
     char of[65];
     pieces p = {.plain = data->data,
@@ -263,9 +263,9 @@ done:
  */
 
 /* Take the pieces, behind the head. Returns false for what is damaged. */
-static bool unpack(saltus_pack *file, pieces *p, uint64_t checksum, saltus_kept_table *table)
+static bool unpack(saltus_packer *file, pieces *p, uint64_t checksum, saltus_kept_table *table)
 {
-    saltus_pack data = {.is_taking = true, .failed = true};
+    saltus_packer data = {.is_taking = true, .failed = true};
     uint64_t end = 0;
     p->packed = file->data + file->at;
     p->plain = saltus_calloc(p->n_plain + 1, 1);
@@ -295,7 +295,7 @@ saltus_status saltus_checkpoint_file_read(const char *path, const char identity[
 {
     saltus_status status = SALTUS_OK;
     char *text = NULL, of[65];
-    saltus_pack file = {.is_taking = true};
+    saltus_packer file = {.is_taking = true};
     pieces p = {0};
     uint64_t checksum = 0;
     *table = (saltus_kept_table){.n = 0};
@@ -329,7 +329,7 @@ done:
 #else
 
 saltus_status saltus_checkpoint_file_write(const char *path, const char identity[65],
-                                           const saltus_pack *data, saltus_error *err)
+                                           const saltus_packer *data, saltus_error *err)
 {
     (void)identity;
     (void)data;

@@ -20,13 +20,13 @@ saltus_kept *saltus_kept_create(const saltus_row_sizes *sizes, int64_t n_samples
 bool saltus_kept_put(saltus_kept_table *table, saltus_kept *kept);
 void saltus_kept_free(saltus_kept_table *table);
 /** Append the table, or take it into an empty one. */
-void saltus_kept_pack(saltus_pack *k, saltus_kept_table *table);
+void saltus_kept_pack(saltus_packer *k, saltus_kept_table *table);
 
 /** Write a file beside it, force it to the disk, and rename it to `path`. SALTUS_E_IO: the file
  * that was there before still is. */
 SALTUS_MUST_CHECK saltus_status saltus_checkpoint_file_write(const char *path,
                                                              const char identity[65],
-                                                             const saltus_pack *data,
+                                                             const saltus_packer *data,
                                                              saltus_error *err);
 /** Read a table; of a file that is not there, or with `fresh`, it is empty. What cannot be used is
  * told in `trouble`. SALTUS_E_IO: what is there is no checkpoint. */

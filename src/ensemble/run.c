@@ -259,7 +259,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
     const int beyond = number - n_workers(r);
     if (r->keeping.checkpoint && beyond < 0) { /* what other ranks have under way is not kept */
         task.pause = &r->keeping.pause[number];
-        task.keeper = saltus_checkpoint_keeper(r->keeping.checkpoint);
+        task.saver = saltus_checkpoint_saver(r->keeping.checkpoint);
     }
     const saltus_status status =
         beyond < 0 ? r->plan->backend->ops->work(r->plan->backend, &task, &r->source, err)

@@ -122,7 +122,7 @@ done:
 
 /* All that is no function of the rest, which is the marks of sites, their slots, the tournament and
  * the draws. */
-static void pack(saltus_pack *k, nsm *s)
+static void pack(saltus_packer *k, nsm *s)
 {
     saltus_nsm *t = &s->k;
     saltus_nsm_sites *sites = &t->sites;
@@ -156,7 +156,7 @@ static void pack(saltus_pack *k, nsm *s)
 
 static void keep(nsm *s)
 {
-    saltus_pack state = {0};
+    saltus_packer state = {0};
     SALTUS_PACK(&state, s->k.sites.n_slots);
     SALTUS_PACK(&state, s->k.sites.n_groups);
     pack(&state, s);
@@ -190,7 +190,7 @@ static saltus_status take(nsm *s, bool *taken, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_nsm_sites *sites = &s->k.sites;
-    saltus_pack state;
+    saltus_packer state;
     int32_t n_slots = 0, n_groups = 0;
     *taken = false;
     if (!saltus_keep_open(s->job, &state)) {
