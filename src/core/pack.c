@@ -4,32 +4,45 @@
 
 #include <string.h>
 
+void saltus_pack_reserve(saltus_packer *k, size_t size)
+{
+    if (!k->failed && size > k->capacity - k->n) {
+        unsigned char *grown = saltus_realloc(k->data, k->n + size, 1);
+        k->failed = !grown;
+        k->data = grown ? grown : k->data;
+        k->capacity = grown ? k->n + size : k->capacity;
+    }
+}
+
+const void *saltus_pack_view(saltus_packer *k, size_t size)
+{
+    if (k->failed || size > saltus_pack_left(k)) {
+        k->failed = true;
+        return NULL;
+    }
+    k->at += size;
+    return k->data + k->at - size;
+}
+
 void saltus_pack_bytes(saltus_packer *k, void *data, size_t size)
 {
     if (k->failed || size == 0) {
         return;
     }
     if (k->is_taking) {
-        if (size > k->n - k->at) {
-            k->failed = true;
-            return;
+        const void *there = saltus_pack_view(k, size);
+        if (there) {
+            memcpy(data, there, size);
         }
-        memcpy(data, k->data + k->at, size);
-        k->at += size;
         return;
     }
     if (size > k->capacity - k->n) {
-        const size_t more = 2 * k->capacity > k->n + size ? 2 * k->capacity : k->n + size + 256;
-        unsigned char *grown = saltus_realloc(k->data, more, 1);
-        if (!grown) {
-            k->failed = true;
-            return;
-        }
-        k->data = grown;
-        k->capacity = more;
+        saltus_pack_reserve(k, k->capacity > size ? k->capacity : size + 256);
     }
-    memcpy(k->data + k->n, data, size);
-    k->n += size;
+    if (!k->failed) {
+        memcpy(k->data + k->n, data, size);
+        k->n += size;
+    }
 }
 
 void saltus_pack_same(saltus_packer *k, int64_t value)

@@ -23,6 +23,10 @@ typedef struct saltus_packer {
                          appended or taken */
 } saltus_packer;
 
+/** Before so many bytes are appended: make room, so that it need not grow. */
+void saltus_pack_reserve(saltus_packer *k, size_t size);
+/** Take bytes where they are; NULL when there are fewer. */
+const void *saltus_pack_view(saltus_packer *k, size_t size);
 /** Append or take `size` bytes. */
 void saltus_pack_bytes(saltus_packer *k, void *data, size_t size);
 /** Append a number, or take one and fail unless it is the same. */

@@ -255,7 +255,7 @@ static void get_samples(const lender *l, saltus_message *m, const saltus_job *j)
 
 static bool take_done(lender *l, saltus_message *m)
 {
-    while (m->at < m->size && !m->is_bad) {
+    while (m->data.at < m->data.n && !m->data.failed) {
         saltus_error err = {0};
         int64_t head[3]; /* lot, place, whether all counts are there to be reduced */
         SALTUS_GET(m, head);
@@ -267,13 +267,13 @@ static bool take_done(lender *l, saltus_message *m)
         SALTUS_GET(m, j->tally);
         get_samples(l, m, j);
         j->rest = head[2] ? saltus_message_view(m, 8 * l->sizes.width) : NULL;
-        if (m->is_bad) {
+        if (m->data.failed) {
             return false;
         }
         note(l, l->source->done(l->source->user, j, &err), &err);
         finish_jobs(l, b, 1);
     }
-    return !m->is_bad;
+    return !m->data.failed;
 }
 
 static saltus_partial get_partial(const lender *l, saltus_message *m)
@@ -306,7 +306,7 @@ static bool take_reduced(lender *l, saltus_message *m)
     for (int64_t i = 0; jobs && i < head[1]; ++i) {
         int64_t place;
         SALTUS_GET(m, place);
-        is_good = !m->is_bad && place >= 0 && place < b->n;
+        is_good = !m->data.failed && place >= 0 && place < b->n;
         if (!is_good) {
             break;
         }
@@ -316,7 +316,7 @@ static bool take_reduced(lender *l, saltus_message *m)
         get_samples(l, m, &jobs[i]);
     }
     const saltus_partial partial = get_partial(l, m);
-    is_good = is_good && !m->is_bad;
+    is_good = is_good && !m->data.failed;
     if (is_good) {
         note(l, l->source->reduced(l->source->user, jobs, (int)head[1], &partial, &err), &err);
         finish_jobs(l, b, head[1]);
@@ -339,7 +339,7 @@ static bool take_frame(lender *l, saltus_message *m)
     f.count = saltus_message_view(m, n * sizeof *f.count);
     f.species = saltus_message_view(m, n * sizeof *f.species);
     const saltus_sink *sink = l->task->space.sink;
-    if (m->is_bad || !sink || !sink->frame) {
+    if (m->data.failed || !sink || !sink->frame) {
         return false;
     }
     note(l, sink->frame(sink->user, &f, &err), &err);
@@ -357,7 +357,7 @@ static bool take_progress(lender *l, saltus_message *m)
     saltus_reached_store(l->task->reached, t, fired);
     (void)__atomic_fetch_add(l->task->ended, ended - l->ended, __ATOMIC_RELAXED);
     l->ended = ended;
-    return !m->is_bad;
+    return !m->data.failed;
 }
 
 static bool take_want(lender *l, saltus_message *m)
@@ -365,7 +365,7 @@ static bool take_want(lender *l, saltus_message *m)
     int64_t n;
     SALTUS_GET(m, n);
     int64_t *grown = saltus_grow(l->wants, l->n_wants, &l->capacity, sizeof *l->wants);
-    if (!grown || m->is_bad || n < 1) {
+    if (!grown || m->data.failed || n < 1) {
         return false;
     }
     l->wants = grown;

@@ -16,56 +16,34 @@ saltus_message *saltus_message_new(saltus_message_kind kind)
 void saltus_message_free(saltus_message *m)
 {
     if (m) {
-        saltus_free(m->bytes);
+        saltus_pack_free(&m->data);
         saltus_free(m);
     }
 }
 
 void saltus_message_reserve(saltus_message *m, size_t size)
 {
-    if (m && !m->is_bad && size > m->capacity) {
-        char *grown = saltus_realloc(m->bytes, size, 1);
-        m->is_bad = !grown;
-        m->bytes = grown ? grown : m->bytes;
-        m->capacity = grown ? size : m->capacity;
+    if (m) {
+        saltus_pack_reserve(&m->data, size);
     }
 }
 
 void saltus_message_put(saltus_message *m, const void *bytes, size_t size)
 {
-    if (!m || m->is_bad || size == 0) {
-        return;
-    }
-    if (size > m->capacity - m->size) {
-        const size_t twice = 2 * m->capacity, least = m->size + size;
-        saltus_message_reserve(m, twice > least ? twice : least + 256);
-    }
-    if (!m->is_bad) {
-        memcpy(m->bytes + m->size, bytes, size);
-        m->size += size;
+    if (m) { /* what is appended is only read */
+        saltus_pack_bytes(&m->data, (void *)(uintptr_t)bytes, size);
     }
 }
 
 const void *saltus_message_view(saltus_message *m, size_t size)
 {
-    if (m->is_bad || size > m->size - m->at) {
-        m->is_bad = true;
-        return NULL;
-    }
-    const char *from = m->bytes + m->at;
-    m->at += size;
-    return from;
+    return saltus_pack_view(&m->data, size);
 }
 
 void saltus_message_get(saltus_message *m, void *bytes, size_t size)
 {
-    const void *from = saltus_message_view(m, size);
-    if (size == 0) {
-        return;
-    }
-    if (from) {
-        memcpy(bytes, from, size);
-    } else {
+    saltus_pack_bytes(&m->data, bytes, size);
+    if (m->data.failed && size > 0) {
         memset(bytes, 0, size);
     }
 }

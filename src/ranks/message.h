@@ -2,9 +2,8 @@
 #ifndef SALTUS_RANKS_MESSAGE_H
 #define SALTUS_RANKS_MESSAGE_H
 
+#include "core/pack.h"
 #include "core/status.h"
-
-#include <stddef.h>
 
 /** What a message is about. "Lead" is rank 0, which others serve. */
 typedef enum saltus_message_kind {
@@ -31,9 +30,8 @@ typedef struct saltus_message {
     struct saltus_message *next;
     int peer; /**< to whom, or from whom */
     saltus_message_kind kind;
-    size_t size, capacity, at; /**< bytes; have room; were read */
-    bool is_bad;               /**< memory ran out, or more was read than there is */
-    char *bytes;
+    saltus_packer data; /**< is_taking once it has been received; failed: memory ran out, or more
+                             was read than there is */
 } saltus_message;
 
 /** NULL: memory ran out, which saltus_message_put and saltus_ranks_send take. */

@@ -82,8 +82,8 @@ static saltus_status check(const saltus_transport *t, int e, saltus_error *err)
 /* A part of a message: its place, and how long it is. */
 static int part_of(const saltus_message *m, size_t i, char **at)
 {
-    const size_t first = i * (size_t)LARGEST_PART, left = m->size - first;
-    *at = m->bytes + first;
+    const size_t first = i * (size_t)LARGEST_PART, left = m->data.n - first;
+    *at = (char *)m->data.data + first;
     return (int)(left < LARGEST_PART ? left : LARGEST_PART);
 }
 
@@ -100,8 +100,8 @@ static saltus_status begin_to_send(saltus_ranks *r, saltus_message *m, sending *
     sending *s = saltus_calloc(1, sizeof *s);
     SALTUS_NEED(s);
     s->message = m;
-    s->head = (header){m->kind, m->size};
-    s->n = 1 + n_parts(m->size);
+    s->head = (header){m->kind, m->data.n};
+    s->n = 1 + n_parts(m->data.n);
     s->next = *all;
     *all = s;
     s->requests = saltus_calloc(s->n, sizeof *s->requests);
@@ -137,7 +137,7 @@ static saltus_status go_on_sending(saltus_ranks *r, sending **all, size_t *n_byt
             continue;
         }
         *at = s->next;
-        *n_bytes += s->message->size;
+        *n_bytes += s->message->data.n;
         saltus_message_free(s->message);
         saltus_free(s->requests);
         saltus_free(s);
@@ -165,10 +165,11 @@ static saltus_status receive_one(saltus_ranks *r, saltus_message **out, saltus_e
     m = saltus_message_new((saltus_message_kind)head.kind);
     SALTUS_NEED(m);
     m->peer = from;
-    m->size = head.size;
-    m->bytes = m->size > 0 ? malloc(m->size) : NULL; /* all of it is filled */
-    SALTUS_NEED(m->size == 0 || m->bytes);
-    for (size_t i = 0; i < n_parts(m->size); ++i) {
+    m->data.is_taking = true;
+    m->data.n = head.size;
+    m->data.data = m->data.n > 0 ? malloc(m->data.n) : NULL; /* all of it is filled */
+    SALTUS_NEED(m->data.n == 0 || m->data.data);
+    for (size_t i = 0; i < n_parts(m->data.n); ++i) {
         char *at;
         const int size = part_of(m, i, &at);
         SALTUS_TRY(check(t, t->receive(at, size, from, TAG_BYTES, &request), err));
@@ -208,7 +209,7 @@ static saltus_status move_messages(saltus_ranks *r, sending **all, saltus_error 
         (void)pthread_mutex_lock(&r->lock);
         r->out_bytes -= sent;
         if (m) {
-            r->in_bytes += m->size;
+            r->in_bytes += m->data.n;
             append(&r->in[m->peer], m);
         }
         if (m || sent > 0) {
@@ -299,7 +300,7 @@ static void run_thread(void *user, int number)
 saltus_status saltus_ranks_send(saltus_ranks *r, int to, saltus_message *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    if (!m || m->is_bad) {
+    if (!m || m->data.failed) {
         saltus_message_free(m);
         return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -312,7 +313,7 @@ saltus_status saltus_ranks_send(saltus_ranks *r, int to, saltus_message *m, salt
         saltus_message_free(m);
     } else {
         m->peer = to;
-        r->out_bytes += m->size;
+        r->out_bytes += m->data.n;
         append(&r->out, m);
         (void)pthread_cond_signal(&r->wake);
     }
@@ -329,7 +330,7 @@ saltus_message *saltus_ranks_receive(saltus_ranks *r, int from, int ms)
     }
     saltus_message *m = take_first(&r->in[from]);
     if (m) {
-        r->in_bytes -= m->size;
+        r->in_bytes -= m->data.n;
     }
     (void)pthread_mutex_unlock(&r->lock);
     return m;
@@ -342,7 +343,7 @@ void saltus_ranks_put_back(saltus_ranks *r, saltus_message *m)
     m->next = q->first;
     q->first = m;
     q->last = q->last ? q->last : m;
-    r->in_bytes += m->size;
+    r->in_bytes += m->data.n;
     (void)pthread_mutex_unlock(&r->lock);
 }
 
@@ -509,7 +510,7 @@ saltus_status saltus_ranks_share(saltus_ranks *r, saltus_archive **archive, salt
         if (!m) {
             SALTUS_FAIL(why.code, "%s", why.message);
         }
-        SALTUS_TRY(saltus_archive_unpack(m->bytes, m->size, archive, err));
+        SALTUS_TRY(saltus_archive_unpack((const char *)m->data.data, m->data.n, archive, err));
         goto done;
     }
     SALTUS_TRY(saltus_archive_pack(*archive, &bytes, &size, err));

@@ -163,13 +163,13 @@ static bool read_ranges(const server *s, lot *b, saltus_message *m, range *out)
     const double *row = NULL;
     int64_t at = 0;
     b->n_ranges = 0;
-    while (at < b->n && !m->is_bad) {
+    while (at < b->n && !m->data.failed) {
         int64_t head[5]; /* trajectory, length, block, point, whether its row follows */
         SALTUS_GET(m, head);
         if (head[4]) {
             row = saltus_message_view(m, s->sizes.row * sizeof *row);
         }
-        if (head[1] < 1 || head[1] > b->n - at || m->is_bad) {
+        if (head[1] < 1 || head[1] > b->n - at || m->data.failed) {
             return false;
         }
         if (out) {
@@ -184,7 +184,7 @@ static bool read_ranges(const server *s, lot *b, saltus_message *m, range *out)
         ++b->n_ranges;
         at += head[1];
     }
-    return !m->is_bad && at == b->n;
+    return !m->data.failed && at == b->n;
 }
 
 /* Takes the message. With the lock held. */
@@ -201,12 +201,12 @@ static saltus_status add_lot(server *s, saltus_message *m, saltus_error *err)
     SALTUS_GET(m, head);
     b->name = head[0];
     b->n = b->n_left = head[1];
-    const size_t at = m->at;
+    const size_t at = m->data.at;
     bool is_good = b->n > 0 && read_ranges(s, b, m, NULL);
     b->ranges = saltus_calloc((size_t)b->n_ranges, sizeof *b->ranges);
     b->memory = saltus_realloc(NULL, (size_t)b->n, s->record + 1);
     SALTUS_NEED(b->ranges && b->memory);
-    m->at = at;
+    m->data.at = at;
     is_good = is_good && read_ranges(s, b, m, b->ranges);
     if (!is_good) {
         SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank 0 has sent makes no sense");
@@ -283,9 +283,9 @@ static saltus_status done_with(void *user, const saltus_job *job, saltus_error *
         saltus_message_put(s->results, job->rest, 8 * s->sizes.width);
     }
     finish_jobs(s, r->lot, 1);
-    if (!s->results || s->results->is_bad) {
+    if (!s->results || s->results->data.failed) {
         status = saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
-    } else if (s->results->size >= FULL_BYTES) {
+    } else if (s->results->data.n >= FULL_BYTES) {
         status = send_results(s, err);
     }
     if (status == SALTUS_OK && s->workers.status != SALTUS_OK) {
@@ -503,7 +503,7 @@ static saltus_status set_up(server *s, saltus_message *m, saltus_error *err)
     s->reached = saltus_calloc((size_t)n, sizeof *s->reached);
     t->rounded = saltus_calloc((size_t)t->tables->n_settings, 1);
     SALTUS_NEED(s->reached && t->rounded);
-    if (m->is_bad) {
+    if (m->data.failed) {
         SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank 0 has sent makes no sense");
     }
 done:

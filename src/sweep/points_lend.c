@@ -142,7 +142,7 @@ static bool keep_result(const lender *l, saltus_message *m)
     while (s && s->point != point) {
         s = s->next;
     }
-    if (!s || s->result || m->is_bad || m->kind != SALTUS_FROM_POINT) {
+    if (!s || s->result || m->data.failed || m->kind != SALTUS_FROM_POINT) {
         saltus_message_free(m);
         return false;
     }
@@ -172,7 +172,7 @@ static saltus_status deliver_points(lender *l, saltus_error *err)
         SALTUS_GET(m, report);
         report.halo_path = NULL;
         SALTUS_TRY(r->sink->open(r->sink->user, l->first->point, r->plan, &sink, err));
-        const size_t size = m->size - m->at;
+        const size_t size = saltus_pack_left(&m->data);
         status = saltus_collector_load(saltus_collector_of(sink), saltus_message_view(m, size),
                                        size, err);
         if (status != SALTUS_OK) {

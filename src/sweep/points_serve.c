@@ -176,7 +176,7 @@ static saltus_status set_up(server *s, const saltus_plan *plan, saltus_message *
                                              .n_times = run->n_times};
     s->what.derivation.wanted =
         saltus_message_view(m, (size_t)head[3] * sizeof *s->what.derivation.wanted);
-    if (m->is_bad) {
+    if (m->data.failed) {
         SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank 0 has sent makes no sense");
     }
     SALTUS_TRY(saltus_points_share(&s->r, head[0], err));
