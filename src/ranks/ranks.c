@@ -271,13 +271,13 @@ static void run_thread(void *user, int number)
     saltus_error err = {0};
     sending *all = NULL;
     (void)number;
-    saltus_status status = start(r, &err);
+    const saltus_status status = start(r, &err);
     (void)pthread_mutex_lock(&r->lock);
     r->is_open = status == SALTUS_OK;
     r->error = err;
     (void)pthread_cond_broadcast(&r->arrived);
     (void)pthread_mutex_unlock(&r->lock);
-    if (status == SALTUS_OK && (status = move_messages(r, &all, &err)) != SALTUS_OK) {
+    if (status == SALTUS_OK && move_messages(r, &all, &err) != SALTUS_OK) {
         (void)pthread_mutex_lock(&r->lock);
         r->error = err;
         (void)pthread_cond_broadcast(&r->arrived);
@@ -589,6 +589,9 @@ void saltus_ranks_device(const saltus_ranks *r, const char *device, char *out, s
     }
     for (const char *at = device + 4; *at; ++at) { /* ":0,1" */
         n += *at == ':' || *at == ',';
+    }
+    if (n == 0) { /* no such device, which whoever opens it will say */
+        return;
     }
     const char *at = device + 5;
     for (int i = 0; i < before % n; ++i) {
