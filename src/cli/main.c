@@ -80,7 +80,7 @@ static int run_verb(int argc, char **argv)
 {
     for (int i = 0; i < N_VERBS; ++i) {
         if (strcmp(argv[0], verbs[i].name) == 0) {
-            char name[40];
+            static char name[40]; /* as long as argv, which names it */
             (void)snprintf(name, sizeof name, "saltus %s", verbs[i].name);
             argv[0] = name;
             return verbs[i].is_shared      ? saltus_cli_on_ranks(verbs[i].run, argc, argv)
@@ -125,7 +125,8 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && !asks_for_help(argv[2])) {
         char help[] = "--help";
-        return run_verb(2, (char *[]){argv[2], help, NULL});
+        char *words[] = {argv[2], help, NULL};
+        return run_verb(2, words);
     }
     print_help(stdout);
     return finish();

@@ -182,8 +182,12 @@ double wait_for_estimate(void)
 void wait_for_growth(const char *name, int times)
 {
     off_t size = 0;
+    const time_t end = time(NULL) + 200;
     for (int n = 0; n < times; (void)usleep(2000)) {
         struct stat s;
+        if (time(NULL) > end) {
+            fail_msg("%s has not grown %d times: %s", name, times, read_file(".err"));
+        }
         if (stat(name, &s) == 0 && s.st_size != size) {
             size = s.st_size;
             ++n;
