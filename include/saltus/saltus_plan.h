@@ -111,8 +111,11 @@ typedef struct saltus_plan_options {
                             "auto", equal ones on as many GPUs as pay, or more where that wants more
                             sites or memory, which may; changes no bit. A lattice that is
                             whole has at most 2^32 - 2^24 sites */
-    bool no_peer;      /**< slabs exchange particles by way of the host, also where GPUs reach each
-                            other's memory; changes no bit */
+    const struct saltus_ranks *ranks; /**< NULL, or the ranks of the run: with `split` a lattice is
+                                         in slabs on these, one each, also on the CPU ("auto": equal
+                                           ones; heights: as many as there are ranks) */
+    bool no_peer; /**< slabs exchange particles by way of the host, also where GPUs reach each
+                       other's memory; changes no bit */
     const char *profile; /**< NULL; on a lattice "x", "y" or "z": count species in each of the
                               planes along this axis as well */
     int n_threads;       /**< 0: one per core */

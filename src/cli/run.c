@@ -194,6 +194,7 @@ static saltus_status make_plan(session *s, saltus_cli_run_arguments *a, saltus_r
     plan.by_type = a->output && a->format == SALTUS_CLI_HDF5;
     plan.profile = a->profile;
     plan.split = a->split;
+    plan.ranks = saltus_cli_ranks();
     plan.no_peer = a->no_peer;
     saltus_method_choice choice;
     *run = saltus_cli_run_options(a);

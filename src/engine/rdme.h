@@ -164,10 +164,30 @@ int64_t saltus_mpd_first_capacity(int64_t n);
 SALTUS_MUST_CHECK saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity,
                                                          saltus_error *err);
 
-/** Run jobs with an engine, one at a time. */
+/** Run jobs with an engine, one at a time. If the engine holds a slab and the task has peers, that
+ * is done together with them: process 0 has the jobs, the others follow it. */
 SALTUS_MUST_CHECK saltus_status saltus_mpd_work(const saltus_mpd_tables *tables,
                                                 const saltus_task *task,
                                                 const saltus_mpd_engine *engine,
                                                 const saltus_source *source, saltus_error *err);
+
+/** The engine of process 0 whose operations are those of its own engine and of all others
+ * (rdme_peers.c). Zero-initialise. */
+typedef struct saltus_mpd_lead {
+    saltus_mpd_engine own;
+    const saltus_task *task;
+    int64_t n_species;
+    struct saltus_mpd_reply *replies; /**< [process - 1] */
+    int64_t *sums;                    /**< scratch: counts of a process */
+    bool ends;                        /**< another process wants an end */
+} saltus_mpd_lead;
+SALTUS_MUST_CHECK saltus_status saltus_mpd_lead_create(
+    const saltus_mpd_tables *tables, const saltus_task *task, const saltus_mpd_engine *own,
+    saltus_mpd_lead *out, saltus_mpd_engine *engine, saltus_error *err);
+void saltus_mpd_lead_free(saltus_mpd_lead *lead);
+/** Another process: do with its own engine what process 0 asks for, until there is no more. */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_follow(const saltus_mpd_tables *tables,
+                                                  const saltus_task *task,
+                                                  const saltus_mpd_engine *own, saltus_error *err);
 
 #endif

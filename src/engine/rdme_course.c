@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "engine/keep.h"
+#include "engine/peers.h"
 #include "model/network/model.h"
 #include "model/network/network.h"
 
@@ -21,7 +22,7 @@ saltus_status saltus_mpd_collect(const saltus_mpd *m, const uint32_t *site, cons
     const int empty_site_token = m->n_species - 1;
     for (int64_t i = 0; i < n; ++i) {
         if (site[i] != SALTUS_NOWHERE && species[i] < empty_site_token) {
-            SALTUS_TRY(saltus_contents_add(contents, site[i], species[i], 1, err));
+            SALTUS_TRY(saltus_contents_add(contents, m->slab.zero + site[i], species[i], 1, err));
         }
     }
 done:
@@ -303,12 +304,21 @@ saltus_status saltus_mpd_work(const saltus_mpd_tables *tables, const saltus_task
                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    saltus_mpd_lead lead = {0};
+    saltus_mpd_engine all = *engine;
     saltus_job job;
+    if (task->peers && task->peers->number > 0) {
+        return saltus_mpd_follow(tables, task, engine, err);
+    }
+    if (task->peers) {
+        SALTUS_TRY(saltus_mpd_lead_create(tables, task, engine, &lead, &all, err));
+    }
     while (source->take(source->user, &job, 1, true) == 1) {
-        SALTUS_TRY(simulate(tables, task, engine, &job, err));
+        SALTUS_TRY(simulate(tables, task, &all, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, err));
     }
 done:
+    saltus_mpd_lead_free(&lead);
     return status;
 }

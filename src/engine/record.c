@@ -30,12 +30,13 @@ saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at)
     return saltus_stop_at(task, at->sample + at->is_sample, at->frame + at->is_frame);
 }
 
-/* Add the particles of each species to the part that their site belongs to. */
-static void split(const saltus_task *task, const saltus_contents *c, saltus_split how, int64_t *out)
+void saltus_space_split(const saltus_task *task, const saltus_contents *c, saltus_split how,
+                        int64_t *out)
 {
     const saltus_lattice *l = task->model->network->lattice;
     const saltus_recording *space = &task->space;
     const int64_t n_counts = task->columns->n_counts, size = l->size[space->axis];
+    memset(out, 0, (size_t)(space->n_parts[how] * n_counts) * sizeof *out);
     const int64_t stride = space->axis == 0   ? 1
                            : space->axis == 1 ? l->size[0]
                                               : (int64_t)l->size[0] * l->size[1];
@@ -61,9 +62,7 @@ saltus_status saltus_space_record(const saltus_task *task, saltus_job *job, cons
     for (int i = 0; at->is_sample && i < SALTUS_N_SPLITS; ++i) {
         const int64_t size = (int64_t)space->n_parts[i] * columns->n_counts;
         if (size > 0 && contents) {
-            int64_t *out = job->splits[i] + at->sample * size;
-            memset(out, 0, (size_t)size * sizeof *out);
-            split(task, contents, (saltus_split)i, out);
+            saltus_space_split(task, contents, (saltus_split)i, job->splits[i] + at->sample * size);
         }
     }
     if (!at->is_frame) {

@@ -21,6 +21,10 @@ typedef struct saltus_stop {
 saltus_stop saltus_stop_at(const saltus_task *task, int64_t sample, int64_t frame);
 saltus_stop saltus_stop_next(const saltus_task *task, const saltus_stop *at);
 
+/** Count particles of the recorded species in each part of the lattice: out[part][count]. */
+void saltus_space_split(const saltus_task *task, const saltus_contents *contents, saltus_split how,
+                        int64_t *out);
+
 /**
  * Record what is due at a stop.
  *

@@ -102,11 +102,12 @@ typedef struct saltus_task {
     const saltus_tau *tau; /**< how the method leaps; NULL: it does not */
     const double *slabs; /**< [n_slabs] planes along z of each device's part, relative to others */
     int n_slabs;         /**< 0 or 1: a device has all */
-    bool avoids_peers;   /**< slabs exchange particles by way of the host */
-    bool balances_slabs; /**< planes go to slabs that are soon done */
-    saltus_run_report *report; /**< of slabs: how particles cross; shared by the workers: how far
-                                    slabs' ends have moved (atomic +) */
-    saltus_recording space;    /**< what is recorded of a lattice beside totals */
+    struct saltus_peers *peers; /**< NULL, or the processes that have a slab each, engine/peers.h */
+    bool avoids_peers;          /**< slabs exchange particles by way of the host */
+    bool balances_slabs;        /**< planes go to slabs that are soon done */
+    saltus_run_report *report;  /**< of slabs: how particles cross; shared by the workers: how far
+                                     slabs' ends have moved (atomic +) */
+    saltus_recording space;     /**< what is recorded of a lattice beside totals */
     uint64_t seed;
     const double *times; /**< [n_times] */
     int64_t n_times;

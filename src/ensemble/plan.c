@@ -294,18 +294,51 @@ done:
     return status;
 }
 
+/* A slab for each rank, as long as there are planes. */
+static saltus_status choose_slabs_of_ranks(saltus_plan *plan, const char *split, int n_ranks,
+                                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n_planes = plan->model->network->lattice->size[2],
+              most = n_planes < SALTUS_MOST_SLABS ? n_planes : SALTUS_MOST_SLABS,
+              n_equal = n_ranks < most ? n_ranks : most;
+    if (split && strcmp(split, "auto") != 0) {
+        SALTUS_TRY(parse_split(plan, split, err));
+        if (plan->n_slabs != n_ranks || n_ranks > most) {
+            SALTUS_FAIL(SALTUS_E_INVALID, "split '%s': %d slabs, %d ranks, %d planes", split,
+                        plan->n_slabs, n_ranks, n_planes);
+        }
+        plan->balances_slabs = false;
+    }
+    for (int i = 0; i < n_equal && plan->n_slabs == 0; ++i) {
+        plan->slabs[i] = 1.0;
+    }
+    plan->n_rank_slabs = n_equal > 1 ? n_equal : 0;
+    plan->n_slabs = split ? plan->n_rank_slabs : 0;
+    plan->is_over_ranks = plan->n_slabs > 0;
+done:
+    return status;
+}
+
 /* Slabs of a lattice. */
-static saltus_status choose_slabs(saltus_plan *plan, const char *split, saltus_error *err)
+static saltus_status choose_slabs(saltus_plan *plan, const char *split, int n_ranks,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = plan->model->network->lattice;
     const saltus_backend *b = plan->backend;
+    if (n_ranks > 1 && plan->method == SALTUS_METHOD_MPD &&
+        (split || b->ops->kind == SALTUS_ON_CPU)) {
+        SALTUS_TRY(choose_slabs_of_ranks(plan, split, n_ranks, err));
+        goto done;
+    }
     if (!split) {
         goto done;
     }
     if (!b->ops->choose_slabs || plan->layout != SALTUS_LAYOUT_COUNTS) {
         SALTUS_FAIL(SALTUS_E_INVALID,
-                    "split '%s': it is for method mpd on a GPU, in the layout counts", split);
+                    "split '%s': it is for method mpd, on a GPU in the layout counts, or on ranks",
+                    split);
     }
     if (strcmp(split, "auto") == 0) {
         plan->n_slabs = b->ops->choose_slabs(b, l);
@@ -392,7 +425,7 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "on a lattice numbers of particles are recorded alone");
     }
     SALTUS_TRY(choose_splits(plan, &o, err));
-    SALTUS_TRY(choose_slabs(plan, o.split, err));
+    SALTUS_TRY(choose_slabs(plan, o.split, saltus_ranks_count(o.ranks), err));
     plan->avoids_peers = o.no_peer;
     *out = plan;
     plan = NULL;
@@ -453,10 +486,11 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     fprintf(out, "layout    %s: %s\n", saltus_plan_layout(plan), plan->why);
     if (plan->n_slabs > 0) {
         fprintf(out, "slabs     %d%s\n", plan->n_slabs,
-                plan->n_slabs == 1     ? ": more would take longer"
+                plan->is_over_ranks    ? ", one of each rank"
+                : plan->n_slabs == 1   ? ": more would take longer"
                 : plan->balances_slabs ? ", GPU after GPU; planes go to those that are soon done"
                                        : ", GPU after GPU");
-        if (plan->n_slabs > 1) {
+        if (plan->n_slabs > 1 && !plan->is_over_ranks) {
             const saltus_slab_plan slabs = {plan->slabs, plan->n_slabs, plan->balances_slabs,
                                             plan->avoids_peers};
             plan->backend->ops->explain_slabs(plan->backend, plan->model->network->lattice, &slabs,

@@ -16,6 +16,8 @@ struct saltus_plan {
     int n_slabs;                  /**< of a lattice; 0: it is whole */
     double slabs[SALTUS_MOST_SLABS];
     bool balances_slabs, avoids_peers;
+    bool is_over_ranks; /**< each rank has a slab; */
+    int n_rank_slabs;   /**< so many, also where only few trajectories are to be split; 0: none */
     saltus_tau tau;
     saltus_generator generator;
     int block, n_streams;

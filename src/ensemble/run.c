@@ -240,13 +240,15 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
 /* Those that simulate here. */
 static int n_workers(const run *r)
 {
-    return saltus_ranks_busy(r->options->n_trajectories, r->plan->n_workers, r->loan.n_workers);
+    return r->loan.n_slabs > 0 ? 1
+                               : saltus_ranks_busy(r->options->n_trajectories, r->plan->n_workers,
+                                                   r->loan.n_workers);
 }
 
 /* And one for each other rank. */
 static int n_all(const run *r)
 {
-    return n_workers(r) + saltus_ranks_count(r->loan.ranks) - 1;
+    return n_workers(r) + (r->loan.n_slabs > 0 ? 0 : saltus_ranks_count(r->loan.ranks) - 1);
 }
 
 static saltus_status work(void *user, int number, saltus_error *err)
@@ -261,9 +263,11 @@ static saltus_status work(void *user, int number, saltus_error *err)
         task.pause = &r->keeping.pause[number];
         task.saver = saltus_checkpoint_saver(r->keeping.checkpoint);
     }
+    const saltus_backend *backend = r->plan->backend;
     const saltus_status status =
-        beyond < 0 ? r->plan->backend->ops->work(r->plan->backend, &task, &r->source, err)
-                   : saltus_ranks_lend(&r->loan, 1 + beyond, &task, &r->source, err);
+        r->loan.n_slabs > 0 ? saltus_ranks_lead_lattice(&r->loan, &task, backend, &r->source, err)
+        : beyond < 0        ? backend->ops->work(backend, &task, &r->source, err)
+                            : saltus_ranks_lend(&r->loan, 1 + beyond, &task, &r->source, err);
     if (beyond < 0) {
         saltus_keeping_end(&r->keeping, number);
     }
@@ -468,6 +472,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.times = r->options->times;
     r->task.n_times = r->options->n_times;
     r->task.n_threads = plan->n_workers / n_workers(r);
+    r->task.n_slabs = r->loan.n_slabs > 0 ? r->loan.n_slabs : r->task.n_slabs;
     r->task.share = (n_runs + r->loan.n_workers - 1) / r->loan.n_workers;
     r->task.reduction = r->blocks.reduction;
     r->task.derivation = r->blocks.derivation;
@@ -502,14 +507,21 @@ static saltus_status join_ranks(run *r, saltus_error *err)
     const saltus_task task = saltus_plan_task(r->plan);
     saltus_ranks *ranks = r->options->ranks;
     saltus_ready own;
-    r->loan = (saltus_loan){ranks, &r->task, r->options->n_trajectories, r->plan->n_workers};
+    r->loan = (saltus_loan){.ranks = ranks,
+                            .task = &r->task,
+                            .n_trajectories = r->options->n_trajectories,
+                            .n_workers = r->plan->n_workers};
     if (saltus_ranks_count(ranks) == 1) {
         r->loan.ranks = NULL;
         goto done;
     }
+    if (r->plan->is_over_ranks || r->options->n_trajectories < saltus_ranks_count(ranks)) {
+        r->loan.n_slabs = r->points ? 0 : r->plan->n_rank_slabs;
+    }
     saltus_ready_make(&task, r->plan->backend, r->plan->n_workers, &own);
     SALTUS_TRY(saltus_ranks_await_ready(ranks, &own, &r->loan.n_workers, r->options->stop, err));
-    if (r->options->warn && r->options->n_trajectories < saltus_ranks_count(ranks) && !r->points) {
+    if (r->options->warn && r->options->n_trajectories < saltus_ranks_count(ranks) && !r->points &&
+        r->loan.n_slabs == 0) {
         r->options->warn(r->options->warn_user,
                          "there are fewer trajectories than ranks, and one trajectory stays on one "
                          "rank: the others have nothing to do");

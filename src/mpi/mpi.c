@@ -9,9 +9,13 @@ __attribute__((visibility("default"))) saltus_transport_find saltus_transport_ta
 
 static int start(int *rank, int *n)
 {
-    int level, is_up = 0, e = MPI_Initialized(&is_up);
-    if (e == MPI_SUCCESS && !is_up) {
-        e = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    int level = MPI_THREAD_SINGLE, is_up = 0, e = MPI_Initialized(&is_up);
+    if (e == MPI_SUCCESS) {
+        e = is_up ? MPI_Query_thread(&level)
+                  : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+    }
+    if (e == MPI_SUCCESS && level < MPI_THREAD_SERIALIZED) {
+        e = MPI_ERR_UNSUPPORTED_OPERATION;
     }
     if (e == MPI_SUCCESS) {
         e = MPI_Comm_rank(MPI_COMM_WORLD, rank);

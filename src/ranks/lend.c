@@ -123,18 +123,17 @@ done:
  * What goes there
  */
 
-static saltus_status send_begin(const lender *l, saltus_error *err)
+saltus_status saltus_ranks_begin(const saltus_loan *loan, int rank, const saltus_task *t,
+                                 saltus_error *err)
 {
-    const saltus_task *t = l->task;
     const saltus_reduction *r = t->reduction;
     const saltus_derivation *d = t->derivation;
-    const int64_t head[] = {(int64_t)t->seed,   l->loan->n_trajectories,
-                            l->loan->n_workers, t->share,
-                            t->segment,         t->n_times,
-                            t->space.n_frames,  r != NULL,
-                            r ? r->finals : 0,  r ? r->n_bins : 0,
-                            r && r->edges,      d ? d->n : -1,
-                            d ? d->first : 0,   (int64_t)l->sizes.row};
+    const size_t row = saltus_sizes_of(t).row;
+    const int64_t head[] = {
+        (int64_t)t->seed,  loan->n_trajectories, loan->n_workers,   t->share,
+        t->segment,        t->n_times,           t->space.n_frames, r != NULL,
+        r ? r->finals : 0, r ? r->n_bins : 0,    r && r->edges,     d ? d->n : -1,
+        d ? d->first : 0,  (int64_t)row,         loan->n_slabs};
     saltus_message *m = saltus_message_new(SALTUS_TO_BEGIN);
     saltus_message_put(m, head, sizeof head);
     saltus_message_put(m, t->times, (size_t)t->n_times * sizeof *t->times);
@@ -147,9 +146,9 @@ static saltus_status send_begin(const lender *l, saltus_error *err)
         saltus_message_put(m, d->wanted, (size_t)d->n * sizeof *d->wanted);
     }
     if (t->varies) {
-        saltus_message_put(m, t->varies, l->sizes.row);
+        saltus_message_put(m, t->varies, row);
     }
-    return saltus_ranks_send(l->loan->ranks, l->rank, m, err);
+    return saltus_ranks_send(loan->ranks, rank, m, err);
 }
 
 static saltus_status send_word(const lender *l, saltus_message_kind kind, saltus_error *err)
@@ -391,10 +390,8 @@ static bool take_message(lender *l, saltus_message *m)
     }
 }
 
-/* How the rank's workers ended. */
-static saltus_status take_end(lender *l, saltus_message *m, saltus_error *err)
+saltus_status saltus_ranks_take_end(const saltus_task *t, saltus_message *m, saltus_error *err)
 {
-    const saltus_task *t = l->task;
     saltus_error failed;
     int64_t kernel_ns, row;
     saltus_message_get_error(m, &failed);
@@ -411,7 +408,6 @@ static saltus_status take_end(lender *l, saltus_message *m, saltus_error *err)
     if (row) {
         __atomic_store_n(t->failed, (const double *)(uintptr_t)row, __ATOMIC_RELAXED);
     }
-    (void)__atomic_fetch_sub(t->ended, l->ended, __ATOMIC_RELAXED);
     return saltus_error_pass(err, &failed);
 }
 
@@ -419,12 +415,13 @@ static saltus_status lend(lender *l, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_ranks *ranks = l->loan->ranks;
-    SALTUS_TRY(send_begin(l, err));
+    SALTUS_TRY(saltus_ranks_begin(l->loan, l->rank, l->task, err));
     for (;;) {
         const bool wants = l->n_wants > 0 && !l->is_told;
         saltus_message *m = saltus_ranks_receive(ranks, l->rank, wants ? BUSY_MS : IDLE_MS);
         if (m && m->kind == SALTUS_FROM_END) {
-            status = take_end(l, m, err);
+            status = saltus_ranks_take_end(l->task, m, err);
+            (void)__atomic_fetch_sub(l->task->ended, l->ended, __ATOMIC_RELAXED);
             saltus_message_free(m);
             break;
         }

@@ -1,6 +1,7 @@
-/* Ranks and their messages. One thread of each rank calls MPI, because every MPI allows that; it
- * sleeps when nothing moves, up to a millisecond, so that it takes no core from those who simulate.
- * A message is a header, then its bytes in parts. */
+/* Ranks and their messages. One thread of each rank moves messages; it sleeps when nothing moves,
+ * up to a millisecond, so that it takes no core from those who simulate. Slabs of a lattice
+ * exchange particles on the thread that simulates (lattice.c), which is sooner. A message is a
+ * header, then its bytes in parts. */
 #include "ranks/ranks.h"
 
 #include "core/archive.h"
@@ -69,7 +70,7 @@ static void drop_all(saltus_queue *q)
  * The thread
  */
 
-static saltus_status check(const saltus_transport *t, int e, saltus_error *err)
+saltus_status saltus_ranks_check(const saltus_transport *t, int e, saltus_error *err)
 {
     char text[300] = "";
     if (e == 0) {
@@ -106,12 +107,13 @@ static saltus_status begin_to_send(saltus_ranks *r, saltus_message *m, sending *
     *all = s;
     s->requests = saltus_calloc(s->n, sizeof *s->requests);
     SALTUS_NEED(s->requests);
-    SALTUS_TRY(
-        check(t, t->send(&s->head, (int)sizeof s->head, m->peer, TAG_HEAD, &s->requests[0]), err));
+    SALTUS_TRY(saltus_ranks_check(
+        t, t->send(&s->head, (int)sizeof s->head, m->peer, TAG_HEAD, &s->requests[0]), err));
     for (size_t i = 0; i + 1 < s->n; ++i) {
         char *at;
         const int size = part_of(m, i, &at);
-        SALTUS_TRY(check(t, t->send(at, size, m->peer, TAG_BYTES, &s->requests[1 + i]), err));
+        SALTUS_TRY(
+            saltus_ranks_check(t, t->send(at, size, m->peer, TAG_BYTES, &s->requests[1 + i]), err));
     }
 done:
     return status;
@@ -128,7 +130,8 @@ static saltus_status go_on_sending(saltus_ranks *r, sending **all, size_t *n_byt
         for (size_t i = 0; i < s->n; ++i) {
             int is_done = 1;
             if (s->requests[i]) {
-                SALTUS_TRY(check(r->transport, r->transport->test(&s->requests[i], &is_done), err));
+                SALTUS_TRY(saltus_ranks_check(r->transport,
+                                              r->transport->test(&s->requests[i], &is_done), err));
             }
             left += !is_done;
         }
@@ -156,12 +159,13 @@ static saltus_status receive_one(saltus_ranks *r, saltus_message **out, saltus_e
     header head;
     int is_there = 0, from = -1;
     *out = NULL;
-    SALTUS_TRY(check(t, t->probe(TAG_HEAD, &is_there, &from), err));
+    SALTUS_TRY(saltus_ranks_check(t, t->probe(TAG_HEAD, &is_there, &from), err));
     if (!is_there) {
         goto done;
     }
-    SALTUS_TRY(check(t, t->receive(&head, (int)sizeof head, from, TAG_HEAD, &request), err));
-    SALTUS_TRY(check(t, t->wait(&request), err));
+    SALTUS_TRY(
+        saltus_ranks_check(t, t->receive(&head, (int)sizeof head, from, TAG_HEAD, &request), err));
+    SALTUS_TRY(saltus_ranks_check(t, t->wait(&request), err));
     m = saltus_message_new((saltus_message_kind)head.kind);
     SALTUS_NEED(m);
     m->peer = from;
@@ -172,13 +176,35 @@ static saltus_status receive_one(saltus_ranks *r, saltus_message **out, saltus_e
     for (size_t i = 0; i < n_parts(m->data.n); ++i) {
         char *at;
         const int size = part_of(m, i, &at);
-        SALTUS_TRY(check(t, t->receive(at, size, from, TAG_BYTES, &request), err));
-        SALTUS_TRY(check(t, t->wait(&request), err));
+        SALTUS_TRY(saltus_ranks_check(t, t->receive(at, size, from, TAG_BYTES, &request), err));
+        SALTUS_TRY(saltus_ranks_check(t, t->wait(&request), err));
     }
     *out = m;
     m = NULL;
 done:
     saltus_message_free(m);
+    return status;
+}
+
+/* Begin to send what is new, go on with what is under way, and receive a message if there is one
+ * and there is room. Takes what is new in any case. */
+static saltus_status call_transport(saltus_ranks *r, saltus_queue *out, sending **all,
+                                    size_t *n_sent, saltus_message **in, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_message *m;
+    (void)pthread_mutex_lock(&r->calling);
+    while (status == SALTUS_OK && (m = take_first(out))) {
+        status = begin_to_send(r, m, all, err);
+    }
+    drop_all(out);
+    SALTUS_TRY(status);
+    SALTUS_TRY(go_on_sending(r, all, n_sent, err));
+    if (in) {
+        SALTUS_TRY(receive_one(r, in, err));
+    }
+done:
+    (void)pthread_mutex_unlock(&r->calling);
     return status;
 }
 
@@ -196,16 +222,7 @@ static saltus_status move_messages(saltus_ranks *r, sending **all, saltus_error 
         const bool is_closing = r->is_closing, has_room = r->in_bytes < MOST_IN;
         (void)pthread_mutex_unlock(&r->lock);
         const bool moves = out.first != NULL;
-        while (status == SALTUS_OK && (m = take_first(&out))) {
-            status = begin_to_send(r, m, all, err);
-        }
-        drop_all(&out);
-        SALTUS_TRY(status);
-        SALTUS_TRY(go_on_sending(r, all, &sent, err));
-        m = NULL;
-        if (has_room) {
-            SALTUS_TRY(receive_one(r, &m, err));
-        }
+        SALTUS_TRY(call_transport(r, &out, all, &sent, has_room ? &m : NULL, err));
         (void)pthread_mutex_lock(&r->lock);
         r->out_bytes -= sent;
         if (m) {
@@ -242,7 +259,7 @@ static saltus_status start(saltus_ranks *r, saltus_error *err)
     const saltus_transport *t = r->transport;
     saltus_card mine = {.version = ""};
     cpu_set_t set;
-    SALTUS_TRY(check(t, t->start(&r->rank, &r->n), err));
+    SALTUS_TRY(saltus_ranks_check(t, t->start(&r->rank, &r->n), err));
     (void)snprintf(mine.version, sizeof mine.version, "%s", saltus_version());
     (void)gethostname(mine.host, sizeof mine.host - 1);
     if (sched_getaffinity(0, sizeof set, &set) == 0) {
@@ -253,7 +270,7 @@ static saltus_status start(saltus_ranks *r, saltus_error *err)
     r->cards = saltus_calloc((size_t)r->n, sizeof *r->cards);
     r->in = saltus_calloc((size_t)r->n, sizeof *r->in);
     SALTUS_NEED(r->cards && r->in);
-    SALTUS_TRY(check(t, t->gather(&mine, r->cards, (int)sizeof mine), err));
+    SALTUS_TRY(saltus_ranks_check(t, t->gather(&mine, r->cards, (int)sizeof mine), err));
     for (int i = 0; i < r->n; ++i) { /* all come to the same end */
         if (strcmp(r->cards[i].version, r->cards[0].version) != 0) {
             SALTUS_FAIL(
@@ -416,6 +433,7 @@ static void free_ranks(saltus_ranks *r)
     (void)pthread_cond_destroy(&r->arrived);
     (void)pthread_cond_destroy(&r->wake);
     (void)pthread_mutex_destroy(&r->lock);
+    (void)pthread_mutex_destroy(&r->calling);
     saltus_free(r->in);
     saltus_free(r->cards);
     saltus_free(r);
@@ -431,6 +449,7 @@ saltus_status saltus_ranks_open(saltus_ranks **out, saltus_error *err)
     int n_started = 0;
     SALTUS_NEED(r);
     (void)pthread_mutex_init(&r->lock, NULL);
+    (void)pthread_mutex_init(&r->calling, NULL);
     (void)pthread_cond_init(&r->arrived, NULL);
     (void)pthread_cond_init(&r->wake, NULL);
     SALTUS_TRY(saltus_plugin_open(&r->transport, err));

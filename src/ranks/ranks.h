@@ -26,7 +26,8 @@ struct saltus_ranks {
     const saltus_transport *transport;
     int rank, n;
     saltus_card *cards;           /**< [rank] */
-    saltus_thread thread;         /**< which alone calls the transport */
+    pthread_mutex_t calling;      /**< held by the thread that calls the transport */
+    saltus_thread thread;         /**< which moves messages */
     pthread_mutex_t lock;         /**< of what follows */
     pthread_cond_t arrived, wake; /**< a message is there; the thread has something to do */
     saltus_queue *in;             /**< [rank] received */
@@ -58,6 +59,10 @@ saltus_message *saltus_ranks_await(saltus_ranks *ranks, int from, saltus_message
 bool saltus_ranks_is_silent(double heard);
 enum { SALTUS_TELLING_MS = 200, SALTUS_SILENT_MS = 600 };
 
+/** A result of the transport's as a status. */
+SALTUS_MUST_CHECK saltus_status saltus_ranks_check(const saltus_transport *transport, int result,
+                                                   saltus_error *err);
+
 void saltus_message_put_error(saltus_message *m, const saltus_error *err);
 void saltus_message_get_error(saltus_message *m, saltus_error *err);
 
@@ -75,6 +80,7 @@ typedef struct saltus_loan {
     saltus_ranks *ranks;
     const saltus_task *task;
     int64_t n_trajectories, n_workers; /**< of all ranks together */
+    int n_slabs;                       /**< of a lattice, one for each rank; 0: it is whole */
 } saltus_loan;
 
 /** Of n workers those that simulate on a rank with so many of all workers: as many trajectories as
@@ -89,6 +95,12 @@ SALTUS_MUST_CHECK saltus_status saltus_ranks_await_ready(saltus_ranks *ranks,
                                                          int64_t *n_workers,
                                                          const volatile int *stop,
                                                          saltus_error *err);
+/** Rank 0: tell a rank what the run is like; with slabs, whether it is to have one. */
+SALTUS_MUST_CHECK saltus_status saltus_ranks_begin(const saltus_loan *loan, int rank,
+                                                   const saltus_task *task, saltus_error *err);
+/** Rank 0: how a rank has ended, from its SALTUS_FROM_END. */
+SALTUS_MUST_CHECK saltus_status saltus_ranks_take_end(const saltus_task *task, saltus_message *m,
+                                                      saltus_error *err);
 /** Rank 0: let a rank simulate what the source hands out, as one of the run's workers. */
 SALTUS_MUST_CHECK saltus_status saltus_ranks_lend(const saltus_loan *loan, int rank,
                                                   const saltus_task *task,
@@ -99,6 +111,20 @@ SALTUS_MUST_CHECK saltus_status saltus_ranks_lend(const saltus_loan *loan, int r
 SALTUS_MUST_CHECK saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
                                                    const saltus_backend *backend, int n_workers,
                                                    const volatile int *stop, saltus_error *err);
+
+/** ---- a lattice on all ranks (lattice.c); the task has slabs ---- */
+
+/** Rank 0: work off the source's jobs, one at a time, together with the others. */
+SALTUS_MUST_CHECK saltus_status saltus_ranks_lead_lattice(const saltus_loan *loan,
+                                                          const saltus_task *task,
+                                                          const saltus_backend *backend,
+                                                          const saltus_source *source,
+                                                          saltus_error *err);
+/** Another rank: have a slab, if there is one for it, until rank 0 ends. */
+SALTUS_MUST_CHECK saltus_status saltus_ranks_follow_lattice(saltus_ranks *ranks,
+                                                            const saltus_task *task,
+                                                            const saltus_backend *backend,
+                                                            saltus_error *err);
 
 /** Numbers of a trajectory that are sent, in the order of a job's arrays. */
 typedef struct saltus_sizes {

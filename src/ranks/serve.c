@@ -49,6 +49,7 @@ typedef struct server {
     saltus_reduction reduction;
     saltus_derivation derivation;
     saltus_reached *reached; /* [worker] */
+    bool has_slab;           /* of a lattice that is on all ranks */
     int64_t kernel_ns, ended;
     const double *failed;
     saltus_run_report report;
@@ -458,10 +459,11 @@ enum {
     DERIVED,
     FIRST,
     ROW,
+    SLABS,
     N_HEAD
 };
 
-/* What lend.c's send_begin has put together; the message has to stay. */
+/* What saltus_ranks_begin has put together; the message has to stay. */
 static saltus_status set_up(server *s, saltus_message *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -494,7 +496,10 @@ static saltus_status set_up(server *s, saltus_message *m, saltus_error *err)
     t->segment = head[SEGMENT];
     s->sink = (saltus_sink){.user = s, .frame = send_frame};
     t->space.sink = &s->sink;
-    const int n = saltus_ranks_busy(head[TRAJECTORIES], s->n_workers, head[WORKERS]);
+    s->has_slab = head[SLABS] > 0;
+    t->n_slabs = s->has_slab ? (int)head[SLABS] : t->n_slabs;
+    const int n =
+        s->has_slab ? 1 : saltus_ranks_busy(head[TRAJECTORIES], s->n_workers, head[WORKERS]);
     t->n_threads = s->n_workers / n;
     s->n_workers = s->n_busy = n;
     s->sizes = saltus_sizes_of(t);
@@ -511,6 +516,20 @@ done:
 }
 
 _Static_assert(SALTUS_N_SPLITS == 2, "a record has so many");
+
+/* Simulate for rank 0, in workers or a slab. */
+static void simulate(server *s, const volatile int *stop)
+{
+    const saltus_work how = {
+        .user = s, .work = work, .no_thread = "threads could not be started", .stop = stop};
+    if (!s->has_slab) {
+        saltus_workers_run(&s->workers, 1 + s->n_workers, &how);
+        return;
+    }
+    saltus_task task = *s->task;
+    task.stop = stop ? (const int *)stop : task.stop;
+    s->workers.status = saltus_ranks_follow_lattice(s->ranks, &task, s->backend, &s->workers.error);
+}
 
 saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
                                  const saltus_backend *backend, int n_workers,
@@ -546,9 +565,7 @@ saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
     task->ended = &s.ended;
     task->report = &s.report;
     SALTUS_TRY(set_up(&s, begin, err));
-    const saltus_work how = {
-        .user = &s, .work = work, .no_thread = "threads could not be started", .stop = stop};
-    saltus_workers_run(&s.workers, 1 + s.n_workers, &how);
+    simulate(&s, stop);
     SALTUS_TRY(send_results(&s, err));
     SALTUS_TRY(send_end(&s, err));
 done:

@@ -2,14 +2,14 @@
  * What a plug-in for a message-passing library gives: one table of functions, so that nothing else
  * knows the library, and the command starts where there is none.
  *
- * All functions are called on one thread, the one that has called `start` (MPI_THREAD_FUNNELED).
+ * Functions are called by one thread at a time, whichever it is (MPI_THREAD_SERIALIZED).
  * Those that return int return 0, or the library's error code, which `text` explains. A table of a
  * later version may have more members behind these.
  */
 #ifndef SALTUS_RANKS_TRANSPORT_H
 #define SALTUS_RANKS_TRANSPORT_H
 
-enum { SALTUS_TRANSPORT_VERSION = 1 };
+enum { SALTUS_TRANSPORT_VERSION = 2 };
 
 typedef struct saltus_transport {
     int version; /**< SALTUS_TRANSPORT_VERSION of the header it was built with */

@@ -156,7 +156,8 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     if (task->layout == SALTUS_LAYOUT_SCALAR || (task->layout == SALTUS_LAYOUT_LANES && few)) {
         return saltus_scalar_work(v->set, task, source, err);
     }
-    return v->work[task->method](task, source, err);
+    return task->peers ? saltus_work_mpd_slab(task, source, err)
+                       : v->work[task->method](task, source, err);
 }
 
 const saltus_backend_ops saltus_backend_cpu = {

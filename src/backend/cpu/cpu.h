@@ -18,8 +18,11 @@ typedef struct saltus_cpu_variant {
 /** The variants that were built, the widest first; ended by NULL. */
 extern const saltus_cpu_variant *const saltus_cpu_variants[];
 
-/** Run jobs of a model with a lattice, one at a time (rdme.c). */
+/** Run jobs of a model with a lattice, one at a time; or have a slab of one, with the task's peers
+ * (rdme.c). */
 saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,
                               saltus_error *err);
+saltus_status saltus_work_mpd_slab(const saltus_task *task, const saltus_source *source,
+                                   saltus_error *err);
 
 #endif

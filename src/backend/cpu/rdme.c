@@ -1,10 +1,15 @@
 /* A lattice on the CPU by kernel/rdme/mpd.h: a trajectory per worker, whose phases the threads of a
- * team share. */
+ * team share. Compiled twice: with SALTUS_MPD_SLABS this process has a slab of the lattice, and
+ * exchanges particles with those that have the slabs beside it. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/team.h"
 #include "engine/keep.h"
 #include "engine/rdme.h"
 #include "core/memory.h"
+#ifdef SALTUS_MPD_SLABS
+#include "backend/cpu/halo.h"
+#include "engine/slab.h"
+#endif
 #include "model/network/model.h"
 #include "model/network/network.h"
 
@@ -37,6 +42,11 @@ typedef struct mpd {
     int64_t used, kept; /* particle numbers in use now, and when they were gathered */
     uint64_t failure, made;
     saltus_mpd_phase phase; /* the phase that the team runs */
+#ifdef SALTUS_MPD_SLABS
+    saltus_slab slab;
+    saltus_halo halo;
+    bool is_void; /* the batch is given up */
+#endif
 } mpd;
 
 /* ------------------------------------------------------------------------------------------------
@@ -67,7 +77,8 @@ static void together(mpd *s, void (*step)(void *user, int member), int64_t n, in
 /* Prefetch the types of sites around a particle, which are seldom in the cache. */
 static void fetch_types(const saltus_mpd *m, uint32_t site)
 {
-    const uint32_t plane = m->size[0] * m->size[1], n = plane * m->size[2];
+    const uint32_t plane = m->size[0] * m->size[1],
+                   n = saltus_mpd_first_site(m) + plane * m->size[2];
     const uint32_t up = site + plane < n ? site + plane : site,
                    down = site >= plane ? site - plane : site;
     __builtin_prefetch(&m->types[site]);
@@ -166,7 +177,7 @@ static void count_species(void *user, int member)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * The engine
+ * Memory of the particles
  */
 
 /* Give m the particles of one of the two arrays. */
@@ -196,6 +207,224 @@ done:
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * What this process has of the lattice: a slab, or all of it
+ */
+
+static void run_one(mpd *s, const saltus_mpd_phase *phase)
+{
+    int64_t used = s->used;
+    s->m.used = &used;
+    s->phase = *phase;
+    together(s, run_phase, s->used, MANY_PARTICLES);
+    s->used = used;
+    s->set = 1 - s->set;
+}
+
+#ifdef SALTUS_MPD_SLABS
+/* The tables, and this process's part of the lattice. */
+static saltus_status set_up_lattice(mpd *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = s->task;
+    const saltus_peers *peers = task->peers;
+    SALTUS_TRY(saltus_mpd_tables_create(task->model, true, &s->tables, err));
+    SALTUS_TRY(saltus_mpd_find_sets(&s->tables, err));
+    const saltus_lattice *l = s->tables.lattice;
+    const int64_t n_planes = l->size[2],
+                  begin = saltus_slabs_begin(task->slabs, peers->n, peers->number, n_planes, 1),
+                  end = saltus_slabs_begin(task->slabs, peers->n, peers->number + 1, n_planes, 1);
+    s->m = s->tables.m;
+    SALTUS_TRY(saltus_slab_create(&s->tables, begin, end, &s->m, &s->slab, err));
+    SALTUS_TRY(saltus_halo_create(peers, l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC,
+                                  &s->halo, err));
+    s->m.slab.departures = s->halo.departures;
+    s->n_bricks = (int64_t)saltus_mpd_bricks(&s->m, 0) * saltus_mpd_bricks(&s->m, 1) *
+                  ((end - begin + 1) / 2);
+done:
+    return status;
+}
+
+static void free_lattice(mpd *s)
+{
+    saltus_halo_free(&s->halo);
+    saltus_slab_free(&s->slab);
+    saltus_mpd_tables_free(&s->tables);
+}
+
+/* Particles that a slab begins with. */
+static saltus_status put(void *user, uint32_t site, int species, int64_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    if (s->used + n > s->m.capacity) {
+        int64_t capacity;
+        SALTUS_TRY(saltus_mpd_more_capacity(s->used + n, &capacity, err));
+        SALTUS_TRY(grow(s, capacity, err));
+    }
+    for (int64_t k = 0; k < n; ++k, ++s->used) {
+        s->m.site[s->used] = site;
+        s->m.species[s->used] = (uint16_t)species;
+    }
+done:
+    return status;
+}
+
+static saltus_status place(mpd *s, int64_t trajectory, const saltus_contents *from,
+                           saltus_error *err)
+{
+    s->used = 0;
+    return saltus_slab_place(&s->slab, &s->tables, s->task->seed, trajectory, from, &s->m, put, s,
+                             err);
+}
+
+/* How many it may come to: those of the slab, if they are spread evenly. */
+static int64_t expect(const mpd *s, const saltus_contents *from)
+{
+    const double part = (double)s->slab.n / (double)s->tables.lattice->n_sites;
+    return (int64_t)(part * (double)saltus_mpd_n_placed(&s->tables, from));
+}
+
+/* Put particles that have come from the slabs beside this one into their sites. They get the
+ * numbers of those that have left, then new ones. */
+static void insert_arrivals(void *user, int member)
+{
+    mpd *s = user;
+    const saltus_mpd *m = &s->m;
+    const saltus_mpd_departures *left = s->halo.departures;
+    const uint32_t plane = m->size[0] * m->size[1], to[2] = {m->slab.first, m->slab.end - plane};
+    const int64_t n_below = saltus_halo_n_arrivals(&s->halo, 0),
+                  n_above = saltus_halo_n_arrivals(&s->halo, 1), n_free = left[0].n + left[1].n;
+    int64_t first, end;
+    share(s, member, n_below + n_above, &first, &end);
+    for (int64_t k = first; k < end; ++k) {
+        const int side = k >= n_below;
+        const saltus_mpd_departure *a = saltus_halo_arrival(&s->halo, side, k - side * n_below);
+        const int64_t i = k < left[0].n ? left[0].number[k]
+                          : k < n_free  ? left[1].number[k - left[0].n]
+                                        : s->used + (k - n_free);
+        const saltus_mpd_site_pos at = saltus_mpd_site_pos_of(m, to[side] + a->place);
+        SALTUS_POKE(&m->species[i], a->species);
+        saltus_mpd_insert(m, s->set, (int32_t)i, &at);
+    }
+}
+
+/* Exchange those that have left the slab. */
+static saltus_status exchange(mpd *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_mpd_departures *left = s->halo.departures;
+    SALTUS_TRY(saltus_halo_exchange(&s->halo, &s->is_void, err));
+    if (!s->is_void) {
+        const int64_t n = saltus_halo_n_arrivals(&s->halo, 0) + saltus_halo_n_arrivals(&s->halo, 1),
+                      n_free = left[0].n + left[1].n, more = n > n_free ? n - n_free : 0;
+        s->is_void = s->used + more > s->m.capacity;
+        if (!s->is_void) {
+            together(s, insert_arrivals, n, MANY_PARTICLES);
+        }
+        s->used += more;
+        left[0].n = left[1].n = 0;
+    }
+done:
+    return status;
+}
+
+/* A batch that this process gives up, or one beside it, goes on to its end without particles. */
+static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    mpd *s = user;
+    const bool leads = s->task->peers->number == 0;
+    s->m.first_step = phases[0].step;
+    for (int i = 0; i < n; ++i) {
+        if (!s->is_void) {
+            run_one(s, &phases[i]);
+            s->is_void = s->used > s->m.capacity || (leads && saltus_keep_stops(s->task, false));
+        }
+        if (phases[i].what & SALTUS_MPD_MOVES) {
+            SALTUS_TRY(exchange(s, err));
+        }
+    }
+done:
+    return status;
+}
+
+/* Whether a batch is to be done again; and room for that. */
+static bool is_full(const mpd *s)
+{
+    return s->used > s->m.capacity || saltus_halo_is_full(&s->halo);
+}
+
+static saltus_status make_room(mpd *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int64_t capacity;
+    s->is_void = false;
+    SALTUS_TRY(saltus_halo_grow(&s->halo, err));
+    if (s->used > s->m.capacity) {
+        SALTUS_TRY(saltus_mpd_more_capacity(s->used, &capacity, err));
+        SALTUS_TRY(grow(s, capacity, err));
+    }
+done:
+    return status;
+}
+#else
+static saltus_status set_up_lattice(mpd *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, false, &s->tables, err));
+    s->m = s->tables.m;
+    s->n_bricks = saltus_mpd_n_bricks(&s->m);
+done:
+    return status;
+}
+
+static void free_lattice(mpd *s)
+{
+    saltus_mpd_tables_free(&s->tables);
+}
+
+static saltus_status place(mpd *s, int64_t trajectory, const saltus_contents *from,
+                           saltus_error *err)
+{
+    s->used = saltus_mpd_n_placed(&s->tables, from);
+    return saltus_mpd_place(&s->tables, s->task->seed, trajectory, from, &s->m, s->m.site,
+                            s->m.species, err);
+}
+
+static int64_t expect(const mpd *s, const saltus_contents *from)
+{
+    return saltus_mpd_n_placed(&s->tables, from);
+}
+
+static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
+{
+    mpd *s = user;
+    (void)err;
+    s->m.first_step = phases[0].step;
+    for (int i = 0; i < n && s->used <= s->m.capacity && !saltus_keep_stops(s->task, false); ++i) {
+        run_one(s, &phases[i]);
+    }
+    return SALTUS_OK;
+}
+
+static bool is_full(const mpd *s)
+{
+    return s->used > s->m.capacity;
+}
+
+static saltus_status make_room(mpd *s, saltus_error *err)
+{
+    int64_t capacity;
+    const saltus_status status = saltus_mpd_more_capacity(s->used, &capacity, err);
+    return status == SALTUS_OK ? grow(s, capacity, err) : status;
+}
+#endif
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ */
+
 static void enlist(mpd *s)
 {
     s->set = 0;
@@ -208,15 +437,12 @@ static saltus_status begin(void *user, int64_t trajectory, const saltus_contents
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
-    const int64_t n = saltus_mpd_n_placed(&s->tables, from);
-    const int64_t capacity = saltus_mpd_first_capacity(n);
+    const int64_t capacity = saltus_mpd_first_capacity(expect(s, from));
     if (capacity > s->m.capacity) {
         SALTUS_TRY(grow(s, capacity, err));
     }
     choose(s, 0);
-    SALTUS_TRY(saltus_mpd_place(&s->tables, s->task->seed, trajectory, from, &s->m, s->m.site,
-                                s->m.species, err));
-    s->used = n;
+    SALTUS_TRY(place(s, trajectory, from, err));
     enlist(s);
 done:
     return status;
@@ -246,29 +472,13 @@ static saltus_status gather(void *user, saltus_error *err)
     return SALTUS_OK;
 }
 
-static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, saltus_error *err)
-{
-    mpd *s = user;
-    (void)err;
-    s->m.first_step = phases[0].step;
-    for (int i = 0; i < n && s->used <= s->m.capacity && !saltus_keep_stops(s->task, false); ++i) {
-        int64_t used = s->used;
-        s->m.used = &used;
-        s->phase = phases[i];
-        together(s, run_phase, s->used, MANY_PARTICLES);
-        s->used = used;
-        s->set = 1 - s->set;
-    }
-    return SALTUS_OK;
-}
-
 static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error *err)
 {
     const mpd *s = user;
     (void)err;
     *out = (saltus_mpd_batch_status){.work = s->used,
-                                     .failure = saltus_mpd_failure_of(s->failure, 0),
-                                     .is_full = s->used > s->m.capacity};
+                                     .failure = saltus_mpd_failure_of(s->failure, s->m.slab.zero),
+                                     .is_full = is_full(s)};
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
         out->fired += s->hands[i].scratch.fired;
     }
@@ -279,9 +489,7 @@ static saltus_status restore(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     mpd *s = user;
-    int64_t capacity;
-    SALTUS_TRY(saltus_mpd_more_capacity(s->used, &capacity, err));
-    SALTUS_TRY(grow(s, capacity, err));
+    SALTUS_TRY(make_room(s, err));
     choose(s, 1 - s->now);
     s->used = s->kept;
     enlist(s);
@@ -318,12 +526,10 @@ static saltus_status set_up(mpd *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = s->task->tables;
-    SALTUS_TRY(saltus_mpd_tables_create(s->task->model, false, &s->tables, err));
+    SALTUS_TRY(set_up_lattice(s, err));
     SALTUS_TRY(saltus_team_create(s->task->n_threads, &s->team, err));
-    s->m = s->tables.m;
     s->m.is_shared = saltus_team_size(s->team) > 1;
     s->m.failure = &s->failure;
-    s->n_bricks = saltus_mpd_n_bricks(&s->m);
     for (int set = 0; set < 2; ++set) {
         s->m.head[set] = saltus_calloc(32 * (size_t)s->n_bricks, sizeof(int32_t));
         s->m.held[set] = saltus_calloc((size_t)s->n_bricks, sizeof(uint32_t));
@@ -364,11 +570,16 @@ static void tear_down(mpd *s)
     saltus_free(s->m.next);
     saltus_free(s->m.gathered);
     saltus_team_destroy(s->team);
-    saltus_mpd_tables_free(&s->tables);
+    free_lattice(s);
 }
 
+#ifdef SALTUS_MPD_SLABS
+saltus_status saltus_work_mpd_slab(const saltus_task *task, const saltus_source *source,
+                                   saltus_error *err)
+#else
 saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,
                               saltus_error *err)
+#endif
 {
     saltus_status status = SALTUS_OK;
     mpd s = {.task = task};

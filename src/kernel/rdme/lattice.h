@@ -124,6 +124,9 @@ typedef struct saltus_mpd_slab {
     /** [set][below, above] the halos in the neighbours' memory to which this slab adds. */
     uint32_t *going[2][2];
     saltus_mpd_halo_flags halo_flags;
+    /** [below, above] lists of particles that leave the slab (kernel/rdme/particles.h), which has
+     * no halos then. */
+    struct saltus_mpd_departures *departures;
 } saltus_mpd_slab;
 
 /* The tables of a lattice's model: X(type of an element, name, how many elements), where `types`,
@@ -283,13 +286,28 @@ typedef struct saltus_mpd_site_pos {
     uint32_t site, at[3], brick, bit;
 } saltus_mpd_site_pos;
 
-/* Fill in the brick and the bit. */
+/* Fill in the brick and the bit. A slab has bricks from its first plane on. */
 SALTUS_FN void saltus_mpd_find_brick(const saltus_mpd *m, saltus_mpd_site_pos *p)
 {
-    p->brick =
-        ((p->at[2] >> 1) * saltus_mpd_bricks(m, 1) + (p->at[1] >> 2)) * saltus_mpd_bricks(m, 0) +
-        (p->at[0] >> 2);
-    p->bit = (p->at[0] & 3) | (p->at[1] & 3) << 2 | (p->at[2] & 1) << 4;
+#ifdef SALTUS_MPD_SLABS
+    const uint32_t z = p->at[2] - m->slab.plane;
+#else
+    const uint32_t z = p->at[2];
+#endif
+    p->brick = ((z >> 1) * saltus_mpd_bricks(m, 1) + (p->at[1] >> 2)) * saltus_mpd_bricks(m, 0) +
+               (p->at[0] >> 2);
+    p->bit = (p->at[0] & 3) | (p->at[1] & 3) << 2 | (z & 1) << 4;
+}
+
+/** The first site here: a slab's own sites have a neighbour's before them. */
+SALTUS_FN uint32_t saltus_mpd_first_site(const saltus_mpd *m)
+{
+#ifdef SALTUS_MPD_SLABS
+    return m->slab.first;
+#else
+    (void)m;
+    return 0;
+#endif
 }
 
 /** The number in the lattice of a site of this slab. */
@@ -306,10 +324,11 @@ SALTUS_FN int64_t saltus_mpd_global_of(const saltus_mpd *m, uint32_t site)
 SALTUS_FN saltus_mpd_site_pos saltus_mpd_site_pos_of(const saltus_mpd *m, uint32_t site)
 {
     saltus_mpd_site_pos p;
+    const uint32_t first = saltus_mpd_first_site(m);
 #ifdef SALTUS_MPD_SLABS
-    const uint32_t first = m->slab.first, plane = m->slab.plane;
+    const uint32_t plane = m->slab.plane;
 #else
-    const uint32_t first = 0, plane = 0;
+    const uint32_t plane = 0;
 #endif
     const uint32_t row = (site - first) / saltus_mpd_size(m, 0);
     p.site = site;

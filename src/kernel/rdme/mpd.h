@@ -32,12 +32,12 @@
  * Sites
  */
 
-/** Put a particle into a site, or remove it if the site is SALTUS_NOWHERE. */
+/** Put a particle into a site, or remove it if it is gone. */
 SALTUS_FN void saltus_mpd_send(const saltus_mpd *m, int set, int32_t i,
                                const saltus_mpd_site_pos *to)
 {
-    if (to->site == SALTUS_NOWHERE) {
-        saltus_mpd_remove(m, i);
+    if (saltus_mpd_is_gone(m, to->site)) {
+        saltus_mpd_leave(m, i, to->site);
     } else {
         saltus_mpd_insert(m, set, i, to);
     }
@@ -102,7 +102,8 @@ SALTUS_FN int saltus_mpd_update_site_few(const saltus_mpd *m, const saltus_table
     if (!saltus_mpd_hold(m, set, here, site_head, &f)) {
         return 0;
     }
-    saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here->site, f.species[0], 0, w);
+    const int64_t global = saltus_mpd_global_of(m, here->site);
+    saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, global, f.species[0], 0, w);
     if (what & SALTUS_MPD_REACTS) {
         const int type = saltus_mpd_type(m, here->site);
         if (!saltus_mpd_no_reaction_few(m, type, f.species, w[3])) {
@@ -125,20 +126,20 @@ SALTUS_FN int saltus_mpd_update_site_few(const saltus_mpd *m, const saltus_table
         to[k] = *here;
         if (f.i[k] >= 0 && (what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species]) {
             if (k > 0 || n_fired > 0) {
-                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here->site, species, rank, w);
+                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, global, species, rank, w);
             }
             to[k] = saltus_mpd_move(m, here, species, w);
         }
     }
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
-        is_first[k] =
-            f.i[k] >= 0 && to[k].site != SALTUS_NOWHERE && saltus_mpd_arrive(m, 1 - set, &to[k]);
+        is_first[k] = f.i[k] >= 0 && !saltus_mpd_is_gone(m, to[k].site) &&
+                      saltus_mpd_arrive(m, 1 - set, &to[k]);
     }
     SALTUS_UNROLL
     for (int k = 0; k < SALTUS_MPD_MOST_FEW; ++k) {
-        if (f.i[k] >= 0 && to[k].site == SALTUS_NOWHERE) {
-            saltus_mpd_remove(m, f.i[k]);
+        if (f.i[k] >= 0 && saltus_mpd_is_gone(m, to[k].site)) {
+            saltus_mpd_leave(m, f.i[k], to[k].site);
         } else if (f.i[k] >= 0) {
             saltus_mpd_settle(m, 1 - set, f.i[k], &to[k], is_first[k]);
         }
@@ -214,6 +215,7 @@ SALTUS_OUTLINE void saltus_mpd_update_site(const saltus_mpd *m, const saltus_tab
                                            int32_t site_head, saltus_mpd_scratch *s)
 {
     const saltus_mpd_site_pos here = saltus_mpd_site_pos_of(m, site);
+    const int64_t global = saltus_mpd_global_of(m, site);
     uint32_t w[4] = {0, 0, 0, 0};
     int32_t first = site_head;
     int before = -1, has_words = 0;
@@ -227,7 +229,7 @@ SALTUS_OUTLINE void saltus_mpd_update_site(const saltus_mpd *m, const saltus_tab
     }
     if (what & SALTUS_MPD_REACTS) {
         int fires = 0;
-        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here.site, m->species[first], 0, w);
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, global, m->species[first], 0, w);
         if (saltus_mpd_is_reactive(m, saltus_mpd_type(m, here.site))) {
             first = saltus_mpd_site_reacts(m, n, step, here.site, first, w[3], s, &fires);
         }
@@ -242,7 +244,7 @@ SALTUS_OUTLINE void saltus_mpd_update_site(const saltus_mpd *m, const saltus_tab
         before = species;
         if ((what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(m, moves)[species]) {
             if (!has_words) {
-                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, here.site, species, rank, w);
+                saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, global, species, rank, w);
             }
             to = saltus_mpd_move(m, &here, species, w);
         }
@@ -278,11 +280,11 @@ SALTUS_FN void saltus_mpd_see(const saltus_mpd *m, int32_t i, saltus_mpd_seen *o
     out->species = SALTUS_PEEK(&m->species[i]);
 }
 
-/** Step 2: load the bits of the site, if the particle is its head; else those of site 0. */
+/** Step 2: load the bits of the site, if the particle is its head; else those of the first site. */
 SALTUS_FN void saltus_mpd_see_site(const saltus_mpd *m, int set, saltus_mpd_seen *p)
 {
     p->is_site_head = p->next == SALTUS_MPD_SITE_HEAD(set);
-    p->to = saltus_mpd_site_pos_of(m, p->is_site_head ? p->site : 0);
+    p->to = saltus_mpd_site_pos_of(m, p->is_site_head ? p->site : saltus_mpd_first_site(m));
     p->is_crowded = (int)(SALTUS_PEEK(&saltus_mpd_crowded(m, set)[p->to.brick]) >> p->to.bit & 1);
 }
 
@@ -302,7 +304,8 @@ SALTUS_FN void saltus_mpd_decide(const saltus_mpd *m, int64_t step, int what, in
         no_reaction = SALTUS_MPD_OF(m, no_reaction)[type * SALTUS_MPD_N_SPECIES(m) + species];
     }
     if (moves || no_reaction != SALTUS_NEVER_REACTS) {
-        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, p->site, species, 0, w);
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, step, saltus_mpd_global_of(m, p->site), species, 0,
+                         w);
     }
     if (no_reaction != SALTUS_NEVER_REACTS && w[3] >= no_reaction) {
         return;
@@ -311,8 +314,8 @@ SALTUS_FN void saltus_mpd_decide(const saltus_mpd *m, int64_t step, int what, in
     p->fate = SALTUS_MPD_GOES;
     if (moves) {
         p->to = saltus_mpd_move(m, &p->to, species, w);
-        if (p->to.site == SALTUS_NOWHERE) {
-            saltus_mpd_remove(m, i);
+        if (saltus_mpd_is_gone(m, p->to.site)) {
+            saltus_mpd_leave(m, i, p->to.site);
             p->fate = SALTUS_MPD_NOTHING;
         }
     }

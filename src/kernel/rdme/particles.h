@@ -29,6 +29,15 @@
  *
  * All of this exists twice, as two sets: a phase of kernel/rdme/mpd.h takes particles out of one
  * set and puts them into the other.
+ *
+ * Where a slab of the lattice is held as lists (SALTUS_MPD_SLABS), a particle that leaves it is
+ * removed and noted as a departure, whose place is its site's number in the neighbour's plane. When
+ * the phase has ended, departures are exchanged, and the neighbour puts them into its sites.
+ *
+ * Example: planes of 100 sites, and a slab of 5, whose own sites are 100 to 599. A particle that
+ * moves up from site 530 to 630 is a departure above, at place 630 - 600 = 30: the slab above puts
+ * it into its site 130. One that moves down from 130 to 30 is a departure below, at place 30: the
+ * slab below, if it has 7 planes, puts it into 700 + 30, in its last plane.
  */
 #ifndef SALTUS_KERNEL_RDME_PARTICLES_H
 #define SALTUS_KERNEL_RDME_PARTICLES_H
@@ -43,6 +52,20 @@ enum { SALTUS_MPD_FEW = 32, SALTUS_MPD_SHORT = 5 };
  * set. */
 enum { SALTUS_MPD_END = -1 };
 #define SALTUS_MPD_SITE_HEAD(set) (-2 - (set))
+
+/** A particle that leaves a slab. */
+typedef struct saltus_mpd_departure {
+    uint32_t place; /**< in the neighbour's plane, from 0 on */
+    uint16_t species, unused;
+} saltus_mpd_departure;
+
+/** Those that leave a slab on one side in a phase. */
+typedef struct saltus_mpd_departures {
+    saltus_mpd_departure *what; /**< [capacity] */
+    int32_t *number;            /**< [capacity] their numbers, which are free */
+    int64_t n; /**< beyond `capacity` some are lost, and the batch is done again with more */
+    int64_t capacity;
+} saltus_mpd_departures;
 
 /* Members of one of the two sets. They are chosen without an index, so that m may stay in
  * registers. */
@@ -115,6 +138,37 @@ SALTUS_FN void saltus_mpd_remove(const saltus_mpd *m, int32_t i)
 {
     SALTUS_POKE(&m->site[i], SALTUS_NOWHERE);
     SALTUS_POKE(&m->next[i], SALTUS_MPD_END);
+}
+
+/** Whether a particle that goes to a site is here no more: lost, or in a neighbour's plane. */
+SALTUS_FN int saltus_mpd_is_gone(const saltus_mpd *m, uint32_t site)
+{
+#ifdef SALTUS_MPD_SLABS
+    return site - m->slab.first >= m->slab.end - m->slab.first;
+#else
+    (void)m;
+    return site == SALTUS_NOWHERE;
+#endif
+}
+
+/** Remove a particle that is gone. If it is in a neighbour's plane, it is a departure. */
+SALTUS_FN void saltus_mpd_leave(const saltus_mpd *m, int32_t i, uint32_t site)
+{
+#ifdef SALTUS_MPD_SLABS
+    if (site != SALTUS_NOWHERE) {
+        const int is_above = site >= m->slab.end;
+        saltus_mpd_departures *const d = &m->slab.departures[is_above];
+        const int64_t k = (int64_t)SALTUS_NEXT_NUMBER(&d->n);
+        if (k < d->capacity) {
+            d->what[k].place = is_above ? site - m->slab.end : site;
+            d->what[k].species = m->species[i];
+            d->number[k] = i;
+        }
+    }
+#else
+    (void)site;
+#endif
+    saltus_mpd_remove(m, i);
 }
 
 /** Take a site head out of its site. The whole word is cleared, because all sites of the brick are

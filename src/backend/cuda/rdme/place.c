@@ -4,6 +4,7 @@
 #include "backend/cuda/rdme/counts.h"
 
 #include "core/memory.h"
+#include "engine/slab.h"
 
 #include <string.h>
 
@@ -49,27 +50,21 @@ static saltus_status find_set(counts *s, const saltus_mpd_set *set, saltus_mpd_s
                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->on.tables.lattice;
-    const int64_t first = saltus_gpu_counts_first(s), n = saltus_gpu_counts_sites(s),
-                  n_ranks = (n + SALTUS_MPD_SEGMENT - 1) / SALTUS_MPD_SEGMENT;
     uint64_t at = 0;
-    uint32_t *ranks = NULL;
-    *out = (saltus_mpd_sites){.n = set->n,
-                              .below = saltus_mpd_set_below(l, set, first),
-                              .first = (uint32_t)s->on.a.first_site};
-    out->here = saltus_mpd_set_below(l, set, first + n) - out->below;
-    if (set->below && out->here > 0) {
-        ranks = saltus_calloc((size_t)n_ranks, sizeof *ranks);
-        SALTUS_NEED(ranks);
-        saltus_mpd_set_ranks(l, set, first, n, ranks);
-        SALTUS_TRY(hold(s, ranks, (size_t)n_ranks * sizeof *ranks, &at, err));
+    SALTUS_TRY(saltus_slab_find_set(s->on.tables.lattice, set, saltus_gpu_counts_first(s),
+                                    saltus_gpu_counts_sites(s), (uint32_t)s->on.a.first_site, out,
+                                    err));
+    uint32_t *const ranks = (uint32_t *)(uintptr_t)out->ranks;
+    if (ranks) {
+        out->ranks = NULL;
+        status = hold(s, ranks, (size_t)out->n_ranks * sizeof *ranks, &at, err);
+        saltus_free(ranks);
+        SALTUS_TRY(status);
         out->ranks = (const uint32_t *)(uintptr_t)at;
-        out->n_ranks = n_ranks;
         SALTUS_TRY(hold(s, set->in, sizeof set->in, &at, err));
         out->in = (const uint8_t *)(uintptr_t)at;
     }
 done:
-    saltus_free(ranks);
     return status;
 }
 
@@ -78,24 +73,19 @@ static saltus_status find_face(counts *s, const saltus_mpd_gate *gate, saltus_mp
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_lattice *l = s->on.tables.lattice;
-    const int64_t plane = saltus_lattice_plane(l), first = saltus_gpu_counts_first(s) / plane,
-                  below[2] = {0, first},
-                  here[2] = {first, first + saltus_gpu_counts_sites(s) / plane},
-                  zero = s->on.a.m.slab.zero;
     uint64_t at = 0;
-    uint32_t *list = NULL;
-    sites->below = saltus_mpd_sites_at(l, gate->face, gate->type, below, zero, NULL);
-    sites->here = saltus_mpd_sites_at(l, gate->face, gate->type, here, zero, NULL);
-    if (sites->here > 0) {
-        list = saltus_calloc((size_t)sites->here, sizeof *list);
-        SALTUS_NEED(list);
-        (void)saltus_mpd_sites_at(l, gate->face, gate->type, here, zero, list);
-        SALTUS_TRY(hold(s, list, (size_t)sites->here * sizeof *list, &at, err));
+    SALTUS_TRY(saltus_slab_find_face(s->on.tables.lattice, gate, saltus_gpu_counts_first(s),
+                                     saltus_gpu_counts_sites(s), (uint32_t)s->on.a.first_site,
+                                     sites, err));
+    uint32_t *const list = (uint32_t *)(uintptr_t)sites->list;
+    if (list) {
+        sites->list = NULL;
+        status = hold(s, list, (size_t)sites->here * sizeof *list, &at, err);
+        saltus_free(list);
+        SALTUS_TRY(status);
         sites->list = (const uint32_t *)(uintptr_t)at;
     }
 done:
-    saltus_free(list);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #define SALTUS_BACKEND_CUDA_SLABS_SLABS_H
 
 #include "backend/cuda/rdme/counts.h"
+#include "engine/slab.h"
 
 typedef struct saltus_gpu_slab {
     saltus_gpu_counts c;
@@ -106,10 +107,7 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s,
                                                       saltus_error *err);
 void saltus_gpu_slab_unstage(saltus_gpu_slab *s);
 
-/** The plane at which slab i of n begins, a multiple of `unit`; each slab has at least so many.
- * saltus_slabs_unit: how many planes hold a whole number of words, also where fields have the
- * fewest bits. */
-int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit);
+/** How many planes hold a whole number of words, also where fields have the fewest bits. */
 int saltus_slabs_unit(int64_t plane, int n_fields);
 /** Add the traffic of halos, and waiting, to the task's report. */
 void saltus_gpu_slabs_report(const saltus_gpu_slabs *s);

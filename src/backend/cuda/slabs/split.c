@@ -21,23 +21,6 @@ enum {
 static const double SOONER =
     0.999; /* the ratio by which a step must be shorter, or fewer slabs are taken */
 
-int64_t saltus_slabs_begin(const double *heights, int n, int i, int64_t n_planes, int unit)
-{
-    const int64_t n_units = n_planes / unit;
-    double all = 0.0, below = 0.0;
-    int64_t at = 0;
-    for (int k = 0; k < n; ++k) {
-        all += heights[k];
-    }
-    for (int k = 1; k <= i; ++k) {
-        below += heights[k - 1];
-        const int64_t wanted = (int64_t)((double)n_units * below / all + 0.5), least = at + 1,
-                      most = n_units - (n - k);
-        at = wanted < least ? least : wanted > most ? most : wanted;
-    }
-    return i < n ? at * unit : n_planes;
-}
-
 int saltus_slabs_unit(int64_t plane, int n_fields)
 {
     const int sharers = SALTUS_MPD_SHARERS_OF(n_fields, SALTUS_CUDA_LEAST_BITS);
