@@ -6,17 +6,21 @@
  * so many multiprocessors;
  * with FAKE_CUDA_SLOWER=TEXT all takes longer each time that somebody asks how long, from when the
  * text was first this one.
+ * with FAKE_CUDA_SHARES other processes can open memory, if they are allowed to look at this one;
  * FAKE_CUDA_LINKS has a row for each GPU, such as "x0n/0x1/n1x", of its links to all: the rank, n
  * if there are no atomics, or - if it does not reach the other. FAKE_CUDA_NODE is the host's NUMA
  * node that is closest. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OUT_OF_MEMORY = 2, HEADER = 64 };
 
@@ -208,6 +212,81 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *functi
     *blocks = 1;
     return 0;
 }
+EXPORT int cuDeviceGetUuid(char *uuid, int device)
+{
+    memset(uuid, 0, 16);
+    uuid[0] = (char)(1 + device);
+    return 0;
+}
+
+/* Memory that can be shared is of a file without a name, whose number stands in front of it. */
+typedef struct shared {
+    int pid, file;
+    size_t bytes;
+    char rest[48];
+} shared;
+
+static int shares(void)
+{
+    return getenv("FAKE_CUDA_SHARES") != NULL;
+}
+
+static char *take_memory(size_t bytes)
+{
+    const int file = shares() ? memfd_create("fake", 0) : -1;
+    char *p = NULL;
+    if (file < 0) {
+        p = aligned_alloc(HEADER, (bytes + HEADER - 1) / HEADER * HEADER);
+    } else if (ftruncate(file, (off_t)bytes) == 0) {
+        p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        p = p == MAP_FAILED ? NULL : p;
+    }
+    if (p) {
+        memset(p, 0xa5, bytes); /* nobody may count on zeros */
+        memcpy(p + sizeof bytes, &file, sizeof file);
+    }
+    return p;
+}
+
+static void free_memory(char *p, size_t bytes)
+{
+    int file;
+    memcpy(&file, p + sizeof bytes, sizeof file);
+    if (file < 0) {
+        free(p);
+    } else {
+        (void)munmap(p, bytes);
+        (void)close(file);
+    }
+}
+EXPORT int cuIpcGetMemHandle(shared *out, uint64_t address)
+{
+    const char *p = (const char *)(uintptr_t)address - HEADER;
+    memcpy(&out->bytes, p, sizeof out->bytes);
+    memcpy(&out->file, p + sizeof out->bytes, sizeof out->file);
+    out->pid = (int)getpid();
+    return shares() ? 0 : 801;
+}
+EXPORT int cuIpcOpenMemHandle_v2(uint64_t *address, shared of, unsigned flags)
+{
+    char name[60];
+    (void)flags;
+    DIE_OR(void) snprintf(name, sizeof name, "/proc/%d/fd/%d", of.pid, of.file);
+    const int file = open(name, O_RDWR);
+    char *p = file < 0 ? MAP_FAILED
+                       : mmap(NULL, of.bytes + HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    (void)close(file);
+    *address = p == MAP_FAILED ? 0 : (uintptr_t)p + HEADER;
+    return p == MAP_FAILED ? 201 : 0;
+}
+EXPORT int cuIpcCloseMemHandle(uint64_t address)
+{
+    char *p = (char *)(uintptr_t)address - HEADER;
+    size_t bytes;
+    finish_all();
+    memcpy(&bytes, p, sizeof bytes);
+    return munmap(p, bytes + HEADER);
+}
 EXPORT int cuMemGetInfo_v2(size_t *available, size_t *total)
 {
     *total = memory_size();
@@ -222,11 +301,10 @@ EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
     const int fits = in_use + bytes <= memory_size();
     in_use += fits ? bytes : 0;
     (void)pthread_mutex_unlock(&lock);
-    char *p = fits ? aligned_alloc(HEADER, (bytes + 2 * HEADER - 1) / HEADER * HEADER) : NULL;
+    char *p = fits ? take_memory(bytes + HEADER) : NULL;
     if (!p) {
         return OUT_OF_MEMORY;
     }
-    memset(p, 0xa5, bytes + HEADER); /* nobody may count on zeros */
     memcpy(p, &bytes, sizeof bytes);
     *address = (uintptr_t)(p + HEADER);
     return 0;
@@ -240,7 +318,7 @@ EXPORT int cuMemFree_v2(uint64_t address)
     (void)pthread_mutex_lock(&lock);
     in_use -= bytes;
     (void)pthread_mutex_unlock(&lock);
-    free(p);
+    free_memory(p, bytes + HEADER);
     return 0;
 }
 EXPORT int cuMemHostAlloc(void **address, size_t bytes, unsigned flags)

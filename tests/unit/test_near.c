@@ -287,7 +287,7 @@ static void who_leaves_waits_near_the_next_gpu(void **state)
     for (int is_ring = 0; is_ring < 2; ++is_ring) {
         saltus_error err = {0};
         saltus_gpu_slab slab[3] = {0};
-        saltus_gpu_slabs s = {.slab = slab, .n = 3, .is_ring = is_ring};
+        saltus_gpu_slabs s = {.slab = slab, .n = 3, .end = 3, .is_ring = is_ring};
         for (int i = 0; i < 3; ++i) {
             slab[i].c.on.cu = &host;
             slab[i].c.on.gpu = &gpus[i];
@@ -309,7 +309,7 @@ static void who_leaves_waits_near_the_next_gpu(void **state)
                     }
                 }
             }
-            saltus_gpu_slab_unstage(&slab[i]);
+            saltus_gpu_slab_unstage(&host, &slab[i]);
         }
         assert_int_equal(n_near, 4);
     }

@@ -290,7 +290,8 @@ static void what_has_no_room_is_refused(void **state)
         gpus.gpu[1].ordinal = 3; /* the first in order */
         (void)snprintf(gpus.gpu[1].name, sizeof gpus.gpu[1].name, "played");
         memory = (size_t)(1e9 * cases[i].gb);
-        assert_int_equal(saltus_gpu_slabs_check(&start, order, 1, &err), cases[i].status);
+        const saltus_gpu_slabs slabs = {.n = 2, .end = 2, .unit = 1};
+        assert_int_equal(saltus_gpu_slabs_check(&slabs, &start, order, &err), cases[i].status);
         assert_string_equal(err.message, cases[i].message);
     }
 }

@@ -20,6 +20,13 @@ typedef struct cu_module *cu_module;
 typedef struct cu_function *cu_function;
 typedef struct cu_stream *cu_stream;
 typedef struct cu_event *cu_event;
+/* CUuuid and CUipcMemHandle */
+typedef struct cu_uuid {
+    unsigned char bytes[16];
+} cu_uuid;
+typedef struct cu_shared {
+    unsigned char bytes[64];
+} cu_shared;
 typedef int nvrtc_result;
 typedef struct nvrtc_program *nvrtc_program;
 
@@ -52,6 +59,7 @@ enum {
     CU_PEERS_ALREADY = 704,
     CU_PEERS_RANK = 1, /* of performance */
     CU_PEERS_ATOMICS = 3,
+    CU_SHARED_LAZY_PEERS = 1,
 };
 
 /* X(member, symbol, parameters) */
@@ -62,6 +70,7 @@ enum {
     X(device_count, "cuDeviceGetCount", (int *n))                                                  \
     X(device_get, "cuDeviceGet", (cu_device * device, int ordinal))                                \
     X(device_name, "cuDeviceGetName", (char *name, int size, cu_device device))                    \
+    X(device_uuid, "cuDeviceGetUuid", (cu_uuid * uuid, cu_device device))                          \
     X(device_memory, "cuDeviceTotalMem_v2", (size_t * bytes, cu_device device))                    \
     X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, cu_device device))     \
     X(context_retain, "cuDevicePrimaryCtxRetain", (cu_context * context, cu_device device))        \
@@ -80,6 +89,10 @@ enum {
     X(memory_info, "cuMemGetInfo_v2", (size_t * available, size_t * total))                        \
     X(memory_alloc, "cuMemAlloc_v2", (cu_pointer * address, size_t bytes))                         \
     X(memory_free, "cuMemFree_v2", (cu_pointer address))                                           \
+    X(memory_share, "cuIpcGetMemHandle", (cu_shared * out, cu_pointer address))                    \
+    X(memory_open, "cuIpcOpenMemHandle_v2",                                                        \
+      (cu_pointer * address, cu_shared shared, unsigned flags))                                    \
+    X(memory_close, "cuIpcCloseMemHandle", (cu_pointer address))                                   \
     X(host_alloc, "cuMemHostAlloc", (void **address, size_t bytes, unsigned flags))                \
     X(host_free, "cuMemFreeHost", (void *address))                                                 \
     X(upload, "cuMemcpyHtoDAsync_v2",                                                              \

@@ -70,11 +70,11 @@ void saltus_slabs_explain(const saltus_gpus *gpus, const saltus_lattice *l,
 
 void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
 {
-    saltus_run_report *report = s->slab[0].c.on.task->report;
+    saltus_run_report *report = s->slab[s->first].c.on.task->report;
     bool is_apart = false;
     double passed = 0.0, waited = 0.0;
     report->halo_bytes = 0;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         const saltus_gpu_slab *this = &s->slab[i];
         const saltus_gpu_counts *c = &this->c;
         passed += this->passed;
@@ -82,12 +82,18 @@ void saltus_gpu_slabs_report(const saltus_gpu_slabs *s)
         const size_t plane = (size_t)(s->plane * c->words / c->sharers) * sizeof(uint32_t);
         for (int side = 0; side < 2; ++side) {
             const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
-            const bool crosses =
-                next && (s->is_staged || !saltus_gpu_is_same(next->c.on.gpu, c->on.gpu));
+            const bool crosses = next && (s->is_staged || next->is_remote ||
+                                          !saltus_gpu_is_same(next->c.on.gpu, c->on.gpu));
             is_apart |= crosses;
             report->halo_bytes +=
                 crosses ? (int64_t)(s->is_staged ? saltus_gpu_slab_halo_bytes(this) : plane) : 0;
         }
+    }
+    if (s->end - s->first <
+        s->n) { /* other processes have the others, between which it is as much */
+        const int n_here = 1 + (s->is_ring || (s->first > 0 && s->end < s->n)),
+                  n_all = 2 * (s->n - !s->is_ring);
+        report->halo_bytes = report->halo_bytes / n_here * n_all;
     }
     report->halo_wait = passed > 0.0 ? waited / passed : -1.0;
     report->halo_path = s->is_staged ? "host" : is_apart ? "peer" : "same GPU";

@@ -19,16 +19,12 @@
 #include "backend/cuda/slabs/slabs.h"
 
 #include "core/memory.h"
+#include "engine/peers.h"
 
 typedef saltus_gpu_slab slab;
 typedef saltus_gpu_slabs slabs;
 
-enum {
-    ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t),
-    FEWER_TILES = 4,   /* a warp with tiles beside another slab has so many other tiles less than a
-                          warp without, because it waits for its block before it goes on */
-    FEWER_TILES_OF = 4 /* but at most one in so many of its tiles less */
-};
+enum { ENDED_BYTES = 2 * SALTUS_APART * (int)sizeof(uint64_t) };
 
 #define CU(s, call, what) SALTUS_TRY(saltus_cuda_check((s)->c.on.cu, (s)->c.on.cu->call, what, err))
 
@@ -38,135 +34,34 @@ saltus_status saltus_gpu_slab_use(const slab *s, saltus_error *err)
                              "using a GPU", err);
 }
 
-slab *saltus_gpu_slabs_next(const slabs *s, int i, int side)
-{
-    const int next = i + (side ? 1 : -1);
-    return next >= 0 && next < s->n ? &s->slab[next]
-           : s->is_ring             ? &s->slab[(next + s->n) % s->n]
-                                    : NULL;
-}
-
-uint64_t saltus_gpu_slab_halo(const slab *s, int side)
-{
-    const int64_t place = side ? s->c.halo + saltus_mpd_whole(saltus_gpu_counts_sites(&s->c)) : 0;
-    return (uint64_t)(place / s->c.sharers * s->c.words) * sizeof(uint32_t);
-}
-
-size_t saltus_gpu_slab_halo_bytes(const slab *s)
-{
-    return (size_t)(s->c.halo / s->c.sharers * s->c.words) * sizeof(uint32_t);
-}
-
-/* Warps have segments of sites, `block` sites in a block: which blocks of a slab have sites beside
- * another slab. All, if one round does not cover all sites. */
-static void sync_in_rows(const slabs *s, slab *this, int64_t block, bool at_once)
-{
-    saltus_mpd_slab *of = &this->c.on.a.m.slab;
-    of->halo_flags.end[0] = at_once ? (s->plane + block - 1) / block : this->c.n_blocks;
-    of->halo_flags.begin[1] = at_once ? of->from_above / block : 0;
-    of->halo_flags.end[1] = this->c.n_blocks;
-}
-
-/* Tiles are spread: those beside other slabs come first, in the first blocks, whose warps have a
- * few fewer of the other tiles. */
-static void halo_first(const slabs *s, slab *this, bool is_below, bool is_above)
-{
-    const saltus_gpu_counts *c = &this->c;
-    const int64_t poll = SALTUS_MPD_TILE_OF(c->words), warps = c->block / 32,
-                  all = c->n_blocks * warps, to_above = c->on.a.m.slab.from_above / poll,
-                  n = (saltus_gpu_counts_sites(c) + poll - 1) / poll,
-                  below = is_below ? saltus_mpd_whole(s->plane) / poll : 0,
-                  both = below + (is_above ? n - to_above : 0), rounds = (both + all - 1) / all;
-    saltus_mpd_halo_flags *with = &this->c.on.a.m.slab.halo_flags;
-    with->first_tiles[0] = (int32_t)below;
-    with->first_tiles[1] = (int32_t)(both - below);
-    with->end[0] = rounds == 1 ? (below + warps - 1) / warps : c->n_blocks;
-    with->begin[1] = rounds == 1 ? below / warps : 0;
-    with->end[1] = rounds == 1 ? (both + warps - 1) / warps : c->n_blocks;
-    const int64_t busy = with->end[1] * warps, each = (n - both) / all / FEWER_TILES_OF;
-    with->first_warps = (int32_t)busy;
-    with->inner_tiles = (int32_t)((all - busy) * (each < FEWER_TILES ? each : FEWER_TILES));
-}
-
-/* Which blocks take part in the halo exchange, when they signal, and where their flags are. */
-static void halo_sync(const slabs *s, int i)
-{
-    slab *this = &s->slab[i];
-    saltus_mpd_halo_flags *with = &this->c.on.a.m.slab.halo_flags;
-    const saltus_mpd_launch *a = &this->c.on.a;
-    const int64_t block = this->c.block / 32 * a->segment; /* sites of a block */
-    const bool at_once = this->c.n_blocks * block >= saltus_gpu_counts_sites(&this->c),
-               is_spread = a->segment == SALTUS_MPD_TILE_OF(this->c.words) && !at_once,
-               is_high = saltus_mpd_whole(s->plane) <= a->m.slab.from_above;
-    with->begin[0] = with->first_tiles[0] = with->first_tiles[1] = with->inner_tiles = 0;
-    if (s->is_joint && a->reach == 0 && is_spread && is_high) {
-        halo_first(s, this, saltus_gpu_slabs_next(s, i, 0), saltus_gpu_slabs_next(s, i, 1));
-    } else {
-        sync_in_rows(s, this, block, at_once);
-    }
-    for (int side = 0; side < 2; ++side) {
-        const slab *next = saltus_gpu_slabs_next(s, i, side);
-        uint64_t *const mine = (void *)(uintptr_t)this->ended;
-        uint64_t *const others = next ? (void *)(uintptr_t)next->ended : NULL;
-        const bool is_synced = s->is_joint && next;
-        with->ended[side] = is_synced ? mine + side * SALTUS_APART : NULL;
-        with->ends[side] = is_synced ? others + (1 - side) * SALTUS_APART : NULL;
-    }
-}
-
-/* Set where each slab adds particles that leave it, and where it finds arrivals. Both are in the
- * order in which the receiver's sites stand, so that it can add whole rows. Staged, they are added
- * to memory of the slab's own GPU. Where there is no neighbour, a halo stays empty. */
-void saltus_gpu_slabs_connect(slabs *s)
-{
-    const int64_t plane = s->plane;
-    for (int i = 0; i < s->n; ++i) {
-        slab *this = &s->slab[i];
-        const slab *below = saltus_gpu_slabs_next(s, i, 0);
-        const int64_t last = saltus_gpu_counts_sites(&this->c) -
-                             plane, /* first site of the last plane */
-            last_below = below ? saltus_gpu_counts_sites(&below->c) - plane : 0;
-        saltus_mpd_slab *of = &this->c.on.a.m.slab;
-        of->from_above = (uint32_t)(last / SALTUS_MPD_WHOLE * SALTUS_MPD_WHOLE);
-        of->to_below = (uint32_t)(last_below % SALTUS_MPD_WHOLE - (this->c.halo - plane));
-        of->to_above = 0U - of->end;
-        for (int set = 0; set < 2; ++set) {
-            for (int side = 0; side < 2; ++side) {
-                const slab *next = saltus_gpu_slabs_next(s, i, side);
-                const cu_pointer mine = this->c.sets[set] + saltus_gpu_slab_halo(this, side),
-                                 neighbour =
-                                     !next ? 0
-                                     : s->is_staged
-                                         ? this->leaving[side]
-                                         : next->c.sets[set] + saltus_gpu_slab_halo(next, 1 - side);
-                of->coming[set][side] = (void *)(uintptr_t)mine;
-                of->going[set][side] = (void *)(uintptr_t)neighbour;
-            }
-        }
-        halo_sync(s, i);
-    }
-}
-
 /* ------------------------------------------------------------------------------------------------
  * The engine
  */
+
+/* Whether other processes have the other slabs; these are reached when a batch runs. */
+static bool has_peers(const slabs *s)
+{
+    return s->slab[s->first].c.on.task->peers != NULL;
+}
 
 /* Give all slabs as many bits as the one that has most. */
 static saltus_status level(slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int most = 0;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         most = s->slab[i].c.bits > most ? s->slab[i].c.bits : most;
     }
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         while (s->slab[i].c.bits < most) {
             SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
             SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
             SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
         }
     }
-    saltus_gpu_slabs_connect(s);
+    if (!has_peers(s)) {
+        saltus_gpu_slabs_connect(s);
+    }
 done:
     return status;
 }
@@ -176,11 +71,14 @@ static saltus_status begin(void *user, int64_t trajectory, const saltus_contents
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
-    for (int i = 0; i < s->n; ++i) {
+    if (s->is_connected) {
+        SALTUS_TRY(saltus_gpu_slabs_let_go(s, err));
+    }
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_start_begin(&s->slab[i].c, trajectory, from, err));
     }
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_end_begin(&s->slab[i].c, err));
     }
@@ -197,7 +95,7 @@ static saltus_status gather(void *user, saltus_error *err)
     if (s->balances) {
         SALTUS_TRY(saltus_gpu_slabs_balance(s, err));
     }
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
         CU(&s->slab[i], event_record(s->slab[i].done[s->n_launches % 2], s->slab[i].c.on.stream),
@@ -217,7 +115,7 @@ static saltus_status wait_for_neighbours(const slabs *s, int i, saltus_error *er
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
     for (int side = 0; side < 2; ++side) {
         const slab *other = saltus_gpu_slabs_next(s, i, side);
-        if (other) {
+        if (other && !other->is_remote) {
             CU(this, stream_wait_event(this->c.on.stream, other->done[(s->n_launches + 1) % 2], 0),
                "running a kernel");
         }
@@ -267,7 +165,7 @@ static saltus_status launch_all(slabs *s, const saltus_mpd_phase *phases, int n,
                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         slab *this = &s->slab[i];
         SALTUS_TRY(wait_for_neighbours(s, i, err));
         SALTUS_TRY(n > 0 ? launch_phases(s, i, phases, n, are_timed, err)
@@ -286,7 +184,7 @@ done:
 static void take_turn(slabs *s)
 {
     if (s->is_joint) {
-        (void)pthread_mutex_lock(&s->slab[0].c.on.gpus->joint);
+        (void)pthread_mutex_lock(&s->slab[s->first].c.on.gpus->joint);
         s->has_turn = true;
     }
 }
@@ -294,7 +192,7 @@ static void take_turn(slabs *s)
 static void end_turn(slabs *s)
 {
     if (s->slab && s->has_turn) {
-        (void)pthread_mutex_unlock(&s->slab[0].c.on.gpus->joint);
+        (void)pthread_mutex_unlock(&s->slab[s->first].c.on.gpus->joint);
         s->has_turn = false;
     }
 }
@@ -303,7 +201,7 @@ static void end_turn(slabs *s)
 static void give_up(const slabs *s)
 {
     const uint64_t lost = 1;
-    for (int i = 0; i < s->n && s->has_turn; ++i) {
+    for (int i = s->first; i < s->end && s->has_turn; ++i) {
         const saltus_gpu_lattice *on = &s->slab[i].c.on;
         (void)on->cu->context_use(on->gpu->context);
         (void)on->cu->upload((uintptr_t)on->a.m.slab.halo_flags.lost, &lost, sizeof lost, NULL);
@@ -315,18 +213,29 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         s->slab[i].c.on.a.m.first_step = phases[0].step;
         s->slab[i].c.on.batch = n;
+    }
+    if (has_peers(s) && !s->is_connected) {
+        SALTUS_TRY(saltus_gpu_slabs_reach_out(s, err));
     }
     s->n_since += n;
     s->began = s->n_ended;
     take_turn(s);
-    for (int p = 0, some = s->is_joint ? n : 1; p < n; p += some) {
-        SALTUS_TRY(launch_all(s, &phases[p], some, s->takes_times && p + some == n, err));
+    saltus_status launched = SALTUS_OK;
+    for (int p = 0, some = s->is_joint ? n : 1; p < n + some; p += some) {
+        const int here = p < n ? some : 0; /* 0: the arrivals of the last one */
+        if (p > 0) {
+            SALTUS_TRY(saltus_gpu_slabs_pass(s, &launched, err));
+        }
+        if (launched == SALTUS_OK) {
+            launched = launch_all(s, here ? &phases[p] : NULL, here,
+                                  s->takes_times && here && p + some == n, err);
+        }
     }
-    SALTUS_TRY(launch_all(s, NULL, 0, false, err));
-    for (int i = 0; i < s->n; ++i) {
+    SALTUS_TRY(launched);
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_end_batch(&s->slab[i].c.on, err));
     }
@@ -338,7 +247,7 @@ done:
 static saltus_status check_lost(const slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         const saltus_gpu_lattice *on = &s->slab[i].c.on;
         if (on->is_lost) {
             status = saltus_error_set(
@@ -359,15 +268,15 @@ static void learn(slabs *s)
 {
     double us = 0.0;
     bool can_spread = false;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         const saltus_gpu_counts *c = &s->slab[i].c;
         us = c->on.batch_us > us ? c->on.batch_us : us;
         can_spread |= saltus_gpu_counts_can_spread(c);
     }
-    if (saltus_gpu_schedule_learn(&s->schedule, can_spread, us, s->slab[0].c.on.batch)) {
-        for (int i = 0; i < s->n; ++i) {
+    if (saltus_gpu_schedule_learn(&s->schedule, can_spread, us, s->slab[s->first].c.on.batch)) {
+        for (int i = s->first; i < s->end; ++i) {
             saltus_gpu_counts_spread(&s->slab[i].c, !s->slab[i].c.is_spread);
-            halo_sync(s, i);
+            saltus_gpu_slabs_sync(s, i);
         }
     }
 }
@@ -377,9 +286,9 @@ static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
-    const int n_gpus = s->slab[0].c.on.gpus->n;
+    const int n_gpus = s->slab[s->first].c.on.gpus->n;
     *out = (saltus_mpd_batch_status){0};
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         saltus_mpd_batch_status one = {0};
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_lattice_poll(&s->slab[i].c.on, &one, err));
@@ -406,12 +315,17 @@ static saltus_status restore(void *user, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
-    for (int i = 0; i < s->n; ++i) {
+    if (s->is_connected) {
+        SALTUS_TRY(saltus_gpu_slabs_let_go(s, err));
+    }
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
         CU(&s->slab[i], stream_wait(s->slab[i].c.on.stream), "running a kernel");
     }
-    saltus_gpu_slabs_connect(s);
+    if (!has_peers(s)) {
+        saltus_gpu_slabs_connect(s);
+    }
     saltus_gpu_slabs_forget_times(s);
     s->schedule = (saltus_gpu_schedule){0};
 done:
@@ -424,19 +338,19 @@ static saltus_status sum_slabs(slabs *s, const saltus_split *how, int64_t n, int
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         saltus_gpu_lattice *on = &s->slab[i].c.on;
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(how ? saltus_gpu_lattice_start_split(on, *how, err)
                        : saltus_gpu_lattice_start_count(on, err));
     }
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         saltus_gpu_counts *c = &s->slab[i].c;
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(how ? saltus_gpu_lattice_end_split(&c->on, *how, s->sums, err)
                        : saltus_gpu_counts_end_count(c, s->sums, err));
         for (int64_t k = 0; k < n; ++k) {
-            out[k] = s->sums[k] + (i > 0 ? out[k] : 0);
+            out[k] = s->sums[k] + (i > s->first ? out[k] : 0);
         }
     }
 done:
@@ -446,13 +360,13 @@ done:
 static saltus_status count(void *user, int64_t *totals, saltus_error *err)
 {
     slabs *s = user;
-    return sum_slabs(s, NULL, s->slab[0].c.on.a.m.n_species, totals, err);
+    return sum_slabs(s, NULL, s->slab[s->first].c.on.a.m.n_species, totals, err);
 }
 
 static saltus_status split(void *user, saltus_split how, int64_t *out, saltus_error *err)
 {
     slabs *s = user;
-    const saltus_gpu_lattice *on = &s->slab[0].c.on;
+    const saltus_gpu_lattice *on = &s->slab[s->first].c.on;
     const int64_t n_parts = on->task->space.n_parts[how];
     return sum_slabs(s, &how, n_parts * on->a.n_counts, out, err);
 }
@@ -461,7 +375,7 @@ static saltus_status collect(void *user, saltus_contents *contents, saltus_error
 {
     saltus_status status = SALTUS_OK;
     slabs *s = user;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(saltus_gpu_counts_collect(&s->slab[i].c, contents, err));
     }
@@ -511,6 +425,8 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
         capacity = parts > capacity ? parts : capacity;
     }
     s->n = task->n_slabs;
+    s->first = task->peers ? task->peers->number : 0;
+    s->end = task->peers ? s->first + 1 : s->n;
     s->plane = saltus_lattice_plane(l);
     s->unit = saltus_slabs_unit(s->plane, saltus_cuda_n_fields(&start->tables));
     s->balances = task->balances_slabs && s->unit * task->n_slabs <= l->size[2];
@@ -518,12 +434,15 @@ static saltus_status set_up(slabs *s, const saltus_gpu_lattice *start, saltus_er
     s->takes_times = s->balances || task->tracer;
     s->is_ring = l->faces[SALTUS_FACE_Z_HIGH] == SALTUS_FACE_PERIODIC;
     saltus_gpu_slabs_order(start->gpus, l, task->slabs, s->n, order);
-    SALTUS_TRY(saltus_gpu_slabs_check(start, order, s->unit, err));
+    SALTUS_TRY(saltus_gpu_slabs_check(s, start, order, err));
     s->slab = saltus_calloc((size_t)s->n, sizeof *s->slab);
     s->sums = saltus_calloc((size_t)capacity, sizeof *s->sums);
     SALTUS_NEED(s->slab && s->sums);
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(set_up_one(s, i, start, &start->gpus->gpu[order[i % start->gpus->n]], err));
+    }
+    if (task->peers) {
+        goto done; /* the neighbours are reached when all are set up */
     }
     s->is_staged = task->avoids_peers;
     SALTUS_TRY(saltus_gpu_slabs_choose_launches(s, err));
@@ -538,7 +457,7 @@ static void tear_down(slabs *s)
 {
     /* no slab frees memory that a kernel of another may still read */
     give_up(s);
-    for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
+    for (int i = s->first; s->slab && i < s->end && s->slab[i].c.on.cu; ++i) {
         const saltus_gpu_lattice *on = &s->slab[i].c.on;
         if (on->stream) {
             (void)on->cu->context_use(on->gpu->context);
@@ -546,13 +465,13 @@ static void tear_down(slabs *s)
         }
     }
     end_turn(s);
-    for (int i = 0; s->slab && i < s->n && s->slab[i].c.on.cu; ++i) {
+    for (int i = s->first; s->slab && i < s->end && s->slab[i].c.on.cu; ++i) {
         slab *this = &s->slab[i];
         (void)this->c.on.cu->context_use(this->c.on.gpu->context);
         saltus_gpu_counts_tear_down(&this->c);
         saltus_gpu_lattice_free(&this->c.on, &this->before);
         saltus_gpu_lattice_free(&this->c.on, &this->ended);
-        saltus_gpu_slab_unstage(this);
+        saltus_gpu_slab_unstage(this->c.on.cu, this);
         for (int k = 0; k < 2; ++k) {
             if (this->done[k]) {
                 (void)this->c.on.cu->event_destroy(this->done[k]);
@@ -560,6 +479,11 @@ static void tear_down(slabs *s)
             if (this->timed[k]) {
                 (void)this->c.on.cu->event_destroy(this->timed[k]);
             }
+        }
+    }
+    for (int i = 0; s->slab && i < s->n; ++i) {
+        if (s->slab[i].is_remote) {
+            saltus_gpu_slab_unstage(s->slab[s->first].c.on.cu, &s->slab[i]);
         }
     }
     saltus_free(s->slab);

@@ -1,6 +1,7 @@
-/** One lattice in slabs on several GPUs: the slabs (slabs.c), which GPU has which and what they can
- * launch (split.c), how planes move between them (balance.c), halos by way of the host (staging.c),
- * and reports (explain.c). */
+/** One lattice in slabs on several GPUs: the slabs (slabs.c), how they reach each other
+ * (connect.c), which GPU has which and what they can launch (split.c), how planes move between them
+ * (balance.c), halos by way of the host (staging.c), slabs of other processes (remote.c), and
+ * reports (explain.c). */
 #ifndef SALTUS_BACKEND_CUDA_SLABS_SLABS_H
 #define SALTUS_BACKEND_CUDA_SLABS_SLABS_H
 
@@ -30,11 +31,18 @@ typedef struct saltus_gpu_slab {
     cu_pointer before;
     /** The first site in the lattice, and the number of sites, before planes were moved. */
     int64_t was, was_n;
+    /** It is another process's, which reaches it: here it has the numbers of its sites, `ended` and
+     * its sets if this GPU reaches them, and in `sent` what has come from it. */
+    bool is_remote;
 } saltus_gpu_slab;
 
 typedef struct saltus_gpu_slabs {
     saltus_gpu_slab *slab;
     int n;
+    /** Those of this process are first to end - 1: all, or one (task->peers). */
+    int first, end;
+    /** Slabs of other processes are reached, since memory last changed. */
+    bool is_connected;
     /** The last slab is next to the first. */
     bool is_ring;
     /** Halos go by way of the host, because some neighbours cannot add to each other's memory. */
@@ -80,18 +88,20 @@ uint64_t saltus_gpu_slab_halo(const saltus_gpu_slab *s, int side);
 size_t saltus_gpu_slab_halo_bytes(const saltus_gpu_slab *s);
 /** The slab below (0) or above (1) number i; NULL: there is none. */
 saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int side);
-/** Set the addresses of all halos and flags, after memory or sites have changed. */
+/** Set the addresses of all halos and flags, after memory or sites have changed; and of slab i,
+ * when its warps share sites in another way, which blocks take part in the halo exchange. */
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
+void saltus_gpu_slabs_sync(const saltus_gpu_slabs *s, int i);
 
 /** Which GPUs have n slabs: slab i is on gpus->gpu[order[i % gpus->n]]. If heights are equal (or
  * `heights` is NULL), neighbours are placed where links are best, else in the order given. */
 void saltus_gpu_slabs_order(const saltus_gpus *gpus, const saltus_lattice *l, const double *heights,
                             int n, int order[SALTUS_MAX_GPUS]);
-/** Check that slabs have numbers for their sites, and GPUs in that order memory for them. Slabs
- * begin at multiples of `unit` planes. */
-SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start,
-                                                       const int *order, int unit,
-                                                       saltus_error *err);
+/** Check that slabs of this process have numbers for their sites, and GPUs in that order memory for
+ * them. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_check(const saltus_gpu_slabs *s,
+                                                       const saltus_gpu_lattice *start,
+                                                       const int *order, saltus_error *err);
 
 /** Let GPUs add to their neighbours' memory; where one cannot, halos are staged. Choose whether a
  * launch is many phases, in which slabs wait for each other: all must run at the same time. */
@@ -105,7 +115,18 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_fetch(const saltus_gpu_slabs *s
                                                        saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_send(const saltus_gpu_slabs *s, int i,
                                                       saltus_error *err);
-void saltus_gpu_slab_unstage(saltus_gpu_slab *s);
+void saltus_gpu_slab_unstage(const saltus_driver *cu, saltus_gpu_slab *s);
+
+/** Slabs of other processes (remote.c); all processes call these together. `reach_out` gives slabs
+ * as many bits as the one that has most, reaches the neighbours' memory or stages halos, and
+ * chooses launches. `let_go` gives their memory back, before its owners free it. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_reach_out(saltus_gpu_slabs *s, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_let_go(saltus_gpu_slabs *s, saltus_error *err);
+/** Between two launches of a batch: wait for the neighbours' last one, and take what they have sent
+ * where halos are staged. `status` is what this process has come to: it takes part all the same,
+ * and what is new is added. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_pass(saltus_gpu_slabs *s, saltus_status *status,
+                                                      saltus_error *err);
 
 /** How many planes hold a whole number of words, also where fields have the fewest bits. */
 int saltus_slabs_unit(int64_t plane, int n_fields);

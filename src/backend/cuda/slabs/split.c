@@ -230,8 +230,8 @@ done:
     return status;
 }
 
-saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int *order, int unit,
-                                     saltus_error *err)
+saltus_status saltus_gpu_slabs_check(const saltus_gpu_slabs *s, const saltus_gpu_lattice *start,
+                                     const int *order, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = start->task;
@@ -243,13 +243,12 @@ saltus_status saltus_gpu_slabs_check(const saltus_gpu_lattice *start, const int 
         double needed = 0.0;
         int64_t n_sites = 0;
         int n_slabs = 0;
-        for (int i = 0; i < task->n_slabs; ++i) {
+        for (int i = s->first; i < s->end; ++i) {
             if (!saltus_gpu_is_same(gpu, &gpus->gpu[order[i % gpus->n]])) {
                 continue;
             }
-            const int64_t n =
-                saltus_slabs_begin(task->slabs, task->n_slabs, i + 1, l->size[2], unit) -
-                saltus_slabs_begin(task->slabs, task->n_slabs, i, l->size[2], unit);
+            const int64_t n = saltus_slabs_begin(task->slabs, s->n, i + 1, l->size[2], s->unit) -
+                              saltus_slabs_begin(task->slabs, s->n, i, l->size[2], s->unit);
             SALTUS_TRY(check_numbers(l, i, task->n_slabs, n, err));
             needed += saltus_cuda_slab_bytes(l, saltus_cuda_n_fields(&start->tables),
                                              start->tables.n_sets, n);
@@ -308,7 +307,7 @@ static bool starts_at_once(const saltus_gpu_slabs *s, const saltus_gpu_slab *thi
     const int n_queues = queues ? atoi(queues) : MOST_AT_ONCE,
               most = n_queues < MOST_AT_ONCE ? n_queues : MOST_AT_ONCE;
     int n_here = 0;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         n_here += saltus_gpu_is_same(s->slab[i].c.on.gpu, this->c.on.gpu);
     }
     return this->c.on.is_cooperative && (!blocking || strcmp(blocking, "0") == 0) &&
@@ -318,15 +317,15 @@ static bool starts_at_once(const saltus_gpu_slabs *s, const saltus_gpu_slab *thi
 saltus_status saltus_gpu_slabs_choose_launches(saltus_gpu_slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
         SALTUS_TRY(reach(s, i, err));
     }
     s->is_joint = !s->is_staged && s->n <= s->slab[0].c.on.gpus->n;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         s->is_joint &= starts_at_once(s, &s->slab[i]);
     }
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         s->slab[i].c.on.is_cooperative = s->is_joint;
     }
 done:

@@ -25,21 +25,26 @@ static size_t most_bytes(const saltus_gpu_slab *s)
 saltus_status saltus_gpu_slabs_stage(saltus_gpu_slabs *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int i = 0; i < s->n; ++i) {
+    for (int i = s->first; i < s->end; ++i) {
         saltus_gpu_slab *this = &s->slab[i];
         const size_t bytes = most_bytes(this);
         SALTUS_TRY(saltus_gpu_slab_use(this, err));
         for (int side = 0; side < 2; ++side) {
-            const saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
-            if (!next) {
+            saltus_gpu_slab *next = saltus_gpu_slabs_next(s, i, side);
+            if (!next || this->leaving[side]) {
                 continue;
             }
             SALTUS_TRY(saltus_gpu_lattice_alloc(&this->c.on, &this->leaving[side], bytes, err));
             CU(this, fill(this->leaving[side], 0, bytes, this->c.on.stream), "clearing GPU memory");
             for (int odd = 0; odd < 2; ++odd) {
-                SALTUS_TRY(saltus_cuda_host_alloc(this->c.on.cu, next->c.on.gpu->host_node,
-                                                  &this->sent[odd][side], bytes,
-                                                  "taking pinned memory", err));
+                const int node = (next->is_remote ? this : next)->c.on.gpu->host_node;
+                SALTUS_TRY(saltus_cuda_host_alloc(this->c.on.cu, node, &this->sent[odd][side],
+                                                  bytes, "taking pinned memory", err));
+                if (next->is_remote) { /* and room for what comes from there */
+                    SALTUS_TRY(saltus_cuda_host_alloc(this->c.on.cu, node,
+                                                      &next->sent[odd][1 - side], bytes,
+                                                      "taking pinned memory", err));
+                }
             }
         }
     }
@@ -83,13 +88,15 @@ done:
     return status;
 }
 
-void saltus_gpu_slab_unstage(saltus_gpu_slab *s)
+void saltus_gpu_slab_unstage(const saltus_driver *cu, saltus_gpu_slab *s)
 {
     for (int side = 0; side < 2; ++side) {
-        saltus_gpu_lattice_free(&s->c.on, &s->leaving[side]);
+        if (!s->is_remote) {
+            saltus_gpu_lattice_free(&s->c.on, &s->leaving[side]);
+        }
         for (int odd = 0; odd < 2; ++odd) {
             if (s->sent[odd][side]) {
-                (void)s->c.on.cu->host_free(s->sent[odd][side]);
+                (void)cu->host_free(s->sent[odd][side]);
             }
         }
     }
