@@ -3,6 +3,7 @@
 #include "backend/cuda/rdme/counts.h"
 
 #include "core/memory.h"
+#include "core/parallel.h"
 
 enum {
     LEAST_BITS = SALTUS_CUDA_LEAST_BITS,
@@ -10,7 +11,8 @@ enum {
     SETS_EACH =
         5, /* sets that a trajectory has memory for: the one kept, and two of twice the bits */
     SITES_EACH = 16,        /* sites that take as long as a particle */
-    COLLECT_WORDS = 1 << 24 /* words that come to the host at a time */
+    COLLECT_WORDS = 1 << 23,    /* words that come to the host at a time */
+    COLLECT_GROUPS = 1 << 14    /* groups of sites that are worth a thread */
 };
 
 typedef saltus_gpu_counts counts;
@@ -250,25 +252,73 @@ done:
     return status;
 }
 
-/* Collect the counts of some sites, the first of which begins a word. Most words are empty. */
-static saltus_status collect_some(const counts *s, const uint32_t *words, int64_t first, int64_t n,
-                                  saltus_contents *contents, saltus_error *err)
+/* Words of some sites, the first of which begins a word, and what threads find in their parts. */
+typedef struct collecting {
+    const counts *s;
+    const uint32_t *words;
+    int64_t first, n; /* sites */
+    saltus_contents found[SALTUS_MOST_PARTS];
+    saltus_error errors[SALTUS_MOST_PARTS];
+} collecting;
+
+/* Collect from groups of sites that share words. Most words are empty. */
+static void collect_part(void *user, int part, int64_t begin, int64_t end)
 {
+    collecting *c = user;
+    const counts *s = c->s;
     saltus_status status = SALTUS_OK;
-    for (int64_t i = 0; i < n; i += s->sharers, words += s->words) {
+    saltus_contents_clear(&c->found[part]);
+    for (int64_t g = begin; g < end && status == SALTUS_OK; ++g) {
+        const uint32_t *words = c->words + g * s->words;
+        const int64_t site = g * s->sharers;
         uint32_t any = 0;
         for (int k = 0; k < s->words; ++k) {
             any |= words[k];
         }
         if (any) {
-            const int here = n - i < s->sharers ? (int)(n - i) : s->sharers;
-            SALTUS_TRY(collect_words(s, words, first + i, here, contents, err));
+            const int here = c->n - site < s->sharers ? (int)(c->n - site) : s->sharers;
+            status = collect_words(s, words, c->first + site, here, &c->found[part],
+                                   &c->errors[part]);
         }
+    }
+}
+
+static saltus_status collect_some(collecting *c, saltus_contents *contents, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t n_groups = (c->n + c->s->sharers - 1) / c->s->sharers;
+    for (int i = 0; i < SALTUS_MOST_PARTS; ++i) {
+        saltus_contents_clear(&c->found[i]);
+    }
+    saltus_parallel(n_groups, COLLECT_GROUPS, collect_part, c);
+    for (int i = 0; i < SALTUS_MOST_PARTS; ++i) {
+        SALTUS_TRY(saltus_error_pass(err, &c->errors[i]));
+        SALTUS_TRY(saltus_contents_append(contents, &c->found[i], err));
     }
 done:
     return status;
 }
 
+/* Begin to copy the words of n sites from number `first` of the slab on. */
+static saltus_status start_reading(counts *s, int which, int64_t first, int64_t n,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t from = (size_t)((s->halo + first) / s->sharers * s->words),
+                 n_words = (size_t)((n + s->sharers - 1) / s->sharers * s->words),
+                 bytes = sizeof(uint32_t);
+    if (!s->words_read[which]) {
+        SALTUS_TRY(saltus_cuda_host_alloc(s->on.cu, s->on.gpu->host_node, &s->words_read[which],
+                                          COLLECT_WORDS * bytes, "taking pinned memory", err));
+    }
+    CU(download(s->words_read[which], s->sets[s->on.a.set] + from * bytes, n_words * bytes,
+                s->on.stream),
+       "copying counts");
+done:
+    return status;
+}
+
+/* While the cores look at some sites, the next ones are copied. */
 saltus_status saltus_gpu_counts_collect(void *user, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -276,20 +326,27 @@ saltus_status saltus_gpu_counts_collect(void *user, saltus_contents *contents, s
     const int64_t number = saltus_gpu_counts_first(s), all = saltus_gpu_counts_sites(s),
                   most =
                       (int64_t)COLLECT_WORDS / s->words * s->sharers; /* a whole number of words */
-    uint32_t *words = saltus_calloc(COLLECT_WORDS, sizeof *words);
-    SALTUS_NEED(words);
-    for (int64_t first = 0; first < all; first += most) {
-        const int64_t n = all - first < most ? all - first : most,
-                      from = (s->halo + first) / s->sharers * s->words,
-                      n_words = (n + s->sharers - 1) / s->sharers * s->words;
-        CU(download(words, s->sets[s->on.a.set] + (size_t)from * sizeof *words,
-                    (size_t)n_words * sizeof *words, s->on.stream),
-           "copying counts");
+    collecting *c = saltus_calloc(1, sizeof *c);
+    SALTUS_NEED(c);
+    c->s = s;
+    SALTUS_TRY(start_reading(s, 0, 0, all < most ? all : most, err));
+    for (int64_t first = 0, next, k = 0; first < all; first = next, ++k) {
+        next = all - first < most ? all : first + most;
         CU(stream_wait(s->on.stream), "copying counts");
-        SALTUS_TRY(collect_some(s, words, number + first, n, contents, err));
+        if (next < all) {
+            SALTUS_TRY(start_reading(s, (int)(k + 1) % 2, next,
+                                     all - next < most ? all - next : most, err));
+        }
+        c->words = s->words_read[k % 2];
+        c->first = number + first;
+        c->n = next - first;
+        SALTUS_TRY(collect_some(c, contents, err));
     }
 done:
-    saltus_free(words);
+    for (int i = 0; c && i < SALTUS_MOST_PARTS; ++i) {
+        saltus_contents_free(&c->found[i]);
+    }
+    saltus_free(c);
     return status;
 }
 
@@ -443,6 +500,9 @@ void saltus_gpu_counts_tear_down(saltus_gpu_counts *s)
     saltus_gpu_lattice_free(&s->on, &s->kept);
     saltus_gpu_lattice_free(&s->on, &s->arrived);
     saltus_gpu_lattice_free(&s->on, &s->types);
+    for (int i = 0; i < 2 && s->words_read[i]; ++i) {
+        (void)s->on.cu->host_free(s->words_read[i]);
+    }
     saltus_gpu_counts_forget(s);
 }
 

@@ -47,6 +47,8 @@ typedef struct saltus_gpu_counts {
     /** While a trajectory begins: what it goes on with, of which the slab has a part; NULL: it
      * begins at time 0. */
     const saltus_contents *from;
+    /** Pinned memory of the host for words that are collected; NULL until then. */
+    void *words_read[2];
     /** Types of the slab's sites, and of the planes beside it. */
     cu_pointer types;
     /** [n_held] GPU memory to which the following members point. */
