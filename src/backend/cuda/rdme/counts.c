@@ -10,9 +10,9 @@ enum {
     MOST_BITS = 32,
     SETS_EACH =
         5, /* sets that a trajectory has memory for: the one kept, and two of twice the bits */
-    SITES_EACH = 16,        /* sites that take as long as a particle */
-    COLLECT_WORDS = 1 << 23,    /* words that come to the host at a time */
-    COLLECT_GROUPS = 1 << 14    /* groups of sites that are worth a thread */
+    SITES_EACH = 16,         /* sites that take as long as a particle */
+    COLLECT_WORDS = 1 << 23, /* words that come to the host at a time */
+    COLLECT_GROUPS = 1 << 14 /* groups of sites that are worth a thread */
 };
 
 typedef saltus_gpu_counts counts;
@@ -277,8 +277,8 @@ static void collect_part(void *user, int part, int64_t begin, int64_t end)
         }
         if (any) {
             const int here = c->n - site < s->sharers ? (int)(c->n - site) : s->sharers;
-            status = collect_words(s, words, c->first + site, here, &c->found[part],
-                                   &c->errors[part]);
+            status =
+                collect_words(s, words, c->first + site, here, &c->found[part], &c->errors[part]);
         }
     }
 }
