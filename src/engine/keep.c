@@ -9,6 +9,26 @@ bool saltus_keep_is_due(const saltus_task *task)
     return task->pause && __atomic_exchange_n(task->pause, 0, __ATOMIC_RELAXED) != 0;
 }
 
+enum { ANSWERING = 2 }; /* a value of `pause`, which is 1 where it is asked */
+
+void saltus_keep_answer(const saltus_task *task, bool begins)
+{
+    if (task->pause) {
+        int now = ANSWERING;
+        if (begins) {
+            __atomic_store_n(task->pause, ANSWERING, __ATOMIC_RELAXED);
+        } else { /* unless the worker has ended meanwhile */
+            (void)__atomic_compare_exchange_n(task->pause, &now, 0, false, __ATOMIC_RELAXED,
+                                              __ATOMIC_RELAXED);
+        }
+    }
+}
+
+bool saltus_keep_is_answering(const saltus_task *task)
+{
+    return task->pause && __atomic_load_n(task->pause, __ATOMIC_RELAXED) == ANSWERING;
+}
+
 bool saltus_keep_stops(const saltus_task *task, bool was_due)
 {
     return (was_due || !task->pause) && SALTUS_FLAG(task->stop);

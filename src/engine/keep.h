@@ -12,6 +12,10 @@
 
 /** Whether what is under way is to be kept now; asked once, it is no more. */
 bool saltus_keep_is_due(const saltus_task *task);
+/** Begin, and end, an answer that takes its time and may end on another thread: nothing is written
+ * meanwhile. What is asked in between is not due before that. */
+void saltus_keep_answer(const saltus_task *task, bool begins);
+bool saltus_keep_is_answering(const saltus_task *task);
 /** Whether to give up, where was_due is what saltus_keep_is_due has just said: not before all is
  * kept. */
 bool saltus_keep_stops(const saltus_task *task, bool was_due);

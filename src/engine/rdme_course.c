@@ -2,8 +2,8 @@
 #include "engine/rdme.h"
 
 #include "core/memory.h"
-#include "engine/keep.h"
 #include "engine/peers.h"
+#include "engine/rdme_keep.h"
 #include "model/network/model.h"
 #include "model/network/network.h"
 
@@ -39,6 +39,7 @@ typedef struct course {
     saltus_stop at;            /* where it stops next */
     bool is_due;               /* it is to be kept at the end of a step */
     saltus_contents contents;
+    saltus_mpd_keeper keeper;
 } course;
 
 saltus_mpd_failure saltus_mpd_failure_of(uint64_t note, int64_t zero)
@@ -137,7 +138,7 @@ static saltus_status advance(course *c, int64_t to, saltus_error *err)
                                                           (first < to ? SALTUS_MPD_MOVES : 0)};
         }
         SALTUS_TRY(run_batch(c, phases, n, err));
-        if (saltus_keep_is_due(c->task)) {
+        if (!saltus_keep_is_answering(c->task) && saltus_keep_is_due(c->task)) {
             c->is_due = true;
             to = first < to ? first : to;
         }
@@ -173,56 +174,21 @@ done:
  * Keeping
  */
 
-/* At the end of a step: what the sites hold, and where the trajectory is. Sites of entries are told
- * by their distance from the one before, which is mostly small. */
-static saltus_status pack(saltus_packer *k, course *c, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_contents *all = &c->contents;
-    int64_t n = all->n, site = 0;
-    saltus_pack_same(k, 1); /* the form */
-    saltus_pack_same(k, c->tables->m.n_species);
-    saltus_pack_same(k, c->tables->lattice->n_sites);
-    SALTUS_PACK(k, c->at.frame);
-    SALTUS_PACK(k, c->step);
-    SALTUS_PACK(k, c->fired);
-    SALTUS_PACK(k, c->work);
-    SALTUS_PACK(k, n);
-    for (int64_t i = 0; i < n && !k->failed; ++i) {
-        int64_t away = 0, species = 0, count = 0;
-        if (!k->is_taking) {
-            away = all->site[i] - site;
-            species = all->species[i];
-            count = all->count[i];
-        }
-        saltus_pack_small(k, &away);
-        saltus_pack_small(k, &species);
-        saltus_pack_small(k, &count);
-        site += away;
-        k->failed |= site < 0 || site >= c->tables->lattice->n_sites || species < 0 ||
-                     species >= c->tables->m.n_species || count < 0 || count > INT32_MAX;
-        if (k->is_taking && !k->failed) {
-            SALTUS_TRY(saltus_contents_add(all, site, (int)species, (int32_t)count, err));
-        }
-    }
-done:
-    return status;
-}
-
+/* At the end of a step. The engine goes on as soon as what its sites hold has been collected. */
 static saltus_status keep(course *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_packer state = {0};
-    saltus_contents_clear(&c->contents);
-    SALTUS_TRY(c->engine->collect(c->engine->user, &c->contents, err));
-    SALTUS_TRY(pack(&state, c, err));
-    saltus_keep(c->task, c->job, c->at.sample, &state);
+    saltus_mpd_keeper *keeper = &c->keeper;
+    const saltus_mpd_position at = {c->at.frame, c->step, c->fired, c->work};
+    saltus_mpd_keep_wait(keeper);
+    saltus_contents_clear(&keeper->contents);
+    SALTUS_TRY(c->engine->collect(c->engine->user, &keeper->contents, err));
+    saltus_mpd_keep(keeper, &at, c->at.sample);
     c->is_due = false;
     if (saltus_keep_stops(c->task, true)) {
         SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
     }
 done:
-    saltus_pack_free(&state);
     return status;
 }
 
@@ -230,16 +196,16 @@ done:
 static saltus_status begin(course *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_packer state;
-    bool is_taken = saltus_keep_open(c->job, &state);
+    saltus_mpd_position at;
+    bool is_taken;
     saltus_contents_clear(&c->contents);
-    if (is_taken) {
-        SALTUS_TRY(pack(&state, c, err));
-        is_taken = !state.failed;
-    }
+    SALTUS_TRY(saltus_mpd_keep_take(&c->keeper, &is_taken, &at, &c->contents, err));
     if (is_taken) {
         saltus_keep_samples(c->task, c->job);
-        c->at = saltus_stop_at(c->task, c->job->kept->n_samples, c->at.frame);
+        c->at = saltus_stop_at(c->task, c->job->kept->n_samples, at.frame);
+        c->step = at.step;
+        c->fired = at.fired;
+        c->work = at.work;
     } else {
         c->step = c->fired = 0;
         c->work = c->tables->n_start;
@@ -278,7 +244,11 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
                               const saltus_mpd_engine *engine, saltus_job *job, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    course c = {.tables = tables, .task = task, .engine = engine, .job = job};
+    course c = {.tables = tables,
+                .task = task,
+                .engine = engine,
+                .job = job,
+                .keeper = {.tables = tables, .task = task, .job = job}};
     int64_t *totals = saltus_calloc((size_t)tables->m.n_species, sizeof *totals);
     SALTUS_NEED(totals);
     SALTUS_TRY(begin(&c, err));
@@ -294,6 +264,7 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
     }
     job->tally.events = c.fired;
 done:
+    saltus_mpd_keep_end(&c.keeper);
     saltus_contents_free(&c.contents);
     saltus_free(totals);
     return status;

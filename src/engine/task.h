@@ -117,8 +117,9 @@ typedef struct saltus_task {
     const saltus_reduction *reduction;          /**< NULL: every sample is wanted */
     const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */
-    int *pause;      /**< this worker's: non-zero when it is to hand over to the saver what it has
-                          under way, also before it gives up; atomic. NULL: there is no saver */
+    int *pause;      /**< this worker's: 1 when it is to hand over to the saver what it has under
+                          way, also before it gives up; other values are those of engine/keep.h
+                          and of who asks; atomic. NULL: there is no saver */
     const saltus_saver *saver;
     saltus_layout layout;
     int block;               /**< threads of a block on a device; 0: as the layout chooses */
