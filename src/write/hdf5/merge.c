@@ -22,6 +22,7 @@ enum { COPY_BYTES = 1 << 20, MOST_NAMED = 5 };
 
 typedef struct part {
     const char *path;
+    saltus_h5_kind kind;
     int64_t first, n; /* trajectories */
     int64_t whole_first, whole_runs, shard, n_shards;
     double seconds;
@@ -78,7 +79,7 @@ static saltus_status look_at(merging *m, part *p, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_results *r = NULL;
     int complete = 0;
-    SALTUS_TRY(saltus_results_open_head(p->path, false, &r, err));
+    SALTUS_TRY(saltus_results_open_head(p->path, &p->kind, &r, err));
     SALTUS_TRY(take_identity(m, r, err));
     if (saltus_h5_has(r, "sweep_names")) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%s: is of a sweep, whose parts cannot be merged yet",
@@ -335,7 +336,7 @@ static saltus_status append_part(merging *m, const part *p, saltus_error *err)
     saltus_results *r = NULL;
     saltus_collector *of = NULL;
     int64_t rows = 0;
-    SALTUS_TRY(saltus_results_open_head(p->path, true, &r, err));
+    SALTUS_TRY(saltus_results_open_head(p->path, &p->kind, &r, err));
     SALTUS_TRY(saltus_collector_create(&f->what, &of, err));
     SALTUS_TRY(saltus_h5_load_state(r, p->n, of, &rows, err));
     if (rows != p->n) {
@@ -363,17 +364,21 @@ done:
 static saltus_status look_at_all(merging *m, const char *const *paths, int n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    saltus_h5_kind *kinds = saltus_calloc((size_t)n, sizeof *kinds);
     m->parts = saltus_calloc((size_t)n, sizeof *m->parts);
     m->copying.box = saltus_calloc(COPY_BYTES, 1);
-    SALTUS_NEED(m->parts && m->copying.box);
+    SALTUS_NEED(kinds && m->parts && m->copying.box);
     m->copying.box_bytes = COPY_BYTES;
+    SALTUS_TRY(saltus_h5_probe_all(paths, n, kinds, err));
     for (m->n = 0; m->n < n; ++m->n) {
         m->parts[m->n].path = paths[m->n];
+        m->parts[m->n].kind = kinds[m->n];
         SALTUS_TRY(look_at(m, &m->parts[m->n], err));
     }
     qsort(m->parts, (size_t)n, sizeof *m->parts, by_first);
     SALTUS_TRY(check_parts(m, err));
 done:
+    saltus_free(kinds);
     return status;
 }
 
@@ -385,7 +390,7 @@ static saltus_status make_whole(merging *m, const char *out, bool overwrite, sal
     SALTUS_TRY(check_output(m, out, overwrite, err));
     SALTUS_TRY(copy_first(m, out, err));
     SALTUS_TRY(forget_shard(m, err));
-    SALTUS_TRY(saltus_results_open(m->parts[0].path, &r, err));
+    SALTUS_TRY(saltus_results_open_here(m->parts[0].path, &r, err));
     SALTUS_TRY(open_first(m, r, err));
     for (int i = 1; i < m->n; ++i) {
         SALTUS_TRY(append_part(m, &m->parts[i], err));

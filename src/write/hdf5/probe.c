@@ -19,8 +19,7 @@ enum {
     MOST_CPU = 3,   /* seconds: headers take some ms */
     MOST_WALL = 60, /* seconds, of a slow disk */
     MOST_NUMBERS = 1000000,
-    MOST_OF_A_SET = 100000,
-    FIRST_CODE = 40 /* of the child: this and a kind */
+    MOST_OF_A_SET = 100000
 };
 
 /* Read the first run, and statistics: what follows uses no other functions of HDF5. */
@@ -162,10 +161,10 @@ static saltus_h5_kind look_into(const char *path)
     return kind;
 }
 
-/* The child leaves no core file, prints nothing, and comes to an end. */
+/* The child leaves no core file and prints nothing. */
 static void be_quiet(void)
 {
-    const struct rlimit none = {0, 0}, cpu = {MOST_CPU, MOST_CPU};
+    const struct rlimit none = {0, 0};
     const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU};
     (void)setrlimit(RLIMIT_CORE, &none);
@@ -175,34 +174,86 @@ static void be_quiet(void)
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; ++i) {
         (void)signal(deadly[i], SIG_DFL);
     }
-    (void)setrlimit(RLIMIT_CPU, &cpu);
+}
+
+/* It comes to an end with each file. */
+static void limit_time(void)
+{
+    struct rusage used;
+    struct rlimit cpu;
+    if (getrusage(RUSAGE_SELF, &used) == 0 && getrlimit(RLIMIT_CPU, &cpu) == 0) {
+        const rlim_t end =
+            (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + 1 + MOST_CPU;
+        cpu.rlim_cur = end < cpu.rlim_max ? end : cpu.rlim_max;
+        (void)setrlimit(RLIMIT_CPU, &cpu);
+    }
     (void)alarm(MOST_WALL);
+}
+
+/* The child says what each file is, a byte for each, as long as it lives. */
+__attribute__((noreturn)) static void look_into_all(const char *const *paths, int n, int to)
+{
+    be_quiet();
+    for (int i = 0; i < n; ++i) {
+        limit_time();
+        const char kind = (char)look_into(paths[i]);
+        if (write(to, &kind, 1) != 1) {
+            break;
+        }
+    }
+    _exit(0);
+}
+
+/* Read up to n kinds; how many came is returned. */
+static int read_kinds(int from, int n, saltus_h5_kind *kinds)
+{
+    int n_read = 0;
+    for (char kind = 0; n_read < n;) {
+        const ssize_t got = read(from, &kind, 1);
+        if (got == 1 && kind >= SALTUS_H5_RESULT && kind <= SALTUS_H5_NO_RESULT) {
+            kinds[n_read++] = (saltus_h5_kind)kind;
+        } else if (got >= 0 || errno != EINTR) {
+            break;
+        }
+    }
+    return n_read;
+}
+
+saltus_status saltus_h5_probe_all(const char *const *paths, int n, saltus_h5_kind *kinds,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int at = 0; at < n; ++at) { /* one child, and another behind each file that ends one */
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) {
+            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[at],
+                        strerror(errno));
+        }
+        const pid_t child = fork();
+        if (child == 0) {
+            look_into_all(paths + at, n - at, ends[1]);
+        }
+        const int problem = errno;
+        (void)close(ends[1]);
+        at += child > 0 ? read_kinds(ends[0], n - at, kinds + at) : 0;
+        (void)close(ends[0]);
+        if (child < 0) {
+            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[at],
+                        strerror(problem));
+        }
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+        }
+        if (at < n) {
+            kinds[at] = SALTUS_H5_DEADLY;
+        }
+    }
+done:
+    return status;
 }
 
 saltus_status saltus_h5_probe(const char *path, saltus_h5_kind *kind, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    int code = 0;
-    const pid_t child = fork();
-    if (child < 0) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", path,
-                    strerror(errno));
-    }
-    if (child == 0) {
-        be_quiet();
-        _exit(FIRST_CODE + (int)look_into(path));
-    }
-    while (waitpid(child, &code, 0) < 0) {
-        if (errno != EINTR) { /* somebody else waits for all children: nothing is known */
-            code = FIRST_CODE << 8;
-            break;
-        }
-    }
-    const int found = WIFEXITED(code) ? WEXITSTATUS(code) - FIRST_CODE : -1;
-    *kind = found >= SALTUS_H5_RESULT && found <= SALTUS_H5_NO_RESULT ? (saltus_h5_kind)found
-                                                                      : SALTUS_H5_DEADLY;
-done:
-    return status;
+    return saltus_h5_probe_all(&path, 1, kind, err);
 }
 
 saltus_status saltus_results_open(const char *path, saltus_results **out, saltus_error *err)

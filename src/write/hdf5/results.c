@@ -297,12 +297,12 @@ saltus_status saltus_results_open_here(const char *path, saltus_results **out, s
     return open_part(path, false, out, err);
 }
 
-saltus_status saltus_results_open_head(const char *path, bool is_probed, saltus_results **out,
-                                       saltus_error *err)
+saltus_status saltus_results_open_head(const char *path, const saltus_h5_kind *known,
+                                       saltus_results **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_h5_kind kind = SALTUS_H5_RESULT;
-    if (!is_probed) {
+    saltus_h5_kind kind = known ? *known : SALTUS_H5_RESULT;
+    if (!known) {
         SALTUS_TRY(saltus_h5_probe(path, &kind, err));
     }
     if (kind == SALTUS_H5_FOREIGN || kind == SALTUS_H5_DEADLY) {

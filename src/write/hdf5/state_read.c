@@ -39,7 +39,7 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     int complete = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open_head(path, false, &r, err));
+    SALTUS_TRY(saltus_results_open_head(path, NULL, &r, err));
     *out = (saltus_file_state){.is_sweep = saltus_h5_has(r, "sweep_names")};
     const char *requested = out->is_sweep ? "runs_per_point" : "requested";
     const char *rows = out->is_sweep ? "sweep_points" : "trajectories";
@@ -72,7 +72,7 @@ saltus_status saltus_archive_open(const char *path, saltus_archive **out, saltus
     const hsize_t start = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open_head(path, false, &r, err));
+    SALTUS_TRY(saltus_results_open_head(path, NULL, &r, err));
     if (saltus_h5_has(r, "restart/sources")) {
         SALTUS_TRY(saltus_h5_check_sparse(r, "restart/sources", H5T_INTEGER, 1, &size, err));
     }
