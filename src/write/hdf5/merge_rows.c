@@ -56,8 +56,7 @@ done:
     return status;
 }
 
-/* Whether chunks of another file can be taken as they are. */
-static bool fits(const saltus_h5_set *s, hid_t from)
+bool saltus_h5_takes_chunks(const saltus_h5_set *s, hid_t from)
 {
     hsize_t chunk[H5S_MAX_RANK] = {0};
     const hid_t how = H5Dget_create_plist(from), mine = H5Dget_create_plist(s->set);
@@ -75,6 +74,19 @@ static bool fits(const saltus_h5_set *s, hid_t from)
     return does;
 }
 
+herr_t saltus_h5_chunk_bytes(hid_t set, const hsize_t *at, hsize_t *bytes)
+{
+    unsigned skipped;
+    haddr_t address = HADDR_UNDEF;
+    *bytes = 0;
+    if (H5Dget_storage_size(set) == 0) {
+        return 0;
+    }
+    const herr_t rc = H5Dget_chunk_info_by_coord(set, at, &skipped, &address, bytes);
+    *bytes = address == HADDR_UNDEF ? 0 : *bytes;
+    return rc;
+}
+
 static saltus_status copy_chunk(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
                                 const hsize_t *at, hsize_t row, saltus_error *err)
 {
@@ -83,7 +95,7 @@ static saltus_status copy_chunk(saltus_h5_file *f, saltus_h5_copying *c, saltus_
     uint32_t skipped = 0;
     memcpy(to, at, sizeof to);
     to[0] += row;
-    if (H5Dget_chunk_storage_size(c->from, at, &bytes) < 0) {
+    if (saltus_h5_chunk_bytes(c->from, at, &bytes) < 0) {
         SALTUS_TRY(cannot_read(c, s, err));
     }
     if (bytes == 0) { /* zeros that were never written */
@@ -129,6 +141,6 @@ done:
 saltus_status saltus_h5_copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
                                   saltus_error *err)
 {
-    return s->capacity == 0 && fits(s, c->from) ? copy_chunks(f, c, s, err)
+    return s->capacity == 0 && saltus_h5_takes_chunks(s, c->from) ? copy_chunks(f, c, s, err)
                                                 : copy_rows(f, c, s, err);
 }

@@ -117,6 +117,27 @@ static herr_t look_at_link(hid_t group, const char *name, const H5L_info_t *info
     return 0;
 }
 
+/* The value of an attribute of the file: a merge copies some. */
+static herr_t look_at_attribute(hid_t file, const char *name, const H5A_info_t *info, void *user)
+{
+    const hid_t a = H5Aopen(file, name, H5P_DEFAULT);
+    const hid_t type = H5Aget_type(a), space = H5Aget_space(a);
+    const hssize_t n = H5Sget_simple_extent_npoints(space);
+    const size_t size = H5Tget_size(type);
+    const bool has_few = n > 0 && n <= MOST_OF_A_SET && size <= MOST_OF_A_SET;
+    void *value = has_few ? saltus_calloc((size_t)n, size) : NULL;
+    (void)info;
+    (void)user;
+    if (value && H5Aread(a, type, value) >= 0) {
+        (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, value);
+    }
+    saltus_free(value);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    (void)H5Aclose(a);
+    return 0;
+}
+
 /* Objects by their names, as readers find those whose names they are told. */
 static void look_at_all(hid_t file)
 {
@@ -124,6 +145,7 @@ static void look_at_all(hid_t file)
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     (void)H5Lexists(file, "derived", H5P_DEFAULT);
+    (void)H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_attribute, NULL);
     (void)H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_link, &w);
     saltus_h5_quiet_end(&quiet);
 }
