@@ -24,16 +24,15 @@ static const char small_lattice[] = "species: {A: 30, B: 0}\n"
                                     "  step: 10 ms\n"
                                     "  diffusion: {A: 0.1 um2/s, B: 0}\n";
 
-/* Something is in every site, and more than 255 in some: values of frames have two bytes. */
-static const char full_lattice[] = "species: {A: 400, B: 600, C: 0}\n"
-                                   "parameters: {k: 1}\n"
+/* Some trajectories, but not all, have more than 255 in a site, and then values of two bytes. */
+static const char full_lattice[] = "species: {A: 1800, B: 0}\n"
                                    "reactions:\n"
-                                   "  there: A -> B @ k\n"
+                                   "  there: A -> B @ 0.2\n"
                                    "lattice:\n"
-                                   "  size: [4, 4, 2]\n"
+                                   "  size: [2, 2, 2]\n"
                                    "  spacing: 100 nm\n"
                                    "  step: 10 ms\n"
-                                   "  diffusion: {A: 0.1 um2/s, B: 0, C: 0}\n";
+                                   "  diffusion: {A: 0.1 um2/s, B: 0}\n";
 static const char two_ways[] = "species: {A: 50, B: 0}\n"
                                "parameters: {k: 1, m: 1}\n"
                                "reactions:\n"
@@ -145,24 +144,49 @@ static void frames_are_merged(void **state)
     (void)state;
     keep_results();
     write_file("lattice.yaml", small_lattice);
-    write_file("full.yaml", full_lattice);
     cut_and_merge("run lattice.yaml --until 0.1 --points 3 --runs 7 --frames 0.03", "", 3, 20);
     cut_and_merge("run lattice.yaml --until 0.1 --points 3 --runs 5 --frames 0.05 --first 3 "
                   "--method nsm --record stats --profile x",
                   "", 5, 20);
-    /* values of two bytes in one part, of one in others, whichever comes first */
-    for (int wide = 0; wide < 2; ++wide) {
-        const char *run = "run full.yaml --until 4 --points 3 --frames 1 -q --seed";
-        outcome o = saltus("%s 1 --runs 6 -o whole.h5", run);
+}
+
+static size_t width_of_frames(const char *name)
+{
+    const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t set = H5Dopen2(file, "space/frames/A", H5P_DEFAULT), type = H5Dget_type(set);
+    const size_t width = H5Tget_size(type);
+    (void)H5Tclose(type);
+    (void)H5Dclose(set);
+    (void)H5Fclose(file);
+    return width;
+}
+
+/* Wide frames behind narrow ones and before them, and some that are packed in another way. */
+static void frames_of_unequal_width_are_merged(void **state)
+{
+    (void)state;
+    keep_results();
+    write_file("full.yaml", full_lattice);
+    for (int first = 0; first < 2; ++first) {
+        const char *run = "run full.yaml --until 1 --points 3 --frames 0.1 -q";
+        size_t width[5];
+        outcome o = saltus("%s --first %d --runs 5 -o whole.h5", run, first);
         assert_done(&o);
-        for (int s = 0; s < 6; ++s) {
-            o = saltus("%s 1 --first %d --runs 1 --compress %s -o part%d.h5", run, s,
-                       s == 2 + wide ? "small" : "fast", s);
+        for (int s = 0; s < 5; ++s) {
+            char name[30];
+            o = saltus("%s --first %d --compress %s -o part%d.h5", run, first + s,
+                       s == 3 ? "none" : "fast", s);
             assert_done(&o);
+            (void)snprintf(name, sizeof name, "part%d.h5", s);
+            width[s] = width_of_frames(name);
         }
-        merge_in_some_order(6, 5);
+        assert_int_equal(width[0], 1 + first);
+        assert_int_equal(width[1], 2 - first);
+        assert_int_equal(width[3], 2 - first);
+        merge_in_some_order(5, 5);
+        assert_equal_results("whole.h5", "all.h5", 18);
+        assert_int_equal(width_of_frames("all.h5"), 2);
         assert_true(file_exists("all.xdmf"));
-        assert_equal_results("whole.h5", "all.h5", 20);
         remove_all("part*.h5 whole.h5 all.h5 *.xdmf");
     }
 }
@@ -388,6 +412,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(shards_make_the_whole, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(frames_are_merged, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(frames_of_unequal_width_are_merged, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(shards_of_a_sweep_make_the_whole, enter_with_models,
                                         leave_directory),
