@@ -82,11 +82,13 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
                                                                   saltus_file_state *out,
                                                                   saltus_error *err);
 /**
- * Make of the parts of a run, each in a complete file of its own, the file of that run: its data
- * sets have the bytes that they would have if it had been one. The parts have the trajectories of a
- * whole run in any order, or those of all its shards (saltus_hdf5_options.n_shards). Memory is
- * bounded; packed chunks of samples are copied as they are where parts begin at a chunk's edge, as
- * shards do.
+ * Make of the parts of a run or a sweep, each in a complete file of its own, the file of the whole:
+ * its data sets have the bytes that they would have if it had been one. The parts have the
+ * trajectories of a whole run in any order, or those of all its shards
+ * (saltus_hdf5_options.n_shards); those of a sweep are all shards of its points, or of its runs
+ * (saltus_sweep_shard). Memory is bounded; packed chunks of samples are copied as they are where
+ * parts begin at a chunk's edge, as shards of runs do, and so are those of frames, of which an .xdmf
+ * file is written too.
  *
  * @param paths     [n] the files, which stay as they are
  * @param n         at least 1
@@ -97,7 +99,6 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
  * @retval SALTUS_E_INVALID     a part is missing, incomplete, twice there, or of another run; the
  *                              message says which
  * @retval SALTUS_E_IO          a file cannot be read or written, or is in the way
- * @retval SALTUS_E_UNSUPPORTED sweeps, and frames of lattices
  * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  * @retval SALTUS_E_NO_MEMORY   memory ran out
  */

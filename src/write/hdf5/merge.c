@@ -245,7 +245,7 @@ static saltus_status fill_file(saltus_h5_merging *m, const char *out, saltus_err
 {
     saltus_status status = SALTUS_OK;
     saltus_results *r = NULL;
-    SALTUS_TRY(saltus_results_open_here(m->parts[0].path, &r, err));
+    SALTUS_TRY(saltus_results_open(m->parts[0].path, &r, err));
     if (r->space.n_frames > 0) {
         SALTUS_TRY(saltus_xdmf_check(out, err));
     }

@@ -1,6 +1,7 @@
 #include "write/hdf5/probe.h"
 
 #include "core/file.h"
+#include "core/limits.h"
 #include "core/memory.h"
 #include "write/hdf5/live.h"
 #include "write/hdf5/read.h"
@@ -19,7 +20,9 @@ enum {
     MOST_CPU = 3,   /* seconds: headers take some ms */
     MOST_WALL = 60, /* seconds, of a slow disk */
     MOST_NUMBERS = 1000000,
-    MOST_OF_A_SET = 100000
+    MOST_OF_A_SET = 100000,
+    MOST_LOOKERS = 8, /* children that look into many files, */
+    FILES_EACH = 16   /* each into so many at least */
 };
 
 /* Read the first run, and statistics: what follows uses no other functions of HDF5. */
@@ -162,25 +165,31 @@ static bool has_our_mark(const char *path)
     return n > 0 && memmem(head, (size_t)n, VERSION_MARK, strlen(VERSION_MARK));
 }
 
-static saltus_h5_kind look_into(const char *path)
+/* All objects of a file, whatever they are for. */
+static saltus_h5_kind look_at_objects(const char *path)
 {
-    saltus_results *r = NULL;
-    if (saltus_results_open_here(path, &r, NULL) == SALTUS_OK) {
-        read_some(r);
-        look_at_all(r->file);
-        saltus_results_close(r);
-        return SALTUS_H5_RESULT;
-    }
     saltus_h5_kind kind = has_our_mark(path) ? SALTUS_H5_RESULT : SALTUS_H5_NO_RESULT;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     const hid_t file = saltus_h5_open_for_reading(path);
     if (file >= 0) {
         kind = H5Aexists(file, VERSION_MARK) > 0 ? SALTUS_H5_RESULT : SALTUS_H5_FOREIGN;
+        look_at_all(file);
         (void)H5Fclose(file);
     }
     saltus_h5_quiet_end(&quiet);
     return kind;
+}
+
+/* And what readers of results do beside. */
+static saltus_h5_kind look_into(const char *path)
+{
+    saltus_results *r = NULL;
+    if (saltus_results_open_here(path, &r, NULL) == SALTUS_OK) {
+        read_some(r);
+        saltus_results_close(r);
+    }
+    return look_at_objects(path);
 }
 
 /* The child leaves no core file and prints nothing. */
@@ -212,70 +221,106 @@ static void limit_time(void)
     (void)alarm(MOST_WALL);
 }
 
-/* The child says what each file is, a byte for each, as long as it lives. */
-__attribute__((noreturn)) static void look_into_all(const char *const *paths, int n, int to)
-{
-    be_quiet();
-    for (int i = 0; i < n; ++i) {
-        limit_time();
-        const char kind = (char)look_into(paths[i]);
-        if (write(to, &kind, 1) != 1) {
-            break;
-        }
-    }
-    _exit(0);
-}
+/* A child that says what each file is, a byte for each, as long as it lives. */
+typedef struct looker {
+    pid_t process;
+    int from, at, end; /* the files that are left of its share */
+} looker;
 
-/* Read up to n kinds; how many came is returned. */
-static int read_kinds(int from, int n, saltus_h5_kind *kinds)
-{
-    int n_read = 0;
-    for (char kind = 0; n_read < n;) {
-        const ssize_t got = read(from, &kind, 1);
-        if (got == 1 && kind >= SALTUS_H5_RESULT && kind <= SALTUS_H5_NO_RESULT) {
-            kinds[n_read++] = (saltus_h5_kind)kind;
-        } else if (got >= 0 || errno != EINTR) {
-            break;
-        }
-    }
-    return n_read;
-}
+typedef saltus_h5_kind look(const char *path);
 
-saltus_status saltus_h5_probe_all(const char *const *paths, int n, saltus_h5_kind *kinds,
-                                  saltus_error *err)
+static saltus_status start_looker(looker *l, const char *const *paths, look *how, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    for (int at = 0; at < n; ++at) { /* one child, and another behind each file that ends one */
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0) {
-            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[at],
-                        strerror(errno));
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[l->at],
+                    strerror(errno));
+    }
+    l->process = fork();
+    if (l->process == 0) {
+        be_quiet();
+        for (int i = l->at; i < l->end; ++i) {
+            limit_time();
+            const char kind = (char)how(paths[i]);
+            if (write(ends[1], &kind, 1) != 1) {
+                break;
+            }
         }
-        const pid_t child = fork();
-        if (child == 0) {
-            look_into_all(paths + at, n - at, ends[1]);
-        }
-        const int problem = errno;
-        (void)close(ends[1]);
-        at += child > 0 ? read_kinds(ends[0], n - at, kinds + at) : 0;
+        _exit(0);
+    }
+    const int problem = errno;
+    (void)close(ends[1]);
+    l->from = ends[0];
+    if (l->process < 0) {
         (void)close(ends[0]);
-        if (child < 0) {
-            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[at],
-                        strerror(problem));
-        }
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
-        }
-        if (at < n) {
-            kinds[at] = SALTUS_H5_DEADLY;
-        }
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[l->at],
+                    strerror(problem));
     }
 done:
     return status;
 }
 
+/* Take what it has said; a file that has ended it is behind that. */
+static void finish_looker(looker *l, saltus_h5_kind *kinds)
+{
+    char kind = 0;
+    ssize_t n = 1;
+    while (l->at < l->end && n == 1) {
+        n = read(l->from, &kind, 1);
+        if (n == 1) {
+            kinds[l->at++] = (saltus_h5_kind)kind;
+        } else if (n < 0 && errno == EINTR) {
+            n = 1;
+        }
+    }
+    if (l->at < l->end) {
+        kinds[l->at++] = SALTUS_H5_DEADLY;
+    }
+    (void)close(l->from);
+    while (waitpid(l->process, NULL, 0) < 0 && errno == EINTR) {
+    }
+    l->process = 0;
+}
+
+/* Each child has a share of the files; another goes on behind a file that has ended it. */
+static saltus_status look_with(look *how, int n_lookers, const char *const *paths, int n,
+                               saltus_h5_kind *kinds, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    looker all[MOST_LOOKERS] = {0};
+    for (int i = 0; i < n_lookers; ++i) {
+        all[i].at = (int)((int64_t)n * i / n_lookers);
+        all[i].end = (int)((int64_t)n * (i + 1) / n_lookers);
+        SALTUS_TRY(start_looker(&all[i], paths, how, err));
+    }
+    for (int i = 0; i < n_lookers; ++i) {
+        finish_looker(&all[i], kinds);
+        while (all[i].at < all[i].end) {
+            SALTUS_TRY(start_looker(&all[i], paths, how, err));
+            finish_looker(&all[i], kinds);
+        }
+    }
+done:
+    for (int i = 0; i < n_lookers; ++i) {
+        if (all[i].process > 0) {
+            finish_looker(&all[i], kinds);
+        }
+    }
+    return status;
+}
+
 saltus_status saltus_h5_probe(const char *path, saltus_h5_kind *kind, saltus_error *err)
 {
-    return saltus_h5_probe_all(&path, 1, kind, err);
+    return look_with(look_into, 1, &path, 1, kind, err);
+}
+
+saltus_status saltus_h5_probe_all(const char *const *paths, int n, saltus_h5_kind *kinds,
+                                  saltus_error *err)
+{
+    const int n_cores = saltus_cores(), most = n_cores < MOST_LOOKERS ? n_cores : MOST_LOOKERS;
+    const int wanted = 1 + n / FILES_EACH;
+    return look_with(look_at_objects, wanted < most ? wanted : most, paths, n, kinds, err);
 }
 
 saltus_status saltus_results_open(const char *path, saltus_results **out, saltus_error *err)
