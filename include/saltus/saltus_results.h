@@ -51,7 +51,7 @@ typedef struct saltus_hdf5_options {
     int64_t shard;       /**< this one, */
     int64_t whole_first; /**< of a run that starts with this trajectory */
     int64_t whole_runs;  /**< and has so many; of a sweep, at each point (saltus_sweep_shard) */
-    bool by_runs;        /**< a part of a sweep has some runs of all points, else all runs of some */
+    bool by_runs;      /**< a part of a sweep has some runs of all points, else all runs of some */
     double checkpoint; /**< seconds between two checkpoints of trajectories that are under way, in a
                             file beside (saltus_hdf5_sink_checkpoint); 0: none */
     const saltus_archive *archive; /**< NULL, or the files of which the model was made; the result
@@ -87,8 +87,8 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
  * trajectories of a whole run in any order, or those of all its shards
  * (saltus_hdf5_options.n_shards); those of a sweep are all shards of its points, or of its runs
  * (saltus_sweep_shard). Memory is bounded; packed chunks of samples are copied as they are where
- * parts begin at a chunk's edge, as shards of runs do, and so are those of frames, of which an .xdmf
- * file is written too.
+ * parts begin at a chunk's edge, as shards of runs do, and so are those of frames, of which an
+ * .xdmf file is written too.
  *
  * @param paths     [n] the files, which stay as they are
  * @param n         at least 1
@@ -136,9 +136,9 @@ SALTUS_API void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_opti
  * @retval SALTUS_E_INVALID   there are more shards than points or runs, or an argument is NULL
  * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_shard(
-    const saltus_sweep *sweep, int64_t shard, int64_t n_shards, bool by_runs,
-    saltus_sweep_options *options, saltus_hdf5_options *results, saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_sweep_shard(const saltus_sweep *sweep, int64_t shard, int64_t n_shards, bool by_runs,
+                   saltus_sweep_options *options, saltus_hdf5_options *results, saltus_error *err);
 /**
  * Read the files that a result file keeps.
  *

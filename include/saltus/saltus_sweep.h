@@ -179,8 +179,8 @@ typedef struct saltus_sweep_sink {
 } saltus_sweep_sink;
 
 /**
- * Simulate every point, or those of a part. The trajectories of a point are, to the bit, those of a run with the same
- * values, numbers and seed.
+ * Simulate every point, or those of a part. The trajectories of a point are, to the bit, those of a
+ * run with the same values, numbers and seed.
  *
  * @param sweep       whose points are made
  * @param options     how

@@ -267,8 +267,8 @@ static void print_json(const session *s, bool complete)
     saltus_cli_print_counters(&s->of.report, SALTUS_IN_ALL);
     printf("\"trajectories\": %lld, \"points\": %lld, \"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"device\": ",
-           (long long)s->of.report.trajectories, (long long)s->n_points,
-           s->of.report.seconds, s->of.seconds);
+           (long long)s->of.report.trajectories, (long long)s->n_points, s->of.report.seconds,
+           s->of.seconds);
     saltus_cli_print_text(s->device);
     printf(", ");
     if (saltus_cli_method(s->method).leaps) {
@@ -311,7 +311,8 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
-                (long long)a->n_done + report->trajectories / s.options.run.n_trajectories, n_points, a->output);
+                (long long)a->n_done + report->trajectories / s.options.run.n_trajectories,
+                n_points, a->output);
         saltus_cli_tell_resume(a);
     }
     if (a->json) {

@@ -272,7 +272,8 @@ static saltus_status run_all(at_once *o, saltus_error *err)
 static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t n_points = saltus_sweep_end(o->sweep, o->options) - saltus_sweep_begin(o->options);
+    const int64_t n_points =
+        saltus_sweep_end(o->sweep, o->options) - saltus_sweep_begin(o->options);
     const int n_cores = saltus_cores();
     const int64_t n_parts = n_points / POINTS_EACH + 1;
     const int64_t n_models = n_parts < n_cores ? n_parts : n_cores;

@@ -107,7 +107,8 @@ static saltus_status send_points(lender *l, saltus_error *err)
     saltus_sweep_run_state *r = l->r;
     while (!l->is_told && l->n < l->most) {
         (void)pthread_mutex_lock(&r->workers.lock);
-        const bool is_early = r->next == saltus_sweep_begin(r->options) && r->workers.status == SALTUS_OK;
+        const bool is_early =
+            r->next == saltus_sweep_begin(r->options) && r->workers.status == SALTUS_OK;
         const bool has_room = r->next - r->delivered < SALTUS_POINTS_AHEAD * r->n_all || l->n == 0;
         const int64_t point = !is_early && has_room ? saltus_points_take(r) : -2;
         (void)pthread_mutex_unlock(&r->workers.lock);

@@ -57,8 +57,8 @@ static void assert_same_attributes(const char *a, const char *b)
     }
     assert_int_equal(about[0].num_attrs, about[1].num_attrs);
     for (hsize_t i = 0; i < about[0].num_attrs; ++i) {
-        const hid_t x = H5Aopen_by_idx(files[0], ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT,
-                                       H5P_DEFAULT);
+        const hid_t x =
+            H5Aopen_by_idx(files[0], ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT);
         char name[100];
         assert_true(H5Aget_name(x, sizeof name, name) > 0);
         if (H5Aexists(files[1], name) <= 0) {
@@ -320,7 +320,8 @@ static void what_is_no_sweep_is_named(void **state)
             o = saltus("%s %s --shard 1/3 --shard-by %s -o x.h5", sweep, others[i].options,
                        way ? "runs" : "points");
             assert_done(&o);
-            o = saltus(way ? "merge r0.h5 x.h5 r2.h5 -o all.h5" : "merge p0.h5 x.h5 p2.h5 -o all.h5");
+            o = saltus(way ? "merge r0.h5 x.h5 r2.h5 -o all.h5"
+                           : "merge p0.h5 x.h5 p2.h5 -o all.h5");
             assert_refused(&o, 2, others[i].part);
         }
     }
@@ -409,10 +410,8 @@ static void what_is_no_run_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(shards_make_the_whole, enter_with_models,
-                                        leave_directory),
-        cmocka_unit_test_setup_teardown(frames_are_merged, enter_with_models,
-                                        leave_directory),
+        cmocka_unit_test_setup_teardown(shards_make_the_whole, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(frames_are_merged, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(frames_of_unequal_width_are_merged, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(shards_of_a_sweep_make_the_whole, enter_with_models,

@@ -436,9 +436,8 @@ saltus_status saltus_h5_add_frames(saltus_h5_file *file, saltus_h5_frames *f, sa
     if (value_size > s->value_size) {
         SALTUS_TRY(widen(file, f, species, value_size, values, err));
     }
-    status = saltus_h5_takes_chunks(s, c->from)
-                 ? saltus_h5_copy_rows(file, c, s, err)
-                 : recode(file, &f->tiling, c, s, values, err);
+    status = saltus_h5_takes_chunks(s, c->from) ? saltus_h5_copy_rows(file, c, s, err)
+                                                : recode(file, &f->tiling, c, s, values, err);
 done:
     saltus_free(values);
     return status;

@@ -1,6 +1,6 @@
-/* Parts of one run or sweep, in files of their own, become the file of that: the first is copied and
- * extended with the others, whose packed chunks are taken as they are where they fit. Only parts of
- * a sweep's runs make a new file (merge_runs.c). */
+/* Parts of one run or sweep, in files of their own, become the file of that: the first is copied
+ * and extended with the others, whose packed chunks are taken as they are where they fit. Only
+ * parts of a sweep's runs make a new file (merge_runs.c). */
 #include "write/hdf5/merge.h"
 #include "write/hdf5/read.h"
 #include "write/hdf5/samples.h"
@@ -24,7 +24,8 @@ enum { COPY_BYTES = 1 << 20 };
  */
 
 /* Whether something may be put under this name; m->replaces is whether something is there. */
-static saltus_status check_output(saltus_h5_merging *m, const char *out, bool overwrite, saltus_error *err)
+static saltus_status check_output(saltus_h5_merging *m, const char *out, bool overwrite,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     struct stat there, input;

@@ -112,7 +112,8 @@ static int by_first(const void *a, const void *b)
 }
 
 /* "shards 3, 7 of 1000", or which trajectories, points or runs. */
-static saltus_status say_missing(const saltus_h5_merging *m, int64_t first, int64_t end, saltus_error *err)
+static saltus_status say_missing(const saltus_h5_merging *m, int64_t first, int64_t end,
+                                 saltus_error *err)
 {
     char text[200] = "";
     const int64_t n_shards = m->parts[0].n_shards;
@@ -131,11 +132,10 @@ static saltus_status say_missing(const saltus_h5_merging *m, int64_t first, int6
         }
     }
     const char *what = names[m->parts[0].cut].many;
-    return n > 0 ? saltus_error_set(err, SALTUS_E_INVALID,
-                                    "shard%s %s of %lld %s missing: %s %lld to %lld%s",
-                                    n > 1 ? "s" : "", text, (long long)n_shards,
-                                    n > 1 ? "are" : "is", what, (long long)first,
-                                    (long long)end - 1, n > 1 ? " and others" : "")
+    return n > 0 ? saltus_error_set(
+                       err, SALTUS_E_INVALID, "shard%s %s of %lld %s missing: %s %lld to %lld%s",
+                       n > 1 ? "s" : "", text, (long long)n_shards, n > 1 ? "are" : "is", what,
+                       (long long)first, (long long)end - 1, n > 1 ? " and others" : "")
                  : saltus_error_set(err, SALTUS_E_INVALID,
                                     "%s %lld to %lld are missing: no file has them", what,
                                     (long long)first, (long long)end - 1);

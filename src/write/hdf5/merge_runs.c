@@ -1,6 +1,6 @@
-/* Parts of a sweep that have some runs of all points become the file of all runs: a new one, because
- * the axis of runs is longer. Some points at a time are put together in memory: of every part the
- * samples and quantities of its runs, and the state of its statistics. */
+/* Parts of a sweep that have some runs of all points become the file of all runs: a new one,
+ * because the axis of runs is longer. Some points at a time are put together in memory: of every
+ * part the samples and quantities of its runs, and the state of its statistics. */
 #include "write/hdf5/merge.h"
 #include "write/hdf5/read.h"
 #include "write/hdf5/state.h"
@@ -23,9 +23,8 @@ saltus_status saltus_h5_sweep_of(const saltus_results *r, int64_t n_points, salt
 {
     saltus_status status = SALTUS_OK;
     int64_t behind = n_points; /* points of the axes behind, which run faster */
-    *out = (saltus_sweep){.n_points = n_points,
-                          .has_design = r->axis_lengths[0] == 0,
-                          .is_finished = true};
+    *out = (saltus_sweep){
+        .n_points = n_points, .has_design = r->axis_lengths[0] == 0, .is_finished = true};
     out->axes = saltus_calloc((size_t)r->n_axes, sizeof *out->axes);
     SALTUS_NEED(out->axes);
     for (int a = 0; a < r->n_axes; ++a) {
@@ -66,15 +65,15 @@ static herr_t copy_attribute(hid_t from, hid_t to, const char *name)
     if (H5Aexists(from, name) <= 0) {
         return 0;
     }
-    const hid_t a = H5Aopen(from, name, H5P_DEFAULT), type = H5Aget_type(a), space = H5Aget_space(a);
+    const hid_t a = H5Aopen(from, name, H5P_DEFAULT), type = H5Aget_type(a),
+                space = H5Aget_space(a);
     const hssize_t n = H5Sget_simple_extent_npoints(space);
     char *value = n > 0 ? saltus_calloc((size_t)n, H5Tget_size(type)) : NULL;
     herr_t rc = value && H5Aread(a, type, value) >= 0 ? 0 : -1;
     if (rc >= 0 && H5Aexists(to, name) > 0) {
         rc = H5Adelete(to, name);
     }
-    const hid_t copy =
-        rc < 0 ? -1 : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t copy = rc < 0 ? -1 : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     rc = copy < 0 ? -1 : H5Awrite(copy, type, value);
     if (value && H5Tis_variable_str(type) > 0) {
         (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, value);
@@ -94,8 +93,8 @@ static saltus_status copy_attributes(saltus_h5_merging *m, const saltus_results 
                                      saltus_error *err)
 {
     static const char *const names[] = {
-        "saltus_version", "model",   "model_sha256", "method",             "device", "layout",
-        "rng",            "options", "volumes",      "molecules_per_mole", "seed"};
+        "saltus_version", "model",   "model_sha256",       "method", "device", "layout", "rng",
+        "options",        "volumes", "molecules_per_mole", "seed"};
     saltus_status status = SALTUS_OK;
     const saltus_h5_file *f = &m->file;
     herr_t rc = 0;
@@ -155,11 +154,11 @@ done:
 static char *samples_of(const saltus_h5_set *s, const saltus_collector *c, int64_t run)
 {
     const size_t run_bytes = s->row_bytes / (size_t)c->what->n_runs;
-    char *from = s->kind->role != SALTUS_ROLE_RUNS        ? NULL
-                 : s->kind->fill == saltus_fill_counts      ? (char *)c->counts
-                 : s->kind->fill == saltus_fill_observables ? (char *)c->observables
-                                                            : (char *)(c->derived + s->index *
-                                                                                        c->what->n_runs);
+    char *from = s->kind->role != SALTUS_ROLE_RUNS     ? NULL
+                 : s->kind->fill == saltus_fill_counts ? (char *)c->counts
+                 : s->kind->fill == saltus_fill_observables
+                     ? (char *)c->observables
+                     : (char *)(c->derived + s->index * c->what->n_runs);
     return from ? from + (size_t)run * run_bytes : NULL;
 }
 
@@ -172,8 +171,7 @@ static saltus_status take_samples(saltus_h5_merging *m, const saltus_h5_part *p,
     hid_t set;
     there.shape[0] = (hsize_t)p->n_points;
     there.shape[1] = (hsize_t)p->n;
-    SALTUS_TRY(
-        saltus_h5_open_part_set(m, p, r, s->path, there.rank, there.shape, &set, err));
+    SALTUS_TRY(saltus_h5_open_part_set(m, p, r, s->path, there.rank, there.shape, &set, err));
     for (int64_t i = 0; i < of->n; ++i) {
         if (saltus_h5_get_rows(&there, set, (hsize_t)(of->first + i), 1,
                                samples_of(s, of->all[i], p->first)) < 0) {
@@ -218,8 +216,7 @@ static saltus_status take_states(saltus_h5_merging *m, const saltus_h5_part *p,
     SALTUS_TRY(saltus_h5_open_part_set(m, p, r, path, 2, states.shape, &set, err));
     for (int64_t i = 0; i < of->n; ++i) {
         if (saltus_h5_get_rows(&states, set, (hsize_t)(of->first + i), 1, of->words) < 0) {
-            SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", p->path, path,
-                        saltus_h5_cause());
+            SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", p->path, path, saltus_h5_cause());
         }
         SALTUS_TRY(add_state(p, of->words, n_words, of->all[i], err));
     }

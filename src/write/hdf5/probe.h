@@ -23,8 +23,8 @@ typedef enum saltus_h5_kind {
 SALTUS_MUST_CHECK saltus_status saltus_h5_probe(const char *path, saltus_h5_kind *kind,
                                                 saltus_error *err);
 
-/** Likewise many files, in few children: kinds[n]. All objects and attributes of the file are looked
- * at, but saltus_results_open_here needs more: saltus_h5_probe. */
+/** Likewise many files, in few children: kinds[n]. All objects and attributes of the file are
+ * looked at, but saltus_results_open_here needs more: saltus_h5_probe. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_probe_all(const char *const *paths, int n,
                                                     saltus_h5_kind *kinds, saltus_error *err);
 

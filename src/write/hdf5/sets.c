@@ -84,7 +84,9 @@ hsize_t saltus_h5_length(const saltus_hdf5_layout *l, char axis)
         ['e'] = l->options.n_bins + 1,
         ['f'] = l->n_frames,
         ['G'] = l->sweep ? saltus_sweep_n_points(l->sweep) : 1,
-        ['g'] = l->n_swept > 0 ? l->n_swept : l->sweep ? saltus_sweep_n_points(l->sweep) : 1,
+        ['g'] = l->n_swept > 0 ? l->n_swept
+                : l->sweep     ? saltus_sweep_n_points(l->sweep)
+                               : 1,
         ['k'] = l->lattice ? l->lattice->n_types : 0,
         ['o'] = l->n_observables,
         ['p'] = l->n_parts[SALTUS_BY_PLANE],

@@ -23,7 +23,7 @@ typedef struct saltus_hdf5_layout {
     int64_t first_point, n_swept; /**< of a part of a sweep: the points in its file; n_swept is 0
                                        when it has all, */
     int64_t first_run;            /**< and the number of the first run at each */
-    const double *times; /**< [n_points] */
+    const double *times;          /**< [n_points] */
     int64_t n_points;
     int n_counts, n_observables;
     const char *const *count_names;
