@@ -243,7 +243,7 @@ typedef struct saltus_sweep_file saltus_sweep_file;
  *
  * @param path     of the file to be
  * @param sweep    whose points are made; must outlive the file
- * @param options  how the points are simulated
+ * @param options  how the points are simulated; of a part of a sweep as saltus_sweep_shard has them
  * @param plan     of any point: what is recorded
  * @param results  of the file; NULL: the usual ones
  * @param[out] out to be closed with saltus_sweep_file_close

@@ -343,17 +343,28 @@ static void what_is_no_sweep_is_named(void **state)
     assert_done(&o);
     o = saltus("merge p0.h5 x.h5 p2.h5 -o all.h5");
     assert_refused(&o, 2, "is of another run");
-    o = saltus("%s %s --shard 7/8 -o y.h5", sweep, seven);
-    assert_done(&o);
-    o = saltus("%s %s --shard 0/8 -o y0.h5", sweep, seven);
-    assert_refused(&o, 2, "shard 0 of 8: there are but 7 points");
-    o = saltus("%s %s --shard 0/11 --shard-by runs -o y0.h5", sweep, seven);
-    assert_refused(&o, 2, "there are but 10 runs at each point");
-    o = saltus("%s %s --shard 0/3 --shard-by rows -o y0.h5", sweep, seven);
-    assert_refused(&o, 2, "--shard-by 'rows'");
-    o = saltus("%s %s --shard-by runs -o y0.h5", sweep, seven);
-    assert_refused(&o, 2, "--shard-by is for --shard");
-    assert_false(file_exists("all.h5") || file_exists("y0.h5"));
+    assert_false(file_exists("all.h5"));
+}
+
+static void what_cannot_be_cut_is_refused(void **state)
+{
+    static const struct {
+        const char *how, *part;
+    } cases[] = {{"--shard 0/8", "shard 0 of 8: there are but 7 points"},
+                 {"--shard 0/11 --shard-by runs", "there are but 10 runs at each point"},
+                 {"--shard 0/3 --shard-by rows", "--shard-by 'rows'"},
+                 {"--shard-by runs", "--shard-by is for --shard"},
+                 {"--shard 4/3", "--shard '4/3'"}};
+    (void)state;
+    keep_results();
+    write_file("two.yaml", two_ways);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("sweep two.yaml --until 2 --points 3 -q --vary k=lin:0.5:2:7 "
+                                 "--runs 10 %s -o x.h5",
+                                 cases[i].how);
+        assert_refused(&o, 2, cases[i].part);
+    }
+    assert_false(file_exists("x.h5"));
 }
 
 static void what_is_no_run_is_named(void **state)
@@ -421,6 +432,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_shard_that_was_killed_goes_on, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_no_run_is_named, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(what_cannot_be_cut_is_refused, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_no_sweep_is_named, enter_with_models,
                                         leave_directory),

@@ -173,7 +173,7 @@ static saltus_status take_samples(saltus_h5_merging *m, const saltus_h5_part *p,
     there.shape[1] = (hsize_t)p->n;
     SALTUS_TRY(saltus_h5_open_part_set(m, p, r, s->path, there.rank, there.shape, &set, err));
     for (int64_t i = 0; i < of->n; ++i) {
-        if (saltus_h5_get_rows(&there, set, (hsize_t)(of->first + i), 1,
+        if (saltus_h5_get_rows(&there, set, (hsize_t)of->first + (hsize_t)i, 1,
                                samples_of(s, of->all[i], p->first)) < 0) {
             SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", p->path, s->path,
                         saltus_h5_cause());
@@ -215,7 +215,7 @@ static saltus_status take_states(saltus_h5_merging *m, const saltus_h5_part *p,
     hid_t set;
     SALTUS_TRY(saltus_h5_open_part_set(m, p, r, path, 2, states.shape, &set, err));
     for (int64_t i = 0; i < of->n; ++i) {
-        if (saltus_h5_get_rows(&states, set, (hsize_t)(of->first + i), 1, of->words) < 0) {
+        if (saltus_h5_get_rows(&states, set, (hsize_t)of->first + (hsize_t)i, 1, of->words) < 0) {
             SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", p->path, path, saltus_h5_cause());
         }
         SALTUS_TRY(add_state(p, of->words, n_words, of->all[i], err));

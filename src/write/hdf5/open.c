@@ -291,6 +291,11 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     char *sources = NULL;
     saltus_identity *identity = NULL;
     SALTUS_TRY(saltus_sweep_check_options(sweep, options, err));
+    if (options->first_point + options->n_points + options->runs_apart > 0 &&
+        !(results && results->n_shards > 0)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "a file of a part of a sweep has to say of which: "
+                                      "saltus_sweep_shard");
+    }
     SALTUS_TRY(saltus_hdf5_check(plan, run, results, err));
     SALTUS_TRY(make_layout(plan, run, results, volumes, &names, &derived, &layout, err));
     layout.sweep = sweep;
