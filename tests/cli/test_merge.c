@@ -213,7 +213,8 @@ static void shards_of_a_sweep_make_the_whole(void **state)
          7},
         {"--design file:points.csv --runs 5 --record final --species A,share,B --method tau", 3},
         {"--vary k=list:1,2,3 --runs 3000 --record all --compress none", 3},
-        {"--vary k=list:1,2,3 --runs 700 --record all --points 60 --derive max:B", 2}};
+        {"--vary k=list:1,2,3 --runs 700 --record all --points 60 --derive max:B", 2},
+        {"--vary k=lin:1:2:13 --runs 400 --record all --points 10", 3}}; /* 4 points a chunk */
     (void)state;
     keep_results();
     write_file("two.yaml", "species: {A: 50, B: 0}\n"
