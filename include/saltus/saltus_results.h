@@ -50,7 +50,8 @@ typedef struct saltus_hdf5_options {
     int64_t n_shards;    /**< 0, or the file is a part of a run: one of so many shards, */
     int64_t shard;       /**< this one, */
     int64_t whole_first; /**< of a run that starts with this trajectory */
-    int64_t whole_runs;  /**< and has so many */
+    int64_t whole_runs;  /**< and has so many; of a sweep, at each point (saltus_sweep_shard) */
+    bool by_runs;      /**< a part of a sweep has some runs of all points, else all runs of some */
     double checkpoint; /**< seconds between two checkpoints of trajectories that are under way, in a
                             file beside (saltus_hdf5_sink_checkpoint); 0: none */
     const saltus_archive *archive; /**< NULL, or the files of which the model was made; the result
@@ -60,8 +61,9 @@ typedef struct saltus_hdf5_options {
 typedef struct saltus_file_state {
     bool is_sweep;            /**< it is of a sweep, not of a run */
     bool complete;            /**< all that was asked for is there */
-    int64_t first_trajectory; /**< its number */
-    int64_t requested;        /**< trajectories; of a sweep at each point */
+    int64_t first_trajectory; /**< its number; of a shard of a sweep, that of the whole */
+    int64_t requested;        /**< trajectories; of a sweep at each point, of the whole sweep */
+    int64_t shard, n_shards;  /**< which part of a run or sweep it is; n_shards is 0: of none */
     int64_t n_done;           /**< trajectories, of a sweep points, without a gap: from here on it
                                    can go on. Negative: an older version wrote it */
 } saltus_file_state;
@@ -80,11 +82,13 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
                                                                   saltus_file_state *out,
                                                                   saltus_error *err);
 /**
- * Make of the parts of a run, each in a complete file of its own, the file of that run: its data
- * sets have the bytes that they would have if it had been one. The parts have the trajectories of a
- * whole run in any order, or those of all its shards (saltus_hdf5_options.n_shards). Memory is
- * bounded; packed chunks of samples are copied as they are where parts begin at a chunk's edge, as
- * shards do.
+ * Make of the parts of a run or a sweep, each in a complete file of its own, the file of the whole:
+ * its data sets have the bytes that they would have if it had been one. The parts have the
+ * trajectories of a whole run in any order, or those of all its shards
+ * (saltus_hdf5_options.n_shards); those of a sweep are all shards of its points, or of its runs
+ * (saltus_sweep_shard). Memory is bounded; packed chunks of samples are copied as they are where
+ * parts begin at a chunk's edge, as shards of runs do, and so are those of frames, of which an
+ * .xdmf file is written too.
  *
  * @param paths     [n] the files, which stay as they are
  * @param n         at least 1
@@ -95,7 +99,6 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
  * @retval SALTUS_E_INVALID     a part is missing, incomplete, twice there, or of another run; the
  *                              message says which
  * @retval SALTUS_E_IO          a file cannot be read or written, or is in the way
- * @retval SALTUS_E_UNSUPPORTED sweeps, and frames of lattices
  * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  * @retval SALTUS_E_NO_MEMORY   memory ran out
  */
@@ -117,6 +120,25 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_merge(const char *cons
 SALTUS_API void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                                   const saltus_hdf5_options *options, int64_t shard,
                                   int64_t n_shards, int64_t *first, int64_t *n);
+/**
+ * Cut a sweep into shards of about equal size: what is simulated, and what the file says of it.
+ *
+ * @param sweep           whose points are made
+ * @param shard           its number, from 0 to n_shards
+ * @param n_shards        how many; shard n_shards is shard 0
+ * @param by_runs         whether the shard has some runs of all points, else all runs of some
+ *                        points, one behind the other
+ * @param[in,out] options of the whole sweep, then of the shard: first_point and n_points, or
+ *                        runs_apart and, in run, first_trajectory and n_trajectories
+ * @param[in,out] results of the file, likewise: n_shards, shard, whole_first, whole_runs, by_runs
+ * @param err             see saltus_error
+ * @retval SALTUS_OK          options and results are those of the shard
+ * @retval SALTUS_E_INVALID   there are more shards than points or runs, or an argument is NULL
+ * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_sweep_shard(const saltus_sweep *sweep, int64_t shard, int64_t n_shards, bool by_runs,
+                   saltus_sweep_options *options, saltus_hdf5_options *results, saltus_error *err);
 /**
  * Read the files that a result file keeps.
  *
@@ -221,7 +243,7 @@ typedef struct saltus_sweep_file saltus_sweep_file;
  *
  * @param path     of the file to be
  * @param sweep    whose points are made; must outlive the file
- * @param options  how the points are simulated
+ * @param options  how the points are simulated; of a part of a sweep as saltus_sweep_shard has them
  * @param plan     of any point: what is recorded
  * @param results  of the file; NULL: the usual ones
  * @param[out] out to be closed with saltus_sweep_file_close

@@ -147,12 +147,17 @@ typedef struct saltus_sweep_options {
     saltus_law law;             /**< as for saltus_model_freeze */
     const char *device;         /**< "cpu", "cuda" … */
     saltus_plan_options plan;   /**< n_threads: points at a time, or threads when points are few */
-    saltus_run_options run;     /**< n_trajectories: at every point; first_trajectory: of the first
-                                     point. times, stop, warn and progress as in a run */
-    int64_t n_done;             /**< points that a sink has had before: the first ones; they are
-                                     not simulated again */
+    saltus_run_options run;     /**< n_trajectories: at every point; first_trajectory: of the
+                                     sweep's first point. times, stop, warn and progress as in a
+                                     run */
+    int64_t first_point;        /**< of those that are simulated, in a part of a sweep */
+    int64_t n_points;           /**< how many are; 0: all from first_point on */
+    int64_t n_done;             /**< of these, points that a sink has had before: the first ones;
+                                     they are not simulated again */
+    int64_t runs_apart;         /**< in a part of a sweep, how many numbers the first trajectories
+                                     of a point and the next are apart; 0: n_trajectories */
     bool common_random_numbers; /**< run i has the same number at every point, else run i at point
-                                     g is trajectory g R + i */
+                                     g is trajectory first_trajectory + g R + i, R is runs_apart */
 } saltus_sweep_options;
 /**
  * Give the usual options.
@@ -174,8 +179,8 @@ typedef struct saltus_sweep_sink {
 } saltus_sweep_sink;
 
 /**
- * Simulate every point. The trajectories of a point are, to the bit, those of a run with the same
- * values, numbers and seed.
+ * Simulate every point, or those of a part. The trajectories of a point are, to the bit, those of a
+ * run with the same values, numbers and seed.
  *
  * @param sweep       whose points are made
  * @param options     how

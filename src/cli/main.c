@@ -15,7 +15,7 @@ static const struct {
     {"run", saltus_cli_run, true, "simulate an ensemble of trajectories"},
     {"sweep", saltus_cli_sweep, true, "the same for many values of parameters and initial amounts"},
     {"resume", saltus_cli_resume, true, "go on where a run or a sweep was stopped"},
-    {"merge", saltus_cli_merge, false, "make of the parts of a run the file of that run"},
+    {"merge", saltus_cli_merge, false, "make of the parts of a run or a sweep its file"},
     {"info", saltus_cli_info, false, "what a model holds and how it was understood"},
     {"stats", saltus_cli_stats, false, "means and standard deviations of a result file"},
     {"export", saltus_cli_export, false, "trajectories of a result file as CSV"},

@@ -1,4 +1,4 @@
-/* saltus merge: parts of a run become the file of that run. */
+/* saltus merge: parts of a run or a sweep become its file. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 enum { OPT_OVERWRITE = 256 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "ALL.h5", 0, "the file of the whole run (needed)", 0},
+    {"output", 'o', "ALL.h5", 0, "the file of the whole (needed)", 0},
     {"overwrite", OPT_OVERWRITE, NULL, 0, "replace a result of that name", 0},
     {"quiet", 'q', NULL, 0, "say nothing", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -56,7 +56,7 @@ static const struct argp argp = {
     options,
     parse,
     "A.h5 B.h5 …",
-    "Make of the parts of a run, such as saltus run --shard makes, the file of that run.",
+    "Make of the parts of a run or a sweep, such as --shard makes, the file of the whole.",
     NULL,
     NULL,
     NULL};

@@ -59,6 +59,8 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
         a.n_done = state->n_done;
         a.first = state->first_trajectory;
         a.runs = state->requested;
+        a.shard = state->shard;
+        a.n_shards = state->n_shards;
         take_talk(&a, mine);
         code = state->is_sweep ? saltus_cli_simulate_sweep(&a) : saltus_cli_simulate(&a);
         a.archive = NULL;

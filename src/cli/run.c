@@ -393,7 +393,8 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
 int saltus_cli_run(int argc, char **argv)
 {
     saltus_cli_run_arguments a;
-    const int code = saltus_cli_run_parse(&saltus_cli_run_argp, argc, argv, &a);
+    int code = saltus_cli_run_parse(&saltus_cli_run_argp, argc, argv, &a);
+    code = code < 0 ? saltus_cli_take_shard(&a) : code;
     const int result = code >= 0 ? code : saltus_cli_simulate(&a);
     saltus_cli_run_free(&a);
     return result;

@@ -95,8 +95,8 @@ static const struct argp_option options[] = {
     {"append", OPT_APPEND, NULL, 0,
      "add the trajectories to a result of that name, made with the same model and options", 3},
     {"shard", OPT_SHARD, "I/N", 0,
-     "simulate part I of N of the trajectories, for saltus merge; auto: as Slurm, MPI or HTCondor "
-     "number this process",
+     "simulate part I of N of the trajectories, or of a sweep's points, for saltus merge; auto: as "
+     "Slurm, MPI or HTCondor number this process",
      3},
     {"checkpoint", OPT_CHECKPOINT, "S", 0,
      "keep long trajectories that are under way every S seconds, in FILE.h5.checkpoint; 0: do not "
@@ -293,9 +293,8 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         a->overwrite = true;
         return 0;
     case OPT_SHARD:
-        return saltus_cli_parse_shard(text, &a->shard, &a->n_shards)
-                   ? 0
-                   : wrong("--shard", text, "I/N, with I from 0 to N, or auto in a batch job,");
+        a->shard_text = text;
+        return 0;
     case OPT_APPEND:
         a->append = true;
         return 0;
@@ -431,7 +430,7 @@ static int check_output(saltus_cli_run_arguments *a)
     if (a->append && (!a->output || a->format == SALTUS_CLI_CSV)) {
         return saltus_cli_usage("--append needs a result file, -o FILE.h5");
     }
-    if (a->n_shards > 0 && (!a->output || a->format == SALTUS_CLI_CSV || a->append)) {
+    if (a->shard_text && (!a->output || a->format == SALTUS_CLI_CSV || a->append)) {
         return saltus_cli_usage("--shard needs a result file of its own, -o FILE.h5");
     }
     if (a->append && a->overwrite) {

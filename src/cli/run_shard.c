@@ -42,7 +42,8 @@ static bool find_batch(int64_t *shard, int64_t *n_shards)
     return false;
 }
 
-bool saltus_cli_parse_shard(const char *text, int64_t *shard, int64_t *n_shards)
+/* "I/N" or "auto"; false for what is none. */
+static bool parse_shard(const char *text, int64_t *shard, int64_t *n_shards)
 {
     enum { MOST = 1 << 24 };
     char number[24];
@@ -57,4 +58,13 @@ bool saltus_cli_parse_shard(const char *text, int64_t *shard, int64_t *n_shards)
     number[slash - text] = '\0';
     return saltus_cli_int(slash + 1, 1, MOST, n_shards) &&
            saltus_cli_int(number, 0, *n_shards, shard);
+}
+
+int saltus_cli_take_shard(saltus_cli_run_arguments *a)
+{
+    return !a->shard_text || parse_shard(a->shard_text, &a->shard, &a->n_shards)
+               ? -1
+               : saltus_cli_usage("--shard '%s': I/N, with I from 0 to N, or auto in a batch job, "
+                                  "is needed",
+                                  a->shard_text);
 }

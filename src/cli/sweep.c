@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON };
+enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON, OPT_SHARD_BY };
 
 enum { POINTS = -2 }; /* the group behind those of run, before that of help */
 
@@ -21,6 +21,10 @@ static const struct argp_option options[] = {
      POINTS},
     {"common-random-numbers", OPT_COMMON, NULL, 0,
      "run i has the same random numbers at every point", POINTS},
+    {"shard-by", OPT_SHARD_BY, "WHAT", 0,
+     "of --shard: points (the default; a part has some points with all their runs) or runs (all "
+     "points with some of their runs)",
+     POINTS},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -38,6 +42,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_COMMON:
         a->common_random_numbers = true;
+        return 0;
+    case OPT_SHARD_BY:
+        a->shard_by = text;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -65,6 +72,7 @@ typedef struct session {
     saltus_method_choice choice;             /* at the first point, for all */
     char device[40], layout[20], method[20]; /* of the first point */
     char share[200];                         /* the device of this rank */
+    int64_t n_points;                        /* that are to be there at the end */
 } session;
 
 /* Read the model and change what options say; it is frozen by who sweeps. */
@@ -109,7 +117,8 @@ static saltus_status check_values(const session *s, saltus_model *model, saltus_
  * sweep will say. */
 static void forecast(const session *s, saltus_model *model, const saltus_backend *backend)
 {
-    const int64_t n = saltus_sweep_n_points(s->sweep), points[2] = {0, n - 1};
+    const int64_t n = s->n_points, first = s->options.first_point;
+    const int64_t points[2] = {first, first + n - 1};
     const int n_points = n > 1 ? 2 : 1;
     saltus_forecast sum = {.of = "reactions"};
     saltus_run_options run = s->options.run;
@@ -155,13 +164,28 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     return status;
 }
 
+/* Of the sweep what the shard has; one that is resumed is cut as before. */
+static saltus_status take_shard(session *s, saltus_hdf5_options *results, saltus_error *err)
+{
+    const saltus_cli_run_arguments *a = s->of.a;
+    const bool by_runs = a->shard_by && strcmp(a->shard_by, "runs") == 0;
+    const saltus_status status = a->n_shards == 0
+                                     ? SALTUS_OK
+                                     : saltus_sweep_shard(s->sweep, a->shard, a->n_shards, by_runs,
+                                                          &s->options, results, err);
+    const int64_t n_all = saltus_sweep_n_points(s->sweep);
+    s->n_points = s->options.n_points > 0 ? s->options.n_points : n_all;
+    return status;
+}
+
 static saltus_status open_file(session *s, saltus_error *err)
 {
     saltus_model *model = NULL;
     saltus_backend *backend = NULL;
     saltus_plan *plan = NULL;
-    const saltus_hdf5_options results = saltus_cli_result_options(s->of.a);
-    saltus_status status = plan_first(s, &model, &backend, &plan, err);
+    saltus_hdf5_options results = saltus_cli_result_options(s->of.a);
+    saltus_status status = take_shard(s, &results, err);
+    status = status == SALTUS_OK ? plan_first(s, &model, &backend, &plan, err) : status;
     if (status == SALTUS_OK) {
         (void)snprintf(s->device, sizeof s->device, "%s", saltus_backend_name(backend));
         (void)snprintf(s->layout, sizeof s->layout, "%s", saltus_plan_layout(plan));
@@ -169,7 +193,7 @@ static saltus_status open_file(session *s, saltus_error *err)
         if (s->of.a->explain) {
             saltus_plan_explain(plan, stderr);
             fprintf(stderr, "sweep     %lld points, %lld trajectories at each\n",
-                    (long long)saltus_sweep_n_points(s->sweep), (long long)s->of.a->runs);
+                    (long long)s->n_points, (long long)s->options.run.n_trajectories);
         }
         saltus_cli_keep_results();
         status = saltus_cli_open_output(s->of.a, &s->of.table, &s->of.scratch, err);
@@ -243,8 +267,8 @@ static void print_json(const session *s, bool complete)
     saltus_cli_print_counters(&s->of.report, SALTUS_IN_ALL);
     printf("\"trajectories\": %lld, \"points\": %lld, \"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"device\": ",
-           (long long)s->of.report.trajectories, (long long)saltus_sweep_n_points(s->sweep),
-           s->of.report.seconds, s->of.seconds);
+           (long long)s->of.report.trajectories, (long long)s->n_points, s->of.report.seconds,
+           s->of.seconds);
     saltus_cli_print_text(s->device);
     printf(", ");
     if (saltus_cli_method(s->method).leaps) {
@@ -273,7 +297,7 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
         saltus_sweep_destroy(s.sweep);
         return saltus_cli_give_up(&s.of, &err);
     }
-    const long long n_points = saltus_sweep_n_points(s.sweep);
+    const long long n_points = s.n_points;
     status = saltus_cli_tell_ranks(a, strcmp(a->device, "auto") == 0 ? "cpu" : a->device, s.method,
                                    &err);
     if (status == SALTUS_OK) {
@@ -287,7 +311,8 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
-                (long long)a->n_done + report->trajectories / a->runs, n_points, a->output);
+                (long long)a->n_done + report->trajectories / s.options.run.n_trajectories,
+                n_points, a->output);
         saltus_cli_tell_resume(a);
     }
     if (a->json) {
@@ -309,8 +334,13 @@ int saltus_cli_sweep(int argc, char **argv)
     if (code < 0 && a.vary.n == 0 && !points) {
         code = saltus_cli_usage("--vary NAME=VALUES is needed: what is to be varied");
     }
-    if (code < 0 && a.n_shards > 0) {
-        code = saltus_cli_usage("--shard is for saltus run: sweeps cannot be cut yet");
+    code = code < 0 ? saltus_cli_take_shard(&a) : code;
+    if (code < 0 && a.shard_by && strcmp(a.shard_by, "points") != 0 &&
+        strcmp(a.shard_by, "runs") != 0) {
+        code = saltus_cli_usage("--shard-by '%s': points or runs is needed", a.shard_by);
+    }
+    if (code < 0 && a.shard_by && !a.shard_text) {
+        code = saltus_cli_usage("--shard-by is for --shard, which is not there");
     }
     if (code < 0 && a.append) {
         code = saltus_cli_usage("--append is for saltus run: a sweep has all of its points");

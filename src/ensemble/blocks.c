@@ -253,7 +253,7 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     const int64_t to_end = b->reduction ? size : size - b->next % size; /* where blocks begin */
     const int64_t most = points ? size : to_end;
     const int64_t n = n_left < most ? n_left : most;
-    const int64_t number = points && points->common ? in_point : b->next;
+    const int64_t number = points ? b->next / points->n_each * points->apart + in_point : b->next;
     if (b->reduction) {
         SALTUS_TRY(saltus_reduced_create(b->reduction, b->options->n_times,
                                          b->plan->columns.n_counts, &f->reduced, err));

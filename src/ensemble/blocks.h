@@ -11,10 +11,10 @@
 
 /** A run's trajectories may fall into points, which have numbers of their own. */
 typedef struct saltus_run_points {
-    int64_t n_each;        /**< trajectories of a point, one after the other */
-    bool common;           /**< those of every point have the same numbers, else they go on */
-    int64_t size;          /**< of a row */
-    const double *rows;    /**< [point][size], model/freeze/point.h */
+    int64_t n_each;     /**< trajectories of a point, one after the other */
+    int64_t apart;      /**< numbers between those of a point and the next; 0: all have the same */
+    int64_t size;       /**< of a row */
+    const double *rows; /**< [point][size], model/freeze/point.h */
     const uint8_t *varies; /**< [size] whether it is not the same at all points */
     int64_t failed;        /**< out: the point at which a trajectory failed, or -1 */
 } saltus_run_points;

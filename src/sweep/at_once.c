@@ -113,8 +113,8 @@ static void make_ready(void *user, int number)
 static void begin_segment(const at_once *o, segment *s, const segment *before)
 {
     const int64_t most = ROWS_BYTES / ((int64_t)sizeof(double) * (o->size + 1)) + 1;
-    s->first = before ? before->first + before->n : o->options->n_done;
-    s->n = saltus_sweep_n_points(o->sweep) - s->first;
+    s->first = before ? before->first + before->n : saltus_sweep_begin(o->options);
+    s->n = saltus_sweep_end(o->sweep, o->options) - s->first;
     s->n = s->n < most ? s->n : most;
     s->failed = INT64_MAX;
     if (before) {
@@ -161,8 +161,9 @@ static void tell_progress(void *user, const saltus_progress *p)
 {
     const at_once *o = user;
     const saltus_run_options *run = &o->options->run;
+    const int64_t n_points = saltus_sweep_end(o->sweep, o->options) - o->options->first_point;
     saltus_progress all = {.trajectories = o->report.trajectories + p->trajectories,
-                           .total = saltus_sweep_n_points(o->sweep) * run->n_trajectories,
+                           .total = n_points * run->n_trajectories,
                            .events = o->report.events + p->events,
                            .seconds = o->report.seconds + p->seconds,
                            .until = p->until};
@@ -201,7 +202,7 @@ static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err
     saltus_run_options run = o->options->run;
     saltus_run_report report = {0};
     saltus_run_points points = {.n_each = run.n_trajectories,
-                                .common = o->options->common_random_numbers,
+                                .apart = saltus_sweep_apart(o->options),
                                 .size = o->size,
                                 .rows = s->rows,
                                 .varies = s->varies,
@@ -215,12 +216,12 @@ static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err
                               .reduction = o->open->reduction,
                               .derivation = o->open->derivation};
     o->first = s->first;
-    run.first_trajectory += points.common ? 0 : s->first * run.n_trajectories;
+    run.first_trajectory += s->first * points.apart;
     run.n_trajectories *= s->n;
     run.progress = run.progress ? tell_progress : NULL;
     run.progress_user = o;
     run.trace = NULL;
-    run.warn = s->first == 0 ? run.warn : NULL;
+    run.warn = s->first == o->options->first_point ? run.warn : NULL;
     status = saltus_run_at_points(o->plan, &run, &points, &sink, &report, err);
     saltus_report_add(&o->report, &report);
     o->report.seconds += report.seconds;
@@ -234,13 +235,13 @@ done:
 static saltus_status run_all(at_once *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t n_points = saltus_sweep_n_points(o->sweep);
+    const int64_t end = saltus_sweep_end(o->sweep, o->options);
     saltus_thread thread;
     o->next = &o->segments[0];
     make_ready(o, 0);
     for (int i = 0; status == SALTUS_OK; i ^= 1) {
         segment *s = &o->segments[i];
-        const bool is_last = s->first + s->n == n_points;
+        const bool is_last = s->first + s->n == end;
         int n_threads = 0;
         if (s->status != SALTUS_OK) {
             if (err) {
@@ -271,7 +272,8 @@ static saltus_status run_all(at_once *o, saltus_error *err)
 static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t n_points = saltus_sweep_n_points(o->sweep);
+    const int64_t n_points =
+        saltus_sweep_end(o->sweep, o->options) - saltus_sweep_begin(o->options);
     const int n_cores = saltus_cores();
     const int64_t n_parts = n_points / POINTS_EACH + 1;
     const int64_t n_models = n_parts < n_cores ? n_parts : n_cores;
@@ -317,7 +319,7 @@ saltus_status saltus_sweep_run_at_once(const saltus_sweep *sweep,
     at_once o = {.sweep = sweep,
                  .options = options,
                  .sink = sink,
-                 .point = options->n_done,
+                 .point = saltus_sweep_begin(options),
                  .stop = options->run.stop};
     (void)pthread_mutex_init(&o.lock, NULL);
     SALTUS_TRY(set_up(&o, backend, err));

@@ -51,6 +51,10 @@ size_t saltus_collector_most_bytes(const saltus_collector *collector);
 SALTUS_MUST_CHECK saltus_status saltus_collector_load(saltus_collector *collector,
                                                       const void *bytes, size_t size,
                                                       saltus_error *err);
+/** The same without samples and quantities, as a collector of a run has it: into `out`, of
+ * saltus_collector_most_bytes. How many they are is returned; saltus_collector_load takes them into
+ * one whose n_runs is 0. */
+size_t saltus_collector_put_state(const saltus_collector *collector, void *out);
 /** Add the statistics and histograms of another ensemble of the same kind; samples are not kept.
  * SALTUS_E_NUMERIC, SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_collector_merge(saltus_collector *collector,

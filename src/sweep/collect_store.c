@@ -137,10 +137,8 @@ static void put_histogram(cursor *c, const saltus_histogram *h)
     }
 }
 
-static void put_all(cursor *out, const saltus_collector *c)
+static void put_state(cursor *out, const saltus_collector *c)
 {
-    const saltus_collection *w = c->what;
-    const size_t n = (size_t)c->n;
     uint64_t head[N_HEAD];
     head_of(c, head);
     put(out, head, sizeof head);
@@ -150,6 +148,13 @@ static void put_all(cursor *out, const saltus_collector *c)
     }
     put_reals(out, &c->reals);
     put_histogram(out, &c->histogram);
+}
+
+static void put_all(cursor *out, const saltus_collector *c)
+{
+    const saltus_collection *w = c->what;
+    const size_t n = (size_t)c->n;
+    put_state(out, c);
     if (c->counts) {
         put(out, c->counts, 8 * n * kept(w, w->n_counts));
     }
@@ -175,6 +180,13 @@ saltus_status saltus_collector_store(const saltus_collector *c, void **bytes, si
     *size = count.n;
 done:
     return status;
+}
+
+size_t saltus_collector_put_state(const saltus_collector *c, void *out)
+{
+    cursor to = {.at = out};
+    put_state(&to, c);
+    return to.n;
 }
 
 size_t saltus_collector_most_bytes(const saltus_collector *c)

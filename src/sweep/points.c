@@ -20,6 +20,43 @@ saltus_sweep_options saltus_sweep_options_default(void)
                                   .run = saltus_run_options_default()};
 }
 
+int64_t saltus_sweep_begin(const saltus_sweep_options *o)
+{
+    return o->first_point + o->n_done;
+}
+
+int64_t saltus_sweep_end(const saltus_sweep *sweep, const saltus_sweep_options *o)
+{
+    return o->n_points > 0 ? o->first_point + o->n_points : saltus_sweep_n_points(sweep);
+}
+
+int64_t saltus_sweep_apart(const saltus_sweep_options *o)
+{
+    return o->common_random_numbers ? 0 : o->runs_apart > 0 ? o->runs_apart : o->run.n_trajectories;
+}
+
+saltus_status saltus_sweep_check_options(const saltus_sweep *sweep, const saltus_sweep_options *o,
+                                         saltus_error *err)
+{
+    const int64_t n_each = o->run.n_trajectories;
+    const int64_t n_all = sweep->n_points, first = o->first_point;
+    const bool is_of_it = first >= 0 && first < n_all && o->n_points >= 0 &&
+                          o->n_points <= n_all - first && o->runs_apart >= 0;
+    if (!is_of_it) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "%lld points from %lld on are no part of %lld points",
+                                (long long)o->n_points, (long long)first, (long long)n_all);
+    }
+    const int64_t n = saltus_sweep_end(sweep, o) - first;
+    if (o->n_done < 0 || o->n_done > n) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "%lld points are said to be done: there are %lld",
+                                (long long)o->n_done, (long long)n);
+    }
+    return saltus_sweep_check_numbers(sweep, o->run.first_trajectory,
+                                      n_each > o->runs_apart ? n_each : o->runs_apart, err);
+}
+
 void saltus_sweep_name_point(const saltus_sweep *sweep, int64_t point, saltus_error *err)
 {
     char where[200] = "at ", message[sizeof err->message];
@@ -43,14 +80,12 @@ saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model, i
     saltus_run_options run = o->run;
     saltus_plan *plan = NULL;
     wanted.n_threads = r->n_threads;
-    if (!o->common_random_numbers) {
-        run.first_trajectory += point * run.n_trajectories;
-    }
+    run.first_trajectory += point * saltus_sweep_apart(o);
     run.stop = &r->workers.stop;
     run.progress = NULL;
     run.trace = NULL;
     run.ranks = NULL;
-    run.warn = point == 0 ? run.warn : NULL;
+    run.warn = point == o->first_point ? run.warn : NULL;
     SALTUS_TRY(saltus_sweep_freeze(r->sweep, point, model, o->law, err));
     SALTUS_TRY(saltus_plan_create(model, r->backend, &wanted, &plan, err));
     SALTUS_TRY(r->sink->open(r->sink->user, point, plan, sink, err));
@@ -84,7 +119,7 @@ void saltus_points_deliver(saltus_sweep_run_state *r, int64_t point, saltus_sink
 /* Take the next point when it is not too far ahead; -1: there is none. The lock is held. */
 int64_t saltus_points_take(saltus_sweep_run_state *r)
 {
-    if (r->next >= saltus_sweep_n_points(r->sweep)) {
+    if (r->next >= saltus_sweep_end(r->sweep, r->options)) {
         return -1;
     }
     const int64_t point = r->next++;
@@ -135,8 +170,9 @@ static void tell_progress(void *user)
 {
     const saltus_sweep_run_state *r = user;
     const saltus_run_options *run = &r->options->run;
+    const int64_t n_points = saltus_sweep_end(r->sweep, r->options) - r->options->first_point;
     saltus_progress p = {.trajectories = r->report.trajectories,
-                         .total = saltus_sweep_n_points(r->sweep) * run->n_trajectories,
+                         .total = n_points * run->n_trajectories,
                          .events = r->report.events,
                          .seconds = saltus_now() - r->start,
                          .until = run->times[run->n_times - 1]};
@@ -148,7 +184,7 @@ saltus_status saltus_points_share(saltus_sweep_run_state *r, int64_t n_all, salt
 {
     saltus_status status = SALTUS_OK;
     const int n = r->backend->ops->n_workers(r->backend, &r->options->plan);
-    const int64_t n_points = saltus_sweep_n_points(r->sweep);
+    const int64_t n_points = saltus_sweep_end(r->sweep, r->options) - r->options->first_point;
     const bool is_cpu = r->backend->ops->kind == SALTUS_ON_CPU;
     if (n == 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' can simulate nothing", r->options->device);
@@ -196,7 +232,7 @@ static saltus_status join_ranks(saltus_sweep_run_state *r, saltus_model **model,
     saltus_status status = SALTUS_OK;
     int64_t n_all = 0;
     if (saltus_ranks_count(r->options->run.ranks) == 1 ||
-        r->next == saltus_sweep_n_points(r->sweep)) {
+        r->next == saltus_sweep_end(r->sweep, r->options)) {
         goto done;
     }
     SALTUS_TRY(saltus_points_plan(r->sweep, r->options, r->backend, model, plan, err));
@@ -238,18 +274,13 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     saltus_sweep_run_state r = {
         .sweep = sweep, .options = &chosen, .sink = sink, .start = saltus_now()};
     saltus_workers_init(&r.workers);
-    if (options->n_done < 0 || options->n_done > sweep->n_points) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%lld points are said to be done: there are %lld",
-                    (long long)options->n_done, (long long)sweep->n_points);
-    }
+    SALTUS_TRY(saltus_sweep_check_options(sweep, options, err));
     chosen.run.n_done = 0; /* of a point */
-    r.next = r.delivered = options->n_done;
-    SALTUS_TRY(saltus_sweep_check_numbers(sweep, options->run.first_trajectory,
-                                          options->run.n_trajectories, err));
+    r.next = r.delivered = saltus_sweep_begin(options);
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
     SALTUS_TRY(choose_method(sweep, &chosen, &choice, err));
     SALTUS_TRY(saltus_points_share(&r, 0, err));
-    if (r.backend->ops->reduces && r.next < sweep->n_points) {
+    if (r.backend->ops->reduces && r.next < saltus_sweep_end(sweep, options)) {
         saltus_error at_once = {0};
         status = saltus_sweep_run_at_once(sweep, &chosen, r.backend, sink, &r.delivered, &r.report,
                                           &at_once);

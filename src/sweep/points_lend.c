@@ -78,7 +78,7 @@ static saltus_status send_sweep(const lender *l, saltus_error *err)
     const saltus_sweep_run_state *r = l->r;
     saltus_sink *sink = NULL;
     saltus_message *m = saltus_message_new(SALTUS_TO_SWEEP);
-    SALTUS_TRY(r->sink->open(r->sink->user, r->options->n_done, r->plan, &sink, err));
+    SALTUS_TRY(r->sink->open(r->sink->user, saltus_sweep_begin(r->options), r->plan, &sink, err));
     const saltus_collection *what = saltus_collector_of(sink)->what;
     const saltus_derivation *d = &what->derivation;
     const int64_t head[] = {r->n_total, (int64_t)what->record, what->n_bins, d->n, d->first};
@@ -107,7 +107,8 @@ static saltus_status send_points(lender *l, saltus_error *err)
     saltus_sweep_run_state *r = l->r;
     while (!l->is_told && l->n < l->most) {
         (void)pthread_mutex_lock(&r->workers.lock);
-        const bool is_early = r->next == r->options->n_done && r->workers.status == SALTUS_OK;
+        const bool is_early =
+            r->next == saltus_sweep_begin(r->options) && r->workers.status == SALTUS_OK;
         const bool has_room = r->next - r->delivered < SALTUS_POINTS_AHEAD * r->n_all || l->n == 0;
         const int64_t point = !is_early && has_room ? saltus_points_take(r) : -2;
         (void)pthread_mutex_unlock(&r->workers.lock);

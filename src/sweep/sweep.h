@@ -29,6 +29,17 @@ SALTUS_MUST_CHECK saltus_status saltus_sweep_check_numbers(const struct saltus_s
                                                            int64_t first, int64_t n_each,
                                                            saltus_error *err);
 
+/** SALTUS_E_INVALID when the part of the sweep, or what is done of it, is none, or there are no
+ * numbers for it. */
+SALTUS_MUST_CHECK saltus_status saltus_sweep_check_options(const struct saltus_sweep *sweep,
+                                                           const saltus_sweep_options *options,
+                                                           saltus_error *err);
+/** What is to be simulated: the first point that is not done, the point behind the last one, and
+ * how many numbers the trajectories of a point and the next are apart (points.c). */
+int64_t saltus_sweep_begin(const saltus_sweep_options *options);
+int64_t saltus_sweep_end(const struct saltus_sweep *sweep, const saltus_sweep_options *options);
+int64_t saltus_sweep_apart(const saltus_sweep_options *options);
+
 /** "at k = 0.1, m = 2: ", in front of what went wrong. */
 void saltus_sweep_name_point(const struct saltus_sweep *sweep, int64_t point, saltus_error *err);
 

@@ -157,7 +157,8 @@ saltus_status saltus_identity_make(const saltus_plan *plan, const saltus_run_opt
         plan->n_parts[SALTUS_BY_PLANE], plan->axis);
     say_results(id, results);
     if (sweep) {
-        say_sweep(id, sweep, run->n_trajectories, common_random_numbers);
+        say_sweep(id, sweep, results->n_shards > 0 ? results->whole_runs : run->n_trajectories,
+                  common_random_numbers);
     }
 done:
     return status;

@@ -48,10 +48,12 @@ struct saltus_results {
     int n_axes; /**< 0: no sweep */
     char **axis_names;
     int64_t *axis_lengths;    /**< [axis] values of a grid; 0 for a design */
-    double **axis_values;     /**< [axis][point] */
+    double **axis_values;     /**< [axis][point], from the first in the file on */
     int64_t n_swept;          /**< points in the file */
     int64_t at;               /**< the point that is read */
     int64_t first_trajectory; /**< of the run or sweep */
+    int64_t first_point;      /**< of the whole sweep: the first in the file; */
+    int64_t runs_apart;       /**< numbers between the trajectories of a point and the next */
     bool common_random_numbers;
     saltus_results_space space;
     int64_t held[4]; /**< statistics, open so that chunks stay unpacked from point to point */

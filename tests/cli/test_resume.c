@@ -80,114 +80,6 @@ static void what_does_not_fit_is_refused(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Shards
- */
-
-static const char small_lattice[] = "species: {A: 30, B: 0}\n"
-                                    "reactions:\n"
-                                    "  there: A -> B @ 1\n"
-                                    "lattice:\n"
-                                    "  size: [4, 4, 8]\n"
-                                    "  spacing: 100 nm\n"
-                                    "  step: 10 ms\n"
-                                    "  diffusion: {A: 0.1 um2/s, B: 0}\n";
-
-static void shards_make_the_whole(void **state)
-{
-    static const struct {
-        const char *command;
-        int n;
-    } cases[] = {{"run decay.yaml --until 2 --points 4 --runs 2000", 3},
-                 {"run decay.yaml --until 2 --points 4 --runs 999 --first 5 --record stats", 7},
-                 {"run decay.yaml --until 2 --points 4 --runs 999 --record final "
-                  "--derive mean:A,passage:A:5 --method tau",
-                  4},
-                 {"run decay.yaml --until 2 --points 4 --runs 300 --record histogram --bins 4", 5},
-                 {"run decay.yaml --until 2 --points 4 --runs 300 --record histogram --bins 4 "
-                  "--range 10:40",
-                  2},
-                 {"run lattice.yaml --until 0.1 --points 3 --runs 7 --profile z", 3},
-                 {"run lattice.yaml --until 0.1 --points 3 --runs 7 --record stats", 3},
-                 {"run decay.yaml --until 2 --points 4 --runs 5000 --compress none", 9}};
-    (void)state;
-    keep_results();
-    write_file("lattice.yaml", small_lattice);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        outcome o = saltus("%s -q -o whole.h5", cases[i].command);
-        assert_done(&o);
-        for (int s = 1; s <= cases[i].n; ++s) { /* the last is shard 0 */
-            o = saltus("%s -q --shard %d/%d --threads %d -o part%d.h5", cases[i].command, s,
-                       cases[i].n, 1 + s % 2, s);
-            assert_done(&o);
-        }
-        o = saltus("merge part*.h5 -q -o all.h5");
-        assert_done(&o);
-        assert_equal_results("whole.h5", "all.h5", 11);
-        o = saltus("merge part*.h5 -q -o all.h5");
-        assert_refused(&o, 1, "exists");
-        o = saltus("merge part*.h5 -q --overwrite -o part1.h5");
-        assert_refused(&o, 2, "is one of the files to merge");
-        for (int s = 1; s <= cases[i].n; ++s) {
-            char name[30];
-            (void)snprintf(name, sizeof name, "part%d.h5", s);
-            assert_int_equal(unlink(name), 0);
-        }
-        assert_int_equal(unlink("whole.h5") | unlink("all.h5"), 0);
-    }
-}
-
-static void what_is_no_run_is_named(void **state)
-{
-    const char *run = "run decay.yaml --until 2 --points 4 --runs 100 -q";
-    (void)state;
-    keep_results();
-    for (int s = 0; s < 4; ++s) {
-        const outcome o = saltus("%s --shard %d/4 -o p%d.h5", run, s, s);
-        assert_done(&o);
-    }
-    outcome o = saltus("%s --seed 2 --shard 1/4 -o other.h5", run);
-    assert_done(&o);
-    o = saltus("run decay.yaml --until 2 --points 4 --runs 99 -q --shard 1/4 -o fewer.h5");
-    assert_done(&o);
-    o = saltus("merge p0.h5 p1.h5 p3.h5 -o all.h5");
-    assert_refused(&o, 2, "shard 2 of 4 is missing: trajectories 50 to 74");
-    o = saltus("merge p3.h5 p2.h5 -o all.h5");
-    assert_refused(&o, 2, "shards 0, 1 of 4 are missing: trajectories 0 to 49");
-    o = saltus("merge p0.h5 p1.h5 p1.h5 p2.h5 p3.h5 -o all.h5");
-    assert_refused(&o, 2, "both have trajectory 25");
-    o = saltus("merge p0.h5 other.h5 p2.h5 p3.h5 -o all.h5");
-    assert_refused(&o, 2, "seed is 2 there and 1 here");
-    o = saltus("merge p0.h5 fewer.h5 p2.h5 p3.h5 -o all.h5");
-    assert_refused(&o, 2, "parts of different runs");
-    o = saltus("merge p0.h5 decay.yaml -o all.h5");
-    assert_refused(&o, 1, "decay.yaml");
-    o = saltus("merge p0.h5");
-    assert_refused(&o, 2, "-o ALL.h5");
-    o = saltus("%s --shard 5/4 -o x.h5", run);
-    assert_refused(&o, 2, "--shard '5/4'");
-    o = saltus("%s --shard auto -o x.h5", run);
-    assert_refused(&o, 2, "--shard 'auto'");
-    assert_false(file_exists("all.h5") || file_exists("x.h5"));
-    assert_int_equal(
-        setenv("SLURM_ARRAY_TASK_ID", "7", 1) | setenv("SLURM_ARRAY_TASK_MIN", "1", 1) |
-            setenv("SLURM_ARRAY_TASK_STEP", "2", 1) | setenv("SLURM_ARRAY_TASK_COUNT", "4", 1),
-        0);
-    o = saltus("%s --shard auto -o auto.h5", run);
-    assert_done(&o);
-    assert_int_equal(unsetenv("SLURM_ARRAY_TASK_ID"), 0);
-    assert_int_equal(setenv("OMPI_COMM_WORLD_SIZE", "3", 1), 0);
-    assert_int_equal(setenv("LSAN_OPTIONS", "detect_leaks=0", 1), 0); /* MPI keeps memory */
-    o = saltus("%s -o x.h5", run);
-    assert_int_equal(unsetenv("OMPI_COMM_WORLD_SIZE") | unsetenv("LSAN_OPTIONS"), 0);
-    assert_refused(&o, 2, "has started 3 processes");
-    assert_int_equal(setenv("OMPI_COMM_WORLD_SIZE", "3", 1), 0);
-    o = saltus("%s -o x.h5 --shard 0/2", run);
-    assert_int_equal(unsetenv("OMPI_COMM_WORLD_SIZE"), 0);
-    assert_done(&o);
-    assert_equal_results("p3.h5", "auto.h5", 12);
-}
-
-/* ------------------------------------------------------------------------------------------------
  * Going on
  */
 
@@ -466,9 +358,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_result_is_extended, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, enter_with_models,
-                                        leave_directory),
-        cmocka_unit_test_setup_teardown(shards_make_the_whole, enter_with_models, leave_directory),
-        cmocka_unit_test_setup_teardown(what_is_no_run_is_named, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_stopped_run_goes_on, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(a_stopped_sweep_goes_on, enter_with_models,

@@ -60,10 +60,16 @@ static saltus_model *load(void *user, saltus_error *err)
 
 enum { MOST_POINTS = 300 };
 
+/* Of a sweep; zeros: all of it. */
+typedef struct part {
+    int64_t first_point, n_points, runs_apart;
+} part;
+
 typedef struct kept {
     saltus_sweep_sink sink;
     saltus_collection what;
     saltus_collector *points[MOST_POINTS];
+    part part;
     int64_t n, n_open;
     int64_t stop_after; /* points; 0: never */
     int stop;
@@ -87,7 +93,7 @@ static saltus_status deliver(void *user, int64_t point, saltus_sink *sink, saltu
 {
     kept *k = user;
     (void)err;
-    assert_int_equal(point, k->n);
+    assert_int_equal(point, k->part.first_point + k->n);
     k->points[k->n++] = sink->user;
     if (k->n == k->stop_after) {
         __atomic_store_n(&k->stop, 1, __ATOMIC_RELAXED);
@@ -204,6 +210,9 @@ static saltus_status run(const sweep_case *c, const char *device, kept *out,
     o.load_user = (void *)(uintptr_t)c->model;
     o.device = device;
     o.common_random_numbers = c->common;
+    o.first_point = out->part.first_point;
+    o.n_points = out->part.n_points;
+    o.runs_apart = out->part.runs_apart;
     o.plan.layout = strcmp(device, "cpu") == 0 ? "auto" : c->layout;
     o.plan.method = c->method ? c->method : "direct";
     o.plan.columns = c->columns;
@@ -225,9 +234,9 @@ static saltus_status run(const sweep_case *c, const char *device, kept *out,
     return status;
 }
 
-static void check(const sweep_case *c)
+static void check_part(const sweep_case *c, part part)
 {
-    kept cpu = {0}, gpu = {0};
+    kept cpu = {.part = part}, gpu = {.part = part};
     saltus_run_report of_cpu = {0}, of_gpu = {0};
     saltus_error err = {0};
     if (run(c, "cpu", &cpu, &of_cpu, &err) != SALTUS_OK ||
@@ -239,6 +248,29 @@ static void check(const sweep_case *c)
     compare(&cpu, &gpu);
     free_kept(&cpu);
     free_kept(&gpu);
+}
+
+static void check(const sweep_case *c)
+{
+    check_part(c, (part){0});
+}
+
+/* Some points, and some runs of each. */
+static void a_part_is_like_that_of_the_cpu(void **state)
+{
+    static const sweep_case cases[] = {
+        {mixed,
+         {"k=lin:0.5:2:8", "A=list:10,40"},
+         "shared",
+         NULL,
+         9,
+         SALTUS_RECORD_FINAL,
+         false,
+         NULL},
+        {mixed, {"k=lin:0.5:2:8"}, "registers", NULL, 5, SALTUS_RECORD_STATS, true, NULL}};
+    (void)state;
+    check_part(&cases[0], (part){5, 7, 20});
+    check_part(&cases[1], (part){2, 0, 11});
 }
 
 static void every_layout_takes_points(void **state)
@@ -409,9 +441,10 @@ static void a_sweep_can_be_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_takes_points), cmocka_unit_test(every_kind_of_result),
-        cmocka_unit_test(laws_events_and_leaps),     cmocka_unit_test(points_may_be_unlike),
-        cmocka_unit_test(failures_name_their_point), cmocka_unit_test(a_sweep_can_be_stopped),
+        cmocka_unit_test(every_layout_takes_points),      cmocka_unit_test(every_kind_of_result),
+        cmocka_unit_test(laws_events_and_leaps),          cmocka_unit_test(points_may_be_unlike),
+        cmocka_unit_test(failures_name_their_point),      cmocka_unit_test(a_sweep_can_be_stopped),
+        cmocka_unit_test(a_part_is_like_that_of_the_cpu),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -8,6 +8,8 @@
     X(saltus_hdf5_sink_open, const char *path, const saltus_plan *plan,                          \
       const saltus_run_options *run, const saltus_hdf5_options *options, saltus_hdf5_sink **out) \
     X(saltus_hdf5_sink_close, saltus_hdf5_sink *sink, const saltus_run_report *report)           \
+    X(saltus_sweep_shard, const saltus_sweep *sweep, int64_t shard, int64_t n_shards,            \
+      bool by_runs, saltus_sweep_options *options, saltus_hdf5_options *results)                 \
     X(saltus_sweep_file_open, const char *path, const saltus_sweep *sweep,                       \
       const saltus_sweep_options *options, const saltus_plan *plan,                              \
       const saltus_hdf5_options *results, saltus_sweep_file **out)                               \

@@ -9,7 +9,7 @@
 #include "core/memory.h"
 
 saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path, const saltus_results *r,
-                                   const saltus_identity *identity, saltus_h5_range range,
+                                   const saltus_identity *identity, saltus_h5_again how,
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -20,8 +20,13 @@ saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path, const sa
     derived.wanted = saltus_calloc((size_t)r->n_derived, sizeof *derived.wanted);
     SALTUS_NEED(derived.wanted);
     saltus_hdf5_layout l = {.time_unit = r->n_time_units > 0 ? r->time_unit[0] : NULL,
-                            .first_trajectory = range.first,
-                            .n_trajectories = range.runs,
+                            .model_name = r->model,
+                            .method = r->method,
+                            .device = r->device,
+                            .sweep = how.sweep,
+                            .common_random_numbers = r->common_random_numbers,
+                            .first_trajectory = how.first,
+                            .n_trajectories = how.runs,
                             .times = r->times,
                             .n_points = r->n_points,
                             .n_counts = r->n_counts,
@@ -35,7 +40,9 @@ saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path, const sa
                             .derived = &derived,
                             .options = saltus_hdf5_options_default(),
                             .identity = identity,
-                            .n_done = range.n_done,
+                            .sources = how.sources,
+                            .sources_size = how.sources_size,
+                            .n_done = how.n_done,
                             .has_no_readers = true};
     for (int i = 0; i < 3; ++i) {
         lattice.size[i] = (int32_t)space->size[i];
@@ -43,7 +50,8 @@ saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path, const sa
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
         l.n_parts[i] = (int)space->n_parts[i];
     }
-    l.options.extend = true;
+    l.options.extend = !how.is_new;
+    l.options.compress = how.is_new ? how.compress : l.options.compress;
     saltus_identity_read(identity, &l.options);
     status = saltus_h5_open_file(f, path, &l, err);
 done:
@@ -63,15 +71,15 @@ static saltus_status mend(saltus_results *r, saltus_error *err)
     saltus_h5_file *f = saltus_calloc(1, sizeof *f);
     char **lines = NULL;
     int n = 0;
-    saltus_h5_range range = {.runs = r->requested, .n_done = -1};
+    saltus_h5_again how = {.runs = r->requested, .n_done = -1};
     SALTUS_NEED(identity && f);
     SALTUS_TRY(saltus_h5_read_names(r, "restart/identity", &n, &lines, err));
     SALTUS_TRY(
-        saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64, &range.first, err));
+        saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64, &how.first, err));
     SALTUS_TRY(saltus_identity_take(r->path, lines, n, identity, err));
     (void)H5Fclose((hid_t)r->file); /* or it could not be opened to be written */
     r->file = H5I_INVALID_HID;
-    status = saltus_h5_open_again(f, r->path, r, identity, range, err);
+    status = saltus_h5_open_again(f, r->path, r, identity, how, err);
     if (status == SALTUS_OK) {
         SALTUS_TRY(saltus_h5_close_file(f, NULL, err));
     } else {

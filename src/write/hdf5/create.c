@@ -299,7 +299,7 @@ static double head_value(const saltus_h5_file *f, const saltus_h5_set *s, int64_
     case SALTUS_SET_Z:
         return ((double)i + 0.5) * l->lattice->spacing;
     default: /* runs at a grid point */
-        return (double)i;
+        return (double)(l->first_run + i);
     }
 }
 

@@ -68,13 +68,15 @@ done:
     return status;
 }
 
-static int deflate_level(hid_t how)
+int saltus_h5_level_of(hid_t set)
 {
+    const hid_t how = H5Dget_create_plist(set);
     unsigned flags, level = 0;
     size_t n = 1;
-    return H5Pget_filter_by_id2(how, H5Z_FILTER_DEFLATE, &flags, &n, &level, 0, NULL, NULL) >= 0
-               ? (int)level
-               : 0;
+    const herr_t rc =
+        H5Pget_filter_by_id2(how, H5Z_FILTER_DEFLATE, &flags, &n, &level, 0, NULL, NULL);
+    (void)H5Pclose(how);
+    return rc >= 0 ? (int)level : 0;
 }
 
 /* A data set as it is in the file: its length, width and chunks. */
@@ -92,7 +94,7 @@ static saltus_status find_set(const saltus_h5_file *f, saltus_h5_set *s, saltus_
     const bool is_chunked = H5Pget_layout(how) == H5D_CHUNKED;
     if (rank == s->rank && is_chunked) {
         (void)H5Pget_chunk(how, rank, chunk);
-        s->level = deflate_level(how);
+        s->level = saltus_h5_level_of(s->set);
     }
     if (s->kind->type == SALTUS_TYPE_COUNT || s->kind->type == SALTUS_TYPE_BYTE) {
         s->value_size = (int)H5Tget_size(type);

@@ -134,6 +134,23 @@ done:
     return status;
 }
 
+/* What the state of a run, or of each point of a part of a sweep's runs, takes. */
+static saltus_status size_states(saltus_h5_file *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const unsigned has = saltus_h5_has_what(&f->layout);
+    saltus_collector *c = NULL;
+    if (has & SALTUS_H5_STATE) {
+        f->layout.state_bytes = saltus_h5_state_bytes(f->ensemble);
+    } else if (has & SALTUS_H5_STATES) {
+        SALTUS_TRY(saltus_collector_create(&f->what, &c, err));
+        f->layout.state_bytes = saltus_collector_most_bytes(c);
+    }
+done:
+    saltus_collector_destroy(c);
+    return status;
+}
+
 saltus_status saltus_h5_make_room(saltus_h5_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -192,8 +209,7 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
     SALTUS_NEED(f->path);
     SALTUS_TRY(copy_layout(f, layout, err));
     SALTUS_TRY(choose(f, err));
-    f->layout.state_bytes =
-        f->ensemble && layout->identity ? saltus_h5_state_bytes(f->ensemble) : 0;
+    SALTUS_TRY(size_states(f, err));
     SALTUS_TRY(saltus_h5_list_sets(&f->layout, &f->sets, &f->n_sets, err));
     const saltus_disk_need need = saltus_hdf5_need(&f->layout);
     const double free = layout->disk_free > 0.0 ? layout->disk_free : saltus_disk_free(path);

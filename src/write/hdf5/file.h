@@ -120,17 +120,26 @@ herr_t saltus_h5_go_plain(saltus_h5_file *f);
 SALTUS_MUST_CHECK saltus_status saltus_h5_extend(saltus_h5_file *f, int64_t closing,
                                                  saltus_error *err);
 
+/** Deflate's level of an open data set; 0: it is not packed. */
+int saltus_h5_level_of(hid_t set);
+
 /* ---- again.c ---- */
 
-/** Trajectories that a file is to have, and how many of them are there; -1: any number. */
-typedef struct saltus_h5_range {
+/** Trajectories that a file is to have, at each point of its sweep, and how many of them, or of the
+ * points, are there; -1: any number. */
+typedef struct saltus_h5_again {
     int64_t first, runs, n_done;
-} saltus_h5_range;
-/** Extend a file whose layout is that of another, which is open for reading. */
+    const saltus_sweep *sweep; /**< NULL: a run */
+    bool is_new;               /**< the file is empty, and has what follows */
+    const char *sources;
+    size_t sources_size;
+    saltus_compress compress;
+} saltus_h5_again;
+/** Extend a file, or begin it, whose layout is that of another, which is open for reading. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_open_again(saltus_h5_file *f, const char *path,
                                                      const struct saltus_results *r,
                                                      const struct saltus_identity *identity,
-                                                     saltus_h5_range range, saltus_error *err);
+                                                     saltus_h5_again how, saltus_error *err);
 
 /* ---- create.c, space.c ---- */
 
@@ -141,6 +150,12 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_replace(saltus_h5_file *f, saltus_h5_s
                                                   int value_size, saltus_error *err);
 /** Say of a data set of profiles, or a group, along which axis they are. */
 herr_t saltus_h5_describe_profile(const saltus_h5_file *f, hid_t object);
+
+/* ---- sweep.c ---- */
+
+/** Add the rows of a sweep's next point. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_add_point(saltus_h5_file *f, const saltus_collector *c,
+                                                    saltus_error *err);
 
 /* ---- rows.c ---- */
 

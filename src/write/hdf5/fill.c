@@ -115,6 +115,14 @@ void saltus_fill_derived(saltus_h5_filling *f, const saltus_h5_set *s, void *row
     memcpy(row, f->from->derived + s->index * f->from->what->n_runs, s->row_bytes);
 }
 
+/* How many bytes it takes, and the state. */
+void saltus_fill_state(saltus_h5_filling *f, const saltus_h5_set *s, void *row)
+{
+    uint64_t *words = row;
+    memset(row, 0, s->row_bytes);
+    words[0] = saltus_collector_put_state(f->from, words + 1);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Histograms
  */

@@ -2,6 +2,7 @@
  * that simulate. Chunks that hold no particle are not written. Values have a byte each; when a site
  * holds more, the data set is rewritten with 2 or 4. */
 #include "write/hdf5/chunk.h"
+#include "write/hdf5/merge_rows.h"
 #include "write/hdf5/space.h"
 
 #include "core/memory.h"
@@ -221,16 +222,17 @@ static herr_t resize(saltus_h5_frames *f, hsize_t n_rows)
     return rc;
 }
 
-/* Copy a chunk to a data set with wider values. */
+/* Copy a chunk, so many rows further down, to a data set with values of another width. */
 static saltus_status copy_chunk(saltus_h5_file *file, const saltus_h5_tiling *t, hid_t from,
-                                const saltus_h5_set *to, const hsize_t at[5], uint64_t *values,
-                                saltus_error *err)
+                                const saltus_h5_set *to, const hsize_t at[5], hsize_t rows,
+                                uint64_t *values, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const size_t sites = saltus_h5_tile_sites(t);
     const hsize_t whole[5] = {1, 1, t->chunk[0], t->chunk[1], t->chunk[2]};
     hsize_t count[5] = {1, 1, 0, 0, 0};
     const hsize_t start[5] = {0};
+    const hsize_t place[5] = {at[0] + rows, at[1], at[2], at[3], at[4]};
     saltus_chunk chunk = {0};
     for (int axis = 0; axis < 3; ++axis) { /* the lattice may end within the chunk */
         const hsize_t left = t->size[axis] - at[2 + axis];
@@ -248,7 +250,7 @@ static saltus_status copy_chunk(saltus_h5_file *file, const saltus_h5_tiling *t,
     }
     SALTUS_TRY(saltus_chunk_encode(values, sites, sites, to->value_size, to->level, &chunk, err));
     SALTUS_TRY(saltus_h5_reserve(file, (int64_t)chunk.size + FRAME_BYTES, err));
-    if (H5Dwrite_chunk(to->set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data) < 0) {
+    if (H5Dwrite_chunk(to->set, H5P_DEFAULT, chunk.skipped, place, chunk.size, chunk.data) < 0) {
         SALTUS_TRY(saltus_h5_fail(file, 0, err));
     }
 done:
@@ -277,7 +279,7 @@ static saltus_status widen(saltus_h5_file *file, saltus_h5_frames *f, int column
         if (H5Dget_chunk_info(old, all, i, at, &skipped, &address, &bytes) < 0) {
             SALTUS_TRY(saltus_h5_fail(file, 0, err));
         }
-        SALTUS_TRY(copy_chunk(file, &f->tiling, old, &wide, at, values, err));
+        SALTUS_TRY(copy_chunk(file, &f->tiling, old, &wide, at, 0, values, err));
     }
     SALTUS_TRY(saltus_h5_replace(file, of->s, wide.set, value_size, err));
     atomic_store(&of->value_size, value_size);
@@ -388,5 +390,55 @@ saltus_status saltus_h5_put_frame(saltus_h5_file *file, saltus_h5_frames *f,
     }
 done:
     free_reel(&r);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Merging
+ */
+
+/* Chunk by chunk: values of another width, or packed in another way. Those that are not there have
+ * no bytes. */
+static saltus_status recode(saltus_h5_file *file, const saltus_h5_tiling *t,
+                            const saltus_h5_copying *c, saltus_h5_set *s, uint64_t *values,
+                            saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t rows = s->shape[0], n = (hsize_t)c->n * s->shape[1] * t->n;
+    if (saltus_h5_resize(s, rows + (hsize_t)c->n) < 0) {
+        SALTUS_TRY(saltus_h5_fail(file, 0, err));
+    }
+    for (hsize_t i = 0; i < n; ++i) {
+        hsize_t at[5] = {i / t->n / s->shape[1], i / t->n % s->shape[1]}, bytes = 0;
+        saltus_h5_tile_start(t, i % t->n, at + 2);
+        if (saltus_h5_chunk_bytes(c->from, at, &bytes) < 0) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", c->path, s->path,
+                        saltus_h5_cause());
+        }
+        if (bytes > 0) {
+            SALTUS_TRY(copy_chunk(file, t, c->from, s, at, rows, values, err));
+        }
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_h5_add_frames(saltus_h5_file *file, saltus_h5_frames *f, saltus_h5_copying *c,
+                                   int species, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_h5_set *s = f->films[species].s;
+    const hid_t type = H5Dget_type(c->from);
+    const int value_size = (int)H5Tget_size(type);
+    uint64_t *values = saltus_calloc(saltus_h5_tile_sites(&f->tiling), sizeof *values);
+    (void)H5Tclose(type);
+    SALTUS_NEED(values);
+    if (value_size > s->value_size) {
+        SALTUS_TRY(widen(file, f, species, value_size, values, err));
+    }
+    status = saltus_h5_takes_chunks(s, c->from) ? saltus_h5_copy_rows(file, c, s, err)
+                                                : recode(file, &f->tiling, c, s, values, err);
+done:
+    saltus_free(values);
     return status;
 }

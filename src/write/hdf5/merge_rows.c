@@ -27,16 +27,16 @@ static saltus_status cannot_read(const saltus_h5_copying *c, const saltus_h5_set
                             saltus_h5_cause());
 }
 
-/* By values: rows that are gathered, and samples whose chunks do not fit. */
+/* By values, from a row on: what is gathered, and samples whose chunks do not fit. */
 static saltus_status copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
-                               saltus_error *err)
+                               hsize_t first, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const hsize_t values = s->row_bytes / 8, n = (hsize_t)c->n;
     const hsize_t fit = s->row_bytes > 0 ? BOX_BYTES / s->row_bytes : n;
     const hsize_t most = fit > 0 ? fit : 1;
     SALTUS_TRY(need_box(c, s->row_bytes * (most < n ? most : n), err));
-    for (hsize_t at = 0, k; at < n; at += k) {
+    for (hsize_t at = first, k; at < n; at += k) {
         k = n - at < most ? n - at : most;
         if (saltus_h5_get_rows(s, c->from, at, k, c->box) < 0) {
             SALTUS_TRY(cannot_read(c, s, err));
@@ -56,8 +56,7 @@ done:
     return status;
 }
 
-/* Whether chunks of another file can be taken as they are. */
-static bool fits(const saltus_h5_set *s, hid_t from)
+bool saltus_h5_takes_chunks(const saltus_h5_set *s, hid_t from)
 {
     hsize_t chunk[H5S_MAX_RANK] = {0};
     const hid_t how = H5Dget_create_plist(from), mine = H5Dget_create_plist(s->set);
@@ -75,6 +74,19 @@ static bool fits(const saltus_h5_set *s, hid_t from)
     return does;
 }
 
+herr_t saltus_h5_chunk_bytes(hid_t set, const hsize_t *at, hsize_t *bytes)
+{
+    unsigned skipped;
+    haddr_t address = HADDR_UNDEF;
+    *bytes = 0;
+    if (H5Dget_storage_size(set) == 0) {
+        return 0;
+    }
+    const herr_t rc = H5Dget_chunk_info_by_coord(set, at, &skipped, &address, bytes);
+    *bytes = address == HADDR_UNDEF ? 0 : *bytes;
+    return rc;
+}
+
 static saltus_status copy_chunk(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
                                 const hsize_t *at, hsize_t row, saltus_error *err)
 {
@@ -83,7 +95,7 @@ static saltus_status copy_chunk(saltus_h5_file *f, saltus_h5_copying *c, saltus_
     uint32_t skipped = 0;
     memcpy(to, at, sizeof to);
     to[0] += row;
-    if (H5Dget_chunk_storage_size(c->from, at, &bytes) < 0) {
+    if (saltus_h5_chunk_bytes(c->from, at, &bytes) < 0) {
         SALTUS_TRY(cannot_read(c, s, err));
     }
     if (bytes == 0) { /* zeros that were never written */
@@ -102,14 +114,14 @@ done:
 }
 
 static saltus_status copy_chunks(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
-                                 saltus_error *err)
+                                 hsize_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     hsize_t at[SALTUS_H5_MOST_AXES] = {0}, end[SALTUS_H5_MOST_AXES];
     const hsize_t row = s->shape[0];
     memcpy(end, s->shape, sizeof end);
-    end[0] = (hsize_t)c->n;
-    if (saltus_h5_resize(s, row + end[0]) < 0) {
+    end[0] = n;
+    if (saltus_h5_resize(s, row + n) < 0) {
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
     for (int axis = 0; axis >= 0;) {
@@ -129,6 +141,18 @@ done:
 saltus_status saltus_h5_copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h5_set *s,
                                   saltus_error *err)
 {
-    return s->capacity == 0 && fits(s, c->from) ? copy_chunks(f, c, s, err)
-                                                : copy_rows(f, c, s, err);
+    saltus_status status = SALTUS_OK;
+    hsize_t n = 0; /* rows in chunks that are taken as they are: all, or those of whole chunks */
+    if (s->n_gathered == 0 && saltus_h5_takes_chunks(s, c->from)) {
+        n = (hsize_t)(s->capacity > 0 ? c->n / s->capacity * s->capacity : c->n);
+    }
+    if (n > 0) {
+        SALTUS_TRY(copy_chunks(f, c, s, n, err));
+        s->first += s->capacity > 0 ? n : 0;
+    }
+    if (n < (hsize_t)c->n) {
+        SALTUS_TRY(copy_rows(f, c, s, n, err));
+    }
+done:
+    return status;
 }

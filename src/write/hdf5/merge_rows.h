@@ -18,4 +18,9 @@ typedef struct saltus_h5_copying {
 SALTUS_MUST_CHECK saltus_status saltus_h5_copy_rows(saltus_h5_file *f, saltus_h5_copying *copying,
                                                     saltus_h5_set *set, saltus_error *err);
 
+/** What a chunk takes in the file; 0: it was never written. */
+herr_t saltus_h5_chunk_bytes(hid_t set, const hsize_t *at, hsize_t *bytes);
+/** Whether it can take chunks of another file's data set as they are. */
+bool saltus_h5_takes_chunks(const saltus_h5_set *set, hid_t from);
+
 #endif

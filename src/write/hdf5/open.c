@@ -81,6 +81,14 @@ saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_option
     return check_memory(plan, run, &o, err);
 }
 
+/* Where the shard and the next begin. */
+static void cut(int64_t n, int64_t shard, int64_t n_shards, int64_t at[2])
+{
+    for (int i = 0; i < 2; ++i) {
+        at[i] = (int64_t)((__int128)n * (shard % n_shards + i) / n_shards);
+    }
+}
+
 void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                        const saltus_hdf5_options *options, int64_t shard, int64_t n_shards,
                        int64_t *first, int64_t *n)
@@ -96,13 +104,43 @@ void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
     const int64_t chunk = (int64_t)saltus_h5_runs_per_chunk(&layout), runs = run->n_trajectories;
     const int64_t edge = runs / n_shards >= chunk ? chunk : 1;
     int64_t at[2];
-    for (int i = 0; i < 2; ++i) {
-        const int64_t k = shard % n_shards + i;
-        at[i] = (int64_t)((__int128)runs * k / n_shards);
-        at[i] = k < n_shards ? at[i] / edge * edge : runs;
-    }
+    cut(runs, shard, n_shards, at);
+    at[0] = at[0] / edge * edge;
+    at[1] = at[1] < runs ? at[1] / edge * edge : runs;
     *first = run->first_trajectory + at[0];
     *n = at[1] - at[0];
+}
+
+saltus_status saltus_sweep_shard(const saltus_sweep *sweep, int64_t shard, int64_t n_shards,
+                                 bool by_runs, saltus_sweep_options *options,
+                                 saltus_hdf5_options *results, saltus_error *err)
+{
+    if (!sweep || n_shards < 1 || shard < 0 || !options || !results) {
+        return saltus_no_argument(err, __func__);
+    }
+    saltus_run_options *run = &options->run;
+    const int64_t n = by_runs ? run->n_trajectories : saltus_sweep_n_points(sweep);
+    int64_t at[2];
+    cut(n, shard, n_shards, at);
+    if (at[0] == at[1]) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "shard %lld of %lld: there are but %lld %s",
+                                (long long)shard, (long long)n_shards, (long long)n,
+                                by_runs ? "runs at each point" : "points");
+    }
+    results->shard = shard;
+    results->n_shards = n_shards;
+    results->by_runs = by_runs;
+    results->whole_first = run->first_trajectory;
+    results->whole_runs = run->n_trajectories;
+    if (by_runs) {
+        options->runs_apart = run->n_trajectories;
+        run->first_trajectory += at[0];
+        run->n_trajectories = at[1] - at[0];
+    } else {
+        options->first_point = at[0];
+        options->n_points = at[1] - at[0];
+    }
+    return SALTUS_OK;
 }
 
 static void warn_of_disk(const char *path, const saltus_hdf5_layout *layout,
@@ -252,10 +290,19 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     const char **names = NULL;
     char *sources = NULL;
     saltus_identity *identity = NULL;
-    SALTUS_TRY(saltus_sweep_check_numbers(sweep, run->first_trajectory, run->n_trajectories, err));
+    SALTUS_TRY(saltus_sweep_check_options(sweep, options, err));
+    if (options->first_point + options->n_points + options->runs_apart > 0 &&
+        !(results && results->n_shards > 0)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "a file of a part of a sweep has to say of which: "
+                                      "saltus_sweep_shard");
+    }
     SALTUS_TRY(saltus_hdf5_check(plan, run, results, err));
     SALTUS_TRY(make_layout(plan, run, results, volumes, &names, &derived, &layout, err));
     layout.sweep = sweep;
+    layout.first_point = options->first_point;
+    layout.n_swept = saltus_sweep_end(sweep, options) - options->first_point;
+    layout.first_run =
+        layout.options.by_runs ? run->first_trajectory - layout.options.whole_first : 0;
     layout.common_random_numbers = options->common_random_numbers;
     SALTUS_TRY(identify(plan, run, sweep, options->common_random_numbers, &layout, &identity,
                         &sources, err));

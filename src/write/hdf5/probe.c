@@ -1,6 +1,7 @@
 #include "write/hdf5/probe.h"
 
 #include "core/file.h"
+#include "core/limits.h"
 #include "core/memory.h"
 #include "write/hdf5/live.h"
 #include "write/hdf5/read.h"
@@ -20,7 +21,8 @@ enum {
     MOST_WALL = 60, /* seconds, of a slow disk */
     MOST_NUMBERS = 1000000,
     MOST_OF_A_SET = 100000,
-    FIRST_CODE = 40 /* of the child: this and a kind */
+    MOST_LOOKERS = 8, /* children that look into many files, */
+    FILES_EACH = 16   /* each into so many at least */
 };
 
 /* Read the first run, and statistics: what follows uses no other functions of HDF5. */
@@ -118,6 +120,27 @@ static herr_t look_at_link(hid_t group, const char *name, const H5L_info_t *info
     return 0;
 }
 
+/* The value of an attribute of the file: a merge copies some. */
+static herr_t look_at_attribute(hid_t file, const char *name, const H5A_info_t *info, void *user)
+{
+    const hid_t a = H5Aopen(file, name, H5P_DEFAULT);
+    const hid_t type = H5Aget_type(a), space = H5Aget_space(a);
+    const hssize_t n = H5Sget_simple_extent_npoints(space);
+    const size_t size = H5Tget_size(type);
+    const bool has_few = n > 0 && n <= MOST_OF_A_SET && size <= MOST_OF_A_SET;
+    void *value = has_few ? saltus_calloc((size_t)n, size) : NULL;
+    (void)info;
+    (void)user;
+    if (value && H5Aread(a, type, value) >= 0) {
+        (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, value);
+    }
+    saltus_free(value);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    (void)H5Aclose(a);
+    return 0;
+}
+
 /* Objects by their names, as readers find those whose names they are told. */
 static void look_at_all(hid_t file)
 {
@@ -125,6 +148,7 @@ static void look_at_all(hid_t file)
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     (void)H5Lexists(file, "derived", H5P_DEFAULT);
+    (void)H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_attribute, NULL);
     (void)H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at_link, &w);
     saltus_h5_quiet_end(&quiet);
 }
@@ -141,31 +165,37 @@ static bool has_our_mark(const char *path)
     return n > 0 && memmem(head, (size_t)n, VERSION_MARK, strlen(VERSION_MARK));
 }
 
-static saltus_h5_kind look_into(const char *path)
+/* All objects of a file, whatever they are for. */
+static saltus_h5_kind look_at_objects(const char *path)
 {
-    saltus_results *r = NULL;
-    if (saltus_results_open_here(path, &r, NULL) == SALTUS_OK) {
-        read_some(r);
-        look_at_all(r->file);
-        saltus_results_close(r);
-        return SALTUS_H5_RESULT;
-    }
     saltus_h5_kind kind = has_our_mark(path) ? SALTUS_H5_RESULT : SALTUS_H5_NO_RESULT;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     const hid_t file = saltus_h5_open_for_reading(path);
     if (file >= 0) {
         kind = H5Aexists(file, VERSION_MARK) > 0 ? SALTUS_H5_RESULT : SALTUS_H5_FOREIGN;
+        look_at_all(file);
         (void)H5Fclose(file);
     }
     saltus_h5_quiet_end(&quiet);
     return kind;
 }
 
-/* The child leaves no core file, prints nothing, and comes to an end. */
+/* And what readers of results do beside. */
+static saltus_h5_kind look_into(const char *path)
+{
+    saltus_results *r = NULL;
+    if (saltus_results_open_here(path, &r, NULL) == SALTUS_OK) {
+        read_some(r);
+        saltus_results_close(r);
+    }
+    return look_at_objects(path);
+}
+
+/* The child leaves no core file and prints nothing. */
 static void be_quiet(void)
 {
-    const struct rlimit none = {0, 0}, cpu = {MOST_CPU, MOST_CPU};
+    const struct rlimit none = {0, 0};
     const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU};
     (void)setrlimit(RLIMIT_CORE, &none);
@@ -175,34 +205,122 @@ static void be_quiet(void)
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; ++i) {
         (void)signal(deadly[i], SIG_DFL);
     }
-    (void)setrlimit(RLIMIT_CPU, &cpu);
+}
+
+/* It comes to an end with each file. */
+static void limit_time(void)
+{
+    struct rusage used;
+    struct rlimit cpu;
+    if (getrusage(RUSAGE_SELF, &used) == 0 && getrlimit(RLIMIT_CPU, &cpu) == 0) {
+        const rlim_t end =
+            (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + 1 + MOST_CPU;
+        cpu.rlim_cur = end < cpu.rlim_max ? end : cpu.rlim_max;
+        (void)setrlimit(RLIMIT_CPU, &cpu);
+    }
     (void)alarm(MOST_WALL);
+}
+
+/* A child that says what each file is, a byte for each, as long as it lives. */
+typedef struct looker {
+    pid_t process;
+    int from, at, end; /* the files that are left of its share */
+} looker;
+
+typedef saltus_h5_kind look(const char *path);
+
+static saltus_status start_looker(looker *l, const char *const *paths, look *how, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[l->at],
+                    strerror(errno));
+    }
+    l->process = fork();
+    if (l->process == 0) {
+        be_quiet();
+        for (int i = l->at; i < l->end; ++i) {
+            limit_time();
+            const char kind = (char)how(paths[i]);
+            if (write(ends[1], &kind, 1) != 1) {
+                break;
+            }
+        }
+        _exit(0);
+    }
+    const int problem = errno;
+    (void)close(ends[1]);
+    l->from = ends[0];
+    if (l->process < 0) {
+        (void)close(ends[0]);
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", paths[l->at],
+                    strerror(problem));
+    }
+done:
+    return status;
+}
+
+/* Take what it has said; a file that has ended it is behind that. */
+static void finish_looker(looker *l, saltus_h5_kind *kinds)
+{
+    char kind = 0;
+    ssize_t n = 1;
+    while (l->at < l->end && n == 1) {
+        n = read(l->from, &kind, 1);
+        if (n == 1) {
+            kinds[l->at++] = (saltus_h5_kind)kind;
+        } else if (n < 0 && errno == EINTR) {
+            n = 1;
+        }
+    }
+    if (l->at < l->end) {
+        kinds[l->at++] = SALTUS_H5_DEADLY;
+    }
+    (void)close(l->from);
+    while (waitpid(l->process, NULL, 0) < 0 && errno == EINTR) {
+    }
+    l->process = 0;
+}
+
+/* Each child has a share of the files; another goes on behind a file that has ended it. */
+static saltus_status look_with(look *how, int n_lookers, const char *const *paths, int n,
+                               saltus_h5_kind *kinds, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    looker all[MOST_LOOKERS] = {0};
+    for (int i = 0; i < n_lookers; ++i) {
+        all[i].at = (int)((int64_t)n * i / n_lookers);
+        all[i].end = (int)((int64_t)n * (i + 1) / n_lookers);
+        SALTUS_TRY(start_looker(&all[i], paths, how, err));
+    }
+    for (int i = 0; i < n_lookers; ++i) {
+        finish_looker(&all[i], kinds);
+        while (all[i].at < all[i].end) {
+            SALTUS_TRY(start_looker(&all[i], paths, how, err));
+            finish_looker(&all[i], kinds);
+        }
+    }
+done:
+    for (int i = 0; i < n_lookers; ++i) {
+        if (all[i].process > 0) {
+            finish_looker(&all[i], kinds);
+        }
+    }
+    return status;
 }
 
 saltus_status saltus_h5_probe(const char *path, saltus_h5_kind *kind, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    int code = 0;
-    const pid_t child = fork();
-    if (child < 0) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "%s: no process to look into it: %s", path,
-                    strerror(errno));
-    }
-    if (child == 0) {
-        be_quiet();
-        _exit(FIRST_CODE + (int)look_into(path));
-    }
-    while (waitpid(child, &code, 0) < 0) {
-        if (errno != EINTR) { /* somebody else waits for all children: nothing is known */
-            code = FIRST_CODE << 8;
-            break;
-        }
-    }
-    const int found = WIFEXITED(code) ? WEXITSTATUS(code) - FIRST_CODE : -1;
-    *kind = found >= SALTUS_H5_RESULT && found <= SALTUS_H5_NO_RESULT ? (saltus_h5_kind)found
-                                                                      : SALTUS_H5_DEADLY;
-done:
-    return status;
+    return look_with(look_into, 1, &path, 1, kind, err);
+}
+
+saltus_status saltus_h5_probe_all(const char *const *paths, int n, saltus_h5_kind *kinds,
+                                  saltus_error *err)
+{
+    const int n_cores = saltus_cores(), most = n_cores < MOST_LOOKERS ? n_cores : MOST_LOOKERS;
+    const int wanted = 1 + n / FILES_EACH;
+    return look_with(look_at_objects, wanted < most ? wanted : most, paths, n, kinds, err);
 }
 
 saltus_status saltus_results_open(const char *path, saltus_results **out, saltus_error *err)

@@ -23,6 +23,11 @@ typedef enum saltus_h5_kind {
 SALTUS_MUST_CHECK saltus_status saltus_h5_probe(const char *path, saltus_h5_kind *kind,
                                                 saltus_error *err);
 
+/** Likewise many files, in few children: kinds[n]. All objects and attributes of the file are
+ * looked at, but saltus_results_open_here needs more: saltus_h5_probe. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_probe_all(const char *const *paths, int n,
+                                                    saltus_h5_kind *kinds, saltus_error *err);
+
 /** Open, without a probe; saltus_results_open is this behind one. */
 SALTUS_MUST_CHECK saltus_status saltus_results_open_here(const char *path, saltus_results **out,
                                                          saltus_error *err);
@@ -36,9 +41,10 @@ void saltus_h5_mend(saltus_results *results);
 
 /* ---- results.c ---- */
 
-/** Open behind a probe, unless it was probed before, and read nothing: not even a point of a sweep
- * need be there. */
-SALTUS_MUST_CHECK saltus_status saltus_results_open_head(const char *path, bool is_probed,
+/** Open and read nothing: not even a point of a sweep need be there. `known` is what a probe has
+ * said; NULL: that is asked first. */
+SALTUS_MUST_CHECK saltus_status saltus_results_open_head(const char *path,
+                                                         const saltus_h5_kind *known,
                                                          saltus_results **out, saltus_error *err);
 
 #endif

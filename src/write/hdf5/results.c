@@ -157,13 +157,33 @@ done:
     return status;
 }
 
+/* Which part of a sweep it is, if it is one: then its points are no grid. */
+static saltus_status find_part(saltus_results *r, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (H5Aexists((hid_t)r->file, "whole_runs") > 0) {
+        SALTUS_TRY(
+            saltus_h5_read_number(r, "/", "whole_runs", H5T_NATIVE_INT64, &r->runs_apart, err));
+    }
+    if (H5Aexists((hid_t)r->file, "first_point") > 0) {
+        SALTUS_TRY(
+            saltus_h5_read_number(r, "/", "first_point", H5T_NATIVE_INT64, &r->first_point, err));
+        memset(r->axis_lengths, 0, (size_t)r->n_axes * sizeof *r->axis_lengths);
+    }
+    if (r->first_point < 0 || r->runs_apart < r->runs) {
+        SALTUS_TRY(saltus_h5_damaged(r, "sweep_names", "it is no part of a sweep", err));
+    }
+done:
+    return status;
+}
+
 /* The values of a sweep, if it is one, and how many points have come. */
 static saltus_status read_axes(saltus_results *r, saltus_error *err)
 {
     static const char *const held[] = {"stats/mean", "stats/variance", "stats/observables/mean",
                                        "stats/observables/variance"};
     saltus_status status = SALTUS_OK;
-    const hsize_t start[1] = {0};
+    hsize_t start[1] = {0};
     int common = 0;
     char *name = NULL;
     SALTUS_TRY(saltus_h5_read_names(r, "sweep_names", &r->n_axes, &r->axis_names, err));
@@ -185,7 +205,9 @@ static saltus_status read_axes(saltus_results *r, saltus_error *err)
     SALTUS_TRY(
         saltus_h5_read_number(r, "/", "common_random_numbers", H5T_NATIVE_INT, &common, err));
     r->common_random_numbers = common != 0;
-    r->runs = r->stats_runs;
+    r->runs = r->runs_apart = r->stats_runs;
+    SALTUS_TRY(find_part(r, err));
+    start[0] = (hsize_t)r->first_point;
     for (int i = 0; i < 4; ++i) {
         r->held[i] = saltus_h5_has(r, held[i]) ? H5Dopen2(r->file, held[i], H5P_DEFAULT) : 0;
     }
@@ -195,9 +217,10 @@ static saltus_status read_axes(saltus_results *r, saltus_error *err)
         name = saltus_h5_named("sweep/%s", r->axis_names[a]);
         SALTUS_NEED(name);
         SALTUS_TRY(saltus_h5_check(r, name, H5T_FLOAT, 1, n, NULL, err));
-        if ((int64_t)n[0] < r->n_swept) {
+        if (n[0] < start[0] || (int64_t)(n[0] - start[0]) < r->n_swept) {
             SALTUS_TRY(saltus_h5_damaged(r, name, "values are missing", err));
         }
+        n[0] -= start[0];
         r->axis_values[a] = saltus_calloc(n[0], sizeof(double));
         SALTUS_NEED(r->axis_values[a]);
         SALTUS_TRY(saltus_h5_read(r, name, H5T_NATIVE_DOUBLE, 1, start, n, r->axis_values[a], err));
@@ -297,12 +320,12 @@ saltus_status saltus_results_open_here(const char *path, saltus_results **out, s
     return open_part(path, false, out, err);
 }
 
-saltus_status saltus_results_open_head(const char *path, bool is_probed, saltus_results **out,
-                                       saltus_error *err)
+saltus_status saltus_results_open_head(const char *path, const saltus_h5_kind *known,
+                                       saltus_results **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_h5_kind kind = SALTUS_H5_RESULT;
-    if (!is_probed) {
+    saltus_h5_kind kind = known ? *known : SALTUS_H5_RESULT;
+    if (!known) {
         SALTUS_TRY(saltus_h5_probe(path, &kind, err));
     }
     if (kind == SALTUS_H5_FOREIGN || kind == SALTUS_H5_DEADLY) {
@@ -373,7 +396,8 @@ saltus_status saltus_results_numbers(const saltus_results *r, int64_t run, int64
 {
     const hsize_t start[1] = {(hsize_t)run}, count[1] = {(hsize_t)n};
     if (r->n_axes > 0) {
-        const int64_t of_point = r->common_random_numbers ? 0 : r->at * r->runs;
+        const int64_t of_point =
+            r->common_random_numbers ? 0 : (r->first_point + r->at) * r->runs_apart;
         for (int64_t i = 0; i < n; ++i) {
             out[i] = r->first_trajectory + of_point + run + i;
         }

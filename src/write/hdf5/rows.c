@@ -27,8 +27,12 @@ herr_t saltus_h5_put_rows(const saltus_h5_set *s, hsize_t row, hsize_t n, hsize_
     hsize_t count[SALTUS_H5_MOST_AXES];
     memcpy(count, s->shape, sizeof count);
     count[0] = n;
-    const hid_t in = H5Screate_simple(2, in_shape, NULL), out = H5Dget_space(s->set);
-    herr_t rc = H5Sselect_hyperslab(in, H5S_SELECT_SET, in_start, NULL, in_count, NULL);
+    const bool is_whole = skip == 0; /* HDF5 is several times faster between equal shapes */
+    const hid_t in =
+        is_whole ? H5Screate_simple(s->rank, count, NULL) : H5Screate_simple(2, in_shape, NULL);
+    const hid_t out = H5Dget_space(s->set);
+    herr_t rc =
+        is_whole ? 0 : H5Sselect_hyperslab(in, H5S_SELECT_SET, in_start, NULL, in_count, NULL);
     rc |= H5Sselect_hyperslab(out, H5S_SELECT_SET, start, NULL, count, NULL);
     rc = rc < 0 ? rc : H5Dwrite(s->set, saltus_h5_memory_type(s), in, out, H5P_DEFAULT, memory);
     (void)H5Sclose(in);

@@ -54,6 +54,7 @@ unsigned saltus_h5_has_what(const saltus_hdf5_layout *l)
     has |= l->n_frames > 0 ? SALTUS_H5_FRAMES : 0;
     has |= l->identity ? SALTUS_H5_RESTART : 0;
     has |= l->identity && !l->sweep ? SALTUS_H5_STATE : 0;
+    has |= l->sweep && l->options.by_runs ? SALTUS_H5_STATES : 0;
     if (l->lattice && l->n_counts > 0) {
         has |= l->n_parts[SALTUS_BY_TYPE] > 0 ? SALTUS_H5_TYPES : 0;
         has |= l->n_parts[SALTUS_BY_PLANE] > 0 ? SALTUS_H5_PLANES : 0;
@@ -77,11 +78,15 @@ hsize_t saltus_h5_length(const saltus_hdf5_layout *l, char axis)
         ['I'] = l->identity ? l->identity->n : 0,
         ['S'] = 2,
         ['T'] = (int64_t)l->state_bytes,
+        ['U'] = 1 + (int64_t)(l->state_bytes / sizeof(uint64_t)),
         ['b'] = l->options.n_bins,
         ['d'] = l->derived ? l->derived->n : 0,
         ['e'] = l->options.n_bins + 1,
         ['f'] = l->n_frames,
-        ['g'] = l->sweep ? saltus_sweep_n_points(l->sweep) : 1,
+        ['G'] = l->sweep ? saltus_sweep_n_points(l->sweep) : 1,
+        ['g'] = l->n_swept > 0 ? l->n_swept
+                : l->sweep     ? saltus_sweep_n_points(l->sweep)
+                               : 1,
         ['k'] = l->lattice ? l->lattice->n_types : 0,
         ['o'] = l->n_observables,
         ['p'] = l->n_parts[SALTUS_BY_PLANE],
@@ -96,7 +101,7 @@ hsize_t saltus_h5_length(const saltus_hdf5_layout *l, char axis)
         ['y'] = l->lattice ? l->lattice->size[1] : 0,
         ['z'] = l->lattice ? l->lattice->size[2] : 0,
     };
-    return (hsize_t)lengths[(unsigned char)(axis == 'G' ? 'g' : axis)];
+    return (hsize_t)lengths[(unsigned char)axis];
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -226,6 +231,7 @@ static void choose_chunk(const saltus_hdf5_layout *l, saltus_h5_set *s)
         s->level = s->kind->id == SALTUS_SET_THERE ? 0 : s->level;
     } else if (s->axes[0] == 'g') {
         chunk_points(l, s);
+        s->level = s->kind->id == SALTUS_SET_STATES ? 1 : s->level; /* most of it is zeros */
     } else if (s->grows && s->rank > 2) {
         chunk_samples(l, s);
     } else if (s->grows) {
@@ -365,7 +371,7 @@ saltus_disk_need saltus_hdf5_need(const saltus_hdf5_layout *l)
         if ((kinds[k].needs & ~has) != 0) {
             continue;
         }
-        const bool is_sparse = role == SALTUS_ROLE_STATE ||
+        const bool is_sparse = role == SALTUS_ROLE_STATE || kinds[k].id == SALTUS_SET_STATES ||
                                (role == SALTUS_ROLE_AT_END && !(l->sweep && is_plain)) ||
                                kinds[k].each == SALTUS_EACH_FRAMED;
         double *part = role == SALTUS_ROLE_HEAD || (role == SALTUS_ROLE_MADE && !l->sweep)

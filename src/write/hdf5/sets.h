@@ -25,7 +25,8 @@ enum {
     SALTUS_H5_PLANES = 1 << 12,  /**< by plane */
     SALTUS_H5_FEW = 1 << 13,     /**< samples are not kept */
     SALTUS_H5_RESTART = 1 << 14, /**< it says all that is needed to go on */
-    SALTUS_H5_STATE = 1 << 15    /**< and how statistics stand */
+    SALTUS_H5_STATE = 1 << 15,   /**< and how statistics stand */
+    SALTUS_H5_STATES = 1 << 16   /**< likewise at each point: a part of a sweep's runs */
 };
 
 /** Of what a file has one such data set each. */
@@ -174,7 +175,10 @@ typedef void saltus_h5_filler(saltus_h5_filling *f, const struct saltus_h5_set *
     SET(SOURCES, "restart/sources", FILE, BYTE, "B", ONE, HEAD, NULL, -1, SALTUS_H5_RESTART)       \
     SET(SLOT, "restart/slot", FILE, NONE, "S", NONE, HEAD, NULL, -1, SALTUS_H5_STATE)              \
     SET(STATE_BYTE, "restart/state_byte", FILE, NONE, "T", NONE, HEAD, NULL, -1, SALTUS_H5_STATE)  \
-    SET(STATE, "restart/state", FILE, BYTE, "ST", ONE, STATE, NULL, -1, SALTUS_H5_STATE)
+    SET(STATE, "restart/state", FILE, BYTE, "ST", ONE, STATE, NULL, -1, SALTUS_H5_STATE)           \
+    SET(STATE_WORD, "restart/state_word", FILE, NONE, "U", NONE, HEAD, NULL, -1, SALTUS_H5_STATES) \
+    SET(STATES, "restart/states", FILE, NUMBER, "gU", ONE, MADE, saltus_fill_state, -1,            \
+        SALTUS_H5_STATES)
 
 typedef enum saltus_h5_id {
 #define SALTUS_H5_ID(id, ...) SALTUS_SET_##id,
@@ -251,7 +255,7 @@ saltus_h5_filler saltus_fill_n, saltus_fill_mean, saltus_fill_variance, saltus_f
     saltus_fill_max, saltus_fill_sum, saltus_fill_sum_sq, saltus_fill_real_mean,
     saltus_fill_real_variance, saltus_fill_real_min, saltus_fill_real_max, saltus_fill_counts,
     saltus_fill_observables, saltus_fill_derived, saltus_fill_edges, saltus_fill_bins,
-    saltus_fill_below, saltus_fill_above;
+    saltus_fill_below, saltus_fill_above, saltus_fill_state;
 /** Bins that the data of a species need; they are made when they are not there yet. */
 int64_t saltus_fill_bins_of(saltus_h5_filling *f, int column);
 

@@ -20,7 +20,10 @@ typedef struct saltus_hdf5_layout {
     int64_t first_trajectory, n_trajectories; /**< of a sweep: at each point */
     const saltus_sweep *sweep;                /**< NULL: a run */
     bool common_random_numbers;
-    const double *times; /**< [n_points] */
+    int64_t first_point, n_swept; /**< of a part of a sweep: the points in its file; n_swept is 0
+                                       when it has all, */
+    int64_t first_run;            /**< and the number of the first run at each */
+    const double *times;          /**< [n_points] */
     int64_t n_points;
     int n_counts, n_observables;
     const char *const *count_names;

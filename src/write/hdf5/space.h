@@ -27,6 +27,13 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_open_frames(saltus_h5_file *file, cons
 SALTUS_MUST_CHECK saltus_status saltus_h5_put_frame(saltus_h5_file *file,
                                                     struct saltus_h5_frames *frames,
                                                     const saltus_frame *frame, saltus_error *err);
+struct saltus_h5_copying;
+/** Add all frames of a species in another file, whose data set is open in `from`, behind those that
+ * are there. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_add_frames(saltus_h5_file *file,
+                                                     struct saltus_h5_frames *frames,
+                                                     struct saltus_h5_copying *from, int species,
+                                                     saltus_error *err);
 void saltus_h5_free_frames(struct saltus_h5_frames *frames);
 
 #endif

@@ -245,6 +245,10 @@ herr_t saltus_h5_describe(saltus_h5_file *f)
         rc |= saltus_h5_set_int64(file, "n_shards", l->options.n_shards);
         rc |= saltus_h5_set_int64(file, "whole_first", l->options.whole_first);
         rc |= saltus_h5_set_int64(file, "whole_runs", l->options.whole_runs);
+        if (l->sweep) {
+            rc |= l->options.by_runs ? saltus_h5_set_int64(file, "first_run", l->first_run)
+                                     : saltus_h5_set_int64(file, "first_point", l->first_point);
+        }
     }
     if (l->sweep) {
         rc |= saltus_h5_set_int64(file, "runs_per_point", l->n_trajectories);

@@ -22,4 +22,9 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_load_state(const struct saltus_results
                                                      saltus_collector *into, int64_t *rows,
                                                      saltus_error *err);
 
+/** The packed archive of a file that is open for reading, to be freed also after a failure; NULL:
+ * there is none. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_read_sources(const struct saltus_results *r, char **out,
+                                                       size_t *size, saltus_error *err);
+
 #endif

@@ -39,7 +39,7 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     int complete = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open_head(path, false, &r, err));
+    SALTUS_TRY(saltus_results_open_head(path, NULL, &r, err));
     *out = (saltus_file_state){.is_sweep = saltus_h5_has(r, "sweep_names")};
     const char *requested = out->is_sweep ? "runs_per_point" : "requested";
     const char *rows = out->is_sweep ? "sweep_points" : "trajectories";
@@ -49,6 +49,17 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     SALTUS_TRY(saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64,
                                      &out->first_trajectory, err));
     out->complete = complete != 0;
+    if (H5Aexists((hid_t)r->file, "n_shards") > 0) {
+        SALTUS_TRY(
+            saltus_h5_read_number(r, "/", "n_shards", H5T_NATIVE_INT64, &out->n_shards, err));
+        SALTUS_TRY(saltus_h5_read_number(r, "/", "shard", H5T_NATIVE_INT64, &out->shard, err));
+    }
+    if (out->is_sweep && out->n_shards > 0) {
+        SALTUS_TRY(
+            saltus_h5_read_number(r, "/", "whole_runs", H5T_NATIVE_INT64, &out->requested, err));
+        SALTUS_TRY(saltus_h5_read_number(r, "/", "whole_first", H5T_NATIVE_INT64,
+                                         &out->first_trajectory, err));
+    }
     if (!saltus_h5_has(r, "restart/identity")) {
         out->n_done = -1;
     } else if (!out->is_sweep) {
@@ -60,6 +71,30 @@ done:
     return status;
 }
 
+saltus_status saltus_h5_read_sources(const saltus_results *r, char **out, size_t *size,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    hsize_t n = 0;
+    const hsize_t start = 0;
+    *out = NULL;
+    if (saltus_h5_has(r, "restart/sources")) {
+        SALTUS_TRY(saltus_h5_check_sparse(r, "restart/sources", H5T_INTEGER, 1, &n, err));
+    }
+    if (n > (hsize_t)1 << 34) {
+        SALTUS_TRY(saltus_h5_damaged(r, "restart/sources", "it is too long", err));
+    }
+    if (n > 0) {
+        *out = saltus_calloc(n, 1);
+        SALTUS_NEED(*out);
+        SALTUS_TRY(
+            saltus_h5_read(r, "restart/sources", H5T_NATIVE_UINT8, 1, &start, &n, *out, err));
+    }
+    *size = n;
+done:
+    return status;
+}
+
 saltus_status saltus_archive_open(const char *path, saltus_archive **out, saltus_error *err)
 {
     if (!path || !out) {
@@ -68,24 +103,14 @@ saltus_status saltus_archive_open(const char *path, saltus_archive **out, saltus
     saltus_status status = SALTUS_OK;
     saltus_results *r = NULL;
     char *bytes = NULL;
-    hsize_t size = 0;
-    const hsize_t start = 0;
+    size_t size = 0;
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
-    SALTUS_TRY(saltus_results_open_head(path, false, &r, err));
-    if (saltus_h5_has(r, "restart/sources")) {
-        SALTUS_TRY(saltus_h5_check_sparse(r, "restart/sources", H5T_INTEGER, 1, &size, err));
-    }
+    SALTUS_TRY(saltus_results_open_head(path, NULL, &r, err));
+    SALTUS_TRY(saltus_h5_read_sources(r, &bytes, &size, err));
     if (size == 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%s: does not hold the model that it was made of", path);
     }
-    if (size > (hsize_t)1 << 34) {
-        SALTUS_TRY(saltus_h5_damaged(r, "restart/sources", "it is too long", err));
-    }
-    bytes = saltus_calloc(size, 1);
-    SALTUS_NEED(bytes);
-    SALTUS_TRY(
-        saltus_h5_read(r, "restart/sources", H5T_NATIVE_UINT8, 1, &start, &size, bytes, err));
     SALTUS_TRY(saltus_archive_unpack(bytes, size, out, err));
 done:
     saltus_free(bytes);

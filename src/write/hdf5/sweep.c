@@ -29,18 +29,13 @@ done:
     return status;
 }
 
-static saltus_status deliver(void *user, int64_t point, saltus_sink *sink, saltus_error *err)
+saltus_status saltus_h5_add_point(saltus_h5_file *f, const saltus_collector *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_sweep_file *sweep = user;
-    saltus_h5_file *f = &sweep->file;
-    saltus_h5_quiet quiet;
-    (void)point;
-    saltus_h5_quiet_begin(&quiet);
     if (f->broken) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", f->path);
     }
-    f->filling.from = sink->user;
+    f->filling.from = c;
     f->filling.column = -1;
     for (size_t i = 0; i < f->n_sets; ++i) { /* all have the row before one is written */
         saltus_h5_set *s = &f->sets[i];
@@ -55,9 +50,19 @@ static saltus_status deliver(void *user, int64_t point, saltus_sink *sink, saltu
         }
     }
     ++f->rows;
-    f->events += f->filling.from->events;
+    f->events += c->events;
     status = saltus_h5_flush_sometimes(f, err);
 done:
+    return status;
+}
+
+static saltus_status deliver(void *user, int64_t point, saltus_sink *sink, saltus_error *err)
+{
+    saltus_sweep_file *sweep = user;
+    saltus_h5_quiet quiet;
+    (void)point;
+    saltus_h5_quiet_begin(&quiet);
+    const saltus_status status = saltus_h5_add_point(&sweep->file, sink->user, err);
     saltus_collector_destroy(sink->user);
     saltus_h5_quiet_end(&quiet);
     return status;
