@@ -392,7 +392,11 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
 int saltus_cli_run(int argc, char **argv)
 {
     saltus_cli_run_arguments a;
-    const int code = saltus_cli_run_parse(&saltus_cli_run_argp, argc, argv, &a);
+    int code = saltus_cli_run_parse(&saltus_cli_run_argp, argc, argv, &a);
+    if (code < 0 && a.n_shards < 0) {
+        code = saltus_cli_usage("--shard auto: this is no job of an array and no one of several "
+                                "processes: no variable says which part is meant");
+    }
     const int result = code >= 0 ? code : saltus_cli_simulate(&a);
     saltus_cli_run_free(&a);
     return result;

@@ -27,7 +27,7 @@ typedef struct saltus_cli_run_arguments {
     bool no_peer, overwrite, append;
     bool extends; /**< the result file is there, with n_done of the trajectories or points */
     int64_t n_done;
-    int64_t shard, n_shards; /**< the latter 0: all */
+    int64_t shard, n_shards; /**< the latter 0: all; -1: auto, and no batch job is here */
     saltus_archive *archive; /**< files that were read, and the arguments; to be freed */
     bool json, progress, explain, quiet, has_until, has_record, has_first;
     char *command; /**< the whole line; to be freed, as settings are */
@@ -45,7 +45,7 @@ extern const struct argp saltus_cli_sweep_argp, saltus_cli_resume_argp;
 int saltus_cli_simulate(saltus_cli_run_arguments *a);
 int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a);
 
-/** "I/N" or "auto"; false for what is none (run_shard.c). */
+/** "I/N" or "auto"; false for what is neither (run_shard.c). */
 bool saltus_cli_parse_shard(const char *text, int64_t *shard, int64_t *n_shards);
 
 /** ---- processes that mpirun or srun has started (run_ranks.c) ---- */

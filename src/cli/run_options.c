@@ -431,7 +431,7 @@ static int check_output(saltus_cli_run_arguments *a)
     if (a->append && (!a->output || a->format == SALTUS_CLI_CSV)) {
         return saltus_cli_usage("--append needs a result file, -o FILE.h5");
     }
-    if (a->n_shards > 0 && (!a->output || a->format == SALTUS_CLI_CSV || a->append)) {
+    if (a->n_shards != 0 && (!a->output || a->format == SALTUS_CLI_CSV || a->append)) {
         return saltus_cli_usage("--shard needs a result file of its own, -o FILE.h5");
     }
     if (a->append && a->overwrite) {

@@ -47,8 +47,9 @@ bool saltus_cli_parse_shard(const char *text, int64_t *shard, int64_t *n_shards)
     enum { MOST = 1 << 24 };
     char number[24];
     const char *slash = strchr(text, '/');
-    if (strcmp(text, "auto") == 0) {
-        return find_batch(shard, n_shards);
+    if (strcmp(text, "auto") == 0) { /* a part is resumed anywhere: saltus run alone must know */
+        *n_shards = find_batch(shard, n_shards) ? *n_shards : -1;
+        return true;
     }
     if (!slash || (size_t)(slash - text) >= sizeof number) {
         return false;

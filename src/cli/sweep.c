@@ -309,7 +309,7 @@ int saltus_cli_sweep(int argc, char **argv)
     if (code < 0 && a.vary.n == 0 && !points) {
         code = saltus_cli_usage("--vary NAME=VALUES is needed: what is to be varied");
     }
-    if (code < 0 && a.n_shards > 0) {
+    if (code < 0 && a.n_shards != 0) {
         code = saltus_cli_usage("--shard is for saltus run: sweeps cannot be cut yet");
     }
     if (code < 0 && a.append) {

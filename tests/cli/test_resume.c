@@ -166,7 +166,7 @@ static void what_is_no_run_is_named(void **state)
     o = saltus("%s --shard 5/4 -o x.h5", run);
     assert_refused(&o, 2, "--shard '5/4'");
     o = saltus("%s --shard auto -o x.h5", run);
-    assert_refused(&o, 2, "--shard 'auto'");
+    assert_refused(&o, 2, "--shard auto: this is no job of an array");
     assert_false(file_exists("all.h5") || file_exists("x.h5"));
     assert_int_equal(
         setenv("SLURM_ARRAY_TASK_ID", "7", 1) | setenv("SLURM_ARRAY_TASK_MIN", "1", 1) |
@@ -174,7 +174,9 @@ static void what_is_no_run_is_named(void **state)
         0);
     o = saltus("%s --shard auto -o auto.h5", run);
     assert_done(&o);
-    assert_int_equal(unsetenv("SLURM_ARRAY_TASK_ID"), 0);
+    assert_int_equal(unsetenv("SLURM_ARRAY_TASK_ID") | unsetenv("SLURM_ARRAY_TASK_MIN") |
+                         unsetenv("SLURM_ARRAY_TASK_STEP") | unsetenv("SLURM_ARRAY_TASK_COUNT"),
+                     0);
     assert_int_equal(setenv("OMPI_COMM_WORLD_SIZE", "3", 1), 0);
     assert_int_equal(setenv("LSAN_OPTIONS", "detect_leaks=0", 1), 0); /* MPI keeps memory */
     o = saltus("%s -o x.h5", run);
@@ -380,6 +382,28 @@ static void damage_of_what_is_kept_costs_time(void **state)
     assert_refused(&o, 2, "--checkpoint");
 }
 
+/* Which part it is, `--shard auto` has asked a job of an array; the file knows it from then on. */
+static void a_part_goes_on_outside_of_its_job(void **state)
+{
+    (void)state;
+    keep_results();
+    write_file("long.yaml", long_model);
+    outcome o = saltus("run long.yaml --until 100 --points 7 --runs 2 --shard 1/2 -q -o whole.h5");
+    assert_done(&o);
+    assert_int_equal(
+        setenv("SLURM_ARRAY_TASK_ID", "1", 1) | setenv("SLURM_ARRAY_TASK_COUNT", "2", 1), 0);
+    const pid_t child = start_saltus("run long.yaml --until 100 --points 7 --runs 2 --shard auto "
+                                     "--checkpoint 0.1 -q -o part.h5");
+    assert_int_equal(unsetenv("SLURM_ARRAY_TASK_ID") | unsetenv("SLURM_ARRAY_TASK_COUNT"), 0);
+    wait_for_file("part.h5.checkpoint");
+    (void)kill(child, SIGUSR1);
+    o = finish_saltus(child);
+    assert_int_equal(o.code, 130);
+    o = saltus("resume part.h5 -q");
+    assert_done(&o);
+    assert_equal_results("whole.h5", "part.h5", 12);
+}
+
 static void the_file_alone_is_needed(void **state)
 {
     (void)state;
@@ -476,6 +500,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_under_way_is_kept, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(damage_of_what_is_kept_costs_time, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(a_part_goes_on_outside_of_its_job, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(the_file_alone_is_needed, enter_with_models,
                                         leave_directory),
