@@ -53,9 +53,10 @@ test:
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs $(TEST_ARGS); status=$$?; \
 	    tools/test_summary $(BUILD) && exit $$status
 
-## check-long what takes longer than a change can wait: every allocation fails once, long fuzzing
+## check-long what takes longer than a change can wait: every allocation fails once, batch jobs, long fuzzing
 check-long: test
 	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill
+	@tools/packages slurm && { tools/slurm $(BUILD) || [ $$? -eq 77 ]; }
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
 
 ## bench      run the benchmarks
