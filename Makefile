@@ -64,8 +64,8 @@ dist-check:
 check-long: test
 	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill
 	@tools/packages slurm && { tools/slurm $(BUILD) || [ $$? -eq 77 ]; }
-	@[ ! -e .git ] || SNAPSHOT=1 tools/dist --check
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
+	@[ ! -e .git ] || SNAPSHOT=1 tools/dist --check
 
 ## bench      run the benchmarks
 bench: build
