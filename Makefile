@@ -19,7 +19,7 @@ $(foreach name,$(data),$(if $($(name)),$(eval export $(name) := $(abspath $($(na
 
 features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
 
-.PHONY: all build demo test check-long check-layers bench install packages reference format format-check ci clean help configure
+.PHONY: all build demo dist dist-check test check-long check-layers bench install packages reference format format-check ci clean help configure
 
 all: build
 
@@ -53,10 +53,19 @@ test:
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs $(TEST_ARGS); status=$$?; \
 	    tools/test_summary $(BUILD) && exit $$status
 
-## check-long what takes longer than a change can wait: every allocation fails once, long fuzzing
+## dist       pack what is committed: build-dist/saltus-VERSION.tar.xz (without a tag: SNAPSHOT=1)
+dist:
+	@tools/dist
+## dist-check the same, and build, install and test what was packed
+dist-check:
+	@tools/dist --check
+
+## check-long what takes longer than a change can wait: every allocation fails once, batch jobs, long fuzzing
 check-long: test
 	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill
+	@tools/packages slurm && { tools/slurm $(BUILD) || [ $$? -eq 77 ]; }
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
+	@[ ! -e .git ] || SNAPSHOT=1 tools/dist --check
 
 ## bench      run the benchmarks
 bench: build
