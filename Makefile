@@ -55,7 +55,7 @@ test:
 
 ## check-long what takes longer than a change can wait: every allocation fails once, long fuzzing
 check-long: test
-	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill
+	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill resume_devices resume_devices_fake
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
 
 ## bench      run the benchmarks

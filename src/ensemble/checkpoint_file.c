@@ -64,10 +64,15 @@ void saltus_kept_pack(saltus_packer *k, saltus_kept_table *t)
     SALTUS_PACK(k, t->sizes);
     SALTUS_PACK(k, t->n_times);
     SALTUS_PACK(k, n);
-    for (int64_t i = 0; i < n && !k->failed; ++i) {
-        saltus_kept *kept = k->is_taking ? NULL : t->kept[i];
+    for (size_t i = 0; !k->is_taking && i < t->capacity; ++i) {
+        if (t->kept[i]) {
+            pack_one(k, t, &t->kept[i]);
+        }
+    }
+    for (int64_t i = 0; k->is_taking && i < n && !k->failed; ++i) {
+        saltus_kept *kept = NULL;
         pack_one(k, t, &kept);
-        if (k->is_taking && kept && (k->failed || !saltus_kept_put(t, kept))) {
+        if (kept && (k->failed || !saltus_kept_put(t, kept))) {
             k->failed = true;
             saltus_free(kept);
         }

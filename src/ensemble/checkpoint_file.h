@@ -9,8 +9,9 @@
 typedef struct saltus_kept_table {
     saltus_row_sizes sizes;
     int64_t n_times;
-    saltus_kept **kept; /**< [n] by rising trajectory; each is one piece of memory */
-    size_t n, capacity;
+    saltus_kept *
+        *kept; /**< [capacity] hashed by trajectory, with gaps; each is one piece of memory */
+    size_t n, capacity; /**< the latter 0 or a power of 2 */
 } saltus_kept_table;
 
 /** With room for the samples, zeros, and a state of so many bytes; NULL: memory ran out. To be

@@ -24,6 +24,7 @@ saltus_status saltus_keeping_begin(saltus_keeping *k, const saltus_plan *plan,
     SALTUS_NEED(k->pause);
     k->checkpoint = options->checkpoint;
     saltus_checkpoint_begin(k->checkpoint, &sizes, options->n_times);
+    saltus_checkpoint_drop(k->checkpoint, options->first_trajectory, options->n_done);
     const char *trouble = saltus_checkpoint_trouble(k->checkpoint);
     if (trouble && options->warn) {
         options->warn(options->warn_user, trouble);
@@ -38,9 +39,11 @@ void saltus_keeping_free(saltus_keeping *k)
     *k = (saltus_keeping){0};
 }
 
-void saltus_keeping_look(saltus_keeping *k, int64_t n_finished)
+/* By Little's law: so many are under way on average as end in a second, times the seconds that
+ * each takes. */
+void saltus_keeping_look(saltus_keeping *k, int64_t n_under_way, int64_t n_finished)
 {
-    const double spent = (saltus_now() - k->start) * k->n,
+    const double spent = (saltus_now() - k->start) * (double)n_under_way,
                  least = least_share * saltus_checkpoint_seconds(k->checkpoint);
     const bool pays = spent > least * (double)(n_finished > 0 ? n_finished : 1);
     __atomic_store_n(&k->pays, pays, __ATOMIC_RELAXED);

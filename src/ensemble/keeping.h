@@ -23,8 +23,9 @@ SALTUS_MUST_CHECK saltus_status saltus_keeping_begin(saltus_keeping *k, const sa
                                                      const saltus_run_options *options, int n,
                                                      saltus_error *err);
 void saltus_keeping_free(saltus_keeping *k);
-/** Find out whether trajectories are worth keeping, of which so many have ended; and tell it. */
-void saltus_keeping_look(saltus_keeping *k, int64_t n_finished);
+/** Find out whether trajectories are worth keeping, of which so many are with the workers, and so
+ * many have ended; and tell it. */
+void saltus_keeping_look(saltus_keeping *k, int64_t n_under_way, int64_t n_finished);
 bool saltus_keeping_pays(const saltus_keeping *k);
 /** A worker has ended, and cannot be asked. */
 void saltus_keeping_end(saltus_keeping *k, int worker);
