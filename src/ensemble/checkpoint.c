@@ -22,7 +22,8 @@ struct saltus_checkpoint {
     saltus_saver saver;
     char trouble[200];
     bool has_told;
-    bool is_fresh; /* what the file has is to go when a run begins */
+    bool is_fresh;   /* what the file has is to go when a run begins */
+    bool is_written; /* there is a file, which this one or another run has written */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -116,6 +117,7 @@ void saltus_kept_free(saltus_kept_table *t)
         saltus_free(t->kept[i]);
     }
     saltus_free(t->kept);
+    saltus_free(t->had);
     *t = (saltus_kept_table){.sizes = t->sizes};
 }
 
@@ -179,7 +181,7 @@ static const saltus_kept *put(saltus_checkpoint *c, const saltus_job *job, int64
             memcpy((void *)(uintptr_t)kept->splits[i], job->splits[i], n * (size_t)s->splits[i]);
         }
     }
-    if (size > 0) {
+    if (state) {
         memcpy(kept->state, state, size);
     }
     (void)pthread_mutex_lock(&c->lock);
@@ -237,6 +239,28 @@ void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t first, int64_t n)
     (void)pthread_mutex_unlock(&c->lock);
 }
 
+void saltus_checkpoint_set_had(saltus_checkpoint *c, int64_t n, void *bytes, size_t size)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    saltus_free(c->table.had);
+    c->table.n_had = n;
+    c->table.had = bytes;
+    c->table.had_size = size;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+const void *saltus_checkpoint_had(const saltus_checkpoint *c, int64_t *n, size_t *size)
+{
+    *n = c->table.n_had;
+    *size = c->table.had_size;
+    return c->table.had;
+}
+
+bool saltus_checkpoint_is_written(const saltus_checkpoint *c)
+{
+    return c->is_written;
+}
+
 void saltus_checkpoint_begin(saltus_checkpoint *c, const saltus_row_sizes *sizes, int64_t n_times)
 {
     if (c->is_fresh) {
@@ -274,12 +298,12 @@ saltus_status saltus_checkpoint_write(saltus_checkpoint *c, const saltus_sink *s
     saltus_status status = SALTUS_OK;
     saltus_packer all = {0};
     (void)pthread_mutex_lock(&c->lock);
-    const size_t n = c->table.n;
-    if (n > 0) {
+    const bool is_any = c->table.n > 0 || c->table.had;
+    if (is_any) {
         saltus_kept_pack(&all, &c->table);
     }
     (void)pthread_mutex_unlock(&c->lock);
-    if (n == 0) {
+    if (!is_any) {
         return SALTUS_OK;
     }
     SALTUS_NEED(!all.failed);
@@ -287,6 +311,7 @@ saltus_status saltus_checkpoint_write(saltus_checkpoint *c, const saltus_sink *s
         SALTUS_TRY(sink->flush(sink->user, err));
     }
     SALTUS_TRY(saltus_checkpoint_file_write(c->path, c->identity, &all, err));
+    c->is_written = true;
 done:
     saltus_pack_free(&all);
     return status;
@@ -329,11 +354,28 @@ saltus_status saltus_checkpoint_open(const char *path, const char *identity, dou
     saltus_sha256_hex(identity, strlen(identity), c->identity);
     SALTUS_TRY(saltus_checkpoint_file_read(path, c->identity, fresh, &c->table, c->trouble,
                                            sizeof c->trouble, err));
+    c->is_written = c->table.n > 0 || c->table.had;
     saltus_handle_add(&c->handle, SALTUS_HANDLE_CHECKPOINT);
     *out = c;
     c = NULL;
 done:
     destroy(c);
+    return status;
+}
+
+saltus_status saltus_checkpoint_open_point(const saltus_checkpoint *c, int64_t point,
+                                           saltus_checkpoint **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char identity[sizeof c->identity + 24];
+    const size_t size = strlen(c->path) + 24;
+    char *path = saltus_calloc(size, 1);
+    SALTUS_NEED(path);
+    (void)snprintf(path, size, "%s.%lld", c->path, (long long)point);
+    (void)snprintf(identity, sizeof identity, "%s %lld", c->identity, (long long)point);
+    SALTUS_TRY(saltus_checkpoint_open(path, identity, c->seconds, c->is_fresh, out, err));
+done:
+    saltus_free(path);
     return status;
 }
 

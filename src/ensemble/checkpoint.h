@@ -28,6 +28,17 @@ const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajecto
 void saltus_checkpoint_keep_ended(saltus_checkpoint *c, const saltus_job *job);
 /** Keep no more of n trajectories. */
 void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t first, int64_t n);
+/** The sink that runs deliver to has had n trajectories, and has made these bytes of them, which
+ * are taken. */
+void saltus_checkpoint_set_had(saltus_checkpoint *c, int64_t n, void *bytes, size_t size);
+/** What was in the file of that; NULL: nothing. */
+const void *saltus_checkpoint_had(const saltus_checkpoint *c, int64_t *n, size_t *size);
+/** Whether there is a file. */
+bool saltus_checkpoint_is_written(const saltus_checkpoint *c);
+/** That of a point of a sweep, in a file beside. As saltus_checkpoint_open. */
+SALTUS_MUST_CHECK saltus_status saltus_checkpoint_open_point(const saltus_checkpoint *c,
+                                                             int64_t point, saltus_checkpoint **out,
+                                                             saltus_error *err);
 /** Write the file, unless there is nothing to keep. The sink is flushed first.
  * SALTUS_E_IO, SALTUS_E_NO_MEMORY: the file that was there before still is. */
 SALTUS_MUST_CHECK saltus_status saltus_checkpoint_write(saltus_checkpoint *c,

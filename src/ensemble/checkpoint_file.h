@@ -12,6 +12,9 @@ typedef struct saltus_kept_table {
     saltus_kept *
         *kept; /**< [capacity] hashed by trajectory, with gaps; each is one piece of memory */
     size_t n, capacity; /**< the latter 0 or a power of 2 */
+    int64_t n_had;      /**< trajectories that a sink has had which keeps nothing itself, */
+    unsigned char *had; /**< [had_size] and what it makes of them, saltus_sink.store; or NULL */
+    size_t had_size;
 } saltus_kept_table;
 
 /** With room for the samples, zeros, and a state of so many bytes; NULL: memory ran out. To be

@@ -318,9 +318,13 @@ static void look_at_pace(run *r)
     saltus_keeping_look(&r->keeping, r->blocks.next - r->options->n_done - n_finished, n_finished);
 }
 
-/* Trajectories that have ended are kept where they are long. With the lock held. */
+/* Trajectories that have ended are kept where they are long. With the lock held, and nothing is
+ * being delivered. */
 static void keep_ended(run *r)
 {
+    if (!r->sink_failed) {
+        saltus_keeping_store(&r->keeping, r->sink, r->options->n_done + r->report.trajectories);
+    }
     if (saltus_keeping_pays(&r->keeping)) {
         saltus_blocks_keep_ended(&r->blocks, r->keeping.checkpoint);
     }
@@ -336,7 +340,7 @@ static void tell(void *user)
     }
     if (r->keeping.checkpoint && r->workers.stop) {
         saltus_keeping_ask(&r->keeping);
-    } else if (saltus_keeping_is_ready(&r->keeping)) {
+    } else if (saltus_keeping_is_ready(&r->keeping) && !r->is_delivering) {
         keep_ended(r);
         (void)pthread_mutex_unlock(&r->workers.lock);
         saltus_keeping_write(&r->keeping, r->options, r->sink);
@@ -444,7 +448,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->reached = saltus_calloc((size_t)n_all(r), sizeof *r->reached);
     SALTUS_NEED(r->reached);
     if (r->options->checkpoint && !r->points) {
-        SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, n_workers(r), err));
+        SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, r->sink, n_workers(r), err));
     }
 done:
     return status;

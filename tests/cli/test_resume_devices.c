@@ -183,11 +183,44 @@ static void by_tau_leaping(void **state)
     travel_all(travels, sizeof travels / sizeof *travels);
 }
 
-int main(void)
+/* A pattern of names takes a part of the tests. */
+/* A GPU that fails in the middle ends the run; what it had under way goes on on the CPU. */
+static void after_a_gpu_is_lost(void **state)
+{
+    (void)state;
+    if (!getenv("FAKE_CUDA")) {
+        (void)fprintf(stderr, "SKIP: a true GPU is not made to fail\n");
+        skip();
+    }
+    const char *run = "run many.yaml --until 60 --points 9 --runs 40 -q";
+    outcome o = saltus("%s --device cpu -o whole.h5", run);
+    assert_done(&o);
+    int n_kept = 0;
+    for (int at = 100; at <= 700; at += 150) {
+        char fail[20];
+        (void)snprintf(fail, sizeof fail, "%d:700", at);
+        assert_int_equal(setenv("FAKE_CUDA_FAIL", fail, 1), 0);
+        o = saltus("%s --device cuda --layout global --checkpoint 0.05 -o part.h5 --overwrite",
+                   run);
+        assert_int_equal(unsetenv("FAKE_CUDA_FAIL"), 0);
+        assert_int_equal(o.code, 1);
+        assert_one_message(&o, "CUDA error 700");
+        assert_non_null(strstr(o.err, "saltus resume part.h5 --device cpu"));
+        n_kept += file_exists("part.h5.checkpoint");
+        o = saltus("resume part.h5 -q --device cpu");
+        assert_done(&o);
+        assert_equal_results("whole.h5", "part.h5", 12);
+    }
+    assert_true(n_kept > 0);
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_the_direct_method, enter, leave_directory),
         cmocka_unit_test_setup_teardown(by_tau_leaping, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(after_a_gpu_is_lost, enter, leave_directory),
     };
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
