@@ -142,7 +142,9 @@ static void keep_whole(saltus_sweep_run_state *r, int64_t point, const saltus_si
         sink->store(sink->user, &bytes, &size, &err) == SALTUS_OK) {
         (void)pthread_mutex_unlock(&r->workers.lock);
         saltus_checkpoint_set_had(checkpoint, r->options->run.n_trajectories, bytes, size);
-        (void)saltus_checkpoint_write(checkpoint, sink, &err); /* else it is simulated again */
+        if (saltus_checkpoint_write(checkpoint, sink, &err) != SALTUS_OK && r->options->run.warn) {
+            r->options->run.warn(r->options->run.warn_user, err.message);
+        }
         (void)pthread_mutex_lock(&r->workers.lock);
     }
 }
