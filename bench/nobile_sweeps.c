@@ -245,7 +245,8 @@ static saltus_status time_sweep(bench *b, const bench_table *c, const char *devi
     saltus_run_report report = {0};
     session s = {.bench = b, .c = c};
     bench_limit limit = {.seconds = too_long};
-    const saltus_sweep_sink sink = {&s, open_point, deliver, discard};
+    const saltus_sweep_sink sink = {
+        .user = &s, .open = open_point, .deliver = deliver, .discard = discard};
     bool is_right = true;
     SALTUS_TRY(prepare(&s, device, err));
     bench_set_limit(&limit, &s.options.run);

@@ -262,6 +262,15 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_file_open(
  */
 SALTUS_API const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file);
 /**
+ * Give what saltus_run_options.checkpoint of the sweep's run takes: files beside the result's, one
+ * for each point that is under way.
+ *
+ * @param file may be NULL
+ * @return valid until saltus_sweep_file_close; NULL without a file, or when the options of the
+ *         result file want none
+ */
+SALTUS_API saltus_checkpoint *saltus_sweep_file_checkpoint(saltus_sweep_file *file);
+/**
  * Finish and close the result file of a sweep, whatever happens.
  *
  * @param file   may be NULL

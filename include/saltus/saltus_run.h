@@ -92,6 +92,9 @@ typedef struct saltus_sink {
     /** NULL, or called before a checkpoint is put in place, on a thread of its own: what came
      * before is to survive the process. */
     saltus_status (*flush)(void *user, saltus_error *err);
+    /** NULL, or called between two deliveries: what it has had so far, as bytes that are to be kept
+     * with what is under way; only the library's own know how to go on from them. */
+    saltus_status (*store)(void *user, void **bytes, size_t *size, saltus_error *err);
 } saltus_sink;
 
 /* ------------------------------------------------------------------------------------------------

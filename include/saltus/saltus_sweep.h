@@ -176,6 +176,9 @@ typedef struct saltus_sweep_sink {
     saltus_status (*deliver)(void *user, int64_t point, saltus_sink *sink, saltus_error *err);
     /** The sink of a point whose run failed, or that came too late. */
     void (*discard)(void *user, saltus_sink *sink);
+    /** NULL, or called before what is kept of a point that was delivered is removed: the point is
+     * to survive the process. */
+    saltus_status (*flush)(void *user, saltus_error *err);
 } saltus_sweep_sink;
 
 /**

@@ -33,6 +33,17 @@ static void take_talk(saltus_cli_run_arguments *a, const saltus_cli_run_argument
     a->trace = mine->trace;
 }
 
+/* How the old device was used says nothing about another one. */
+static void take_device(saltus_cli_run_arguments *a, const saltus_cli_run_arguments *mine)
+{
+    if (mine->device) {
+        a->layout = mine->layout ? mine->layout : "auto";
+        a->block = mine->block;
+        a->streams = mine->streams;
+        a->split = mine->split;
+    }
+}
+
 static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *state, int argc,
                  char **argv, saltus_archive *archive)
 {
@@ -62,6 +73,7 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
         a.shard = state->shard;
         a.n_shards = state->n_shards;
         take_talk(&a, mine);
+        take_device(&a, mine);
         code = state->is_sweep ? saltus_cli_simulate_sweep(&a) : saltus_cli_simulate(&a);
         a.archive = NULL;
     }

@@ -317,6 +317,14 @@ void saltus_cli_tell_resume(const saltus_cli_run_arguments *a)
     }
 }
 
+void saltus_cli_tell_lost(const saltus_cli_run_arguments *a)
+{
+    if (a->output && a->format == SALTUS_CLI_HDF5) {
+        fprintf(stderr, "  hint: saltus resume %s --device cpu goes on without the GPU\n",
+                a->output);
+    }
+}
+
 /* Another rank than 0: simulate for that. */
 static int simulate_for_others(session *s, saltus_cli_run_arguments *a)
 {
@@ -377,6 +385,9 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
                 (long long)a->n_done + report->trajectories, (long long)a->runs,
                 a->output ? "; they are in " : "", a->output ? a->output : "");
         saltus_cli_tell_resume(a);
+    } else if (status == SALTUS_E_UNAVAILABLE &&
+               strncmp(saltus_backend_name(s.backend), "cuda", 4) == 0) {
+        saltus_cli_tell_lost(a);
     } else if (status == SALTUS_OK && !a->quiet && !a->json) {
         status = print_summary(&s, a, &print_err);
     }

@@ -67,6 +67,8 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
 
 /** After an interruption: how to go on. */
 void saltus_cli_tell_resume(const saltus_cli_run_arguments *a);
+/** After a GPU was lost. */
+void saltus_cli_tell_lost(const saltus_cli_run_arguments *a);
 
 /** Name of the command's arguments in an archive: words, each ended by a zero. */
 #define SALTUS_CLI_ARGUMENTS "saltus:arguments"

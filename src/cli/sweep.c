@@ -201,6 +201,7 @@ static saltus_status open_file(session *s, saltus_error *err)
     if (status == SALTUS_OK) {
         status = saltus_sweep_file_open(s->of.scratch ? s->of.scratch : s->of.a->output, s->sweep,
                                         &s->options, plan, &results, &s->file, err);
+        s->options.run.checkpoint = saltus_sweep_file_checkpoint(s->file);
     }
     saltus_plan_destroy(plan);
     if (status == SALTUS_OK && !s->of.a->quiet) {
@@ -314,6 +315,8 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
                 (long long)a->n_done + report->trajectories / s.options.run.n_trajectories,
                 n_points, a->output);
         saltus_cli_tell_resume(a);
+    } else if (status == SALTUS_E_UNAVAILABLE && strncmp(s.device, "cuda", 4) == 0) {
+        saltus_cli_tell_lost(a);
     }
     if (a->json) {
         print_json(&s, status == SALTUS_OK);

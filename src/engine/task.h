@@ -47,8 +47,8 @@ typedef struct saltus_job {
 /** Saves trajectories that are under way. */
 typedef struct saltus_saver {
     void *user;
-    /** Copy a job's first n_samples samples, and the state there; job->kept is then this copy. Any
-     * thread may call. */
+    /** Copy a job's first n_samples samples, and the state there; job->kept is then this copy.
+     * Without a state the job has ended: it has all samples, and its tally. Any thread may call. */
     void (*save)(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size);
 } saltus_saver;
 
@@ -132,5 +132,9 @@ typedef struct saltus_task {
     const double **failed;   /**< out, shared: the row of a trajectory that failed (atomic) */
     uint8_t *rounded; /**< [setting], shared by the workers: a value was rounded (atomic or) */
 } saltus_task;
+
+/** Of a job that no device has reduced: set the task's derived quantities and, with a reduction,
+ * its last counts and `rest`, from counts[point][count], which are to stay. */
+void saltus_job_reduce(const saltus_task *task, saltus_job *job, const int64_t *counts);
 
 #endif

@@ -131,6 +131,7 @@ static void free_buffer(saltus_buffer *m)
     if (m) {
         saltus_free(m->trajectories);
         saltus_free(m->is_finished);
+        saltus_free(m->tallies);
         saltus_free(m->counts);
         for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
             saltus_free(m->splits[i]);
@@ -164,6 +165,10 @@ static saltus_status take_buffer(saltus_blocks *b, int64_t n, saltus_buffer **ou
     SALTUS_NEED(m->trajectories);
     m->is_finished = saltus_calloc(size, sizeof *m->is_finished);
     SALTUS_NEED(m->is_finished);
+    if (b->options->checkpoint) {
+        m->tallies = saltus_calloc(size, sizeof *m->tallies);
+        SALTUS_NEED(m->tallies);
+    }
     m->observables = saltus_calloc(size * (size_t)b->observables_size, sizeof(double));
     SALTUS_NEED(m->observables);
     m->derived = saltus_calloc(size * (size_t)n_derived(b), sizeof(double));
@@ -280,23 +285,28 @@ static const double *row_of(const saltus_blocks *b, int64_t trajectory)
     return p ? p->rows + trajectory / p->n_each * p->size : NULL;
 }
 
+/* The i-th trajectory of a block, and its memory there. */
+static saltus_job job_of(const saltus_blocks *b, saltus_filling *f, int64_t i)
+{
+    const saltus_buffer *m = f->memory;
+    saltus_job job = {.trajectory = m->trajectories[i],
+                      .point = row_of(b, f->first),
+                      .counts = m->counts + i * b->counts_size,
+                      .observables = m->observables + i * b->observables_size,
+                      .derived = b->derivation ? m->derived + i * n_derived(b) : NULL,
+                      .block = f};
+    for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
+        job.splits[k] = m->splits[k] + i * b->splits_size[k];
+    }
+    return job;
+}
+
 int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max)
 {
     saltus_filling *f = newest(b);
     int n = 0;
     while (n < max && b->next < f->first + f->n) {
-        const int64_t i = b->next++ - f->first;
-        jobs[n] =
-            (saltus_job){.trajectory = f->memory->trajectories[i],
-                         .point = row_of(b, f->first),
-                         .counts = f->memory->counts + i * b->counts_size,
-                         .observables = f->memory->observables + i * b->observables_size,
-                         .derived = b->derivation ? f->memory->derived + i * n_derived(b) : NULL,
-                         .block = f};
-        for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
-            jobs[n].splits[k] = f->memory->splits[k] + i * b->splits_size[k];
-        }
-        ++n;
+        jobs[n++] = job_of(b, f, b->next++ - f->first);
     }
     return n;
 }
@@ -325,9 +335,27 @@ void saltus_blocks_close_oldest(saltus_blocks *b)
 bool saltus_filling_mark(const saltus_job *job)
 {
     saltus_filling *f = job->block;
-    f->memory->is_finished[job->trajectory - f->memory->trajectories[0]] = true;
+    const int64_t i = job->trajectory - f->memory->trajectories[0];
+    f->memory->is_finished[i] = true;
+    if (f->memory->tallies) {
+        f->memory->tallies[i] = job->tally;
+    }
     saltus_tally_add(&f->tally, &job->tally);
     return --f->n_left == 0;
+}
+
+void saltus_blocks_keep_ended(const saltus_blocks *b, saltus_checkpoint *checkpoint)
+{
+    for (int64_t k = 0; k < b->n_ring && !b->reduction; ++k) {
+        saltus_filling *f = &b->ring[k];
+        for (int64_t i = 0; f->is_open && i < f->n; ++i) {
+            if (f->memory->is_finished[i]) {
+                saltus_job job = job_of(b, f, i);
+                job.tally = f->memory->tallies[i];
+                saltus_checkpoint_keep_ended(checkpoint, &job);
+            }
+        }
+    }
 }
 
 /* values[trajectory][size]: the i-th takes the place of the n-th. */

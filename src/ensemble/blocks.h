@@ -5,6 +5,7 @@
 #ifndef SALTUS_ENSEMBLE_BLOCKS_H
 #define SALTUS_ENSEMBLE_BLOCKS_H
 
+#include "ensemble/checkpoint.h"
 #include "ensemble/plan.h"
 #include "ensemble/reduction.h"
 #include "kernel/base/derive.h"
@@ -33,7 +34,8 @@ typedef struct saltus_buffer {
     int64_t *trajectories, *counts;
     int64_t *splits[SALTUS_N_SPLITS];
     double *observables, *derived;
-    bool *is_finished; /**< [trajectory] */
+    bool *is_finished;     /**< [trajectory] */
+    saltus_tally *tallies; /**< [trajectory] of a finished one; NULL: nothing is kept */
     struct saltus_buffer *next_free;
 } saltus_buffer;
 
@@ -90,6 +92,8 @@ void saltus_blocks_close_oldest(saltus_blocks *b);
 
 /** A job of a block is finished; returns whether that was the last one. */
 bool saltus_filling_mark(const saltus_job *job);
+/** Keep the finished trajectories of all blocks that are not delivered. */
+void saltus_blocks_keep_ended(const saltus_blocks *b, saltus_checkpoint *checkpoint);
 /** Move the finished trajectories of a block together; returns their number. */
 int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f);
 /** As a sink sees it; needs no lock. */

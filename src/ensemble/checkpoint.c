@@ -22,7 +22,8 @@ struct saltus_checkpoint {
     saltus_saver saver;
     char trouble[200];
     bool has_told;
-    bool is_fresh; /* what the file has is to go when a run begins */
+    bool is_fresh;   /* what the file has is to go when a run begins */
+    bool is_written; /* there is a file, which this one or another run has written */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -60,62 +61,81 @@ saltus_kept *saltus_kept_create(const saltus_row_sizes *s, int64_t n_samples, si
     return kept;
 }
 
-/* Where a trajectory is in the table, or where it belongs. */
+/* Where a trajectory is in the table, or the gap where it belongs. There is a gap. */
 static size_t place_of(const saltus_kept_table *t, int64_t trajectory)
 {
-    size_t low = 0, high = t->n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (t->kept[middle]->trajectory < trajectory) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    const size_t last = t->capacity - 1;
+    size_t i = (size_t)(((uint64_t)trajectory * 0x9E3779B97F4A7C15U) >> 32) & last;
+    while (t->kept[i] && t->kept[i]->trajectory != trajectory) {
+        i = (i + 1) & last;
     }
-    return low;
+    return i;
 }
 
-static bool is_at(const saltus_kept_table *t, size_t i, int64_t trajectory)
+static saltus_kept *find(const saltus_kept_table *t, int64_t trajectory)
 {
-    return i < t->n && t->kept[i]->trajectory == trajectory;
+    return t->n > 0 ? t->kept[place_of(t, trajectory)] : NULL;
+}
+
+/* So that half of it stays gaps. */
+static bool make_room(saltus_kept_table *t)
+{
+    saltus_kept_table larger = *t;
+    if (2 * (t->n + 1) <= t->capacity) {
+        return true;
+    }
+    larger.capacity = t->capacity > 0 ? 2 * t->capacity : 64;
+    larger.kept = saltus_calloc(larger.capacity, sizeof *larger.kept);
+    if (!larger.kept) {
+        return false;
+    }
+    for (size_t i = 0; i < t->capacity; ++i) {
+        if (t->kept[i]) {
+            larger.kept[place_of(&larger, t->kept[i]->trajectory)] = t->kept[i];
+        }
+    }
+    saltus_free(t->kept);
+    *t = larger;
+    return true;
 }
 
 bool saltus_kept_put(saltus_kept_table *t, saltus_kept *kept)
 {
-    const size_t i = place_of(t, kept->trajectory);
-    if (is_at(t, i, kept->trajectory)) {
-        saltus_free(t->kept[i]);
-        t->kept[i] = kept;
-        return true;
-    }
-    saltus_kept **grown = saltus_grow(t->kept, t->n, &t->capacity, sizeof *grown);
-    if (!grown) {
+    if (!make_room(t)) {
         return false;
     }
-    t->kept = grown;
-    memmove(grown + i + 1, grown + i, (t->n - i) * sizeof *grown);
-    grown[i] = kept;
-    ++t->n;
+    const size_t i = place_of(t, kept->trajectory);
+    t->n += !t->kept[i];
+    saltus_free(t->kept[i]);
+    t->kept[i] = kept;
     return true;
 }
 
 void saltus_kept_free(saltus_kept_table *t)
 {
-    for (size_t i = 0; i < t->n; ++i) {
+    for (size_t i = 0; i < t->capacity; ++i) {
         saltus_free(t->kept[i]);
     }
     saltus_free(t->kept);
+    saltus_free(t->had);
     *t = (saltus_kept_table){.sizes = t->sizes};
 }
 
-static void remove_some(saltus_kept_table *t, size_t first, size_t n)
+/* What stands behind it, up to the next gap, may move up. */
+static void drop_one(saltus_kept_table *t, int64_t trajectory)
 {
-    for (size_t i = first; i < first + n; ++i) {
-        saltus_free(t->kept[i]);
+    const size_t last = t->capacity - 1;
+    if (!find(t, trajectory)) {
+        return;
     }
-    if (n > 0) {
-        memmove(t->kept + first, t->kept + first + n, (t->n - first - n) * sizeof *t->kept);
-        t->n -= n;
+    size_t i = place_of(t, trajectory);
+    saltus_free(t->kept[i]);
+    t->kept[i] = NULL;
+    --t->n;
+    for (i = (i + 1) & last; t->kept[i]; i = (i + 1) & last) {
+        saltus_kept *kept = t->kept[i];
+        t->kept[i] = NULL;
+        t->kept[place_of(t, kept->trajectory)] = kept;
     }
 }
 
@@ -161,7 +181,7 @@ static const saltus_kept *put(saltus_checkpoint *c, const saltus_job *job, int64
             memcpy((void *)(uintptr_t)kept->splits[i], job->splits[i], n * (size_t)s->splits[i]);
         }
     }
-    if (size > 0) {
+    if (state) {
         memcpy(kept->state, state, size);
     }
     (void)pthread_mutex_lock(&c->lock);
@@ -176,37 +196,8 @@ static const saltus_kept *put(saltus_checkpoint *c, const saltus_job *job, int64
 
 static void keep(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size)
 {
-    const saltus_kept *kept = put(user, job, n_samples, state, size, false);
+    const saltus_kept *kept = put(user, job, n_samples, state, size, !state);
     job->kept = kept ? kept : job->kept;
-}
-
-void saltus_checkpoint_finish(saltus_checkpoint *c, const saltus_job *job, bool is_kept)
-{
-    if (is_kept) {
-        (void)put(c, job, c->table.n_times, NULL, 0, true);
-        return;
-    }
-    if (is_empty(c)) {
-        return;
-    }
-    (void)pthread_mutex_lock(&c->lock);
-    const size_t i = place_of(&c->table, job->trajectory);
-    if (is_at(&c->table, i, job->trajectory)) {
-        remove_some(&c->table, i, 1);
-        count(c);
-    }
-    (void)pthread_mutex_unlock(&c->lock);
-}
-
-void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t trajectory)
-{
-    if (is_empty(c)) {
-        return;
-    }
-    (void)pthread_mutex_lock(&c->lock);
-    remove_some(&c->table, 0, place_of(&c->table, trajectory));
-    count(c);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajectory)
@@ -215,10 +206,59 @@ const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajecto
         return NULL;
     }
     (void)pthread_mutex_lock(&c->lock);
-    const size_t i = place_of(&c->table, trajectory);
-    const saltus_kept *kept = is_at(&c->table, i, trajectory) ? c->table.kept[i] : NULL;
+    const saltus_kept *kept = find(&c->table, trajectory);
     (void)pthread_mutex_unlock(&c->lock);
     return kept;
+}
+
+void saltus_checkpoint_keep_ended(saltus_checkpoint *c, const saltus_job *job)
+{
+    const saltus_kept *kept = saltus_checkpoint_find(c, job->trajectory);
+    if (!kept || !kept->is_complete) {
+        (void)put(c, job, c->table.n_times, NULL, 0, true);
+    }
+}
+
+void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t first, int64_t n)
+{
+    if (is_empty(c)) {
+        return;
+    }
+    (void)pthread_mutex_lock(&c->lock);
+    saltus_kept_table *t = &c->table;
+    for (int64_t i = first; i < first + n && n <= (int64_t)t->capacity; ++i) {
+        drop_one(t, i);
+    }
+    for (size_t i = 0; i < t->capacity && n > (int64_t)t->capacity; ++i) {
+        while (t->kept[i] && t->kept[i]->trajectory - first >= 0 &&
+               t->kept[i]->trajectory - first < n) {
+            drop_one(t, t->kept[i]->trajectory);
+        }
+    }
+    count(c);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+void saltus_checkpoint_set_had(saltus_checkpoint *c, int64_t n, void *bytes, size_t size)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    saltus_free(c->table.had);
+    c->table.n_had = n;
+    c->table.had = bytes;
+    c->table.had_size = size;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+const void *saltus_checkpoint_had(const saltus_checkpoint *c, int64_t *n, size_t *size)
+{
+    *n = c->table.n_had;
+    *size = c->table.had_size;
+    return c->table.had;
+}
+
+bool saltus_checkpoint_is_written(const saltus_checkpoint *c)
+{
+    return c->is_written;
 }
 
 void saltus_checkpoint_begin(saltus_checkpoint *c, const saltus_row_sizes *sizes, int64_t n_times)
@@ -258,12 +298,12 @@ saltus_status saltus_checkpoint_write(saltus_checkpoint *c, const saltus_sink *s
     saltus_status status = SALTUS_OK;
     saltus_packer all = {0};
     (void)pthread_mutex_lock(&c->lock);
-    const size_t n = c->table.n;
-    if (n > 0) {
+    const bool is_any = c->table.n > 0 || c->table.had;
+    if (is_any) {
         saltus_kept_pack(&all, &c->table);
     }
     (void)pthread_mutex_unlock(&c->lock);
-    if (n == 0) {
+    if (!is_any) {
         return SALTUS_OK;
     }
     SALTUS_NEED(!all.failed);
@@ -271,6 +311,7 @@ saltus_status saltus_checkpoint_write(saltus_checkpoint *c, const saltus_sink *s
         SALTUS_TRY(sink->flush(sink->user, err));
     }
     SALTUS_TRY(saltus_checkpoint_file_write(c->path, c->identity, &all, err));
+    c->is_written = true;
 done:
     saltus_pack_free(&all);
     return status;
@@ -313,11 +354,28 @@ saltus_status saltus_checkpoint_open(const char *path, const char *identity, dou
     saltus_sha256_hex(identity, strlen(identity), c->identity);
     SALTUS_TRY(saltus_checkpoint_file_read(path, c->identity, fresh, &c->table, c->trouble,
                                            sizeof c->trouble, err));
+    c->is_written = c->table.n > 0 || c->table.had;
     saltus_handle_add(&c->handle, SALTUS_HANDLE_CHECKPOINT);
     *out = c;
     c = NULL;
 done:
     destroy(c);
+    return status;
+}
+
+saltus_status saltus_checkpoint_open_point(const saltus_checkpoint *c, int64_t point,
+                                           saltus_checkpoint **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char identity[sizeof c->identity + 24];
+    const size_t size = strlen(c->path) + 24;
+    char *path = saltus_calloc(size, 1);
+    SALTUS_NEED(path);
+    (void)snprintf(path, size, "%s.%lld", c->path, (long long)point);
+    (void)snprintf(identity, sizeof identity, "%s %lld", c->identity, (long long)point);
+    SALTUS_TRY(saltus_checkpoint_open(path, identity, c->seconds, c->is_fresh, out, err));
+done:
+    saltus_free(path);
     return status;
 }
 

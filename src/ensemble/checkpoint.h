@@ -22,12 +22,23 @@ double saltus_checkpoint_seconds(const saltus_checkpoint *c);
 const char *saltus_checkpoint_trouble(saltus_checkpoint *c);
 /** To hand to workers; valid as long as the checkpoint. */
 const saltus_saver *saltus_checkpoint_saver(saltus_checkpoint *c);
-/** What is kept of a trajectory, or NULL. Valid until saver, finish, or drop are called for it. */
+/** What is kept of a trajectory, or NULL. Valid until it is kept anew, or dropped. */
 const saltus_kept *saltus_checkpoint_find(saltus_checkpoint *c, int64_t trajectory);
-/** A trajectory has ended: keep its samples if `keep`, else nothing of it. */
-void saltus_checkpoint_finish(saltus_checkpoint *c, const saltus_job *job, bool keep);
-/** All trajectories below this one were delivered. */
-void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t trajectory);
+/** Keep the samples of a trajectory that has ended, unless they are kept. */
+void saltus_checkpoint_keep_ended(saltus_checkpoint *c, const saltus_job *job);
+/** Keep no more of n trajectories. */
+void saltus_checkpoint_drop(saltus_checkpoint *c, int64_t first, int64_t n);
+/** The sink that runs deliver to has had n trajectories, and has made these bytes of them, which
+ * are taken. */
+void saltus_checkpoint_set_had(saltus_checkpoint *c, int64_t n, void *bytes, size_t size);
+/** What was in the file of that; NULL: nothing. */
+const void *saltus_checkpoint_had(const saltus_checkpoint *c, int64_t *n, size_t *size);
+/** Whether there is a file. */
+bool saltus_checkpoint_is_written(const saltus_checkpoint *c);
+/** That of a point of a sweep, in a file beside. As saltus_checkpoint_open. */
+SALTUS_MUST_CHECK saltus_status saltus_checkpoint_open_point(const saltus_checkpoint *c,
+                                                             int64_t point, saltus_checkpoint **out,
+                                                             saltus_error *err);
 /** Write the file, unless there is nothing to keep. The sink is flushed first.
  * SALTUS_E_IO, SALTUS_E_NO_MEMORY: the file that was there before still is. */
 SALTUS_MUST_CHECK saltus_status saltus_checkpoint_write(saltus_checkpoint *c,

@@ -18,7 +18,7 @@
 #include <zlib.h>
 #endif
 
-enum { FORM = 1, PIECE = 4 << 20 };
+enum { FORM = 2, PIECE = 4 << 20 };
 static const char magic[8] = "saltusCK";
 
 /* ------------------------------------------------------------------------------------------------
@@ -58,16 +58,36 @@ static void pack_one(saltus_packer *k, saltus_kept_table *t, saltus_kept **at)
     }
 }
 
+static void pack_had(saltus_packer *k, saltus_kept_table *t)
+{
+    uint64_t size = t->had_size;
+    SALTUS_PACK(k, t->n_had);
+    SALTUS_PACK(k, size);
+    if (k->is_taking && !k->failed) {
+        k->failed = t->n_had < 0 || size > saltus_pack_left(k);
+        t->had = k->failed || size == 0 ? NULL : saltus_calloc((size_t)size, 1);
+        t->had_size = t->had ? (size_t)size : 0;
+        k->failed |= t->had_size != size;
+    }
+    saltus_pack_bytes(k, t->had, t->had_size);
+}
+
 void saltus_kept_pack(saltus_packer *k, saltus_kept_table *t)
 {
     int64_t n = (int64_t)t->n;
     SALTUS_PACK(k, t->sizes);
     SALTUS_PACK(k, t->n_times);
+    pack_had(k, t);
     SALTUS_PACK(k, n);
-    for (int64_t i = 0; i < n && !k->failed; ++i) {
-        saltus_kept *kept = k->is_taking ? NULL : t->kept[i];
+    for (size_t i = 0; !k->is_taking && i < t->capacity; ++i) {
+        if (t->kept[i]) {
+            pack_one(k, t, &t->kept[i]);
+        }
+    }
+    for (int64_t i = 0; k->is_taking && i < n && !k->failed; ++i) {
+        saltus_kept *kept = NULL;
         pack_one(k, t, &kept);
-        if (k->is_taking && kept && (k->failed || !saltus_kept_put(t, kept))) {
+        if (kept && (k->failed || !saltus_kept_put(t, kept))) {
             k->failed = true;
             saltus_free(kept);
         }

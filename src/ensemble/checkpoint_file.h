@@ -9,8 +9,12 @@
 typedef struct saltus_kept_table {
     saltus_row_sizes sizes;
     int64_t n_times;
-    saltus_kept **kept; /**< [n] by rising trajectory; each is one piece of memory */
-    size_t n, capacity;
+    saltus_kept *
+        *kept; /**< [capacity] hashed by trajectory, with gaps; each is one piece of memory */
+    size_t n, capacity; /**< the latter 0 or a power of 2 */
+    int64_t n_had;      /**< trajectories that a sink has had which keeps nothing itself, */
+    unsigned char *had; /**< [had_size] and what it makes of them, saltus_sink.store; or NULL */
+    size_t had_size;
 } saltus_kept_table;
 
 /** With room for the samples, zeros, and a state of so many bytes; NULL: memory ran out. To be

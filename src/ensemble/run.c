@@ -10,7 +10,6 @@
 #include "ensemble/keeping.h"
 #include "ranks/ranks.h"
 
-#include <math.h>
 #include <string.h>
 
 typedef struct run {
@@ -38,11 +37,6 @@ typedef struct run {
     double told_at, told;    /* saltus_now when progress was told; the largest fraction so far */
     saltus_keeping keeping;
 } run;
-
-saltus_run_options saltus_run_options_default(void)
-{
-    return (saltus_run_options){.seed = 1, .n_trajectories = 1};
-}
 
 /* With the lock held. */
 static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
@@ -111,8 +105,7 @@ static void deliver_ready(run *r)
         r->report.trajectories += b->n;
         saltus_tally_add(&r->tally, &b->tally);
         if (r->keeping.checkpoint) {
-            saltus_checkpoint_drop(r->keeping.checkpoint,
-                                   r->options->first_trajectory + b->first + b->n);
+            saltus_checkpoint_drop(r->keeping.checkpoint, b->memory->trajectories[0], b->n);
         }
         saltus_blocks_close_oldest(&r->blocks);
         if (r->n_waiting > 0) {
@@ -148,13 +141,6 @@ static saltus_status check_sums(run *r, saltus_status status)
     return status;
 }
 
-/* Whether trajectories that have ended are kept until they are delivered: where they are long, and
- * their samples are in a block. */
-static bool keeps_ended(const run *r)
-{
-    return !r->blocks.reduction && !r->blocks.derivation && saltus_keeping_pays(&r->keeping);
-}
-
 static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
 {
     run *r = user;
@@ -162,9 +148,6 @@ static saltus_status finish_job(void *user, const saltus_job *job, saltus_error 
     saltus_status status = SALTUS_OK;
     if (b->reduced) { /* only the worker that took the block touches its sums */
         SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, job->rest, err)));
-    }
-    if (r->keeping.checkpoint) {
-        saltus_checkpoint_finish(r->keeping.checkpoint, job, keeps_ended(r));
     }
     (void)pthread_mutex_lock(&r->workers.lock);
     const bool is_full = saltus_filling_mark(job);
@@ -204,6 +187,18 @@ done:
     return status;
 }
 
+/* A trajectory that had ended before the run began. */
+static saltus_status finish_kept(run *r, saltus_job *job, saltus_error *err)
+{
+    const int64_t *counts = r->blocks.reduction ? job->kept->counts : job->counts;
+    if (!r->blocks.reduction) {
+        saltus_keep_samples(&r->task, job);
+    }
+    saltus_job_reduce(&r->task, job, counts);
+    job->tally = job->kept->tally;
+    return finish_job(r, job, err);
+}
+
 /* Jobs come with what was kept of them; those that had ended do not come at all. */
 static int take(void *user, saltus_job *jobs, int max, bool wait)
 {
@@ -213,26 +208,19 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
         (void)pthread_mutex_lock(&r->workers.lock);
         n = hand_out(r, jobs, max, wait);
         (void)pthread_mutex_unlock(&r->workers.lock);
-        for (int i = 0; i < n; ++i) {
+        for (int i = 0; i < n && r->keeping.checkpoint; ++i) {
             saltus_error err = {0};
             saltus_job job = jobs[i];
-            job.kept = r->keeping.checkpoint
-                           ? saltus_checkpoint_find(r->keeping.checkpoint, job.trajectory)
-                           : NULL;
-            const bool has_ended = job.kept && job.kept->is_complete;
-            if (!has_ended || r->blocks.reduction || r->blocks.derivation) {
-                job.kept = has_ended ? NULL : job.kept;
+            job.kept = saltus_checkpoint_find(r->keeping.checkpoint, job.trajectory);
+            if (!job.kept || !job.kept->is_complete) {
                 jobs[n_left++] = job;
-                continue;
-            }
-            saltus_keep_samples(&r->task, &job);
-            job.tally = job.kept->tally;
-            if (finish_job(r, &job, &err) != SALTUS_OK) {
+            } else if (finish_kept(r, &job, &err) != SALTUS_OK) {
                 (void)pthread_mutex_lock(&r->workers.lock);
                 saltus_workers_fail(&r->workers, err.code, &err);
                 (void)pthread_mutex_unlock(&r->workers.lock);
             }
         }
+        n_left = r->keeping.checkpoint ? n_left : n;
     }
     return n_left;
 }
@@ -325,19 +313,39 @@ static void tell_progress(run *r)
     r->told_at = saltus_now();
 }
 
+/* With the lock held. */
+static void look_at_pace(run *r)
+{
+    int64_t n_finished = r->report.trajectories, events = 0;
+    add_finished(r, &n_finished, &events);
+    n_finished += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
+    saltus_keeping_look(&r->keeping, r->blocks.next - r->options->n_done - n_finished, n_finished);
+}
+
+/* Trajectories that have ended are kept where they are long. With the lock held, and nothing is
+ * being delivered. */
+static void keep_ended(run *r)
+{
+    if (!r->sink_failed) {
+        saltus_keeping_store(&r->keeping, r->sink, r->options->n_done + r->report.trajectories);
+    }
+    if (saltus_keeping_pays(&r->keeping)) {
+        saltus_blocks_keep_ended(&r->blocks, r->keeping.checkpoint);
+    }
+}
+
 /* A few times a second, with the lock held. */
 static void tell(void *user)
 {
     run *r = user;
-    int64_t n_finished = r->report.trajectories, events = 0;
     tell_progress(r);
     if (r->keeping.checkpoint) {
-        add_finished(r, &n_finished, &events);
-        saltus_keeping_look(&r->keeping, n_finished);
+        look_at_pace(r);
     }
     if (r->keeping.checkpoint && r->workers.stop) {
         saltus_keeping_ask(&r->keeping);
-    } else if (saltus_keeping_is_ready(&r->keeping)) {
+    } else if (saltus_keeping_is_ready(&r->keeping) && !r->is_delivering) {
+        keep_ended(r);
         (void)pthread_mutex_unlock(&r->workers.lock);
         saltus_keeping_write(&r->keeping, r->options, r->sink);
         (void)pthread_mutex_lock(&r->workers.lock);
@@ -398,55 +406,6 @@ static void warn_of_rounding(const run *r)
     }
 }
 
-saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run_options *o,
-                                       saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    if (plan->n_workers == 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' is no GPU: plans for it are compiled, not run",
-                    plan->backend->name);
-    }
-    SALTUS_TRY(saltus_generator_check_seed(&plan->generator, o->seed, err));
-    if (o->n_trajectories < 1) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
-                    (long long)o->n_trajectories);
-    }
-    if (o->first_trajectory < 0 || o->first_trajectory > INT64_MAX - o->n_trajectories) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "the first trajectory is %lld: it must be 0 or more",
-                    (long long)o->first_trajectory);
-    }
-    if (o->n_done < 0 || o->n_done > o->n_trajectories) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories are said to be done: there are %lld",
-                    (long long)o->n_done, (long long)o->n_trajectories);
-    }
-    if (o->n_times < 1 || !o->times) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "there are no sample times");
-    }
-    for (int64_t i = 0; i < o->n_times; ++i) {
-        if (!(o->times[i] >= 0.0 && isfinite(o->times[i])) ||
-            (i > 0 && !(o->times[i] > o->times[i - 1]))) {
-            SALTUS_FAIL(SALTUS_E_INVALID, "sample time %lld is %g: they must rise from 0",
-                        (long long)i, o->times[i]);
-        }
-    }
-    if (o->n_frames > 0 && !plan->model->network->lattice) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",
-                    plan->model->name);
-    }
-    for (int64_t i = 0; i < o->n_frames; ++i) {
-        const double before = i > 0 ? o->frame_times[i - 1] : -1.0;
-        if (!(o->frame_times[i] >= 0.0 && o->frame_times[i] > before &&
-              o->frame_times[i] <= o->times[o->n_times - 1])) {
-            SALTUS_FAIL(
-                SALTUS_E_INVALID,
-                "frame %lld is at time %g: they must rise from 0 to the last sample at most",
-                (long long)i, o->frame_times[i]);
-        }
-    }
-done:
-    return status;
-}
-
 /* Trajectories that a worker may take at a time while every other one has as many, twice. */
 static int64_t share_of_ring(const run *r)
 {
@@ -494,7 +453,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->reached = saltus_calloc((size_t)n_all(r), sizeof *r->reached);
     SALTUS_NEED(r->reached);
     if (r->options->checkpoint && !r->points) {
-        SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, n_workers(r), err));
+        SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, r->sink, n_workers(r), err));
     }
 done:
     return status;

@@ -71,6 +71,11 @@ done:
     return status;
 }
 
+static saltus_status store(void *user, void **bytes, size_t *size, saltus_error *err)
+{
+    return saltus_collector_store(user, bytes, size, err);
+}
+
 saltus_status saltus_collector_create(const saltus_collection *what, saltus_collector **out,
                                       saltus_error *err)
 {
@@ -82,7 +87,8 @@ saltus_status saltus_collector_create(const saltus_collection *what, saltus_coll
     saltus_collector *c = saltus_calloc(1, sizeof *c);
     SALTUS_NEED(c);
     c->what = what;
-    c->sink = (saltus_sink){.user = c, .deliver = add, .reduction = what->reduction};
+    c->sink =
+        (saltus_sink){.user = c, .deliver = add, .store = store, .reduction = what->reduction};
     if (what->derivation.n > 0) {
         c->sink.derivation = &what->derivation;
     }

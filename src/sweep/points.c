@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "ensemble/checkpoint.h"
 #include "ensemble/plan.h"
 
 #include <string.h>
@@ -71,14 +72,41 @@ void saltus_sweep_name_point(const saltus_sweep *sweep, int64_t point, saltus_er
     }
 }
 
+/* What was kept of a point goes back into its sink, which is new; *n and *events: of so many
+ * trajectories. */
+static saltus_status go_on(const saltus_sweep_run_state *r, int64_t point, const saltus_plan *plan,
+                           const saltus_checkpoint *checkpoint, saltus_sink **sink, int64_t *n,
+                           int64_t *events, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    size_t size;
+    const void *had = saltus_checkpoint_had(checkpoint, n, &size);
+    saltus_collector *c = saltus_collector_of(*sink);
+    saltus_error damage = {0};
+    if (had && c && saltus_collector_load(c, had, size, &damage) == SALTUS_OK && c->n == *n) {
+        *events = c->events;
+        return SALTUS_OK;
+    }
+    *n = 0;
+    if (had) { /* it begins again */
+        r->sink->discard(r->sink->user, *sink);
+        *sink = NULL;
+        SALTUS_TRY(r->sink->open(r->sink->user, point, plan, sink, err));
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model, int64_t point,
-                               saltus_sink **sink, saltus_run_report *report, saltus_error *err)
+                               saltus_sink **sink, saltus_checkpoint **checkpoint,
+                               saltus_run_report *report, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_sweep_options *o = r->options;
     saltus_plan_options wanted = o->plan;
     saltus_run_options run = o->run;
     saltus_plan *plan = NULL;
+    int64_t events = 0;
     wanted.n_threads = r->n_threads;
     run.first_trajectory += point * saltus_sweep_apart(o);
     run.stop = &r->workers.stop;
@@ -89,7 +117,14 @@ saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model, i
     SALTUS_TRY(saltus_sweep_freeze(r->sweep, point, model, o->law, err));
     SALTUS_TRY(saltus_plan_create(model, r->backend, &wanted, &plan, err));
     SALTUS_TRY(r->sink->open(r->sink->user, point, plan, sink, err));
+    if (o->run.checkpoint) {
+        SALTUS_TRY(saltus_checkpoint_open_point(o->run.checkpoint, point, checkpoint, err));
+        run.checkpoint = *checkpoint;
+        SALTUS_TRY(go_on(r, point, plan, *checkpoint, sink, &run.n_done, &events, err));
+    }
     SALTUS_TRY(saltus_run(plan, &run, *sink, report, err));
+    report->trajectories += run.n_done;
+    report->events += events;
 done:
     saltus_plan_destroy(plan);
     return status;
@@ -130,6 +165,39 @@ int64_t saltus_points_take(saltus_sweep_run_state *r)
     return r->workers.status == SALTUS_OK ? point : -1;
 }
 
+/* A point that took long and has to wait for its turn is kept as a whole. The lock is held. */
+static void keep_whole(saltus_sweep_run_state *r, int64_t point, const saltus_sink *sink,
+                       saltus_checkpoint *checkpoint, const saltus_run_report *report)
+{
+    saltus_error err = {0};
+    void *bytes;
+    size_t size;
+    if (r->delivered < point && checkpoint && sink->store &&
+        report->seconds > saltus_checkpoint_seconds(checkpoint) / 60.0 &&
+        sink->store(sink->user, &bytes, &size, &err) == SALTUS_OK) {
+        (void)pthread_mutex_unlock(&r->workers.lock);
+        saltus_checkpoint_set_had(checkpoint, r->options->run.n_trajectories, bytes, size);
+        if (saltus_checkpoint_write(checkpoint, sink, &err) != SALTUS_OK && r->options->run.warn) {
+            r->options->run.warn(r->options->run.warn_user, err.message);
+        }
+        (void)pthread_mutex_lock(&r->workers.lock);
+    }
+}
+
+/* Nothing is kept any more of a point that is in the file. The lock is held. */
+static void drop_kept(saltus_sweep_run_state *r, int64_t point, saltus_checkpoint *checkpoint)
+{
+    saltus_error err = {0};
+    const bool is_delivered = r->delivered > point;
+    if (is_delivered && checkpoint && saltus_checkpoint_is_written(checkpoint) && r->sink->flush &&
+        r->sink->flush(r->sink->user, &err) != SALTUS_OK) {
+        saltus_workers_fail(&r->workers, err.code, &err);
+        saltus_checkpoint_close(checkpoint, true);
+        return;
+    }
+    saltus_checkpoint_close(checkpoint, !is_delivered);
+}
+
 static saltus_status work(void *user, int number, saltus_error *err)
 {
     saltus_sweep_run_state *r = user;
@@ -147,13 +215,17 @@ static saltus_status work(void *user, int number, saltus_error *err)
     while (status == SALTUS_OK && (point = saltus_points_take(r)) >= 0) {
         saltus_run_report report = {0};
         saltus_sink *sink = NULL;
+        saltus_checkpoint *checkpoint = NULL;
         (void)pthread_mutex_unlock(&r->workers.lock);
-        status = saltus_point_run(r, model, point, &sink, &report, err);
+        status = saltus_point_run(r, model, point, &sink, &checkpoint, &report, err);
         (void)pthread_mutex_lock(&r->workers.lock);
         if (status == SALTUS_OK) {
+            keep_whole(r, point, sink, checkpoint, &report);
             saltus_points_deliver(r, point, sink, &report);
+            drop_kept(r, point, checkpoint);
             continue;
         }
+        saltus_checkpoint_close(checkpoint, true);
         if (sink) {
             r->sink->discard(r->sink->user, sink);
         }

@@ -30,9 +30,10 @@ enum { SALTUS_POINTS_AHEAD = 4 }; /**< points of a worker that may wait for thei
 /** Threads take points of their own when there are enough for all workers of all ranks. */
 SALTUS_MUST_CHECK saltus_status saltus_points_share(saltus_sweep_run_state *r, int64_t n_all,
                                                     saltus_error *err);
-/** Simulate a point into a sink that r->sink opens. */
+/** Simulate a point into a sink that r->sink opens. *checkpoint: NULL, or where it was kept. */
 SALTUS_MUST_CHECK saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model,
                                                  int64_t point, saltus_sink **sink,
+                                                 saltus_checkpoint **checkpoint,
                                                  saltus_run_report *report, saltus_error *err);
 /** The next point when it is not too far ahead, else wait for that; -1: there is none. The lock is
  * held, as below. */

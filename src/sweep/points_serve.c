@@ -89,7 +89,8 @@ static saltus_status simulate(server *s, saltus_error *err)
     while (status == SALTUS_OK && (point = take(s)) >= 0) {
         saltus_run_report report = {0};
         saltus_sink *sink = NULL;
-        status = saltus_point_run(&s->r, model, point, &sink, &report, err);
+        saltus_checkpoint *checkpoint = NULL; /* rank 0 alone has one */
+        status = saltus_point_run(&s->r, model, point, &sink, &checkpoint, &report, err);
         if (status == SALTUS_OK) {
             status = send_point(s, point, sink, &report, err);
         } else if (status != SALTUS_E_CANCELLED) {

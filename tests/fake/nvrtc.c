@@ -1,6 +1,7 @@
 /* An NVRTC that compiles kernels for this processor, for tests: the text and its headers go into a
  * folder, the C compiler makes a shared object of them, and the "machine code" is its path, which
- * the other fake, cuda.c, opens. FAKE_NVRTC_CC names the compiler with its options. */
+ * the other fake, cuda.c, opens. FAKE_NVRTC_CC names the compiler with its options; with
+ * FAKE_NVRTC_KEEPS another process may use what this one makes. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,8 @@ static const char usage[] =
 EXPORT int nvrtcVersion(int *major, int *minor)
 {
     *major = 0;
-    *minor = (int)getpid(); /* nothing that another process made is used */
+    /* nothing that another process made is used, unless a test keeps it */
+    *minor = getenv("FAKE_NVRTC_KEEPS") ? 0 : (int)getpid();
     return 0;
 }
 

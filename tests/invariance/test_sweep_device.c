@@ -205,7 +205,7 @@ static saltus_status run(const sweep_case *c, const char *device, kept *out,
                                                  : c->record == SALTUS_RECORD_HISTOGRAM ? &bins
                                                                                         : NULL};
     out->what = what;
-    out->sink = (saltus_sweep_sink){out, open_point, deliver, discard};
+    out->sink = (saltus_sweep_sink){out, open_point, deliver, discard, NULL};
     o.load = load;
     o.load_user = (void *)(uintptr_t)c->model;
     o.device = device;

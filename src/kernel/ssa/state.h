@@ -47,10 +47,9 @@ static inline void saltus_reached_store(saltus_reached *reached, double t, uint6
 #define SALTUS_TRAJECTORY_PROGRESS(p) ((void)0)
 #endif
 
+/* On a device it ends before `reached`; else it is the same on both sides, and the host reads and
+ * writes a device's. */
 typedef struct saltus_trajectory {
-#if !SALTUS_DEVICE
-    saltus_reached *reached; /* NULL: progress is not wanted */
-#endif
     const saltus_tables *n;
     const saltus_columns *columns;
     const double *point; /* on a device, its row of numbers; the host has them in the tables */
@@ -80,6 +79,9 @@ typedef struct saltus_trajectory {
     saltus_failure failure;
     int32_t culprit;
     double bad_value;
+#if !SALTUS_DEVICE
+    saltus_reached *reached; /* NULL: progress is not wanted */
+#endif
 } saltus_trajectory;
 
 /* Unit waits and choice words of consecutive events of one trajectory, drawn many at a time. */

@@ -67,6 +67,11 @@ const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file)
     return NULL;
 }
 
+saltus_checkpoint *saltus_sweep_file_checkpoint(saltus_sweep_file *file)
+{
+    return NULL;
+}
+
 void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                        const saltus_hdf5_options *options, int64_t shard, int64_t n_shards,
                        int64_t *first, int64_t *n)

@@ -435,3 +435,28 @@ saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *r
     saltus_h5_quiet_end(&quiet);
     return status;
 }
+
+saltus_status saltus_h5_open_checkpoint(const char *path, const saltus_hdf5_layout *layout,
+                                        saltus_checkpoint **out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_identity *id = layout->identity;
+    *out = NULL;
+    if (!(layout->options.checkpoint > 0.0) || !id) {
+        return SALTUS_OK;
+    }
+    const size_t name_size = strlen(path) + sizeof ".checkpoint",
+                 text_size = (size_t)id->n * (SALTUS_IDENTITY_SIZE + 1) + 1;
+    char *name = saltus_calloc(name_size, 1), *text = saltus_calloc(text_size, 1);
+    SALTUS_NEED(name && text);
+    (void)snprintf(name, name_size, "%s.checkpoint", path);
+    for (int i = 0; i < id->n; ++i) {
+        (void)strcat(strcat(text, id->lines[i]), "\n");
+    }
+    SALTUS_TRY(saltus_checkpoint_open(name, text, layout->options.checkpoint,
+                                      !layout->options.extend, out, err));
+done:
+    saltus_free(name);
+    saltus_free(text);
+    return status;
+}

@@ -81,6 +81,12 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_make_room(saltus_h5_file *f, saltus_er
 SALTUS_MUST_CHECK saltus_status saltus_h5_flush(saltus_h5_file *f, saltus_error *err);
 /** Bring the file on the disk up to date: first what was delivered, then how much that is. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_update(saltus_h5_file *f, saltus_error *err);
+/** The checkpoint of what this file is of, beside it; NULL where none is wanted. As
+ * saltus_checkpoint_open. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_open_checkpoint(const char *path,
+                                                          const saltus_hdf5_layout *layout,
+                                                          saltus_checkpoint **out,
+                                                          saltus_error *err);
 /** Now and then bring the file on the disk up to date, for readers and in case of a kill. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_flush_sometimes(saltus_h5_file *f, saltus_error *err);
 /** The data set of a kind that is one in a file; NULL: there is none. */

@@ -436,28 +436,6 @@ static saltus_status flush(void *user, saltus_error *err)
     return status;
 }
 
-/* The file beside, of what this file is of. */
-static saltus_status open_checkpoint(const char *path, const saltus_hdf5_layout *layout,
-                                     saltus_checkpoint **out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_identity *id = layout->identity;
-    const size_t name_size = strlen(path) + sizeof ".checkpoint",
-                 text_size = (size_t)id->n * (SALTUS_IDENTITY_SIZE + 1) + 1;
-    char *name = saltus_calloc(name_size, 1), *text = saltus_calloc(text_size, 1);
-    SALTUS_NEED(name && text);
-    (void)snprintf(name, name_size, "%s.checkpoint", path);
-    for (int i = 0; i < id->n; ++i) {
-        (void)strcat(strcat(text, id->lines[i]), "\n");
-    }
-    SALTUS_TRY(saltus_checkpoint_open(name, text, layout->options.checkpoint,
-                                      !layout->options.extend, out, err));
-done:
-    saltus_free(name);
-    saltus_free(text);
-    return status;
-}
-
 static void find_sets(saltus_hdf5_sink *sink)
 {
     static const saltus_h5_id ids[N_SAMPLES] = {SALTUS_SET_OBSERVABLES, SALTUS_SET_COUNTS,
@@ -481,9 +459,8 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
     saltus_checkpoint *checkpoint = NULL;
 
     saltus_h5_quiet_begin(&quiet);
-    if (layout->options.checkpoint > 0.0 && layout->identity) { /* before a file is made */
-        SALTUS_TRY(open_checkpoint(path, layout, &checkpoint, err));
-    }
+    SALTUS_TRY(
+        saltus_h5_open_checkpoint(path, layout, &checkpoint, err)); /* before a file is made */
     sink = saltus_calloc(1, sizeof *sink);
     SALTUS_NEED(sink);
     SALTUS_TRY(saltus_h5_open_file(&sink->file, path, layout, err));

@@ -9,6 +9,7 @@ struct saltus_sweep_file {
     saltus_handle handle;
     saltus_sweep_sink sink;
     saltus_h5_file file;
+    saltus_checkpoint *checkpoint; /* NULL: there is none */
 };
 
 static saltus_status begin_point(void *user, int64_t point, const saltus_plan *plan,
@@ -74,6 +75,16 @@ static void discard(void *user, saltus_sink *sink)
     saltus_collector_destroy(sink->user);
 }
 
+static saltus_status flush(void *user, saltus_error *err)
+{
+    saltus_sweep_file *sweep = user;
+    saltus_h5_quiet quiet;
+    saltus_h5_quiet_begin(&quiet);
+    const saltus_status status = saltus_h5_update(&sweep->file, err);
+    saltus_h5_quiet_end(&quiet);
+    return status;
+}
+
 saltus_status saltus_sweep_file_create(const char *path, const saltus_hdf5_layout *layout,
                                        saltus_sweep_file **out, saltus_error *err)
 {
@@ -82,13 +93,15 @@ saltus_status saltus_sweep_file_create(const char *path, const saltus_hdf5_layou
     saltus_sweep_file *sweep = saltus_calloc(1, sizeof *sweep);
     saltus_h5_quiet_begin(&quiet);
     SALTUS_NEED(sweep);
-    sweep->sink = (saltus_sweep_sink){sweep, begin_point, deliver, discard};
+    sweep->sink = (saltus_sweep_sink){sweep, begin_point, deliver, discard, flush};
+    SALTUS_TRY(saltus_h5_open_checkpoint(path, layout, &sweep->checkpoint, err));
     SALTUS_TRY(saltus_h5_open_file(&sweep->file, path, layout, err));
     saltus_handle_add(&sweep->handle, SALTUS_HANDLE_SWEEP_FILE);
     *out = sweep;
     sweep = NULL;
 done:
     if (sweep) {
+        saltus_checkpoint_close(sweep->checkpoint, true);
         saltus_h5_free_file(&sweep->file);
         saltus_free(sweep);
     }
@@ -101,6 +114,11 @@ const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file)
     return file ? &file->sink : NULL;
 }
 
+saltus_checkpoint *saltus_sweep_file_checkpoint(saltus_sweep_file *file)
+{
+    return file ? file->checkpoint : NULL;
+}
+
 saltus_status saltus_sweep_file_close(saltus_sweep_file *sweep, const saltus_run_report *report,
                                       saltus_error *err)
 {
@@ -108,6 +126,7 @@ saltus_status saltus_sweep_file_close(saltus_sweep_file *sweep, const saltus_run
         return saltus_no_argument(err, __func__);
     }
     const saltus_status status = saltus_h5_close_file(&sweep->file, report, err);
+    saltus_checkpoint_close(sweep->checkpoint, true); /* points have removed theirs */
     saltus_free(sweep);
     return status;
 }

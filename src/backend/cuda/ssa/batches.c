@@ -1,8 +1,9 @@
 /* Layouts with a thread per trajectory, or a warp, on the host's side: batches of jobs, launches
  * until all have ended, samples back, or what the GPU has made of them. */
-#include "backend/cuda/ssa/worker.h"
+#include "backend/cuda/ssa/resting.h"
 
 #include "core/memory.h"
+#include "engine/keep.h"
 #include "kernel/ssa/tree_thread.h"
 #include "model/freeze/point.h"
 
@@ -172,20 +173,27 @@ done:
     return status;
 }
 
-/* Copy n jobs to the GPU, and clear the memory that they need. */
-static saltus_status start_batch(saltus_gpu_worker *c, int64_t n, size_t *result_bytes,
-                                 saltus_error *err)
+/* Threads for a batch of n jobs. Every thread gets the same number of jobs, so that a few do not
+ * run alone at the end, and each of n_kept, which go on, has one. */
+static int64_t threads_for(const saltus_gpu_worker *c, int64_t n, int64_t n_kept)
+{
+    const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
+    const int64_t fair = (n + rounds - 1) / rounds, wanted = fair > n_kept ? fair : n_kept;
+    const int block = saltus_gpu_worker_per_block(c);
+    return (wanted + block - 1) / block * block;
+}
+
+/* Copy n jobs to the GPU, of which the first n_kept go on, and clear the memory that they need. */
+static saltus_status start_batch(saltus_gpu_worker *c, int64_t n, int64_t n_kept,
+                                 size_t *result_bytes, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
-    /* Every thread gets the same number of jobs, so that a few do not run alone at the end. */
-    const int64_t rounds = (n + c->n_threads - 1) / c->n_threads;
-    const int64_t wanted = (n + rounds - 1) / rounds;
-    const int block = saltus_gpu_worker_per_block(c);
-    const int64_t n_threads = (wanted + block - 1) / block * block;
+    const int64_t n_threads = threads_for(c, n, n_kept);
+    size_t state_bytes = 0;
     a->n_jobs = n;
     c->n_running = n_threads;
-    (void)saltus_gpu_worker_place_threads(a, c, c->threads_memory, n_threads);
+    (void)saltus_gpu_worker_place_threads(a, c, c->threads_memory, n_threads, &state_bytes);
     find_segments(c, n);
     (void)saltus_gpu_worker_place_jobs(a, &c->reducer, c, c->jobs_memory, n, c->n_segments,
                                        result_bytes);
@@ -200,6 +208,9 @@ static saltus_status start_batch(saltus_gpu_worker *c, int64_t n, size_t *result
     a->n_slots = a->n_workspace = n_threads;
     a->n_exact = 0;
     a->slots = NULL;
+    if (n_kept > 0) {
+        SALTUS_TRY(saltus_resting_put(c, n_kept, err));
+    }
 done:
     return status;
 }
@@ -226,7 +237,7 @@ done:
     return status;
 }
 
-/* Launch until every job has ended or the run is to stop. */
+/* Launch until every job has ended or the run is to stop, and keep what is under way when asked. */
 static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -235,7 +246,14 @@ static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
     const int64_t n_threads = c->n_running;
     uint64_t progress[3] = {0}; /* as saltus_launch.progress */
     int32_t *const lists = a->busy;
-    while (progress[0] < n && !SALTUS_FLAG(c->task->stop)) {
+    while (progress[0] < n) {
+        const bool is_due = saltus_keep_is_due(c->task);
+        if (is_due) {
+            SALTUS_TRY(saltus_resting_keep(c, err));
+        }
+        if (saltus_keep_stops(c->task, is_due)) {
+            break;
+        }
         const bool some_wait = progress[0] + (uint64_t)(a->n_slots + a->n_exact) < n;
         a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
         CU(fill((uintptr_t)a->progress + 8, 0, 16, c->stream), "clearing GPU memory");
@@ -258,13 +276,13 @@ done:
     return status;
 }
 
-/* Simulate a batch of n jobs, and fetch its results. */
-static saltus_status simulate(saltus_gpu_worker *c, int64_t n, saltus_error *err)
+/* Simulate a batch of n jobs, of which the first n_kept go on, and fetch its results. */
+static saltus_status simulate(saltus_gpu_worker *c, int64_t n, int64_t n_kept, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t result_bytes = 0;
     float ms = 0.0F;
-    SALTUS_TRY(start_batch(c, n, &result_bytes, err));
+    SALTUS_TRY(start_batch(c, n, n_kept, &result_bytes, err));
     CU(event_record(c->start, c->stream), "running a kernel");
     SALTUS_TRY(launch_all(c, err));
     SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
@@ -407,19 +425,11 @@ static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source,
         const double start = saltus_tracer_now(c->task->tracer);
         job->counts = reduction ? c->rest : counts;
         SALTUS_TRY(run_here(c, job, err));
-        for (int i = 0; c->task->derivation && i < c->task->derivation->n; ++i) {
-            job->derived[i] =
-                saltus_derive_one(c->task->derivation, i, job->counts, job->observables);
-        }
+        const int64_t *samples = job->counts;
+        job->counts = counts;
+        saltus_job_reduce(c->task, job, samples);
         saltus_tracer_record(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
                              start, saltus_tracer_now(c->task->tracer));
-        job->counts = counts;
-        job->rest = c->rest;
-        if (reduction && reduction->finals) {
-            const size_t n_counts = (size_t)c->task->columns->n_counts;
-            memcpy(counts, c->rest + (size_t)(c->task->n_times - 1) * n_counts,
-                   n_counts * sizeof *counts);
-        }
         SALTUS_TRY(source->done(source->user, job, err));
     }
     if (SALTUS_FLAG(c->task->stop)) {
@@ -449,6 +459,27 @@ done:
     return status;
 }
 
+/* One batch, from its jobs to their results. */
+static saltus_status run_batch(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
+                               int64_t n_kept, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
+    SALTUS_TRY(simulate(c, n, n_kept, err));
+    (void)__atomic_fetch_sub(task->ended, c->n_reported, __ATOMIC_RELAXED);
+    c->n_reported = 0;
+    const double start = saltus_tracer_now(task->tracer);
+    SALTUS_TRY(deliver(c, source, n, err));
+    SALTUS_TRY(run_rest(c, source, n, err));
+    saltus_tracer_record(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
+                         saltus_tracer_now(task->tracer));
+    if (task->tables->n_settings > 0) {
+        SALTUS_TRY(find_rounding(c, err));
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
                                        const saltus_task *task, const saltus_source *source,
                                        saltus_error *err)
@@ -457,20 +488,18 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
     saltus_gpu_worker c = {.cu = gpus->cu, .task = task};
     SALTUS_TRY(set_up(&c, gpus, gpu, err));
     for (;;) {
-        const int64_t n = source->take(source->user, c.jobs, (int)c.batch, true);
+        const int64_t n = source->take(source->user, c.taken, (int)c.batch, true);
         if (n == 0) {
             break;
         }
-        SALTUS_TRY(simulate(&c, n, err));
-        (void)__atomic_fetch_sub(task->ended, c.n_reported, __ATOMIC_RELAXED);
-        c.n_reported = 0;
-        const double start = saltus_tracer_now(task->tracer);
-        SALTUS_TRY(deliver(&c, source, n, err));
-        SALTUS_TRY(run_rest(&c, source, n, err));
-        saltus_tracer_record(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
-                             saltus_tracer_now(task->tracer));
-        if (task->tables->n_settings > 0) {
-            SALTUS_TRY(find_rounding(&c, err));
+        int64_t n_kept = saltus_resting_sort(task, c.taken, n);
+        for (int64_t first = 0, some; first < n; first += some) {
+            /* Where more go on than there are threads, all threads begin with one. */
+            const int64_t now = n_kept < c.n_threads ? n_kept : c.n_threads;
+            some = now < n_kept ? now : n - first;
+            c.jobs = c.taken + first;
+            SALTUS_TRY(run_batch(&c, source, some, now, err));
+            n_kept -= now;
         }
     }
 done:

@@ -20,6 +20,13 @@ enum {
 #define CUT(member, n) \
     a->member = (void *)(uintptr_t)saltus_cut(base, &at, (size_t)(n), sizeof *a->member)
 #define CUT_OF_THREADS(type, part, name, n) CUT(name, threads *(size_t)(n));
+/* Arrays of the parts that trajectories have between launches, and of the others. */
+#define CUT_STATE(type, part, name, n) CUT_STATE_OF_##part(name, n)
+#define CUT_STATE_OF_trajectory(name, n) CUT(name, threads *(size_t)(n));
+#define CUT_STATE_OF_direct(name, n)
+#define CUT_REST(type, part, name, n) CUT_REST_OF_##part(name, n)
+#define CUT_REST_OF_trajectory(name, n)
+#define CUT_REST_OF_direct(name, n) CUT(name, threads *(size_t)(n));
 
 int saltus_gpu_worker_per_block(const saltus_gpu_worker *c)
 {
@@ -27,7 +34,7 @@ int saltus_gpu_worker_per_block(const saltus_gpu_worker *c)
 }
 
 size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker *c, uint64_t base,
-                                       int64_t n)
+                                       int64_t n, size_t *state_bytes)
 {
     const saltus_tables *t = c->task->tables;
     size_t at = 0;
@@ -41,10 +48,12 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     switch (c->layout.state) {
     case SALTUS_STATE_REGISTERS:
         CUT(v, threads * (size_t)t->n_species);
+        *state_bytes = at;
         return at;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:
         CUT(saved, threads * (size_t)t->n_species);
+        *state_bytes = at;
         if (!c->layout.workspace_is_shared) {
             CUT(workspaces, threads / (size_t)saltus_gpu_worker_per_block(c) *
                                 (size_t)c->layout.workspace_doubles);
@@ -54,16 +63,19 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
         break;
     }
     CUT(x, threads * (size_t)t->n_species);
+    *state_bytes = at;
     if (c->layout.workspace_is_shared) {
         return at;
     }
-    SALTUS_TRAJECTORY_ARRAYS(CUT_OF_THREADS)
-    if (saltus_method_of(c->layout.needs.method)->leaps) {
-        SALTUS_LEAP_ARRAYS(CUT_OF_THREADS)
-    }
+    SALTUS_TRAJECTORY_ARRAYS(CUT_STATE)
     CUT(pending, threads * pending);
     CUT(pending_values, threads * pending * (size_t)t->largest_event);
     a->pending_capacity = (int32_t)pending;
+    *state_bytes = at;
+    SALTUS_TRAJECTORY_ARRAYS(CUT_REST)
+    if (saltus_method_of(c->layout.needs.method)->leaps) {
+        SALTUS_LEAP_ARRAYS(CUT_OF_THREADS)
+    }
     return at;
 }
 
@@ -134,13 +146,14 @@ static saltus_status choose_sizes(saltus_gpu_worker *c, const saltus_gpu *gpu, s
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
     int blocks = 0;
-    size_t available = 0, total = 0, result_bytes[2] = {0};
+    size_t available = 0, total = 0, state_bytes = 0, result_bytes[2] = {0};
     const int block = saltus_gpu_worker_per_block(c);
     CU(occupancy(&blocks, c->kernel, c->layout.block, c->layout.shared_bytes),
        "asking how many threads fit");
     CU(memory_info(&available, &total), "asking for free GPU memory");
     saltus_launch scratch = c->launch;
-    const size_t per_thread = saltus_gpu_worker_place_threads(&scratch, c, 0, block) / block + 64;
+    const size_t per_thread =
+        saltus_gpu_worker_place_threads(&scratch, c, 0, block, &state_bytes) / block + 64;
     /* memory for one job, and for any batch; results of reductions are as large for one job */
     size_t placed[2], inputs[2];
     for (int i = 0; i < 2; ++i) {
@@ -182,11 +195,11 @@ static saltus_status take_memory(saltus_gpu_worker *c, const saltus_gpu *gpu, sa
 {
     saltus_status status = SALTUS_OK;
     saltus_launch *a = &c->launch;
-    size_t results = 0;
+    size_t results = 0, state_bytes = 0;
     void *pinned = NULL;
     const int64_t n_segments = saltus_gpu_worker_most_segments(c, c->batch);
     const size_t inputs = saltus_gpu_worker_input_bytes(c, c->batch);
-    c->threads_bytes = saltus_gpu_worker_place_threads(a, c, 0, c->n_threads);
+    c->threads_bytes = saltus_gpu_worker_place_threads(a, c, 0, c->n_threads, &state_bytes);
     const size_t jobs_bytes =
         saltus_gpu_worker_place_jobs(a, &c->reducer, c, 0, c->batch, n_segments, &results);
     CU(memory_alloc(&c->threads_memory, c->threads_bytes), "taking GPU memory for trajectories");
@@ -196,7 +209,7 @@ static saltus_status take_memory(saltus_gpu_worker *c, const saltus_gpu *gpu, sa
                                       results > inputs ? results : inputs,
                                       "taking pinned memory for samples", err));
     c->samples = pinned;
-    c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
+    c->taken = c->jobs = saltus_calloc((size_t)c->batch, sizeof *c->jobs);
     SALTUS_NEED(c->jobs);
     c->segments = saltus_calloc((size_t)n_segments + 1, sizeof *c->segments);
     SALTUS_NEED(c->segments);
@@ -220,12 +233,12 @@ void saltus_gpu_worker_free(saltus_gpu_worker *c)
     if (c->samples) {
         (void)c->cu->host_free(c->samples);
     }
-    saltus_free(c->jobs);
+    saltus_free(c->taken);
     saltus_free(c->segments);
     saltus_free(c->rest);
     c->threads_memory = c->jobs_memory = 0;
     c->samples = NULL;
-    c->jobs = NULL;
+    c->taken = c->jobs = NULL;
     c->segments = NULL;
     c->rest = NULL;
 }

@@ -36,7 +36,8 @@ typedef struct saltus_gpu_worker {
     size_t threads_bytes;
     /* Pinned memory: first what goes to the GPU, then a batch's results. */
     char *samples;
-    saltus_job *jobs;
+    /* Of the present batch, among those that were taken with them. */
+    saltus_job *jobs, *taken;
     saltus_stopwatch watch;
     /* Results on the GPU, for a task with a reduction. */
     saltus_reducer reducer;
@@ -50,9 +51,10 @@ typedef struct saltus_gpu_worker {
 int saltus_gpu_worker_per_block(const saltus_gpu_worker *c);
 
 /** Lay out the memory of n threads from `base` on, an address of the device; returns its size. With
- * a base of 0 it is only measured. */
+ * a base of 0 it is only measured. First come, from a->states on, *state_bytes that trajectories
+ * have between launches; what is behind them is computed from these. */
 size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker *c, uint64_t base,
-                                       int64_t n);
+                                       int64_t n, size_t *state_bytes);
 
 /** Lay out the memory of n jobs in so many segments. Results come first, because they are copied in
  * one piece of *result_bytes. */

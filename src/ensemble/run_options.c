@@ -1,0 +1,58 @@
+/* What a run is asked to do: its defaults, and what is wrong with it. */
+#include "ensemble/plan.h"
+
+#include <math.h>
+
+saltus_run_options saltus_run_options_default(void)
+{
+    return (saltus_run_options){.seed = 1, .n_trajectories = 1};
+}
+
+saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run_options *o,
+                                       saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (plan->n_workers == 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' is no GPU: plans for it are compiled, not run",
+                    plan->backend->name);
+    }
+    SALTUS_TRY(saltus_generator_check_seed(&plan->generator, o->seed, err));
+    if (o->n_trajectories < 1) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
+                    (long long)o->n_trajectories);
+    }
+    if (o->first_trajectory < 0 || o->first_trajectory > INT64_MAX - o->n_trajectories) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "the first trajectory is %lld: it must be 0 or more",
+                    (long long)o->first_trajectory);
+    }
+    if (o->n_done < 0 || o->n_done > o->n_trajectories) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories are said to be done: there are %lld",
+                    (long long)o->n_done, (long long)o->n_trajectories);
+    }
+    if (o->n_times < 1 || !o->times) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "there are no sample times");
+    }
+    for (int64_t i = 0; i < o->n_times; ++i) {
+        if (!(o->times[i] >= 0.0 && isfinite(o->times[i])) ||
+            (i > 0 && !(o->times[i] > o->times[i - 1]))) {
+            SALTUS_FAIL(SALTUS_E_INVALID, "sample time %lld is %g: they must rise from 0",
+                        (long long)i, o->times[i]);
+        }
+    }
+    if (o->n_frames > 0 && !plan->model->network->lattice) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",
+                    plan->model->name);
+    }
+    for (int64_t i = 0; i < o->n_frames; ++i) {
+        const double before = i > 0 ? o->frame_times[i - 1] : -1.0;
+        if (!(o->frame_times[i] >= 0.0 && o->frame_times[i] > before &&
+              o->frame_times[i] <= o->times[o->n_times - 1])) {
+            SALTUS_FAIL(
+                SALTUS_E_INVALID,
+                "frame %lld is at time %g: they must rise from 0 to the last sample at most",
+                (long long)i, o->frame_times[i]);
+        }
+    }
+done:
+    return status;
+}

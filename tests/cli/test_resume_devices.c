@@ -1,0 +1,226 @@
+/* Trajectories that are under way go from device to device and from layout to layout, each time
+ * that a run is stopped and goes on; the file is that of the run that was never stopped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/hdf5_sets.h"
+#include "../support/random.h"
+#include "command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char many_reactions[] = "species: {A: 300, B: 0, C: 50, D: 10, E: 0, F: 7}\n"
+                                     "reactions:\n"
+                                     "  r0: A -> B @ 10\n"
+                                     "  r1: B -> A @ 10\n"
+                                     "  r2: 2 C -> D @ 0.01\n"
+                                     "  r3: D -> 2 C @ 1\n"
+                                     "  r4: B + D -> E @ 0.02\n"
+                                     "  r5: E -> B + D @ 3\n"
+                                     "  r6: 0 -> F @ 30\n"
+                                     "  r7: F -> 0 @ 1\n"
+                                     "  r8: A + F -> A + C @ 0.001\n"
+                                     "  r9: C -> 0 @ 0.05\n";
+static const char events_model[] = "species: {A: 1000, B: 0, C: 5}\n"
+                                   "parameters: {k: 10}\n"
+                                   "reactions:\n"
+                                   "  there: A -> B @ k\n"
+                                   "  back: B -> A @ 10\n"
+                                   "  make: 0 -> C @ 50 * A / (20 + C)\n"
+                                   "  gone: C -> 0 @ 1\n"
+                                   "events:\n"
+                                   "  faster: {when: time >= 7, set: {k: 12}}\n"
+                                   "  late: {when: C > 40, delay: 2.5, set: {A: A + 10}}\n";
+static const char leaping_model[] = "species: {X: 100000, Y: 100000, Z: 1000, W: 3}\n"
+                                    "reactions:\n"
+                                    "  there: X -> Y @ 10\n"
+                                    "  back: Y -> X @ 10\n"
+                                    "  make: 0 -> Z @ 10000\n"
+                                    "  gone: Z -> 0 @ 5\n"
+                                    "  few: W -> 2 W @ 1\n"
+                                    "  less: 2 W -> W @ 0.3\n";
+
+enum { MOST_WAYS = 6, MOST = 300 };
+
+/* Where it goes on: one way after the other. */
+typedef struct travel {
+    const char *command;
+    int n_sets, pause_ms;
+    const char *whole; /* where it is not stopped */
+    const char *ways[MOST_WAYS];
+} travel;
+
+/* Kernels are made once, in a folder of this test. */
+static int enter(void **state)
+{
+    char path[4200];
+    if (enter_with_models(state) != 0 || !getcwd(path, 4096) || setenv("TMPDIR", path, 1) != 0) {
+        return -1;
+    }
+    (void)strcat(path, "/cache");
+    if (setenv("SALTUS_CACHE", path, 1) != 0 || setenv("FAKE_NVRTC_KEEPS", "1", 1) != 0 ||
+        setenv("FAKE_CUDA_BYTES", "60000000", 1) != 0) {
+        return -1;
+    }
+    keep_results();
+    write_file("many.yaml", many_reactions);
+    write_file("events.yaml", events_model);
+    write_file("leaps.yaml", leaping_model);
+    return 0;
+}
+
+static void need_gpu(void)
+{
+    const outcome o = saltus("run decay.yaml --until 1 --device cuda");
+    if (o.code != 0 && !getenv("FAKE_CUDA")) {
+        (void)fprintf(stderr, "SKIP: %s", o.err);
+        skip();
+    }
+    assert_done(&o);
+}
+
+/* Each time it has so little time to go on that without what is kept of it it would never end: a
+ * checkpoint comes in it, or a signal that it hears. */
+static void travel_and_compare(const travel *t, uint64_t seed)
+{
+    static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGKILL, SIGUSR1};
+    int n_ways = 0, n_kept = 0, n = 0;
+    outcome o = {0};
+    for (; n_ways < MOST_WAYS && t->ways[n_ways]; ++n_ways) { /* which makes the kernels */
+        o = saltus("%s %s --runs 1 --until 1e-6 -q -o warm.h5 --overwrite", t->command,
+                   t->ways[n_ways]);
+        assert_done(&o);
+    }
+    for (o.code = 1; o.code != 0; ++n) {
+        const char *way = t->ways[n % n_ways];
+        const bool is_new = !file_exists("part.h5");
+        const pid_t child =
+            is_new ? start_saltus("%s %s -q --checkpoint 0.1 -o part.h5", t->command, way)
+                   : start_saltus("resume part.h5 -q %s", way);
+        (void)usleep(1000u * (unsigned)(t->pause_ms + below(&seed, 200)));
+        (void)kill(child, signals[n % 5]);
+        o = finish_saltus(child);
+        if ((o.code != 0 && o.code < 128) || n == MOST) {
+            fail_msg("%s %s: %d: %s", t->command, way, o.code, o.err);
+        }
+        n_kept += file_exists("part.h5.checkpoint");
+    }
+    if (n < 4 || n_kept < n / 2) {
+        fail_msg("%s: stopped %d times, kept %d times", t->command, n, n_kept);
+    }
+    assert_false(file_exists("part.h5.checkpoint"));
+    assert_equal_results("whole.h5", "part.h5", t->n_sets);
+    assert_int_equal(unlink("part.h5"), 0);
+}
+
+static void travel_all(const travel *travels, size_t n)
+{
+    need_gpu();
+    const uint64_t times = getenv("SALTUS_TEST_LONG") ? 10 : 1;
+    for (size_t i = 0; i < n; ++i) {
+        const outcome o = saltus("%s %s -q -o whole.h5", travels[i].command, travels[i].whole);
+        assert_done(&o);
+        for (uint64_t seed = 0; seed < times; ++seed) {
+            travel_and_compare(&travels[i], seed);
+        }
+        assert_int_equal(unlink("whole.h5"), 0);
+    }
+}
+
+static void by_the_direct_method(void **state)
+{
+    static const travel travels[] = {
+        {"run many.yaml --until 200 --points 9 --runs 50 --derive mean:A",
+         12,
+         200,
+         "--device cpu",
+         {"--device cuda --layout registers", "--device cpu", "--device cuda --layout global",
+          "--device cuda --layout shared --block 32", "--device cuda --layout warp",
+          "--device cpu --layout scalar"}},
+        {"run many.yaml --until 200 --points 9 --runs 40 --record stats",
+         11,
+         200,
+         "--device cpu",
+         {"--device cuda --layout shared", "--device cuda --layout registers --streams 1",
+          "--device cpu --threads 1"}},
+        {"run many.yaml --until 120 --points 9 --runs 40 --record final --rng xorwow",
+         12,
+         200,
+         "--device cpu",
+         {"--device cuda --layout warp", "--device cuda --layout registers", "--device cpu"}},
+        {"run events.yaml --until 200 --points 7 --runs 16 --rng mt19937",
+         12,
+         200,
+         "--device cpu",
+         {"--device cuda", "--device cpu --threads 1"}}};
+    (void)state;
+    travel_all(travels, sizeof travels / sizeof *travels);
+}
+
+static void by_tau_leaping(void **state)
+{
+    static const travel travels[] = {
+        {"run leaps.yaml --until 1000 --points 7 --method tau --runs 30",
+         12,
+         200,
+         "--device cpu",
+         {"--device cuda --layout shared", "--device cpu", "--device cuda --layout phases",
+          "--device cuda --layout global", "--device cpu --layout scalar"}},
+        {"run leaps.yaml --until 1000 --points 7 --method tau --runs 30 --rng mrg32k3a "
+         "--record histogram --bins 8",
+         14,
+         200,
+         "--device cpu",
+         {"--device cuda --layout shared", "--device cuda --layout global", "--device cpu"}}};
+    (void)state;
+    travel_all(travels, sizeof travels / sizeof *travels);
+}
+
+/* A pattern of names takes a part of the tests. */
+/* A GPU that fails in the middle ends the run; what it had under way goes on on the CPU. */
+static void after_a_gpu_is_lost(void **state)
+{
+    (void)state;
+    if (!getenv("FAKE_CUDA")) {
+        (void)fprintf(stderr, "SKIP: a true GPU is not made to fail\n");
+        skip();
+    }
+    const char *run = "run many.yaml --until 60 --points 9 --runs 40 -q";
+    outcome o = saltus("%s --device cpu -o whole.h5", run);
+    assert_done(&o);
+    int n_kept = 0;
+    for (int at = 100; at <= 700; at += 150) {
+        char fail[20];
+        (void)snprintf(fail, sizeof fail, "%d:700", at);
+        assert_int_equal(setenv("FAKE_CUDA_FAIL", fail, 1), 0);
+        o = saltus("%s --device cuda --layout global --checkpoint 0.05 -o part.h5 --overwrite",
+                   run);
+        assert_int_equal(unsetenv("FAKE_CUDA_FAIL"), 0);
+        assert_int_equal(o.code, 1);
+        assert_one_message(&o, "CUDA error 700");
+        assert_non_null(strstr(o.err, "saltus resume part.h5 --device cpu"));
+        n_kept += file_exists("part.h5.checkpoint");
+        o = saltus("resume part.h5 -q --device cpu");
+        assert_done(&o);
+        assert_equal_results("whole.h5", "part.h5", 12);
+    }
+    assert_true(n_kept > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(by_the_direct_method, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(by_tau_leaping, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(after_a_gpu_is_lost, enter, leave_directory),
+    };
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
