@@ -39,7 +39,7 @@ typedef struct course {
     saltus_stop at;            /* where it stops next */
     bool is_due;               /* it is to be kept at the end of a step */
     saltus_contents contents;
-    saltus_mpd_keeper keeper;
+    saltus_mpd_keeping keeping;
 } course;
 
 saltus_mpd_failure saltus_mpd_failure_of(uint64_t note, int64_t zero)
@@ -178,12 +178,12 @@ done:
 static saltus_status keep(course *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_mpd_keeper *keeper = &c->keeper;
+    saltus_mpd_keeping *keeping = &c->keeping;
     const saltus_mpd_position at = {c->at.frame, c->step, c->fired, c->work};
-    saltus_mpd_keep_wait(keeper);
-    saltus_contents_clear(&keeper->contents);
-    SALTUS_TRY(c->engine->collect(c->engine->user, &keeper->contents, err));
-    saltus_mpd_keep(keeper, &at, c->at.sample);
+    saltus_mpd_keep_wait(keeping);
+    saltus_contents_clear(&keeping->contents);
+    SALTUS_TRY(c->engine->collect(c->engine->user, &keeping->contents, err));
+    saltus_mpd_keep(keeping, &at, c->at.sample);
     c->is_due = false;
     if (saltus_keep_stops(c->task, true)) {
         SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
@@ -199,7 +199,7 @@ static saltus_status begin(course *c, saltus_error *err)
     saltus_mpd_position at;
     bool is_taken;
     saltus_contents_clear(&c->contents);
-    SALTUS_TRY(saltus_mpd_keep_take(&c->keeper, &is_taken, &at, &c->contents, err));
+    SALTUS_TRY(saltus_mpd_keep_take(&c->keeping, &is_taken, &at, &c->contents, err));
     if (is_taken) {
         saltus_keep_samples(c->task, c->job);
         c->at = saltus_stop_at(c->task, c->job->kept->n_samples, at.frame);
@@ -248,7 +248,7 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
                 .task = task,
                 .engine = engine,
                 .job = job,
-                .keeper = {.tables = tables, .task = task, .job = job}};
+                .keeping = {.tables = tables, .task = task, .job = job}};
     int64_t *totals = saltus_calloc((size_t)tables->m.n_species, sizeof *totals);
     SALTUS_NEED(totals);
     SALTUS_TRY(begin(&c, err));
@@ -264,7 +264,7 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
     }
     job->tally.events = c.fired;
 done:
-    saltus_mpd_keep_end(&c.keeper);
+    saltus_mpd_keep_end(&c.keeping);
     saltus_contents_free(&c.contents);
     saltus_free(totals);
     return status;

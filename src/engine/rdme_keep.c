@@ -49,13 +49,13 @@ static void pack_part(void *user, int part, int64_t first, int64_t end)
 
 static void hand_over(void *user, int number)
 {
-    saltus_mpd_keeper *keeper = user;
+    saltus_mpd_keeping *keeping = user;
     saltus_packer state = {0};
-    packing p = {.contents = &keeper->contents};
-    int64_t n = keeper->contents.n;
+    packing p = {.contents = &keeping->contents};
+    int64_t n = keeping->contents.n;
     size_t size = 0;
     (void)number;
-    pack_head(&state, keeper->tables, &keeper->at, &n);
+    pack_head(&state, keeping->tables, &keeping->at, &n);
     saltus_parallel(n, MANY, pack_part, &p);
     for (int i = 0; i < SALTUS_MOST_PARTS; ++i) {
         size += p.parts[i].n;
@@ -68,12 +68,12 @@ static void hand_over(void *user, int number)
         }
         saltus_pack_free(&p.parts[i]);
     }
-    saltus_keep(keeper->task, keeper->job, keeper->n_samples, &state);
+    saltus_keep(keeping->task, keeping->job, keeping->n_samples, &state);
     saltus_pack_free(&state);
-    saltus_keep_answer(keeper->task, false);
+    saltus_keep_answer(keeping->task, false);
 }
 
-void saltus_mpd_keep(saltus_mpd_keeper *k, const saltus_mpd_position *at, int64_t n_samples)
+void saltus_mpd_keep(saltus_mpd_keeping *k, const saltus_mpd_position *at, int64_t n_samples)
 {
     k->at = *at;
     k->n_samples = n_samples;
@@ -84,7 +84,7 @@ void saltus_mpd_keep(saltus_mpd_keeper *k, const saltus_mpd_position *at, int64_
     }
 }
 
-void saltus_mpd_keep_wait(saltus_mpd_keeper *k)
+void saltus_mpd_keep_wait(saltus_mpd_keeping *k)
 {
     if (k->is_busy) {
         saltus_threads_join(&k->thread, 1);
@@ -92,7 +92,7 @@ void saltus_mpd_keep_wait(saltus_mpd_keeper *k)
     k->is_busy = false;
 }
 
-void saltus_mpd_keep_end(saltus_mpd_keeper *k)
+void saltus_mpd_keep_end(saltus_mpd_keeping *k)
 {
     saltus_mpd_keep_wait(k);
     saltus_contents_free(&k->contents);
@@ -102,15 +102,15 @@ void saltus_mpd_keep_end(saltus_mpd_keeper *k)
  * Taking
  */
 
-saltus_status saltus_mpd_keep_take(const saltus_mpd_keeper *keeper, bool *is_taken,
+saltus_status saltus_mpd_keep_take(const saltus_mpd_keeping *keeping, bool *is_taken,
                                    saltus_mpd_position *at, saltus_contents *contents,
                                    saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_mpd_tables *tables = keeper->tables;
+    const saltus_mpd_tables *tables = keeping->tables;
     saltus_packer k;
     int64_t n = 0, site = 0;
-    *is_taken = saltus_keep_open(keeper->job, &k);
+    *is_taken = saltus_keep_open(keeping->job, &k);
     if (!*is_taken) {
         goto done;
     }

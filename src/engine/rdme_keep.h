@@ -16,7 +16,7 @@ typedef struct saltus_mpd_position {
 } saltus_mpd_position;
 
 /** Zero-initialise; with the tables, the task and the job of the trajectory. */
-typedef struct saltus_mpd_keeper {
+typedef struct saltus_mpd_keeping {
     const saltus_mpd_tables *tables;
     const saltus_task *task;
     saltus_job *job;
@@ -25,18 +25,18 @@ typedef struct saltus_mpd_keeper {
     int64_t n_samples;
     saltus_thread thread;
     bool is_busy; /**< a thread is at work on these */
-} saltus_mpd_keeper;
+} saltus_mpd_keeping;
 
-/** Hand over the keeper's contents, as those of a trajectory that has so many samples; large ones
- * on a thread of its own, which has the keeper until saltus_mpd_keep_wait. */
-void saltus_mpd_keep(saltus_mpd_keeper *keeper, const saltus_mpd_position *at, int64_t n_samples);
-void saltus_mpd_keep_wait(saltus_mpd_keeper *keeper);
+/** Hand over its contents, as those of a trajectory that has so many samples; large ones
+ * on a thread of its own, which has it until saltus_mpd_keep_wait. */
+void saltus_mpd_keep(saltus_mpd_keeping *keeping, const saltus_mpd_position *at, int64_t n_samples);
+void saltus_mpd_keep_wait(saltus_mpd_keeping *keeping);
 /** Wait, and free the contents. */
-void saltus_mpd_keep_end(saltus_mpd_keeper *keeper);
+void saltus_mpd_keep_end(saltus_mpd_keeping *keeping);
 
 /** Take what was kept of the job, if anything was: where it is, and what the sites hold, which is
  * added to contents. */
-SALTUS_MUST_CHECK saltus_status saltus_mpd_keep_take(const saltus_mpd_keeper *keeper,
+SALTUS_MUST_CHECK saltus_status saltus_mpd_keep_take(const saltus_mpd_keeping *keeping,
                                                      bool *is_taken, saltus_mpd_position *at,
                                                      saltus_contents *contents, saltus_error *err);
 

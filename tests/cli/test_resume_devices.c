@@ -112,7 +112,7 @@ static void travel_and_compare(const travel *t, uint64_t seed)
         }
         n_kept += file_exists("part.h5.checkpoint");
     }
-    if (n < 4 || n_kept < n / 2) {
+    if (n < 3 || n_kept < n / 2) {
         fail_msg("%s: stopped %d times, kept %d times", t->command, n, n_kept);
     }
     assert_false(file_exists("part.h5.checkpoint"));

@@ -269,6 +269,7 @@ static void a_part_is_like_that_of_the_cpu(void **state)
          NULL},
         {mixed, {"k=lin:0.5:2:8"}, "registers", NULL, 5, SALTUS_RECORD_STATS, true, NULL}};
     (void)state;
+    need_gpu("cuda");
     check_part(&cases[0], (part){5, 7, 20});
     check_part(&cases[1], (part){2, 0, 11});
 }
