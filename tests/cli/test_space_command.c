@@ -105,9 +105,9 @@ static void what_makes_no_sense_is_refused(void **state)
     o = saltus("run cell.yaml --until 1 --frames 0.5");
     assert_refused(&o, 2, "need a result file");
     o = saltus("run cell.yaml --until 1 --device cpu --split 1:1");
-    assert_refused(&o, 2, "it is for method mpd on a GPU");
+    assert_refused(&o, 2, "it is for method mpd, on a GPU");
     o = saltus("run decay.yaml --until 1 --split auto");
-    assert_refused(&o, 2, "it is for method mpd on a GPU");
+    assert_refused(&o, 2, "it is for method mpd, on a GPU");
     o = saltus("sweep decay.yaml --vary k=list:1,2 --until 1 --frames 1 -o a.h5");
     assert_refused(&o, 2, "are for saltus run");
     write_file("mine.xdmf", "<Xdmf/>"); /* by another program */
