@@ -35,6 +35,9 @@ outcome finish_saltus(pid_t child);
  * whole test ends what hangs. */
 void wait_for_progress(void);
 void wait_for_file(const char *name);
+/** Of long cases every so many are tried: all, but in builds that take a part of larger tests
+ * (SALTUS_TEST_DIVISOR). */
+size_t stride_of_cases(void);
 /** Wait until what was started with --progress tells how much is left, and fail if it has not got
  * on: of a single trajectory by its time, which is returned, else by its part. */
 double wait_for_estimate(void);

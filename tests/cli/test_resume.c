@@ -152,17 +152,20 @@ static void stop_and_go(const char *command, int least_sets)
 
 static void a_stopped_run_goes_on(void **state)
 {
+    static const struct {
+        const char *command;
+        int n_sets;
+    } cases[] = {
+        {"run busy.yaml --until 2 --points 3 --runs 150000 --threads 2", 12},
+        {"run busy.yaml --until 2 --points 3 --runs 700000 --record stats", 11},
+        {"run busy.yaml --until 2 --points 3 --runs 500000 --record histogram", 14},
+        {"run busy.yaml --until 2 --points 3 --runs 300000 --record final --rng mt19937", 12}};
     (void)state;
     keep_results();
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 150000 --threads 2", 12);
-    (void)unlink("whole.h5");
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 700000 --record stats", 11);
-    (void)unlink("whole.h5");
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 500000 --record histogram", 14);
-    (void)unlink("whole.h5");
-    stop_and_go("run busy.yaml --until 2 --points 3 --runs 300000 --record final "
-                "--rng mt19937",
-                12);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
+        stop_and_go(cases[i].command, cases[i].n_sets);
+        (void)unlink("whole.h5");
+    }
 }
 
 static void a_stopped_sweep_goes_on(void **state)
@@ -240,7 +243,7 @@ static void points_under_way_are_kept(void **state)
     keep_results();
     write_file("long.yaml", long_model);
     write_file("space.yaml", busy_lattice);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         keep_and_go(cases[i].command, cases[i].n_sets);
     }
 }
@@ -262,7 +265,7 @@ static void what_is_under_way_is_kept(void **state)
     write_file("long.yaml", long_model);
     write_file("leaps.yaml", leaping_model);
     write_file("space.yaml", busy_lattice);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         keep_and_go(cases[i].command, cases[i].n_sets);
     }
 }
@@ -347,10 +350,14 @@ static void a_killed_file_is_mended(void **state)
         (void)snprintf(part, sizeof part, "part%d.h5", i);
         (void)snprintf(whole, sizeof whole, "whole%d.h5", i);
         const pid_t child = start_saltus("%s %s --runs 100000000 -o %s", run, ways[i], part);
-        wait_for_growth(part, 4); /* it was flushed */
-        (void)sleep(6);
+        wait_for_growth(part, 4);
+        outcome o = {.code = 1};
+        for (int s = 0; o.code != 0 && s < 60; ++s) { /* until it was flushed */
+            (void)sleep(1);
+            o = saltus("stats %s --csv", part);
+        }
         assert_int_equal(kill(child, SIGKILL), 0);
-        outcome o = finish_saltus(child);
+        (void)finish_saltus(child);
         o = saltus("stats %s --csv", part);
         assert_done(&o);
         hid_t file = H5Fopen(part, H5F_ACC_RDWR, H5P_DEFAULT);
