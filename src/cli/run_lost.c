@@ -31,7 +31,7 @@ static char *without(const char *device, int gpu)
         }
         at += size + (at[size] == ',');
     }
-    if (n == 0) {
+    if (n == 0 || n + 1 == most) { /* nothing is left, or nothing left out */
         free(rest);
         rest = NULL;
     }
