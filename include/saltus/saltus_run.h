@@ -226,6 +226,8 @@ typedef struct saltus_run_report {
         *halo_path; /**< by "peer" memory or the "host", or on the "same GPU"; NULL: no slabs */
     int64_t moves;  /**< of the next-subvolume method in them: jumps of particles between
                          sites, into and out of the lattice */
+    int lost_gpu;   /**< 1 + N of the GPU cuda:N that was the first to fail with SALTUS_E_DEVICE,
+                         mostly the one at fault; 0: none, or one of those that have a slab each */
 } saltus_run_report;
 
 /** Which runs have a counter to report. */
@@ -260,7 +262,9 @@ typedef enum saltus_counted {
  * @retval SALTUS_E_NUMERIC   overflow, a negative count, a NaN or negative propensity: the message
  *                            names trajectory, time, reaction and state; all finished
  *                            trajectories were delivered
- * @retval SALTUS_E_DEVICE    a GPU or its driver failed
+ * @retval SALTUS_E_DEVICE    a GPU or its driver failed; every finished trajectory was delivered.
+ *                            After that the driver serves this process on no GPU, the others
+ *                            neither: what is left is for a CPU, or for another process
  * @retval SALTUS_E_NO_MEMORY memory ran out
  * @return else what the sink returned
  *

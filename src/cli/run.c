@@ -317,14 +317,6 @@ void saltus_cli_tell_resume(const saltus_cli_run_arguments *a)
     }
 }
 
-void saltus_cli_tell_lost(const saltus_cli_run_arguments *a)
-{
-    if (a->output && a->format == SALTUS_CLI_HDF5) {
-        fprintf(stderr, "  hint: saltus resume %s --device cpu goes on without the GPU\n",
-                a->output);
-    }
-}
-
 /* Another rank than 0: simulate for that. */
 static int simulate_for_others(session *s, saltus_cli_run_arguments *a)
 {
@@ -379,13 +371,14 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
         fprintf(stderr, "\r\033[K");
     }
     close_err.code = saltus_hdf5_sink_close(s.sink, report, &close_err);
+    saltus_cli_go_on_without_gpu(&s.of, &err, &close_err);
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",
                 (long long)a->n_done + report->trajectories, (long long)a->runs,
                 a->output ? "; they are in " : "", a->output ? a->output : "");
         saltus_cli_tell_resume(a);
-    } else if (status == SALTUS_E_UNAVAILABLE &&
+    } else if ((status == SALTUS_E_DEVICE || status == SALTUS_E_UNAVAILABLE) &&
                strncmp(saltus_backend_name(s.backend), "cuda", 4) == 0) {
         saltus_cli_tell_lost(a);
     } else if (status == SALTUS_OK && !a->quiet && !a->json) {

@@ -1,6 +1,7 @@
 /** The parts of `saltus run`: options (run_options.c), signals (run_signals.c), the file of a
  * run without -o (run_scratch.c), ranks (run_ranks.c), what is told (run_report.c, run_trace.c),
- * the run itself (run.c), and its end (run_end.c), which is also that of `saltus sweep`. */
+ * the run itself (run.c), and its end (run_end.c; when a GPU is lost: run_lost.c), which is also
+ * that of `saltus sweep`. */
 #ifndef SALTUS_CLI_RUN_H
 #define SALTUS_CLI_RUN_H
 
@@ -67,7 +68,7 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
 
 /** After an interruption: how to go on. */
 void saltus_cli_tell_resume(const saltus_cli_run_arguments *a);
-/** After a GPU was lost. */
+/** After a GPU was lost (run_lost.c): how to go on; that is, if no other one can. */
 void saltus_cli_tell_lost(const saltus_cli_run_arguments *a);
 
 /** Name of the command's arguments in an archive: words, each ended by a zero. */
@@ -156,6 +157,12 @@ typedef struct saltus_cli_session {
     saltus_run_report report;
     double start, seconds; /**< saltus_cli_now at first; what all has taken, by saltus_cli_finish */
 } saltus_cli_session;
+
+/** After simulating, which gave err, and closing the result file: if one of several GPUs was lost,
+ * go on in that file on the others, in a new process, which takes the place of this one. Returns
+ * where that is not so. */
+void saltus_cli_go_on_without_gpu(saltus_cli_session *s, const saltus_error *err,
+                                  const saltus_error *closing);
 
 /** End before the first trajectory. That is the input's fault, unless it is the machine's. Returns
  * the exit code. */

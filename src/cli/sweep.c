@@ -309,13 +309,15 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
         fprintf(stderr, "\r\033[K");
     }
     close_err.code = saltus_sweep_file_close(s.file, report, &close_err);
+    saltus_cli_go_on_without_gpu(&s.of, &err, &close_err);
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
         fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
                 (long long)a->n_done + report->trajectories / s.options.run.n_trajectories,
                 n_points, a->output);
         saltus_cli_tell_resume(a);
-    } else if (status == SALTUS_E_UNAVAILABLE && strncmp(s.device, "cuda", 4) == 0) {
+    } else if ((status == SALTUS_E_DEVICE || status == SALTUS_E_UNAVAILABLE) &&
+               strncmp(s.device, "cuda", 4) == 0) {
         saltus_cli_tell_lost(a);
     }
     if (a->json) {

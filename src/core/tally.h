@@ -31,6 +31,7 @@ static inline void saltus_report_add(saltus_run_report *to, const saltus_run_rep
     SALTUS_COUNTERS(SALTUS_ADD)
     to->trajectories += from->trajectories;
     to->kernel_seconds += from->kernel_seconds;
+    to->lost_gpu = to->lost_gpu > 0 ? to->lost_gpu : from->lost_gpu;
 }
 
 #undef SALTUS_ADD

@@ -406,6 +406,23 @@ static void warn_of_rounding(const run *r)
     }
 }
 
+/* A GPU that was lost when nobody needed it any more is none of the run's failures. */
+static void forgive_loss(run *r)
+{
+    char text[sizeof r->workers.error.message + 60];
+    if (r->workers.status != SALTUS_E_DEVICE || r->sink_failed || r->report.lost_gpu == 0 ||
+        r->options->n_done + r->report.trajectories < r->options->n_trajectories) {
+        return;
+    }
+    if (r->options->warn) {
+        (void)snprintf(text, sizeof text, "lost GPU %d, the first to fail: %s; all was done",
+                       r->report.lost_gpu - 1, r->workers.error.message);
+        r->options->warn(r->options->warn_user, text);
+    }
+    r->workers.status = SALTUS_OK;
+    r->workers.error = (saltus_error){0};
+}
+
 /* Trajectories that a worker may take at a time while every other one has as many, twice. */
 static int64_t share_of_ring(const run *r)
 {
@@ -538,6 +555,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
             saltus_keeping_write(&r.keeping, options, sink);
         }
         deliver_rest(&r);
+        forgive_loss(&r);
     }
     SALTUS_TRY(saltus_workers_status(&r.workers, err));
     warn_of_rounding(&r);

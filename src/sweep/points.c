@@ -225,6 +225,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
             drop_kept(r, point, checkpoint);
             continue;
         }
+        r->report.lost_gpu = report.lost_gpu;
         saltus_checkpoint_close(checkpoint, true);
         if (sink) {
             r->sink->discard(r->sink->user, sink);

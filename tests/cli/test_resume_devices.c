@@ -47,6 +47,11 @@ static const char leaping_model[] = "species: {X: 100000, Y: 100000, Z: 1000, W:
                                     "  few: W -> 2 W @ 1\n"
                                     "  less: 2 W -> W @ 0.3\n";
 
+static const char lattice_model[] = "species: {A: 300, B: 0}\n"
+                                    "reactions: {turn: A -> B @ 1, back: B -> A @ 2}\n"
+                                    "lattice: {size: [6, 5, 9], spacing: 1 m, step: 0.01 s, "
+                                    "diffusion: {A: 1 m2/s, B: 0}}\n";
+
 enum { MOST_WAYS = 6, MOST = 300 };
 
 /* Where it goes on: one way after the other. */
@@ -73,6 +78,7 @@ static int enter(void **state)
     write_file("many.yaml", many_reactions);
     write_file("events.yaml", events_model);
     write_file("leaps.yaml", leaping_model);
+    write_file("lattice.yaml", lattice_model);
     return 0;
 }
 
@@ -183,15 +189,19 @@ static void by_tau_leaping(void **state)
     travel_all(travels, sizeof travels / sizeof *travels);
 }
 
-/* A pattern of names takes a part of the tests. */
-/* A GPU that fails in the middle ends the run; what it had under way goes on on the CPU. */
-static void after_a_gpu_is_lost(void **state)
+static void need_fake(void)
 {
-    (void)state;
     if (!getenv("FAKE_CUDA")) {
         (void)fprintf(stderr, "SKIP: a true GPU is not made to fail\n");
         skip();
     }
+}
+
+/* A GPU that fails in the middle ends the run; what it had under way goes on on the CPU. */
+static void after_a_gpu_is_lost(void **state)
+{
+    (void)state;
+    need_fake();
     const char *run = "run many.yaml --until 60 --points 9 --runs 40 -q";
     outcome o = saltus("%s --device cpu -o whole.h5", run);
     assert_done(&o);
@@ -214,12 +224,86 @@ static void after_a_gpu_is_lost(void **state)
     assert_true(n_kept > 0);
 }
 
+/* One command, whose GPUs are lost in turn, at different times. */
+static void lose_one_of_two(const char *command, const char *how, int n_sets)
+{
+    static const int moments[] = {2, 30, 90};
+    int n_lost = 0;
+    outcome o = saltus("%s -q --device cpu -o whole.h5 --overwrite", command);
+    assert_done(&o);
+    for (int i = 0; i < 3; ++i) {
+        char lose[40], lost[40], rest[40];
+        const int gpu = i % 2;
+        (void)snprintf(lose, sizeof lose, "%d:%d:719", gpu, moments[i]);
+        (void)snprintf(lost, sizeof lost, "warning: lost GPU %d, the first to fail: ", gpu);
+        (void)snprintf(rest, sizeof rest, "(CUDA error 719); cuda:%d goes on", 1 - gpu);
+        assert_int_equal(setenv("FAKE_CUDA_LOSE", lose, 1), 0);
+        o = saltus("%s --device cuda:0,1 %s --streams 2 -o part.h5 --overwrite", command, how);
+        assert_int_equal(unsetenv("FAKE_CUDA_LOSE"), 0);
+        assert_int_equal(o.code, 0);
+        if (o.err[0]) {
+            assert_one_message(&o, lost);
+            assert_true(strstr(o.err, rest) || strstr(o.err, "; all was done\n"));
+            ++n_lost;
+        }
+        assert_equal_results("whole.h5", "part.h5", n_sets);
+    }
+    if (n_lost < 2) {
+        fail_msg("%s %s: lost a GPU %d times", command, how, n_lost);
+    }
+}
+
+static void one_of_two_gpus_is_lost(void **state)
+{
+    static const struct {
+        const char *command, *how;
+        int n_sets;
+    } cases[] = {
+        {"run many.yaml --until 10 --points 9 --runs 60", "--layout registers", 12},
+        {"run many.yaml --until 10 --points 9 --runs 60", "--layout shared --block 32", 12},
+        {"run many.yaml --until 60 --points 9 --runs 40", "--layout global --checkpoint 0.05", 12},
+        {"run many.yaml --until 10 --points 9 --runs 60 --record stats", "--layout warp", 11},
+        {"run leaps.yaml --until 50 --points 7 --method tau --runs 30 --record histogram --bins 8",
+         "--layout global", 14},
+        {"sweep events.yaml --vary k=lin:5:15:4 --until 10 --points 3 --runs 20", "", 11},
+        {"run lattice.yaml --until 0.5 --points 3 --frames 0.25 --runs 4", "--layout particles",
+         15},
+        {"run lattice.yaml --until 0.5 --points 3 --runs 2", "--layout counts", 12}};
+    (void)state;
+    need_fake();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        lose_one_of_two(cases[i].command, cases[i].how, cases[i].n_sets);
+    }
+}
+
+/* Then it is as with one. */
+static void both_gpus_are_lost(void **state)
+{
+    const char *run = "run many.yaml --until 10 --points 9 --runs 60";
+    (void)state;
+    need_fake();
+    outcome o = saltus("%s -q --device cpu -o whole.h5", run);
+    assert_done(&o);
+    assert_int_equal(setenv("FAKE_CUDA_FAIL", "40:214", 1), 0);
+    o = saltus("%s --device cuda:0,1 --layout global -o part.h5", run);
+    assert_int_equal(unsetenv("FAKE_CUDA_FAIL"), 0);
+    assert_int_equal(o.code, 1);
+    assert_non_null(strstr(o.err, " goes on with what was kept\nsaltus: "));
+    assert_non_null(strstr(o.err, "saltus resume part.h5 --device cpu"));
+    o = saltus("resume part.h5 -q --device cpu");
+    assert_done(&o);
+    assert_equal_results("whole.h5", "part.h5", 12);
+}
+
+/* A pattern of names takes a part of the tests. */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_the_direct_method, enter, leave_directory),
         cmocka_unit_test_setup_teardown(by_tau_leaping, enter, leave_directory),
         cmocka_unit_test_setup_teardown(after_a_gpu_is_lost, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(one_of_two_gpus_is_lost, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(both_gpus_are_lost, enter, leave_directory),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,15 @@
 /* A CUDA driver that computes on this processor, for tests: device memory is the host's, a module
  * is a shared object that the other fake, nvrtc.c, has compiled from the kernel's text, and a
  * launch runs its threads in turn. FAKE_CUDA_FAIL=N:CODE makes the N-th call that can fail return
- * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_BYTES is the size of the
- * memory; with FAKE_CUDA_TOGETHER blocks may wait for each other, if kernels include together.h, on
- * so many multiprocessors;
- * with FAKE_CUDA_SLOWER=TEXT all takes longer each time that somebody asks how long, from when the
- * text was first this one.
- * with FAKE_CUDA_SHARES other processes can open memory, if they are allowed to look at this one;
- * FAKE_CUDA_LINKS has a row for each GPU, such as "x0n/0x1/n1x", of its links to all: the rank, n
- * if there are no atomics, or - if it does not reach the other. FAKE_CUDA_NODE is the host's NUMA
- * node that is closest. */
+ * CODE, and all later ones too if CODE is not "out of memory"; FAKE_CUDA_LOSE=DEVICE:N:CODE loses a
+ * GPU at the N-th such call on it, as the true driver does: later calls fail on the others as well,
+ * a moment later; FAKE_CUDA_BYTES is the size of the memory; with FAKE_CUDA_TOGETHER blocks may
+ * wait for each other, if kernels include together.h, on so many multiprocessors; with
+ * FAKE_CUDA_SLOWER=TEXT all takes longer each time that somebody asks how long, from when the text
+ * was first this one; with FAKE_CUDA_SHARES other processes can open memory, if they are allowed to
+ * look at this one; FAKE_CUDA_LINKS has a row for each GPU, such as "x0n/0x1/n1x", of its links to
+ * all: the rank, n if there are no atomics, or - if it does not reach the other. FAKE_CUDA_NODE is
+ * the host's NUMA node that is closest. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -35,9 +35,38 @@ static size_t memory_size(void)
     return text ? strtoull(text, NULL, 10) : (size_t)1 << 30;
 }
 
+static _Thread_local int device_in_use = -1;
+
+/* 0, or why nothing goes any more. */
+static int loss(void)
+{
+    enum { MOMENT_US = 50000 };
+    static long n_on_device;
+    static int is_lost;
+    const char *text = getenv("FAKE_CUDA_LOSE");
+    int device = 0, code = 0;
+    long at = 0;
+    if (!text || sscanf(text, "%d:%ld:%d", &device, &at, &code) != 3) {
+        return 0;
+    }
+    (void)pthread_mutex_lock(&lock);
+    n_on_device += device == device_in_use;
+    is_lost = is_lost || n_on_device >= at;
+    const int result = is_lost ? code : 0;
+    (void)pthread_mutex_unlock(&lock);
+    if (result != 0 && device != device_in_use) {
+        (void)usleep(MOMENT_US);
+    }
+    return result;
+}
+
 /* What this call is to return. */
 static int fate(void)
 {
+    const int lost = loss();
+    if (lost != 0) {
+        return lost;
+    }
     const char *text = getenv("FAKE_CUDA_FAIL"), *code = text ? strchr(text, ':') : NULL;
     if (!code) {
         return 0;
@@ -167,7 +196,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 }
 EXPORT int cuCtxSetCurrent(void *context)
 {
-    (void)context;
+    device_in_use = (int)(intptr_t)context - 1;
     DIE_OR
     return 0;
 }

@@ -132,6 +132,34 @@ saltus_status saltus_cuda_nvrtc(const saltus_nvrtc **out, saltus_error *err)
     return SALTUS_OK;
 }
 
+static saltus_status status_of(cu_result result)
+{
+    switch (result) {
+    case CU_SUCCESS:
+        return SALTUS_OK;
+    case CU_ERROR_OUT_OF_MEMORY:
+        return SALTUS_E_NO_MEMORY;
+    case CU_ERROR_DEVICE_UNAVAILABLE:
+    case CU_ERROR_ECC_UNCORRECTABLE:
+    case CU_ERROR_NVLINK_UNCORRECTABLE:
+    case CU_ERROR_CONTAINED:
+    case CU_ERROR_ILLEGAL_ADDRESS:
+    case CU_ERROR_LAUNCH_TIMEOUT:
+    case CU_ERROR_CONTEXT_IS_DESTROYED:
+    case CU_ERROR_HARDWARE_STACK:
+    case CU_ERROR_ILLEGAL_INSTRUCTION:
+    case CU_ERROR_MISALIGNED_ADDRESS:
+    case CU_ERROR_INVALID_ADDRESS_SPACE:
+    case CU_ERROR_INVALID_PC:
+    case CU_ERROR_LAUNCH_FAILED:
+    case CU_ERROR_SYSTEM_NOT_READY:
+    case CU_ERROR_UNKNOWN:
+        return SALTUS_E_DEVICE;
+    default:
+        return SALTUS_E_UNAVAILABLE;
+    }
+}
+
 saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result, const char *what,
                                 saltus_error *err)
 {
@@ -142,9 +170,7 @@ saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result, const
     if (cu->error_string(result, &text) != CU_SUCCESS || !text) {
         text = "an error without a name";
     }
-    return saltus_error_set(
-        err, result == CU_ERROR_OUT_OF_MEMORY ? SALTUS_E_NO_MEMORY : SALTUS_E_UNAVAILABLE,
-        "%s: %s (CUDA error %d)", what, text, result);
+    return saltus_error_set(err, status_of(result), "%s: %s (CUDA error %d)", what, text, result);
 }
 
 /* Whether this thread's memory comes from a node from now on. It does not where the system refuses

@@ -33,9 +33,23 @@ typedef struct nvrtc_program *nvrtc_program;
 enum {
     CU_SUCCESS = 0,
     CU_ERROR_OUT_OF_MEMORY = 2,
+    CU_ERROR_DEVICE_UNAVAILABLE = 46,
     CU_ERROR_NO_DEVICE = 100,
+    CU_ERROR_ECC_UNCORRECTABLE = 214,
+    CU_ERROR_NVLINK_UNCORRECTABLE = 220,
+    CU_ERROR_CONTAINED = 226, /* a failure of hardware */
     CU_ERROR_NOT_READY = 600,
+    CU_ERROR_ILLEGAL_ADDRESS = 700,
     CU_ERROR_LAUNCH_TIMEOUT = 702,
+    CU_ERROR_CONTEXT_IS_DESTROYED = 709,
+    CU_ERROR_HARDWARE_STACK = 714,
+    CU_ERROR_ILLEGAL_INSTRUCTION = 715,
+    CU_ERROR_MISALIGNED_ADDRESS = 716,
+    CU_ERROR_INVALID_ADDRESS_SPACE = 717,
+    CU_ERROR_INVALID_PC = 718,
+    CU_ERROR_LAUNCH_FAILED = 719,
+    CU_ERROR_SYSTEM_NOT_READY = 802,
+    CU_ERROR_UNKNOWN = 999,
 
     CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
     CU_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK = 8,
@@ -165,7 +179,15 @@ SALTUS_MUST_CHECK saltus_status saltus_cuda_driver(const saltus_driver **out, sa
 /** NVRTC, opened once per process. It needs no GPU. */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_nvrtc(const saltus_nvrtc **out, saltus_error *err);
 
-/** Check a driver's result: SALTUS_OK, or an error of `what` and the driver's own words. */
+/**
+ * Check a driver's result: SALTUS_OK, or an error of `what` and the driver's own words.
+ *
+ * @retval SALTUS_E_NO_MEMORY   memory of the GPU, or pinned memory, ran out
+ * @retval SALTUS_E_DEVICE      a GPU is lost: it, or a kernel there, has failed in a way after
+ * which this process can use none any more. The driver answers later calls with the same error, of
+ * other GPUs, too
+ * @retval SALTUS_E_UNAVAILABLE any other error
+ */
 SALTUS_MUST_CHECK saltus_status saltus_cuda_check(const saltus_driver *cu, cu_result result,
                                                   const char *what, saltus_error *err);
 

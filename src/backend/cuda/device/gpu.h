@@ -3,6 +3,7 @@
 #define SALTUS_BACKEND_CUDA_DEVICE_GPU_H
 
 #include "backend/cuda/device/driver.h"
+#include "engine/task.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -42,6 +43,19 @@ typedef struct saltus_gpus {
 static inline bool saltus_gpu_is_same(const saltus_gpu *a, const saltus_gpu *b)
 {
     return a->device == b->device;
+}
+
+/** A worker of a GPU ends with a status: put down in the report which one was lost first. To be
+ * called at once: some 20 us later the driver fails on the others as well, so that the first is
+ * mostly, but not always, the one at fault. */
+static inline void saltus_gpu_note_loss(const saltus_gpu *gpu, const saltus_task *task,
+                                        saltus_status status)
+{
+    int none = 0;
+    if (status == SALTUS_E_DEVICE && task->report) {
+        (void)__atomic_compare_exchange_n(&task->report->lost_gpu, &none, 1 + gpu->ordinal, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
 }
 
 /** Cut n things of a size off a range of addresses from base on, which is only measured while base

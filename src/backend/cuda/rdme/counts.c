@@ -523,6 +523,7 @@ saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const sal
     SALTUS_TRY(saltus_gpu_counts_set_up(&s, 0, start->tables.lattice->n_sites, err));
     SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
 done:
+    saltus_gpu_note_loss(start->gpu, start->task, status);
     saltus_gpu_counts_tear_down(&s);
     return status;
 }

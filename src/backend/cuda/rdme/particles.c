@@ -277,6 +277,7 @@ saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const salt
     SALTUS_TRY(set_up(&s, err));
     SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
 done:
+    saltus_gpu_note_loss(start->gpu, start->task, status);
     saltus_gpu_lattice_tear_down(&s.on);
     saltus_gpu_lattice_free(&s.on, &s.heads);
     saltus_gpu_lattice_free(&s.on, &s.bits);

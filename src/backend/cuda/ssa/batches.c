@@ -503,6 +503,7 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
         }
     }
 done:
+    saltus_gpu_note_loss(gpu, task, status);
     tear_down(&c);
     return status;
 }
