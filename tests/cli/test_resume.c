@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------------
@@ -199,8 +200,10 @@ static void keep_and_go(const char *command, int least_sets)
         const pid_t child = n == 0 ? start_saltus("%s -q --checkpoint 0.2 -o part.h5", command)
                                    : start_saltus("resume part.h5 -q --threads %d", 1 + n % 2);
         if (n == 0) {
-            while (!has_checkpoint("part.h5")) {
+            siginfo_t end = {0};
+            while (!has_checkpoint("part.h5") && end.si_pid == 0) {
                 (void)usleep(2000);
+                assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
             }
         } else {
             (void)usleep(700000u);
@@ -235,7 +238,7 @@ static void points_under_way_are_kept(void **state)
         {"sweep long.yaml --vary k=lin:90:110:5 --until 20 --points 3 --runs 3 --threads 2 "
          "--record histogram --bins 8",
          11},
-        {"sweep busy.yaml --vary A=list:200,300 --until 2 --points 3 --runs 200000 "
+        {"sweep busy.yaml --vary A=list:200,300 --until 2 --points 3 --runs 600000 "
          "--derive mean:A",
          11},
         {"sweep space.yaml --vary A=list:2000,3000 --until 4 --points 4", 11}};
