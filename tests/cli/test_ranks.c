@@ -167,9 +167,11 @@ static const char long_model[] = "species: {A: 1000, B: 0, C: 5}\n"
                                  "events: {faster: {when: time >= 7, set: {k: 120}}}\n";
 enum { MARK = 77777 };
 
-/* Trajectories in a checkpoint that have not ended. With `marks` the first sample of each gets a
- * number of particles that is none. */
-static int count_under_way(const char *path, bool marks)
+typedef enum counting { ALL, UNDER_WAY, MARK_UNDER_WAY } counting;
+
+/* Trajectories in a checkpoint: all, or those that have not ended. These may be marked: the first
+ * sample of each gets a number of particles that is none. */
+static int count_kept(const char *path, counting how)
 {
     saltus_kept_table table = {0};
     saltus_packer all = {0};
@@ -191,19 +193,31 @@ static int count_under_way(const char *path, bool marks)
         SALTUS_OK);
     assert_string_equal(trouble, "");
     for (size_t i = 0; i < table.capacity; ++i) {
-        if (table.kept[i] && !table.kept[i]->is_complete) {
-            ++n;
-            assert_true(table.kept[i]->n_samples > 0 && table.kept[i]->size > 0);
-            *(int64_t *)(uintptr_t)table.kept[i]->counts += marks ? MARK : 0;
+        const saltus_kept *kept = table.kept[i];
+        if (kept && !kept->is_complete) {
+            assert_true(kept->n_samples > 0 && kept->size > 0);
+            *(int64_t *)(uintptr_t)kept->counts += how == MARK_UNDER_WAY ? MARK : 0;
         }
+        n += kept && (how == ALL || !kept->is_complete);
     }
-    if (marks) {
+    if (how == MARK_UNDER_WAY) {
         saltus_kept_pack(&all, &table);
         assert_int_equal(saltus_checkpoint_file_write(path, identity, &all, &err), SALTUS_OK);
     }
     saltus_pack_free(&all);
     saltus_kept_free(&table);
     return n;
+}
+
+static int count_delivered(const char *path)
+{
+    int64_t n = -1;
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT),
+                of = H5Aopen(file, "trajectories", H5P_DEFAULT);
+    assert_true(H5Aread(of, H5T_NATIVE_INT64, &n) >= 0);
+    (void)H5Aclose(of);
+    (void)H5Fclose(file);
+    return (int)n;
 }
 
 static int count_marks(const char *file)
@@ -234,29 +248,36 @@ static void what_ranks_have_under_way_is_kept(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         use_ranks(cases[i].n_before);
         const pid_t child = start_saltus("%s --checkpoint 0.2 -o part.h5", command);
-        while (count_under_way("part.h5.checkpoint", false) < cases[i].n_before) {
+        while (count_kept("part.h5.checkpoint", UNDER_WAY) < cases[i].n_before) {
             (void)usleep(10000);
         }
         signal_rank(cases[i].rank, cases[i].signal);
         o = finish_saltus(child);
         assert_int_not_equal(o.code, 0);
-        const int n = count_under_way("part.h5.checkpoint", false);
+        const int n = count_kept("part.h5.checkpoint", ALL); /* one may just have ended */
         if (n < cases[i].n_before) {
             fail_msg("case %zu: %d trajectories: %s", i, n, o.err);
         }
-        assert_int_equal(system("cp part.h5 marked.h5 && "
-                                "cp part.h5.checkpoint marked.h5.checkpoint"),
-                         0);
+        if (cases[i].n_after == 2) {
+            assert_int_equal(system("cp part.h5 marked.h5 && "
+                                    "cp part.h5.checkpoint marked.h5.checkpoint"),
+                             0);
+        }
         use_ranks(cases[i].n_after);
         o = saltus("resume part.h5 -q");
         assert_done(&o);
         assert_equal_results("one.h5", "part.h5", 12);
         assert_int_equal(unlink("part.h5"), 0);
     }
-    const int n = count_under_way("marked.h5.checkpoint", true);
+    const int n = count_kept("marked.h5.checkpoint", MARK_UNDER_WAY);
+    const int n_ended = count_delivered("marked.h5"); /* some of what was kept may be of these */
+    use_ranks(2);
     o = saltus("resume marked.h5 -q");
     assert_done(&o);
-    assert_int_equal(count_marks("marked.h5"), n);
+    const int n_marks = count_marks("marked.h5");
+    if (n_marks == 0 || n_marks < n - n_ended) {
+        fail_msg("%d of %d go on, %d had ended", n_marks, n, n_ended);
+    }
 }
 
 static void what_cannot_work_together_is_refused(void **state)
