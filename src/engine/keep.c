@@ -4,33 +4,55 @@
 
 #include <string.h>
 
-bool saltus_keep_is_due(const saltus_task *task)
+enum pause { /* values of a worker's flag */
+             HAS_ENDED = -1,
+             HAS_ANSWERED,
+             IS_ASKED,
+             IS_DUE,      /* it is handing over */
+             IS_ANSWERING /* for longer */
+};
+
+/* Whether it was the one and is the other now. */
+static bool change(int *pause, enum pause from, enum pause to)
 {
-    return task->pause && __atomic_exchange_n(task->pause, 0, __ATOMIC_RELAXED) != 0;
+    int now = from;
+    return __atomic_compare_exchange_n(pause, &now, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-enum { ANSWERING = 2 }; /* a value of `pause`, which is 1 where it is asked */
+void saltus_keep_ask(int *pause)
+{
+    (void)change(pause, HAS_ANSWERED, IS_ASKED);
+}
+
+bool saltus_keep_has_answered(const int *pause)
+{
+    return __atomic_load_n(pause, __ATOMIC_ACQUIRE) <= HAS_ANSWERED;
+}
+
+void saltus_keep_end(int *pause)
+{
+    __atomic_store_n(pause, HAS_ENDED, __ATOMIC_RELEASE);
+}
+
+bool saltus_keep_is_due(const saltus_task *task)
+{
+    return task->pause && SALTUS_FLAG(task->pause) && change(task->pause, IS_ASKED, IS_DUE);
+}
 
 void saltus_keep_answer(const saltus_task *task, bool begins)
 {
-    if (task->pause) {
-        int now = ANSWERING;
-        if (begins) {
-            __atomic_store_n(task->pause, ANSWERING, __ATOMIC_RELAXED);
-        } else { /* unless the worker has ended meanwhile */
-            (void)__atomic_compare_exchange_n(task->pause, &now, 0, false, __ATOMIC_RELAXED,
-                                              __ATOMIC_RELAXED);
-        }
+    if (task->pause && begins) {
+        __atomic_store_n(task->pause, IS_ANSWERING, __ATOMIC_RELAXED);
+    } else if (task->pause) { /* unless the worker has ended meanwhile */
+        (void)change(task->pause, IS_ANSWERING, HAS_ANSWERED);
     }
-}
-
-bool saltus_keep_is_answering(const saltus_task *task)
-{
-    return task->pause && __atomic_load_n(task->pause, __ATOMIC_RELAXED) == ANSWERING;
 }
 
 bool saltus_keep_stops(const saltus_task *task, bool was_due)
 {
+    if (was_due && task->pause) {
+        (void)change(task->pause, IS_DUE, HAS_ANSWERED);
+    }
     return (was_due || !task->pause) && SALTUS_FLAG(task->stop);
 }
 

@@ -10,12 +10,23 @@
 #include "core/pack.h"
 #include "engine/task.h"
 
-/** Whether what is under way is to be kept now; asked once, it is no more. */
+/** ---- who asks; `pause` is a worker's saltus_task.pause ---- */
+
+/** Ask a worker, unless it is asked, is answering or has ended. */
+void saltus_keep_ask(int *pause);
+/** Whether it has handed over all, was not asked or has ended. */
+bool saltus_keep_has_answered(const int *pause);
+/** It has ended, and cannot be asked. */
+void saltus_keep_end(int *pause);
+
+/** ---- a worker ---- */
+
+/** Whether what is under way is to be kept now; asked once, it is no more. Then it is to be handed
+ * over, and saltus_keep_stops to be called, which ends the answer. */
 bool saltus_keep_is_due(const saltus_task *task);
-/** Begin, and end, an answer that takes its time and may end on another thread: nothing is written
- * meanwhile. What is asked in between is not due before that. */
+/** Begin, before that, and end an answer that takes its time and may end on another thread: nothing
+ * is written meanwhile. What is asked in between is not due before that. */
 void saltus_keep_answer(const saltus_task *task, bool begins);
-bool saltus_keep_is_answering(const saltus_task *task);
 /** Whether to give up, where was_due is what saltus_keep_is_due has just said: not before all is
  * kept. */
 bool saltus_keep_stops(const saltus_task *task, bool was_due);

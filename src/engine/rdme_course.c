@@ -138,7 +138,7 @@ static saltus_status advance(course *c, int64_t to, saltus_error *err)
                                                           (first < to ? SALTUS_MPD_MOVES : 0)};
         }
         SALTUS_TRY(run_batch(c, phases, n, err));
-        if (!saltus_keep_is_answering(c->task) && saltus_keep_is_due(c->task)) {
+        if (saltus_keep_is_due(c->task)) {
             c->is_due = true;
             to = first < to ? first : to;
         }

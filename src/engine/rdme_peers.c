@@ -9,6 +9,7 @@
  *
  * Each order has one reply from each process, also where something has failed, so that nobody waits
  * for what does not come. `run` and `poll` are one order: its reply is taken by poll. */
+#include "engine/keep.h"
 #include "engine/peers.h"
 #include "engine/rdme.h"
 
@@ -211,7 +212,7 @@ static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error
         out->is_full |= one->is_full;
     }
     if (l->ends && l->task->pause) {
-        __atomic_store_n(l->task->pause, 1, __ATOMIC_RELAXED);
+        saltus_keep_ask(l->task->pause);
     }
 done:
     return status;

@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "engine/keep.h"
 
 /* Trajectories that take less than this share of the interval are simulated again. */
 static const double least_share = 1.0 / 60.0;
@@ -59,23 +60,21 @@ void saltus_keeping_ask(saltus_keeping *k)
 {
     k->asked = k->asked > 0.0 ? k->asked : saltus_now();
     for (int i = 0; i < k->n; ++i) {
-        int not_asked = 0;
-        (void)__atomic_compare_exchange_n(&k->pause[i], &not_asked, 1, false, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED);
+        saltus_keep_ask(&k->pause[i]);
     }
 }
 
 void saltus_keeping_end(saltus_keeping *k, int worker)
 {
     if (k->checkpoint) {
-        __atomic_store_n(&k->pause[worker], -1, __ATOMIC_RELAXED);
+        saltus_keep_end(&k->pause[worker]);
     }
 }
 
 static bool all_have_answered(const saltus_keeping *k)
 {
     for (int i = 0; i < k->n; ++i) {
-        if (__atomic_load_n(&k->pause[i], __ATOMIC_RELAXED) > 0) {
+        if (!saltus_keep_has_answered(&k->pause[i])) {
             return false;
         }
     }

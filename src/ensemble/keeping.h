@@ -10,7 +10,7 @@
 typedef struct saltus_keeping {
     saltus_checkpoint *checkpoint;
     int n;                     /**< workers */
-    int *pause;                /**< [worker] saltus_task.pause; negative: it has ended */
+    int *pause;                /**< [worker] saltus_task.pause */
     double start, last, asked; /**< saltus_now at the beginning, after the last checkpoint, and when
                                     workers were asked for the next; the latter 0: they were not */
     bool pays;   /**< trajectories take so long that they are worth keeping, as they were when

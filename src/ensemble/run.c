@@ -247,7 +247,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
     task.worker = number;
     task.reached = &r->reached[number];
     const int beyond = number - n_workers(r);
-    if (r->keeping.checkpoint && beyond < 0) { /* what other ranks have under way is not kept */
+    if (r->keeping.checkpoint) {
         task.pause = &r->keeping.pause[number];
         task.saver = saltus_checkpoint_saver(r->keeping.checkpoint);
     }
@@ -256,9 +256,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
         r->loan.n_slabs > 0 ? saltus_ranks_lead_lattice(&r->loan, &task, backend, &r->source, err)
         : beyond < 0        ? backend->ops->work(backend, &task, &r->source, err)
                             : saltus_ranks_lend(&r->loan, 1 + beyond, &task, &r->source, err);
-    if (beyond < 0) {
-        saltus_keeping_end(&r->keeping, number);
-    }
+    saltus_keeping_end(&r->keeping, number);
     saltus_reached_store(task.reached, 0.0, 0);
     saltus_tracer_record(task.tracer, "work", SALTUS_TRACK_WORKER, number, start,
                          saltus_tracer_now(task.tracer));
@@ -470,7 +468,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->reached = saltus_calloc((size_t)n_all(r), sizeof *r->reached);
     SALTUS_NEED(r->reached);
     if (r->options->checkpoint && !r->points) {
-        SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, r->sink, n_workers(r), err));
+        SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, r->sink, n_all(r), err));
     }
 done:
     return status;

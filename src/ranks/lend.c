@@ -6,7 +6,9 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "engine/keep.h"
 #include "model/freeze/point.h"
+#include "ranks/keep.h"
 
 #include <string.h>
 
@@ -133,7 +135,7 @@ saltus_status saltus_ranks_begin(const saltus_loan *loan, int rank, const saltus
         (int64_t)t->seed,  loan->n_trajectories, loan->n_workers,   t->share,
         t->segment,        t->n_times,           t->space.n_frames, r != NULL,
         r ? r->finals : 0, r ? r->n_bins : 0,    r && r->edges,     d ? d->n : -1,
-        d ? d->first : 0,  (int64_t)row,         loan->n_slabs};
+        d ? d->first : 0,  (int64_t)row,         loan->n_slabs,     t->saver != NULL};
     saltus_message *m = saltus_message_new(SALTUS_TO_BEGIN);
     saltus_message_put(m, head, sizeof head);
     saltus_message_put(m, t->times, (size_t)t->n_times * sizeof *t->times);
@@ -160,7 +162,11 @@ static saltus_status send_word(const lender *l, saltus_message_kind kind, saltus
 static saltus_status send_lot(const lender *l, const lot *b, int64_t asked, saltus_error *err)
 {
     saltus_message *m = saltus_message_new(SALTUS_TO_JOBS);
-    const int64_t head[] = {(int64_t)(uintptr_t)b, b->n, asked};
+    int64_t n_kept = 0;
+    for (int64_t i = 0; i < b->n; ++i) {
+        n_kept += b->jobs[i].kept != NULL;
+    }
+    const int64_t head[] = {(int64_t)(uintptr_t)b, b->n, asked, n_kept};
     const double *row = NULL;
     saltus_message_put(m, head, sizeof head);
     for (int64_t i = 0, end; i < b->n; i = end) {
@@ -176,6 +182,11 @@ static saltus_status send_lot(const lender *l, const lot *b, int64_t asked, salt
         if (has_row) {
             row = j->point;
             saltus_message_put(m, row, l->sizes.row * sizeof *row);
+        }
+    }
+    for (int64_t i = 0; i < b->n; ++i) {
+        if (b->jobs[i].kept) {
+            saltus_message_put_kept(m, l->task, b->jobs[i].kept);
         }
     }
     return saltus_ranks_send(l->loan->ranks, l->rank, m, err);
@@ -324,6 +335,31 @@ static bool take_reduced(lender *l, saltus_message *m)
     return is_good;
 }
 
+/* Of a job that is under way there, or has ended and is not handed over. */
+static bool take_kept(lender *l, saltus_message *m)
+{
+    const saltus_saver *saver = l->task->saver;
+    int64_t head[2]; /* lot, place */
+    saltus_kept kept;
+    SALTUS_GET(m, head);
+    lot *b = saver ? find_lot(l, head[0]) : NULL;
+    if (!b || head[1] < 0 || head[1] >= b->n || !saltus_message_get_kept(m, l->task, &kept) ||
+        kept.trajectory != b->jobs[head[1]].trajectory) {
+        return false;
+    }
+    saltus_job *job = &b->jobs[head[1]], here = *job; /* the saver only reads */
+    here.counts = (int64_t *)(uintptr_t)kept.counts;
+    here.observables = (double *)(uintptr_t)kept.observables;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        here.splits[i] = (int64_t *)(uintptr_t)kept.splits[i];
+    }
+    here.tally = kept.tally;
+    saver->save(saver->user, &here, kept.n_samples, kept.is_complete ? NULL : kept.state,
+                kept.size);
+    job->kept = here.kept;
+    return true;
+}
+
 static bool take_frame(lender *l, saltus_message *m)
 {
     saltus_error err = {0};
@@ -381,6 +417,11 @@ static bool take_message(lender *l, saltus_message *m)
         return take_done(l, m);
     case SALTUS_FROM_REDUCED:
         return take_reduced(l, m);
+    case SALTUS_FROM_KEPT:
+        return take_kept(l, m);
+    case SALTUS_FROM_ANSWERED:
+        saltus_keep_answer(l->task, false);
+        return true;
     case SALTUS_FROM_FRAME:
         return take_frame(l, m);
     case SALTUS_FROM_PROGRESS:
@@ -438,6 +479,10 @@ static saltus_status lend(lender *l, saltus_error *err)
             l->is_told = l->is_stopped = true;
             l->heard = saltus_now();
             SALTUS_TRY(send_word(l, SALTUS_TO_STOP, err));
+        }
+        if (!l->is_stopped && saltus_keep_is_due(l->task)) { /* who is stopped keeps anyway */
+            saltus_keep_answer(l->task, true);
+            SALTUS_TRY(send_word(l, SALTUS_TO_KEEP, err));
         }
         if (l->is_stopped && saltus_ranks_is_silent(l->heard)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "rank %d on %s does not answer", l->rank,

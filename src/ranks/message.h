@@ -7,19 +7,22 @@
 
 /** What a message is about. "Lead" is rank 0, which others serve. */
 typedef enum saltus_message_kind {
-    SALTUS_TO_FILES,     /**< lead: an archive */
-    SALTUS_TO_LEAVE,     /**< lead: the end of it all, with an exit code */
-    SALTUS_TO_BEGIN,     /**< lead: a run begins */
-    SALTUS_TO_JOBS,      /**< lead: trajectories to simulate */
-    SALTUS_TO_STOP,      /**< lead: give the run up */
-    SALTUS_TO_END,       /**< lead: there are no more jobs */
-    SALTUS_TO_SWEEP,     /**< lead: points of a sweep begin */
-    SALTUS_TO_POINT,     /**< lead: a point to simulate */
-    SALTUS_FROM_READY,   /**< a plan is made, and a run may begin */
-    SALTUS_FROM_WANT,    /**< so many jobs are wanted */
-    SALTUS_FROM_DONE,    /**< trajectories and their samples */
-    SALTUS_FROM_REDUCED, /**< trajectories and what a device has made of their samples */
-    SALTUS_FROM_FRAME,   /**< of a lattice */
+    SALTUS_TO_FILES,      /**< lead: an archive */
+    SALTUS_TO_LEAVE,      /**< lead: the end of it all, with an exit code */
+    SALTUS_TO_BEGIN,      /**< lead: a run begins */
+    SALTUS_TO_JOBS,       /**< lead: trajectories to simulate */
+    SALTUS_TO_STOP,       /**< lead: give the run up */
+    SALTUS_TO_END,        /**< lead: there are no more jobs */
+    SALTUS_TO_KEEP,       /**< lead: what is under way is to be kept */
+    SALTUS_TO_SWEEP,      /**< lead: points of a sweep begin */
+    SALTUS_TO_POINT,      /**< lead: a point to simulate */
+    SALTUS_FROM_READY,    /**< a plan is made, and a run may begin */
+    SALTUS_FROM_WANT,     /**< so many jobs are wanted */
+    SALTUS_FROM_DONE,     /**< trajectories and their samples */
+    SALTUS_FROM_REDUCED,  /**< trajectories and what a device has made of their samples */
+    SALTUS_FROM_KEPT,     /**< what is to be kept of a trajectory */
+    SALTUS_FROM_ANSWERED, /**< that was all */
+    SALTUS_FROM_FRAME,    /**< of a lattice */
     SALTUS_FROM_PROGRESS,
     SALTUS_FROM_END,    /**< all workers have ended */
     SALTUS_FROM_POINT,  /**< what was kept of a point */

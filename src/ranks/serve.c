@@ -5,6 +5,9 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/workers.h"
+#include "engine/keep.h"
+#include "ranks/keep.h"
+#include "ranks/lots.h"
 
 #include <string.h>
 
@@ -15,48 +18,38 @@ enum {
 };
 static const double late = 0.02; /* s that results wait at most, and jobs are fetched ahead */
 
-struct lot;
+struct server;
 
-/* Jobs of one block and point with consecutive numbers. */
-typedef struct range {
-    struct lot *lot;
-    int64_t first, n;     /* trajectories */
-    int64_t at;           /* place of the first in the lot */
-    int64_t block, point; /* names that rank 0 gave them */
-    const double *row;
-} range;
-
-typedef struct lot {
-    struct lot *next, *next_queued;
-    int64_t name, n, n_left, n_taken;
-    range *ranges;
-    int64_t n_ranges, range; /* the one to be taken from */
-    char *memory;            /* [job][record] */
-    saltus_message *message; /* which holds the rows */
-} lot;
+/* A worker's place: what it hands to its source. */
+typedef struct seat {
+    struct server *server;
+    int pause;     /* saltus_task.pause */
+    bool is_empty; /* it waits for a job; with workers.lock */
+} seat;
 
 typedef struct server {
     saltus_ranks *ranks;
     const saltus_backend *backend;
     saltus_task *task;
-    saltus_source source;
     saltus_workers workers;
     saltus_sizes sizes;
-    size_t record;    /* bytes of a job's samples */
     int n_workers;    /* that simulate */
     int n_busy;       /* of them that have not ended; atomic */
     saltus_sink sink; /* of frames */
     saltus_reduction reduction;
     saltus_derivation derivation;
     saltus_reached *reached; /* [worker] */
+    seat *seats;             /* [worker] */
     bool has_slab;           /* of a lattice that is on all ranks */
+    bool keeps;              /* rank 0 wants to have what is under way */
+    saltus_saver saver;
     int64_t kernel_ns, ended;
     const double *failed;
     saltus_run_report report;
     /* with workers.lock: */
-    lot *lots, *queue, *queue_end;       /* all; those with jobs to be taken */
-    int64_t n_queued, n_asked, n_wished; /* jobs: here, asked for, waited for */
-    bool is_dry;
+    saltus_lot *lots, *queue, *queue_end; /* all; those with jobs to be taken */
+    int64_t n_queued, n_asked, n_wished;  /* jobs: here, asked for, waited for */
+    bool is_dry, is_asked;   /* there are no more jobs; what is under way is to be kept */
     saltus_message *results; /* that are not sent */
     double results_since, start, told_at;
     int64_t n_done;
@@ -96,38 +89,21 @@ static void ask_ahead(server *s)
     }
 }
 
-static void take_from(server *s, lot *b, saltus_job *job)
-{
-    const range *r = &b->ranges[b->range];
-    char *at = b->memory + (size_t)b->n_taken * s->record;
-    *job = (saltus_job){
-        .trajectory = r->first + (b->n_taken - r->at), .point = r->row, .block = (void *)r};
-    job->counts = (int64_t *)(void *)at;
-    at += 8 * s->sizes.counts;
-    job->observables = (double *)(void *)at;
-    at += 8 * s->sizes.observables;
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        job->splits[i] = (int64_t *)(void *)at;
-        at += 8 * s->sizes.splits[i];
-    }
-    job->derived = s->task->derivation ? (double *)(void *)at : NULL;
-    ++b->n_taken;
-    b->range += b->n_taken == r->at + r->n;
-    --s->n_queued;
-}
-
 static int take(void *user, saltus_job *jobs, int max, bool wait)
 {
-    server *s = user;
+    seat *own = user;
+    server *s = own->server;
     int n = 0;
     (void)pthread_mutex_lock(&s->workers.lock);
+    own->is_empty = wait;
     s->n_wished += max;
     while (s->workers.status == SALTUS_OK) {
         /* of what is reduced a call gives one block's, as rank 0's source does */
         const bool is_one = s->task->reduction && !s->task->varies;
         while (s->queue && n < max && !(is_one && n > 0 && s->queue->n_taken == 0)) {
-            lot *b = s->queue;
-            take_from(s, b, &jobs[n++]);
+            saltus_lot *b = s->queue;
+            saltus_lot_take(b, s->task, &s->sizes, &jobs[n++]);
+            --s->n_queued;
             if (b->n_taken == b->n) {
                 s->queue = b->next_queued;
                 s->queue_end = s->queue ? s->queue_end : NULL;
@@ -142,6 +118,7 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
         ask_ahead(s);
         (void)pthread_cond_wait(&s->workers.changed, &s->workers.lock);
     }
+    own->is_empty = wait && n == 0;
     s->n_wished -= max;
     if (s->workers.status == SALTUS_OK) {
         ask_ahead(s);
@@ -150,93 +127,33 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     return n;
 }
 
-static void free_lot(lot *b)
-{
-    saltus_message_free(b->message);
-    saltus_free(b->ranges);
-    saltus_free(b->memory);
-    saltus_free(b);
-}
-
-/* Read a lot's ranges: once to count them, once to keep them. */
-static bool read_ranges(const server *s, lot *b, saltus_message *m, range *out)
-{
-    const double *row = NULL;
-    int64_t at = 0;
-    b->n_ranges = 0;
-    while (at < b->n && !m->data.failed) {
-        int64_t head[5]; /* trajectory, length, block, point, whether its row follows */
-        SALTUS_GET(m, head);
-        if (head[4]) {
-            row = saltus_message_view(m, s->sizes.row * sizeof *row);
-        }
-        if (head[1] < 1 || head[1] > b->n - at || m->data.failed) {
-            return false;
-        }
-        if (out) {
-            out[b->n_ranges] = (range){.lot = b,
-                                       .first = head[0],
-                                       .n = head[1],
-                                       .at = at,
-                                       .block = head[2],
-                                       .point = head[3],
-                                       .row = head[3] ? row : NULL};
-        }
-        ++b->n_ranges;
-        at += head[1];
-    }
-    return !m->data.failed && at == b->n;
-}
-
 /* Takes the message. With the lock held. */
 static saltus_status add_lot(server *s, saltus_message *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    int64_t head[3]; /* name, jobs, what was asked for */
-    lot *b = saltus_calloc(1, sizeof *b);
-    if (!b) {
-        saltus_message_free(m);
-    }
-    SALTUS_NEED(b);
-    b->message = m;
-    SALTUS_GET(m, head);
-    b->name = head[0];
-    b->n = b->n_left = head[1];
-    const size_t at = m->data.at;
-    bool is_good = b->n > 0 && read_ranges(s, b, m, NULL);
-    b->ranges = saltus_calloc((size_t)b->n_ranges, sizeof *b->ranges);
-    b->memory = saltus_realloc(NULL, (size_t)b->n, s->record + 1);
-    SALTUS_NEED(b->ranges && b->memory);
-    m->data.at = at;
-    is_good = is_good && read_ranges(s, b, m, b->ranges);
-    if (!is_good) {
-        SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank 0 has sent makes no sense");
-    }
-    s->n_asked -= head[2];
+    saltus_lot *b = NULL;
+    SALTUS_TRY(saltus_lot_read(s->task, &s->sizes, m, &b, err));
+    s->n_asked -= b->n_asked;
     s->n_queued += b->n;
     b->next = s->lots;
     s->lots = b;
     *(s->queue_end ? &s->queue_end->next_queued : &s->queue) = b;
     s->queue_end = b;
-    b = NULL;
 done:
-    if (b) {
-        free_lot(b);
-    }
     return status;
 }
 
-static void finish_jobs(server *s, lot *b, int64_t n)
+static void finish_jobs(server *s, saltus_lot *b, int64_t n)
 {
     s->n_done += n;
     b->n_left -= n;
     if (b->n_left == 0) {
-        lot **at = &s->lots;
+        saltus_lot **at = &s->lots;
         while (*at != b) {
             at = &(*at)->next;
         }
         *at = b->next;
-        free_lot(b);
+        saltus_lot_free(b);
     }
 }
 
@@ -251,35 +168,23 @@ static saltus_status send_results(server *s, saltus_error *err)
     return m ? saltus_ranks_send(s->ranks, 0, m, err) : SALTUS_OK;
 }
 
-static int64_t place_of(const saltus_job *job)
-{
-    const range *r = job->block;
-    return r->at + (job->trajectory - r->first);
-}
-
-/* A job's arrays stand one after the other. */
-static const void *samples_of(const server *s, const saltus_job *job)
-{
-    const range *r = job->block;
-    return r->lot->memory + (size_t)place_of(job) * s->record;
-}
-
 static saltus_status done_with(void *user, const saltus_job *job, saltus_error *err)
 {
-    server *s = user;
+    server *s = ((seat *)user)->server;
     saltus_status status = SALTUS_OK;
-    const range *r = job->block;
+    const saltus_range *r = job->block;
     const bool has_rest = s->task->reduction && job->rest;
-    const int64_t head[] = {r->lot->name, place_of(job), has_rest};
+    const size_t record = r->lot->record;
+    const int64_t head[] = {r->lot->name, saltus_lot_place(job), has_rest};
     (void)pthread_mutex_lock(&s->workers.lock);
     if (!s->results) {
         s->results = saltus_message_new(SALTUS_FROM_DONE);
-        saltus_message_reserve(s->results, FULL_BYTES + 2 * (s->record + sizeof job->tally));
+        saltus_message_reserve(s->results, FULL_BYTES + 2 * (record + sizeof job->tally));
         s->results_since = saltus_now();
     }
     saltus_message_put(s->results, head, sizeof head);
     saltus_message_put(s->results, &job->tally, sizeof job->tally);
-    saltus_message_put(s->results, samples_of(s, job), s->record);
+    saltus_message_put(s->results, saltus_lot_samples(job), record);
     if (has_rest) {
         saltus_message_put(s->results, job->rest, 8 * s->sizes.width);
     }
@@ -299,9 +204,9 @@ static saltus_status done_with(void *user, const saltus_job *job, saltus_error *
 static saltus_status reduced(void *user, const saltus_job *jobs, int n,
                              const saltus_partial *partial, saltus_error *err)
 {
-    server *s = user;
+    server *s = ((seat *)user)->server;
     saltus_status status = SALTUS_OK;
-    const range *r = jobs[0].block;
+    const saltus_range *r = jobs[0].block;
     const size_t width = s->sizes.width, n_bins = (size_t)s->reduction.n_bins;
     int64_t head[] = {r->lot->name, 0};
     saltus_tally tally = {0};
@@ -319,9 +224,9 @@ static saltus_status reduced(void *user, const saltus_job *jobs, int n,
     SALTUS_PUT(m, tally);
     for (int i = 0; i < n; ++i) {
         if (jobs[i].is_reduced) {
-            const int64_t place = place_of(&jobs[i]);
+            const int64_t place = saltus_lot_place(&jobs[i]);
             SALTUS_PUT(m, place);
-            saltus_message_put(m, samples_of(s, &jobs[i]), s->record);
+            saltus_message_put(m, saltus_lot_samples(&jobs[i]), r->lot->record);
         }
     }
     saltus_message_put(m, partial->sums, width * sizeof *partial->sums);
@@ -351,6 +256,33 @@ static saltus_status send_frame(void *user, const saltus_frame *f, saltus_error 
     return saltus_ranks_send(s->ranks, 0, m, err);
 }
 
+/* The saver. */
+static void save(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size)
+{
+    static const saltus_kept ended = {.is_complete = true};
+    const server *s = user;
+    saltus_error ignored = {0}; /* then rank 0 has what was kept before */
+    const saltus_range *r = job->block;
+    const int64_t head[] = {r->lot->name, saltus_lot_place(job)};
+    saltus_kept kept = {.trajectory = job->trajectory,
+                        .n_samples = n_samples,
+                        .counts = job->counts,
+                        .observables = job->observables,
+                        .state = (unsigned char *)(uintptr_t)state,
+                        .size = size,
+                        .is_complete = !state,
+                        .tally = job->tally};
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        kept.splits[i] = job->splits[i];
+    }
+    saltus_message *m = saltus_message_new(SALTUS_FROM_KEPT);
+    saltus_message_put(m, head, sizeof head);
+    saltus_message_put_kept(m, s->task, &kept);
+    if (saltus_ranks_send(s->ranks, 0, m, &ignored) == SALTUS_OK && !state) {
+        job->kept = &ended;
+    }
+}
+
 static saltus_status send_progress(server *s, saltus_error *err)
 {
     const int64_t ended = __atomic_load_n(&s->ended, __ATOMIC_RELAXED);
@@ -373,7 +305,7 @@ static saltus_status send_end(server *s, saltus_error *err)
 {
     saltus_message *m = saltus_message_new(SALTUS_FROM_END);
     int64_t row = 0;
-    for (const lot *b = s->lots; b && s->failed; b = b->next) {
+    for (const saltus_lot *b = s->lots; b && s->failed; b = b->next) {
         for (int64_t i = 0; i < b->n_ranges; ++i) {
             row = b->ranges[i].row == s->failed ? b->ranges[i].point : row;
         }
@@ -390,6 +322,27 @@ static saltus_status send_end(server *s, saltus_error *err)
  * Workers
  */
 
+static void ask_to_keep(server *s)
+{
+    for (int i = 0; i < s->n_workers && s->keeps; ++i) {
+        saltus_keep_ask(&s->seats[i].pause);
+    }
+}
+
+/* Who waits for a job has nothing to keep. With the lock held. */
+static saltus_status tell_answered(server *s, saltus_error *err)
+{
+    bool is_answered = s->is_asked;
+    for (int i = 0; i < s->n_workers && is_answered; ++i) {
+        is_answered = s->seats[i].is_empty || saltus_keep_has_answered(&s->seats[i].pause);
+    }
+    if (!is_answered) {
+        return SALTUS_OK;
+    }
+    s->is_asked = false;
+    return saltus_ranks_send(s->ranks, 0, saltus_message_new(SALTUS_FROM_ANSWERED), err);
+}
+
 /* A message of rank 0, which is taken, and what is due. With the lock held. */
 static saltus_status attend(server *s, saltus_message *m, saltus_error *err)
 {
@@ -402,6 +355,10 @@ static saltus_status attend(server *s, saltus_message *m, saltus_error *err)
     if (m && m->kind == SALTUS_TO_END) {
         s->is_dry = true;
     }
+    if (m && m->kind == SALTUS_TO_KEEP) {
+        s->is_asked = true;
+        ask_to_keep(s);
+    }
     if (m && (m->kind == SALTUS_TO_STOP || m->kind == SALTUS_TO_LEAVE)) {
         SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
     }
@@ -412,6 +369,7 @@ static saltus_status attend(server *s, saltus_message *m, saltus_error *err)
         s->told_at = now;
         SALTUS_TRY(send_progress(s, err));
     }
+    SALTUS_TRY(tell_answered(s, err));
 done:
     saltus_message_free(m);
     return status;
@@ -423,9 +381,14 @@ static saltus_status work(void *user, int number, saltus_error *err)
     saltus_status status = SALTUS_OK;
     if (number > 0) {
         saltus_task task = *s->task;
+        seat *own = &s->seats[number - 1];
+        const saltus_source source = {own, take, done_with, reduced};
         task.worker = number - 1;
         task.reached = &s->reached[number - 1];
-        status = s->backend->ops->work(s->backend, &task, &s->source, err);
+        task.pause = s->keeps ? &own->pause : NULL;
+        task.saver = s->keeps ? &s->saver : NULL;
+        status = s->backend->ops->work(s->backend, &task, &source, err);
+        saltus_keep_end(&own->pause);
         saltus_reached_store(task.reached, 0.0, 0);
         (void)__atomic_fetch_sub(&s->n_busy, 1, __ATOMIC_RELAXED);
         return status;
@@ -437,6 +400,9 @@ static saltus_status work(void *user, int number, saltus_error *err)
         status = attend(s, m, &failed);
         if (status != SALTUS_OK) {
             saltus_workers_fail(&s->workers, status, &failed);
+        }
+        if (s->workers.stop) { /* they keep before they give up */
+            ask_to_keep(s);
         }
         (void)pthread_cond_broadcast(&s->workers.changed);
         (void)pthread_mutex_unlock(&s->workers.lock);
@@ -460,6 +426,7 @@ enum {
     FIRST,
     ROW,
     SLABS,
+    KEEPS,
     N_HEAD
 };
 
@@ -503,19 +470,21 @@ static saltus_status set_up(server *s, saltus_message *m, saltus_error *err)
     t->n_threads = s->n_workers / n;
     s->n_workers = s->n_busy = n;
     s->sizes = saltus_sizes_of(t);
-    s->record = 8 * (s->sizes.counts + s->sizes.observables + s->sizes.derived +
-                     s->sizes.splits[0] + s->sizes.splits[1]);
+    s->keeps = head[KEEPS] != 0;
+    s->saver = (saltus_saver){s, save};
     s->reached = saltus_calloc((size_t)n, sizeof *s->reached);
+    s->seats = saltus_calloc((size_t)n, sizeof *s->seats);
     t->rounded = saltus_calloc((size_t)t->tables->n_settings, 1);
-    SALTUS_NEED(s->reached && t->rounded);
+    SALTUS_NEED(s->reached && s->seats && t->rounded);
+    for (int i = 0; i < n; ++i) {
+        s->seats[i].server = s;
+    }
     if (m->data.failed) {
         SALTUS_FAIL(SALTUS_E_INTERNAL, "what rank 0 has sent makes no sense");
     }
 done:
     return status;
 }
-
-_Static_assert(SALTUS_N_SPLITS == 2, "a record has so many");
 
 /* Simulate for rank 0, in workers or a slab. */
 static void simulate(server *s, const volatile int *stop)
@@ -545,7 +514,6 @@ saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
                 .start = saltus_now(),
                 .told_at = saltus_now()};
     saltus_workers_init(&s.workers);
-    s.source = (saltus_source){&s, take, done_with, reduced};
     saltus_ready_make(task, backend, n_workers, &ready);
     saltus_message *m = saltus_message_new(SALTUS_FROM_READY), *begin = NULL;
     SALTUS_PUT(m, ready);
@@ -570,13 +538,14 @@ saltus_status saltus_ranks_serve(saltus_ranks *ranks, saltus_task *task,
     SALTUS_TRY(send_end(&s, err));
 done:
     while (s.lots) {
-        lot *b = s.lots;
+        saltus_lot *b = s.lots;
         s.lots = b->next;
-        free_lot(b);
+        saltus_lot_free(b);
     }
     saltus_message_free(s.results);
     saltus_message_free(begin);
     saltus_free(s.reached);
+    saltus_free(s.seats);
     saltus_free(task->rounded);
     task->rounded = NULL;
     saltus_workers_free(&s.workers);

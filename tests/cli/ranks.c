@@ -144,7 +144,7 @@ void signal_rank(int rank, int signal)
     char line[500];
     (void)snprintf(line, sizeof line,
                    "for p in /proc/[0-9]*; do "
-                   "[ \"$(readlink $p/cwd)\" = \"$PWD\" ] && "
+                   "[ $p/cwd -ef . ] && "
                    "tr '\\0' '\\n' <$p/environ 2>/dev/null | "
                    "grep -qx OMPI_COMM_WORLD_RANK=%d && kill -%d ${p#/proc/}; done; true",
                    rank, signal);

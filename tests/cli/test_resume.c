@@ -241,7 +241,7 @@ static void points_under_way_are_kept(void **state)
         {"sweep busy.yaml --vary A=list:200,300 --until 2 --points 3 --runs 600000 "
          "--derive mean:A",
          11},
-        {"sweep space.yaml --vary A=list:2000,3000 --until 4 --points 4", 11}};
+        {"sweep space.yaml --vary A=list:2000,3000 --until 12 --points 4", 11}};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
