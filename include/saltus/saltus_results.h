@@ -63,7 +63,8 @@ typedef struct saltus_file_state {
     bool complete;            /**< all that was asked for is there */
     int64_t first_trajectory; /**< its number; of a shard of a sweep, that of the whole */
     int64_t requested;        /**< trajectories; of a sweep at each point, of the whole sweep */
-    int64_t shard, n_shards;  /**< which part of a run or sweep it is; n_shards is 0: of none */
+    int64_t n_shards;         /**< parts of the run or sweep that it is one of; 0: it is all */
+    int64_t shard;            /**< which one it is */
     int64_t n_done;           /**< trajectories, of a sweep points, without a gap: from here on it
                                    can go on. Negative: an older version wrote it */
 } saltus_file_state;

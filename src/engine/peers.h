@@ -38,10 +38,10 @@ typedef struct saltus_peers {
     saltus_status (*exchange)(void *user, const saltus_transfer *all, int n, saltus_error *err);
 } saltus_peers;
 
-/** Process 0: let the others end; to be called once, whatever has failed. */
-SALTUS_MUST_CHECK saltus_status saltus_peers_end(saltus_peers *peers, saltus_error *err);
+/** Process 0: let the others end, as far as they can be reached; to be called once, whatever has
+ * failed. */
+void saltus_peers_end(const saltus_peers *peers);
 /** Another process, whose engine could not be made: answer all orders with this failure. */
-SALTUS_MUST_CHECK saltus_status saltus_peers_refuse(saltus_peers *peers, const saltus_error *why,
-                                                    saltus_error *err);
+void saltus_peers_refuse(saltus_peers *peers, const saltus_error *why);
 
 #endif

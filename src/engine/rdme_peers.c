@@ -331,9 +331,11 @@ void saltus_mpd_lead_free(saltus_mpd_lead *l)
     saltus_free(l->sums);
 }
 
-saltus_status saltus_peers_end(saltus_peers *peers, saltus_error *err)
+void saltus_peers_end(const saltus_peers *peers)
 {
-    return send_order(peers, (order){.kind = ORDER_END}, err);
+    saltus_error ignored = {0};
+    const saltus_status status = send_order(peers, (order){.kind = ORDER_END}, &ignored);
+    (void)status;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -442,7 +444,7 @@ static saltus_status follow(follower *f, saltus_peers *peers, const saltus_error
         saltus_error failed = {0};
         r.n = 0;
         SALTUS_TRY(take_along(f, peers, &what, err));
-        if (r.error.code == SALTUS_OK && obey(f, &what, &r, &failed) != SALTUS_OK) {
+        if (f->own && r.error.code == SALTUS_OK && obey(f, &what, &r, &failed) != SALTUS_OK) {
             r.error = failed;
         }
         r.ends = f->task && SALTUS_FLAG(f->task->stop);
@@ -468,11 +470,12 @@ done:
     return status;
 }
 
-saltus_status saltus_peers_refuse(saltus_peers *peers, const saltus_error *why, saltus_error *err)
+void saltus_peers_refuse(saltus_peers *peers, const saltus_error *why)
 {
     follower f = {0};
-    const saltus_status status = follow(&f, peers, why, err);
+    saltus_error ignored = {0};
+    const saltus_status status = follow(&f, peers, why, &ignored);
+    (void)status;
     saltus_contents_free(&f.contents);
     saltus_free(f.phases);
-    return status;
 }

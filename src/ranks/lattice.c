@@ -180,11 +180,12 @@ saltus_status saltus_ranks_lead_lattice(const saltus_loan *loan, const saltus_ta
         SALTUS_TRY(saltus_ranks_begin(loan, i, task, err));
     }
     status = backend->ops->work(backend, &own, source, err);
-    (void)saltus_peers_end(&l.peers, &ignored);
+    saltus_peers_end(&l.peers);
     for (int i = 1; i < r->n; ++i) {
         ignored = (saltus_error){0};
-        if (status != SALTUS_OK) { /* maybe it waits for what does not come */
-            (void)saltus_ranks_send(r, i, saltus_message_new(SALTUS_TO_STOP), &ignored);
+        if (status != SALTUS_OK && /* maybe it waits for what does not come */
+            saltus_ranks_send(r, i, saltus_message_new(SALTUS_TO_STOP), &ignored) != SALTUS_OK) {
+            continue;
         }
         saltus_message *m = saltus_ranks_await(r, i, SALTUS_FROM_END, SALTUS_FROM_END,
                                                status == SALTUS_OK ? NULL : task->stop, &ignored);
@@ -214,8 +215,7 @@ saltus_status saltus_ranks_follow_lattice(saltus_ranks *ranks, const saltus_task
     }
     status = backend->ops->work(backend, &own, NULL, err);
     if (status != SALTUS_OK && !l.peers.has_ended) {
-        saltus_error ignored = {0};
-        (void)saltus_peers_refuse(&l.peers, err, &ignored);
+        saltus_peers_refuse(&l.peers, err);
     }
     return status;
 }

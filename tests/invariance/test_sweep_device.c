@@ -234,9 +234,9 @@ static saltus_status run(const sweep_case *c, const char *device, kept *out,
     return status;
 }
 
-static void check_part(const sweep_case *c, part part)
+static void check_part(const sweep_case *c, part of)
 {
-    kept cpu = {.part = part}, gpu = {.part = part};
+    kept cpu = {.part = of}, gpu = {.part = of};
     saltus_run_report of_cpu = {0}, of_gpu = {0};
     saltus_error err = {0};
     if (run(c, "cpu", &cpu, &of_cpu, &err) != SALTUS_OK ||
