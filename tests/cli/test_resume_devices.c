@@ -232,7 +232,7 @@ static void lose_one_of_two(const char *command, const char *how, int n_sets)
     outcome o = saltus("%s -q --device cpu -o whole.h5 --overwrite", command);
     assert_done(&o);
     for (int i = 0; i < 3; ++i) {
-        char lose[40], lost[40], rest[40];
+        char lose[40], lost[60], rest[60];
         const int gpu = i % 2;
         (void)snprintf(lose, sizeof lose, "%d:%d:719", gpu, moments[i]);
         (void)snprintf(lost, sizeof lost, "warning: lost GPU %d, the first to fail: ", gpu);
