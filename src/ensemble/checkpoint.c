@@ -95,7 +95,8 @@ static bool make_room(saltus_kept_table *t)
         }
     }
     saltus_free(t->kept);
-    *t = larger;
+    t->kept = larger.kept; /* who makes a copy reads the other members without the lock */
+    t->capacity = larger.capacity;
     return true;
 }
 
