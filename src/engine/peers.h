@@ -16,8 +16,7 @@ typedef enum saltus_peer_message {
     SALTUS_PEER_ORDER, /**< of process 0 */
     SALTUS_PEER_REPLY, /**< to process 0 */
     SALTUS_PEER_UP,    /**< to the slab above */
-    SALTUS_PEER_DOWN,  /**< to the slab below */
-    SALTUS_N_PEER_MESSAGES
+    SALTUS_PEER_DOWN   /**< to the slab below */
 } saltus_peer_message;
 
 /** Bytes that go to another process, or come from it. */

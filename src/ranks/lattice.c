@@ -1,6 +1,6 @@
 /* One lattice on all ranks, a slab each (engine/peers.h): how their engines reach each other. What
  * they exchange goes past the thread that moves messages, straight through the transport, because
- * a phase may take but some microseconds. Who waits looks again at once for a while, then lets
+ * a phase may take but some microseconds. Who waits tests again at once for a while, then lets
  * others run, then sleeps ever longer. */
 #include "ranks/ranks.h"
 
@@ -14,8 +14,8 @@ enum {
     TAG_FIRST = 16, /* of a lattice's messages */
     LARGEST_PART = 1 << 30,
     FEW = 8,      /* parts that need no memory */
-    SPINS = 300,  /* looks without a pause */
-    YIELDS = 3000 /* looks after which others may run */
+    SPINS = 300,  /* tests without a pause */
+    YIELDS = 3000 /* tests after which others may run */
 };
 static const long longest_sleep_ns = 500000, first_sleep_ns = 10000;
 
@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-static saltus_status look(exchange *x, saltus_error *err)
+static saltus_status test_all(exchange *x, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_transport *of = x->ranks->transport;
@@ -141,7 +141,7 @@ static saltus_status exchange_all(void *user, const saltus_transfer *all, int n,
     exchange x = {.ranks = l->ranks};
     SALTUS_TRY(begin_all(&x, all, n, err));
     for (int i = 0;; ++i) {
-        SALTUS_TRY(look(&x, err));
+        SALTUS_TRY(test_all(&x, err));
         if (x.n_open == 0) {
             break;
         }

@@ -33,6 +33,17 @@ done:
     return status;
 }
 
+/* The same of a list that is the caller's, who gets the GPU's in its place. */
+static saltus_status move_list(counts *s, const uint32_t **list, int64_t n, saltus_error *err)
+{
+    uint32_t *const own = (uint32_t *)(uintptr_t)*list;
+    uint64_t at = 0;
+    const saltus_status status = own ? hold(s, own, (size_t)n * sizeof *own, &at, err) : SALTUS_OK;
+    saltus_free(own);
+    *list = (const uint32_t *)(uintptr_t)at;
+    return status;
+}
+
 void saltus_gpu_counts_forget(counts *s)
 {
     for (int i = 0; i < s->n_held; ++i) {
@@ -54,13 +65,8 @@ static saltus_status find_set(counts *s, const saltus_mpd_set *set, saltus_mpd_s
     SALTUS_TRY(saltus_slab_find_set(s->on.tables.lattice, set, saltus_gpu_counts_first(s),
                                     saltus_gpu_counts_sites(s), (uint32_t)s->on.a.first_site, out,
                                     err));
-    uint32_t *const ranks = (uint32_t *)(uintptr_t)out->ranks;
-    if (ranks) {
-        out->ranks = NULL;
-        status = hold(s, ranks, (size_t)out->n_ranks * sizeof *ranks, &at, err);
-        saltus_free(ranks);
-        SALTUS_TRY(status);
-        out->ranks = (const uint32_t *)(uintptr_t)at;
+    SALTUS_TRY(move_list(s, &out->ranks, out->n_ranks, err));
+    if (out->ranks) {
         SALTUS_TRY(hold(s, set->in, sizeof set->in, &at, err));
         out->in = (const uint8_t *)(uintptr_t)at;
     }
@@ -73,18 +79,10 @@ static saltus_status find_face(counts *s, const saltus_mpd_gate *gate, saltus_mp
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    uint64_t at = 0;
     SALTUS_TRY(saltus_slab_find_face(s->on.tables.lattice, gate, saltus_gpu_counts_first(s),
                                      saltus_gpu_counts_sites(s), (uint32_t)s->on.a.first_site,
                                      sites, err));
-    uint32_t *const list = (uint32_t *)(uintptr_t)sites->list;
-    if (list) {
-        sites->list = NULL;
-        status = hold(s, list, (size_t)sites->here * sizeof *list, &at, err);
-        saltus_free(list);
-        SALTUS_TRY(status);
-        sites->list = (const uint32_t *)(uintptr_t)at;
-    }
+    SALTUS_TRY(move_list(s, &sites->list, sites->here, err));
 done:
     return status;
 }

@@ -86,19 +86,6 @@ done:
  * Reaching out
  */
 
-/* Widen fields until they have so many bits. */
-static saltus_status widen_to(slabs *s, int bits, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_gpu_counts *c = &own_slab(s)->c;
-    while (c->bits < bits) {
-        SALTUS_TRY(saltus_gpu_counts_gather(c, err));
-        SALTUS_TRY(saltus_gpu_counts_restore(c, err));
-    }
-done:
-    return status;
-}
-
 /* What is known of the slab beside this one without asking. */
 static void describe(const slabs *s, slab *other)
 {
@@ -218,7 +205,7 @@ saltus_status saltus_gpu_slabs_reach_out(slabs *s, saltus_error *err)
     bool are_open = false;
     SALTUS_TRY(saltus_gpu_slab_use(this, err));
     SALTUS_TRY(find_least(s, &bits, err));
-    SALTUS_TRY(fail_together(s, widen_to(s, -bits, err), err));
+    SALTUS_TRY(fail_together(s, saltus_gpu_slabs_widen(s, -bits, err), err));
     SALTUS_TRY(open_neighbours(s, &are_open, err));
     s->is_joint = are_open;
     s->is_staged = !are_open;

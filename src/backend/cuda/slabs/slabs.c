@@ -44,6 +44,20 @@ static bool has_peers(const slabs *s)
     return s->slab[s->first].c.on.task->peers != NULL;
 }
 
+saltus_status saltus_gpu_slabs_widen(slabs *s, int bits, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = s->first; i < s->end; ++i) {
+        while (s->slab[i].c.bits < bits) {
+            SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
+            SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
+            SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
+        }
+    }
+done:
+    return status;
+}
+
 /* Give all slabs as many bits as the one that has most. */
 static saltus_status level(slabs *s, saltus_error *err)
 {
@@ -52,13 +66,7 @@ static saltus_status level(slabs *s, saltus_error *err)
     for (int i = s->first; i < s->end; ++i) {
         most = s->slab[i].c.bits > most ? s->slab[i].c.bits : most;
     }
-    for (int i = s->first; i < s->end; ++i) {
-        while (s->slab[i].c.bits < most) {
-            SALTUS_TRY(saltus_gpu_slab_use(&s->slab[i], err));
-            SALTUS_TRY(saltus_gpu_counts_gather(&s->slab[i].c, err));
-            SALTUS_TRY(saltus_gpu_counts_restore(&s->slab[i].c, err));
-        }
-    }
+    SALTUS_TRY(saltus_gpu_slabs_widen(s, most, err));
     if (!has_peers(s)) {
         saltus_gpu_slabs_connect(s);
     }

@@ -93,6 +93,10 @@ saltus_gpu_slab *saltus_gpu_slabs_next(const saltus_gpu_slabs *s, int i, int sid
 void saltus_gpu_slabs_connect(saltus_gpu_slabs *s);
 void saltus_gpu_slabs_sync(const saltus_gpu_slabs *s, int i);
 
+/** Widen the fields of this process's slabs until they have so many bits. */
+SALTUS_MUST_CHECK saltus_status saltus_gpu_slabs_widen(saltus_gpu_slabs *s, int bits,
+                                                       saltus_error *err);
+
 /** Which GPUs have n slabs: slab i is on gpus->gpu[order[i % gpus->n]]. If heights are equal (or
  * `heights` is NULL), neighbours are placed where links are best, else in the order given. */
 void saltus_gpu_slabs_order(const saltus_gpus *gpus, const saltus_lattice *l, const double *heights,
