@@ -225,6 +225,19 @@ outcome finish_saltus(pid_t child)
     return last;
 }
 
+bool ended_first(const outcome *o, const char *file)
+{
+    static int n_times;
+    n_times = o->code == 0 ? n_times + 1 : 0;
+    if (n_times == 0) {
+        return false;
+    }
+    if (n_times == 20 || unlink(file) != 0) {
+        fail_msg("%s: nothing stops what writes it", file);
+    }
+    return true;
+}
+
 outcome saltus(const char *format, ...)
 {
     va_list args;

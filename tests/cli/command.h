@@ -29,6 +29,9 @@ void keep_results(void);
  * last line is at the end, nothing is left in the outcome. */
 __attribute__((format(printf, 1, 2))) pid_t start_saltus(const char *format, ...);
 outcome finish_saltus(pid_t child);
+/** Whether what was to be stopped had ended before that. Its file is removed then, for the test to
+ * try again: a machine may be faster than a pause. Fails when it happens twenty times on end. */
+bool ended_first(const outcome *o, const char *file);
 
 /** Wait until what was started with --progress has finished a trajectory; until a file is there;
  * until its size has been seen to change so many times. However long that takes: the limit of the

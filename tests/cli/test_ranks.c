@@ -129,18 +129,20 @@ static void stopped_ranks_go_on(void **state)
     assert_done(&o);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         use_ranks(2);
-        const pid_t child =
-            start_saltus("run busy.yaml --until 2 --points 3 --runs 2500000 --threads 1 -q "
-                         "--record stats -o part.h5");
-        wait_for_growth("part.h5", 2);
-        (void)usleep(300000);
-        if (cases[i].rank < 0) {
-            assert_int_equal(kill(child, cases[i].signal), 0);
-        } else {
-            signal_rank(cases[i].rank, cases[i].signal);
-        }
-        o = finish_saltus(child);
-        if (o.code == 0 || (cases[i].code != 0 && o.code != cases[i].code) ||
+        do {
+            const pid_t child =
+                start_saltus("run busy.yaml --until 2 --points 3 --runs 2500000 --threads 1 -q "
+                             "--record stats -o part.h5");
+            wait_for_growth("part.h5", 2);
+            (void)usleep(300000);
+            if (cases[i].rank < 0) {
+                assert_int_equal(kill(child, cases[i].signal), 0);
+            } else {
+                signal_rank(cases[i].rank, cases[i].signal);
+            }
+            o = finish_saltus(child);
+        } while (ended_first(&o, "part.h5"));
+        if ((cases[i].code != 0 && o.code != cases[i].code) ||
             !strstr(o.err, "interrupted after")) {
             fail_msg("case %zu: %d: %s", i, o.code, o.err);
         }
@@ -238,7 +240,7 @@ static void what_ranks_have_under_way_is_kept(void **state)
     static const struct {
         int n_before, rank, signal, n_after;
     } cases[] = {{3, 1, SIGUSR1, 0}, {3, 0, SIGTERM, 2}, {2, 1, SIGKILL, 3}};
-    const char *command = "run long.yaml --until 120 --points 7 --runs 4 --threads 1 -q";
+    const char *command = "run long.yaml --until 200 --points 7 --runs 4 --threads 1 -q";
     (void)state;
     need_mpirun();
     write_file("long.yaml", long_model);
@@ -247,13 +249,14 @@ static void what_ranks_have_under_way_is_kept(void **state)
     assert_done(&o);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         use_ranks(cases[i].n_before);
-        const pid_t child = start_saltus("%s --checkpoint 0.2 -o part.h5", command);
-        while (count_kept("part.h5.checkpoint", UNDER_WAY) < cases[i].n_before) {
-            (void)usleep(10000);
-        }
-        signal_rank(cases[i].rank, cases[i].signal);
-        o = finish_saltus(child);
-        assert_int_not_equal(o.code, 0);
+        do {
+            const pid_t child = start_saltus("%s --checkpoint 0.2 -o part.h5", command);
+            while (count_kept("part.h5.checkpoint", UNDER_WAY) < cases[i].n_before) {
+                (void)usleep(10000);
+            }
+            signal_rank(cases[i].rank, cases[i].signal);
+            o = finish_saltus(child);
+        } while (ended_first(&o, "part.h5"));
         /* some may have ended meanwhile; and after a kill it takes a while until all end */
         const int n = count_kept("part.h5.checkpoint", ALL);
         if (cases[i].signal != SIGKILL && n + count_delivered("part.h5") < cases[i].n_before) {

@@ -227,11 +227,13 @@ static void each_write_may_be_the_last(void **state)
  * Two writers
  */
 
-/* Whoever comes second is refused while the first is at work, and never takes its file away. */
+/* Whoever comes second is refused while the first is at work, as when it has ended, and never takes
+ * its file away. */
 static void two_writers_do_not_meet(void **state)
 {
     (void)state;
-    const saltus_hdf5_layout l = layout_of(4, 2, 0, 50);
+    saltus_hdf5_layout l = layout_of(4, 2, 0, 50);
+    l.options.overwrite = false;
     for (int k = 0; k < n_kills(); ++k) {
         pid_t child[2];
         int n_done = 0, codes[2];

@@ -37,6 +37,12 @@ static bool divides_by_unit(const saltus_yaml_reader *r, const char *text)
     char name[40];
     bool any = false;
     for (const char *c = text; *c;) {
+        size_t digits = 0;
+        double number = 0.0;
+        if (saltus_number_parse(c, &number, &digits) != SALTUS_NUMBER_NONE) {
+            c += digits; /* with its exponent, 7e-3, which is no unit */
+            continue;
+        }
         const size_t n = isalpha((unsigned char)*c) ? name_length(c) : 0;
         if (n >= sizeof name || *c == '`') {
             return false;

@@ -58,11 +58,13 @@ done:
     return status;
 }
 
-/* Open the file and lock it, until it is closed. What stands there is looked at under the lock. */
+/* Open the file and lock it, until it is closed. What stands there is looked at under the lock: who
+ * has made it may come second to who opened it then and has written it whole. */
 static saltus_status open_target(const char *path, bool overwrite, int *fd, bool *created,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    struct stat st;
     *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     *created = *fd >= 0;
     if (*fd < 0 && errno == EEXIST) {
@@ -75,6 +77,7 @@ static saltus_status open_target(const char *path, bool overwrite, int *fd, bool
         *created = false; /* another process was faster, and has it now */
         SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
     }
+    *created &= fstat(*fd, &st) == 0 && st.st_size == 0;
     if (!*created) {
         SALTUS_TRY(saltus_h5_check_existing(*fd, path, overwrite, err));
     }
