@@ -2,12 +2,12 @@
 
 #include "core/memory.h"
 
-#include <string.h>
-
-/* Room for n entries, and for more of them next time. */
-static saltus_status grow(saltus_contents *c, int64_t n, saltus_error *err)
+saltus_status saltus_contents_reserve(saltus_contents *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (n <= c->capacity) {
+        goto done;
+    }
     const int64_t twice = c->capacity > 0 ? 2 * c->capacity : 1024;
     const size_t capacity = (size_t)(n > twice ? n : twice);
     int64_t *site = saltus_realloc(c->site, capacity, sizeof *site);
@@ -28,31 +28,10 @@ saltus_status saltus_contents_add(saltus_contents *c, int64_t site, int species,
                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    if (c->n == c->capacity) {
-        SALTUS_TRY(grow(c, c->n + 1, err));
-    }
+    SALTUS_TRY(saltus_contents_reserve(c, c->n + 1, err));
     c->site[c->n] = site;
     c->species[c->n] = (uint16_t)species;
     c->count[c->n++] = count;
-done:
-    return status;
-}
-
-saltus_status saltus_contents_append(saltus_contents *c, const saltus_contents *others,
-                                     saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const size_t n = (size_t)others->n;
-    if (n == 0) {
-        goto done;
-    }
-    if (c->n + others->n > c->capacity) {
-        SALTUS_TRY(grow(c, c->n + others->n, err));
-    }
-    memcpy(c->site + c->n, others->site, n * sizeof *c->site);
-    memcpy(c->species + c->n, others->species, n * sizeof *c->species);
-    memcpy(c->count + c->n, others->count, n * sizeof *c->count);
-    c->n += others->n;
 done:
     return status;
 }

@@ -16,10 +16,10 @@ typedef struct saltus_contents {
 /** Add an entry, by amortised growth. SALTUS_E_NO_MEMORY: the contents are as before. */
 SALTUS_MUST_CHECK saltus_status saltus_contents_add(saltus_contents *contents, int64_t site,
                                                     int species, int32_t count, saltus_error *err);
-/** Add all entries of others. SALTUS_E_NO_MEMORY: as before. */
-SALTUS_MUST_CHECK saltus_status saltus_contents_append(saltus_contents *contents,
-                                                       const saltus_contents *others,
-                                                       saltus_error *err);
+/** Room for n entries in all, by amortised growth, which whoever asks fills. SALTUS_E_NO_MEMORY: as
+ * before. */
+SALTUS_MUST_CHECK saltus_status saltus_contents_reserve(saltus_contents *contents, int64_t n,
+                                                        saltus_error *err);
 /** Remove all entries, but not their memory. */
 void saltus_contents_clear(saltus_contents *contents);
 void saltus_contents_free(saltus_contents *contents);

@@ -12,7 +12,7 @@ enum {
         5, /* sets that a trajectory has memory for: the one kept, and two of twice the bits */
     SITES_EACH = 16,         /* sites that take as long as a particle */
     COLLECT_WORDS = 1 << 23, /* words that come to the host at a time */
-    COLLECT_GROUPS = 1 << 14 /* groups of sites that are worth a thread */
+    COLLECT_GROUPS = 1 << 14 /* groups of sites that a thread takes at a time */
 };
 
 typedef saltus_gpu_counts counts;
@@ -233,42 +233,47 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     return status == SALTUS_OK ? saltus_gpu_counts_end_count(s, totals, err) : status;
 }
 
-/* Collect the counts of n sites that share words. */
-static saltus_status collect_words(const counts *s, const uint32_t *words, int64_t first, int n,
-                                   saltus_contents *contents, saltus_error *err)
+/* Put the counts of n sites that share words to place `at` of the contents, whose room there is,
+ * and return how many these are; without contents only that. */
+static int64_t collect_words(const counts *s, const uint32_t *words, int64_t first, int n,
+                             saltus_contents *contents, int64_t at)
 {
-    saltus_status status = SALTUS_OK;
     const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
+    const int64_t begin = at;
     for (int i = 0; i < n; ++i) {
         for (int x = 0; x < n_species && x / per_word < s->words; ++x) {
             const int shift = i * (32 / s->sharers) + x % per_word * s->bits;
             const uint32_t number = words[x / per_word] >> shift & 0xffffffffu >> (32 - s->bits);
-            if (number > 0) {
-                SALTUS_TRY(saltus_contents_add(contents, first + i, x, (int32_t)number, err));
+            if (number > 0 && contents) {
+                contents->site[at] = first + i;
+                contents->species[at] = (uint16_t)x;
+                contents->count[at] = (int32_t)number;
             }
+            at += number > 0;
         }
     }
-done:
-    return status;
+    return at - begin;
 }
 
-/* Words of some sites, the first of which begins a word, and what threads find in their parts. */
+/* Words of some sites, the first of which begins a word. Sites that share words are a group; parts
+ * of COLLECT_GROUPS groups are counted, and then, as each knows its place, collected. */
 typedef struct collecting {
     const counts *s;
     const uint32_t *words;
     int64_t first, n; /* sites */
-    saltus_contents found[SALTUS_MOST_PARTS];
-    saltus_error errors[SALTUS_MOST_PARTS];
+    int64_t n_groups;
+    saltus_contents *contents;                  /* NULL: they are counted */
+    int64_t at[COLLECT_WORDS / COLLECT_GROUPS]; /* by part: how many it has; where they go */
 } collecting;
 
-/* Collect from groups of sites that share words. Most words are empty. */
-static void collect_part(void *user, int part, int64_t begin, int64_t end)
+/* Most words are empty. */
+static void collect_part(collecting *c, int64_t part)
 {
-    collecting *c = user;
     const counts *s = c->s;
-    saltus_status status = SALTUS_OK;
-    saltus_contents_clear(&c->found[part]);
-    for (int64_t g = begin; g < end && status == SALTUS_OK; ++g) {
+    const int64_t begin = part * COLLECT_GROUPS,
+                  end = c->n_groups - begin < COLLECT_GROUPS ? c->n_groups : begin + COLLECT_GROUPS;
+    int64_t at = c->contents ? c->at[part] : 0;
+    for (int64_t g = begin; g < end; ++g) {
         const uint32_t *words = c->words + g * s->words;
         const int64_t site = g * s->sharers;
         uint32_t any = 0;
@@ -277,24 +282,37 @@ static void collect_part(void *user, int part, int64_t begin, int64_t end)
         }
         if (any) {
             const int here = c->n - site < s->sharers ? (int)(c->n - site) : s->sharers;
-            status =
-                collect_words(s, words, c->first + site, here, &c->found[part], &c->errors[part]);
+            at += collect_words(s, words, c->first + site, here, c->contents, at);
         }
+    }
+    c->at[part] = at;
+}
+
+static void collect_parts(void *user, int thread, int64_t first, int64_t end)
+{
+    (void)thread;
+    for (int64_t part = first; part < end; ++part) {
+        collect_part(user, part);
     }
 }
 
 static saltus_status collect_some(collecting *c, saltus_contents *contents, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t n_groups = (c->n + c->s->sharers - 1) / c->s->sharers;
-    for (int i = 0; i < SALTUS_MOST_PARTS; ++i) {
-        saltus_contents_clear(&c->found[i]);
+    int64_t n_parts, at = contents->n;
+    c->n_groups = (c->n + c->s->sharers - 1) / c->s->sharers;
+    n_parts = (c->n_groups + COLLECT_GROUPS - 1) / COLLECT_GROUPS;
+    c->contents = NULL;
+    saltus_parallel(n_parts, 1, collect_parts, c);
+    for (int64_t part = 0; part < n_parts; ++part) {
+        const int64_t here = c->at[part];
+        c->at[part] = at;
+        at += here;
     }
-    saltus_parallel(n_groups, COLLECT_GROUPS, collect_part, c);
-    for (int i = 0; i < SALTUS_MOST_PARTS; ++i) {
-        SALTUS_TRY(saltus_error_pass(err, &c->errors[i]));
-        SALTUS_TRY(saltus_contents_append(contents, &c->found[i], err));
-    }
+    SALTUS_TRY(saltus_contents_reserve(contents, at, err));
+    c->contents = contents;
+    saltus_parallel(n_parts, 1, collect_parts, c);
+    contents->n = at;
 done:
     return status;
 }
@@ -343,9 +361,6 @@ saltus_status saltus_gpu_counts_collect(void *user, saltus_contents *contents, s
         SALTUS_TRY(collect_some(c, contents, err));
     }
 done:
-    for (int i = 0; c && i < SALTUS_MOST_PARTS; ++i) {
-        saltus_contents_free(&c->found[i]);
-    }
     saltus_free(c);
     return status;
 }
