@@ -209,6 +209,7 @@ static void make_block(struct work *w, const saltus_hdf5_layout *l, int64_t row,
     }
     w->block = (saltus_block){.trajectories = w->numbers,
                               .n_trajectories = n,
+                              .events = n * EVENTS_EACH,
                               .n_points = l->n_points,
                               .n_counts = l->n_counts,
                               .n_observables = l->n_observables,
@@ -291,7 +292,7 @@ saltus_hdf5_sink *create_sink(const char *path, const saltus_hdf5_layout *l)
 void finish_sink(saltus_hdf5_sink *sink)
 {
     saltus_error err = {0};
-    const saltus_run_report report = {.events = 1234567, .seconds = 2.5};
+    const saltus_run_report report = {.events = 1, .seconds = 2.5}; /* those of the blocks count */
     if (saltus_hdf5_sink_close(sink, &report, &err) != SALTUS_OK) {
         fail_msg("%s", err.message);
     }

@@ -8,7 +8,7 @@
 
 #include <hdf5.h>
 
-enum { HDF5_RUNS_NAMES = 8 };
+enum { HDF5_RUNS_NAMES = 8, EVENTS_EACH = 12346 };
 
 extern int64_t wide_from;  /**< trajectories from here on leave 32 bits */
 extern bool noisy_samples; /**< they do not compress */

@@ -103,7 +103,7 @@ static void attributes_are_there(void **state)
     (void)H5Tclose(type);
     (void)H5Aclose(text);
     assert_int_equal(read_attribute(file, "first_trajectory"), 5);
-    assert_int_equal(read_attribute(file, "events"), 1234567);
+    assert_int_equal(read_attribute(file, "events"), 3 * EVENTS_EACH);
     (void)H5Fclose(file);
 }
 

@@ -31,6 +31,8 @@ static void close_cuda(saltus_backend *backend)
     }
     (void)pthread_mutex_destroy(&gpus->compiling);
     (void)pthread_mutex_destroy(&gpus->joint);
+    (void)pthread_mutex_destroy(&gpus->setting_up);
+    (void)pthread_cond_destroy(&gpus->are_set_up);
     saltus_free(gpus);
 }
 
@@ -113,6 +115,8 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
     SALTUS_NEED(gpus);
     (void)pthread_mutex_init(&gpus->compiling, NULL);
     (void)pthread_mutex_init(&gpus->joint, NULL);
+    (void)pthread_mutex_init(&gpus->setting_up, NULL);
+    (void)pthread_cond_init(&gpus->are_set_up, NULL);
     backend->device = gpus;
     (void)snprintf(backend->name, sizeof backend->name, "%s", specification);
     if (strncmp(list, "sm_", 3) == 0) {

@@ -215,7 +215,6 @@ saltus_status saltus_h5_extend(saltus_h5_file *f, int64_t closing, saltus_error 
     if (f->layout.sweep) {
         SALTUS_TRY(saltus_h5_read_number(&r, "/", "events", H5T_NATIVE_INT64, &f->events, err));
     }
-    f->events_before = f->layout.sweep ? f->events : f->ensemble->events;
     SALTUS_TRY(
         saltus_h5_read_number(&r, "/", "seconds", H5T_NATIVE_DOUBLE, &f->seconds_before, err));
 done:

@@ -401,7 +401,6 @@ static herr_t write_report(saltus_h5_file *f, const saltus_run_report *report)
     herr_t rc = 0;
     if (report) {
         const double seconds = f->seconds_before + report->seconds;
-        rc |= saltus_h5_set_int64(f->file, "events", f->events_before + report->events);
         rc |= saltus_h5_set_number(f->file, "seconds", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &seconds);
     }
     return rc | saltus_h5_set_number(f->file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &complete);

@@ -51,10 +51,9 @@ typedef struct saltus_h5_file {
     saltus_h5_slots state;
     bool keeps_state;      /**< trajectories are missing before those that came since */
     int64_t events;        /**< of a sweep: in its rows */
-    int64_t events_before; /**< in a file that is extended; its seconds */
-    double seconds_before;
-    void *scratch;        /**< a data set that is written whole */
-    pthread_mutex_t lock; /**< HDF5 is no library for threads: held wherever it is used in a run */
+    double seconds_before; /**< in a file that is extended */
+    void *scratch;         /**< a data set that is written whole */
+    pthread_mutex_t lock;  /**< HDF5 is no library for threads: held wherever it is used in a run */
 } saltus_h5_file;
 
 /** Create the file and all of its data sets. On failure nothing is left on the disk; to be freed in

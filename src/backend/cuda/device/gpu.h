@@ -37,6 +37,9 @@ typedef struct saltus_gpus {
     int next_worker; /**< atomic: workers go round the GPUs */
     pthread_mutex_t compiling;
     pthread_mutex_t joint; /**< launches that wait for each other are under way */
+    pthread_mutex_t setting_up;
+    pthread_cond_t are_set_up;
+    int n_setting_up; /**< workers */
 } saltus_gpus;
 
 /** Whether two of them are one: a GPU that is named twice plays two. */
@@ -56,6 +59,27 @@ static inline void saltus_gpu_note_loss(const saltus_gpu *gpu, const saltus_task
         (void)__atomic_compare_exchange_n(&task->report->lost_gpu, &none, 1 + gpu->ordinal, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
+}
+
+/** Around what a worker sets up, which ends with a status: where it is fine, when all have set up
+ * that had begun. Taking memory and loading a kernel wait until the GPU is idle, which for seconds
+ * it never is when kernels of others follow one upon the other. */
+static inline void saltus_gpus_begin_set_up(saltus_gpus *gpus)
+{
+    (void)pthread_mutex_lock(&gpus->setting_up);
+    gpus->n_setting_up += 1;
+    (void)pthread_mutex_unlock(&gpus->setting_up);
+}
+
+static inline void saltus_gpus_end_set_up(saltus_gpus *gpus, saltus_status status)
+{
+    (void)pthread_mutex_lock(&gpus->setting_up);
+    gpus->n_setting_up -= 1;
+    while (gpus->n_setting_up > 0 && status == SALTUS_OK) {
+        (void)pthread_cond_wait(&gpus->are_set_up, &gpus->setting_up);
+    }
+    (void)pthread_cond_broadcast(&gpus->are_set_up);
+    (void)pthread_mutex_unlock(&gpus->setting_up);
 }
 
 /** Cut n things of a size off a range of addresses from base on, which is only measured while base

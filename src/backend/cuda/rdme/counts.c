@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 
+#include <string.h>
+
 enum {
     LEAST_BITS = SALTUS_CUDA_LEAST_BITS,
     MOST_BITS = 32,
@@ -233,28 +235,6 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     return status == SALTUS_OK ? saltus_gpu_counts_end_count(s, totals, err) : status;
 }
 
-/* Put the counts of n sites that share words to place `at` of the contents, whose room there is,
- * and return how many these are; without contents only that. */
-static int64_t collect_words(const counts *s, const uint32_t *words, int64_t first, int n,
-                             saltus_contents *contents, int64_t at)
-{
-    const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
-    const int64_t begin = at;
-    for (int i = 0; i < n; ++i) {
-        for (int x = 0; x < n_species && x / per_word < s->words; ++x) {
-            const int shift = i * (32 / s->sharers) + x % per_word * s->bits;
-            const uint32_t number = words[x / per_word] >> shift & 0xffffffffu >> (32 - s->bits);
-            if (number > 0 && contents) {
-                contents->site[at] = first + i;
-                contents->species[at] = (uint16_t)x;
-                contents->count[at] = (int32_t)number;
-            }
-            at += number > 0;
-        }
-    }
-    return at - begin;
-}
-
 /* Words of some sites, the first of which begins a word. Sites that share words are a group; parts
  * of COLLECT_GROUPS groups are counted, and then, as each knows its place, collected. */
 typedef struct collecting {
@@ -263,27 +243,77 @@ typedef struct collecting {
     int64_t first, n; /* sites */
     int64_t n_groups;
     saltus_contents *contents;                  /* NULL: they are counted */
+    uint32_t fields[SALTUS_CUDA_MOST_FIELDS];   /* of species, by word of a group */
     int64_t at[COLLECT_WORDS / COLLECT_GROUPS]; /* by part: how many it has; where they go */
 } collecting;
 
-/* Most words are empty. */
-static void collect_part(collecting *c, int64_t part)
+/* The bits of the species' fields of the first n sites of a group, by word. */
+static void find_fields(const counts *s, int n, uint32_t *fields)
+{
+    const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
+    memset(fields, 0, (size_t)s->words * sizeof *fields);
+    for (int i = 0; i < n; ++i) {
+        for (int x = 0; x < n_species && x / per_word < s->words; ++x) {
+            fields[x / per_word] |=
+                0xffffffffu >> (32 - s->bits) << (i * (32 / s->sharers) + x % per_word * s->bits);
+        }
+    }
+}
+
+/* The lowest bit of each field that is not 0. */
+static uint32_t filled(uint32_t word, int bits)
+{
+    for (int k = 1; k < bits; k *= 2) {
+        word |= word >> k;
+    }
+    return word & (bits < 32 ? 0xffffffffu / ((1u << bits) - 1) : 1u);
+}
+
+/* Put the counts of a group to place `at` of the contents and behind, and return where these end.
+ */
+static int64_t collect_group(const collecting *c, int64_t group, const uint32_t *fields, int64_t at)
 {
     const counts *s = c->s;
+    const int bits = s->bits, per_word = 32 / bits, per_site = 32 / s->sharers;
+    for (int k = 0; k < s->words; ++k) {
+        const uint32_t word = c->words[group * s->words + k] & fields[k];
+        for (uint32_t left = word ? filled(word, bits) : 0; left; left &= left - 1, ++at) {
+            const int bit = __builtin_ctz(left);
+            c->contents->site[at] = c->first + group * s->sharers + bit / per_site;
+            c->contents->species[at] = (uint16_t)(k * per_word + bit % per_site / bits);
+            c->contents->count[at] = (int32_t)(word >> bit & 0xffffffffu >> (32 - bits));
+        }
+    }
+    return at;
+}
+
+static int64_t count_group(const collecting *c, int64_t group, const uint32_t *fields)
+{
+    const counts *s = c->s;
+    int64_t n = 0;
+    for (int k = 0; k < s->words; ++k) {
+        const uint32_t word = c->words[group * s->words + k] & fields[k];
+        if (word) { /* most are empty */
+            n += __builtin_popcount(filled(word, s->bits));
+        }
+    }
+    return n;
+}
+
+/* The last of the groups may share words with sites that are others'. */
+static void collect_part(collecting *c, int64_t part)
+{
     const int64_t begin = part * COLLECT_GROUPS,
                   end = c->n_groups - begin < COLLECT_GROUPS ? c->n_groups : begin + COLLECT_GROUPS;
+    const bool has_last = end == c->n_groups;
     int64_t at = c->contents ? c->at[part] : 0;
-    for (int64_t g = begin; g < end; ++g) {
-        const uint32_t *words = c->words + g * s->words;
-        const int64_t site = g * s->sharers;
-        uint32_t any = 0;
-        for (int k = 0; k < s->words; ++k) {
-            any |= words[k];
-        }
-        if (any) {
-            const int here = c->n - site < s->sharers ? (int)(c->n - site) : s->sharers;
-            at += collect_words(s, words, c->first + site, here, c->contents, at);
-        }
+    uint32_t last[SALTUS_CUDA_MOST_FIELDS];
+    for (int64_t g = begin; g < end - has_last; ++g) {
+        at = c->contents ? collect_group(c, g, c->fields, at) : at + count_group(c, g, c->fields);
+    }
+    if (has_last) {
+        find_fields(c->s, (int)(c->n - (end - 1) * c->s->sharers), last);
+        at = c->contents ? collect_group(c, end - 1, last, at) : at + count_group(c, end - 1, last);
     }
     c->at[part] = at;
 }
@@ -347,6 +377,7 @@ saltus_status saltus_gpu_counts_collect(void *user, saltus_contents *contents, s
     collecting *c = saltus_calloc(1, sizeof *c);
     SALTUS_NEED(c);
     c->s = s;
+    find_fields(s, s->sharers, c->fields);
     SALTUS_TRY(start_reading(s, 0, 0, all < most ? all : most, err));
     for (int64_t first = 0, next, k = 0; first < all; first = next, ++k) {
         next = all - first < most ? all : first + most;
@@ -535,7 +566,10 @@ saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const sal
                                       count,
                                       saltus_gpu_lattice_split,
                                       saltus_gpu_counts_collect};
-    SALTUS_TRY(saltus_gpu_counts_set_up(&s, 0, start->tables.lattice->n_sites, err));
+    saltus_gpus_begin_set_up(start->gpus);
+    status = saltus_gpu_counts_set_up(&s, 0, start->tables.lattice->n_sites, err);
+    saltus_gpus_end_set_up(start->gpus, status);
+    SALTUS_TRY(status);
     SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
 done:
     saltus_gpu_note_loss(start->gpu, start->task, status);

@@ -274,7 +274,10 @@ saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const salt
                                       collect};
     s.on.launch_phases = launch_phases;
     s.on.block = SALTUS_MPD_MANY_BLOCK;
-    SALTUS_TRY(set_up(&s, err));
+    saltus_gpus_begin_set_up(start->gpus);
+    status = set_up(&s, err);
+    saltus_gpus_end_set_up(start->gpus, status);
+    SALTUS_TRY(status);
     SALTUS_TRY(saltus_mpd_work(&s.on.tables, s.on.task, &engine, source, err));
 done:
     saltus_gpu_note_loss(start->gpu, start->task, status);

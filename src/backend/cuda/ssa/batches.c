@@ -486,7 +486,10 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
 {
     saltus_status status = SALTUS_OK;
     saltus_gpu_worker c = {.cu = gpus->cu, .task = task};
-    SALTUS_TRY(set_up(&c, gpus, gpu, err));
+    saltus_gpus_begin_set_up(gpus);
+    status = set_up(&c, gpus, gpu, err);
+    saltus_gpus_end_set_up(gpus, status);
+    SALTUS_TRY(status);
     for (;;) {
         const int64_t n = source->take(source->user, c.taken, (int)c.batch, true);
         if (n == 0) {
