@@ -356,8 +356,10 @@ static saltus_status start_reading(counts *s, int which, int64_t first, int64_t 
                  n_words = (size_t)((n + s->sharers - 1) / s->sharers * s->words),
                  bytes = sizeof(uint32_t);
     if (!s->words_read[which]) {
+        const int64_t widest = n_places(s) * saltus_cuda_n_fields(&s->on.tables); /* of 32 bits */
+        const size_t most = (size_t)(widest < COLLECT_WORDS ? widest : COLLECT_WORDS);
         SALTUS_TRY(saltus_cuda_host_alloc(s->on.cu, s->on.gpu->host_node, &s->words_read[which],
-                                          COLLECT_WORDS * bytes, "taking pinned memory", err));
+                                          most * bytes, "taking pinned memory", err));
     }
     CU(download(s->words_read[which], s->sets[s->on.a.set] + from * bytes, n_words * bytes,
                 s->on.stream),
