@@ -156,6 +156,11 @@ typedef struct saltus_mpd_engine {
     saltus_status (*split)(void *user, saltus_split how, int64_t *out, saltus_error *err);
     /** Add all particles to contents that are empty. */
     saltus_status (*collect)(void *user, saltus_contents *contents, saltus_error *err);
+    /** Both, or NULL: set a copy aside of what the sites hold, if there is memory for it, which
+     * collect_aside does with as collect, on any thread and while the engine goes on. Before the
+     * next one is set aside that has returned. */
+    saltus_status (*set_aside)(void *user, bool *is_aside, saltus_error *err);
+    saltus_status (*collect_aside)(void *user, saltus_contents *contents, saltus_error *err);
 } saltus_mpd_engine;
 
 /** Capacity for n particles that a trajectory begins with, and some more; and a larger one, after

@@ -174,15 +174,24 @@ done:
  * Keeping
  */
 
-/* At the end of a step. The engine goes on as soon as what its sites hold has been collected. */
+/* At the end of a step. The engine goes on as soon as what its sites hold has been set aside, or
+ * collected. */
 static saltus_status keep(course *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_mpd_keeping *keeping = &c->keeping;
+    const saltus_mpd_engine *e = c->engine;
     const saltus_mpd_position at = {c->at.frame, c->step, c->fired, c->work};
+    bool is_aside = false;
     saltus_mpd_keep_wait(keeping);
     saltus_contents_clear(&keeping->contents);
-    SALTUS_TRY(c->engine->collect(c->engine->user, &keeping->contents, err));
+    if (e->set_aside) {
+        SALTUS_TRY(e->set_aside(e->user, &is_aside, err));
+    }
+    if (!is_aside) {
+        SALTUS_TRY(e->collect(e->user, &keeping->contents, err));
+    }
+    keeping->aside = is_aside ? e : NULL;
     saltus_mpd_keep(keeping, &at, c->at.sample);
     c->is_due = false;
     if (saltus_keep_stops(c->task, true)) {

@@ -52,9 +52,16 @@ static void hand_over(void *user, int number)
     saltus_mpd_keeping *keeping = user;
     saltus_packer state = {0};
     packing p = {.contents = &keeping->contents};
-    int64_t n = keeping->contents.n;
+    const saltus_mpd_engine *aside = keeping->aside;
+    saltus_error err = {0};
+    int64_t n;
     size_t size = 0;
     (void)number;
+    if (aside && aside->collect_aside(aside->user, &keeping->contents, &err) != SALTUS_OK) {
+        saltus_keep_answer(keeping->task, false);
+        return;
+    }
+    n = keeping->contents.n;
     pack_head(&state, keeping->tables, &keeping->at, &n);
     saltus_parallel(n, MANY, pack_part, &p);
     for (int i = 0; i < SALTUS_MOST_PARTS; ++i) {
@@ -78,7 +85,8 @@ void saltus_mpd_keep(saltus_mpd_keeping *k, const saltus_mpd_position *at, int64
     k->at = *at;
     k->n_samples = n_samples;
     saltus_keep_answer(k->task, true);
-    k->is_busy = k->contents.n >= MANY && saltus_threads_start(&k->thread, 1, 0, hand_over, k) == 1;
+    k->is_busy = (k->aside || k->contents.n >= MANY) &&
+                 saltus_threads_start(&k->thread, 1, 0, hand_over, k) == 1;
     if (!k->is_busy) {
         hand_over(k, 0);
     }

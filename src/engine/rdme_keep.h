@@ -20,15 +20,17 @@ typedef struct saltus_mpd_keeping {
     const saltus_mpd_tables *tables;
     const saltus_task *task;
     saltus_job *job;
-    saltus_contents contents; /**< what the sites held then */
+    saltus_contents contents;       /**< what the sites held then */
+    const saltus_mpd_engine *aside; /**< which has set that aside; NULL: it is in contents */
     saltus_mpd_position at;
     int64_t n_samples;
     saltus_thread thread;
     bool is_busy; /**< a thread is at work on these */
 } saltus_mpd_keeping;
 
-/** Hand over its contents, as those of a trajectory that has so many samples; large ones
- * on a thread of its own, which has it until saltus_mpd_keep_wait. */
+/** Hand over its contents, as those of a trajectory that has so many samples; large ones, and what
+ * is collected from aside before, on a thread of its own, which has it until saltus_mpd_keep_wait.
+ * What cannot be collected is not kept. */
 void saltus_mpd_keep(saltus_mpd_keeping *keeping, const saltus_mpd_position *at, int64_t n_samples);
 void saltus_mpd_keep_wait(saltus_mpd_keeping *keeping);
 /** Wait, and free the contents. */

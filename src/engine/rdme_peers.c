@@ -320,7 +320,8 @@ saltus_status saltus_mpd_lead_create(const saltus_mpd_tables *tables, const salt
     out->replies = saltus_calloc((size_t)task->peers->n, sizeof *out->replies);
     out->sums = saltus_calloc((size_t)most_counts(tables, task), sizeof *out->sums);
     SALTUS_NEED(out->replies && out->sums);
-    *engine = (saltus_mpd_engine){out, begin, gather, run, poll, restore, count, split, collect};
+    *engine = (saltus_mpd_engine){out,   begin, gather,  run,  poll, restore,
+                                  count, split, collect, NULL, NULL};
 done:
     return status;
 }

@@ -208,6 +208,20 @@ static void by_tau_leaping(void **state)
     travel_all(travels, sizeof travels / sizeof *travels);
 }
 
+static void on_a_lattice(void **state)
+{
+    static const travel travels[] = {
+        {"run lattice.yaml --points 11 --frames 200",
+         400,
+         15,
+         200,
+         "--device cpu",
+         {"--device cuda --layout counts", "--device cuda --layout particles", "--device cpu",
+          "--device cuda --layout counts"}}};
+    (void)state;
+    travel_all(travels, sizeof travels / sizeof *travels);
+}
+
 static void need_fake(void)
 {
     if (!getenv("FAKE_CUDA")) {
@@ -322,6 +336,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_the_direct_method, enter, leave_directory),
         cmocka_unit_test_setup_teardown(by_tau_leaping, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(on_a_lattice, enter, leave_directory),
         cmocka_unit_test_setup_teardown(after_a_gpu_is_lost, enter, leave_directory),
         cmocka_unit_test_setup_teardown(one_of_two_gpus_is_lost, enter, leave_directory),
         cmocka_unit_test_setup_teardown(both_gpus_are_lost, enter, leave_directory),

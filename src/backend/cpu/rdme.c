@@ -583,7 +583,8 @@ saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *sour
 {
     saltus_status status = SALTUS_OK;
     mpd s = {.task = task};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, poll, restore, count, NULL, collect};
+    const saltus_mpd_engine engine = {&s,    begin, gather,  run,  poll, restore,
+                                      count, NULL,  collect, NULL, NULL};
     SALTUS_TRY(set_up(&s, err));
     SALTUS_TRY(saltus_mpd_work(&s.tables, task, &engine, source, err));
 done:

@@ -3,18 +3,13 @@
 #include "backend/cuda/rdme/counts.h"
 
 #include "core/memory.h"
-#include "core/parallel.h"
-
-#include <string.h>
 
 enum {
     LEAST_BITS = SALTUS_CUDA_LEAST_BITS,
     MOST_BITS = 32,
     SETS_EACH =
         5, /* sets that a trajectory has memory for: the one kept, and two of twice the bits */
-    SITES_EACH = 16,         /* sites that take as long as a particle */
-    COLLECT_WORDS = 1 << 23, /* words that come to the host at a time */
-    COLLECT_GROUPS = 1 << 14 /* groups of sites that a thread takes at a time */
+    SITES_EACH = 16, /* sites that take as long as a particle */
 };
 
 typedef saltus_gpu_counts counts;
@@ -110,6 +105,7 @@ static saltus_status widen(counts *s, saltus_error *err)
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "more than 2^30 particles of a species in a site");
     }
     CU(stream_wait(s->on.stream), "running a kernel");
+    saltus_gpu_counts_end_aside(s);
     free_sets(s);
     SALTUS_TRY(use_bits(s, 2 * s->bits, err));
 done:
@@ -233,169 +229,6 @@ static saltus_status count(void *user, int64_t *totals, saltus_error *err)
     counts *s = user;
     saltus_status status = saltus_gpu_lattice_start_count(&s->on, err);
     return status == SALTUS_OK ? saltus_gpu_counts_end_count(s, totals, err) : status;
-}
-
-/* Words of some sites, the first of which begins a word. Sites that share words are a group; parts
- * of COLLECT_GROUPS groups are counted, and then, as each knows its place, collected. */
-typedef struct collecting {
-    const counts *s;
-    const uint32_t *words;
-    int64_t first, n; /* sites */
-    int64_t n_groups;
-    saltus_contents *contents;                  /* NULL: they are counted */
-    uint32_t fields[SALTUS_CUDA_MOST_FIELDS];   /* of species, by word of a group */
-    int64_t at[COLLECT_WORDS / COLLECT_GROUPS]; /* by part: how many it has; where they go */
-} collecting;
-
-/* The bits of the species' fields of the first n sites of a group, by word. */
-static void find_fields(const counts *s, int n, uint32_t *fields)
-{
-    const int per_word = 32 / s->bits, n_species = s->on.a.m.n_species - 1;
-    memset(fields, 0, (size_t)s->words * sizeof *fields);
-    for (int i = 0; i < n; ++i) {
-        for (int x = 0; x < n_species && x / per_word < s->words; ++x) {
-            fields[x / per_word] |=
-                0xffffffffu >> (32 - s->bits) << (i * (32 / s->sharers) + x % per_word * s->bits);
-        }
-    }
-}
-
-/* The lowest bit of each field that is not 0. */
-static uint32_t filled(uint32_t word, int bits)
-{
-    for (int k = 1; k < bits; k *= 2) {
-        word |= word >> k;
-    }
-    return word & (bits < 32 ? 0xffffffffu / ((1u << bits) - 1) : 1u);
-}
-
-/* Put the counts of a group to place `at` of the contents and behind, and return where these end.
- */
-static int64_t collect_group(const collecting *c, int64_t group, const uint32_t *fields, int64_t at)
-{
-    const counts *s = c->s;
-    const int bits = s->bits, per_word = 32 / bits, per_site = 32 / s->sharers;
-    for (int k = 0; k < s->words; ++k) {
-        const uint32_t word = c->words[group * s->words + k] & fields[k];
-        for (uint32_t left = word ? filled(word, bits) : 0; left; left &= left - 1, ++at) {
-            const int bit = __builtin_ctz(left);
-            c->contents->site[at] = c->first + group * s->sharers + bit / per_site;
-            c->contents->species[at] = (uint16_t)(k * per_word + bit % per_site / bits);
-            c->contents->count[at] = (int32_t)(word >> bit & 0xffffffffu >> (32 - bits));
-        }
-    }
-    return at;
-}
-
-static int64_t count_group(const collecting *c, int64_t group, const uint32_t *fields)
-{
-    const counts *s = c->s;
-    int64_t n = 0;
-    for (int k = 0; k < s->words; ++k) {
-        const uint32_t word = c->words[group * s->words + k] & fields[k];
-        if (word) { /* most are empty */
-            n += __builtin_popcount(filled(word, s->bits));
-        }
-    }
-    return n;
-}
-
-/* The last of the groups may share words with sites that are others'. */
-static void collect_part(collecting *c, int64_t part)
-{
-    const int64_t begin = part * COLLECT_GROUPS,
-                  end = c->n_groups - begin < COLLECT_GROUPS ? c->n_groups : begin + COLLECT_GROUPS;
-    const bool has_last = end == c->n_groups;
-    int64_t at = c->contents ? c->at[part] : 0;
-    uint32_t last[SALTUS_CUDA_MOST_FIELDS];
-    for (int64_t g = begin; g < end - has_last; ++g) {
-        at = c->contents ? collect_group(c, g, c->fields, at) : at + count_group(c, g, c->fields);
-    }
-    if (has_last) {
-        find_fields(c->s, (int)(c->n - (end - 1) * c->s->sharers), last);
-        at = c->contents ? collect_group(c, end - 1, last, at) : at + count_group(c, end - 1, last);
-    }
-    c->at[part] = at;
-}
-
-static void collect_parts(void *user, int thread, int64_t first, int64_t end)
-{
-    (void)thread;
-    for (int64_t part = first; part < end; ++part) {
-        collect_part(user, part);
-    }
-}
-
-static saltus_status collect_some(collecting *c, saltus_contents *contents, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    int64_t n_parts, at = contents->n;
-    c->n_groups = (c->n + c->s->sharers - 1) / c->s->sharers;
-    n_parts = (c->n_groups + COLLECT_GROUPS - 1) / COLLECT_GROUPS;
-    c->contents = NULL;
-    saltus_parallel(n_parts, 1, collect_parts, c);
-    for (int64_t part = 0; part < n_parts; ++part) {
-        const int64_t here = c->at[part];
-        c->at[part] = at;
-        at += here;
-    }
-    SALTUS_TRY(saltus_contents_reserve(contents, at, err));
-    c->contents = contents;
-    saltus_parallel(n_parts, 1, collect_parts, c);
-    contents->n = at;
-done:
-    return status;
-}
-
-/* Begin to copy the words of n sites from number `first` of the slab on. */
-static saltus_status start_reading(counts *s, int which, int64_t first, int64_t n,
-                                   saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const size_t from = (size_t)((s->halo + first) / s->sharers * s->words),
-                 n_words = (size_t)((n + s->sharers - 1) / s->sharers * s->words),
-                 bytes = sizeof(uint32_t);
-    if (!s->words_read[which]) {
-        const int64_t widest = n_places(s) * saltus_cuda_n_fields(&s->on.tables); /* of 32 bits */
-        const size_t most = (size_t)(widest < COLLECT_WORDS ? widest : COLLECT_WORDS);
-        SALTUS_TRY(saltus_cuda_host_alloc(s->on.cu, s->on.gpu->host_node, &s->words_read[which],
-                                          most * bytes, "taking pinned memory", err));
-    }
-    CU(download(s->words_read[which], s->sets[s->on.a.set] + from * bytes, n_words * bytes,
-                s->on.stream),
-       "copying counts");
-done:
-    return status;
-}
-
-/* While the cores look at some sites, the next ones are copied. */
-saltus_status saltus_gpu_counts_collect(void *user, saltus_contents *contents, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    counts *s = user;
-    const int64_t number = saltus_gpu_counts_first(s), all = saltus_gpu_counts_sites(s),
-                  most =
-                      (int64_t)COLLECT_WORDS / s->words * s->sharers; /* a whole number of words */
-    collecting *c = saltus_calloc(1, sizeof *c);
-    SALTUS_NEED(c);
-    c->s = s;
-    find_fields(s, s->sharers, c->fields);
-    SALTUS_TRY(start_reading(s, 0, 0, all < most ? all : most, err));
-    for (int64_t first = 0, next, k = 0; first < all; first = next, ++k) {
-        next = all - first < most ? all : first + most;
-        CU(stream_wait(s->on.stream), "copying counts");
-        if (next < all) {
-            SALTUS_TRY(start_reading(s, (int)(k + 1) % 2, next,
-                                     all - next < most ? all - next : most, err));
-        }
-        c->words = s->words_read[k % 2];
-        c->first = number + first;
-        c->n = next - first;
-        SALTUS_TRY(collect_some(c, contents, err));
-    }
-done:
-    saltus_free(c);
-    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -525,6 +358,7 @@ saltus_status saltus_gpu_counts_set_up(saltus_gpu_counts *s, int64_t first, int6
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    (void)pthread_mutex_init(&s->aside_lock, NULL);
     s->on.launch_phases = saltus_gpu_counts_launch;
     s->on.block = SALTUS_MPD_SITES_BLOCK;
     s->on.work = s->on.tables.n_start + (end - first) / SITES_EACH;
@@ -548,9 +382,9 @@ void saltus_gpu_counts_tear_down(saltus_gpu_counts *s)
     saltus_gpu_lattice_free(&s->on, &s->kept);
     saltus_gpu_lattice_free(&s->on, &s->arrived);
     saltus_gpu_lattice_free(&s->on, &s->types);
-    for (int i = 0; i < 2 && s->words_read[i]; ++i) {
-        (void)s->on.cu->host_free(s->words_read[i]);
-    }
+    saltus_gpu_counts_end_aside(s);
+    (void)pthread_mutex_destroy(&s->aside_lock);
+    saltus_gpu_words_free(&s->on, &s->now);
     saltus_gpu_counts_forget(s);
 }
 
@@ -567,7 +401,9 @@ saltus_status saltus_cuda_work_counts(const saltus_gpu_lattice *start, const sal
                                       saltus_gpu_counts_restore,
                                       count,
                                       saltus_gpu_lattice_split,
-                                      saltus_gpu_counts_collect};
+                                      saltus_gpu_counts_collect,
+                                      saltus_gpu_counts_set_aside,
+                                      saltus_gpu_counts_collect_aside};
     saltus_gpus_begin_set_up(start->gpus);
     status = saltus_gpu_counts_set_up(&s, 0, start->tables.lattice->n_sites, err);
     saltus_gpus_end_set_up(start->gpus, status);

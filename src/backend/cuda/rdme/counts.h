@@ -17,6 +17,20 @@ typedef struct saltus_gpu_schedule {
     bool is_try;
 } saltus_gpu_schedule;
 
+/** Words of a set that are collected (collect.c): where they are, what sites they hold, and how. */
+typedef struct saltus_gpu_words {
+    cu_pointer set;
+    /** In which they are copied to the host. */
+    cu_stream stream;
+    /** As those of saltus_gpu_counts. */
+    int bits, words, sharers;
+    int64_t halo;
+    /** The number in the lattice of the first site; and how many sites there are. */
+    int64_t first, n_sites;
+    /** Pinned memory of the host; NULL until then. */
+    void *read[2];
+} saltus_gpu_words;
+
 typedef struct saltus_gpu_counts {
     saltus_gpu_lattice on;
     cu_function run, scatter, fill, watch, widen, arrive;
@@ -47,8 +61,9 @@ typedef struct saltus_gpu_counts {
     /** While a trajectory begins: what it goes on with, of which the slab has a part; NULL: it
      * begins at time 0. */
     const saltus_contents *from;
-    /** Pinned memory of the host for words that are collected; NULL until then. */
-    void *words_read[2];
+    /** What is collected from: the present set, and a copy of one while the engine goes on. */
+    saltus_gpu_words now, aside;
+    pthread_mutex_t aside_lock;
     /** Types of the slab's sites, and of the planes beside it. */
     cu_pointer types;
     /** [n_held] GPU memory to which the following members point. */
@@ -121,6 +136,12 @@ SALTUS_MUST_CHECK saltus_status saltus_gpu_counts_end_count(saltus_gpu_counts *s
 saltus_status saltus_gpu_counts_gather(void *user, saltus_error *err);
 saltus_status saltus_gpu_counts_restore(void *user, saltus_error *err);
 saltus_status saltus_gpu_counts_collect(void *user, saltus_contents *contents, saltus_error *err);
+saltus_status saltus_gpu_counts_set_aside(void *user, bool *is_aside, saltus_error *err);
+saltus_status saltus_gpu_counts_collect_aside(void *user, saltus_contents *contents,
+                                              saltus_error *err);
+/** Free the memory of what is set aside, as soon as nobody collects from it. */
+void saltus_gpu_counts_end_aside(saltus_gpu_counts *s);
+void saltus_gpu_words_free(const saltus_gpu_lattice *on, saltus_gpu_words *words);
 saltus_status saltus_gpu_counts_launch(void *user, const saltus_mpd_phase *phases, int n,
                                        int *launched, saltus_error *err);
 

@@ -271,7 +271,9 @@ saltus_status saltus_cuda_work_lists(const saltus_gpu_lattice *start, const salt
                                       restore,
                                       saltus_gpu_lattice_count,
                                       saltus_gpu_lattice_split,
-                                      collect};
+                                      collect,
+                                      NULL,
+                                      NULL};
     s.on.launch_phases = launch_phases;
     s.on.block = SALTUS_MPD_MANY_BLOCK;
     saltus_gpus_begin_set_up(start->gpus);

@@ -503,7 +503,8 @@ saltus_status saltus_cuda_work_slabs(const saltus_gpu_lattice *start, const salt
 {
     saltus_status status = SALTUS_OK;
     slabs s = {0};
-    const saltus_mpd_engine engine = {&s, begin, gather, run, poll, restore, count, split, collect};
+    const saltus_mpd_engine engine = {&s,    begin, gather,  run,  poll, restore,
+                                      count, split, collect, NULL, NULL};
     SALTUS_TRY(set_up(&s, start, err));
     SALTUS_TRY(saltus_mpd_work(&start->tables, start->task, &engine, source, err));
     saltus_gpu_slabs_report(&s);
