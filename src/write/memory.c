@@ -274,7 +274,10 @@ typedef struct array {
     bool is_wanted;
 } array;
 
-enum { MOST_ARRAYS = 13 };
+enum {
+    MOST_ARRAYS = 13,
+    LITTLE = 1 << 26 /* bytes that any machine has: asking for its limits takes 0.3 ms */
+};
 
 static int list_arrays(saltus_memory *m, saltus_record record, array *out)
 {
@@ -311,11 +314,13 @@ static saltus_status allocate(saltus_memory *m, const saltus_plan *plan, saltus_
     saltus_status status = SALTUS_OK;
     array arrays[MOST_ARRAYS];
     const int n = list_arrays(m, record, arrays);
-    double bytes = saltus_run_memory(plan, m->view.n_times, m->n_runs);
-    bool is_limit;
-    const double most = saltus_memory_most(&is_limit);
+    double bytes = saltus_run_memory(plan, m->view.n_times, m->n_runs), most = LITTLE;
+    bool is_limit = false;
     for (int i = 0; i < n; ++i) {
         bytes += arrays[i].is_wanted ? arrays[i].n * (double)arrays[i].size : 0.0;
+    }
+    if (bytes > most) {
+        most = saltus_memory_most(&is_limit);
     }
     if (!(bytes <= most)) {
         const bool is_run = m->run || m->n_points == 1;
