@@ -206,12 +206,17 @@ static void on_interrupt(int number)
     interrupted = 1;
 }
 
+/* NULL: Python does not act on it either, and there is no watch. */
 static const volatile int *watch_interrupt(void)
 {
     struct sigaction now = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
     (void)sigemptyset(&now.sa_mask);
     interrupted = 0;
     (void)sigaction(SIGINT, &now, &before);
+    if (before.sa_handler == SIG_IGN || before.sa_handler == SIG_DFL) {
+        (void)sigaction(SIGINT, &before, NULL);
+        return NULL;
+    }
     return &interrupted;
 }
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, near, need
+from ._errors import InvalidError, near, need, record as new_record
 from ._native import ffi, lib
 
 RECORDS = {"all": 0, "stats": 1, "final": 2, "histogram": 3}
@@ -22,6 +22,8 @@ SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "strea
             "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
             "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
 Species = Union[str, Sequence[str], None]
+_run_defaults = lib.saltus_run_options_default()
+_plan_defaults = lib.saltus_plan_options_default()
 
 
 @functools.lru_cache(maxsize=64)
@@ -96,7 +98,8 @@ class Call:
         self.burn_in, self.bins, self.range = burn_in, bins, range
         self.frames = (make_times(float(self.times[-1]), 1, float(frames)) if frames
                        else np.empty(0))
-        self.run = run = ffi.new("saltus_run_options *", lib.saltus_run_options_default())
+        self.err = new_record()
+        self.run = run = ffi.new("saltus_run_options *", _run_defaults)
         run.seed, run.first_trajectory, run.n_trajectories = seed, first, runs
         self._keep: list = [ffi.from_buffer("double[]", self.times)]
         run.times, run.n_times = self._keep[0], len(self.times)
@@ -108,13 +111,16 @@ class Call:
     def plan_key(self) -> tuple:
         return (self.method, self.columns, *sorted(self.settings.items()))
 
-    def plan_options(self, out: Any) -> None:
+    def plan_options(self, out: Any = None) -> Any:
         """Fill in a saltus_plan_options, whose texts live as long as the call."""
+        if out is None:
+            out = ffi.new("saltus_plan_options *", _plan_defaults)
         out.method, out.columns = _text(self._keep, self.method), _text(self._keep, self.columns)
         for name, value in self.settings.items():
             if isinstance(value, str):
                 value = _text(self._keep, value)
             setattr(out, SETTINGS[name], ffi.NULL if value is None else value)
+        return out
 
     def result_options(self, out: Any) -> Any:
         """Fill in what options of files and of memory have in common."""
@@ -133,10 +139,9 @@ class Watch:
         self._run, self._watches, self.interrupted = run, False, False
 
     def __enter__(self) -> "Watch":
-        if (threading.get_ident() == threading.main_thread().ident
-                and callable(signal.getsignal(signal.SIGINT))):
-            self._watches = True
-            self._run.stop = lib.watch_interrupt()
+        if threading.get_ident() == threading.main_thread().ident:
+            self._run.stop = stop = lib.watch_interrupt()
+            self._watches = stop != ffi.NULL
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,6 +16,7 @@ from ._result import Memory, Result, open as open_result, sweep_dataset
 from ._sweep import Axis, grid, table
 
 _MOST_PLANS = 32
+_memory_defaults = lib.saltus_memory_options_default()
 _hdf5 = threading.Lock()  # the library has one result file in use at a time
 _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
 
@@ -56,15 +57,28 @@ def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping
 class _Plan:
     """A model compiled for a device."""
 
-    def __init__(self, handle: Any, backend: Any) -> None:
-        self.handle, self.backend = handle, backend
-        self.species = [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
-                        for i in range(lib.saltus_plan_n_counts(handle))]
-        self.observables = [ffi.string(lib.saltus_plan_observable_name(handle, i)).decode()
-                            for i in range(lib.saltus_plan_n_observables(handle))]
-        self.about = {"method": ffi.string(lib.saltus_plan_method(handle)).decode(),
-                      "device": ffi.string(lib.saltus_backend_name(backend)).decode(),
-                      "layout": ffi.string(lib.saltus_plan_layout(handle)).decode()}
+    def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[tuple]) -> None:
+        self.handle, self.model, self.backend = handle, model, backend
+        self.names = names or (
+            [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
+             for i in range(lib.saltus_plan_n_counts(handle))],
+            [ffi.string(lib.saltus_plan_observable_name(handle, i)).decode()
+             for i in range(lib.saltus_plan_n_observables(handle))])
+        self._about: Optional[dict[str, Any]] = None
+
+    def about(self) -> dict[str, Any]:
+        """What a result says of it."""
+        if self._about is None:
+            texts = {"model": lib.saltus_model_name(self.model),
+                     "time_unit": lib.saltus_model_time_unit(self.model),
+                     "method": lib.saltus_plan_method(self.handle),
+                     "device": lib.saltus_backend_name(self.backend),
+                     "layout": lib.saltus_plan_layout(self.handle)}
+            self._about = {key: ffi.string(text).decode() for key, text in texts.items()}
+            spacing = lib.saltus_model_lattice(self.model, ffi.NULL)
+            if spacing > 0.0:
+                self._about["spacing"] = spacing
+        return self._about
 
 
 class Model:
@@ -82,6 +96,7 @@ class Model:
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
         self._plans: dict[tuple, _Plan] = {}  # of these values
+        self._names: dict[tuple, tuple] = {}  # of columns, which do not depend on them
         self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
         self._pool: list = []  # models for the threads of sweeps
         self._about: Optional[dict[str, Any]] = None
@@ -106,14 +121,14 @@ class Model:
                                               err), err)
         return handle
 
-    def _freeze(self, values: dict[str, float]) -> None:
+    def _freeze(self, values: dict[str, float], err: Any = None) -> None:
         """Give the model its values. The lock is held."""
         if self._handle is None:
             raise InvalidError("the model was closed")
         if values == self._values:
             return
         self._drop_plans()
-        err = record()
+        err = err or record()
         self._values = None
         lib.saltus_model_thaw(self._handle)
         lib.saltus_model_reset(self._handle)
@@ -284,11 +299,10 @@ class Model:
             return self._chosen[key]
         if device in _backends:
             return _backends[device]
-        out, err = ffi.new("saltus_backend **"), record()
+        out, err = ffi.new("saltus_backend **"), call.err
         if device == "auto":
-            options = ffi.new("saltus_plan_options *", lib.saltus_plan_options_default())
-            call.plan_options(options)
-            check(lib.saltus_backend_choose(self._handle, options, call.run, out, err), err)
+            check(lib.saltus_backend_choose(self._handle, call.plan_options(), call.run, out, err),
+                  err)
         else:
             check(lib.saltus_backend_open(device.encode(), out, err), err)
         backend = ffi.gc(out[0], lib.saltus_backend_close)
@@ -311,11 +325,11 @@ class Model:
             backend = self._backend(call, key)
             if len(self._plans) >= _MOST_PLANS:
                 self._drop_plans()
-            options = ffi.new("saltus_plan_options *", lib.saltus_plan_options_default())
-            call.plan_options(options)
-            out, err = ffi.new("saltus_plan **"), record()
-            check(lib.saltus_plan_create(self._handle, backend, options, out, err), err)
-            plan = self._plans[key] = _Plan(ffi.gc(out[0], lib.saltus_plan_destroy), backend)
+            out, err = ffi.new("saltus_plan **"), call.err
+            check(lib.saltus_plan_create(self._handle, backend, call.plan_options(), out, err), err)
+            plan = _Plan(ffi.gc(out[0], lib.saltus_plan_destroy), self._handle, backend,
+                         self._names.get(key[1]))
+            self._plans[key], self._names[key[1]] = plan, plan.names
         return plan
 
     def run(self, until: Optional[float] = None, *, runs: int = 1, seed: int = 1,
@@ -348,7 +362,7 @@ class Model:
         call = Call(until, runs=runs, seed=seed, **options)
         values = values_of(set)
         with self._lock:
-            self._freeze(values)
+            self._freeze(values, call.err)
             plan = self._plan(call)
             origin = _Origin(self, call, values)
             if output is not None:
@@ -428,7 +442,7 @@ class Model:
         device = "cpu" if call.device == "auto" else call.device
         call.device = device
         self._freeze({})
-        plan, err = self._plan(call), record()
+        plan, err = self._plan(call), call.err
         options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
         user, name = ffi.new_handle(self), ffi.new("char[]", device.encode())
         options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user
@@ -457,18 +471,13 @@ class Model:
     def _result(self, call: Call, plan: _Plan, source: Any, frame_times: Any,
                 origin: Any = None, report: Any = None) -> Result:
         requested = call.run.n_trajectories
-        attrs = {"model": ffi.string(lib.saltus_model_name(self._handle)).decode(), **plan.about,
-                 "seed": call.run.seed, "first_trajectory": call.run.first_trajectory,
-                 "requested": requested, "record": call.record,
-                 "time_unit": ffi.string(lib.saltus_model_time_unit(self._handle)).decode()}
-        spacing = lib.saltus_model_lattice(self._handle, ffi.NULL)
-        if spacing > 0.0:
-            attrs["spacing"] = spacing
+        attrs = {**plan.about(), "seed": call.run.seed, "requested": requested,
+                 "first_trajectory": call.run.first_trajectory, "record": call.record}
         if report is not None:
             attrs.update(trajectories=source.view.n_runs, events=report.events,
                          seconds=report.seconds, complete=source.view.n_runs == requested)
         derived = call.derive.split(",") if call.derive else []
-        return Result(source, call.times, plan.species, plan.observables, derived, attrs,
+        return Result(source, call.times, *plan.names, derived, attrs,
                       frame_times=frame_times, origin=origin)
 
 
@@ -478,8 +487,8 @@ def _again(text: bytes, name: str, law: str, volume: dict[str, str],
 
 
 def _open_memory(plan: _Plan, call: Call, n_points: int) -> Any:
-    options = ffi.new("saltus_memory_options *", lib.saltus_memory_options_default())
-    out, err = ffi.new("saltus_memory **"), record()
+    options = ffi.new("saltus_memory_options *", _memory_defaults)
+    out, err = ffi.new("saltus_memory **"), call.err
     check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.result_options(options), out,
                                  err), err)
     return ffi.gc(out[0], lib.saltus_memory_close)
@@ -526,7 +535,7 @@ class _Origin:
 
     def keep(self, plan: _Plan, progress: Any) -> Result:
         """Run into memory."""
-        call, err = self.call, record()
+        call, err = self.call, self.call.err
         self.memory = _open_memory(plan, call, 0)
         sink = lib.saltus_memory_sink(self.memory)
         bar = Progress(call.run, progress)
