@@ -48,7 +48,7 @@ def _times(until: Optional[float], points: Optional[int], every: Optional[float]
         if until is not None or points is not None or every is not None:
             raise InvalidError("times excludes until, points and every")
         given = np.array(times, dtype=float, ndmin=1)
-        if given.ndim != 1:
+        if given.ndim != 1 or not len(given):
             raise InvalidError(f"times must be one row of numbers, not of shape {given.shape}")
         return given
     if until is None:
