@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from ._call import LAWS, Call, Progress, Watch, values_of
-from ._errors import CANCELLED, InvalidError, Interrupted, check, fail, near, record
+from ._errors import CANCELLED, InvalidError, Interrupted, check, fail, near, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
 from ._sweep import Axis, grid, table
@@ -360,13 +360,13 @@ class Model:
         `result` holds the trajectories that had ended.
         """
         call = Call(until, runs=runs, seed=seed, **options)
-        values = values_of(set)
+        values, path = values_of(set), _path_to_write(output)
         with self._lock:
             self._freeze(values, call.err)
             plan = self._plan(call)
             origin = _Origin(self, call, values)
-            if output is not None:
-                return origin.write(plan, os.fspath(output), overwrite, progress)
+            if path is not None:
+                return origin.write(plan, path, overwrite, progress)
             return origin.keep(plan, progress)
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
@@ -389,7 +389,7 @@ class Model:
         sweep, lengths = grid(vary, design, seed)
         call = Call(until, runs=runs, seed=seed, record=record, device=device, **options)
         axes = list(vary)
-        path = None if output is None else os.fspath(output)
+        path = _path_to_write(output)
         with self._lock:
             source, done, plan, stopped = self._run_points(sweep, call, common_random_numbers,
                                                            progress, path, overwrite)
@@ -484,6 +484,13 @@ class Model:
 def _again(text: bytes, name: str, law: str, volume: dict[str, str],
            mole: Optional[float]) -> Model:
     return Model(text, name, law=law, volume=volume, mole=mole)
+
+
+def _path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
+    if output is None:
+        return None
+    need("h5py", "output=")  # which reads what was written: better known before
+    return os.fspath(output)
 
 
 def _open_memory(plan: _Plan, call: Call, n_points: int) -> Any:
