@@ -13,6 +13,7 @@ method, the seed and its number alone, on whatever device it is simulated.
 """
 from __future__ import annotations
 
+from ._convert import from_antimony, from_gillespy2, from_pysb
 from ._errors import (DeviceError, Error, Interrupted, InvalidError, ModelError, NumericError,
                       UnavailableError, version)
 from ._model import Model, build, read
@@ -21,4 +22,5 @@ from ._sweep import lin, log
 
 __version__ = version()
 __all__ = ["DeviceError", "Error", "Interrupted", "InvalidError", "Model", "ModelError",
-           "NumericError", "Result", "UnavailableError", "build", "lin", "log", "open", "read"]
+           "NumericError", "Result", "UnavailableError", "build", "from_antimony", "from_gillespy2",
+           "from_pysb", "lin", "log", "open", "read"]

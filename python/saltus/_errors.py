@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import threading
 from typing import Any, Iterable, NoReturn
 
 from ._native import ffi, lib
@@ -56,6 +57,8 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
+# HDF5 is no library for threads: one result file is in use at a time.
+hdf5 = threading.Lock()
 CANCELLED = 8
 _BY_STATUS = {1: InvalidError, 2: ModelError, 3: ModelError, 4: ModelError, 5: OutOfMemory,
               6: FileError, 7: DeviceError, 9: NumericError, 10: UnavailableError}

@@ -5,19 +5,19 @@ import html
 import json
 import os
 import threading
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._call import LAWS, Call, Progress, Watch, values_of
-from ._errors import CANCELLED, InvalidError, Interrupted, check, fail, near, need, record
+from ._errors import (CANCELLED, Interrupted, InvalidError, check, fail, hdf5, near, need, record)
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
 from ._sweep import Axis, grid, table
 
+Names = Tuple[List[str], List[str]]  # of species and observables, as they are recorded
 _MOST_PLANS = 32
 _memory_defaults = lib.saltus_memory_options_default()
-_hdf5 = threading.Lock()  # the library has one result file in use at a time
 _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
 
 
@@ -57,7 +57,7 @@ def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping
 class _Plan:
     """A model compiled for a device."""
 
-    def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[tuple]) -> None:
+    def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[Names]) -> None:
         self.handle, self.model, self.backend = handle, model, backend
         self.names = names or (
             [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
@@ -96,7 +96,7 @@ class Model:
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
         self._plans: dict[tuple, _Plan] = {}  # of these values
-        self._names: dict[tuple, tuple] = {}  # of columns, which do not depend on them
+        self._names: dict[tuple, Names] = {}  # of columns, which do not depend on them
         self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
         self._pool: list = []  # models for the threads of sweeps
         self._about: Optional[dict[str, Any]] = None
@@ -510,7 +510,7 @@ def _file_options(call: Call, overwrite: bool) -> Any:
 def _sweep_file(path: str, sweep: Any, options: Any, plan: _Plan, call: Call, overwrite: bool,
                 report: Any, err: Any) -> int:
     out = ffi.new("saltus_sweep_file **")
-    with _hdf5:
+    with hdf5:
         status = lib.saltus_sweep_file_open(os.fsencode(path), sweep, options, plan.handle,
                                             _file_options(call, overwrite), out, err)
         if status == 0:
@@ -581,7 +581,7 @@ class _Origin:
     def _into_file(self, plan: _Plan, path: str, overwrite: bool,
                    fill: Callable[[Any, Any], int]) -> tuple[int, Any]:
         out, err = ffi.new("saltus_hdf5_sink **"), record()
-        with _hdf5:
+        with hdf5:
             status = lib.saltus_hdf5_sink_open(os.fsencode(path), plan.handle, self.call.run,
                                                _file_options(self.call, overwrite), out, err)
             if status == 0:

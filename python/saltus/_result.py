@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, near, need, record
+from ._errors import InvalidError, check, hdf5, near, need, record
 from ._native import ffi, lib
 
 STATISTICS = ("mean", "variance", "min", "max")
@@ -35,6 +35,7 @@ class Memory:
         v, lead = self.view, self.lead
         columns = v.n_counts + v.n_observables
         samples = (v.n_runs,) if self.is_final else (v.n_runs, v.n_times)
+        shape: tuple[int, ...]
         if name in STATISTICS:
             pointer, shape, kind = getattr(v, name), (v.n_times, columns), "<f8"
         elif name == "counts":
@@ -83,7 +84,7 @@ class _File:
         self.path, self.derived, self.species = path, derived, species
 
     def _read(self, wanted: Callable[[Any], Any]) -> Any:
-        with open_h5(self.path) as file:
+        with hdf5, open_h5(self.path) as file:
             return wanted(file)
 
     def __call__(self, name: str) -> Optional[np.ndarray]:
@@ -377,8 +378,9 @@ def open(path: Union[str, os.PathLike]) -> Any:
     sweep an xarray.Dataset."""
     path = os.fspath(path)
     state, err = ffi.new("saltus_file_state *"), record()
-    check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)
-    with open_h5(path) as f:
+    with hdf5:
+        check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)
+    with hdf5, open_h5(path) as f:
         def names(name: str) -> list[str]:
             return f[name].asstr()[...].tolist() if name in f else []
         attrs = {k: v.item() if hasattr(v, "item") else v for k, v in f.attrs.items()}
@@ -428,5 +430,5 @@ def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[
         behind = [int(np.prod(lengths[i + 1:])) for i in range(len(lengths))]
         coords = {a: v[::b][:m] for a, v, b, m in zip(axes, values, behind, lengths)}
         return dataset(_Shaped(source, lengths, n), r, axes, coords)
-    coords = {a: ("point", v[:n]) for a, v in zip(axes, values)}
-    return dataset(_Shaped(source, (), n), r, ("point",), coords)
+    points = {a: ("point", v[:n]) for a, v in zip(axes, values)}
+    return dataset(_Shaped(source, (), n), r, ("point",), points)
