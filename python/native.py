@@ -84,6 +84,8 @@ typedef struct {
     saltus_checkpoint *checkpoint;
     void (*progress)(void *user, const saltus_progress *progress);
     void *progress_user;
+    void (*warn)(void *user, const char *sentence);
+    void *warn_user;
     ...;
 } saltus_run_options;
 typedef struct { int64_t trajectories, events; double seconds; ...; } saltus_run_report;
@@ -184,8 +186,10 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
 const volatile int *watch_interrupt(void);
 int end_watch(void);
 char *model_text(const saltus_model *model, int what);
+char *devices_text(void);
 void free(void *text);
 extern "Python" void on_progress(void *user, const saltus_progress *progress);
+extern "Python" void on_warn(void *user, const char *sentence);
 extern "Python" saltus_model *on_load(void *user, saltus_error *err);
 extern "Python" void on_unload(void *user, saltus_model *model);
 """
@@ -244,6 +248,19 @@ static char *model_text(const saltus_model *model, int what)
         return NULL;
     }
     return text;
+}
+
+/* What the command's `devices` prints, to be freed; NULL when that fails. */
+static char *devices_text(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) {
+        return NULL;
+    }
+    saltus_backend_list(out);
+    return fclose(out) == 0 ? text : NULL;
 }
 """
 

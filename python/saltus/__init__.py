@@ -16,11 +16,11 @@ from __future__ import annotations
 from ._convert import from_antimony, from_gillespy2, from_pysb
 from ._errors import (DeviceError, Error, Interrupted, InvalidError, ModelError, NumericError,
                       UnavailableError, version)
-from ._model import Model, build, read
+from ._model import Model, build, devices, read
 from ._result import Result, open
 from ._sweep import lin, log
 
 __version__ = version()
 __all__ = ["DeviceError", "Error", "Interrupted", "InvalidError", "Model", "ModelError",
-           "NumericError", "Result", "UnavailableError", "build", "from_antimony", "from_gillespy2",
-           "from_pysb", "lin", "log", "open", "read"]
+           "NumericError", "Result", "UnavailableError", "build", "devices", "from_antimony",
+           "from_gillespy2", "from_pysb", "lin", "log", "open", "read"]

@@ -94,7 +94,8 @@ class Call:
             _times(until, points, every, times), record, device, settings)
         self.method = method
         self.columns = species if species is None or isinstance(species, str) else ",".join(species)
-        self.derive = derive if derive is None or isinstance(derive, str) else ",".join(derive)
+        self.derived = (derive.split(",") if isinstance(derive, str) else list(derive or ()))
+        self.derive = ",".join(self.derived) or None
         self.burn_in, self.bins, self.range = burn_in, bins, range
         self.frames = (make_times(float(self.times[-1]), 1, float(frames)) if frames
                        else np.empty(0))
@@ -106,6 +107,14 @@ class Call:
         if len(self.frames):
             self._keep.append(ffi.from_buffer("double[]", self.frames))
             run.frame_times, run.n_frames = self._keep[-1], len(self.frames)
+        self.warnings: list[str] = []
+        self._keep.append(ffi.new_handle(self.warnings))
+        run.warn, run.warn_user = lib.on_warn, self._keep[-1]
+
+    def warn(self) -> None:
+        """Say what the library wanted to be said, in the name of Model's caller."""
+        while self.warnings:
+            warnings.warn(self.warnings.pop(0), stacklevel=5)
 
     @property
     def plan_key(self) -> tuple:
@@ -204,6 +213,11 @@ class Progress:
 @ffi.def_extern()
 def on_progress(user: Any, progress: Any) -> None:
     ffi.from_handle(user).tell(progress.fraction)
+
+
+@ffi.def_extern()
+def on_warn(user: Any, sentence: Any) -> None:
+    ffi.from_handle(user).append(ffi.string(sentence).decode("utf-8", "replace"))
 
 
 def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:

@@ -39,6 +39,22 @@ def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
         return Model(file.read(), path, law=law, volume=volume, mole=mole)
 
 
+def devices() -> str:
+    """What there is to simulate on, and why the rest cannot be used, as the command prints it."""
+    _find_nvrtc()
+    return _take(lib.devices_text())
+
+
+def _take(text: Any) -> str:
+    """A text of C's as a str; "" where there is none."""
+    if text == ffi.NULL:
+        return ""
+    try:
+        return ffi.string(text).decode("utf-8", "replace")
+    finally:
+        lib.free(text)
+
+
 def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping[str, str],
           parameters: Optional[Mapping[str, Any]] = None, rules: Optional[Mapping[str, str]] = None,
           events: Optional[Mapping[str, Any]] = None, lattice: Optional[Mapping[str, Any]] = None,
@@ -195,13 +211,7 @@ class Model:
         return about
 
     def _print(self, what: int) -> str:
-        text = lib.model_text(self._handle, what)
-        if text == ffi.NULL:
-            return ""
-        try:
-            return ffi.string(text).decode()
-        finally:
-            lib.free(text)
+        return _take(lib.model_text(self._handle, what))
 
     @property
     def name(self) -> str:
@@ -421,17 +431,18 @@ class Model:
         had ended.
         """
         sweep = table(theta, names)
-        call = Call(until, runs=runs, seed=seed, derive=derive, device=device,
-                    record="stats" if derive else options.pop("record", "all"), **options)
+        record = "stats" if derive else options.pop("record", "all")
+        if not derive and record not in ("all", "final"):
+            raise InvalidError(f"record={record!r} keeps nothing of every trajectory",
+                               'derive= names quantities, record="final" and "all" keep molecules')
+        call = Call(until, runs=runs, seed=seed, derive=derive, device=device, record=record,
+                    **options)
         with self._lock:
             source, _, _, stopped = self._run_points(sweep, call, common_random_numbers, progress,
                                                      None, False)
         out = source("derived" if derive else "counts")
         if stopped is not None:
             raise Interrupted(out) from stopped
-        if out is None:
-            raise InvalidError("nothing is recorded of every trajectory",
-                               'derive= names quantities, record="final" and "all" keep molecules')
         return out
 
     def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
@@ -461,7 +472,7 @@ class Model:
             else:
                 status = _sweep_file(path, sweep, options, plan, call, overwrite, report, err)
         bar.close()
-        stopped = _after(status, err, watch)
+        stopped = _after(status, err, watch, call)
         if path is not None:
             return None, 0, plan, stopped
         source = Memory(memory, call.record == "final")
@@ -476,8 +487,7 @@ class Model:
         if report is not None:
             attrs.update(trajectories=source.view.n_runs, events=report.events,
                          seconds=report.seconds, complete=source.view.n_runs == requested)
-        derived = call.derive.split(",") if call.derive else []
-        return Result(source, call.times, *plan.names, derived, attrs,
+        return Result(source, call.times, *plan.names, call.derived, attrs,
                       frame_times=frame_times, origin=origin)
 
 
@@ -521,8 +531,10 @@ def _sweep_file(path: str, sweep: Any, options: Any, plan: _Plan, call: Call, ov
     return status
 
 
-def _after(status: int, err: Any, watch: Watch) -> Optional[KeyboardInterrupt]:
+def _after(status: int, err: Any, watch: Watch, call: Call) -> Optional[KeyboardInterrupt]:
     """What is to be raised after what had ended was taken; other failures are raised at once."""
+    if call.warnings:
+        call.warn()
     if status not in (0, CANCELLED):
         fail(status, err)
     if watch.interrupted:
@@ -549,7 +561,7 @@ class _Origin:
         with Watch(call.run) as watch:
             status = lib.saltus_run(plan.handle, call.run, sink, self.report, err)
         bar.close()
-        stopped = _after(status, err, watch)
+        stopped = _after(status, err, watch, call)
         source = Memory(self.memory, call.record == "final")
         result = self.model._result(call, plan, source, call.frames, self, self.report)
         if stopped is not None:
@@ -563,7 +575,7 @@ class _Origin:
             status, err = self._into_file(plan, path, overwrite, lambda sink, err: lib.saltus_run(
                 plan.handle, self.call.run, sink, self.report, err))
         bar.close()
-        stopped = _after(status, err, watch)
+        stopped = _after(status, err, watch, self.call)
         result = open_result(path)
         if stopped is not None:
             raise Interrupted(result) from stopped

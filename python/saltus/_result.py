@@ -184,6 +184,21 @@ class Result:
         return self._need("observables", "name some in species=")
 
     @property
+    def frame_counts(self) -> np.ndarray:
+        """Molecules in the sites of a lattice, int32[run, frame, z, y, x, species]."""
+        return self._need("frames", "frames=DT asks for them, of a model with a lattice")
+
+    @property
+    def type_counts(self) -> np.ndarray:
+        """Molecules in sites of each type, int64[run, point, type, species]."""
+        return self._need("type_counts", "by_type=True asks for them, with every sample")
+
+    @property
+    def profile(self) -> np.ndarray:
+        """Molecules in each plane of a lattice, int64[run, point, plane, species]."""
+        return self._need("profile", 'profile="z" asks for it, with every sample')
+
+    @property
     def trajectories(self) -> np.ndarray:
         """Numbers of the trajectories, int64[run]."""
         return self._need("trajectories")
@@ -267,7 +282,7 @@ class Result:
 
     def frames(self, run: int = 0) -> Any:
         """Frames of a lattice as an xarray.DataArray, molecules [frame, z, y, x, species]."""
-        array = self._need("frames", "frames=DT asks for them, of a model with a lattice")
+        array = self.frame_counts
         if not -len(array) <= run < len(array):
             raise InvalidError(f"there is no run {run}: {len(array)} have frames")
         xarray = need("xarray", "frames")
@@ -402,7 +417,8 @@ def open(path: Union[str, os.PathLike]) -> Any:
             return r
         axes, lengths = names("sweep_names"), f["sweep_shape"][...].tolist()
         values = [f[f"sweep/{escape(a)}"][...] for a in axes]
-        n = int(attrs["sweep_points"])
+        n, first = int(attrs["sweep_points"]), int(attrs.get("first_point", 0))
+        values = [v[first:first + n] for v in values]  # of a part of a sweep
     return sweep_dataset(r._source, r, axes, values, lengths, n)
 
 

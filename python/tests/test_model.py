@@ -84,6 +84,10 @@ def test_names_that_are_not_there_get_near_ones(arrive):
     arrive.run(until=1)  # as before
 
 
+def test_tells_what_devices_there_are():
+    assert saltus.devices().startswith("cpu: ") and "generic" in saltus.devices()
+
+
 def test_wrong_models_say_where():
     with pytest.raises(saltus.ModelError, match="model"):
         saltus.read("species: {A: 1}\nreactions: {r: A -> B @ 1}\n")

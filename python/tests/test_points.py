@@ -46,6 +46,8 @@ def test_wrong_tables_are_refused(arrive):
                          ([[-1.0]], ["X"]), ([[1.0]], ["q"])):
         with pytest.raises((saltus.InvalidError, saltus.ModelError)):
             arrive.batch(theta, names, until=1)
+    with pytest.raises(saltus.InvalidError, match="derive= names quantities"):
+        arrive.batch([[1.0]], ["k"], until=1, record="stats")
     with pytest.raises(saltus.InvalidError, match="did you mean 'k'"):
         arrive.batch([[1.0]], ["kk"], until=1)
     with pytest.raises(saltus.InvalidError, match=r"shape \[N, 2\], a column for each of 'k', 'g'"):

@@ -92,6 +92,7 @@ def test_columns_are_those_asked_for(schlogl):
         r["Y"]
 
 
+@pytest.mark.filterwarnings("ignore:histograms are of counts")
 @pytest.mark.parametrize("record", ["all", "final", "histogram", "stats"])
 def test_a_file_is_the_same_object(schlogl, tmp_path, record):
     want = dict(until=2, points=3, runs=40, seed=8, record=record, species="X,c3", derive="final:X")
@@ -184,13 +185,13 @@ def test_frames_of_a_lattice(command, tmp_path):
     m = saltus.read(LATTICE)
     (tmp_path / "lattice.yaml").write_text(LATTICE)
     r = m.run(until=1, points=3, runs=2, seed=5, frames=0.5)
-    frames = r._source("frames")
+    frames = r.frame_counts
     assert frames.shape == (2, 3, 2, 3, 4, 2)
     np.testing.assert_array_equal(frames.sum(axis=(2, 3, 4)), r.counts)
     command("run", tmp_path / "lattice.yaml", "--until", 1, "--points", 3, "--runs", 2, "--seed", 5,
             "--frames", 0.5, "-o", tmp_path / "lattice.h5")
     same = saltus.open(tmp_path / "lattice.h5")
-    np.testing.assert_array_equal(same._source("frames"), frames)
+    np.testing.assert_array_equal(same.frame_counts, frames)
     with pytest.raises(saltus.InvalidError, match="without frames"):
         r.save(tmp_path / "x.h5")
     pytest.importorskip("xarray")
@@ -204,8 +205,28 @@ def test_frames_of_a_lattice(command, tmp_path):
         m.run(until=1).frames()
 
 
+def test_names_with_commas():
+    m = saltus.read("begin parameters\n 1 k 2\nend parameters\nbegin species\n 1 A(b,c) 9\n"
+                    " 2 B() 0\nend species\nbegin reactions\n 1 1 2 k #_R1\nend reactions\n")
+    r = m.run(until=0.3, points=3, runs=5, species=["B()", "A(b,c)"],
+              derive=["final:A(b,c)", "final:B()"])
+    assert r.species == ["B()", "A(b,c)"]
+    np.testing.assert_array_equal(r["final:A(b,c)"], r["A(b,c)"][:, -1])
+    assert (r["A(b,c)"] + r["B()"] == 9).all()
+
+
+def test_what_a_run_has_to_say_is_a_warning():
+    m = saltus.build(species={"A": 5}, reactions={}, events={"half": {"at": 0.5, "set": {"A": "A/2"}}})
+    with pytest.warns(UserWarning, match="half") as said:
+        m.run(until=1)
+    assert len(said) == 1 and said[0].filename == __file__
+
+
 def test_parts_of_a_lattice():
-    r = saltus.read(LATTICE).run(until=1, points=3, runs=2, profile="z")
-    profile = r._source("profile")
+    sites = "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
+    r = saltus.read(LATTICE + sites).run(until=1, points=3, runs=2, profile="z", by_type=True)
+    assert r.type_counts.shape == (2, 3, 2, 2)
+    np.testing.assert_array_equal(r.type_counts.sum(axis=2), r.counts)
+    profile = r.profile
     assert profile.shape == (2, 3, 2, 2)
     np.testing.assert_array_equal(profile.sum(axis=2), r.counts)
