@@ -74,7 +74,11 @@ class _Plan:
     """A model compiled for a device."""
 
     def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[Names]) -> None:
-        self.handle, self.model, self.backend = handle, model, backend
+        def destroy(plan: Any, destroy: Any = lib.saltus_plan_destroy,
+                    needed: Any = (model, backend)) -> None:  # which must outlive it
+            destroy(plan)
+
+        self.handle, self.model, self.backend = ffi.gc(handle, destroy), model, backend
         self.names = names or (
             [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
              for i in range(lib.saltus_plan_n_counts(handle))],
@@ -337,8 +341,7 @@ class Model:
                 self._drop_plans()
             out, err = ffi.new("saltus_plan **"), call.err
             check(lib.saltus_plan_create(self._handle, backend, call.plan_options(), out, err), err)
-            plan = _Plan(ffi.gc(out[0], lib.saltus_plan_destroy), self._handle, backend,
-                         self._names.get(key[1]))
+            plan = _Plan(out[0], self._handle, backend, self._names.get(key[1]))
             self._plans[key], self._names[key[1]] = plan, plan.names
         return plan
 
