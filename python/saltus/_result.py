@@ -185,7 +185,8 @@ class Result:
 
     @property
     def frame_counts(self) -> np.ndarray:
-        """Molecules in the sites of a lattice, int32[run, frame, z, y, x, species]."""
+        """Molecules in the sites of a lattice, int32[run, frame, z, y, x, species]. The first row is
+        trajectory first_trajectory, and so on, also where an interrupted run has gaps."""
         return self._need("frames", "frames=DT asks for them, of a model with a lattice")
 
     @property
@@ -281,15 +282,18 @@ class Result:
         return products / products[0] if products[0] > 0.0 else np.full(n, np.nan)
 
     def frames(self, run: int = 0) -> Any:
-        """Frames of a lattice as an xarray.DataArray, molecules [frame, z, y, x, species]."""
+        """Frames of a lattice as an xarray.DataArray, molecules [frame, z, y, x, species], with the
+        times of frames and the middles of sites in m."""
         array = self.frame_counts
         if not -len(array) <= run < len(array):
             raise InvalidError(f"there is no run {run}: {len(array)} have frames")
         xarray = need("xarray", "frames")
+        middles = {axis: (np.arange(n) + 0.5) * self.attrs["spacing"]
+                   for axis, n in zip("zyx", array.shape[2:5])}
         return xarray.DataArray(array[run], dims=("frame", "z", "y", "x", "species"), name="frames",
-                                coords={"frame": np.asarray(self.frame_times),
+                                coords={"frame": np.asarray(self.frame_times), **middles,
                                         "species": self._frame_species()},
-                                attrs={"units": "count", "spacing_m": self.attrs["spacing"]})
+                                attrs={"units": "count"})
 
     def _frame_species(self) -> list[str]:
         return self.attrs.get("frame_species", self.species)

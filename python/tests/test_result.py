@@ -199,6 +199,7 @@ def test_frames_of_a_lattice(command, tmp_path):
     assert d.dims == ("frame", "z", "y", "x", "species") and d.shape == (3, 2, 3, 4, 2)
     np.testing.assert_array_equal(same.frames(1), d)
     assert list(d["frame"].values) == [0.0, 0.5, 1.0]
+    np.testing.assert_allclose(d["z"], [0.5e-7, 1.5e-7])
     with pytest.raises(saltus.InvalidError, match="no run 2"):
         r.frames(2)
     with pytest.raises(saltus.InvalidError, match="frames"):
