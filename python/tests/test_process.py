@@ -15,8 +15,9 @@ import pytest
 import saltus
 from conftest import ARRIVE
 
-# Some seconds on any machine, in trajectories of some milliseconds.
-LONG = dict(until=400, points=3, runs=200_000, set={"k": 200.0}, device="cpu", progress=False)
+# A minute on any machine, in trajectories of a millisecond.
+LONG = dict(until=400, points=3, runs=200_000, set={"k": 200.0}, device="cpu", threads=2,
+            progress=False)
 
 
 def interrupt_soon(seconds=0.4):
@@ -84,11 +85,11 @@ def test_other_threads_go_on_meanwhile(arrive):
     thread = threading.Thread(target=tick)
     thread.start()
     start = time.monotonic()
-    arrive.run(**{**LONG, "runs": 2000})
+    arrive.run(**{**LONG, "runs": 2000, "threads": 1})
     seconds = time.monotonic() - start
     done.set()
     thread.join()
-    assert len(ticks) > 10 * seconds and seconds > 0.1
+    assert len(ticks) > 5 * seconds and seconds > 0.1
 
 
 def test_progress_is_told_and_its_failure_is_raised(arrive):
@@ -186,11 +187,12 @@ m.run(until=400, points=3, runs=4000, set={{"k": 200.0}})
 
 
 def test_import_is_quick(tmp_path):
+    """It takes 30 ms beyond numpy's; here the bound is wide, as machines are busy."""
     code = """
 import numpy, time
-start = time.perf_counter()
+start = time.process_time()
 import saltus
-print((time.perf_counter() - start) * 1e3)
+print((time.process_time() - start) * 1e3)
 import sys
 assert not {"h5py", "xarray", "pandas", "tqdm", "matplotlib"} & set(sys.modules)
 """
@@ -199,4 +201,4 @@ assert not {"h5py", "xarray", "pandas", "tqdm", "matplotlib"} & set(sys.modules)
         done = run_python(code, tmp_path, PYTHONDONTWRITEBYTECODE="", PYTHONPYCACHEPREFIX=str(tmp_path))
         assert done.returncode == 0, done.stderr
         times.append(float(done.stdout))
-    assert min(times) < 50 * float(os.environ.get("SALTUS_TEST_SLOWER", "1")), times
+    assert min(times) < 200, times
