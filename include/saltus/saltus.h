@@ -9,6 +9,7 @@
  * - saltus_sweep.h    a model is run at many points of its parameters
  * - saltus_ranks.h    processes that run a plan or a sweep together
  * - saltus_results.h  result files: written from runs and sweeps, read, printed, drawn
+ * - saltus_memory.h   results that are kept in memory
  *
  * A trajectory is a function of (model, method, seed, trajectory number) and of nothing else:
  * threads, lanes, instruction sets, output times and the number of runs never change a bit of it.
@@ -27,6 +28,7 @@
 #ifndef SALTUS_SALTUS_H
 #define SALTUS_SALTUS_H
 
+#include <saltus/saltus_memory.h>
 #include <saltus/saltus_model.h>
 #include <saltus/saltus_plan.h>
 #include <saltus/saltus_ranks.h>

@@ -318,6 +318,14 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set(saltus_model *model,
                                                             double value, saltus_error *err);
 
 /**
+ * Take back what saltus_model_set has set: every value is again as the model was read or built.
+ * Volumes that are changed with saltus_model_set_volume stay so, and are to be changed first.
+ *
+ * @param model not frozen; may be NULL
+ */
+SALTUS_API void saltus_model_reset(saltus_model *model);
+
+/**
  * Change the size of a compartment and keep the concentrations in it: initial amounts of its
  * species change in proportion; initial assignments and rules are computed with the new size.
  * Freezing warns of laws that do not grow with their compartment as amounts do. A later
@@ -406,6 +414,66 @@ SALTUS_API int saltus_model_n_reactions(const saltus_model *model);
  * @return valid as long as the model stays frozen; "" when s is out of its range
  */
 SALTUS_API const char *saltus_model_species(const saltus_model *model, int s);
+/** What has a name and a value in a model, for lists of what there is. */
+typedef struct saltus_model_value {
+    const char *name; /**< NULL: there are no more */
+    const char *kind; /**< "species", "parameter" or "compartment"; "rule": a rule determines it */
+    const char *unit; /**< in which a parameter or the size of a compartment was written; NULL: none
+                           is known */
+    double value;     /**< at time 0: of a species molecules, else in the model's unit; NaN where a
+                           rule determines it anew */
+} saltus_model_value;
+
+/**
+ * The names with values, one by one, in the model's order.
+ *
+ * @param model frozen
+ * @param i     from 0 on
+ * @return its texts are valid as long as the model stays frozen; behind the last one, and when the
+ *         model is not frozen, its name is NULL
+ */
+SALTUS_API saltus_model_value saltus_model_value_at(const saltus_model *model, int i);
+
+/**
+ * Tell the identifier of a reaction of the model as it was written: one whose law was split counts
+ * once.
+ *
+ * @param model may be NULL
+ * @param r     from 0 on
+ * @return valid as long as the model; "" when r is out of its range
+ */
+SALTUS_API const char *saltus_model_reaction(const saltus_model *model, int r);
+/**
+ * Print a reaction as "2 A + B -> C @ k*A*B": of mass action the constant stands behind the "@".
+ *
+ * @param model frozen
+ * @param r     as for saltus_model_reaction
+ * @param out   where to
+ * @param err   see saltus_error
+ * @retval SALTUS_OK          it is printed
+ * @retval SALTUS_E_INVALID   the model is not frozen, r is out of its range, or out is NULL
+ * @retval SALTUS_E_IO        writing failed
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_print_reaction(const saltus_model *model,
+                                                                       int r, FILE *out,
+                                                                       saltus_error *err);
+/**
+ * Tell the unit of time.
+ *
+ * @param model may be NULL
+ * @return such as "s", valid as long as the model; "" when the model names none
+ */
+SALTUS_API const char *saltus_model_time_unit(const saltus_model *model);
+/**
+ * Tell the size of a lattice.
+ *
+ * @param model     frozen
+ * @param[out] size sites along x, y and z; zeros without a lattice. May be NULL
+ * @return edge of a site in m; 0 when there is no lattice
+ */
+SALTUS_API double saltus_model_lattice(const saltus_model *model, int64_t size[3]);
+
 /**
  * Count the sentences that the reader and freezing want to say.
  *

@@ -81,6 +81,25 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_finish(saltus_sweep *swe
                                                                saltus_error *err);
 
 /**
+ * Make the points: those of a table in memory.
+ *
+ * @param sweep    that varies nothing yet
+ * @param names    [n_names] what varies; copied
+ * @param n_names  at least 1
+ * @param values   [n_points][n_names] any finite numbers, in the model's units; copied
+ * @param n_points 1 to 2^28
+ * @param err      see saltus_error
+ * @retval SALTUS_OK          the points are made
+ * @retval SALTUS_E_INVALID   a number of names or points is out of its range, a name stands there
+ *                            twice, a value is no finite number, or the sweep varies something
+ * @retval SALTUS_E_NO_MEMORY memory ran out
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_table(saltus_sweep *sweep,
+                                                              const char *const *names, int n_names,
+                                                              const double *values,
+                                                              int64_t n_points, saltus_error *err);
+
+/**
  * Count the names that vary.
  *
  * @param sweep may be NULL
@@ -143,7 +162,11 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_freeze(const saltus_swee
 typedef struct saltus_sweep_options {
     /** Read the model, not frozen; called once by every thread. NULL: *err has the reason. */
     saltus_model *(*load)(void *user, saltus_error *err);
-    void *load_user;            /**< handed to load */
+    /** NULL: what was loaded is destroyed. Else called instead, from any thread, for each model
+     * that load gave, so that a later sweep can have it again: thawed, its values are some point's.
+     */
+    void (*unload)(void *user, saltus_model *model);
+    void *load_user;            /**< handed to load and unload */
     saltus_law law;             /**< as for saltus_model_freeze */
     const char *device;         /**< "cpu", "cuda" … */
     saltus_plan_options plan;   /**< n_threads: points at a time, or threads when points are few */

@@ -76,6 +76,7 @@ struct saltus_backend {
     saltus_handle handle;
     const saltus_backend_ops *ops;
     const void *device; /**< the backend's own */
+    int n_cores;        /**< of the CPU, when it was opened: threads of a plan that names none */
     char name[40];
     char why[160]; /**< why it was chosen, or "" */
 };

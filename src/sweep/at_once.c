@@ -335,10 +335,10 @@ done:
     }
     (void)pthread_mutex_destroy(&o.lock);
     for (int i = 0; i < o.n_models; ++i) {
-        saltus_model_destroy(o.models[i]);
+        saltus_sweep_unload(options, o.models[i]);
     }
     saltus_plan_destroy(o.plan);
-    saltus_model_destroy(o.model);
+    saltus_sweep_unload(options, o.model);
     saltus_free(o.row);
     *delivered = o.point;
     *report = o.report;

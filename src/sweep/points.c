@@ -205,7 +205,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
     saltus_model *model = r->options->load(r->options->load_user, err);
     int64_t point;
     if (number >= r->n_workers) {
-        saltus_model_destroy(model);
+        saltus_sweep_unload(r->options, model);
         return saltus_points_lend(r, 1 + number - r->n_workers, err);
     }
     if (!model) {
@@ -235,7 +235,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
         }
     }
     (void)pthread_mutex_unlock(&r->workers.lock);
-    saltus_model_destroy(model);
+    saltus_sweep_unload(r->options, model);
     return status;
 }
 
@@ -292,7 +292,7 @@ static saltus_status choose_method(const saltus_sweep *sweep, saltus_sweep_optio
     o->plan.method = choice->method;
     o->plan.method_why = choice->why;
 done:
-    saltus_model_destroy(model);
+    saltus_sweep_unload(o, model);
     return status;
 }
 
@@ -380,7 +380,7 @@ done:
         *report = r.report;
     }
     saltus_plan_destroy(plan);
-    saltus_model_destroy(model);
+    saltus_sweep_unload(options, model);
     saltus_backend_close(r.backend);
     saltus_workers_free(&r.workers);
     return status;

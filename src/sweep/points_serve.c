@@ -98,7 +98,7 @@ static saltus_status simulate(server *s, saltus_error *err)
         }
         saltus_collector_destroy(sink ? saltus_collector_of(sink) : NULL);
     }
-    saltus_model_destroy(model);
+    saltus_sweep_unload(o, model);
     return status;
 }
 
@@ -243,7 +243,7 @@ saltus_status saltus_points_serve(const saltus_sweep *sweep, const saltus_sweep_
 done:
     saltus_free(s.points);
     saltus_plan_destroy(plan);
-    saltus_model_destroy(model);
+    saltus_sweep_unload(options, model);
     saltus_backend_close(backend);
     saltus_workers_free(&s.r.workers);
     return status;

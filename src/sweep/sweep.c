@@ -371,6 +371,77 @@ saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint6
     return status;
 }
 
+static saltus_status check_table(const saltus_sweep *sweep, const char *const *names, int n_names,
+                                 const double *values, int64_t n_points, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (sweep->is_finished || sweep->n_axes > 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "the sweep varies something already");
+    }
+    if (n_names < 1 || n_points < 1 || n_points > most_points) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "a table of %lld points and %d names: 1 to %lld points and at least 1 name are "
+                    "needed",
+                    (long long)n_points, n_names, (long long)most_points);
+    }
+    for (int a = 0; a < n_names; ++a) {
+        for (int b = 0; b < a; ++b) {
+            if (strcmp(names[a], names[b]) == 0) {
+                SALTUS_FAIL(SALTUS_E_INVALID, "'%.100s' is named twice", names[a]);
+            }
+        }
+        for (int64_t i = 0; i < n_points; ++i) {
+            if (!isfinite(values[i * n_names + a])) {
+                SALTUS_FAIL(SALTUS_E_INVALID, "'%.100s' cannot be %g, at point %lld", names[a],
+                            values[i * n_names + a], (long long)i);
+            }
+        }
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_sweep_table(saltus_sweep *sweep, const char *const *names, int n_names,
+                                 const double *values, int64_t n_points, saltus_error *err)
+{
+    if (!sweep || !names || !values) {
+        return saltus_no_argument(err, __func__);
+    }
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(check_table(sweep, names, n_names, values, n_points, err));
+    for (int a = 0; a < n_names; ++a) {
+        saltus_axis *grown =
+            saltus_grow(sweep->axes, sweep->n_axes, &sweep->capacity, sizeof *sweep->axes);
+        SALTUS_NEED(grown);
+        sweep->axes = grown;
+        saltus_axis *x = &grown[sweep->n_axes++];
+        *x = (saltus_axis){.name = saltus_strdup(names[a]),
+                           .n = n_points,
+                           .values = saltus_calloc((size_t)n_points, sizeof *x->values)};
+        SALTUS_NEED(x->name && x->values);
+        for (int64_t i = 0; i < n_points; ++i) {
+            x->values[i] = values[i * n_names + a];
+        }
+    }
+    sweep->n_points = n_points;
+    sweep->has_design = sweep->is_finished = true;
+done:
+    if (status == SALTUS_E_NO_MEMORY) {
+        drop_axes(sweep, 0);
+    }
+    return status;
+}
+
+void saltus_sweep_unload(const saltus_sweep_options *options, saltus_model *model)
+{
+    if (options->unload && model) {
+        saltus_model_thaw(model);
+        options->unload(options->load_user, model);
+    } else {
+        saltus_model_destroy(model);
+    }
+}
+
 saltus_status saltus_sweep_check_numbers(const saltus_sweep *sweep, int64_t first, int64_t n_each,
                                          saltus_error *err)
 {

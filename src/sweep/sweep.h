@@ -34,6 +34,9 @@ SALTUS_MUST_CHECK saltus_status saltus_sweep_check_numbers(const struct saltus_s
 SALTUS_MUST_CHECK saltus_status saltus_sweep_check_options(const struct saltus_sweep *sweep,
                                                            const saltus_sweep_options *options,
                                                            saltus_error *err);
+/** Give back what options->load gave. */
+void saltus_sweep_unload(const saltus_sweep_options *options, saltus_model *model);
+
 /** What is to be simulated: the first point that is not done, the point behind the last one, and
  * how many numbers the trajectories of a point and the next are apart (points.c). */
 int64_t saltus_sweep_begin(const saltus_sweep_options *options);

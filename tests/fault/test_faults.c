@@ -551,6 +551,56 @@ done:
     return status;
 }
 
+/* A run and a sweep into memory, with all that is made there. */
+static saltus_status keep_in_memory(saltus_error *err)
+{
+    static const double times[] = {0.0, 0.5, 1.0}, values[] = {0.1, 0.2};
+    static const char *const names[] = {"k"};
+    saltus_status status = SALTUS_OK;
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    saltus_memory *memory = NULL, *points = NULL;
+    saltus_sweep *sweep = NULL;
+    saltus_plan_options options = saltus_plan_options_default();
+    saltus_sweep_options swept = saltus_sweep_options_default();
+    saltus_memory_options kept = saltus_memory_options_default();
+    options.n_threads = 1;
+    swept.load = load;
+    swept.plan.n_threads = 1;
+    swept.run.n_trajectories = 5;
+    swept.run.times = times;
+    swept.run.n_times = 3;
+    kept.derive = "mean:A,final:share";
+    TRY(saltus_backend_open("cpu", &backend, err));
+    TRY(saltus_plan_create(frozen, backend, &options, &plan, err));
+    TRY(saltus_memory_open(plan, &swept.run, 0, &kept, &memory, err));
+    TRY(saltus_run(plan, &swept.run, saltus_memory_sink(memory), NULL, err));
+    (void)saltus_memory_get(memory);
+    kept.record = SALTUS_RECORD_HISTOGRAM;
+    TRY(saltus_sweep_create(&sweep, err));
+    TRY(saltus_sweep_table(sweep, names, 1, values, 2, err));
+    TRY(saltus_memory_open(plan, &swept.run, 2, &kept, &points, err));
+    TRY(saltus_sweep_run(sweep, &swept, saltus_memory_sweep_sink(points), NULL, err));
+done:
+    saltus_memory_close(memory);
+    saltus_memory_close(points);
+    saltus_sweep_destroy(sweep);
+    saltus_plan_destroy(plan);
+    saltus_backend_close(backend);
+    return status;
+}
+
+static void results_in_memory(void **state)
+{
+    saltus_model *model = NULL;
+    saltus_error err = {0};
+    (void)state;
+    assert_int_equal(read_and_freeze(&model, &err), SALTUS_OK);
+    frozen = model;
+    assert_true(fail_everywhere(keep_in_memory) > 50);
+    saltus_model_destroy(model);
+}
+
 static void result_files(void **state)
 {
     static const saltus_record records[] = {SALTUS_RECORD_FINAL, SALTUS_RECORD_HISTOGRAM,
@@ -638,6 +688,7 @@ int main(void)
         cmocka_unit_test(models_from_anywhere), cmocka_unit_test(runs),
         cmocka_unit_test(runs_in_space),        cmocka_unit_test(result_files),
         cmocka_unit_test(files_of_lattices),    cmocka_unit_test(sweep_files),
+        cmocka_unit_test(results_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

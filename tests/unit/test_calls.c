@@ -84,6 +84,12 @@ static void models(void **state)
     REFUSED(saltus_model_print_info(NULL, stdout, err));
     REFUSED(saltus_model_write_yaml(NULL, stdout, err));
     REFUSED(saltus_model_plot(NULL, "x.svg", "t", err));
+    REFUSED(saltus_model_print_reaction(NULL, 0, stdout, err));
+    assert_null(saltus_model_value_at(NULL, 0).name);
+    assert_string_equal(saltus_model_reaction(NULL, 0), "");
+    assert_string_equal(saltus_model_time_unit(NULL), "");
+    assert_true(saltus_model_lattice(NULL, NULL) == 0.0);
+    saltus_model_reset(NULL);
     saltus_model_thaw(NULL);
     saltus_model_destroy(NULL);
     assert_string_equal(saltus_model_name(NULL), "");
@@ -101,6 +107,11 @@ static void models(void **state)
     REFUSED(saltus_model_add_reaction(m, "r", NULL, "k", err));
     REFUSED(saltus_model_set(m, NULL, 1, err));
     REFUSED(saltus_model_print_info(m, NULL, err));
+    REFUSED(saltus_model_print_reaction(m, 0, NULL, err));
+    REFUSED(saltus_model_print_reaction(m, 1, stdout, err));
+    REFUSED(saltus_model_print_reaction(m, -1, stdout, err));
+    assert_null(saltus_model_value_at(m, -1).name);
+    assert_string_equal(saltus_model_reaction(m, -1), "");
     assert_string_equal(saltus_model_species(m, 0), "A");
     assert_string_equal(saltus_model_species(m, 1), "");
     assert_string_equal(saltus_model_species(m, -1), "");
@@ -291,6 +302,64 @@ static void sweeps(void **state)
     assert_null(saltus_sweep_file_sink(NULL));
     saltus_sweep_destroy(s);
     saltus_sweep_destroy(s);
+    static const char *const names[] = {"k", "A", "k"};
+    static const double values[] = {1, 2, 3, 4, (double)NAN, 6};
+    assert_int_equal(saltus_sweep_create(&s, NULL), SALTUS_OK);
+    REFUSED(saltus_sweep_table(NULL, names, 2, values, 2, err));
+    REFUSED(saltus_sweep_table(s, NULL, 2, values, 2, err));
+    REFUSED(saltus_sweep_table(s, names, 2, NULL, 2, err));
+    REFUSED(saltus_sweep_table(s, names, 0, values, 2, err));
+    REFUSED(saltus_sweep_table(s, names, 2, values, 0, err));
+    REFUSED(saltus_sweep_table(s, names, 2, values, INT64_C(1) << 40, err));
+    REFUSED(saltus_sweep_table(s, names, 3, values, 1, err));
+    REFUSED(saltus_sweep_table(s, names, 2, values, 3, err));
+    assert_int_equal(saltus_sweep_n_axes(s), 0);
+    assert_int_equal(saltus_sweep_table(s, names, 2, values, 2, NULL), SALTUS_OK);
+    REFUSED(saltus_sweep_table(s, names, 2, values, 2, err));
+    assert_int_equal(saltus_sweep_n_points(s), 2);
+    saltus_sweep_destroy(s);
+    saltus_model_destroy(m);
+}
+
+static void memories(void **state)
+{
+    static const double times[] = {1.0};
+    saltus_model *m = frozen();
+    saltus_backend *b = NULL;
+    saltus_plan *p = NULL;
+    saltus_memory *memory = NULL;
+    saltus_run_options run = saltus_run_options_default();
+    saltus_memory_options options = saltus_memory_options_default();
+    const saltus_sink none = {0};
+    (void)state;
+    assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
+    REFUSED(saltus_memory_open(p, &run, 0, NULL, &memory, err)); /* no times */
+    run.times = times;
+    run.n_times = 1;
+    REFUSED(saltus_memory_open(NULL, &run, 0, NULL, &memory, err));
+    REFUSED(saltus_memory_open(p, NULL, 0, NULL, &memory, err));
+    REFUSED(saltus_memory_open(p, &run, -1, NULL, &memory, err));
+    REFUSED(saltus_memory_open(p, &run, 0, NULL, NULL, err));
+    options.derive = "mean:nothing";
+    REFUSED(saltus_memory_open(p, &run, 0, &options, &memory, err));
+    options = (saltus_memory_options){.record = SALTUS_RECORD_HISTOGRAM, .n_bins = -1};
+    REFUSED(saltus_memory_open(p, &run, 0, &options, &memory, err));
+    assert_null(memory);
+    assert_null(saltus_memory_sink(NULL));
+    assert_null(saltus_memory_sweep_sink(NULL));
+    assert_null(saltus_memory_get(NULL).counts);
+    REFUSED(saltus_memory_replay(NULL, &none, err));
+    saltus_memory_close(NULL);
+    assert_int_equal(saltus_memory_open(p, &run, 0, NULL, &memory, NULL), SALTUS_OK);
+    assert_int_equal(saltus_memory_get(memory).n_runs, 0);
+    assert_true(isnan(saltus_memory_get(memory).mean[0]) &&
+                isnan(saltus_memory_get(memory).max[0]));
+    REFUSED(saltus_memory_replay(memory, &none, err));
+    saltus_memory_close(memory);
+    saltus_memory_close(memory);
+    saltus_plan_destroy(p);
+    saltus_backend_close(b);
     saltus_model_destroy(m);
 }
 
@@ -298,7 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts), cmocka_unit_test(models), cmocka_unit_test(backends_and_plans),
-        cmocka_unit_test(runs),  cmocka_unit_test(sweeps),
+        cmocka_unit_test(runs),  cmocka_unit_test(sweeps), cmocka_unit_test(memories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

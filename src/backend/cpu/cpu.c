@@ -48,6 +48,7 @@ static saltus_status open_cpu(const char *specification, saltus_backend *backend
                     v->set->name);
     }
     backend->device = v;
+    backend->n_cores = saltus_cores(); /* which takes longer than a small run */
     (void)snprintf(backend->name, sizeof backend->name, "cpu:%s", v->set->name);
 done:
     return status;
@@ -132,8 +133,7 @@ done:
 
 static int n_workers(const saltus_backend *backend, const saltus_plan_options *wanted)
 {
-    (void)backend;
-    return wanted->n_threads > 0 ? wanted->n_threads : saltus_cores();
+    return wanted->n_threads > 0 ? wanted->n_threads : backend->n_cores;
 }
 
 static double estimate(const saltus_backend *backend, const saltus_setup *setup, int n_workers,

@@ -2,7 +2,9 @@
 #include "core/file.h"
 #include "core/stack.h"
 #include "model/freeze/freeze.h"
+#include "model/lattice/lattice.h"
 
+#include <math.h>
 #include <string.h>
 
 static void print_side(const saltus_model *m, const saltus_participant *side, int n, FILE *out)
@@ -19,6 +21,21 @@ static void print_side(const saltus_model *m, const saltus_participant *side, in
     }
 }
 
+/* "2 A + B -> C @ law". */
+static void print_reaction(const saltus_model *m, const saltus_reaction *q, bool is_split,
+                           FILE *out)
+{
+    print_side(m, q->reactants, q->n_reactants, out);
+    fputs(q->n_reactants + q->n_products > 0 ? is_split ? " <-> " : " -> " : "", out);
+    print_side(m, q->products, q->n_products, out);
+    if (q->law_is_lattices) {
+        fputs(" (constants of the lattice)", out);
+    } else {
+        fputs(" @ ", out);
+        saltus_expr_print(m, q->law, out);
+    }
+}
+
 static void print_reactions(const saltus_model *m, int most, FILE *out)
 {
     fprintf(out, "\nreactions (%zu)\n", m->n_reactions);
@@ -32,15 +49,7 @@ static void print_reactions(const saltus_model *m, int most, FILE *out)
             continue;
         }
         fprintf(out, "  %s: ", q->id);
-        print_side(m, q->reactants, q->n_reactants, out);
-        fputs(q->n_reactants + q->n_products > 0 ? is_split ? " <-> " : " -> " : "", out);
-        print_side(m, q->products, q->n_products, out);
-        if (q->law_is_lattices) {
-            fputs(" (constants of the lattice)", out);
-        } else {
-            fputs(" @ ", out);
-            saltus_expr_print(m, q->law, out);
-        }
+        print_reaction(m, q, is_split, out);
         fprintf(out, "   [%s%s]\n", kind, is_split ? ", split into forward and backward" : "");
     }
     if (shown > most) {
@@ -142,6 +151,7 @@ static const char *plural(int n)
 typedef struct printing {
     const saltus_model *model;
     FILE *out;
+    int reaction; /* the only one to print */
 } printing;
 
 static saltus_status print(void *user, saltus_error *err)
@@ -195,6 +205,63 @@ saltus_status saltus_model_print_info(const saltus_model *model, FILE *out, salt
     if (!model->network) {
         return saltus_error_set(err, SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
-    printing wanted = {model, out};
+    printing wanted = {.model = model, .out = out};
     return saltus_with_stack(print, &wanted, err);
+}
+
+static saltus_status print_one(void *user, saltus_error *err)
+{
+    const printing *wanted = user;
+    const saltus_model *m = wanted->model;
+    int r = 0; /* of the frozen model, where a law that was split has two */
+    bool is_split = false;
+    for (int i = 0; i <= wanted->reaction; ++i) {
+        is_split = strcmp(m->network->reaction_names[r], m->reactions[i].id) != 0;
+        r += is_split ? 2 : 1;
+    }
+    print_reaction(m, &m->reactions[wanted->reaction], is_split, wanted->out);
+    return saltus_check_written(wanted->out, err);
+}
+
+saltus_status saltus_model_print_reaction(const saltus_model *model, int r, FILE *out,
+                                          saltus_error *err)
+{
+    if (!model || !out) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (!model->network || r < 0 || (size_t)r >= model->n_reactions) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "model '%s' has no reaction %d, or is not frozen", model->name, r);
+    }
+    printing wanted = {.model = model, .out = out, .reaction = r};
+    return saltus_with_stack(print_one, &wanted, err);
+}
+
+saltus_model_value saltus_model_value_at(const saltus_model *model, int i)
+{
+    static const char *const kinds[] = {[SALTUS_KIND_PARAMETER] = "parameter",
+                                        [SALTUS_KIND_COMPARTMENT] = "compartment",
+                                        [SALTUS_KIND_SPECIES] = "species"};
+    if (!model || !model->network || i < 0 || (size_t)i >= model->n_variables) {
+        return (saltus_model_value){.value = (double)NAN};
+    }
+    const saltus_variable *v = &model->variables[i];
+    const saltus_binding *b = &model->network->bindings[i];
+    const bool is_count = v->kind == SALTUS_KIND_SPECIES && !v->rule;
+    return (saltus_model_value){.name = v->id,
+                                .kind = v->rule ? "rule" : kinds[v->kind],
+                                .unit = v->unit,
+                                .value = is_count
+                                             ? (double)model->network->tables.initial_counts[b->row]
+                                         : b->role == SALTUS_ROLE_RULE ? (double)NAN
+                                                                       : b->value};
+}
+
+double saltus_model_lattice(const saltus_model *model, int64_t size[3])
+{
+    const saltus_lattice *l = model && model->network ? model->network->lattice : NULL;
+    for (int i = 0; size && i < 3; ++i) {
+        size[i] = l ? l->size[i] : 0;
+    }
+    return l ? l->spacing : 0.0;
 }

@@ -71,6 +71,16 @@ const char *saltus_model_sha256(const saltus_model *model)
     return model ? model->sha256 : "";
 }
 
+const char *saltus_model_time_unit(const saltus_model *model)
+{
+    return model && model->time_label ? model->time_label : "";
+}
+
+const char *saltus_model_reaction(const saltus_model *model, int r)
+{
+    return model && r >= 0 && (size_t)r < model->n_reactions ? model->reactions[r].id : "";
+}
+
 int saltus_model_n_warnings(const saltus_model *model)
 {
     return model ? (int)model->n_warnings : 0;
@@ -255,9 +265,22 @@ saltus_status saltus_model_set(saltus_model *model, const char *name, double val
         SALTUS_NEED(v->set);
     }
     v->set->value = value;
+    if (v->initial != v->set) {
+        v->unset = v->initial;
+    }
     v->initial = v->set;
 done:
     return status;
+}
+
+void saltus_model_reset(saltus_model *model)
+{
+    for (size_t i = 0; model && !model->network && i < model->n_variables; ++i) {
+        saltus_variable *v = &model->variables[i];
+        if (v->set && v->initial == v->set) {
+            v->initial = v->unset;
+        }
+    }
 }
 
 static saltus_status add_with_value(saltus_model *model, saltus_kind kind, const char *id,

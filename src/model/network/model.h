@@ -43,7 +43,8 @@ typedef struct saltus_variable {
     const saltus_expr *size_was; /**< compartment: what its size was before it was changed with the
                                      amounts in it; NULL: as it was read */
     bool is_spent;               /**< stoichiometries were computed with its value */
-    saltus_expr *set;            /**< the value that was last set, which is then `initial` */
+    saltus_expr *set;            /**< the value that was last set, which is then `initial`, */
+    const saltus_expr *unset;    /**< and what `initial` was before */
     bool observable;             /**< no count, but recorded unless --species says else */
     int line;                    /**< in the file, 0: unknown */
 } saltus_variable;

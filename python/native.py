@@ -1,0 +1,276 @@
+"""Write the C source of saltus._native: what the package calls of include/saltus/.
+
+Usage: native.py OUTPUT.c. Of a struct only the members that the package uses are named; the C
+compiler fills in the rest. In API mode cffi keeps to Python's stable interface, so that one module
+serves CPython 3.9 and all later ones.
+"""
+import sys
+
+import cffi
+
+DECLARATIONS = """
+typedef int... saltus_status;
+typedef int... saltus_law;
+typedef int... saltus_record;
+typedef struct saltus_model saltus_model;
+typedef struct saltus_backend saltus_backend;
+typedef struct saltus_plan saltus_plan;
+typedef struct saltus_sweep saltus_sweep;
+typedef struct saltus_memory saltus_memory;
+typedef struct saltus_hdf5_sink saltus_hdf5_sink;
+typedef struct saltus_sweep_file saltus_sweep_file;
+typedef struct saltus_sink saltus_sink;
+typedef struct saltus_sweep_sink saltus_sweep_sink;
+typedef struct saltus_checkpoint saltus_checkpoint;
+
+typedef struct { saltus_status code; char message[...]; char hint[...]; ...; } saltus_error;
+const char *saltus_version(void);
+
+/* models */
+typedef struct { double molecules_per_mole; ...; } saltus_read_options;
+typedef struct { const char *name, *kind, *unit; double value; ...; } saltus_model_value;
+saltus_read_options saltus_read_options_default(void);
+saltus_status saltus_model_parse_with(const char *text, size_t size, const char *name,
+    const saltus_read_options *options, saltus_model **out, saltus_error *err);
+void saltus_model_destroy(saltus_model *model);
+saltus_status saltus_model_set(saltus_model *model, const char *name, double value,
+    saltus_error *err);
+void saltus_model_reset(saltus_model *model);
+saltus_status saltus_model_set_volume(saltus_model *model, const char *compartment,
+    const char *volume, saltus_error *err);
+saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_error *err);
+void saltus_model_thaw(saltus_model *model);
+const char *saltus_model_name(const saltus_model *model);
+const char *saltus_model_warning(const saltus_model *model, int i);
+int saltus_model_n_warnings(const saltus_model *model);
+saltus_model_value saltus_model_value_at(const saltus_model *model, int i);
+const char *saltus_model_reaction(const saltus_model *model, int r);
+const char *saltus_model_time_unit(const saltus_model *model);
+double saltus_model_lattice(const saltus_model *model, int64_t *size);
+
+/* plans */
+typedef struct {
+    const char *method, *columns, *split, *profile, *layout, *rng;
+    bool by_type, no_peer;
+    int n_threads, block, n_streams, n_critical, n_exact;
+    double epsilon;
+    ...;
+} saltus_plan_options;
+saltus_plan_options saltus_plan_options_default(void);
+saltus_status saltus_backend_open(const char *specification, saltus_backend **out,
+    saltus_error *err);
+void saltus_backend_close(saltus_backend *backend);
+const char *saltus_backend_name(const saltus_backend *backend);
+saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend *backend,
+    const saltus_plan_options *options, saltus_plan **out, saltus_error *err);
+void saltus_plan_destroy(saltus_plan *plan);
+const char *saltus_plan_method(const saltus_plan *plan);
+const char *saltus_plan_layout(const saltus_plan *plan);
+int saltus_plan_n_counts(const saltus_plan *plan);
+const char *saltus_plan_count_name(const saltus_plan *plan, int c);
+int saltus_plan_n_observables(const saltus_plan *plan);
+const char *saltus_plan_observable_name(const saltus_plan *plan, int o);
+
+/* runs */
+typedef struct { double fraction; int64_t events; ...; } saltus_progress;
+typedef struct {
+    uint64_t seed;
+    int64_t first_trajectory, n_trajectories;
+    const double *times;
+    int64_t n_times;
+    const double *frame_times;
+    int64_t n_frames;
+    const volatile int *stop;
+    saltus_checkpoint *checkpoint;
+    void (*progress)(void *user, const saltus_progress *progress);
+    void *progress_user;
+    void (*warn)(void *user, const char *sentence);
+    void *warn_user;
+    ...;
+} saltus_run_options;
+typedef struct { int64_t trajectories, events; double seconds; ...; } saltus_run_report;
+saltus_run_options saltus_run_options_default(void);
+saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *options,
+    const saltus_sink *sink, saltus_run_report *report, saltus_error *err);
+saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan_options *options,
+    const saltus_run_options *run, saltus_backend **out, saltus_error *err);
+
+/* sweeps */
+typedef struct {
+    saltus_model *(*load)(void *user, saltus_error *err);
+    void (*unload)(void *user, saltus_model *model);
+    void *load_user;
+    saltus_law law;
+    const char *device;
+    saltus_plan_options plan;
+    saltus_run_options run;
+    bool common_random_numbers;
+    ...;
+} saltus_sweep_options;
+saltus_status saltus_sweep_create(saltus_sweep **out, saltus_error *err);
+void saltus_sweep_destroy(saltus_sweep *sweep);
+saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what, saltus_error *err);
+saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint64_t seed,
+    saltus_error *err);
+saltus_status saltus_sweep_table(saltus_sweep *sweep, const char *const *names, int n_names,
+    const double *values, int64_t n_points, saltus_error *err);
+int64_t saltus_sweep_axis_length(const saltus_sweep *sweep, int axis);
+int64_t saltus_sweep_n_points(const saltus_sweep *sweep);
+double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point);
+saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, saltus_model *model,
+    saltus_law law, saltus_error *err);
+saltus_sweep_options saltus_sweep_options_default(void);
+saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_options *options,
+    const saltus_sweep_sink *sink, saltus_run_report *report, saltus_error *err);
+
+/* results */
+typedef struct {
+    saltus_record record;
+    int64_t n_bins;
+    double range_low, range_high;
+    const char *derive;
+    double burn_in;
+    ...;
+} saltus_memory_options;
+typedef struct {
+    int64_t n_points, n_runs, n_times;
+    int n_counts, n_observables, n_derived;
+    int64_t n_bins, n_frames, size[3];
+    int n_parts[2];
+    const int64_t *trajectories, *counts;
+    const double *observables;
+    const int64_t *splits[2];
+    const int32_t *frames;
+    const double *mean, *variance, *min, *max, *derived, *edges;
+    const uint64_t *histogram;
+    ...;
+} saltus_memory_view;
+saltus_memory_options saltus_memory_options_default(void);
+saltus_status saltus_memory_open(const saltus_plan *plan, const saltus_run_options *run,
+    int64_t n_points, const saltus_memory_options *options, saltus_memory **out,
+    saltus_error *err);
+const saltus_sink *saltus_memory_sink(saltus_memory *memory);
+const saltus_sweep_sink *saltus_memory_sweep_sink(saltus_memory *memory);
+saltus_memory_view saltus_memory_get(saltus_memory *memory);
+saltus_status saltus_memory_replay(const saltus_memory *memory, const saltus_sink *sink,
+    saltus_error *err);
+void saltus_memory_close(saltus_memory *memory);
+typedef struct {
+    saltus_record record;
+    int64_t n_bins;
+    double range_low, range_high;
+    const char *command, *derive;
+    double burn_in, checkpoint;
+    bool overwrite;
+    ...;
+} saltus_hdf5_options;
+saltus_hdf5_options saltus_hdf5_options_default(void);
+saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
+    const saltus_run_options *run, const saltus_hdf5_options *options, saltus_hdf5_sink **out,
+    saltus_error *err);
+const saltus_sink *saltus_hdf5_sink_get(saltus_hdf5_sink *sink);
+saltus_checkpoint *saltus_hdf5_sink_checkpoint(saltus_hdf5_sink *sink);
+saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_report *report,
+    saltus_error *err);
+saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep,
+    const saltus_sweep_options *options, const saltus_plan *plan,
+    const saltus_hdf5_options *results, saltus_sweep_file **out, saltus_error *err);
+const saltus_sweep_sink *saltus_sweep_file_sink(saltus_sweep_file *file);
+saltus_checkpoint *saltus_sweep_file_checkpoint(saltus_sweep_file *file);
+saltus_status saltus_sweep_file_close(saltus_sweep_file *file, const saltus_run_report *report,
+    saltus_error *err);
+typedef struct { bool is_sweep, complete; ...; } saltus_file_state;
+saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, saltus_error *err);
+
+/* below, and in _native's callers */
+const volatile int *watch_interrupt(void);
+int end_watch(void);
+char *model_text(const saltus_model *model, int what);
+char *devices_text(void);
+void free(void *text);
+extern "Python" void on_progress(void *user, const saltus_progress *progress);
+extern "Python" void on_warn(void *user, const char *sentence);
+extern "Python" saltus_model *on_load(void *user, saltus_error *err);
+extern "Python" void on_unload(void *user, saltus_model *model);
+"""
+
+SOURCE = r"""
+#include <saltus/saltus.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/* Python acts on a signal when the interpreter runs again, which is after the call. So SIGINT sets
+ * this flag while one lasts. Of the main thread alone, so there is one watch at a time. */
+static volatile int interrupted;
+static struct sigaction before;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* NULL: Python does not act on it either, and there is no watch. */
+static const volatile int *watch_interrupt(void)
+{
+    struct sigaction now = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    (void)sigemptyset(&now.sa_mask);
+    interrupted = 0;
+    (void)sigaction(SIGINT, &now, &before);
+    if (before.sa_handler == SIG_IGN || before.sa_handler == SIG_DFL) {
+        (void)sigaction(SIGINT, &before, NULL);
+        return NULL;
+    }
+    return &interrupted;
+}
+
+static int end_watch(void)
+{
+    (void)sigaction(SIGINT, &before, NULL);
+    return interrupted;
+}
+
+/* What is printed of a model, to be freed: reaction number `what`, or -1: all for people, -2: Saltus
+ * YAML. NULL when that fails. */
+static char *model_text(const saltus_model *model, int what)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) {
+        return NULL;
+    }
+    const saltus_status status = what == -1   ? saltus_model_print_info(model, out, NULL)
+                                 : what == -2 ? saltus_model_write_yaml(model, out, NULL)
+                                              : saltus_model_print_reaction(model, what, out, NULL);
+    if (fclose(out) != 0 || status != SALTUS_OK) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* What the command's `devices` prints, to be freed; NULL when that fails. */
+static char *devices_text(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) {
+        return NULL;
+    }
+    saltus_backend_list(out);
+    return fclose(out) == 0 ? text : NULL;
+}
+"""
+
+
+def main():
+    builder = cffi.FFI()
+    builder.cdef(DECLARATIONS)
+    builder.set_source("saltus._native", SOURCE)
+    builder.emit_c_code(sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""What Model's calls share: options as the library takes them, Ctrl-C, progress."""
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import signal
+import sys
+import threading
+import warnings
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from ._errors import InvalidError, near, need, record as new_record
+from ._native import ffi, lib
+
+RECORDS = {"all": 0, "stats": 1, "final": 2, "histogram": 3}
+LAWS = {"literal": 0, "combinatorial": 1}
+# Arguments of a plan, beside method and species, and the library's fields.
+SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "streams": "n_streams",
+            "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
+            "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
+Species = Union[str, Sequence[str], None]
+_run_defaults = lib.saltus_run_options_default()
+_plan_defaults = lib.saltus_plan_options_default()
+
+
+@functools.lru_cache(maxsize=64)
+def make_times(until: float, points: int, every: float) -> np.ndarray:
+    """float64[point], bit for bit the times of the command's --points and --every."""
+    if every > 0.0:
+        if until / every >= 1e9:
+            raise InvalidError(f"every={every!r} up to time {until!r} makes too many times")
+        whole = math.floor(until / every * (1.0 + 1e-12))
+        n = whole + 1 + (whole * every < until * (1.0 - 1e-12))
+        times = np.arange(n) * every
+    else:
+        times = until * np.arange(points) / max(points - 1, 1)
+    times[-1] = until
+    times.flags.writeable = False
+    return times
+
+
+def _times(until: Optional[float], points: Optional[int], every: Optional[float],
+           times: Optional[Sequence[float]]) -> np.ndarray:
+    if times is not None:
+        if until is not None or points is not None or every is not None:
+            raise InvalidError("times excludes until, points and every")
+        given = np.array(times, dtype=float, ndmin=1)
+        if given.ndim != 1 or not len(given):
+            raise InvalidError(f"times must be one row of numbers, not of shape {given.shape}")
+        return given
+    if until is None:
+        raise InvalidError("until or times is needed: when to end")
+    if points is not None and every is not None:
+        raise InvalidError("points and every exclude each other")
+    if points is not None and operator.index(points) < 1:
+        raise InvalidError(f"points={points}: at least 1 is needed")
+    if every is not None and not every > 0.0:
+        raise InvalidError(f"every={every!r} must be above 0")
+    return make_times(float(until), 101 if points is None else operator.index(points),
+                      0.0 if every is None else float(every))
+
+
+def _text(keep: list, value: Optional[str]) -> Any:
+    if value is None:
+        return ffi.NULL
+    keep.append(ffi.new("char[]", value.encode()))
+    return keep[-1]
+
+
+class Call:
+    """The arguments of a run, or of every point of a sweep, as structs of the library."""
+
+    def __init__(self, until: Optional[float] = None, *, points: Optional[int] = None,
+                 every: Optional[float] = None, times: Optional[Sequence[float]] = None,
+                 runs: int = 1, first: int = 0, seed: int = 1, device: str = "auto",
+                 method: Optional[str] = None, species: Species = None, record: str = "all",
+                 derive: Species = None, burn_in: float = 0.0, bins: int = 0,
+                 range: Optional[tuple[float, float]] = None, frames: Optional[float] = None,
+                 **settings: Any) -> None:
+        if record not in RECORDS:
+            raise near("record", record, RECORDS)
+        for name in settings:
+            if name not in SETTINGS:
+                raise near("the call", name, SETTINGS)
+        if not 0 <= operator.index(seed) < 1 << 64:
+            raise InvalidError(f"seed={seed} must be from 0 to 2^64 - 1")
+        for name, n in (("runs", runs), ("first", first)):
+            if not -1 << 63 <= operator.index(n) < 1 << 63:
+                raise InvalidError(f"{name}={n} is beyond 2^63 - 1")
+        self.times, self.record, self.device, self.settings = (
+            _times(until, points, every, times), record, device, settings)
+        self.method = method
+        self.columns = species if species is None or isinstance(species, str) else ",".join(species)
+        self.derived = (derive.split(",") if isinstance(derive, str) else list(derive or ()))
+        self.derive = ",".join(self.derived) or None
+        self.burn_in, self.bins, self.range = burn_in, bins, range
+        self.frames = (make_times(float(self.times[-1]), 1, float(frames)) if frames
+                       else np.empty(0))
+        self.err = new_record()
+        self.run = run = ffi.new("saltus_run_options *", _run_defaults)
+        run.seed, run.first_trajectory, run.n_trajectories = seed, first, runs
+        self._keep: list = [ffi.from_buffer("double[]", self.times)]
+        run.times, run.n_times = self._keep[0], len(self.times)
+        if len(self.frames):
+            self._keep.append(ffi.from_buffer("double[]", self.frames))
+            run.frame_times, run.n_frames = self._keep[-1], len(self.frames)
+        self.warnings: list[str] = []
+        self._keep.append(ffi.new_handle(self.warnings))
+        run.warn, run.warn_user = lib.on_warn, self._keep[-1]
+
+    def warn(self) -> None:
+        """Say what the library wanted to be said, in the name of Model's caller."""
+        while self.warnings:
+            warnings.warn(self.warnings.pop(0), stacklevel=5)
+
+    @property
+    def plan_key(self) -> tuple:
+        return (self.method, self.columns, *sorted(self.settings.items()))
+
+    def plan_options(self, out: Any = None) -> Any:
+        """Fill in a saltus_plan_options, whose texts live as long as the call."""
+        if out is None:
+            out = ffi.new("saltus_plan_options *", _plan_defaults)
+        out.method, out.columns = _text(self._keep, self.method), _text(self._keep, self.columns)
+        for name, value in self.settings.items():
+            if isinstance(value, str):
+                value = _text(self._keep, value)
+            setattr(out, SETTINGS[name], ffi.NULL if value is None else value)
+        return out
+
+    def result_options(self, out: Any) -> Any:
+        """Fill in what options of files and of memory have in common."""
+        out.record, out.n_bins, out.burn_in = RECORDS[self.record], self.bins, self.burn_in
+        out.derive = _text(self._keep, self.derive)
+        if self.range is not None:
+            out.range_low, out.range_high = self.range
+        return out
+
+
+class Watch:
+    """Ctrl-C stops the run inside `with` when this is the main thread, where Python would act on it
+    only afterwards; `interrupted` tells."""
+
+    def __init__(self, run: Any) -> None:
+        self._run, self._watches, self.interrupted = run, False, False
+
+    def __enter__(self) -> "Watch":
+        if threading.get_ident() == threading.main_thread().ident:
+            self._run.stop = stop = lib.watch_interrupt()
+            self._watches = stop != ffi.NULL
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._watches:
+            self.interrupted = bool(lib.end_watch())
+            self._run.stop = ffi.NULL
+
+    def call_handler(self) -> None:
+        """A handler of the caller's own has its turn; Python's would only raise."""
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and handler is not signal.default_int_handler:
+            handler(signal.SIGINT, None)
+
+
+class Progress:
+    """A tqdm bar while a run lasts, where there is a terminal or a notebook; or a function that is
+    called with the fraction done, 0 to 1, from a thread of the library's."""
+
+    def __init__(self, run: Any, wanted: Union[bool, Callable[[float], object], None]) -> None:
+        self._bar: Any = None
+        self._tell = wanted if callable(wanted) else self._draw
+        self._failure: Optional[BaseException] = None
+        self._run = run
+        if wanted is True:
+            need("tqdm", "progress=True")
+        elif wanted is None:
+            wanted = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+        if wanted:
+            self._handle = ffi.new_handle(self)
+            run.progress, run.progress_user = lib.on_progress, self._handle
+
+    def _draw(self, fraction: float) -> None:
+        if self._bar is None:
+            with warnings.catch_warnings():  # a notebook without widgets gets a bar of text
+                warnings.simplefilter("ignore")
+                try:
+                    from tqdm.auto import tqdm
+                except ImportError:
+                    self._tell = lambda fraction: None
+                    return
+                self._bar = tqdm(total=1.0, leave=False,
+                                 bar_format="{percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]")
+        self._bar.update(fraction - self._bar.n)
+
+    def tell(self, fraction: float) -> None:
+        if self._failure is None:
+            try:
+                self._tell(fraction)
+            except BaseException as failure:  # raised again when the run has ended
+                self._failure = failure
+
+    def close(self) -> None:
+        self._run.progress = self._run.progress_user = ffi.NULL
+        if self._bar is not None:
+            self._bar.close()
+        if self._failure is not None:
+            raise self._failure
+
+
+@ffi.def_extern()
+def on_progress(user: Any, progress: Any) -> None:
+    ffi.from_handle(user).tell(progress.fraction)
+
+
+@ffi.def_extern()
+def on_warn(user: Any, sentence: Any) -> None:
+    ffi.from_handle(user).append(ffi.string(sentence).decode("utf-8", "replace"))
+
+
+def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:
+    """The values of `set`, as floats."""
+    if not given:
+        return {}
+    try:
+        return {str(name): float(value) for name, value in given.items()}
+    except (AttributeError, TypeError, ValueError) as failure:
+        raise InvalidError(f"set={given!r} must be names with numbers") from failure

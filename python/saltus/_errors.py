@@ -1,0 +1,111 @@
+"""What can go wrong, as exceptions, and how the library's statuses become them."""
+from __future__ import annotations
+
+import difflib
+import re
+import threading
+from typing import Any, Iterable, NoReturn
+
+from ._native import ffi, lib
+
+
+class Error(Exception):
+    """What the library says of a failure. `hint` is what would help, or ""."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message, self.hint = message, hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+class InvalidError(Error, ValueError):
+    """An argument is out of its range, or names what is not there."""
+
+
+class ModelError(Error, ValueError):
+    """The model is not well formed, not consistent, or uses what is not supported."""
+
+
+class NumericError(Error, ArithmeticError):
+    """A trajectory left the range of its numbers; the message names time, reaction and state."""
+
+
+class DeviceError(Error, RuntimeError):
+    """A GPU or its driver failed."""
+
+
+class UnavailableError(Error, RuntimeError):
+    """A part of the library was not built, or is not present on this machine."""
+
+
+class FileError(Error, OSError):
+    """Reading or writing a file failed."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """Memory ran out."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run, sweep or batch. `result` is what had ended by then, of the kind that the
+    call would have returned; where a file was written, it holds that too."""
+
+    def __init__(self, result: Any = None) -> None:
+        super().__init__("interrupted; what had ended is in the exception's .result")
+        self.result = result
+
+
+# HDF5 is no library for threads: one result file is in use at a time.
+hdf5 = threading.Lock()
+CANCELLED = 8
+_BY_STATUS = {1: InvalidError, 2: ModelError, 3: ModelError, 4: ModelError, 5: OutOfMemory,
+              6: FileError, 7: DeviceError, 9: NumericError, 10: UnavailableError}
+# The library's fields of options, in backquotes, as arguments are called here.
+_ARGUMENTS = {"columns": "species", "n_threads": "threads", "n_streams": "streams", "n_bins": "bins",
+              "n_critical": "nc", "n_exact": "exact_steps", "vary": "sweep"}
+
+
+def _text(chars: Any) -> str:
+    return re.sub(r"`(\w+)", lambda m: "`" + _ARGUMENTS.get(m[1], m[1]),
+                  ffi.string(chars).decode("utf-8", "replace"))
+
+
+def record() -> Any:
+    """A saltus_error in which nothing has failed."""
+    return ffi.new("saltus_error *")
+
+
+def check(status: int, err: Any) -> None:
+    """Raise what the library has recorded, unless all is well."""
+    if status:
+        fail(status, err)
+
+
+def fail(status: int, err: Any) -> NoReturn:
+    message, hint = _text(err.message), _text(err.hint)
+    raise _BY_STATUS.get(status, Error)(message or f"status {status}", hint)
+
+
+def near(what: str, name: object, names: Iterable[str]) -> InvalidError:
+    """There is no such name: the error, with near names or all of a few as its hint."""
+    names = list(names)
+    close = difflib.get_close_matches(str(name), names, n=3) or (names if len(names) <= 8 else [])
+    hint = "there is " + ", ".join(repr(n) for n in close) if close else ""
+    return InvalidError(f"{what} has no {name!r}", hint)
+
+
+def need(module: str, what: str) -> Any:
+    """Import an optional package."""
+    import importlib
+    try:
+        return importlib.import_module(module)
+    except ImportError as failure:
+        package = module.split(".")[0]
+        raise UnavailableError(f"{what} needs the package {package}, which is not installed",
+                               f"pip install {package}") from failure
+
+
+def version() -> str:
+    return ffi.string(lib.saltus_version()).decode()

@@ -1,0 +1,627 @@
+"""Models: read or built, looked at, simulated."""
+from __future__ import annotations
+
+import html
+import json
+import os
+import threading
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._call import LAWS, Call, Progress, Watch, values_of
+from ._errors import (CANCELLED, Interrupted, InvalidError, check, fail, hdf5, near, need, record)
+from ._native import ffi, lib
+from ._result import Memory, Result, open as open_result, sweep_dataset
+from ._sweep import Axis, grid, table
+
+Names = Tuple[List[str], List[str]]  # of species and observables, as they are recorded
+_MOST_PLANS = 32
+_memory_defaults = lib.saltus_memory_options_default()
+_backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
+
+
+def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
+         volume: Optional[Mapping[str, str]] = None, mole: Optional[float] = None) -> "Model":
+    """Read a model: SBML, Saltus YAML or BioNetGen .net, also packed by gzip.
+
+    source  a path, or the text itself: bytes, or a str with a line break or beginning with < or {
+    law     how k*A^2 is meant where two A are consumed: "literal", or "combinatorial" for A (A-1)
+    volume  sizes of compartments, such as {"cell": "1 fL"}, or {"all": ...}; concentrations stay
+    mole    how many molecules stand for a mole; Avogadro's number unless given
+    """
+    if isinstance(source, bytes):
+        return Model(source, "model", law=law, volume=volume, mole=mole)
+    if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("<", "{")):
+        return Model(source.encode(), "model", law=law, volume=volume, mole=mole)
+    path = os.fspath(source)
+    with open(path, "rb") as file:
+        return Model(file.read(), path, law=law, volume=volume, mole=mole)
+
+
+def devices() -> str:
+    """What there is to simulate on, and why the rest cannot be used, as the command prints it."""
+    _find_nvrtc()
+    return _take(lib.devices_text())
+
+
+def _take(text: Any) -> str:
+    """A text of C's as a str; "" where there is none."""
+    if text == ffi.NULL:
+        return ""
+    try:
+        return ffi.string(text).decode("utf-8", "replace")
+    finally:
+        lib.free(text)
+
+
+def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping[str, str],
+          parameters: Optional[Mapping[str, Any]] = None, rules: Optional[Mapping[str, str]] = None,
+          events: Optional[Mapping[str, Any]] = None, lattice: Optional[Mapping[str, Any]] = None,
+          law: str = "literal") -> "Model":
+    """Build a model: the sections of Saltus YAML (docs/yaml-format.md) as dictionaries.
+
+    saltus.build(species={"X": 0}, parameters={"k": 20, "g": 0.5},
+                 reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g"})
+    """
+    sections = {"model": name, "species": species, "parameters": parameters, "rules": rules,
+                "reactions": reactions, "events": events, "lattice": lattice}
+    given = {key: value for key, value in sections.items() if value is not None}
+    return Model(json.dumps(given).encode(), "model.yaml", law=law)
+
+
+class _Plan:
+    """A model compiled for a device."""
+
+    def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[Names]) -> None:
+        def destroy(plan: Any, destroy: Any = lib.saltus_plan_destroy,
+                    needed: Any = (model, backend)) -> None:  # which must outlive it
+            destroy(plan)
+
+        self.handle, self.model, self.backend = ffi.gc(handle, destroy), model, backend
+        self.names = names or (
+            [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
+             for i in range(lib.saltus_plan_n_counts(handle))],
+            [ffi.string(lib.saltus_plan_observable_name(handle, i)).decode()
+             for i in range(lib.saltus_plan_n_observables(handle))])
+        self._about: Optional[dict[str, Any]] = None
+
+    def about(self) -> dict[str, Any]:
+        """What a result says of it."""
+        if self._about is None:
+            texts = {"model": lib.saltus_model_name(self.model),
+                     "time_unit": lib.saltus_model_time_unit(self.model),
+                     "method": lib.saltus_plan_method(self.handle),
+                     "device": lib.saltus_backend_name(self.backend),
+                     "layout": lib.saltus_plan_layout(self.handle)}
+            self._about = {key: ffi.string(text).decode() for key, text in texts.items()}
+            spacing = lib.saltus_model_lattice(self.model, ffi.NULL)
+            if spacing > 0.0:
+                self._about["spacing"] = spacing
+        return self._about
+
+
+class Model:
+    """A reaction network, as `read` and `build` give it. Simulating changes nothing of it.
+
+    It can be pickled, and used by several threads, which take turns; models of their own run side by
+    side. What was read, frozen and compiled once is used again while it fits.
+    """
+
+    def __init__(self, text: bytes, name: str, *, law: str = "literal",
+                 volume: Optional[Mapping[str, str]] = None, mole: Optional[float] = None) -> None:
+        if law not in LAWS:
+            raise near("law", law, LAWS)
+        self._given = (text, name, law, dict(volume or {}), mole)
+        self._lock = threading.RLock()
+        self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
+        self._plans: dict[tuple, _Plan] = {}  # of these values
+        self._names: dict[tuple, Names] = {}  # of columns, which do not depend on them
+        self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
+        self._pool: list = []  # models for the threads of sweeps
+        self._about: Optional[dict[str, Any]] = None
+        self._handle: Any = self._parse()
+        self._freeze({})
+
+    def __reduce__(self) -> tuple:
+        return _again, self._given
+
+    # ---- reading and freezing
+
+    def _parse(self) -> Any:
+        text, name, _, volumes, mole = self._given
+        options = ffi.new("saltus_read_options *", lib.saltus_read_options_default())
+        options.molecules_per_mole = mole or 0.0
+        out, err = ffi.new("saltus_model **"), record()
+        check(lib.saltus_model_parse_with(text, len(text), os.fsencode(name), options, out, err),
+              err)
+        handle = ffi.gc(out[0], lib.saltus_model_destroy)
+        for compartment, size in volumes.items():
+            check(lib.saltus_model_set_volume(handle, compartment.encode(), str(size).encode(),
+                                              err), err)
+        return handle
+
+    def _freeze(self, values: dict[str, float], err: Any = None) -> None:
+        """Give the model its values. The lock is held."""
+        if self._handle is None:
+            raise InvalidError("the model was closed")
+        if values == self._values:
+            return
+        self._drop_plans()
+        err = err or record()
+        self._values = None
+        lib.saltus_model_thaw(self._handle)
+        lib.saltus_model_reset(self._handle)
+        for name, value in values.items():
+            check(lib.saltus_model_set(self._handle, name.encode(), value, err), err)
+        check(lib.saltus_model_freeze(self._handle, LAWS[self._given[2]], err), err)
+        self._values = values
+
+    def _drop_plans(self) -> None:
+        while self._plans:
+            ffi.release(self._plans.popitem()[1].handle)
+
+    def close(self) -> None:
+        """Free the memory of the model; it cannot be used any more. Results stay."""
+        with self._lock:
+            self._drop_plans()
+            self._chosen.clear()
+            self._handle = self._values = None
+            self._pool.clear()
+
+    def load(self, err: Any) -> Any:
+        """For a thread of a sweep: a model that is not frozen. Not for callers."""
+        try:
+            handle = self._pool.pop() if self._pool else self._parse()
+        except Exception as failure:
+            err.code = 1
+            err.message = str(failure).encode()[:599]
+            return ffi.NULL
+        lib.saltus_model_reset(handle)
+        ffi.gc(handle, None)  # it is the caller's now
+        return handle
+
+    def unload(self, handle: Any) -> None:
+        """Take it back. Not for callers."""
+        self._pool.append(ffi.gc(handle, lib.saltus_model_destroy))
+
+    # ---- what is in it
+
+    def _look(self) -> dict[str, Any]:
+        with self._lock:
+            if self._about is None:
+                self._freeze({})
+                self._about = self._make_about()
+            return self._about
+
+    def _make_about(self) -> dict[str, Any]:
+        m = self._handle
+        about: dict[str, Any] = {kind: {} for kind in ("species", "parameter", "compartment",
+                                                       "rule", "unit", "reaction")}
+        i = 0
+        while (v := lib.saltus_model_value_at(m, i)).name != ffi.NULL:
+            name = ffi.string(v.name).decode()
+            about[ffi.string(v.kind).decode()][name] = v.value
+            if v.unit != ffi.NULL:
+                about["unit"][name] = ffi.string(v.unit).decode()
+            i += 1
+        i = 0
+        while reaction := ffi.string(lib.saltus_model_reaction(m, i)).decode():
+            about["reaction"][reaction] = self._print(i)
+            i += 1
+        size = ffi.new("int64_t[3]")
+        about["spacing"] = lib.saltus_model_lattice(m, size)
+        about["size"] = tuple(size)
+        return about
+
+    def _print(self, what: int) -> str:
+        return _take(lib.model_text(self._handle, what))
+
+    @property
+    def name(self) -> str:
+        with self._lock:
+            self._freeze(self._values or {})
+            return ffi.string(lib.saltus_model_name(self._handle)).decode()
+
+    @property
+    def species(self) -> dict[str, int]:
+        """Molecules at time 0, by the names of species."""
+        return {name: int(n) for name, n in self._look()["species"].items()}
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values at time 0, in the model's units, by the names of parameters and compartments."""
+        return {**self._look()["parameter"], **self._look()["compartment"]}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of those parameters and compartments that name one."""
+        return dict(self._look()["unit"])
+
+    @property
+    def rules(self) -> list[str]:
+        """Names that rules determine."""
+        return list(self._look()["rule"])
+
+    @property
+    def reactions(self) -> dict[str, str]:
+        """Equations with their laws, such as "A + B -> C @ k*A*B", by the reactions' names."""
+        return dict(self._look()["reaction"])
+
+    @property
+    def time_unit(self) -> str:
+        """The unit of time, "" if the model names none."""
+        with self._lock:
+            self._freeze(self._values or {})
+            return ffi.string(lib.saltus_model_time_unit(self._handle)).decode()
+
+    @property
+    def lattice(self) -> Optional[tuple[int, int, int]]:
+        """Sites along x, y and z of a model with a lattice."""
+        return self._look()["size"] if self._look()["spacing"] > 0.0 else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What reading and freezing have to say."""
+        with self._lock:
+            self._freeze(self._values or {})
+            return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode()
+                    for i in range(lib.saltus_model_n_warnings(self._handle))]
+
+    def info(self) -> str:
+        """What the command's `info` prints."""
+        with self._lock:
+            self._freeze({})
+            return self._print(-1)
+
+    def to_yaml(self) -> str:
+        """Saltus YAML, which gives the same trajectories; not of a lattice."""
+        with self._lock:
+            self._freeze({})
+            text = self._print(-2)
+        if not text:
+            raise InvalidError("a model with a lattice cannot be written as YAML")
+        return text
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<saltus.Model, closed>"
+        about = self._look()
+        return (f"<saltus.Model {self.name!r}: {len(about['species'])} species, "
+                f"{len(about['reaction'])} reactions>")
+
+    def _repr_html_(self) -> str:
+        def table_of(title: str, rows: Mapping[str, Any], most: int = 20) -> str:
+            lines = [f"<tr><td>{html.escape(k)}</td><td>{html.escape(str(v))}</td></tr>"
+                     for k, v in list(rows.items())[:most]]
+            if len(rows) > most:
+                lines.append(f"<tr><td colspan=2>… and {len(rows) - most} more</td></tr>")
+            return f"<tr><th colspan=2>{title}</th></tr>{''.join(lines)}" if rows else ""
+        if self._handle is None:
+            return html.escape(repr(self))
+        return (f"<p>{html.escape(repr(self)[1:-1])}</p><table>{table_of('species', self.species)}"
+                f"{table_of('parameters', self.parameters)}"
+                f"{table_of('reactions', self.reactions)}</table>")
+
+    # ---- simulating
+
+    def _backend(self, call: Call, key: tuple) -> Any:
+        device = call.device
+        if device != "cpu":
+            _find_nvrtc()
+        if device == "auto" and key in self._chosen:
+            return self._chosen[key]
+        if device in _backends:
+            return _backends[device]
+        out, err = ffi.new("saltus_backend **"), call.err
+        if device == "auto":
+            check(lib.saltus_backend_choose(self._handle, call.plan_options(), call.run, out, err),
+                  err)
+        else:
+            check(lib.saltus_backend_open(device.encode(), out, err), err)
+        backend = ffi.gc(out[0], lib.saltus_backend_close)
+        if device == "auto":
+            if len(self._chosen) >= _MOST_PLANS:
+                self._drop_plans()  # they use these
+                self._chosen.clear()
+            self._chosen[key] = backend
+        else:
+            _backends[device] = backend
+        return backend
+
+    def _plan(self, call: Call) -> _Plan:
+        """The plan of a call, for the values that the model is frozen with. The lock is held."""
+        key: tuple = (call.device, call.plan_key)
+        if call.device == "auto":
+            key += (call.run.n_trajectories, call.times[-1])
+        plan = self._plans.get(key)
+        if plan is None:
+            backend = self._backend(call, key)
+            if len(self._plans) >= _MOST_PLANS:
+                self._drop_plans()
+            out, err = ffi.new("saltus_plan **"), call.err
+            check(lib.saltus_plan_create(self._handle, backend, call.plan_options(), out, err), err)
+            plan = _Plan(out[0], self._handle, backend, self._names.get(key[1]))
+            self._plans[key], self._names[key[1]] = plan, plan.names
+        return plan
+
+    def run(self, until: Optional[float] = None, *, runs: int = 1, seed: int = 1,
+            set: Optional[Mapping[str, float]] = None,
+            output: Union[str, os.PathLike, None] = None, overwrite: bool = False,
+            progress: Union[bool, Callable[[float], object], None] = None, **options: Any) -> Result:
+        """Simulate an ensemble.
+
+        until   the time at which to end; samples are taken at `points` (101) equal steps from 0 on,
+                or `every` so much time, or at `times`, which excludes these
+        runs    trajectories, numbered from `first` (0)
+        set     parameters' values and species' initial molecules, for this call
+        device  "auto", "cpu", "cuda", "cuda:0,1"
+        method  "direct" (exact), "tau" or "auto"; on a lattice "mpd" or "nsm"
+        species what to record, in the order of the columns: species, rule targets, parameters,
+                "[S]" for a concentration; all species and rule targets unless given
+        record  "all" samples, "final" ones, "histogram" or "stats" alone; statistics always
+        derive  quantities of each trajectory, such as ["period:X", "passage:X:50"]; `burn_in`
+        bins, range  of histograms
+        frames  of a lattice: the time between two frames
+        output  a result file to write instead, which an interrupted run leaves readable; it is
+                replaced only with overwrite=True
+        progress  True, False, a function of the fraction done, or None: a bar where there is a
+                terminal or a notebook
+
+        Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, by_type, profile, split
+        and no_peer, as the command has them (docs/command.md). Ctrl-C raises Interrupted, whose
+        `result` holds the trajectories that had ended.
+        """
+        call = Call(until, runs=runs, seed=seed, **options)
+        values, path = values_of(set), _path_to_write(output)
+        with self._lock:
+            self._freeze(values, call.err)
+            plan = self._plan(call)
+            origin = _Origin(self, call, values)
+            if path is not None:
+                return origin.write(plan, path, overwrite, progress)
+            return origin.keep(plan, progress)
+
+    def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
+              seed: int = 1, design: Optional[str] = None, common_random_numbers: bool = False,
+              record: str = "stats", output: Union[str, os.PathLike, None] = None,
+              overwrite: bool = False,
+              progress: Union[bool, Callable[[float], object], None] = None,
+              device: str = "cpu", **options: Any) -> Any:
+        """Simulate an ensemble at every point of a grid, or of a design: an xarray.Dataset with an
+        axis for each name of the grid, or the axis `point`.
+
+        vary    values for names of parameters and species: saltus.lin(low, high, n), saltus.log,
+                or a row of numbers; for a design lin or log without n
+        design  "lhs:N" or "sobol:N" points
+
+        Trajectory i of R at point g has the number first + g R + i, with common_random_numbers
+        first + i; each has the bits of `run` with these values and number. The other arguments are
+        those of `run`.
+        """
+        sweep, lengths = grid(vary, design, seed)
+        call = Call(until, runs=runs, seed=seed, record=record, device=device, **options)
+        axes = list(vary)
+        path = _path_to_write(output)
+        with self._lock:
+            source, done, plan, stopped = self._run_points(sweep, call, common_random_numbers,
+                                                           progress, path, overwrite)
+        if path is not None:
+            data = open_result(path)
+        else:
+            values = [np.array([lib.saltus_sweep_value(sweep, a, g) for g in range(done)])
+                      for a in range(len(axes))]
+            r = self._result(call, plan, source, [])
+            data = sweep_dataset(source, r, axes, values, lengths, done)
+        if stopped is not None:
+            raise Interrupted(data) from stopped
+        return data
+
+    def batch(self, theta: Any, names: Sequence[str], until: Optional[float] = None, *,
+              runs: int = 1, seed: int = 1, derive: Union[str, Sequence[str], None] = None,
+              common_random_numbers: bool = False, device: str = "cpu",
+              progress: Union[bool, Callable[[float], object], None] = False,
+              **options: Any) -> np.ndarray:
+        """Simulate at many sets of parameters in one launch, for estimation tools.
+
+        theta   float [N, d], a row for each set, in the model's units
+        names   [d] parameters, or species, whose initial molecules are set
+        derive  quantities of each trajectory
+
+        Gives quantities float64[N, run, quantity], or without derive molecules
+        int64[N, run, point, species], in the library's memory. Trajectory i of R at row g has the
+        number first + g R + i, with common_random_numbers first + i. Interrupted has the rows that
+        had ended.
+        """
+        sweep = table(theta, names)
+        record = "stats" if derive else options.pop("record", "all")
+        if not derive and record not in ("all", "final"):
+            raise InvalidError(f"record={record!r} keeps nothing of every trajectory",
+                               'derive= names quantities, record="final" and "all" keep molecules')
+        call = Call(until, runs=runs, seed=seed, derive=derive, device=device, record=record,
+                    **options)
+        with self._lock:
+            source, _, _, stopped = self._run_points(sweep, call, common_random_numbers, progress,
+                                                     None, False)
+        out = source("derived" if derive else "counts")
+        if stopped is not None:
+            raise Interrupted(out) from stopped
+        return out
+
+    def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
+                    overwrite: bool) -> tuple[Any, int, _Plan, Optional[KeyboardInterrupt]]:
+        """Simulate the points of a sweep into memory or a file. The lock is held."""
+        if self._handle is None:
+            raise InvalidError("the model was closed")
+        device = "cpu" if call.device == "auto" else call.device
+        call.device = device
+        self._freeze({})
+        plan, err = self._plan(call), call.err
+        options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
+        user, name = ffi.new_handle(self), ffi.new("char[]", device.encode())
+        options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user
+        options.law, options.device = LAWS[self._given[2]], name
+        options.common_random_numbers = common
+        call.plan_options(options.plan)
+        n = lib.saltus_sweep_n_points(sweep)
+        report = ffi.new("saltus_run_report *")
+        bar = Progress(call.run, progress)
+        with Watch(call.run) as watch:
+            options.run = call.run[0]
+            if path is None:
+                memory = _open_memory(plan, call, n)
+                sink = lib.saltus_memory_sweep_sink(memory)
+                status = lib.saltus_sweep_run(sweep, options, sink, report, err)
+            else:
+                status = _sweep_file(path, sweep, options, plan, call, overwrite, report, err)
+        bar.close()
+        stopped = _after(status, err, watch, call)
+        if path is not None:
+            return None, 0, plan, stopped
+        source = Memory(memory, call.record == "final")
+        source.lead = (source.view.n_points,)
+        return source, source.view.n_points, plan, stopped
+
+    def _result(self, call: Call, plan: _Plan, source: Any, frame_times: Any,
+                origin: Any = None, report: Any = None) -> Result:
+        requested = call.run.n_trajectories
+        attrs = {**plan.about(), "seed": call.run.seed, "requested": requested,
+                 "first_trajectory": call.run.first_trajectory, "record": call.record}
+        if report is not None:
+            attrs.update(trajectories=source.view.n_runs, events=report.events,
+                         seconds=report.seconds, complete=source.view.n_runs == requested)
+        return Result(source, call.times, *plan.names, call.derived, attrs,
+                      frame_times=frame_times, origin=origin)
+
+
+def _again(text: bytes, name: str, law: str, volume: dict[str, str],
+           mole: Optional[float]) -> Model:
+    return Model(text, name, law=law, volume=volume, mole=mole)
+
+
+def _path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
+    if output is None:
+        return None
+    need("h5py", "output=")  # which reads what was written: better known before
+    return os.fspath(output)
+
+
+def _open_memory(plan: _Plan, call: Call, n_points: int) -> Any:
+    options = ffi.new("saltus_memory_options *", _memory_defaults)
+    out, err = ffi.new("saltus_memory **"), call.err
+    check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.result_options(options), out,
+                                 err), err)
+    return ffi.gc(out[0], lib.saltus_memory_close)
+
+
+def _file_options(call: Call, overwrite: bool) -> Any:
+    options = ffi.new("saltus_hdf5_options *", lib.saltus_hdf5_options_default())
+    options.overwrite = overwrite
+    return call.result_options(options)
+
+
+def _sweep_file(path: str, sweep: Any, options: Any, plan: _Plan, call: Call, overwrite: bool,
+                report: Any, err: Any) -> int:
+    out = ffi.new("saltus_sweep_file **")
+    with hdf5:
+        status = lib.saltus_sweep_file_open(os.fsencode(path), sweep, options, plan.handle,
+                                            _file_options(call, overwrite), out, err)
+        if status == 0:
+            status = lib.saltus_sweep_run(sweep, options, lib.saltus_sweep_file_sink(out[0]), report,
+                                          err)
+            closed = lib.saltus_sweep_file_close(out[0], report, err)
+            status = status or closed
+    return status
+
+
+def _after(status: int, err: Any, watch: Watch, call: Call) -> Optional[KeyboardInterrupt]:
+    """What is to be raised after what had ended was taken; other failures are raised at once."""
+    if call.warnings:
+        call.warn()
+    if status not in (0, CANCELLED):
+        fail(status, err)
+    if watch.interrupted:
+        watch.call_handler()
+        return KeyboardInterrupt()
+    check(status, err)
+    return None
+
+
+class _Origin:
+    """Where a result comes from: a model with values, and a call."""
+
+    def __init__(self, model: Model, call: Call, values: dict[str, float]) -> None:
+        self.model, self.call, self.values = model, call, values
+        self.memory: Any = None
+        self.report = ffi.new("saltus_run_report *")
+
+    def keep(self, plan: _Plan, progress: Any) -> Result:
+        """Run into memory."""
+        call, err = self.call, self.call.err
+        self.memory = _open_memory(plan, call, 0)
+        sink = lib.saltus_memory_sink(self.memory)
+        bar = Progress(call.run, progress)
+        with Watch(call.run) as watch:
+            status = lib.saltus_run(plan.handle, call.run, sink, self.report, err)
+        bar.close()
+        stopped = _after(status, err, watch, call)
+        source = Memory(self.memory, call.record == "final")
+        result = self.model._result(call, plan, source, call.frames, self, self.report)
+        if stopped is not None:
+            raise Interrupted(result) from stopped
+        return result
+
+    def write(self, plan: _Plan, path: str, overwrite: bool, progress: Any) -> Result:
+        """Run into a file."""
+        bar = Progress(self.call.run, progress)
+        with Watch(self.call.run) as watch:
+            status, err = self._into_file(plan, path, overwrite, lambda sink, err: lib.saltus_run(
+                plan.handle, self.call.run, sink, self.report, err))
+        bar.close()
+        stopped = _after(status, err, watch, self.call)
+        result = open_result(path)
+        if stopped is not None:
+            raise Interrupted(result) from stopped
+        return result
+
+    def save(self, result: Result, path: str, overwrite: bool) -> None:
+        """Hand what is in memory to a file."""
+        model = self.model
+        with model._lock:
+            model._freeze(self.values)
+            status, err = self._into_file(model._plan(self.call), path, overwrite, lambda sink, err:
+                                          lib.saltus_memory_replay(self.memory, sink, err))
+        check(status, err)
+
+    def _into_file(self, plan: _Plan, path: str, overwrite: bool,
+                   fill: Callable[[Any, Any], int]) -> tuple[int, Any]:
+        out, err = ffi.new("saltus_hdf5_sink **"), record()
+        with hdf5:
+            status = lib.saltus_hdf5_sink_open(os.fsencode(path), plan.handle, self.call.run,
+                                               _file_options(self.call, overwrite), out, err)
+            if status == 0:
+                status = fill(lib.saltus_hdf5_sink_get(out[0]), err)
+                closed = lib.saltus_hdf5_sink_close(out[0], self.report, err)
+                status = status or closed
+        return status, err
+
+
+def _find_nvrtc(found: list = []) -> None:
+    """Open the NVRTC of the package nvidia-cuda-nvrtc, once, so that the library finds it by its
+    name. Without one the library looks where the system has it."""
+    if found:
+        return
+    found.append(True)
+    import importlib.util
+    spec = importlib.util.find_spec("nvidia")
+    if spec is None:
+        return
+    import ctypes
+    import glob
+    for folder in spec.submodule_search_locations or ():
+        for path in sorted(glob.glob(f"{folder}/c*/lib/libnvrtc.so.*"), reverse=True):
+            try:
+                ctypes.CDLL(path)
+                return
+            except OSError:
+                continue

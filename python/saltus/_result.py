@@ -1,0 +1,454 @@
+"""Results of a run: arrays in the library's memory, or a file that is read when asked."""
+from __future__ import annotations
+
+import html
+import os
+from typing import Any, Callable, Optional, Sequence, Union
+
+import numpy as np
+
+from ._errors import InvalidError, check, hdf5, near, need, record
+from ._native import ffi, lib
+
+STATISTICS = ("mean", "variance", "min", "max")
+SPLITS = ("type_counts", "profile")
+
+
+class _Held:
+    """Memory of the library's as numpy sees it; whoever has the array keeps the owner."""
+
+    def __init__(self, owner: Any, pointer: Any, shape: Sequence[int], kind: str) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"version": 3, "shape": tuple(shape), "typestr": kind,
+                                    "data": (int(ffi.cast("uintptr_t", pointer)), False)}
+
+
+class Memory:
+    """Arrays of a saltus_memory by their names, none of them copied. Of a sweep with `lead`, the
+    lengths of its axes, in front."""
+
+    def __init__(self, owner: Any, is_final: bool, lead: Sequence[int] = ()) -> None:
+        self.owner, self.view = owner, lib.saltus_memory_get(owner)
+        self.is_final, self.lead = is_final, tuple(lead)
+
+    def __call__(self, name: str) -> Optional[np.ndarray]:
+        v, lead = self.view, self.lead
+        columns = v.n_counts + v.n_observables
+        samples = (v.n_runs,) if self.is_final else (v.n_runs, v.n_times)
+        shape: tuple[int, ...]
+        if name in STATISTICS:
+            pointer, shape, kind = getattr(v, name), (v.n_times, columns), "<f8"
+        elif name == "counts":
+            pointer, shape, kind = v.counts, (*samples, v.n_counts), "<i8"
+        elif name == "observables":
+            pointer, shape, kind = v.observables, (*samples, v.n_observables), "<f8"
+        elif name == "trajectories":
+            pointer, shape, kind = v.trajectories, (v.n_runs,), "<i8"
+        elif name == "derived":
+            pointer, shape, kind = v.derived, (v.n_runs, v.n_derived), "<f8"
+        elif name in SPLITS:
+            i = SPLITS.index(name)
+            pointer, kind = v.splits[i], "<i8"
+            shape = (*samples, v.n_parts[i], v.n_counts)
+        elif name == "frames":
+            pointer, kind = v.frames, "<i4"
+            shape = (v.n_runs, v.n_frames, v.size[2], v.size[1], v.size[0], v.n_counts)
+        elif name == "edges":
+            pointer, shape, kind = v.edges, (v.n_counts, v.n_bins + 1), "<f8"
+        elif name == "histogram":
+            pointer, shape, kind = v.histogram, (v.n_counts, v.n_times, v.n_bins), "<u8"
+        else:
+            return None
+        if pointer == ffi.NULL:
+            return None
+        return np.asarray(_Held(self.owner, pointer, lead + tuple(shape), kind))
+
+    def column(self, name: str, i: int) -> Optional[np.ndarray]:
+        array = self(name)
+        return None if array is None else array[..., i]
+
+
+class _Arrays(dict):
+    """Arrays by their names, of a result that was pickled."""
+
+    def __call__(self, name: str) -> Optional[np.ndarray]:
+        return self.get(name)
+
+    column = Memory.column
+
+
+class _File:
+    """Data sets of a result file; it is open while one is read."""
+
+    def __init__(self, path: str, derived: Sequence[str], species: Sequence[str]) -> None:
+        self.path, self.derived, self.species = path, derived, species
+
+    def _read(self, wanted: Callable[[Any], Any]) -> Any:
+        with hdf5, open_h5(self.path) as file:
+            return wanted(file)
+
+    def __call__(self, name: str) -> Optional[np.ndarray]:
+        return self._read(lambda f: self._get(f, name, Ellipsis))
+
+    def column(self, name: str, i: int) -> Optional[np.ndarray]:
+        return self._read(lambda f: self._get(f, name, (Ellipsis, i)))
+
+    def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
+        paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
+                 "trajectories": ("run",), **{s: (f"space/{s}",) for s in SPLITS}}
+        if name in STATISTICS:
+            parts = [f[p][where] for p in (f"stats/{name}", f"stats/observables/{name}") if p in f]
+            return np.concatenate(parts, axis=-1) if parts else None
+        if name == "derived":
+            parts = [f[f"derived/{escape(q)}"][...] for q in self.derived]
+            return np.stack(parts, axis=-1)[where] if parts else None
+        if name == "frames":
+            parts = [f[p][...] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
+                     if p in f]
+            return np.stack(parts, axis=-1) if parts else None
+        return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
+
+    def histogram(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
+        group = f"histogram/{escape(name)}"
+        return self._read(lambda f: (f[f"{group}/edges"][...], f[f"{group}/counts"][...])
+                          if group in f else None)
+
+
+def escape(name: str, is_frame: bool = False) -> str:
+    """The name of a data set for a name of a model, as docs/file-format.md says."""
+    if is_frame and name in ("time", "there"):
+        return f"%{ord(name[0]):02X}{name[1:]}"
+    text = name.replace("%", "%25").replace("/", "%2F")
+    return "%2E" + text[1:] if text.startswith(".") else text
+
+
+def open_h5(path: str) -> Any:
+    h5py = need("h5py", "reading a result file")
+    try:
+        return h5py.File(path, "r")
+    except OSError:  # it is being written
+        return h5py.File(path, "r", swmr=True)
+
+
+class Result:
+    """What a run has left.
+
+    `time` float64[point] in the model's unit; `species` and `observables`, the names of what was
+    recorded; `derived_names`, quantities of each trajectory; `attrs`, what the run was and did:
+    model, method, device, layout, seed, first_trajectory, requested, trajectories, events, seconds,
+    complete, time_unit, record. Statistics have a column for each of `columns`: species, then
+    observables. `r["X"]` is one of them.
+    """
+
+    def __init__(self, source: Any, time: np.ndarray, species: list[str], observables: list[str],
+                 derived: list[str], attrs: dict[str, Any], *, frame_times: Any = (),
+                 path: Optional[str] = None, origin: Any = None) -> None:
+        self._source, self._origin = source, origin
+        self.time, self.species, self.observables = time, species, observables
+        self.derived_names, self.attrs, self.path = derived, attrs, path
+        self.frame_times = frame_times
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__, _origin=None)
+        if isinstance(self._source, Memory):
+            names = (*STATISTICS, *SPLITS, "counts", "observables", "trajectories", "derived",
+                     "frames", "edges", "histogram")
+            arrays = {name: self._source(name) for name in names}
+            state["_source"] = _Arrays({k: a for k, a in arrays.items() if a is not None})
+        return state
+
+    @property
+    def columns(self) -> list[str]:
+        return self.species + self.observables
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every trajectory that was asked for is there."""
+        return bool(self.attrs["complete"])
+
+    def _need(self, name: str, how: str = 'record="all" keeps it') -> np.ndarray:
+        array = self._source(name)
+        if array is None:
+            raise InvalidError(f"this result has no {name}", how)
+        return array
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Molecules, int64[run, point, species], or with record="final" int64[run, species]; in the
+        library's memory, not copied. From a file they may be int32."""
+        return self._need("counts")
+
+    @property
+    def observable_values(self) -> np.ndarray:
+        """Values of rules, parameters and concentrations, float64[run, point, observable]."""
+        return self._need("observables", "name some in species=")
+
+    @property
+    def frame_counts(self) -> np.ndarray:
+        """Molecules in the sites of a lattice, int32[run, frame, z, y, x, species]. The first row is
+        trajectory first_trajectory, and so on, also where an interrupted run has gaps."""
+        return self._need("frames", "frames=DT asks for them, of a model with a lattice")
+
+    @property
+    def type_counts(self) -> np.ndarray:
+        """Molecules in sites of each type, int64[run, point, type, species]."""
+        return self._need("type_counts", "by_type=True asks for them, with every sample")
+
+    @property
+    def profile(self) -> np.ndarray:
+        """Molecules in each plane of a lattice, int64[run, point, plane, species]."""
+        return self._need("profile", 'profile="z" asks for it, with every sample')
+
+    @property
+    def trajectories(self) -> np.ndarray:
+        """Numbers of the trajectories, int64[run]."""
+        return self._need("trajectories")
+
+    @property
+    def derived(self) -> dict[str, np.ndarray]:
+        """Quantities of each trajectory, float64[run] by their names; NaN where there is none."""
+        if not self.derived_names:
+            return {}
+        array = self._need("derived", "derive= names quantities")
+        return {name: array[..., i] for i, name in enumerate(self.derived_names)}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """One column: molecules or values [run, point], with record="final" [run]; or a derived
+        quantity [run]."""
+        for names, array in ((self.species, "counts"), (self.observables, "observables"),
+                             (self.derived_names, "derived")):
+            if name in names:
+                column = self._source.column(array, names.index(name))
+                if column is None:
+                    self._need(array)
+                return column
+        raise near("this result", name, self.columns + self.derived_names)
+
+    def mean(self) -> np.ndarray:
+        """Means over the runs, float64[point, column], correctly rounded."""
+        return self._need("mean")
+
+    def var(self) -> np.ndarray:
+        """Sample variances (n - 1) over the runs, float64[point, column], correctly rounded."""
+        return self._need("variance")
+
+    def min(self) -> np.ndarray:
+        """Least values over the runs, float64[point, column]."""
+        return self._need("min")
+
+    def max(self) -> np.ndarray:
+        """Greatest values over the runs, float64[point, column]."""
+        return self._need("max")
+
+    def fano(self) -> np.ndarray:
+        """Fano factors, variance over mean, float64[point, column]; NaN where the mean is 0."""
+        mean = self.mean()
+        return np.divide(self.var(), mean, out=np.full_like(mean, np.nan), where=mean != 0.0)
+
+    def quantile(self, q: Union[float, Sequence[float]]) -> np.ndarray:
+        """Quantiles of counts over the runs, float64[point, species], with a leading axis if q has
+        one; definition 7 of Hyndman & Fan, Am. Stat. 50 (1996) 361."""
+        return np.quantile(self.counts, q, axis=0)
+
+    def histogram(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Edges float64[bin + 1] and numbers of runs uint64[point, bin] of a species, with
+        record="histogram"; a bin holds edges[b] <= x < edges[b + 1]."""
+        if name not in self.species:
+            raise near("this result", name, self.species)
+        if isinstance(self._source, _File):
+            both = self._source.histogram(name)
+            if both is not None:
+                return both
+        edges = self._need("edges", 'record="histogram" keeps it')[self.species.index(name)]
+        n = np.count_nonzero(~np.isnan(edges)) - 1
+        return edges[:n + 1], self._need("histogram")[self.species.index(name), :, :n]
+
+    def autocorrelation(self, name: str, burn_in: float = 0.0) -> np.ndarray:
+        """Autocorrelation of a column at lags 0, 1, … sample times, float64[lag], from `burn_in`
+        on: of deviations from the mean over all runs and those times, as if they were stationary.
+        Sample times have to be equally spaced."""
+        first = int(np.searchsorted(self.time, burn_in))
+        steps = np.diff(self.time[first:])
+        if len(steps) < 1 or not np.allclose(steps, steps[0]):
+            raise InvalidError("autocorrelation needs equally spaced sample times, two at least")
+        x = self[name]
+        if x.ndim != 2:
+            raise InvalidError("autocorrelation needs every sample", 'record="all" keeps them')
+        x = x[:, first:] - x[:, first:].mean()
+        n = x.shape[1]
+        spectrum = np.fft.rfft(x, 2 * n, axis=1)
+        sums = np.fft.irfft((np.abs(spectrum) ** 2).mean(axis=0), 2 * n)[:n]
+        products = sums / np.arange(n, 0, -1)
+        return products / products[0] if products[0] > 0.0 else np.full(n, np.nan)
+
+    def frames(self, run: int = 0) -> Any:
+        """Frames of a lattice as an xarray.DataArray, molecules [frame, z, y, x, species], with the
+        times of frames and the middles of sites in m."""
+        array = self.frame_counts
+        if not -len(array) <= run < len(array):
+            raise InvalidError(f"there is no run {run}: {len(array)} have frames")
+        xarray = need("xarray", "frames")
+        middles = {axis: (np.arange(n) + 0.5) * self.attrs["spacing"]
+                   for axis, n in zip("zyx", array.shape[2:5])}
+        return xarray.DataArray(array[run], dims=("frame", "z", "y", "x", "species"), name="frames",
+                                coords={"frame": np.asarray(self.frame_times), **middles,
+                                        "species": self._frame_species()},
+                                attrs={"units": "count"})
+
+    def _frame_species(self) -> list[str]:
+        return self.attrs.get("frame_species", self.species)
+
+    def to_xarray(self) -> Any:
+        """All that is there as an xarray.Dataset with named axes."""
+        return dataset(self._source, self, (), {})
+
+    def to_pandas(self) -> Any:
+        """A DataFrame: of every sample a row per run and time, of final states a row per run, else
+        a row per time with mean and variance of each column."""
+        pandas = need("pandas", "to_pandas")
+        parts = [(self.species, self._source("counts")),
+                 (self.observables, self._source("observables"))]
+        parts = [(names, a) for names, a in parts if names and a is not None]
+        if not parts:
+            both = np.concatenate([self.mean(), self.var()], axis=1)
+            names = pandas.MultiIndex.from_product([["mean", "variance"], self.columns])
+            return pandas.DataFrame(both, columns=names,
+                                    index=pandas.Index(self.time, name="time"))
+        runs = pandas.Index(self.trajectories, name="run")
+        if self.attrs["record"] != "final":
+            runs = pandas.MultiIndex.from_product([runs, self.time], names=["run", "time"])
+        frames = [pandas.DataFrame(a.reshape(len(runs), len(names)), columns=names, index=runs)
+                  for names, a in parts]
+        return frames[0] if len(frames) == 1 else pandas.concat(frames, axis=1)
+
+    def save(self, path: Union[str, os.PathLike], *, overwrite: bool = False) -> "Result":
+        """Write the result file that the run would have written with output=path, and give it as a
+        result that is read when asked."""
+        if self._origin is None:
+            raise InvalidError("only a result of Model.run can be saved, in the process that ran it",
+                               "run with output=, or use to_xarray().to_netcdf()")
+        self._origin.save(self, os.fspath(path), overwrite)
+        return open(path)
+
+    def __repr__(self) -> str:
+        a = self.attrs
+        return (f"<saltus.Result: {a['model']}, {a['trajectories']} of {a['requested']} "
+                f"trajectories, {len(self.time)} times to {self.time[-1]:g}, "
+                f"{len(self.columns)} columns, {a['method']} on {a['device']}>")
+
+    def _repr_html_(self) -> str:
+        most = 20
+        mean, sd = self.mean()[-1], np.sqrt(self.var()[-1])
+        rows = [f"<tr><td>{html.escape(n)}</td><td>{m:.6g}</td><td>{s:.4g}</td></tr>"
+                for n, m, s in zip(self.columns[:most], mean, sd)]
+        more = len(self.columns) - most
+        if more > 0:
+            rows.append(f"<tr><td colspan=3>… and {more} more</td></tr>")
+        return (f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr><th></th>"
+                f"<th>mean at {self.time[-1]:g}</th><th>sd</th></tr>{''.join(rows)}</table>")
+
+
+def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any]) -> Any:
+    """An xarray.Dataset of a result, or of a sweep whose axes `lead` stand in front."""
+    xarray = need("xarray", "to_xarray")
+    lead, variables = tuple(lead), {}
+    samples = ("run",) if r.attrs["record"] == "final" else ("run", "time")
+    coords = dict(coords, time=r.time)
+    trajectories = source("trajectories")
+    if trajectories is not None:
+        coords["trajectory"] = ((*lead, "run"), trajectories)
+
+    def add(name: str, array: Optional[np.ndarray], dims: Sequence[str], unit: str) -> None:
+        if array is not None:
+            variables[name] = ((*lead, *dims), array, {"units": unit})
+
+    n = len(r.species)
+    if n:
+        coords["species"] = r.species
+        add("counts", source("counts"), (*samples, "species"), "count")
+    if r.observables:
+        coords["observable"] = r.observables
+        add("observables", source("observables"), (*samples, "observable"), "1")
+    for name in STATISTICS:
+        array = source(name)
+        if array is not None and n:
+            add(name, array[..., :n], ("time", "species"),
+                "count2" if name == "variance" else "count")
+        if array is not None and r.observables:
+            add(f"observable_{name}", array[..., n:], ("time", "observable"), "1")
+    derived = source("derived")
+    for i, name in enumerate(r.derived_names):
+        add(name, derived[..., i], ("run",), "1")
+    add("type_counts", source("type_counts"), (*samples, "site_type", "species"), "count")
+    add("profile", source("profile"), (*samples, "plane", "species"), "count")
+    frames = source("frames") if len(r.frame_times) else None
+    if frames is not None and r._frame_species() == r.species:
+        coords["frame"] = np.asarray(r.frame_times)
+        add("frames", frames, ("row", "frame", "z", "y", "x", "species"), "count")
+    attrs = {k: int(v) if isinstance(v, bool) else v for k, v in r.attrs.items()
+             if isinstance(v, (str, int, float))}
+    data = xarray.Dataset(variables, coords, attrs)
+    data["time"].attrs["units"] = r.attrs.get("time_unit") or "1"
+    return data
+
+
+def open(path: Union[str, os.PathLike]) -> Any:
+    """Open a result file: of a run a Result whose arrays are read when they are asked for, of a
+    sweep an xarray.Dataset."""
+    path = os.fspath(path)
+    state, err = ffi.new("saltus_file_state *"), record()
+    with hdf5:
+        check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)
+    with hdf5, open_h5(path) as f:
+        def names(name: str) -> list[str]:
+            return f[name].asstr()[...].tolist() if name in f else []
+        attrs = {k: v.item() if hasattr(v, "item") else v for k, v in f.attrs.items()}
+        species, observables, derived = names("species"), names("observable"), names("derived_names")
+        attrs["complete"] = bool(state.complete)
+        attrs["record"] = ("all" if "counts" in f or "observables" in f
+                           else "final" if "final" in f or "final_observables" in f
+                           else "histogram" if "histogram" in f else "stats")
+        attrs["time_unit"] = (names("time_unit") or [""])[0]
+        if "space" in f:
+            attrs["spacing"] = float(f["space"].attrs["spacing"])
+        frame_times = f["space/frame"][...] if "space/frames" in f else ()
+        if len(frame_times):
+            attrs["frame_species"] = [s for s in species
+                                      if f"space/frames/{escape(s, True)}" in f]
+        r = Result(_File(path, derived, species), f["time"][...], species, observables, derived,
+                   attrs, frame_times=frame_times, path=path)
+        if not state.is_sweep:
+            return r
+        axes, lengths = names("sweep_names"), f["sweep_shape"][...].tolist()
+        values = [f[f"sweep/{escape(a)}"][...] for a in axes]
+        n, first = int(attrs["sweep_points"]), int(attrs.get("first_point", 0))
+        values = [v[first:first + n] for v in values]  # of a part of a sweep
+    return sweep_dataset(r._source, r, axes, values, lengths, n)
+
+
+class _Shaped:
+    """A sweep's arrays with an axis per name instead of one of all points."""
+
+    def __init__(self, source: Any, lengths: Sequence[int], n: int) -> None:
+        self._source, self._lengths, self._n = source, tuple(lengths), n
+
+    def __call__(self, name: str) -> Optional[np.ndarray]:
+        array = self._source(name)
+        if array is None:
+            return None
+        if name == "trajectories" and array.ndim == 1:  # a file has the runs' numbers once
+            array = np.broadcast_to(array, (self._n, *array.shape))
+        array = array[:self._n]
+        return array.reshape(self._lengths + array.shape[1:]) if self._lengths else array
+
+
+def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[np.ndarray],
+                  lengths: Sequence[int], n: int) -> Any:
+    """An xarray.Dataset of the first n points of a sweep: with an axis per name if these are all of
+    a grid, else with one axis, point. values: [axis][point]; lengths: of a grid's axes, or zeros."""
+    if np.prod(lengths) == n and n > 0:
+        behind = [int(np.prod(lengths[i + 1:])) for i in range(len(lengths))]
+        coords = {a: v[::b][:m] for a, v, b, m in zip(axes, values, behind, lengths)}
+        return dataset(_Shaped(source, lengths, n), r, axes, coords)
+    points = {a: ("point", v[:n]) for a, v in zip(axes, values)}
+    return dataset(_Shaped(source, (), n), r, ("point",), points)

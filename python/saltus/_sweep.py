@@ -1,0 +1,70 @@
+"""Which values the names of a sweep take, and the models that its threads use."""
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from ._errors import InvalidError, check, record
+from ._native import ffi, lib
+
+Axis = Union[str, Sequence[float], np.ndarray]
+
+
+def lin(low: float, high: float, n: Optional[int] = None) -> str:
+    """n equally spaced values from low to high, both included; of a design without n."""
+    return f"lin:{float(low)!r}:{float(high)!r}" + (f":{n}" if n is not None else "")
+
+
+def log(low: float, high: float, n: Optional[int] = None) -> str:
+    """n values from low to high, both included, in equal ratios; of a design without n."""
+    return "log" + lin(low, high, n)[3:]
+
+
+def _new() -> Any:
+    out, err = ffi.new("saltus_sweep **"), record()
+    check(lib.saltus_sweep_create(out, err), err)
+    return ffi.gc(out[0], lib.saltus_sweep_destroy)
+
+
+def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[Any, list[int]]:
+    """A saltus_sweep of all combinations or of a design, and the lengths of its axes."""
+    if not isinstance(vary, Mapping) or not vary:
+        raise InvalidError("a sweep needs names with their values, such as "
+                           '{"k": saltus.lin(0, 1, 5)}')
+    sweep, err = _new(), record()
+    for name, axis in vary.items():
+        if not isinstance(axis, str):
+            values = np.asarray(axis, dtype=float)
+            if values.ndim != 1 or not len(values):
+                raise InvalidError(f"the values of '{name}' must be one row of numbers, not of "
+                                   f"shape {values.shape}")
+            axis = "list:" + ",".join(map(repr, values.tolist()))
+        check(lib.saltus_sweep_vary(sweep, f"{name}={axis}".encode(), err), err)
+    check(lib.saltus_sweep_finish(sweep, design.encode() if design else ffi.NULL, seed, err), err)
+    return sweep, [lib.saltus_sweep_axis_length(sweep, a) for a in range(len(vary))]
+
+
+def table(theta: Any, names: Sequence[str]) -> Any:
+    """A saltus_sweep whose points are the rows of theta."""
+    if isinstance(names, str):
+        names = [names]
+    values = np.ascontiguousarray(theta, dtype=float)
+    if values.ndim != 2 or values.shape[1] != len(names) or not values.size:
+        raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "
+                           f"{', '.join(map(repr, names))}, not {list(values.shape)}")
+    sweep, err = _new(), record()
+    texts = [ffi.new("char[]", str(name).encode()) for name in names]
+    check(lib.saltus_sweep_table(sweep, ffi.new("char *[]", texts), len(names),
+                                 ffi.from_buffer("double[]", values), len(values), err), err)
+    return sweep
+
+
+@ffi.def_extern()
+def on_load(user: Any, err: Any) -> Any:
+    return ffi.from_handle(user).load(err)
+
+
+@ffi.def_extern()
+def on_unload(user: Any, model: Any) -> None:
+    ffi.from_handle(user).unload(model)

@@ -1,0 +1,57 @@
+"""What the tests share: models with known answers, and the command beside the package."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import saltus
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+# Molecules arrive at the rate k and leave at the rate g each: from none, Poisson at any time.
+ARRIVE = {"species": {"X": 0}, "parameters": {"k": 20.0, "g": 0.5},
+          "reactions": {"in": "0 -> X @ k", "out": "X -> 0 @ g"}}
+
+LATTICE = """
+species: {A: 40, B: 0}
+reactions: {r: A -> B @ 0.5}
+lattice:
+  size: [4, 3, 2]
+  spacing: 1e-7 m
+  step: 0.01
+  diffusion: {A: 1e-14, B: 0}
+"""
+
+
+@pytest.fixture
+def arrive():
+    return saltus.build("arrive", **ARRIVE)
+
+
+@pytest.fixture(scope="session")
+def schlogl():
+    return saltus.read(EXAMPLES / "schlogl.yaml")
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Run the command; skipped where it is not beside the package."""
+    program = os.environ.get("SALTUS_COMMAND")
+    if not program:
+        pytest.skip("SALTUS_COMMAND does not name the command")
+
+    def run(*arguments):
+        return subprocess.run([program, *map(str, arguments)], check=True, capture_output=True,
+                              text=True).stdout
+    return run
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Cases as tools/test_summary counts them."""
+    for kind in ("passed", "failed", "skipped"):
+        n = len(terminalreporter.stats.get(kind, []))
+        n += len(terminalreporter.stats.get("error", [])) if kind == "failed" else 0
+        if n:
+            terminalreporter.write_line(f"[  {kind.upper()}  ] {n} test(s).")

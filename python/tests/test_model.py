@@ -1,0 +1,159 @@
+"""Models: read, built, looked at, closed, pickled."""
+import gzip
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import saltus
+from conftest import ARRIVE, EXAMPLES, LATTICE
+
+
+def test_reads_paths_and_texts_of_all_formats(tmp_path):
+    yaml = EXAMPLES / "dimer-decay.yaml"
+    text = yaml.read_text()
+    packed = tmp_path / "model.yaml.gz"
+    packed.write_bytes(gzip.compress(text.encode()))
+    models = [saltus.read(yaml), saltus.read(str(yaml)), saltus.read(text),
+              saltus.read(text.encode()), saltus.read(packed),
+              saltus.read((EXAMPLES / "dimer-decay.xml").read_text())]
+    counts = [m.run(until=1, points=3, runs=20, seed=4).counts for m in models]
+    for other in counts[1:]:
+        np.testing.assert_array_equal(other, counts[0])
+    net = saltus.read("begin parameters\n 1 k 2\nend parameters\nbegin species\n 1 A() 9\n"
+                      "end species\nbegin reactions\n 1 1 0 k #_R1\nend reactions\n")
+    assert net.species == {"A()": 9}
+
+
+def test_tells_what_is_in_it(schlogl):
+    assert schlogl.name == "Schlögl"
+    assert schlogl.species == {"X": 250, "A": 100000, "B": 200000}
+    assert schlogl.parameters == {"c1": 3e-7, "c2": 1e-4, "c3": 1e-3, "c4": 3.5}
+    assert schlogl.reactions["up"] == "A + 2 X -> 3 X @ c1"
+    assert list(schlogl.reactions) == ["up", "down", "in", "out"]
+    assert schlogl.rules == [] and schlogl.warnings == [] and schlogl.lattice is None
+    assert "4 reactions" in schlogl.info() and "4 reactions" in repr(schlogl)
+    again = saltus.read(schlogl.to_yaml())
+    np.testing.assert_array_equal(again.run(until=1, points=2).counts,
+                                  schlogl.run(until=1, points=2).counts)
+    assert saltus.read(LATTICE).lattice == (4, 3, 2)
+
+
+def test_a_set_changes_one_call_alone(arrive):
+    before = arrive.run(until=2, points=3, runs=10).counts
+    changed = arrive.run(until=2, points=3, runs=10, set={"X": 30, "k": 1}).counts
+    assert (changed[:, 0] == 30).all()
+    other = arrive.run(until=2, points=3, runs=10, set={"g": 5.0}).counts
+    assert (other[:, 0] == 0).all()
+    np.testing.assert_array_equal(arrive.run(until=2, points=3, runs=10).counts, before)
+    assert arrive.species == {"X": 0}
+    fresh = saltus.build(**{**ARRIVE, "species": {"X": 30}, "parameters": {"k": 1, "g": 0.5}})
+    np.testing.assert_array_equal(fresh.run(until=2, points=3, runs=10).counts, changed)
+
+
+def test_volume_mole_and_law_are_of_the_model():
+    text = "species: {A: 100}\nparameters: {k: 1}\nreactions: {r: 2 A -> 0 @ k*A^2/1000}\n"
+    literal, combinatorial = saltus.read(text), saltus.read(text, law="combinatorial")
+    assert literal.warnings and not combinatorial.warnings
+    assert (literal.run(until=1, runs=200).mean()[-1] <
+            combinatorial.run(until=1, runs=200).mean()[-1])
+    cell = "compartments: {cell: 2}\nspecies: {A: {initial: 10, compartment: cell}}\nreactions: {}\n"
+    assert saltus.read(cell, volume={"cell": "4"}).species == {"A": 20}
+    with pytest.raises(saltus.InvalidError):
+        saltus.read(cell, mole=1000)
+    with pytest.raises(saltus.InvalidError, match="there is 'literal', 'combinatorial'"):
+        saltus.read(text, law="exact")
+
+
+def test_names_that_are_not_there_get_near_ones(arrive):
+    with pytest.raises(saltus.InvalidError, match="did you mean 'k'") as failure:
+        arrive.run(until=1, set={"kk": 1})
+    assert failure.value.hint == "did you mean 'k'?" and isinstance(failure.value, ValueError)
+    for wrong in ({"species": "Y"}, {"record": "some"}, {"metod": "tau"}, {"derive": "mean:Y"},
+                  {"method": "exact"}, {"set": {"k": float("nan")}}, {"set": {"k": "many"}},
+                  {"set": 3}, {"runs": 0}, {"seed": -1}, {"seed": 1 << 64}, {"points": 0},
+                  {"every": -1.0}, {"points": 3, "every": 1.0}, {"first": -1}, {"device": "gpu"},
+                  {"times": [0, 1]}, {"runs": 1 << 63}, {"threads": -1}):
+        with pytest.raises((saltus.InvalidError, saltus.UnavailableError)):
+            arrive.run(until=1, **wrong)
+    for wrong in ({}, {"times": [1, 0]}, {"times": [float("nan")]}, {"times": []},
+                  {"times": [[1, 2]]}, {"until": float("nan")}, {"until": -1}):
+        with pytest.raises(saltus.InvalidError):
+            arrive.run(**wrong)
+    arrive.run(until=1)  # as before
+
+
+def test_tells_what_devices_there_are():
+    assert saltus.devices().startswith("cpu: ") and "generic" in saltus.devices()
+
+
+def test_wrong_models_say_where():
+    with pytest.raises(saltus.ModelError, match="model"):
+        saltus.read("species: {A: 1}\nreactions: {r: A -> B @ 1}\n")
+    with pytest.raises(saltus.ModelError):
+        saltus.read("<sbml")
+    with pytest.raises(FileNotFoundError):
+        saltus.read("nowhere.xml")
+
+
+def test_memory_that_is_not_there_is_refused_with_its_bytes(arrive):
+    with pytest.raises(saltus.InvalidError, match=r"1000000000 trajectories .* bytes .* GB"):
+        arrive.run(until=1, runs=10**9)
+    with pytest.raises(saltus.InvalidError, match="bytes"):
+        arrive.batch([[1.0]] * 1000, ["k"], until=1, runs=10**8)
+
+
+def test_a_closed_model_says_so_and_results_stay(arrive):
+    r = arrive.run(until=1, runs=5)
+    counts = r.counts.copy()
+    arrive.close()
+    arrive.close()
+    np.testing.assert_array_equal(r.counts, counts)
+    for use in (lambda: arrive.run(until=1), lambda: arrive.species, lambda: arrive.name,
+                lambda: arrive.batch([[1.0]], ["k"], until=1), lambda: r.save("x.h5")):
+        with pytest.raises(saltus.InvalidError, match="closed"):
+            use()
+    assert "closed" in repr(arrive) and "closed" in arrive._repr_html_()
+
+
+def test_a_result_outlives_its_model():
+    r = saltus.build(**ARRIVE).run(until=1, runs=1000)
+    x = r["X"]
+    del r
+    assert x.sum() == x.copy().sum() and x.base is not None
+
+
+def test_pickles(arrive):
+    again = pickle.loads(pickle.dumps(arrive))
+    np.testing.assert_array_equal(again.run(until=1, runs=3).counts,
+                                  arrive.run(until=1, runs=3).counts)
+    yaml = "compartments: {c: 2}\nspecies: {A: {initial: 4, compartment: c}}\nreactions: {}\n"
+    resized = saltus.read(yaml, volume={"c": "3"}, law="combinatorial")
+    assert pickle.loads(pickle.dumps(resized)).species == {"A": 6}
+
+
+def test_threads_take_turns(arrive):
+    expected = {k: arrive.run(until=1, runs=20, set={"k": k}).counts.copy() for k in range(1, 5)}
+    failures = []
+
+    def work(k):
+        try:
+            for _ in range(30):
+                r = arrive.run(until=1, runs=20, set={"k": k})
+                np.testing.assert_array_equal(r.counts, expected[k])
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in expected]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+def test_shows_itself_in_a_notebook(arrive):
+    assert "0 -&gt; X @ k" in arrive._repr_html_()
+    many = saltus.build(species={f"S{i}": i for i in range(50)}, reactions={})
+    assert "and 30 more" in many._repr_html_()

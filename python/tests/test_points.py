@@ -1,0 +1,89 @@
+"""Sweeps and batches: every point has the bits of a run."""
+import numpy as np
+import pytest
+
+import saltus
+
+
+def test_a_batch_is_a_run_at_each_row(arrive):
+    theta = [[1.0, 5], [20.0, 0], [7.5, 12], [3.0, 3], [2.0, 2]]
+    out = arrive.batch(theta, ["k", "X"], until=3, points=4, runs=6, seed=2)
+    assert out.shape == (5, 6, 4, 1) and out.dtype == np.int64
+    for g, (k, x) in enumerate(theta):
+        one = arrive.run(until=3, points=4, runs=6, seed=2, first=6 * g, set={"k": k, "X": x})
+        np.testing.assert_array_equal(out[g], one.counts)
+    common = arrive.batch(theta, ["k", "X"], until=3, points=4, runs=6, common_random_numbers=True)
+    one = arrive.run(until=3, points=4, runs=6, set={"k": 2, "X": 2})
+    np.testing.assert_array_equal(common[4], one.counts)
+    derived = arrive.batch(theta, ["k", "X"], until=3, points=4, runs=6, seed=2,
+                           derive=["final:X", "mean:X"])
+    assert derived.shape == (5, 6, 2)
+    np.testing.assert_array_equal(derived[..., 0], out[:, :, -1, 0])
+    np.testing.assert_allclose(derived[..., 1], out[..., 0].mean(axis=2), rtol=1e-14)
+    final = arrive.batch(theta, ["k", "X"], until=3, points=4, runs=6, seed=2, record="final")
+    np.testing.assert_array_equal(final, out[:, :, -1])
+
+
+def test_batches_read_nothing_twice(arrive, monkeypatch):
+    arrive.batch([[1.0]] * 40, ["k"], until=1)
+    parsed = []
+    monkeypatch.setattr(saltus.Model, "_parse", lambda self: parsed.append(self))
+    for g in (0.5, 0.7):
+        arrive.batch([[g]] * 40, ["g"], until=1)
+        arrive.run(until=1, set={"g": g})
+    assert not parsed
+    fresh = saltus.Model.batch
+    monkeypatch.undo()
+    again = arrive.batch([[0.5]], ["g"], until=2, runs=4)  # k is as the model has it, not 1
+    np.testing.assert_array_equal(again[0], arrive.run(until=2, runs=4, set={"g": 0.5}).counts)
+    assert fresh is saltus.Model.batch
+
+
+def test_wrong_tables_are_refused(arrive):
+    for theta, names in (([1.0, 2.0], ["k"]), ([[1.0, 2.0]], ["k"]), ([[]], []), ([[[1.0]]], ["k"]),
+                         (np.empty((0, 1)), ["k"]), ([[float("nan")]], ["k"]),
+                         ([[float("inf")]], ["k"]), ([[1.0, 1.0]], ["k", "k"]),
+                         ([[-1.0]], ["X"]), ([[1.0]], ["q"])):
+        with pytest.raises((saltus.InvalidError, saltus.ModelError)):
+            arrive.batch(theta, names, until=1)
+    with pytest.raises(saltus.InvalidError, match="derive= names quantities"):
+        arrive.batch([[1.0]], ["k"], until=1, record="stats")
+    with pytest.raises(saltus.InvalidError, match="did you mean 'k'"):
+        arrive.batch([[1.0]], ["kk"], until=1)
+    with pytest.raises(saltus.InvalidError, match=r"shape \[N, 2\], a column for each of 'k', 'g'"):
+        arrive.batch([[1.0]], ["k", "g"], until=1)
+
+
+def test_a_sweep_has_an_axis_for_each_name(arrive, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    vary = {"k": saltus.lin(10, 30, 3), "X": [0, 50]}
+    d = arrive.sweep(vary, until=2, points=3, runs=20, seed=4, record="all", derive="mean:X")
+    assert d["counts"].dims == ("k", "X", "run", "time", "species")
+    assert list(d["k"].values) == [10, 20, 30] and list(d["X"].values) == [0, 50]
+    one = arrive.run(until=2, points=3, runs=20, seed=4, first=20 * 3, set={"k": 20, "X": 50})
+    cell = d.sel(k=20, X=50)
+    np.testing.assert_array_equal(cell["counts"], one.counts)
+    np.testing.assert_array_equal(cell["mean"][:, 0], one.mean()[:, 0])
+    np.testing.assert_array_equal(cell["trajectory"], one.trajectories)
+    assert d["mean:X"].dims == ("k", "X", "run")
+    file = arrive.sweep(vary, until=2, points=3, runs=20, seed=4, record="all", derive="mean:X",
+                        output=tmp_path / "sweep.h5")
+    xarray.testing.assert_equal(file.drop_vars("trajectory"), d.drop_vars("trajectory"))
+    stats = arrive.sweep({"k": saltus.log(1, 100, 3)}, until=2, points=3, runs=5)
+    np.testing.assert_allclose(stats["k"], [1, 10, 100])
+    assert "counts" not in stats and stats["variance"].dims == ("k", "time", "species")
+
+
+def test_a_design_has_one_axis(arrive):
+    pytest.importorskip("xarray")
+    d = arrive.sweep({"k": saltus.lin(10, 30), "g": saltus.log(0.1, 1)}, until=2, points=3, runs=5,
+                     design="sobol:8")
+    assert d["mean"].dims == ("point", "time", "species") and d["k"].dims == ("point",)
+    assert d["k"].size == 8 and ((d["g"] >= 0.1) & (d["g"] <= 1)).all()
+
+
+def test_wrong_axes_are_refused(arrive):
+    for vary in ({}, None, {"k": "cubic:1:2:3"}, {"k": saltus.lin(0, 1)}, {"q": [1.0]},
+                 {"k": [[1.0]]}, {"k": []}, {"k": [float("nan")]}):
+        with pytest.raises(saltus.InvalidError):
+            arrive.sweep(vary, until=1)

@@ -1,0 +1,204 @@
+"""The package in its process: Ctrl-C, the lock of the interpreter, progress, other processes,
+packages that are missing."""
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import saltus
+from conftest import ARRIVE
+
+# A minute on any machine, in trajectories of a millisecond.
+LONG = dict(until=400, points=3, runs=200_000, set={"k": 200.0}, device="cpu", threads=2,
+            progress=False)
+
+
+def interrupt_soon(seconds=0.4):
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    return timer
+
+
+def check_part(result, model):
+    n = result.attrs["trajectories"]
+    assert 0 < n < LONG["runs"] and result.counts.shape == (n, 3, 1)
+    assert not result.is_complete
+    first = result.trajectories[:20]
+    assert (first == np.arange(20)).all()
+    whole = model.run(**{**LONG, "runs": 20})
+    np.testing.assert_array_equal(result.counts[:20], whole.counts)
+
+
+def test_ctrl_c_keeps_what_had_ended(arrive, tmp_path):
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        arrive.run(**LONG)
+    assert isinstance(stopped.value, saltus.Interrupted)
+    check_part(stopped.value.result, arrive)
+    interrupt_soon(1.0)
+    with pytest.raises(saltus.Interrupted) as stopped:
+        arrive.run(output=tmp_path / "part.h5", **LONG)
+    assert stopped.value.result.path == str(tmp_path / "part.h5")
+    check_part(stopped.value.result, arrive)
+    arrive.run(until=1)  # as before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_in_a_batch_keeps_the_first_rows(arrive):
+    want = dict(until=100, points=2, runs=50)
+    theta = np.linspace(50, 200, 200_000)[:, None]
+    interrupt_soon(1.0)
+    with pytest.raises(saltus.Interrupted) as stopped:
+        arrive.batch(theta, ["k"], derive="final:X", **want)
+    out = stopped.value.result
+    assert 0 < len(out) < len(theta)
+    few = arrive.batch(theta[:3], ["k"], derive="final:X", **want)
+    np.testing.assert_array_equal(out[:3], few)
+
+
+def test_a_handler_of_ones_own_is_called(arrive):
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        interrupt_soon()
+        with pytest.raises(saltus.Interrupted):
+            arrive.run(**LONG)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [1]
+
+
+def test_other_threads_go_on_meanwhile(arrive):
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.01):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.monotonic()
+    arrive.run(**{**LONG, "runs": 2000, "threads": 1})
+    seconds = time.monotonic() - start
+    done.set()
+    thread.join()
+    assert len(ticks) > 5 * seconds and seconds > 0.1
+
+
+def test_progress_is_told_and_its_failure_is_raised(arrive):
+    told = []
+    arrive.run(**{**LONG, "runs": 4_000, "progress": told.append})
+    assert told == sorted(told) and told and 0 <= told[0] and told[-1] <= 1
+
+    def fail(fraction):
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        arrive.run(**{**LONG, "runs": 4_000, "progress": fail})
+
+
+def test_progress_is_a_bar(arrive, capfd):
+    pytest.importorskip("tqdm")
+    arrive.run(**{**LONG, "runs": 4_000, "progress": True})
+    assert "%|" in capfd.readouterr().err
+    arrive.run(**{**LONG, "runs": 4_000, "progress": None})
+    assert capfd.readouterr().err == ""  # this is no terminal
+
+
+def simulate(model, seed):
+    return model.run(until=2, points=3, runs=10, seed=seed)
+
+
+@pytest.mark.parametrize("way", ["spawn", "forkserver"])
+def test_models_and_results_go_between_processes(arrive, way):
+    with multiprocessing.get_context(way).Pool(2) as pool:
+        results = pool.starmap(simulate, [(arrive, seed) for seed in range(4)])
+    for seed, r in enumerate(results):
+        np.testing.assert_array_equal(r.counts, simulate(arrive, seed).counts)
+
+
+def test_dask_sends_models_and_results(arrive):
+    distributed = pytest.importorskip("dask.distributed")
+    with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        model = client.scatter(arrive, broadcast=True)
+        parts = client.map(lambda m, first: m.run(until=8, points=5, runs=100, first=first,
+                                                  threads=1, record="final"),
+                           [model] * 4, range(0, 400, 100))
+        x = np.concatenate([r["X"] for r in client.gather(parts)])
+    np.testing.assert_array_equal(x, arrive.run(until=8, points=5, runs=400)["X"][:, -1])
+
+
+def run_python(code, folder, **env):
+    path = os.pathsep.join([str(pathlib.Path(saltus.__file__).parents[1]),
+                            os.environ.get("PYTHONPATH", "")])
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder,
+                          env={**os.environ, "PYTHONPATH": path, **env})
+
+
+def test_missing_packages_are_named(tmp_path):
+    code = f"""
+import sys
+for name in ("xarray", "pandas", "tqdm", "matplotlib", "h5py"):
+    sys.modules[name] = None
+import saltus
+m = saltus.build(**{ARRIVE!r})
+r = m.run(until=1, runs=3)
+for use, name in ((r.to_xarray, "xarray"), (r.to_pandas, "pandas"),
+                  (lambda: m.run(until=1, progress=True), "tqdm"),
+                  (lambda: m.sweep({{"k": [1.0]}}, until=1), "xarray"),
+                  (lambda: m.run(until=1, output="missing.h5"), "h5py")):
+    try:
+        use()
+    except saltus.UnavailableError as failure:
+        assert name in str(failure) and failure.hint == f"pip install {{name}}", str(failure)
+    else:
+        raise AssertionError(name)
+import os
+assert not os.path.exists("missing.h5")
+"""
+    done = run_python(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_notebook_without_widgets_gets_a_bar_of_text(tmp_path):
+    pytest.importorskip("tqdm")
+    code = f"""
+import sys, types
+class Shell:
+    config = {{"IPKernelApp": {{}}}}
+sys.modules["ipykernel"] = types.ModuleType("ipykernel")
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = Shell
+sys.modules["ipywidgets"] = None
+import saltus
+m = saltus.build(**{ARRIVE!r})
+m.run(until=400, points=3, runs=4000, set={{"k": 200.0}})
+"""
+    done = run_python(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "%|" in done.stderr and "Warning" not in done.stderr
+
+
+def test_import_is_quick(tmp_path):
+    """It takes 30 ms beyond numpy's; here the bound is wide, as machines are busy."""
+    code = """
+import numpy, time
+start = time.process_time()
+import saltus
+print((time.process_time() - start) * 1e3)
+import sys
+assert not {"h5py", "xarray", "pandas", "tqdm", "matplotlib"} & set(sys.modules)
+"""
+    times = []
+    for _ in range(4):  # the first one compiles
+        done = run_python(code, tmp_path, PYTHONDONTWRITEBYTECODE="", PYTHONPYCACHEPREFIX=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        times.append(float(done.stdout))
+    assert min(times) < 200, times

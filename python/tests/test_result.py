@@ -1,0 +1,233 @@
+"""Results: bits of the command's file, exact answers, every kind of record, files."""
+import pickle
+
+import numpy as np
+import pytest
+
+import saltus
+from conftest import EXAMPLES, LATTICE
+
+h5py = pytest.importorskip("h5py")
+
+
+@pytest.mark.parametrize("method", ["direct", "tau"])
+def test_bits_are_those_of_the_command(schlogl, command, tmp_path, method):
+    path = tmp_path / "command.h5"
+    command("run", EXAMPLES / "schlogl.yaml", "--until", 7.3, "--points", 12, "--runs", 60, "--seed",
+            9, "--first", 5, "--set", "c3=0.0009", "--method", method, "--derive",
+            "mean:X,passage:X:300", "-o", path)
+    r = schlogl.run(until=7.3, points=12, runs=60, seed=9, first=5, set={"c3": 9e-4}, method=method,
+                    derive=["mean:X", "passage:X:300"])
+    with h5py.File(path) as f:
+        np.testing.assert_array_equal(r.time, f["time"][:])
+        np.testing.assert_array_equal(r.counts, f["counts"][:])
+        np.testing.assert_array_equal(r.trajectories, f["run"][:])
+        for ours, theirs in (("mean", r.mean()), ("variance", r.var()), ("min", r.min()),
+                             ("max", r.max())):
+            np.testing.assert_array_equal(theirs, f[f"stats/{ours}"][:])
+        for name, values in r.derived.items():
+            np.testing.assert_array_equal(values, f[f"derived/{name}"][:])
+        assert r.attrs["events"] == f.attrs["events"]
+    same = saltus.open(path)
+    np.testing.assert_array_equal(same.counts, r.counts)
+    np.testing.assert_array_equal(same["passage:X:300"], r["passage:X:300"])
+    every = schlogl.run(until=1.0, every=0.3)
+    np.testing.assert_array_equal(every.time, [0.0, 0.3, 0.6, 0.3 * 3, 1.0])
+
+
+def test_birth_and_death_is_poisson(arrive):
+    n = 20_000
+    r = arrive.run(until=4, points=5, runs=n, seed=2)
+    mean = 40.0 * (1.0 - np.exp(-0.5 * r.time[1:]))
+    assert (np.abs(r.mean()[1:, 0] - mean) < 5.0 * np.sqrt(mean / n)).all()
+    assert (np.abs(r.var()[1:, 0] - mean) < 5.0 * np.sqrt((mean + 2 * mean**2) / n)).all()
+    assert np.isnan(r.fano()[0, 0]) and (np.abs(r.fano()[1:, 0] - 1) < 0.06).all()
+    from_samples = r["X"].mean(axis=0)
+    np.testing.assert_allclose(r.mean()[:, 0], from_samples, rtol=1e-13)
+    np.testing.assert_array_equal(r.quantile([0.1, 0.5])[1], np.median(r.counts, axis=0))
+
+
+def test_autocorrelation_decays_at_the_rate_of_leaving(arrive):
+    r = arrive.run(until=60, points=241, runs=400, seed=3, set={"X": 40})
+    rho = r.autocorrelation("X", burn_in=20)
+    expected = np.exp(-0.5 * 0.25 * np.arange(9))
+    assert rho[0] == 1.0 and np.abs(rho[:9] - expected).max() < 0.03
+    with pytest.raises(saltus.InvalidError, match="equally spaced"):
+        arrive.run(times=[0, 1, 3], runs=2).autocorrelation("X")
+
+
+def test_counts_are_not_copied(arrive):
+    r = arrive.run(until=1, runs=10)
+    assert r.counts.ctypes.data == r.counts.ctypes.data and r.counts.dtype == np.int64
+    assert r["X"].base is not None and r.counts.shape == (10, 101, 1)
+
+
+def test_less_is_kept_when_less_is_asked_for(schlogl):
+    want = dict(until=3, points=4, runs=300, seed=6)
+    everything = schlogl.run(**want)
+    final = schlogl.run(record="final", **want)
+    np.testing.assert_array_equal(final.counts, everything.counts[:, -1])
+    np.testing.assert_array_equal(final["X"], everything["X"][:, -1])
+    stats = schlogl.run(record="stats", **want)
+    np.testing.assert_array_equal(stats.var(), everything.var())
+    with pytest.raises(saltus.InvalidError, match='record="all" keeps it'):
+        stats.counts
+    with pytest.raises(saltus.InvalidError, match="record"):
+        stats["X"]
+    bins = schlogl.run(record="histogram", bins=32, species="X", **want)
+    edges, counts = bins.histogram("X")
+    for t in range(4):
+        np.testing.assert_array_equal(counts[t], np.histogram(everything["X"][:, t], edges)[0])
+    assert (counts.sum(axis=1) == 300).all()
+    ranged = schlogl.run(record="histogram", bins=10, range=(0, 1000), **want)
+    np.testing.assert_array_equal(ranged.histogram("X")[0], np.arange(11) * 100.0)
+
+
+def test_columns_are_those_asked_for(schlogl):
+    r = schlogl.run(until=1, points=2, runs=3, species=["c3", "X"])
+    assert r.species == ["X"] and r.observables == ["c3"] and r.columns == ["X", "c3"]
+    assert (r["c3"] == 1e-3).all() and r.observable_values.shape == (3, 2, 1)
+    assert r.mean().shape == (2, 2) and r.mean()[0, 1] == 1e-3
+    with pytest.raises(saltus.InvalidError, match="there is 'X', 'c3'"):
+        r["Y"]
+
+
+@pytest.mark.filterwarnings("ignore:histograms are of counts")
+@pytest.mark.parametrize("record", ["all", "final", "histogram", "stats"])
+def test_a_file_is_the_same_object(schlogl, tmp_path, record):
+    want = dict(until=2, points=3, runs=40, seed=8, record=record, species="X,c3", derive="final:X")
+    memory = schlogl.run(**want)
+    file = schlogl.run(output=tmp_path / "run.h5", **want)
+    assert type(file) is type(memory) and file.attrs["record"] == record
+    for a, b in ((memory.mean(), file.mean()), (memory.var(), file.var()),
+                 (memory["final:X"], file["final:X"]), (memory.trajectories, file.trajectories)):
+        np.testing.assert_array_equal(a, b)
+    assert file.columns == memory.columns and file.is_complete
+    if record in ("all", "final"):
+        np.testing.assert_array_equal(memory["X"], file["X"])
+        np.testing.assert_array_equal(memory["c3"], file["c3"])
+    if record == "histogram":
+        for a, b in zip(memory.histogram("X"), file.histogram("X")):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(saltus.Error, match="exists"):
+        schlogl.run(output=tmp_path / "run.h5", **want)
+    schlogl.run(output=tmp_path / "run.h5", overwrite=True, **want)
+
+
+def test_saves_what_the_run_would_have_written(schlogl, tmp_path):
+    want = dict(until=2, points=5, runs=3000, seed=8, set={"X": 300}, derive="max:X")
+    r = schlogl.run(**want)
+    schlogl.run(until=1)  # other values by now
+    saved = r.save(tmp_path / "saved.h5")
+    written = schlogl.run(output=tmp_path / "written.h5", **want)
+    with h5py.File(tmp_path / "saved.h5") as a, h5py.File(tmp_path / "written.h5") as b:
+        names = []
+        a.visit(names.append)
+        assert len(names) > 10
+        for name in names:
+            if isinstance(a[name], h5py.Dataset) and "about" not in name and a[name].dtype.kind != "S":
+                np.testing.assert_array_equal(a[name][()], b[name][()], err_msg=name)
+        assert dict(a.attrs)["events"] == dict(b.attrs)["events"]
+    assert saved.is_complete and written.is_complete
+    with pytest.raises(saltus.Error):
+        r.save(tmp_path / "saved.h5")
+    with pytest.raises(saltus.InvalidError, match="only a run with every sample"):
+        schlogl.run(until=1, record="stats").save(tmp_path / "stats.h5")
+
+
+def test_what_is_no_result_is_refused(tmp_path):
+    (tmp_path / "x.h5").write_text("nothing")
+    with pytest.raises(saltus.Error):
+        saltus.open(tmp_path / "x.h5")
+    with pytest.raises(OSError):
+        saltus.open(tmp_path / "nowhere.h5")
+
+
+def test_pickles(schlogl, tmp_path):
+    r = schlogl.run(until=2, points=5, runs=30, derive="max:X")
+    again = pickle.loads(pickle.dumps(r))
+    np.testing.assert_array_equal(again.counts, r.counts)
+    np.testing.assert_array_equal(again["max:X"], r["max:X"])
+    np.testing.assert_array_equal(again.var(), r.var())
+    assert repr(again) == repr(r)
+    with pytest.raises(saltus.InvalidError, match="process that ran it"):
+        again.save(tmp_path / "x.h5")
+    file = pickle.loads(pickle.dumps(r.save(tmp_path / "y.h5")))
+    np.testing.assert_array_equal(file.counts, r.counts)
+
+
+def test_to_xarray_and_pandas(schlogl):
+    xarray = pytest.importorskip("xarray")
+    r = schlogl.run(until=2, points=5, runs=30, species="X,c3", derive="max:X")
+    d = r.to_xarray()
+    assert d["counts"].dims == ("run", "time", "species")
+    np.testing.assert_array_equal(d["counts"].sel(species="X"), r["X"])
+    np.testing.assert_array_equal(d["mean"].sel(species="X"), r.mean()[:, 0])
+    np.testing.assert_array_equal(d["observable_mean"].sel(observable="c3"), r.mean()[:, 1])
+    assert d["max:X"].shape == (30,) and isinstance(d, xarray.Dataset)
+    assert d["time"].size == 5 and d.attrs["model"] == "Schlögl"
+    pytest.importorskip("pandas")
+    frame = r.to_pandas()
+    assert list(frame.columns) == ["X", "c3"] and len(frame) == 150
+    assert frame.loc[(7, 2.0), "X"] == r["X"][7, -1]
+    table = schlogl.run(until=2, points=5, runs=30, record="stats").to_pandas()
+    np.testing.assert_array_equal(table["mean"]["X"], r.mean()[:, 0])
+    final = schlogl.run(until=2, points=5, runs=30, record="final").to_pandas()
+    np.testing.assert_array_equal(final["X"], r["X"][:, -1])
+
+
+def test_shows_itself_in_a_notebook(schlogl):
+    r = schlogl.run(until=2, points=5, runs=30)
+    assert "30 of 30 trajectories" in repr(r) and f"{r.mean()[-1, 0]:.6g}" in r._repr_html_()
+
+
+def test_frames_of_a_lattice(command, tmp_path):
+    m = saltus.read(LATTICE)
+    (tmp_path / "lattice.yaml").write_text(LATTICE)
+    r = m.run(until=1, points=3, runs=2, seed=5, frames=0.5)
+    frames = r.frame_counts
+    assert frames.shape == (2, 3, 2, 3, 4, 2)
+    np.testing.assert_array_equal(frames.sum(axis=(2, 3, 4)), r.counts)
+    command("run", tmp_path / "lattice.yaml", "--until", 1, "--points", 3, "--runs", 2, "--seed", 5,
+            "--frames", 0.5, "-o", tmp_path / "lattice.h5")
+    same = saltus.open(tmp_path / "lattice.h5")
+    np.testing.assert_array_equal(same.frame_counts, frames)
+    with pytest.raises(saltus.InvalidError, match="without frames"):
+        r.save(tmp_path / "x.h5")
+    pytest.importorskip("xarray")
+    d = r.frames(1)
+    assert d.dims == ("frame", "z", "y", "x", "species") and d.shape == (3, 2, 3, 4, 2)
+    np.testing.assert_array_equal(same.frames(1), d)
+    assert list(d["frame"].values) == [0.0, 0.5, 1.0]
+    np.testing.assert_allclose(d["z"], [0.5e-7, 1.5e-7])
+    with pytest.raises(saltus.InvalidError, match="no run 2"):
+        r.frames(2)
+    with pytest.raises(saltus.InvalidError, match="frames"):
+        m.run(until=1).frames()
+
+
+def test_names_with_commas():
+    m = saltus.read("begin parameters\n 1 k 2\nend parameters\nbegin species\n 1 A(b,c) 9\n"
+                    " 2 B() 0\nend species\nbegin reactions\n 1 1 2 k #_R1\nend reactions\n")
+    r = m.run(until=0.3, points=3, runs=5, species=["B()", "A(b,c)"],
+              derive=["final:A(b,c)", "final:B()"])
+    assert r.species == ["B()", "A(b,c)"]
+    np.testing.assert_array_equal(r["final:A(b,c)"], r["A(b,c)"][:, -1])
+    assert (r["A(b,c)"] + r["B()"] == 9).all()
+
+
+def test_what_a_run_has_to_say_is_a_warning():
+    m = saltus.build(species={"A": 5}, reactions={}, events={"half": {"at": 0.5, "set": {"A": "A/2"}}})
+    with pytest.warns(UserWarning, match="half") as said:
+        m.run(until=1)
+    assert len(said) == 1 and said[0].filename == __file__
+
+
+def test_parts_of_a_lattice():
+    sites = "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
+    r = saltus.read(LATTICE + sites).run(until=1, points=3, runs=2, profile="z", by_type=True)
+    assert r.type_counts.shape == (2, 3, 2, 2)
+    np.testing.assert_array_equal(r.type_counts.sum(axis=2), r.counts)
+    profile = r.profile
+    assert profile.shape == (2, 3, 2, 2)
+    np.testing.assert_array_equal(profile.sum(axis=2), r.counts)
