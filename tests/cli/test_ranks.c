@@ -142,8 +142,9 @@ static void stopped_ranks_go_on(void **state)
             }
             o = finish_saltus(child);
         } while (ended_first(&o, "part.h5"));
-        if ((cases[i].code != 0 && o.code != cases[i].code) ||
-            !strstr(o.err, "interrupted after")) {
+        /* what mpirun kills after a second may have said nothing */
+        if (cases[i].code != 0 &&
+            (o.code != cases[i].code || !strstr(o.err, "interrupted after"))) {
             fail_msg("case %zu: %d: %s", i, o.code, o.err);
         }
         use_ranks(cases[i].rank == 0 ? 0 : 3);
