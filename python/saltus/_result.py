@@ -331,11 +331,12 @@ class Result:
         """A figure, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
 
         kind: "bands", "trajectories" (so many of them), "histogram" (at the sample nearest to
-        `time`, the last), "heatmap", of a lattice "kymograph" and "slice": of the frame of the first
-        run nearest to the time `frame`, at slice="z=5", "z" (in the middle), "max z" or "sum z".
-        "auto" takes trajectories of one run, heat maps where a distribution has two peaks, else
-        bands. species: those that change, 12 at most. size in inches; log, logx: axes; derived:
-        histograms of these quantities."""
+        `time`, the last), "heatmap", of a lattice "kymograph" and "slice": of the first run's
+        frame nearest to the time `frame`, at slice="z=5", "z" (in the middle), "max z" or
+        "sum z". "auto" takes trajectories of one run, heat maps where a distribution has two
+        peaks, else bands. species: those that change, 12 at most. size in inches; log, logx:
+        axes (of kymographs and slices, log: colours); derived: histograms of these quantities.
+        """
         need("matplotlib", "plot")
         from . import _plot
         return _plot.result(self, kind, _plot.Page(title, path, size, dpi), species, time,
@@ -419,9 +420,9 @@ def plot(data: Any, *, species: Union[str, Sequence[str], None] = None,
          log: bool = False, logx: Optional[bool] = None) -> Any:
     """A figure of a sweep, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
 
-    Means at the sample nearest to `time`, the last, of species or of derived quantities: against one
-    parameter with standard deviations, as maps over two, as rows of maps over three. log: of values
-    or colours; logx: without it as the parameter's values are spaced."""
+    Means at the sample nearest to `time`, the last, of species or of derived quantities: against
+    one parameter with standard deviations, as maps over two, as rows of maps over three. log: of
+    values or colours; logx: without it as the parameter's values are spaced."""
     need("matplotlib", "plot")
     from . import _plot
     return _plot.sweep(data, species, time, derived, _plot.Page(title, path, size, dpi), log, logx)
