@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as _Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
-from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 
 from ._errors import InvalidError
 
@@ -115,7 +115,7 @@ def _shorten(text: Text, room: float, renderer: Any, upright: bool = False) -> N
 
 
 def _fit_ticks(axis: Any, room: float, each: float, renderer: Any) -> None:
-    """As many ticks as there is room for, whose labels do not touch."""
+    """As many ticks as there is room for, whose labels do not touch; one where there is little."""
     low, high = sorted(axis.get_view_interval())
     ratio = high / low if axis.get_scale() == "log" and low > 0 else 1.0
     axis.set_major_formatter(Numbers())
@@ -125,11 +125,12 @@ def _fit_ticks(axis: Any, room: float, each: float, renderer: Any) -> None:
             LogLocator(numticks=n + 1) if ratio >= 100 else
             LogLocator(subs=(1, 2, 5) if n > 2 else (1,)) if ratio >= 5 else
             MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]))
-        extents = [text.get_window_extent(renderer).padded(1.0) for at, text in
-                   zip(axis.get_majorticklocs(), axis.get_majorticklabels())
-                   if text.get_visible() and low <= at <= high]
-        if not any(a.overlaps(b) for a, b in zip(extents, extents[1:])):
+        shown = [(at, text.get_window_extent(renderer).padded(1.0)) for at, text in
+                 zip(axis.get_majorticklocs(), axis.get_majorticklabels())
+                 if text.get_visible() and low <= at <= high]
+        if not any(a.overlaps(b) for (_, a), (_, b) in zip(shown, shown[1:])):
             return
+    axis.set_major_locator(FixedLocator([at for at, _ in shown[:1]]))
 
 
 def _fit(figure: Figure) -> None:
@@ -144,17 +145,25 @@ def _fit(figure: Figure) -> None:
         legend = axes.get_legend()
         for text in legend.get_texts() if legend else ():
             _shorten(text, 0.24 * width, renderer)
-    for _ in range(2):  # ticks take room of their own
+    titles = [(axes, title, title.get_text())
+              for axes in every for title in (axes.title, axes._left_title)]
+
+    def fit_titles() -> None:
+        for axes, title, full in titles:
+            title.set_text(full)
+            _shorten(title, axes.get_window_extent(renderer).width, renderer)
+
+    for _ in range(2):  # titles and ticks take room, and have what the others leave
+        fit_titles()
         figure.draw_without_rendering()
         for axes in every:
             box = axes.get_window_extent(renderer)
             if axes.get_label() != COLOUR_BAR:
                 _fit_ticks(axes.xaxis, box.width, 0.55 * figure.dpi, renderer)
             _fit_ticks(axes.yaxis, box.height, 0.3 * figure.dpi, renderer)
+    fit_titles()
     for axes in every:
         box = axes.get_window_extent(renderer)
-        for title in (axes.title, axes._left_title):
-            _shorten(title, box.width, renderer)
         _shorten(axes.xaxis.label, box.width, renderer)
         _shorten(axes.yaxis.label, box.height, renderer, upright=True)
     for text, room in ((figure._supxlabel, width), (figure._supylabel, height)):
@@ -163,12 +172,18 @@ def _fit(figure: Figure) -> None:
 
 
 def add_legend(axes: Sequence[Any], entries: Sequence[tuple[Any, str]]) -> None:
-    """A legend beside the last panel of the first row."""
-    corner = [a for a in axes if a.get_subplotspec().is_first_row()][-1]
-    if entries:
-        corner.legend([h for h, _ in entries], [one_line(t) for _, t in entries], loc="upper left",
-                      bbox_to_anchor=(1.0, 1.0), fontsize=SMALL, frameon=False, handlelength=1.4,
-                      borderaxespad=0.2)
+    """A legend in the grid's last place if that is free, else beside the first row."""
+    if not entries:
+        return
+    grid = axes[0].get_subplotspec().get_gridspec()
+    if len(set(axes)) < grid.nrows * grid.ncols:
+        host, left = axes[0].figure.add_subplot(grid[-1, -1]), 0.0
+        host.set_axis_off()
+    else:
+        host, left = [a for a in axes if a.get_subplotspec().is_first_row()][-1], 1.0
+    host.legend([h for h, _ in entries], [one_line(t) for _, t in entries], loc="upper left",
+                bbox_to_anchor=(left, 1.0), fontsize=SMALL, frameon=False, handlelength=1.4,
+                borderaxespad=0.2)
 
 
 def make_panels(page: Page, names: Sequence[str], x: str, y: str, together: bool = False,

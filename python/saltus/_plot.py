@@ -110,8 +110,9 @@ def _bands(d: Drawing) -> Figure:
         colour = COLOURS[k if together else 0]
         a.plot(r.time, mean[:, i], color=colour, marker="o" if len(r.time) == 1 else None)
         if d.runs() > 1:
-            low, high = (np.quantile(d.samples(name), BAND, axis=0) if sampled
-                         else (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
+            with np.errstate(invalid="ignore"):  # observables may be infinite
+                low, high = (np.quantile(d.samples(name), BAND, axis=0) if sampled
+                             else (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
             a.fill_between(r.time, low, high, color=colour, alpha=0.25, linewidth=0)
     entries = line_entries(d.names, together)
     if d.runs() > 1:
@@ -146,14 +147,15 @@ def _distribution(d: Drawing, name: str, points: Sequence[int],
     else:
         x = d.r[name]
         x = x[:, np.newaxis] if x.ndim == 1 else x[:, points]
-        x = np.where(np.isfinite(x), x, np.nan) if x.dtype.kind == "f" else x
-        low, high = np.nanmin(x), np.nanmax(x)
+        finite = x[np.isfinite(x)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
         if name in d.r.species:
             step = max(1, math.ceil((high - low + 1) / most))
             edges = np.arange(low, high + step + 1, step) - 0.5
         else:
             edges = np.linspace(low, high if high > low else low + 1, most + 1)
-        counts = np.array([np.histogram(x[:, i], edges)[0] for i in range(x.shape[1])], float)
+        counts = np.array([np.histogram(column[np.isfinite(column)], edges)[0] for column in x.T],
+                          dtype=float)
     return edges, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
 
@@ -220,6 +222,8 @@ def _kymograph(d: Drawing) -> Figure:
     for name, a in zip(d.names, axes):
         z = mean[:, :, d.r.species.index(name)].T
         mesh = draw_map(a, edges_around(d.r.time), positions, z, colours_for(z, d.log), "cividis")
+        if len(d.r.time) > 1:
+            a.set_xlim(d.r.time[0], d.r.time[-1])
         add_colour_bar(figure, mesh, a, "molecules in a plane" if len(axes) == 1 else "per plane")
     return d.page.end(figure, d.title(), d.more)
 
@@ -248,7 +252,8 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
     for name, a in zip(d.names, axes):
         z = plane[..., species.index(name)]
         mesh = draw_map(a, x, y, z, colours_for(z, d.log), "cividis")
-        a.set_aspect("equal")
+        if 1 / 6 < len(y) / len(x) < 6:  # thinner ones could not be made out
+            a.set_aspect("equal")
         add_colour_bar(figure, mesh, a, "molecules")
     title = f"{d.title('one run')}, {what}, at {d.time_of(d.r.frame_times[at])}"
     return d.page.end(figure, title, d.more)
@@ -277,7 +282,7 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     if not names:
         names = [n for n in _moving(r) if n in (r.species if counted and r.species else known)]
     names = names or list(known)
-    if not names:
+    if not names or not r.attrs["trajectories"]:
         raise InvalidError("this result has nothing to draw")
     d = Drawing(r, page, *_first(names), time, log, logx)
     if kind == "auto":
@@ -360,6 +365,9 @@ def _is_geometric(values: np.ndarray) -> bool:
 def sweep(data: Any, species: Names, time: Optional[float], derived: Names, page: Page, log: bool,
           logx: Optional[bool]) -> Figure:
     """saltus.plot of a sweep."""
+    if not hasattr(data, "data_vars"):
+        raise InvalidError(f"a sweep is an xarray.Dataset, not {type(data).__name__}",
+                           "a Result has a method plot")
     page.check()
     s = Sweep(data, time)
     names = (_named(species, s.species + s.observables, "this sweep") +
