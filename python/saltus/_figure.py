@@ -69,7 +69,7 @@ class Page(NamedTuple):
         """The figure with its title, at whose end stands what it leaves out."""
         title = self.title if self.title is not None else title
         figure.suptitle(one_line(", ".join(t for t in (title, more) if t)), fontsize=11)
-        _fit(figure)
+        _fit(figure, len(more))
         if self.path is not None:
             drawn = figure._bytes(self._ending())  # a figure that fails leaves no file
             with open(self.path, "wb") as file:
@@ -101,8 +101,9 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def _shorten(text: Text, room: float, renderer: Any, upright: bool = False) -> None:
-    """Leave out the middle of a text until it fits: names often differ at their ends."""
+def _shorten(text: Text, room: float, renderer: Any, upright: bool = False, end: int = 0) -> None:
+    """Leave out the middle of a text until it fits: names often differ at their ends. So many
+    characters at the end stay as long as they can."""
     full = text.get_text()
     kept = len(full)
     while kept > 2:
@@ -111,7 +112,8 @@ def _shorten(text: Text, room: float, renderer: Any, upright: bool = False) -> N
         if length <= room:
             return
         kept = max(2, min(kept - 1, int(kept * room / length)))
-        text.set_text(full[:kept - kept // 3] + "…" + full[len(full) - kept // 3:])
+        behind = min(kept, max(kept // 3, end))
+        text.set_text(full[:kept - behind] + "…" + full[len(full) - behind:])
 
 
 def _fit_ticks(axis: Any, room: float, each: float, renderer: Any) -> None:
@@ -133,13 +135,13 @@ def _fit_ticks(axis: Any, room: float, each: float, renderer: Any) -> None:
     axis.set_major_locator(FixedLocator([at for at, _ in shown[:1]]))
 
 
-def _fit(figure: Figure) -> None:
+def _fit(figure: Figure, end_of_title: int) -> None:
     """Shorten texts and thin ticks until nothing overlaps or leaves the figure."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a name may hold a $
     renderer = figure.canvas.get_renderer()
     width, height = figure.bbox.width, figure.bbox.height
-    _shorten(figure._suptitle, 0.96 * width, renderer)
+    _shorten(figure._suptitle, 0.96 * width, renderer, end=end_of_title)
     every = figure.axes + [inset for axes in figure.axes for inset in axes.child_axes]
     for axes in every:
         legend = axes.get_legend()

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import PowerNorm
 
 from ._errors import InvalidError, near
-from ._figure import (COLOURS, SMALL, Figure, Page, add_colour_bar, add_legend, band_entry,
+from ._figure import (COLOURS, SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry,
                       colours_for, draw_map, edges_around, line_entries, make_panels, one_line,
                       set_scale)
 
@@ -114,9 +114,8 @@ def _bands(d: Drawing) -> Figure:
                 low, high = (np.quantile(d.samples(name), BAND, axis=0) if sampled
                              else (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
             a.fill_between(r.time, low, high, color=colour, alpha=0.25, linewidth=0)
-    entries = line_entries(d.names, together)
+    entries = line_entries(d.names if together else ["mean"], together or d.runs() > 1)
     if d.runs() > 1:
-        entries = entries or line_entries(["mean"], True)
         entries.append(band_entry(entries, "5 % to 95 % of runs" if sampled else "mean ± sd"))
     add_legend(axes, entries)
     return d.page.end(figure, d.title(), d.more)
@@ -401,7 +400,7 @@ def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         a.plot(x, mean, color=colour, marker="o", markersize=3.5)
         a.fill_between(x, mean - sd, mean + sd, color=colour, alpha=0.25, linewidth=0)
         set_scale(a, log, _is_geometric(x) if logx is None else logx)
-    entries = line_entries(names, together, "o")
+    entries = line_entries(names if together else ["mean"], True, "o")
     add_legend(axes, [*entries, band_entry(entries, "mean ± sd")])
     return page.end(figure, s.title(names), more)
 
@@ -436,8 +435,10 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
     names, more = _first(names, 3)
     values = s.data[third].values
     shown = np.unique(np.linspace(0, len(values) - 1, min(len(values), 5)).astype(int))
-    if len(shown) < len(values):
-        more = ", ".join(t for t in (more, f"{len(shown)} of {len(values)} {third}") if t)
+    is_short = len(third) <= 10  # beside its value above a panel; else the title names it once
+    notes = [more, "" if is_short else f"columns: {third}",
+             f"{len(shown)} of {len(values)} {third}" if len(shown) < len(values) else ""]
+    above = Numbers().format_ticks(values)
     size = page.size or (1.6 + 1.9 * len(shown), 1.4 + 1.8 * len(names))
     figure, grid = page._replace(size=size).begin(len(names), len(shown))
     for name, row in zip(names, grid):
@@ -448,11 +449,12 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
             a.tick_params(labelsize=SMALL, labelbottom=row is grid[-1] or name == names[-1],
                           labelleft=i == 0)
             if name == names[0]:
-                a.set_title(one_line(f"{third} = {values[i]:.4g}"), loc="left", fontsize=9)
+                a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
+                            fontsize=9)
         add_colour_bar(figure, mesh, row, f"mean of {name}")
     figure.supxlabel(one_line(plane[0]), fontsize=10)
     figure.supylabel(one_line(plane[1]), fontsize=10)
-    return page.end(figure, s.title(names), more)
+    return page.end(figure, s.title(names), ", ".join(n for n in notes if n))
 
 
 def _design(s: Sweep, page: Page, names: list[str], more: str, log: bool,

@@ -113,6 +113,7 @@ def test_what_auto_takes(results):
     assert sum(a.axison for a in results["wide"].plot().axes) == 7          # each its own range
     assert len(results["long"].plot().axes) == 1
     check(results["many"].plot(), "12 of 30 shown", "S11")
+    check(results["many"].plot(title=TITLE, size=(5, 4)), "12 of 30 shown", "…")
 
 
 def test_lines_are_the_data(results):
@@ -182,6 +183,18 @@ def test_sweeps(gene, names):
     if names == "kg":
         mesh = saltus.plot(d, species="X").axes[0].collections[0]
         assert (np.ravel(mesh.get_array()) == d["mean"][:, :, -1, 0].values.T.ravel()).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_sweeps_with_long_names(n, tmp_path):
+    names = ["rate_of_something_whose_name_" + c for c in "abc"]
+    model = saltus.build("long", species={s: 0 for s in LONG}, parameters={p: 1e6 for p in names},
+                         reactions={f"r{i}": f"0 -> {s} @ {names[i % 3]} * 1e-{i}"
+                                    for i, s in enumerate(LONG)})
+    d = model.sweep({p: saltus.lin(1e5, 1.2e6, 4) for p in names[:n]}, until=0.01, points=2, runs=3,
+                    output=tmp_path / "sweep.h5")
+    check(saltus.plot(saltus.open(tmp_path / "sweep.h5"), title=TITLE))
+    check(saltus.plot(d, species=LONG[:3], log=True, size=(6, 4)))
 
 
 @pytest.mark.parametrize("names", ["k", "kg", "kgh"])
