@@ -321,6 +321,27 @@ class Result:
                   for names, a in parts]
         return frames[0] if len(frames) == 1 else pandas.concat(frames, axis=1)
 
+    def plot(self, kind: str = "auto", *, species: Union[str, Sequence[str], None] = None,
+             time: Optional[float] = None, trajectories: int = 20, frame: Optional[float] = None,
+             slice: Optional[str] = None, title: Optional[str] = None,
+             path: Union[str, os.PathLike, None] = None,
+             size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None,
+             log: bool = False, logx: bool = False,
+             derived: Union[str, Sequence[str], None] = None) -> Any:
+        """A figure, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
+
+        kind: "bands", "trajectories" (so many of them), "histogram" (at the sample nearest to
+        `time`, the last), "heatmap", of a lattice "kymograph" and "slice": of the first run's
+        frame nearest to the time `frame`, at slice="z=5", "z" (in the middle), "max z" or
+        "sum z". "auto" takes trajectories of one run, heat maps where a distribution has two
+        peaks, else bands. species: those that change, 12 at most. size in inches; log, logx:
+        axes (of kymographs and slices, log: colours); derived: histograms of these quantities.
+        """
+        need("matplotlib", "plot")
+        from . import _plot
+        return _plot.result(self, kind, _plot.Page(title, path, size, dpi), species, time,
+                            trajectories, frame, slice, log, logx, derived)
+
     def save(self, path: Union[str, os.PathLike], *, overwrite: bool = False) -> "Result":
         """Write the result file that the run would have written with output=path, and give it as a
         result that is read when asked."""
@@ -390,6 +411,21 @@ def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any])
     data = xarray.Dataset(variables, coords, attrs)
     data["time"].attrs["units"] = r.attrs.get("time_unit") or "1"
     return data
+
+
+def plot(data: Any, *, species: Union[str, Sequence[str], None] = None,
+         time: Optional[float] = None, derived: Union[str, Sequence[str], None] = None,
+         title: Optional[str] = None, path: Union[str, os.PathLike, None] = None,
+         size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None,
+         log: bool = False, logx: Optional[bool] = None) -> Any:
+    """A figure of a sweep, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
+
+    Means at the sample nearest to `time`, the last, of species or of derived quantities: against
+    one parameter with standard deviations, as maps over two, as rows of maps over three. log: of
+    values or colours; logx: without it as the parameter's values are spaced."""
+    need("matplotlib", "plot")
+    from . import _plot
+    return _plot.sweep(data, species, time, derived, _plot.Page(title, path, size, dpi), log, logx)
 
 
 def open(path: Union[str, os.PathLike]) -> Any:

@@ -9,6 +9,7 @@ from conftest import ROOT
 def test_snippets_run(tmp_path, monkeypatch, capsys):
     pytest.importorskip("h5py")
     pytest.importorskip("xarray")
+    pytest.importorskip("matplotlib")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")

@@ -1,0 +1,483 @@
+"""What figures of results and of sweeps show; how they look is in _figure.py."""
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+from matplotlib.colors import PowerNorm
+
+from ._errors import InvalidError, near
+from ._figure import (COLOURS, SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry,
+                      colours_for, draw_map, edges_around, line_entries, make_panels, one_line,
+                      set_scale)
+
+KINDS = ("auto", "bands", "trajectories", "histogram", "heatmap", "kymograph", "slice")
+MOST_PANELS = 12
+MOST_COLUMNS = 300    # of a heat map
+RANGES_APART = 20.0   # from here on series have panels of their own
+ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
+BAND = (0.05, 0.95)
+Names = Union[str, Sequence[str], None]
+
+
+def _named(given: Names, names: Sequence[str], what: str) -> list[str]:
+    chosen = given.split(",") if isinstance(given, str) else list(given or ())
+    for name in chosen:
+        if name not in names:
+            raise near(what, name, names)
+    return chosen
+
+
+def _first(names: list[str], most: int = MOST_PANELS) -> tuple[list[str], str]:
+    """As many names as can be shown, and what to say when these are not all."""
+    return names[:most], f"{most} of {len(names)} shown" if len(names) > most else ""
+
+
+def _nearest(times: Sequence[float], time: Optional[float]) -> int:
+    return len(times) - 1 if time is None else int(np.argmin(np.abs(np.asarray(times) - time)))
+
+
+def _top(values: np.ndarray) -> float:
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _apart(tops: Sequence[float]) -> bool:
+    """Whether series are of too different sizes for one axis."""
+    positive = [t for t in tops if np.isfinite(t) and t > 0]
+    return bool(positive) and max(positive) > RANGES_APART * min(positive)
+
+
+# Results ----------------------------------------------------------------------------------------
+
+class Drawing(NamedTuple):
+    """What is drawn of a result."""
+    r: Any
+    page: Page
+    names: list[str]
+    more: str
+    time: Optional[float]
+    log: bool
+    logx: bool
+
+    @property
+    def time_label(self) -> str:
+        unit = self.r.attrs.get("time_unit")
+        return f"time ({unit})" if unit else "time"
+
+    def time_of(self, time: float) -> str:
+        return f"time {time:g} {self.r.attrs.get('time_unit', '')}".strip()
+
+    @property
+    def value_label(self) -> str:
+        return "molecules" if set(self.names) <= set(self.r.species) else "value"
+
+    def runs(self) -> int:
+        return int(self.r.attrs["trajectories"])
+
+    def samples(self, name: str) -> np.ndarray:
+        """[run, point]"""
+        x = self.r[name]
+        if x.ndim != 2:
+            raise InvalidError("this result has final states alone", 'record="all" keeps samples')
+        return x
+
+    def series(self, tops: Sequence[float]) -> tuple[Figure, list[Any], bool]:
+        """Axes over time for each name."""
+        together = len(self.names) <= len(COLOURS) and (self.log or not _apart(tops))
+        figure, axes = make_panels(self.page, self.names, self.time_label, self.value_label,
+                                   together)
+        for a in axes:
+            set_scale(a, self.log, self.logx)
+            if len(self.r.time) > 1 and not self.logx:
+                a.set_xlim(self.r.time[0], self.r.time[-1])
+        return figure, axes, together
+
+    def title(self, what: str = "") -> str:
+        n = self.runs()
+        return f"{self.r.attrs['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}"
+
+
+def _bands(d: Drawing) -> Figure:
+    r = d.r
+    mean, sd = r.mean(), np.sqrt(np.maximum(r.var(), 0.0))
+    at = [r.columns.index(name) for name in d.names]
+    figure, axes, together = d.series([_top(mean[:, i]) for i in at])
+    sampled = r.attrs["record"] == "all"
+    for k, (name, a, i) in enumerate(zip(d.names, axes, at)):
+        colour = COLOURS[k if together else 0]
+        a.plot(r.time, mean[:, i], color=colour, marker="o" if len(r.time) == 1 else None)
+        if d.runs() > 1:
+            with np.errstate(invalid="ignore"):  # observables may be infinite
+                low, high = (np.quantile(d.samples(name), BAND, axis=0) if sampled
+                             else (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
+            a.fill_between(r.time, low, high, color=colour, alpha=0.25, linewidth=0)
+    entries = line_entries(d.names if together else ["mean"], together or d.runs() > 1)
+    if d.runs() > 1:
+        entries.append(band_entry(entries, "5 % to 95 % of runs" if sampled else "mean ± sd"))
+    add_legend(axes, entries)
+    return d.page.end(figure, d.title(), d.more)
+
+
+def _trajectories(d: Drawing, n: int) -> Figure:
+    samples = [d.samples(name)[:max(n, 1)] for name in d.names]
+    figure, axes, together = d.series([_top(x) for x in samples])
+    for k, (a, x) in enumerate(zip(axes, samples)):
+        a.plot(d.r.time, x.T, color=COLOURS[k if together else 0],
+               linewidth=1.2 if len(x) == 1 else 0.7, alpha=1.0 if len(x) < 4 else 0.6,
+               marker="o" if len(d.r.time) == 1 else None)
+    add_legend(axes, line_entries(d.names, together))
+    shown = len(samples[0])
+    return d.page.end(figure, d.title(f"{shown} of {d.runs()} runs" if shown < d.runs() else ""),
+                      d.more)
+
+
+def _distribution(d: Drawing, name: str, points: Sequence[int],
+                  most: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of bins, and the fraction of runs in each at some points, [point][bin]."""
+    if d.r.attrs["record"] == "histogram" and name in d.r.species:
+        edges, counts = d.r.histogram(name)
+        counts = counts[points].astype(float)
+        used = np.flatnonzero(counts.any(axis=0))
+        if len(used):
+            edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
+    else:
+        x = d.r[name]
+        x = x[:, np.newaxis] if x.ndim == 1 else x[:, points]
+        finite = x[np.isfinite(x)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
+        if name in d.r.species:
+            step = max(1, math.ceil((high - low + 1) / most))
+            edges = np.arange(low, high + step + 1, step) - 0.5
+        else:
+            edges = np.linspace(low, high if high > low else low + 1, most + 1)
+        counts = np.array([np.histogram(column[np.isfinite(column)], edges)[0] for column in x.T],
+                          dtype=float)
+    return edges, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+
+def _histogram(d: Drawing) -> Figure:
+    point = _nearest(d.r.time, d.time)
+    if d.r.attrs["record"] == "final" and point != len(d.r.time) - 1:
+        raise InvalidError("this result has final states alone", 'record="all" keeps samples')
+    figure, axes = make_panels(d.page, d.names, d.value_label, "fraction of runs per bin",
+                               shared=False)
+    most = min(60, max(10, int(2 * math.sqrt(d.runs()))))
+    for name, a in zip(d.names, axes):
+        edges, parts = _distribution(d, name, [point], most)
+        a.stairs(parts[0], edges, fill=True, color=COLOURS[0], alpha=0.35)
+        a.stairs(parts[0], edges, color=COLOURS[0], linewidth=1.0)
+        set_scale(a, d.log, d.logx)
+        if not d.log:
+            a.set_ylim(bottom=0)
+    return d.page.end(figure, f"{d.title()}, at {d.time_of(d.r.time[point])}", d.more)
+
+
+def _heatmap(d: Drawing) -> Figure:
+    if d.r.attrs["record"] not in ("all", "histogram"):
+        raise InvalidError("this result has no distributions over time",
+                           'record="all" or record="histogram" keeps them')
+    n = len(d.r.time)
+    points = np.unique(np.linspace(0, n - 1, min(n, MOST_COLUMNS)).astype(int))
+    parts = [_distribution(d, name, points) for name in d.names]
+    # The scale ends where one cell in a hundred passes it, or a start in one state would fill it.
+    used = np.concatenate([p[p > 0] for _, p in parts])
+    norm = PowerNorm(0.5, 0.0, float(np.quantile(used, 0.99)) if len(used) else 1.0)
+    figure, axes = make_panels(d.page, d.names, d.time_label, d.value_label)
+    times = edges_around(d.r.time[points])
+    for a, (edges, p) in zip(axes, parts):
+        mesh = draw_map(a, times, edges, np.ma.masked_equal(p.T, 0.0), norm)
+        set_scale(a, d.log, d.logx)
+        if n > 1:  # without the half cells before the first time and behind the last
+            a.set_xlim(d.r.time[0] if not d.logx else None, d.r.time[-1])
+    add_colour_bar(figure, mesh, axes, "fraction of runs per bin", extend="max", aspect=30)
+    return d.page.end(figure, d.title(), d.more)
+
+
+def _has_two_peaks(x: np.ndarray) -> bool:
+    """Whether counts of many runs lie around two values, with a valley of half the lower one."""
+    if len(x) < ENOUGH_RUNS or x.min() == x.max():
+        return False
+    step = max(1, math.ceil((x.max() - x.min() + 1) / 20))
+    h = np.histogram(x, np.arange(x.min(), x.max() + step + 1, step))[0]
+    h = np.convolve(h, [0.25, 0.5, 0.25])
+    top = int(np.argmax(h))
+    for i in range(len(h)):
+        valley = h[min(i, top):max(i, top) + 1].min()
+        if valley < 0.5 * h[i] and h[i] - valley > 3 * math.sqrt(h[i]) and h[i] > 0.1 * h[top]:
+            return True
+    return False
+
+
+def _kymograph(d: Drawing) -> Figure:
+    profile = d.r.profile
+    if profile.ndim != 4:
+        raise InvalidError("this result has final profiles alone", 'record="all" keeps samples')
+    mean = profile.mean(axis=0)  # [point, plane, species]
+    positions = 1e6 * d.r.attrs["spacing"] * np.arange(mean.shape[1] + 1)
+    figure, axes = make_panels(d.page, d.names, d.time_label, "position (µm)", panel=(3.4, 1.8))
+    for name, a in zip(d.names, axes):
+        z = mean[:, :, d.r.species.index(name)].T
+        mesh = draw_map(a, edges_around(d.r.time), positions, z, colours_for(z, d.log), "cividis")
+        if len(d.r.time) > 1:
+            a.set_xlim(d.r.time[0], d.r.time[-1])
+        add_colour_bar(figure, mesh, a, "molecules in a plane" if len(axes) == 1 else "per plane")
+    return d.page.end(figure, d.title(), d.more)
+
+
+def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
+    match = re.fullmatch(r"(?:(max|sum) )?([xyz])(?:=(\d+))?", spec or "z")
+    if not match or (match[1] and match[3]):
+        raise InvalidError(f"slice={spec!r} is no plane",
+                           '"z=5", "z", "max z" or "sum z", of x, y and z')
+    species, frames = d.r._frame_species(), d.r.frame_counts
+    axis, at = "zyx".index(match[2]), _nearest(d.r.frame_times, frame)
+    sites = frames[0, at]  # [z, y, x, species]
+    n = sites.shape[axis]
+    if match[1]:
+        plane, what = getattr(sites, match[1])(axis=axis), f"{match[1]} along {match[2]}"
+    else:
+        where = int(match[3]) if match[3] else n // 2
+        if where >= n:
+            raise InvalidError(f"slice={spec!r}: {match[2]} goes from 0 to {n - 1}")
+        plane, what = sites.take(where, axis=axis), f"{match[2]} = {where}"
+    up, across = [a for a in "zyx" if a != match[2]]
+    spacing = 1e6 * d.r.attrs["spacing"]
+    y, x = (spacing * np.arange(m + 1) for m in plane.shape[:2])
+    panel = (2.8, float(np.clip(0.3 + 2.0 * len(y) / len(x), 1.2, 3.6)))
+    figure, axes = make_panels(d.page, d.names, f"{across} (µm)", f"{up} (µm)", panel=panel)
+    for name, a in zip(d.names, axes):
+        z = plane[..., species.index(name)]
+        mesh = draw_map(a, x, y, z, colours_for(z, d.log), "cividis")
+        if 1 / 6 < len(y) / len(x) < 6:  # thinner ones could not be made out
+            a.set_aspect("equal")
+        add_colour_bar(figure, mesh, a, "molecules")
+    title = f"{d.title('one run')}, {what}, at {d.time_of(d.r.frame_times[at])}"
+    return d.page.end(figure, title, d.more)
+
+
+def _moving(r: Any) -> list[str]:
+    """Columns that change, or all of them if none does."""
+    low, high = r.min(), r.max()
+    with np.errstate(invalid="ignore"):
+        moves = np.nanmax(high, axis=0) > np.nanmin(low, axis=0)
+    return [name for name, m in zip(r.columns, moves) if m] or r.columns
+
+
+def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float], trajectories: int,
+           frame: Optional[float], slice: Optional[str], log: bool, logx: bool,
+           derived: Names) -> Figure:
+    """Result.plot."""
+    if kind not in KINDS:
+        raise near("a figure", kind, KINDS)
+    page.check()
+    if derived is not None:
+        return _derived(r, page, _named(derived, r.derived_names, "this result"), log, logx)
+    spatial, counted = kind in ("kymograph", "slice"), kind in ("histogram", "heatmap")
+    known = r._frame_species() if kind == "slice" else r.species if spatial else r.columns
+    names = _named(species, known, "this result")
+    if not names:
+        names = [n for n in _moving(r) if n in (r.species if counted and r.species else known)]
+    names = names or list(known)
+    if not names or not r.attrs["trajectories"]:
+        raise InvalidError("this result has nothing to draw")
+    d = Drawing(r, page, *_first(names), time, log, logx)
+    if kind == "auto":
+        kind = "bands"
+        if r.attrs["record"] == "all":
+            kind = "trajectories" if d.runs() == 1 else kind
+            if any(n in r.species and _has_two_peaks(r[n][:, -1]) for n in d.names):
+                kind = "heatmap"
+    if kind == "trajectories":
+        return _trajectories(d, trajectories)
+    if kind == "slice":
+        return _slice(d, frame, slice)
+    draw: dict[str, Callable[[Drawing], Figure]] = {
+        "bands": _bands, "histogram": _histogram, "heatmap": _heatmap, "kymograph": _kymograph}
+    return draw[kind](d)
+
+
+def _derived(r: Any, page: Page, names: list[str], log: bool, logx: bool) -> Figure:
+    """Histograms of quantities of each trajectory."""
+    names, more = _first(names)
+    figure, axes = make_panels(page, names, "value", "runs", shared=False)
+    for name, a in zip(names, axes):
+        x = r.derived[name]
+        x = x[np.isfinite(x)]
+        a.hist(x, bins=min(40, max(5, int(math.sqrt(len(x))))), color=COLOURS[0], alpha=0.6)
+        set_scale(a, log, logx)
+    return page.end(figure, f"{r.attrs['model']}, {r.attrs['trajectories']} runs", more)
+
+
+# Sweeps -----------------------------------------------------------------------------------------
+
+class Sweep:
+    """Means over the runs at the points of a sweep, and what spans them."""
+
+    def __init__(self, data: Any, time: Optional[float]) -> None:
+        self.data, self.at = data, _nearest(data["time"].values, time)
+        self.species = data["species"].values.tolist() if "species" in data.coords else []
+        self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
+        inner = {"time", "species", "observable", "run"}
+        self.derived = [name for name, v in data.data_vars.items()
+                        if "run" in v.dims and not inner & (set(v.dims) - {"run"})]
+        first = data["mean" if self.species else "observable_mean"]
+        self.axes = [a for a in first.dims if a not in inner and first.sizes[a] > 1]
+        self.parameters = [c for c, v in data.coords.items()
+                           if v.dims == ("point",) and c != "point"]
+
+    def __call__(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation, [axis …]."""
+        if name in self.derived:
+            v = self.data[name]
+            mean, sd = v.mean("run"), v.std("run", ddof=min(1, v.sizes["run"] - 1))
+            return mean.squeeze().values, sd.squeeze().values
+        prefix, dim = ("", "species") if name in self.species else ("observable_", "observable")
+        mean, var = (self.data[prefix + s].sel({dim: name}).isel(time=self.at).squeeze().values
+                     for s in ("mean", "variance"))
+        return mean, np.sqrt(np.maximum(var, 0.0))
+
+    def label(self, names: Sequence[str]) -> str:
+        return "molecules" if set(names) <= set(self.species) else "value"
+
+    def mean_label(self, name: str) -> str:
+        return "mean molecules" if name in self.species else f"mean of {name}"
+
+    def title(self, names: Sequence[str]) -> str:
+        model = str(self.data.attrs.get("model", "sweep"))
+        if set(names) <= set(self.derived):
+            return model
+        unit = self.data["time"].attrs.get("units", "1")
+        return (f"{model} at time {self.data['time'].values[self.at]:g}" +
+                (f" {unit}" if unit != "1" else ""))
+
+
+def _is_geometric(values: np.ndarray) -> bool:
+    """Whether values rise in equal ratios."""
+    return (len(values) > 2 and bool((values > 0).all())
+            and np.allclose(np.diff(np.log(values)), np.log(values[1] / values[0]))
+            and not np.allclose(np.diff(values), values[1] - values[0]))
+
+
+def sweep(data: Any, species: Names, time: Optional[float], derived: Names, page: Page, log: bool,
+          logx: Optional[bool]) -> Figure:
+    """saltus.plot of a sweep."""
+    if not hasattr(data, "data_vars"):
+        raise InvalidError(f"a sweep is an xarray.Dataset, not {type(data).__name__}",
+                           "a Result has a method plot")
+    page.check()
+    s = Sweep(data, time)
+    names = (_named(species, s.species + s.observables, "this sweep") +
+             _named(derived, s.derived, "this sweep"))
+    names, more = _first(names or _varied(s))
+    if "point" in s.axes:
+        return _design(s, page, names, more, log, logx)
+    draw = {1: _along, 2: _maps, 3: _multiples}.get(len(s.axes))
+    if draw is None:
+        raise InvalidError(f"a sweep of {len(s.axes)} axes is no figure" if s.axes else
+                           "a sweep of one point is no figure",
+                           "data.sel(…) takes values of some axes" if s.axes else "")
+    return draw(s, page, names, more, log, logx)
+
+
+def _varied(s: Sweep) -> list[str]:
+    """Species, or else observables, whose means vary."""
+    names = s.species or s.observables
+    means = {name: s(name)[0] for name in names}
+    return [name for name in names if np.ptp(means[name]) > 0] or names
+
+
+def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
+           logx: Optional[bool]) -> Figure:
+    x = s.data[s.axes[0]].values
+    values = [s(name) for name in names]
+    together = len(names) <= len(COLOURS) and (log or not _apart([_top(m) for m, _ in values]))
+    figure, axes = make_panels(page, names, s.axes[0], s.label(names), together)
+    for k, (a, (mean, sd)) in enumerate(zip(axes, values)):
+        colour = COLOURS[k if together else 0]
+        a.plot(x, mean, color=colour, marker="o", markersize=3.5)
+        a.fill_between(x, mean - sd, mean + sd, color=colour, alpha=0.25, linewidth=0)
+        set_scale(a, log, _is_geometric(x) if logx is None else logx)
+    entries = line_entries(names if together else ["mean"], True, "o")
+    add_legend(axes, [*entries, band_entry(entries, "mean ± sd")])
+    return page.end(figure, s.title(names), more)
+
+
+def _map(axes: Any, data: Any, x: str, y: str, z: np.ndarray, norm: Any,
+         logx: Optional[bool]) -> Any:
+    """A map z[x][y] over two parameters, whose axes are as their values are spaced."""
+    edges = []
+    for name, asked, set_axis in ((x, logx, axes.set_xscale), (y, None, axes.set_yscale)):
+        values = data[name].values
+        log = _is_geometric(values) if asked is None else asked
+        edges.append(edges_around(values, log))
+        if log:
+            set_axis("log")
+    return draw_map(axes, *edges, np.ma.masked_invalid(z.T), norm)
+
+
+def _maps(s: Sweep, page: Page, names: list[str], more: str, log: bool,
+          logx: Optional[bool]) -> Figure:
+    figure, axes = make_panels(page, names, s.axes[0], s.axes[1], panel=(3.4, 2.3))
+    for name, a in zip(names, axes):
+        z = s(name)[0]
+        mesh = _map(a, s.data, *s.axes, z, colours_for(z, log), logx)
+        add_colour_bar(figure, mesh, a, s.mean_label(name))
+    return page.end(figure, s.title(names), more)
+
+
+def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
+               logx: Optional[bool]) -> Figure:
+    """Maps of the last two axes, a row for each name, a column for each value of the first."""
+    third, *plane = s.axes
+    names, more = _first(names, 3)
+    values = s.data[third].values
+    shown = np.unique(np.linspace(0, len(values) - 1, min(len(values), 5)).astype(int))
+    is_short = len(third) <= 10  # beside its value above a panel; else the title names it once
+    notes = [more, "" if is_short else f"columns: {third}",
+             f"{len(shown)} of {len(values)} {third}" if len(shown) < len(values) else ""]
+    above = Numbers().format_ticks(values)
+    size = page.size or (1.6 + 1.9 * len(shown), 1.4 + 1.8 * len(names))
+    figure, grid = page._replace(size=size).begin(len(names), len(shown))
+    for name, row in zip(names, grid):
+        z = s(name)[0]
+        norm = colours_for(z, log)
+        for a, i in zip(row, shown):
+            mesh = _map(a, s.data, *plane, z[i], norm, logx)
+            a.tick_params(labelsize=SMALL, labelbottom=row is grid[-1] or name == names[-1],
+                          labelleft=i == 0)
+            if name == names[0]:
+                a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
+                            fontsize=9)
+        add_colour_bar(figure, mesh, row, f"mean of {name}")
+    figure.supxlabel(one_line(plane[0]), fontsize=10)
+    figure.supylabel(one_line(plane[1]), fontsize=10)
+    return page.end(figure, s.title(names), ", ".join(n for n in notes if n))
+
+
+def _design(s: Sweep, page: Page, names: list[str], more: str, log: bool,
+            logx: Optional[bool]) -> Figure:
+    """The points of a design: over two parameters in colours, else over each of them."""
+    points = {p: s.data[p].values for p in s.parameters}
+    if len(points) == 2:
+        x, y = points
+        figure, axes = make_panels(page, names, x, y, panel=(3.4, 2.3))
+        for name, a in zip(names, axes):
+            z = s(name)[0]
+            dots = a.scatter(points[x], points[y], c=z, norm=colours_for(z, log), cmap="viridis",
+                             s=18)
+            set_scale(a, False, bool(logx))
+            add_colour_bar(figure, dots, a, s.mean_label(name))
+        return page.end(figure, s.title(names), more)
+    (name,), more = _first(names, 1)
+    shown, _ = _first(list(points))
+    one = len(shown) == 1
+    figure, axes = make_panels(page, [""] if one else shown, shown[0] if one else "parameter",
+                               f"mean ± sd of {name}", shared=False)
+    mean, sd = s(name)
+    for p, a in zip(shown, axes):
+        a.errorbar(points[p], mean, sd, fmt="o", markersize=3, elinewidth=0.7, color=COLOURS[0])
+        set_scale(a, log, bool(logx))
+    return page.end(figure, s.title([name]), more)

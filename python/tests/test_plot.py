@@ -1,0 +1,244 @@
+"""Figures: whatever is drawn, no two texts overlap and none leaves the canvas."""
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import saltus
+from conftest import ARRIVE, EXAMPLES
+
+pytest.importorskip("matplotlib", reason="matplotlib is missing (tools/packages test)")
+pytest.importorskip("xarray", reason="xarray is missing (tools/packages test)")
+
+from matplotlib.backends.backend_agg import RendererAgg  # noqa: E402
+
+LONG = ["concentration_of_a_protein_no" + c for c in "12345678"]  # 30 characters each
+TITLE = ("A title of a hundred characters is more "
+         "than a figure of usual width can show in one line, like here")
+
+
+class Recorder(RendererAgg):
+    """Notes the texts that are drawn."""
+
+    def __init__(self, figure):
+        super().__init__(figure.bbox.width, figure.bbox.height, figure.dpi)
+        self.texts = []
+
+    def draw_text(self, *arguments, mtext=None, **options):
+        self.texts.append(mtext)
+        super().draw_text(*arguments, mtext=mtext, **options)
+
+
+def texts_of(figure):
+    """Every text that is drawn, with its extent in pixels."""
+    renderer = Recorder(figure)
+    figure.draw(renderer)
+    return [(t.get_text(), t.get_window_extent(renderer)) for t in renderer.texts]
+
+
+def check(figure, *expected):
+    """No two texts of the figure overlap, none leaves it, and some are there."""
+    texts = texts_of(figure)
+    width, height = figure.bbox.width, figure.bbox.height
+    assert len(texts) >= 5
+    for text, box in texts:
+        assert -1 <= box.x0 and box.x1 <= width + 1 and -1 <= box.y0 and box.y1 <= height + 1, text
+    for (one, a), (other, b) in itertools.combinations(texts, 2):
+        across, up = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+        assert across < 1 or up < 1, f"{one!r} and {other!r} overlap"
+    for part in expected:
+        assert any(part in text for text, _ in texts), part
+    return figure
+
+
+def ladder(n, sizes=lambda i: 100, names=None):
+    """n species that decay from given numbers of molecules."""
+    names = names or [f"S{i}" for i in range(n)]
+    return saltus.build("ladder", species={s: sizes(i) for i, s in enumerate(names)}, parameters={},
+                        reactions={f"r{i}": f"{s} -> 0 @ 0.5" for i, s in enumerate(names)})
+
+
+KINDS = ["auto", "bands", "trajectories", "histogram", "heatmap"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    """Results that are hard to draw, by names."""
+    flat = saltus.build("flat", species={"X": 7}, parameters={}, reactions={"r": "X -> 0 @ 0"})
+    return {
+        "long": ladder(8, lambda i: 50 + 10 * i, LONG).run(until=5, points=21, runs=60),
+        "wide": ladder(7, lambda i: 10 ** i).run(until=5, points=21, runs=60),
+        "many": ladder(30, lambda i: 20 + i).run(until=5, points=21, runs=60),
+        "one": saltus.build("arrive", **ARRIVE).run(until=8, points=41, runs=1),
+        "flat": flat.run(until=3, points=11, runs=60),
+        "schlogl": saltus.read(EXAMPLES / "schlogl.xml").run(until=10, points=51, runs=400),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["long", "wide", "many", "one", "flat", "schlogl"])
+def test_texts_keep_apart(results, name, kind):
+    check(results[name].plot(kind, title=TITLE if name == "long" else None))
+
+
+@pytest.mark.parametrize("name", ["long", "wide", "schlogl"])
+def test_log_axes(results, name):
+    check(results[name].plot("bands", log=True, logx=True))
+
+
+@pytest.mark.parametrize("size", [(3, 2.2), (12, 3)])
+def test_sizes(results, size):
+    figure = results["long"].plot("bands", size=size, dpi=70, title=TITLE)
+    assert (figure.get_size_inches() == size).all() and figure.dpi == 70
+    check(figure, *["…"] * (size[0] < 5))
+
+
+def test_check_can_fail(results):
+    figure = results["one"].plot()
+    figure.suptitle(TITLE + TITLE)
+    with pytest.raises(AssertionError):
+        check(figure)
+    figure.suptitle("")
+    figure.text(0.5, 0.5, "one")
+    figure.text(0.51, 0.51, "another")
+    with pytest.raises(AssertionError, match="overlap"):
+        check(figure)
+
+
+def test_what_auto_takes(results):
+    assert len(results["schlogl"].plot().axes[0].collections) == 1          # a heat map
+    assert len(results["one"].plot().axes[0].lines) == 1                    # the trajectory
+    check(results["wide"].plot(), "5 % to 95 % of runs", "1e6")             # bands
+    assert sum(a.axison for a in results["wide"].plot().axes) == 7          # each its own range
+    assert len(results["long"].plot().axes) == 1
+    check(results["many"].plot(), "12 of 30 shown", "S11")
+    check(results["many"].plot(title=TITLE, size=(5, 4)), "12 of 30 shown", "…")
+
+
+def test_lines_are_the_data(results):
+    r = results["wide"]
+    figure = r.plot("trajectories", species="S3,S6", trajectories=5)
+    assert [len(a.lines) for a in figure.axes] == [5, 5]
+    (line,) = r.plot("bands", species="S6").axes[0].lines
+    assert (line.get_ydata() == r.mean()[:, 6]).all() and (line.get_xdata() == r.time).all()
+
+
+def test_other_records(arrive):
+    check(arrive.run(until=8, runs=50, record="stats").plot(), "mean ± sd")
+    h = arrive.run(until=8, points=21, runs=200, record="histogram")
+    check(h.plot("heatmap"), "fraction of runs per bin")
+    (filled, _) = h.plot("histogram").axes[0].patches
+    assert abs(filled.get_data().values.sum() - 1) < 1e-12
+    f = arrive.run(until=8, runs=200, record="final", derive="mean:X,passage:X:20")
+    check(f.plot("histogram"), "at time 8")
+    check(f.plot(derived="mean:X,passage:X:20"), "passage:X:20")
+    with pytest.raises(saltus.InvalidError, match="final states alone"):
+        f.plot("histogram", time=2)
+    with pytest.raises(saltus.InvalidError, match="no distributions"):
+        f.plot("heatmap")
+
+
+def test_lattice(tmp_path):
+    model = saltus.build(
+        "lattice", species={"A": 4000, "B": 10}, parameters={}, reactions={"r": "A -> B @ 0.5"},
+        lattice={"size": [40, 30, 20], "spacing": "1e-7 m", "step": 0.01,
+                 "diffusion": {"A": 1e-14, "B": 0}})
+    options = {"until": 5, "points": 11, "runs": 2, "frames": 1, "profile": "z"}
+    r = model.run(**options)
+    check(r.plot("kymograph"), "position (µm)", "per plane")
+    for spec, title in (("z=5", "z = 5"), ("z", "z = 10"), ("max x", "max along x"),
+                        (None, "z = 10")):
+        check(r.plot("slice", slice=spec, frame=2.2), title, "at time 2")
+    drawn = r.plot("slice", slice="sum y", species="A").axes[0].collections[0].get_array()
+    assert drawn.sum() == r.frame_counts[0, -1, ..., 0].sum()
+    check(r.plot("slice", slice="y", size=(4, 2)))
+    file = model.run(**options, output=tmp_path / "lattice.h5")
+    check(file.plot("slice", species="A"))
+    check(file.plot("kymograph"))
+    for spec in ("z=20", "w", "max z=3"):
+        with pytest.raises(saltus.InvalidError, match="slice="):
+            r.plot("slice", slice=spec)
+
+
+@pytest.fixture(scope="module")
+def gene():
+    return saltus.build("gene", species={"X": 0, "Y": 3}, parameters={"k": 20, "g": 0.5, "h": 1},
+                        reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g",
+                                   "copy": "X -> X + Y @ h", "lose": "Y -> 0 @ 1"})
+
+
+AXES = {"k": saltus.lin(10, 30, 4), "g": saltus.log(0.1, 10, 5), "h": saltus.lin(1, 2, 7)}
+SWEEP = {"until": 8, "points": 3, "runs": 5, "derive": "mean:X"}
+
+
+@pytest.mark.parametrize("names", ["k", "kg", "kgh"])
+def test_sweeps(gene, names):
+    d = gene.sweep({a: AXES[a] for a in names}, **SWEEP)
+    check(saltus.plot(d, title=TITLE))
+    check(saltus.plot(d, species="X", log=True, time=3.9), "at time 4")
+    check(saltus.plot(d, derived="mean:X"), "mean:X" if names != "kgh" else "mean of mean:X")
+    with pytest.raises(saltus.InvalidError, match="'Z'"):
+        saltus.plot(d, species="Z")
+    if names == "kg":
+        mesh = saltus.plot(d, species="X").axes[0].collections[0]
+        assert (np.ravel(mesh.get_array()) == d["mean"][:, :, -1, 0].values.T.ravel()).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_sweeps_with_long_names(n, tmp_path):
+    names = ["rate_of_something_whose_name_" + c for c in "abc"]
+    model = saltus.build("long", species={s: 0 for s in LONG}, parameters={p: 1e6 for p in names},
+                         reactions={f"r{i}": f"0 -> {s} @ {names[i % 3]} * 1e-{i}"
+                                    for i, s in enumerate(LONG)})
+    d = model.sweep({p: saltus.lin(1e5, 1.2e6, 4) for p in names[:n]}, until=0.01, points=2, runs=3,
+                    output=tmp_path / "sweep.h5")
+    check(saltus.plot(saltus.open(tmp_path / "sweep.h5"), title=TITLE))
+    check(saltus.plot(d, species=LONG[:3], log=True, size=(6, 4)))
+
+
+@pytest.mark.parametrize("names", ["k", "kg", "kgh"])
+def test_designs(gene, names):
+    d = gene.sweep({a: AXES[a].rsplit(":", 1)[0] for a in names}, design="sobol:32", **SWEEP)
+    check(saltus.plot(d))
+
+
+def test_files(results, tmp_path):
+    r = results["one"]
+    for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+        r.plot(path=tmp_path / f"figure.{ending}")
+        assert (tmp_path / f"figure.{ending}").read_bytes().startswith(start)
+    with pytest.raises(saltus.InvalidError, match="png, .svg or .pdf"):
+        r.plot(path=tmp_path / "figure.gif")
+    assert not (tmp_path / "figure.gif").exists()
+
+
+def test_notebooks_and_threads(results):
+    images = [None] * 4
+
+    def draw(i):
+        images[i] = results["wide"].plot("bands", species=f"S{i}")._repr_png_()
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(len(images))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(image.startswith(b"\x89PNG") for image in images)
+
+
+def test_errors(results, gene, monkeypatch):
+    with pytest.raises(saltus.InvalidError, match="'bars'"):
+        results["one"].plot("bars")
+    with pytest.raises(saltus.InvalidError, match="'Z'"):
+        results["one"].plot(species="Z")
+    with pytest.raises(saltus.InvalidError, match="not Result"):
+        saltus.plot(results["one"])
+    with pytest.raises(saltus.InvalidError, match="one point"):
+        saltus.plot(gene.sweep({"k": [1.0]}, **SWEEP))
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(saltus.UnavailableError, match="matplotlib"):
+        results["one"].plot()
+
+
+def test_texts_are_no_markup(results):
+    check(results["one"].plot(title="a$_b$ and $c$"), "a$_b$ and $c$")
