@@ -87,10 +87,13 @@ done:
     return status;
 }
 
-static void tear_down(saltus_gpu_worker *c)
+/* A GPU may be lost when its worker has ended; others notice it later. */
+static void tear_down(saltus_gpu_worker *c, const saltus_gpu *gpu)
 {
     if (c->stream) {
-        (void)c->cu->stream_wait(c->stream);
+        if (c->cu->stream_wait(c->stream) != CU_SUCCESS) {
+            saltus_gpu_note_loss(gpu, c->task, SALTUS_E_DEVICE);
+        }
         (void)c->cu->stream_destroy(c->stream);
     }
     if (c->start) {
@@ -507,6 +510,6 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
     }
 done:
     saltus_gpu_note_loss(gpu, task, status);
-    tear_down(&c);
+    tear_down(&c, gpu);
     return status;
 }
