@@ -143,13 +143,10 @@ static saltus_status add_name(table *t, saltus_sweep *sweep, saltus_error *err)
             SALTUS_FAIL(SALTUS_E_INVALID, "%s:1: '%.100s' is named twice", t->path, t->field);
         }
     }
-    saltus_axis *grown =
-        saltus_grow(sweep->axes, sweep->n_axes, &sweep->capacity, sizeof *sweep->axes);
-    SALTUS_NEED(grown);
-    sweep->axes = grown;
-    grown[sweep->n_axes] = (saltus_axis){.name = saltus_strdup(t->field)};
-    SALTUS_NEED(grown[sweep->n_axes].name);
-    ++sweep->n_axes;
+    saltus_axis *x = saltus_sweep_add_axis(sweep);
+    SALTUS_NEED(x);
+    x->name = saltus_strdup(t->field);
+    SALTUS_NEED(x->name);
 done:
     return status;
 }

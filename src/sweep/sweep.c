@@ -27,6 +27,18 @@ done:
 }
 
 /* All axes from this one on. */
+saltus_axis *saltus_sweep_add_axis(saltus_sweep *sweep)
+{
+    saltus_axis *grown =
+        saltus_grow(sweep->axes, sweep->n_axes, &sweep->capacity, sizeof *sweep->axes);
+    if (!grown) {
+        return NULL;
+    }
+    sweep->axes = grown;
+    grown[sweep->n_axes] = (saltus_axis){0};
+    return &grown[sweep->n_axes++];
+}
+
 static void drop_axes(saltus_sweep *sweep, size_t from)
 {
     for (; sweep->n_axes > from; --sweep->n_axes) {
@@ -248,12 +260,8 @@ saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what, saltus_er
     if (sweep->is_finished) {
         return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has its points already");
     }
-    saltus_axis *grown =
-        saltus_grow(sweep->axes, sweep->n_axes, &sweep->capacity, sizeof *sweep->axes);
-    SALTUS_NEED(grown);
-    sweep->axes = grown;
-    saltus_axis *x = &grown[sweep->n_axes++];
-    *x = (saltus_axis){0};
+    saltus_axis *x = saltus_sweep_add_axis(sweep);
+    SALTUS_NEED(x);
     SALTUS_TRY(parse_axis(x, what, err));
     for (size_t a = 0; a + 1 < sweep->n_axes; ++a) {
         if (strcmp(sweep->axes[a].name, x->name) == 0) {
@@ -261,7 +269,7 @@ saltus_status saltus_sweep_vary(saltus_sweep *sweep, const char *what, saltus_er
         }
     }
 done:
-    if (status != SALTUS_OK && grown) {
+    if (status != SALTUS_OK && x) {
         drop_axes(sweep, sweep->n_axes - 1);
     }
     return status;
@@ -410,11 +418,8 @@ saltus_status saltus_sweep_table(saltus_sweep *sweep, const char *const *names, 
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(check_table(sweep, names, n_names, values, n_points, err));
     for (int a = 0; a < n_names; ++a) {
-        saltus_axis *grown =
-            saltus_grow(sweep->axes, sweep->n_axes, &sweep->capacity, sizeof *sweep->axes);
-        SALTUS_NEED(grown);
-        sweep->axes = grown;
-        saltus_axis *x = &grown[sweep->n_axes++];
+        saltus_axis *x = saltus_sweep_add_axis(sweep);
+        SALTUS_NEED(x);
         *x = (saltus_axis){.name = saltus_strdup(names[a]),
                            .n = n_points,
                            .values = saltus_calloc((size_t)n_points, sizeof *x->values)};

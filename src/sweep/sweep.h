@@ -34,6 +34,8 @@ SALTUS_MUST_CHECK saltus_status saltus_sweep_check_numbers(const struct saltus_s
 SALTUS_MUST_CHECK saltus_status saltus_sweep_check_options(const struct saltus_sweep *sweep,
                                                            const saltus_sweep_options *options,
                                                            saltus_error *err);
+/** Add an axis without a name or values. NULL: memory ran out, and nothing was added. */
+saltus_axis *saltus_sweep_add_axis(struct saltus_sweep *sweep);
 /** Give back what options->load gave. */
 void saltus_sweep_unload(const saltus_sweep_options *options, saltus_model *model);
 
