@@ -5,19 +5,18 @@ import html
 import json
 import os
 import threading
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from ._call import LAWS, Call, Progress, Watch, values_of
-from ._errors import (CANCELLED, Interrupted, InvalidError, check, fail, hdf5, near, need, record)
+from ._errors import Interrupted, InvalidError, check, near, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
+from ._run import Names, Origin, Plan, after, open_memory, path_to_write, sweep_file
 from ._sweep import Axis, grid, table
 
-Names = Tuple[List[str], List[str]]  # of species and observables, as they are recorded
 _MOST_PLANS = 32
-_memory_defaults = lib.saltus_memory_options_default()
 _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
 
 
@@ -70,37 +69,6 @@ def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping
     return Model(json.dumps(given).encode(), "model.yaml", law=law)
 
 
-class _Plan:
-    """A model compiled for a device."""
-
-    def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[Names]) -> None:
-        def destroy(plan: Any, destroy: Any = lib.saltus_plan_destroy,
-                    needed: Any = (model, backend)) -> None:  # which must outlive it
-            destroy(plan)
-
-        self.handle, self.model, self.backend = ffi.gc(handle, destroy), model, backend
-        self.names = names or (
-            [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
-             for i in range(lib.saltus_plan_n_counts(handle))],
-            [ffi.string(lib.saltus_plan_observable_name(handle, i)).decode()
-             for i in range(lib.saltus_plan_n_observables(handle))])
-        self._about: Optional[dict[str, Any]] = None
-
-    def about(self) -> dict[str, Any]:
-        """What a result says of it."""
-        if self._about is None:
-            texts = {"model": lib.saltus_model_name(self.model),
-                     "time_unit": lib.saltus_model_time_unit(self.model),
-                     "method": lib.saltus_plan_method(self.handle),
-                     "device": lib.saltus_backend_name(self.backend),
-                     "layout": lib.saltus_plan_layout(self.handle)}
-            self._about = {key: ffi.string(text).decode() for key, text in texts.items()}
-            spacing = lib.saltus_model_lattice(self.model, ffi.NULL)
-            if spacing > 0.0:
-                self._about["spacing"] = spacing
-        return self._about
-
-
 class Model:
     """A reaction network, as `read` and `build` give it. Simulating changes nothing of it.
 
@@ -115,7 +83,7 @@ class Model:
         self._given = (text, name, law, dict(volume or {}), mole)
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
-        self._plans: dict[tuple, _Plan] = {}  # of these values
+        self._plans: dict[tuple, Plan] = {}  # of these values
         self._names: dict[tuple, Names] = {}  # of columns, which do not depend on them
         self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
         self._pool: list = []  # models for the threads of sweeps
@@ -217,11 +185,15 @@ class Model:
     def _print(self, what: int) -> str:
         return _take(lib.model_text(self._handle, what))
 
-    @property
-    def name(self) -> str:
+    def _text(self, what: Callable[[Any], Any]) -> str:
+        """A text that does not depend on values."""
         with self._lock:
             self._freeze(self._values or {})
-            return ffi.string(lib.saltus_model_name(self._handle)).decode()
+            return ffi.string(what(self._handle)).decode()
+
+    @property
+    def name(self) -> str:
+        return self._text(lib.saltus_model_name)
 
     @property
     def species(self) -> dict[str, int]:
@@ -251,9 +223,7 @@ class Model:
     @property
     def time_unit(self) -> str:
         """The unit of time, "" if the model names none."""
-        with self._lock:
-            self._freeze(self._values or {})
-            return ffi.string(lib.saltus_model_time_unit(self._handle)).decode()
+        return self._text(lib.saltus_model_time_unit)
 
     @property
     def lattice(self) -> Optional[tuple[int, int, int]]:
@@ -329,7 +299,7 @@ class Model:
             _backends[device] = backend
         return backend
 
-    def _plan(self, call: Call) -> _Plan:
+    def _plan(self, call: Call) -> Plan:
         """The plan of a call, for the values that the model is frozen with. The lock is held."""
         key: tuple = (call.device, call.plan_key)
         if call.device == "auto":
@@ -341,7 +311,7 @@ class Model:
                 self._drop_plans()
             out, err = ffi.new("saltus_plan **"), call.err
             check(lib.saltus_plan_create(self._handle, backend, call.plan_options(), out, err), err)
-            plan = _Plan(out[0], self._handle, backend, self._names.get(key[1]))
+            plan = Plan(out[0], self._handle, backend, self._names.get(key[1]))
             self._plans[key], self._names[key[1]] = plan, plan.names
         return plan
 
@@ -373,11 +343,11 @@ class Model:
         `result` holds the trajectories that had ended.
         """
         call = Call(until, runs=runs, seed=seed, **options)
-        values, path = values_of(set), _path_to_write(output)
+        values, path = values_of(set), path_to_write(output)
         with self._lock:
             self._freeze(values, call.err)
             plan = self._plan(call)
-            origin = _Origin(self, call, values)
+            origin = Origin(self, call, values)
             if path is not None:
                 return origin.write(plan, path, overwrite, progress)
             return origin.keep(plan, progress)
@@ -402,7 +372,7 @@ class Model:
         sweep, lengths = grid(vary, design, seed)
         call = Call(until, runs=runs, seed=seed, record=record, device=device, **options)
         axes = list(vary)
-        path = _path_to_write(output)
+        path = path_to_write(output)
         with self._lock:
             source, done, plan, stopped = self._run_points(sweep, call, common_random_numbers,
                                                            progress, path, overwrite)
@@ -449,7 +419,7 @@ class Model:
         return out
 
     def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
-                    overwrite: bool) -> tuple[Any, int, _Plan, Optional[KeyboardInterrupt]]:
+                    overwrite: bool) -> tuple[Any, int, Plan, Optional[KeyboardInterrupt]]:
         """Simulate the points of a sweep into memory or a file. The lock is held."""
         if self._handle is None:
             raise InvalidError("the model was closed")
@@ -469,20 +439,20 @@ class Model:
         with Watch(call.run) as watch:
             options.run = call.run[0]
             if path is None:
-                memory = _open_memory(plan, call, n)
+                memory = open_memory(plan, call, n)
                 sink = lib.saltus_memory_sweep_sink(memory)
                 status = lib.saltus_sweep_run(sweep, options, sink, report, err)
             else:
-                status = _sweep_file(path, sweep, options, plan, call, overwrite, report, err)
+                status = sweep_file(path, sweep, options, plan, call, overwrite, report, err)
         bar.close()
-        stopped = _after(status, err, watch, call)
+        stopped = after(status, err, watch, call)
         if path is not None:
             return None, 0, plan, stopped
         source = Memory(memory, call.record == "final")
         source.lead = (source.view.n_points,)
         return source, source.view.n_points, plan, stopped
 
-    def _result(self, call: Call, plan: _Plan, source: Any, frame_times: Any,
+    def _result(self, call: Call, plan: Plan, source: Any, frame_times: Any,
                 origin: Any = None, report: Any = None) -> Result:
         requested = call.run.n_trajectories
         attrs = {**plan.about(), "seed": call.run.seed, "requested": requested,
@@ -497,113 +467,6 @@ class Model:
 def _again(text: bytes, name: str, law: str, volume: dict[str, str],
            mole: Optional[float]) -> Model:
     return Model(text, name, law=law, volume=volume, mole=mole)
-
-
-def _path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
-    if output is None:
-        return None
-    need("h5py", "output=")  # which reads what was written: better known before
-    return os.fspath(output)
-
-
-def _open_memory(plan: _Plan, call: Call, n_points: int) -> Any:
-    options = ffi.new("saltus_memory_options *", _memory_defaults)
-    out, err = ffi.new("saltus_memory **"), call.err
-    check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.result_options(options), out,
-                                 err), err)
-    return ffi.gc(out[0], lib.saltus_memory_close)
-
-
-def _file_options(call: Call, overwrite: bool) -> Any:
-    options = ffi.new("saltus_hdf5_options *", lib.saltus_hdf5_options_default())
-    options.overwrite = overwrite
-    return call.result_options(options)
-
-
-def _sweep_file(path: str, sweep: Any, options: Any, plan: _Plan, call: Call, overwrite: bool,
-                report: Any, err: Any) -> int:
-    out = ffi.new("saltus_sweep_file **")
-    with hdf5:
-        status = lib.saltus_sweep_file_open(os.fsencode(path), sweep, options, plan.handle,
-                                            _file_options(call, overwrite), out, err)
-        if status == 0:
-            status = lib.saltus_sweep_run(sweep, options, lib.saltus_sweep_file_sink(out[0]), report,
-                                          err)
-            closed = lib.saltus_sweep_file_close(out[0], report, err)
-            status = status or closed
-    return status
-
-
-def _after(status: int, err: Any, watch: Watch, call: Call) -> Optional[KeyboardInterrupt]:
-    """What is to be raised after what had ended was taken; other failures are raised at once."""
-    if call.warnings:
-        call.warn()
-    if status not in (0, CANCELLED):
-        fail(status, err)
-    if watch.interrupted:
-        watch.call_handler()
-        return KeyboardInterrupt()
-    check(status, err)
-    return None
-
-
-class _Origin:
-    """Where a result comes from: a model with values, and a call."""
-
-    def __init__(self, model: Model, call: Call, values: dict[str, float]) -> None:
-        self.model, self.call, self.values = model, call, values
-        self.memory: Any = None
-        self.report = ffi.new("saltus_run_report *")
-
-    def keep(self, plan: _Plan, progress: Any) -> Result:
-        """Run into memory."""
-        call, err = self.call, self.call.err
-        self.memory = _open_memory(plan, call, 0)
-        sink = lib.saltus_memory_sink(self.memory)
-        bar = Progress(call.run, progress)
-        with Watch(call.run) as watch:
-            status = lib.saltus_run(plan.handle, call.run, sink, self.report, err)
-        bar.close()
-        stopped = _after(status, err, watch, call)
-        source = Memory(self.memory, call.record == "final")
-        result = self.model._result(call, plan, source, call.frames, self, self.report)
-        if stopped is not None:
-            raise Interrupted(result) from stopped
-        return result
-
-    def write(self, plan: _Plan, path: str, overwrite: bool, progress: Any) -> Result:
-        """Run into a file."""
-        bar = Progress(self.call.run, progress)
-        with Watch(self.call.run) as watch:
-            status, err = self._into_file(plan, path, overwrite, lambda sink, err: lib.saltus_run(
-                plan.handle, self.call.run, sink, self.report, err))
-        bar.close()
-        stopped = _after(status, err, watch, self.call)
-        result = open_result(path)
-        if stopped is not None:
-            raise Interrupted(result) from stopped
-        return result
-
-    def save(self, result: Result, path: str, overwrite: bool) -> None:
-        """Hand what is in memory to a file."""
-        model = self.model
-        with model._lock:
-            model._freeze(self.values)
-            status, err = self._into_file(model._plan(self.call), path, overwrite, lambda sink, err:
-                                          lib.saltus_memory_replay(self.memory, sink, err))
-        check(status, err)
-
-    def _into_file(self, plan: _Plan, path: str, overwrite: bool,
-                   fill: Callable[[Any, Any], int]) -> tuple[int, Any]:
-        out, err = ffi.new("saltus_hdf5_sink **"), record()
-        with hdf5:
-            status = lib.saltus_hdf5_sink_open(os.fsencode(path), plan.handle, self.call.run,
-                                               _file_options(self.call, overwrite), out, err)
-            if status == 0:
-                status = fill(lib.saltus_hdf5_sink_get(out[0]), err)
-                closed = lib.saltus_hdf5_sink_close(out[0], self.report, err)
-                status = status or closed
-        return status, err
 
 
 def _find_nvrtc(found: list = []) -> None:

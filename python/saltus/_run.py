@@ -1,0 +1,154 @@
+"""Runs of a plan: into memory or files, and what is raised afterwards."""
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple, Union
+
+from ._call import Call, Progress, Watch
+from ._errors import CANCELLED, Interrupted, check, fail, hdf5, need, record
+from ._native import ffi, lib
+from ._result import Memory, Result, open as open_result
+
+if TYPE_CHECKING:
+    from ._model import Model
+
+Names = Tuple[List[str], List[str]]  # of species and observables, as they are recorded
+_memory_defaults = lib.saltus_memory_options_default()
+
+
+class Plan:
+    """A model compiled for a device."""
+
+    def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[Names]) -> None:
+        def destroy(plan: Any, destroy: Any = lib.saltus_plan_destroy,
+                    needed: Any = (model, backend)) -> None:  # which must outlive it
+            destroy(plan)
+
+        self.handle, self.model, self.backend = ffi.gc(handle, destroy), model, backend
+        self.names = names or (
+            [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
+             for i in range(lib.saltus_plan_n_counts(handle))],
+            [ffi.string(lib.saltus_plan_observable_name(handle, i)).decode()
+             for i in range(lib.saltus_plan_n_observables(handle))])
+        self._about: Optional[dict[str, Any]] = None
+
+    def about(self) -> dict[str, Any]:
+        """What a result says of it."""
+        if self._about is None:
+            texts = {"model": lib.saltus_model_name(self.model),
+                     "time_unit": lib.saltus_model_time_unit(self.model),
+                     "method": lib.saltus_plan_method(self.handle),
+                     "device": lib.saltus_backend_name(self.backend),
+                     "layout": lib.saltus_plan_layout(self.handle)}
+            self._about = {key: ffi.string(text).decode() for key, text in texts.items()}
+            spacing = lib.saltus_model_lattice(self.model, ffi.NULL)
+            if spacing > 0.0:
+                self._about["spacing"] = spacing
+        return self._about
+
+
+def path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
+    if output is None:
+        return None
+    need("h5py", "output=")  # which reads what was written: better known before
+    return os.fspath(output)
+
+
+def open_memory(plan: Plan, call: Call, n_points: int) -> Any:
+    options = ffi.new("saltus_memory_options *", _memory_defaults)
+    out, err = ffi.new("saltus_memory **"), call.err
+    check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.result_options(options), out,
+                                 err), err)
+    return ffi.gc(out[0], lib.saltus_memory_close)
+
+
+def _file_options(call: Call, overwrite: bool) -> Any:
+    options = ffi.new("saltus_hdf5_options *", lib.saltus_hdf5_options_default())
+    options.overwrite = overwrite
+    return call.result_options(options)
+
+
+def sweep_file(path: str, sweep: Any, options: Any, plan: Plan, call: Call, overwrite: bool,
+                report: Any, err: Any) -> int:
+    out = ffi.new("saltus_sweep_file **")
+    with hdf5:
+        status = lib.saltus_sweep_file_open(os.fsencode(path), sweep, options, plan.handle,
+                                            _file_options(call, overwrite), out, err)
+        if status == 0:
+            status = lib.saltus_sweep_run(sweep, options, lib.saltus_sweep_file_sink(out[0]), report,
+                                          err)
+            closed = lib.saltus_sweep_file_close(out[0], report, err)
+            status = status or closed
+    return status
+
+
+def after(status: int, err: Any, watch: Watch, call: Call) -> Optional[KeyboardInterrupt]:
+    """What is to be raised after what had ended was taken; other failures are raised at once."""
+    if call.warnings:
+        call.warn()
+    if status not in (0, CANCELLED):
+        fail(status, err)
+    if watch.interrupted:
+        watch.call_handler()
+        return KeyboardInterrupt()
+    check(status, err)
+    return None
+
+
+class Origin:
+    """Where a result comes from: a model with values, and a call."""
+
+    def __init__(self, model: Model, call: Call, values: dict[str, float]) -> None:
+        self.model, self.call, self.values = model, call, values
+        self.memory: Any = None
+        self.report = ffi.new("saltus_run_report *")
+
+    def keep(self, plan: Plan, progress: Any) -> Result:
+        """Run into memory."""
+        call, err = self.call, self.call.err
+        self.memory = open_memory(plan, call, 0)
+        sink = lib.saltus_memory_sink(self.memory)
+        bar = Progress(call.run, progress)
+        with Watch(call.run) as watch:
+            status = lib.saltus_run(plan.handle, call.run, sink, self.report, err)
+        bar.close()
+        stopped = after(status, err, watch, call)
+        source = Memory(self.memory, call.record == "final")
+        result = self.model._result(call, plan, source, call.frames, self, self.report)
+        if stopped is not None:
+            raise Interrupted(result) from stopped
+        return result
+
+    def write(self, plan: Plan, path: str, overwrite: bool, progress: Any) -> Result:
+        """Run into a file."""
+        bar = Progress(self.call.run, progress)
+        with Watch(self.call.run) as watch:
+            status, err = self._into_file(plan, path, overwrite, lambda sink, err: lib.saltus_run(
+                plan.handle, self.call.run, sink, self.report, err))
+        bar.close()
+        stopped = after(status, err, watch, self.call)
+        result = open_result(path)
+        if stopped is not None:
+            raise Interrupted(result) from stopped
+        return result
+
+    def save(self, result: Result, path: str, overwrite: bool) -> None:
+        """Hand what is in memory to a file."""
+        model = self.model
+        with model._lock:
+            model._freeze(self.values)
+            status, err = self._into_file(model._plan(self.call), path, overwrite, lambda sink, err:
+                                          lib.saltus_memory_replay(self.memory, sink, err))
+        check(status, err)
+
+    def _into_file(self, plan: Plan, path: str, overwrite: bool,
+                   fill: Callable[[Any, Any], int]) -> tuple[int, Any]:
+        out, err = ffi.new("saltus_hdf5_sink **"), record()
+        with hdf5:
+            status = lib.saltus_hdf5_sink_open(os.fsencode(path), plan.handle, self.call.run,
+                                               _file_options(self.call, overwrite), out, err)
+            if status == 0:
+                status = fill(lib.saltus_hdf5_sink_get(out[0]), err)
+                closed = lib.saltus_hdf5_sink_close(out[0], self.report, err)
+                status = status or closed
+        return status, err
