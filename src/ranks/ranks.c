@@ -1,5 +1,5 @@
 /* Ranks and their messages. One thread of each rank moves messages; it sleeps when nothing moves,
- * up to a millisecond, so that it takes no core from those who simulate. Slabs of a lattice
+ * up to four milliseconds, so that it takes no core from those who simulate. Slabs of a lattice
  * exchange particles on the thread that simulates (lattice.c), which is sooner. A message is a
  * header, then its bytes in parts. */
 #include "ranks/ranks.h"
@@ -19,8 +19,8 @@ enum {
     LARGEST_PART = 1 << 30,
     MOST_OUT = 64 << 20, /* bytes that wait to be sent, until who sends more has to wait */
     MOST_IN = 512 << 20, /* bytes that wait to be looked at, until no more are received */
-    SHORTEST_US = 20,
-    LONGEST_US = 1000
+    SHORTEST_US = 50,
+    LONGEST_US = 4000
 };
 
 typedef struct header {

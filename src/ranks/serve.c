@@ -16,7 +16,7 @@ enum {
     FULL_BYTES = 256 << 10, /* of results that are sent together */
     MOST_WANTED = 1 << 20
 };
-static const double late = 0.02; /* s that results wait at most, and jobs are fetched ahead */
+static const double late = 0.05; /* s that results wait at most, and jobs are fetched ahead */
 
 struct server;
 
@@ -84,7 +84,7 @@ static void ask_ahead(server *s)
         ahead = ahead > s->n_workers ? ahead : s->n_workers;
     }
     const int64_t level = s->n_wished + ahead, here = s->n_queued + s->n_asked;
-    if (!s->is_dry && (here < s->n_wished || here < level - level / 4)) {
+    if (!s->is_dry && (here < s->n_wished || here < level - level / 2)) {
         ask(s, level - here);
     }
 }
