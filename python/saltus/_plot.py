@@ -274,7 +274,8 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
         raise near("a figure", kind, KINDS)
     page.check()
     if derived is not None:
-        return _derived(r, page, _named(derived, r.derived_names, "this result"), log, logx)
+        names = _named(derived, r.derived_names, "this result")
+        return _derived(Drawing(r, page, *_first(names), time, log, logx))
     spatial, counted = kind in ("kymograph", "slice"), kind in ("histogram", "heatmap")
     known = r._frame_species() if kind == "slice" else r.species if spatial else r.columns
     names = _named(species, known, "this result")
@@ -299,16 +300,15 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     return draw[kind](d)
 
 
-def _derived(r: Any, page: Page, names: list[str], log: bool, logx: bool) -> Figure:
+def _derived(d: Drawing) -> Figure:
     """Histograms of quantities of each trajectory."""
-    names, more = _first(names)
-    figure, axes = make_panels(page, names, "value", "runs", shared=False)
-    for name, a in zip(names, axes):
-        x = r.derived[name]
+    figure, axes = make_panels(d.page, d.names, "value", "runs", shared=False)
+    for name, a in zip(d.names, axes):
+        x = d.r.derived[name]
         x = x[np.isfinite(x)]
         a.hist(x, bins=min(40, max(5, int(math.sqrt(len(x))))), color=COLOURS[0], alpha=0.6)
-        set_scale(a, log, logx)
-    return page.end(figure, f"{r.attrs['model']}, {r.attrs['trajectories']} runs", more)
+        set_scale(a, d.log, d.logx)
+    return d.page.end(figure, d.title(), d.more)
 
 
 # Sweeps -----------------------------------------------------------------------------------------
@@ -446,8 +446,7 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         norm = colours_for(z, log)
         for a, i in zip(row, shown):
             mesh = _map(a, s.data, *plane, z[i], norm, logx)
-            a.tick_params(labelsize=SMALL, labelbottom=row is grid[-1] or name == names[-1],
-                          labelleft=i == 0)
+            a.tick_params(labelsize=SMALL, labelbottom=name == names[-1], labelleft=i == 0)
             if name == names[0]:
                 a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
                             fontsize=9)
