@@ -26,7 +26,6 @@ done:
     return status;
 }
 
-/* All axes from this one on. */
 saltus_axis *saltus_sweep_add_axis(saltus_sweep *sweep)
 {
     saltus_axis *grown =
@@ -39,6 +38,7 @@ saltus_axis *saltus_sweep_add_axis(saltus_sweep *sweep)
     return &grown[sweep->n_axes++];
 }
 
+/* All axes from this one on. */
 static void drop_axes(saltus_sweep *sweep, size_t from)
 {
     for (; sweep->n_axes > from; --sweep->n_axes) {
