@@ -139,6 +139,36 @@ static void shards_make_the_whole(void **state)
     }
 }
 
+/* Of many shards each is about as large as another, and has work for several threads. */
+static void small_shards_are_even(void **state)
+{
+    hid_t file, set, how, space;
+    (void)state;
+    for (int s = 0; s < 3; ++s) {
+        hsize_t chunk[3] = {0}, shape[3] = {0};
+        const outcome o = saltus("run decay.yaml --until 2 --points 4 --runs 200000 --shard "
+                                 "%d/200 -q -o part%d.h5",
+                                 s, s);
+        char name[20];
+        assert_done(&o);
+        (void)snprintf(name, sizeof name, "part%d.h5", s);
+        file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+        set = H5Dopen2(file, "counts", H5P_DEFAULT);
+        how = H5Dget_create_plist(set);
+        space = H5Dget_space(set);
+        assert_int_equal(H5Pget_chunk(how, 3, chunk), 3);
+        assert_int_equal(H5Sget_simple_extent_dims(space, shape, NULL), 3);
+        if (shape[0] < 975 || shape[0] > 1025 || chunk[0] * 30 > shape[0]) {
+            fail_msg("shard %d has %llu trajectories in chunks of %llu", s,
+                     (unsigned long long)shape[0], (unsigned long long)chunk[0]);
+        }
+        (void)H5Sclose(space);
+        (void)H5Pclose(how);
+        (void)H5Dclose(set);
+        (void)H5Fclose(file);
+    }
+}
+
 static void frames_are_merged(void **state)
 {
     (void)state;
@@ -424,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shards_make_the_whole, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(small_shards_are_even, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(frames_are_merged, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(frames_of_unequal_width_are_merged, enter_with_models,
                                         leave_directory),

@@ -93,7 +93,7 @@ void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                        const saltus_hdf5_options *options, int64_t shard, int64_t n_shards,
                        int64_t *first, int64_t *n)
 {
-    const saltus_hdf5_layout layout = {
+    saltus_hdf5_layout layout = {
         .n_trajectories = run->n_trajectories,
         .n_points = run->n_times,
         .n_counts = saltus_plan_n_counts(plan),
@@ -101,6 +101,8 @@ void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
         .n_parts = {plan->n_parts[0], plan->n_parts[1]},
         .options = *options,
     };
+    layout.options.n_shards = n_shards;
+    layout.options.whole_runs = run->n_trajectories;
     const int64_t chunk = (int64_t)saltus_h5_runs_per_chunk(&layout), runs = run->n_trajectories;
     const int64_t edge = runs / n_shards >= chunk ? chunk : 1;
     int64_t at[2];

@@ -10,6 +10,7 @@ enum {
     COLUMN_ROWS = 4096,            /* in chunks of a value per run */
     FINAL_BYTES = 64 * 1024,       /* raw size of a chunk of last samples */
     CHUNK_BYTES = 512 * 1024,      /* of samples, aimed at */
+    BLOCKS_OF_SHARD = 32,          /* so many threads are busy with it */
     SPLIT_BYTES = 4 * 1024 * 1024, /* a run above this is cut into several chunks */
     BINS_BYTES = 1024 * 1024,      /* of a run's histogram */
     PLAIN_BYTES = 64 * 1024,       /* of what is written byte by byte */
@@ -145,8 +146,10 @@ hid_t saltus_h5_file_type(const saltus_h5_set *s)
  */
 
 /* Runs per chunk, of all samples alike: as many as make a chunk of good size, but not so
- * many that a small ensemble would end up on few threads, because a block of runs is a chunk. Some
- * power of two or a multiple of 16, so that vector lanes come out even. */
+ * many that a small ensemble or shard would end up on few threads, because a block of runs is a
+ * chunk. Shards of one size cut at the edges of such chunks are about equal, and a merge takes
+ * their chunks as they are. Some power of two or a multiple of 16, so that vector lanes come out
+ * even. */
 hsize_t saltus_h5_runs_per_chunk(const saltus_hdf5_layout *l)
 {
     const int64_t target = l->chunk_bytes ? l->chunk_bytes : CHUNK_BYTES;
@@ -158,9 +161,12 @@ hsize_t saltus_h5_runs_per_chunk(const saltus_hdf5_layout *l)
                               ? l->n_counts * parts * 4
                               : l->n_observables * INT64_C(8);
     const int64_t run_bytes = width > 0 ? width * l->n_points : 1;
-    const int64_t runs = l->options.n_shards > 0 ? l->options.whole_runs : l->n_trajectories;
+    const int64_t n_shards = l->options.n_shards;
+    const int64_t runs = n_shards > 0 ? l->options.whole_runs : l->n_trajectories;
+    const int64_t in_shard = n_shards > 0 ? runs / n_shards / BLOCKS_OF_SHARD : runs;
     int64_t n = target / run_bytes;
     n = n < runs / 128 ? n : runs / 128;
+    n = n < in_shard ? n : in_shard;
     if (n >= 16) {
         return (hsize_t)(n < 65536 ? n / 16 * 16 : 65536);
     }
