@@ -342,6 +342,12 @@ class Result:
         return _plot.result(self, kind, _plot.Page(title, path, size, dpi), species, time,
                             trajectories, frame, slice, log, logx, derived)
 
+    def report(self, path: Union[str, os.PathLike], *, title: Optional[str] = None) -> None:
+        """Write one page for a browser, which needs nothing else: what was run, and figures whose
+        species can be chosen. It takes the place of an existing file."""
+        from ._report import report
+        report(self, path, title=title)
+
     def save(self, path: Union[str, os.PathLike], *, overwrite: bool = False) -> "Result":
         """Write the result file that the run would have written with output=path, and give it as a
         result that is read when asked."""

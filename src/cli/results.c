@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     OPT_CSV = 256,
@@ -286,30 +284,6 @@ static saltus_status export_it(const saltus_results *results, const arguments *a
     }
 }
 
-/* Whether a file can be put under this name: asked before it is drawn, so that it is wrong usage.
- */
-static bool is_writable(const char *figure, saltus_error *err)
-{
-    const char *slash = strrchr(figure, '/');
-    char *folder = slash ? strndup(figure, (size_t)(slash - figure) + 1) : strdup(".");
-    struct stat st;
-    int problem = 0;
-    if (stat(figure, &st) == 0) {
-        problem = S_ISDIR(st.st_mode) ? EISDIR : 0;
-    } else if (errno != ENOENT) {
-        problem = errno;
-    }
-    if (!problem && folder && access(folder, W_OK | X_OK) != 0) {
-        problem = errno;
-    }
-    free(folder);
-    if (problem) {
-        (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%.400s: cannot be written: %s", figure,
-                              strerror(problem));
-    }
-    return problem == 0;
-}
-
 static saltus_status draw(const saltus_results *results, const arguments *a, FILE *out,
                           saltus_error *err)
 {
@@ -318,7 +292,7 @@ static saltus_status draw(const saltus_results *results, const arguments *a, FIL
         return saltus_cli_fail(err, SALTUS_E_INVALID,
                                "a figure is needed: -o FIGURE.svg, .png or .pdf");
     }
-    if (!is_writable(a->output, err)) {
+    if (!saltus_cli_is_writable(a->output, err)) {
         return err->code;
     }
     return saltus_results_plot(results, a->output, &a->plot, err);
@@ -346,7 +320,7 @@ static int draw_model(const arguments *a)
     if (!a->output) {
         return saltus_cli_usage("a figure is needed: -o FIGURE.svg, .png or .pdf");
     }
-    if (is_writable(a->output, &err)) {
+    if (saltus_cli_is_writable(a->output, &err)) {
         model = saltus_cli_load(a->file, NULL, SALTUS_LAW_LITERAL, true, &err);
         status = model ? saltus_model_plot(model, a->output, a->plot.title, &err) : err.code;
     }

@@ -52,8 +52,8 @@ static void verbs_do_their_work(void **state)
 
 static void every_verb_has_help(void **state)
 {
-    static const char *const verbs[] = {"run",    "sweep", "info",    "stats",
-                                        "export", "plot",  "devices", "compile"};
+    static const char *const verbs[] = {"run",  "sweep",  "info",    "stats",  "export",
+                                        "plot", "report", "devices", "compile"};
     (void)state;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; ++i) {
         outcome o = saltus("%s --help", verbs[i]);
@@ -182,6 +182,7 @@ static void outputs_want_their_option(void **state)
         {"run --set 'k=2' --species '[A]' - 'my out.h5' --until 2",
          "  hint: saltus run --set k=2 --species '[A]' --until 2 - -o 'my out.h5'\n"},
         {"plot a.h5 a.svg", "  hint: saltus plot a.h5 -o a.svg\n"},
+        {"report a.h5 a.html", "  hint: saltus report a.h5 -o a.html\n"},
         {"run a.h5 a.h5 --until 1", "  hint: saltus run --until 1 a.h5 -o a.h5\n"},
     };
     (void)state;
