@@ -19,9 +19,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 
 from ._errors import InvalidError
+from ._series import COLOURS, one_line
 
-# Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 SMALL = 8  # points
 COLOUR_BAR = "<colorbar>"
 
@@ -95,10 +94,6 @@ class Numbers(Formatter):
 
     def __call__(self, value: float, position: Optional[int] = None) -> str:
         return self.format_ticks([value])[0]
-
-
-def one_line(text: object) -> str:
-    return " ".join(str(text).split())
 
 
 def _shorten(text: Text, room: float, renderer: Any, upright: bool = False, end: int = 0) -> None:
@@ -235,17 +230,6 @@ def add_colour_bar(figure: Figure, mesh: Any, axes: Any, label: str, **options: 
     bar.ax.set_label(COLOUR_BAR)
     bar.ax.tick_params(labelsize=SMALL)
     bar.set_label(one_line(label), fontsize=SMALL + 1)
-
-
-def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
-    """The edges of cells around rising middles."""
-    m = np.log(middles) if log else np.asarray(middles, dtype=float)
-    if len(m) == 1:
-        e = np.array([m[0] - 0.5, m[0] + 0.5])
-    else:
-        e = np.concatenate([[1.5 * m[0] - 0.5 * m[1]], (m[1:] + m[:-1]) / 2,
-                            [1.5 * m[-1] - 0.5 * m[-2]]])
-    return np.exp(e) if log else e
 
 
 def colours_for(values: Any, log: bool = False) -> Any:

@@ -9,34 +9,16 @@ import numpy as np
 from matplotlib.colors import PowerNorm
 
 from ._errors import InvalidError, near
-from ._figure import (COLOURS, SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry,
-                      colours_for, draw_map, edges_around, line_entries, make_panels, one_line,
-                      set_scale)
+from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry,
+                      colours_for, draw_map, line_entries, make_panels, set_scale)
+from ._series import (BAND, COLOURS, Names, Sweep, distributions, edges_around, first, is_geometric,
+                      mean_profile, moving, named, nearest, one_line, spread)
 
 KINDS = ("auto", "bands", "trajectories", "histogram", "heatmap", "kymograph", "slice")
 MOST_PANELS = 12
 MOST_COLUMNS = 300    # of a heat map
 RANGES_APART = 20.0   # from here on series have panels of their own
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
-BAND = (0.05, 0.95)
-Names = Union[str, Sequence[str], None]
-
-
-def _named(given: Names, names: Sequence[str], what: str) -> list[str]:
-    chosen = given.split(",") if isinstance(given, str) else list(given or ())
-    for name in chosen:
-        if name not in names:
-            raise near(what, name, names)
-    return chosen
-
-
-def _first(names: list[str], most: int = MOST_PANELS) -> tuple[list[str], str]:
-    """As many names as can be shown, and what to say when these are not all."""
-    return names[:most], f"{most} of {len(names)} shown" if len(names) > most else ""
-
-
-def _nearest(times: Sequence[float], time: Optional[float]) -> int:
-    return len(times) - 1 if time is None else int(np.argmin(np.abs(np.asarray(times) - time)))
 
 
 def _top(values: np.ndarray) -> float:
@@ -134,39 +116,16 @@ def _trajectories(d: Drawing, n: int) -> Figure:
                       d.more)
 
 
-def _distribution(d: Drawing, name: str, points: Sequence[int],
-                  most: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """Edges of bins, and the fraction of runs in each at some points, [point][bin]."""
-    if d.r.attrs["record"] == "histogram" and name in d.r.species:
-        edges, counts = d.r.histogram(name)
-        counts = counts[points].astype(float)
-        used = np.flatnonzero(counts.any(axis=0))
-        if len(used):
-            edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
-    else:
-        x = d.r[name]
-        x = x[:, np.newaxis] if x.ndim == 1 else x[:, points]
-        finite = x[np.isfinite(x)]
-        low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
-        if name in d.r.species:
-            step = max(1, math.ceil((high - low + 1) / most))
-            edges = np.arange(low, high + step + 1, step) - 0.5
-        else:
-            edges = np.linspace(low, high if high > low else low + 1, most + 1)
-        counts = np.array([np.histogram(column[np.isfinite(column)], edges)[0] for column in x.T],
-                          dtype=float)
-    return edges, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-
-
 def _histogram(d: Drawing) -> Figure:
-    point = _nearest(d.r.time, d.time)
+    point = nearest(d.r.time, d.time)
     if d.r.attrs["record"] == "final" and point != len(d.r.time) - 1:
         raise InvalidError("this result has final states alone", 'record="all" keeps samples')
     figure, axes = make_panels(d.page, d.names, d.value_label, "fraction of runs per bin",
                                shared=False)
     most = min(60, max(10, int(2 * math.sqrt(d.runs()))))
+    counted = distributions(d.r, d.names, [point], most)
     for name, a in zip(d.names, axes):
-        edges, parts = _distribution(d, name, [point], most)
+        edges, parts = counted[name]
         a.stairs(parts[0], edges, fill=True, color=COLOURS[0], alpha=0.35)
         a.stairs(parts[0], edges, color=COLOURS[0], linewidth=1.0)
         set_scale(a, d.log, d.logx)
@@ -180,8 +139,9 @@ def _heatmap(d: Drawing) -> Figure:
         raise InvalidError("this result has no distributions over time",
                            'record="all" or record="histogram" keeps them')
     n = len(d.r.time)
-    points = np.unique(np.linspace(0, n - 1, min(n, MOST_COLUMNS)).astype(int))
-    parts = [_distribution(d, name, points) for name in d.names]
+    points = spread(n, MOST_COLUMNS)
+    counted = distributions(d.r, d.names, points)
+    parts = [counted[name] for name in d.names]
     # The scale ends where one cell in a hundred passes it, or a start in one state would fill it.
     used = np.concatenate([p[p > 0] for _, p in parts])
     norm = PowerNorm(0.5, 0.0, float(np.quantile(used, 0.99)) if len(used) else 1.0)
@@ -212,10 +172,9 @@ def _has_two_peaks(x: np.ndarray) -> bool:
 
 
 def _kymograph(d: Drawing) -> Figure:
-    profile = d.r.profile
-    if profile.ndim != 4:
+    mean = mean_profile(d.r)  # [point, plane, species]
+    if mean.ndim != 3:
         raise InvalidError("this result has final profiles alone", 'record="all" keeps samples')
-    mean = profile.mean(axis=0)  # [point, plane, species]
     positions = 1e6 * d.r.attrs["spacing"] * np.arange(mean.shape[1] + 1)
     figure, axes = make_panels(d.page, d.names, d.time_label, "position (µm)", panel=(3.4, 1.8))
     for name, a in zip(d.names, axes):
@@ -232,9 +191,9 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
     if not match or (match[1] and match[3]):
         raise InvalidError(f"slice={spec!r} is no plane",
                            '"z=5", "z", "max z" or "sum z", of x, y and z')
-    species, frames = d.r._frame_species(), d.r.frame_counts
-    axis, at = "zyx".index(match[2]), _nearest(d.r.frame_times, frame)
-    sites = frames[0, at]  # [z, y, x, species]
+    species = d.r._frame_species()
+    axis, at = "zyx".index(match[2]), nearest(d.r.frame_times, frame)
+    sites = d.r.frame_sites(0)[at]  # [z, y, x, species]
     n = sites.shape[axis]
     if match[1]:
         plane, what = getattr(sites, match[1])(axis=axis), f"{match[1]} along {match[2]}"
@@ -258,14 +217,6 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
     return d.page.end(figure, title, d.more)
 
 
-def _moving(r: Any) -> list[str]:
-    """Columns that change, or all of them if none does."""
-    low, high = r.min(), r.max()
-    with np.errstate(invalid="ignore"):
-        moves = np.nanmax(high, axis=0) > np.nanmin(low, axis=0)
-    return [name for name, m in zip(r.columns, moves) if m] or r.columns
-
-
 def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float], trajectories: int,
            frame: Optional[float], slice: Optional[str], log: bool, logx: bool,
            derived: Names) -> Figure:
@@ -274,17 +225,17 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
         raise near("a figure", kind, KINDS)
     page.check()
     if derived is not None:
-        names = _named(derived, r.derived_names, "this result")
-        return _derived(Drawing(r, page, *_first(names), time, log, logx))
+        names = named(derived, r.derived_names, "this result")
+        return _derived(Drawing(r, page, *first(names, MOST_PANELS), time, log, logx))
     spatial, counted = kind in ("kymograph", "slice"), kind in ("histogram", "heatmap")
     known = r._frame_species() if kind == "slice" else r.species if spatial else r.columns
-    names = _named(species, known, "this result")
+    names = named(species, known, "this result")
     if not names:
-        names = [n for n in _moving(r) if n in (r.species if counted and r.species else known)]
+        names = [n for n in moving(r) if n in (r.species if counted and r.species else known)]
     names = names or list(known)
     if not names or not r.attrs["trajectories"]:
         raise InvalidError("this result has nothing to draw")
-    d = Drawing(r, page, *_first(names), time, log, logx)
+    d = Drawing(r, page, *first(names, MOST_PANELS), time, log, logx)
     if kind == "auto":
         kind = "bands"
         if r.attrs["record"] == "all":
@@ -313,54 +264,6 @@ def _derived(d: Drawing) -> Figure:
 
 # Sweeps -----------------------------------------------------------------------------------------
 
-class Sweep:
-    """Means over the runs at the points of a sweep, and what spans them."""
-
-    def __init__(self, data: Any, time: Optional[float]) -> None:
-        self.data, self.at = data, _nearest(data["time"].values, time)
-        self.species = data["species"].values.tolist() if "species" in data.coords else []
-        self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
-        inner = {"time", "species", "observable", "run"}
-        self.derived = [name for name, v in data.data_vars.items()
-                        if "run" in v.dims and not inner & (set(v.dims) - {"run"})]
-        first = data["mean" if self.species else "observable_mean"]
-        self.axes = [a for a in first.dims if a not in inner and first.sizes[a] > 1]
-        self.parameters = [c for c, v in data.coords.items()
-                           if v.dims == ("point",) and c != "point"]
-
-    def __call__(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation, [axis …]."""
-        if name in self.derived:
-            v = self.data[name]
-            mean, sd = v.mean("run"), v.std("run", ddof=min(1, v.sizes["run"] - 1))
-            return mean.squeeze().values, sd.squeeze().values
-        prefix, dim = ("", "species") if name in self.species else ("observable_", "observable")
-        mean, var = (self.data[prefix + s].sel({dim: name}).isel(time=self.at).squeeze().values
-                     for s in ("mean", "variance"))
-        return mean, np.sqrt(np.maximum(var, 0.0))
-
-    def label(self, names: Sequence[str]) -> str:
-        return "molecules" if set(names) <= set(self.species) else "value"
-
-    def mean_label(self, name: str) -> str:
-        return "mean molecules" if name in self.species else f"mean of {name}"
-
-    def title(self, names: Sequence[str]) -> str:
-        model = str(self.data.attrs.get("model", "sweep"))
-        if set(names) <= set(self.derived):
-            return model
-        unit = self.data["time"].attrs.get("units", "1")
-        return (f"{model} at time {self.data['time'].values[self.at]:g}" +
-                (f" {unit}" if unit != "1" else ""))
-
-
-def _is_geometric(values: np.ndarray) -> bool:
-    """Whether values rise in equal ratios."""
-    return (len(values) > 2 and bool((values > 0).all())
-            and np.allclose(np.diff(np.log(values)), np.log(values[1] / values[0]))
-            and not np.allclose(np.diff(values), values[1] - values[0]))
-
-
 def sweep(data: Any, species: Names, time: Optional[float], derived: Names, page: Page, log: bool,
           logx: Optional[bool]) -> Figure:
     """saltus.plot of a sweep."""
@@ -369,9 +272,9 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, page
                            "a Result has a method plot")
     page.check()
     s = Sweep(data, time)
-    names = (_named(species, s.species + s.observables, "this sweep") +
-             _named(derived, s.derived, "this sweep"))
-    names, more = _first(names or _varied(s))
+    names = (named(species, s.species + s.observables, "this sweep") +
+             named(derived, s.derived, "this sweep"))
+    names, more = first(names or _varied(s), MOST_PANELS)
     if "point" in s.axes:
         return _design(s, page, names, more, log, logx)
     draw = {1: _along, 2: _maps, 3: _multiples}.get(len(s.axes))
@@ -399,7 +302,7 @@ def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         colour = COLOURS[k if together else 0]
         a.plot(x, mean, color=colour, marker="o", markersize=3.5)
         a.fill_between(x, mean - sd, mean + sd, color=colour, alpha=0.25, linewidth=0)
-        set_scale(a, log, _is_geometric(x) if logx is None else logx)
+        set_scale(a, log, is_geometric(x) if logx is None else logx)
     entries = line_entries(names if together else ["mean"], True, "o")
     add_legend(axes, [*entries, band_entry(entries, "mean ± sd")])
     return page.end(figure, s.title(names), more)
@@ -411,7 +314,7 @@ def _map(axes: Any, data: Any, x: str, y: str, z: np.ndarray, norm: Any,
     edges = []
     for name, asked, set_axis in ((x, logx, axes.set_xscale), (y, None, axes.set_yscale)):
         values = data[name].values
-        log = _is_geometric(values) if asked is None else asked
+        log = is_geometric(values) if asked is None else asked
         edges.append(edges_around(values, log))
         if log:
             set_axis("log")
@@ -432,9 +335,9 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
                logx: Optional[bool]) -> Figure:
     """Maps of the last two axes, a row for each name, a column for each value of the first."""
     third, *plane = s.axes
-    names, more = _first(names, 3)
+    names, more = first(names, 3)
     values = s.data[third].values
-    shown = np.unique(np.linspace(0, len(values) - 1, min(len(values), 5)).astype(int))
+    shown = spread(len(values), 5)
     is_short = len(third) <= 10  # beside its value above a panel; else the title names it once
     notes = [more, "" if is_short else f"columns: {third}",
              f"{len(shown)} of {len(values)} {third}" if len(shown) < len(values) else ""]
@@ -470,8 +373,8 @@ def _design(s: Sweep, page: Page, names: list[str], more: str, log: bool,
             set_scale(a, False, bool(logx))
             add_colour_bar(figure, dots, a, s.mean_label(name))
         return page.end(figure, s.title(names), more)
-    (name,), more = _first(names, 1)
-    shown, _ = _first(list(points))
+    (name,), more = first(names, 1)
+    shown, _ = first(list(points), MOST_PANELS)
     one = len(shown) == 1
     figure, axes = make_panels(page, [""] if one else shown, shown[0] if one else "parameter",
                                f"mean ± sd of {name}", shared=False)

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import html
+import math
 import os
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
@@ -12,6 +13,13 @@ from ._native import ffi, lib
 
 STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
+
+
+def _some_rows(array: Any, n: int, most: int = 1 << 22) -> Iterator[np.ndarray]:
+    """The first n rows of an array, about so many numbers at a time."""
+    step = max(1, most // max(1, math.prod(array.shape[1:])))
+    for i in range(0, min(n, array.shape[0]), step):
+        yield array[i:min(i + step, n)]
 
 
 class _Held:
@@ -67,6 +75,15 @@ class Memory:
         array = self(name)
         return None if array is None else array[..., i]
 
+    def row(self, name: str, i: int) -> Optional[np.ndarray]:
+        array = self(name)
+        return None if array is None else array[i]
+
+    def blocks(self, name: str) -> Iterator[np.ndarray]:
+        array = self(name)
+        if array is not None:
+            yield from _some_rows(array, len(array))
+
 
 class _Arrays(dict):
     """Arrays by their names, of a result that was pickled."""
@@ -74,7 +91,7 @@ class _Arrays(dict):
     def __call__(self, name: str) -> Optional[np.ndarray]:
         return self.get(name)
 
-    column = Memory.column
+    column, row, blocks = Memory.column, Memory.row, Memory.blocks
 
 
 class _File:
@@ -93,9 +110,22 @@ class _File:
     def column(self, name: str, i: int) -> Optional[np.ndarray]:
         return self._read(lambda f: self._get(f, name, (Ellipsis, i)))
 
-    def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
+    def row(self, name: str, i: int) -> Optional[np.ndarray]:
+        return self._read(lambda f: self._get(f, name, i))
+
+    def blocks(self, name: str) -> Iterator[np.ndarray]:
+        with hdf5, open_h5(self.path) as f:
+            path = next((p for p in self._paths(name) if p in f), None)
+            if path is not None:
+                yield from _some_rows(f[path], int(f.attrs["trajectories"]))
+
+    @staticmethod
+    def _paths(name: str) -> Sequence[str]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
                  "trajectories": ("run",), **{s: (f"space/{s}",) for s in SPLITS}}
+        return paths.get(name, ())
+
+    def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
         if name in STATISTICS:
             parts = [f[p][where] for p in (f"stats/{name}", f"stats/observables/{name}") if p in f]
             return np.concatenate(parts, axis=-1) if parts else None
@@ -103,10 +133,10 @@ class _File:
             parts = [f[f"derived/{escape(q)}"][...] for q in self.derived]
             return np.stack(parts, axis=-1)[where] if parts else None
         if name == "frames":
-            parts = [f[p][...] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
+            parts = [f[p][where] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
                      if p in f]
             return np.stack(parts, axis=-1) if parts else None
-        return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
+        return next((f[p][where] for p in self._paths(name) if p in f), None)
 
     def histogram(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
         group = f"histogram/{escape(name)}"
@@ -204,6 +234,15 @@ class Result:
         """Numbers of the trajectories, int64[run]."""
         return self._need("trajectories")
 
+    def blocks(self, name: str) -> Iterator[np.ndarray]:
+        """Rows of "counts", "observables", "type_counts" or "profile", some at a time: a file's
+        arrays may be larger than memory. Until it has ended no other result file can be read."""
+        rows = None
+        for rows in self._source.blocks(name):
+            yield rows
+        if rows is None:  # it says what is missing
+            getattr(self, "observable_values" if name == "observables" else name)
+
     @property
     def derived(self) -> dict[str, np.ndarray]:
         """Quantities of each trajectory, float64[run] by their names; NaN where there is none."""
@@ -284,16 +323,21 @@ class Result:
     def frames(self, run: int = 0) -> Any:
         """Frames of a lattice as an xarray.DataArray, molecules [frame, z, y, x, species], with the
         times of frames and the middles of sites in m."""
-        array = self.frame_counts
-        if not -len(array) <= run < len(array):
-            raise InvalidError(f"there is no run {run}: {len(array)} have frames")
-        xarray = need("xarray", "frames")
+        xarray, array = need("xarray", "frames"), self.frame_sites(run)
         middles = {axis: (np.arange(n) + 0.5) * self.attrs["spacing"]
-                   for axis, n in zip("zyx", array.shape[2:5])}
-        return xarray.DataArray(array[run], dims=("frame", "z", "y", "x", "species"), name="frames",
+                   for axis, n in zip("zyx", array.shape[1:4])}
+        return xarray.DataArray(array, dims=("frame", "z", "y", "x", "species"), name="frames",
                                 coords={"frame": np.asarray(self.frame_times), **middles,
                                         "species": self._frame_species()},
                                 attrs={"units": "count"})
+
+    def frame_sites(self, run: int = 0) -> np.ndarray:
+        """The same as an array, int32[frame, z, y, x, species]."""
+        try:
+            array = self._source.row("frames", run)
+        except (IndexError, ValueError) as failure:
+            raise InvalidError(f"there is no run {run} with frames") from failure
+        return self.frame_counts[run] if array is None else array
 
     def _frame_species(self) -> list[str]:
         return self.attrs.get("frame_species", self.species)
