@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from ._call import LAWS, Call, Progress, Watch, values_of
-from ._errors import Interrupted, InvalidError, check, near, record
+from ._errors import Interrupted, InvalidError, check, near, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
 from ._run import Names, Origin, Plan, after, open_memory, path_to_write, sweep_file
@@ -180,6 +180,10 @@ class Model:
         size = ffi.new("int64_t[3]")
         about["spacing"] = lib.saltus_model_lattice(m, size)
         about["size"] = tuple(size)
+        about["site_type"], n, i = {}, ffi.new("int64_t *"), 0
+        while (site_type := lib.saltus_model_site_type(m, i, n)) != ffi.NULL:
+            about["site_type"][ffi.string(site_type).decode()] = n[0]
+            i += 1
         return about
 
     def _print(self, what: int) -> str:
@@ -231,12 +235,53 @@ class Model:
         return self._look()["size"] if self._look()["spacing"] > 0.0 else None
 
     @property
+    def spacing(self) -> float:
+        """The edge of a lattice's sites in m, 0 without one."""
+        return self._look()["spacing"]
+
+    @property
+    def site_types(self) -> dict[str, int]:
+        """How many sites of a lattice are of each type."""
+        return dict(self._look()["site_type"])
+
+    def sites(self, x: Union[int, slice] = slice(None), y: Union[int, slice] = slice(None),
+              z: Union[int, slice] = slice(None)) -> np.ndarray:
+        """Numbers of the types that the sites of a lattice have, uint8[z, y, x]; of a plane of it
+        or a part, such as z=5 or x=slice(10, 20), read alone."""
+        if self.lattice is None:
+            raise InvalidError(f"model '{self.name}' has no lattice")
+        first, size = ffi.new("int64_t[3]"), ffi.new("int64_t[3]")
+        for a, (where, n) in enumerate(zip((x, y, z), self.lattice)):
+            try:
+                box = range(n)[where] if isinstance(where, slice) else [range(n)[where]]
+            except IndexError:
+                box = []
+            if not box or box[-1] - box[0] != len(box) - 1:
+                raise InvalidError(f"{'xyz'[a]}={where}: a site or a range of 0 to {n - 1} is needed")
+            first[a], size[a] = box[0], len(box)
+        types = np.empty([size[2], size[1], size[0]], np.uint8)
+        err = record()
+        with self._lock:
+            self._freeze(self._values or {})
+            check(lib.saltus_model_site_types(self._handle, first, size,
+                                              ffi.from_buffer("uint8_t[]", types), err), err)
+        return types[tuple(slice(None) if isinstance(w, slice) else 0 for w in (z, y, x))]
+
+    @property
     def warnings(self) -> list[str]:
         """What reading and freezing have to say."""
         with self._lock:
             self._freeze(self._values or {})
             return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode()
                     for i in range(lib.saltus_model_n_warnings(self._handle))]
+
+    def plot(self, *, title: Optional[str] = None, path: Union[str, os.PathLike, None] = None,
+             size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None) -> Any:
+        """A figure, of matplotlib, of the types that a lattice's sites have, in planes through its
+        middle; written to path too (.png, .svg, .pdf) if one is given. size in inches."""
+        need("matplotlib", "plot")
+        from . import _plot
+        return _plot.lattice(self, _plot.Page(title, path, size, dpi))
 
     def info(self) -> str:
         """What the command's `info` prints."""

@@ -6,16 +6,22 @@ import re
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
-from matplotlib.colors import PowerNorm
+from matplotlib.colors import ListedColormap, Normalize, PowerNorm
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from ._errors import InvalidError, near
-from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry,
+from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry, beside,
                       colours_for, draw_map, line_entries, make_panels, set_scale)
 from ._series import (BAND, COLOURS, Names, Sweep, distributions, edges_around, first, is_geometric,
                       mean_profile, moving, named, nearest, one_line, spread)
 
+# Of a lattice's types of sites; the first is what is outside, as a rule.
+TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
+                "#6b6b6b", "#d7c9a7", "#84c5c9")
 KINDS = ("auto", "bands", "trajectories", "histogram", "heatmap", "kymograph", "slice")
-MOST_PANELS = 12
+MOST_PANELS = 12      # asked for by name
+MOST_CHOSEN = 8       # of themselves: those that change most
 MOST_COLUMNS = 300    # of a heat map
 RANGES_APART = 20.0   # from here on series have panels of their own
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
@@ -32,6 +38,10 @@ def _apart(tops: Sequence[float]) -> bool:
     return bool(positive) and max(positive) > RANGES_APART * min(positive)
 
 
+def type_colour(i: int) -> str:
+    return TYPE_COLOURS[i if i < len(TYPE_COLOURS) else 1 + (i - 1) % (len(TYPE_COLOURS) - 1)]
+
+
 # Results ----------------------------------------------------------------------------------------
 
 class Drawing(NamedTuple):
@@ -43,6 +53,7 @@ class Drawing(NamedTuple):
     time: Optional[float]
     log: bool
     logx: bool
+    kind: str = "auto"
 
     @property
     def time_label(self) -> str:
@@ -55,6 +66,13 @@ class Drawing(NamedTuple):
     @property
     def value_label(self) -> str:
         return "molecules" if set(self.names) <= set(self.r.species) else "value"
+
+    @property
+    def shows_end(self) -> bool:
+        """Whether distributions at the end stand beside what is drawn over time."""
+        return (self.kind == "auto" and self.r.attrs["record"] in ("all", "histogram")
+                and self.runs() >= ENOUGH_RUNS and len(self.r.time) > 1
+                and set(self.names) <= set(self.r.species))
 
     def runs(self) -> int:
         return int(self.r.attrs["trajectories"])
@@ -78,8 +96,21 @@ class Drawing(NamedTuple):
         return figure, axes, together
 
     def title(self, what: str = "") -> str:
-        n = self.runs()
-        return f"{self.r.attrs['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}"
+        n, more = self.runs(), "" if self.r.attrs.get("complete", True) else ", incomplete"
+        return f"{self.r.attrs['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}{more}"
+
+
+def _show_end(d: Drawing, axes: Sequence[Any], together: bool = False) -> None:
+    """The distribution at the end beside each panel, on its axis of values."""
+    last = len(d.r.time) - 1
+    counted = distributions(d.r, d.names, [last])
+    for k, (name, a) in enumerate(zip(d.names, axes)):
+        edges, parts = counted[name]
+        colour, side = COLOURS[k if together else 0], beside(a)
+        side.stairs(parts[0], edges, orientation="horizontal", fill=True, color=colour, alpha=0.35)
+        side.stairs(parts[0], edges, orientation="horizontal", color=colour, linewidth=1.0)
+        side.set_xlim(left=0.0)
+    beside(axes[0]).set_title("end", loc="left", fontsize=SMALL)
 
 
 def _bands(d: Drawing) -> Figure:
@@ -96,6 +127,8 @@ def _bands(d: Drawing) -> Figure:
                 low, high = (np.quantile(d.samples(name), BAND, axis=0) if sampled
                              else (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
             a.fill_between(r.time, low, high, color=colour, alpha=0.25, linewidth=0)
+    if d.shows_end:
+        _show_end(d, axes, together)
     entries = line_entries(d.names if together else ["mean"], together or d.runs() > 1)
     if d.runs() > 1:
         entries.append(band_entry(entries, "5 % to 95 % of runs" if sampled else "mean ± sd"))
@@ -152,6 +185,8 @@ def _heatmap(d: Drawing) -> Figure:
         set_scale(a, d.log, d.logx)
         if n > 1:  # without the half cells before the first time and behind the last
             a.set_xlim(d.r.time[0] if not d.logx else None, d.r.time[-1])
+    if d.shows_end:
+        _show_end(d, axes)
     add_colour_bar(figure, mesh, axes, "fraction of runs per bin", extend="max", aspect=30)
     return d.page.end(figure, d.title(), d.more)
 
@@ -229,13 +264,15 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
         return _derived(Drawing(r, page, *first(names, MOST_PANELS), time, log, logx))
     spatial, counted = kind in ("kymograph", "slice"), kind in ("histogram", "heatmap")
     known = r._frame_species() if kind == "slice" else r.species if spatial else r.columns
-    names = named(species, known, "this result")
-    if not names:
-        names = [n for n in moving(r) if n in (r.species if counted and r.species else known)]
-    names = names or list(known)
-    if not names or not r.attrs["trajectories"]:
+    names, more = first(named(species, known, "this result"), MOST_PANELS)
+    if not known or not (r.attrs["trajectories"] or kind == "slice"):
         raise InvalidError("this result has nothing to draw")
-    d = Drawing(r, page, *first(names, MOST_PANELS), time, log, logx)
+    if not names:
+        fit = r.species if counted and r.species else known
+        moves = [n for n in moving(r) if n in fit] or list(fit)
+        names = [n for n in known if n in moves[:MOST_CHOSEN]]
+        more = f"{len(names)} of {len(fit)} shown" if len(moves) > len(names) else ""
+    d = Drawing(r, page, names, more, time, log, logx, kind)
     if kind == "auto":
         kind = "bands"
         if r.attrs["record"] == "all":
@@ -251,6 +288,45 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     return draw[kind](d)
 
 
+def lattice(m: Any, page: Page) -> Figure:
+    """Model.plot: the types of sites in planes through the middle."""
+    page.check()
+    if m.lattice is None:
+        raise InvalidError(f"model '{m.name}' has no lattice to draw",
+                           "of a model without one, results are drawn: run it first")
+    size, spacing = m.lattice, 1e6 * m.spacing
+    planes = []  # their axes, with the longer one across
+    for normal in (1, 0, 2):
+        a, b = (i for i in range(3) if i != normal)
+        planes.append((normal, *((a, b) if size[a] >= size[b] else (b, a))))
+    wide, high = [size[p[1]] for p in planes], [size[p[2]] for p in planes]
+    beside = min(6.4 / sum(wide), 2.4 / max(high))  # inches per site, and above each other
+    above = min(4.4 / max(wide), 5.4 / sum(high))
+    if beside >= above:
+        inches, shape, ratios = (8.4, 1.4 + beside * max(high)), (1, 3), {"width_ratios": wide}
+    else:
+        inches, shape, ratios = (6.4, 2.8 + above * sum(high)), (3, 1), {"height_ratios": high}
+    figure, grid = page._replace(size=page.size or inches).begin(*shape, **ratios)
+    axes = list(grid.flat)
+    norm = Normalize(-0.5, len(m.site_types) - 0.5)
+    colours = ListedColormap([type_colour(i) for i in range(len(m.site_types))])
+    for (normal, across, up), a in zip(planes, axes):
+        at = [slice(None)] * 3
+        middle = at[normal] = size[normal] // 2
+        z = m.sites(*at)  # [z][y][x] without the normal
+        z = z if across < up else z.T
+        x, y = (spacing * np.arange(n + 1) for n in z.shape[::-1])
+        draw_map(a, x, y, z, norm, colours)
+        a.set_aspect("equal")
+        a.set_xlabel(f"{'xyz'[across]} (µm)")
+        a.set_ylabel(f"{'xyz'[up]} (µm)")
+        a.set_title(f"{'xyz'[normal]} = {(middle + 0.5) * spacing:.4g} µm", loc="left", fontsize=9)
+    add_legend(axes, [(Patch(facecolor=type_colour(i), edgecolor="#909090", linewidth=0.5),
+                       f"{name}: {n}") for i, (name, n) in enumerate(m.site_types.items())])
+    sites = " × ".join(str(n) for n in size)
+    return page.end(figure, f"{m.name}, {sites} sites of {1e9 * m.spacing:.4g} nm")
+
+
 def _derived(d: Drawing) -> Figure:
     """Histograms of quantities of each trajectory."""
     figure, axes = make_panels(d.page, d.names, "value", "runs", shared=False)
@@ -264,14 +340,14 @@ def _derived(d: Drawing) -> Figure:
 
 # Sweeps -----------------------------------------------------------------------------------------
 
-def sweep(data: Any, species: Names, time: Optional[float], derived: Names, page: Page, log: bool,
-          logx: Optional[bool]) -> Figure:
+def sweep(data: Any, species: Names, time: Optional[float], derived: Names, statistic: str,
+          page: Page, log: bool, logx: Optional[bool]) -> Figure:
     """saltus.plot of a sweep."""
     if not hasattr(data, "data_vars"):
         raise InvalidError(f"a sweep is an xarray.Dataset, not {type(data).__name__}",
                            "a Result has a method plot")
     page.check()
-    s = Sweep(data, time)
+    s = Sweep(data, time, statistic)
     names = (named(species, s.species + s.observables, "this sweep") +
              named(derived, s.derived, "this sweep"))
     names, more = first(names or _varied(s), MOST_PANELS)
@@ -292,9 +368,35 @@ def _varied(s: Sweep) -> list[str]:
     return [name for name in names if np.ptp(means[name]) > 0] or names
 
 
+def _spread_along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
+                  logx: bool) -> Figure:
+    """Distributions along one parameter, with their means: these alone would hide two states."""
+    x = s.data[s.axes[0]].values
+    figure, axes = make_panels(page, names, s.axes[0], s.label(names))
+    counted = []
+    for name in names:
+        runs = s.runs(name)
+        low, high = runs.min(), runs.max()
+        edges = np.arange(low, high + 2, max(1, math.ceil((high - low + 1) / 60))) - 0.5
+        edges = np.append(edges, edges[-1] + edges[1] - edges[0])
+        counted.append((edges, np.array([np.histogram(v, edges)[0] / len(v) for v in runs])))
+    norm = PowerNorm(0.5, 0.0, max(float(p.max()) for _, p in counted))
+    for name, a, (edges, p) in zip(names, axes, counted):
+        mesh = draw_map(a, edges_around(x, logx), edges, np.ma.masked_equal(p.T, 0.0), norm)
+        a.plot(x, s(name)[0], color=COLOURS[1], marker="o", markersize=3.5, linewidth=1.2)
+        set_scale(a, log, logx)
+    add_legend(axes, [(Line2D([], [], color=COLOURS[1], marker="o", markersize=3.5), "mean")])
+    add_colour_bar(figure, mesh, axes, "fraction of runs per bin", aspect=30)
+    return page.end(figure, s.title(names), more)
+
+
 def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
            logx: Optional[bool]) -> Figure:
     x = s.data[s.axes[0]].values
+    logx = is_geometric(x) if logx is None else logx
+    split = [n for n in names if (r := s.runs(n)) is not None and any(map(_has_two_peaks, r))]
+    if split:
+        return _spread_along(s, page, names, more, log, logx)
     values = [s(name) for name in names]
     together = len(names) <= len(COLOURS) and (log or not _apart([_top(m) for m, _ in values]))
     figure, axes = make_panels(page, names, s.axes[0], s.label(names), together)
@@ -302,7 +404,7 @@ def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         colour = COLOURS[k if together else 0]
         a.plot(x, mean, color=colour, marker="o", markersize=3.5)
         a.fill_between(x, mean - sd, mean + sd, color=colour, alpha=0.25, linewidth=0)
-        set_scale(a, log, is_geometric(x) if logx is None else logx)
+        set_scale(a, log, logx)
     entries = line_entries(names if together else ["mean"], True, "o")
     add_legend(axes, [*entries, band_entry(entries, "mean ± sd")])
     return page.end(figure, s.title(names), more)
@@ -325,9 +427,9 @@ def _maps(s: Sweep, page: Page, names: list[str], more: str, log: bool,
           logx: Optional[bool]) -> Figure:
     figure, axes = make_panels(page, names, s.axes[0], s.axes[1], panel=(3.4, 2.3))
     for name, a in zip(names, axes):
-        z = s(name)[0]
+        z = s.shown(name)
         mesh = _map(a, s.data, *s.axes, z, colours_for(z, log), logx)
-        add_colour_bar(figure, mesh, a, s.mean_label(name))
+        add_colour_bar(figure, mesh, a, s.shown_label(name))
     return page.end(figure, s.title(names), more)
 
 
@@ -345,7 +447,7 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
     size = page.size or (1.6 + 1.9 * len(shown), 1.4 + 1.8 * len(names))
     figure, grid = page._replace(size=size).begin(len(names), len(shown))
     for name, row in zip(names, grid):
-        z = s(name)[0]
+        z = s.shown(name)
         norm = colours_for(z, log)
         for a, i in zip(row, shown):
             mesh = _map(a, s.data, *plane, z[i], norm, logx)
@@ -353,7 +455,7 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
             if name == names[0]:
                 a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
                             fontsize=9)
-        add_colour_bar(figure, mesh, row, f"mean of {name}")
+        add_colour_bar(figure, mesh, row, s.shown_label(name))
     figure.supxlabel(one_line(plane[0]), fontsize=10)
     figure.supylabel(one_line(plane[1]), fontsize=10)
     return page.end(figure, s.title(names), ", ".join(n for n in notes if n))
@@ -367,11 +469,11 @@ def _design(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         x, y = points
         figure, axes = make_panels(page, names, x, y, panel=(3.4, 2.3))
         for name, a in zip(names, axes):
-            z = s(name)[0]
+            z = s.shown(name)
             dots = a.scatter(points[x], points[y], c=z, norm=colours_for(z, log), cmap="viridis",
                              s=18)
             set_scale(a, False, bool(logx))
-            add_colour_bar(figure, dots, a, s.mean_label(name))
+            add_colour_bar(figure, dots, a, s.shown_label(name))
         return page.end(figure, s.title(names), more)
     (name,), more = first(names, 1)
     shown, _ = first(list(points), MOST_PANELS)

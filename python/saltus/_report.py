@@ -1,44 +1,20 @@
 """A result as one page for a browser."""
 from __future__ import annotations
 
-import contextlib
 import html
 import os
-import tempfile
 from typing import Any, Optional, Union
 
 import numpy as np
 
-from ._errors import FileError
+from ._files import publish
 from ._result import Result
 
 
 def report(data: Any, path: Union[str, os.PathLike], *, title: Optional[str] = None) -> None:
     """Write a page of a Result, or of a sweep's xarray.Dataset. It takes the place of an existing
     file, when it is whole."""
-    page = _page(data, title)
-    path = os.path.realpath(os.fspath(path))
-    try:
-        _publish(path, page.encode("utf-8", "replace"))
-    except OSError as failure:
-        raise FileError(f"{path}: cannot be written: {failure.strerror}") from failure
-
-
-def _publish(path: str, content: bytes) -> None:
-    """Put a file in its place whole or not at all."""
-    folder, name = os.path.split(path)
-    handle, temporary = tempfile.mkstemp(prefix="." + name[:100], dir=folder)
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    publish(path, _page(data, title).encode("utf-8", "replace"))
 
 
 def _page(data: Any, title: Optional[str]) -> str:

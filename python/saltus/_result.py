@@ -465,17 +465,19 @@ def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any])
 
 def plot(data: Any, *, species: Union[str, Sequence[str], None] = None,
          time: Optional[float] = None, derived: Union[str, Sequence[str], None] = None,
-         title: Optional[str] = None, path: Union[str, os.PathLike, None] = None,
-         size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None,
-         log: bool = False, logx: Optional[bool] = None) -> Any:
+         statistic: str = "mean", title: Optional[str] = None,
+         path: Union[str, os.PathLike, None] = None, size: Optional[tuple[float, float]] = None,
+         dpi: Optional[float] = None, log: bool = False, logx: Optional[bool] = None) -> Any:
     """A figure of a sweep, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
 
     Means at the sample nearest to `time`, the last, of species or of derived quantities: against
-    one parameter with standard deviations, as maps over two, as rows of maps over three. log: of
-    values or colours; logx: without it as the parameter's values are spaced."""
+    one parameter with standard deviations, or the distributions where one of them has two peaks and
+    samples were kept; as maps over two, of means or statistic="sd"; as rows of maps over three.
+    log: of values or colours; logx: without it as the parameter's values are spaced."""
     need("matplotlib", "plot")
     from . import _plot
-    return _plot.sweep(data, species, time, derived, _plot.Page(title, path, size, dpi), log, logx)
+    return _plot.sweep(data, species, time, derived, statistic,
+                       _plot.Page(title, path, size, dpi), log, logx)
 
 
 def open(path: Union[str, os.PathLike]) -> Any:

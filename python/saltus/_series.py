@@ -3,6 +3,7 @@ part at a time."""
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
@@ -62,11 +63,12 @@ def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
 # Results ----------------------------------------------------------------------------------------
 
 def moving(r: Any) -> list[str]:
-    """Columns that change, or all of them if none does."""
-    low, high = r.min(), r.max()
-    with np.errstate(invalid="ignore"):
-        moves = np.nanmax(high, axis=0) > np.nanmin(low, axis=0)
-    return [name for name, m in zip(r.columns, moves) if m] or r.columns
+    """Columns that change, those that change most first, or all of them if none does."""
+    low, high = (np.where(np.isfinite(x), x, np.nan) for x in (r.min(), r.max()))
+    with warnings.catch_warnings():  # a column may have no finite value
+        warnings.simplefilter("ignore", RuntimeWarning)
+        span = np.nan_to_num(np.nanmax(high, axis=0) - np.nanmin(low, axis=0))
+    return [r.columns[i] for i in np.argsort(-span, kind="stable") if span[i] > 0] or r.columns
 
 
 def _edges(r: Any, name: str, points: Sequence[int], most: int) -> np.ndarray:
@@ -121,8 +123,11 @@ def mean_profile(r: Any) -> np.ndarray:
 class Sweep:
     """Means over the runs at the points of a sweep, and what spans them."""
 
-    def __init__(self, data: Any, time: Optional[float]) -> None:
+    def __init__(self, data: Any, time: Optional[float], statistic: str = "mean") -> None:
+        if statistic not in ("mean", "sd"):
+            raise near("a sweep's figure", statistic, ("mean", "sd"))
         self.data, self.at = data, nearest(data["time"].values, time)
+        self.statistic = statistic
         self.species = data["species"].values.tolist() if "species" in data.coords else []
         self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
         inner = {"time", "species", "observable", "run"}
@@ -144,11 +149,22 @@ class Sweep:
                      for s in ("mean", "variance"))
         return mean, np.sqrt(np.maximum(var, 0.0))
 
+    def shown(self, name: str) -> np.ndarray:
+        """The statistic that maps show."""
+        return self(name)[self.statistic == "sd"]
+
+    def runs(self, name: str) -> Optional[np.ndarray]:
+        """Molecules, [axis … run], if samples of this species are kept."""
+        if name not in self.species or "counts" not in self.data:
+            return None
+        x = self.data["counts"].sel(species=name)
+        return (x.isel(time=self.at) if "time" in x.dims else x).squeeze().values
+
     def label(self, names: Sequence[str]) -> str:
         return "molecules" if set(names) <= set(self.species) else "value"
 
-    def mean_label(self, name: str) -> str:
-        return "mean molecules" if name in self.species else f"mean of {name}"
+    def shown_label(self, name: str) -> str:
+        return f"{self.statistic} molecules" if name in self.species else f"{self.statistic} of {name}"
 
     def title(self, names: Sequence[str]) -> str:
         model = str(self.data.attrs.get("model", "sweep"))

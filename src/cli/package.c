@@ -1,5 +1,5 @@
-/* saltus report: what the Python package carries out. Options are checked here; an interpreter with
- * the package then takes the place of this process. */
+/* saltus plot and report: what the Python package carries out. Options are looked at here; an
+ * interpreter with the package then takes the place of this process. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -9,7 +9,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_OPTIONS = 16, OUTPUT = 'o', OPT_TITLE = 256 };
+enum {
+    MOST_OPTIONS = 16,
+    OUTPUT = 'o',
+    OPT_TITLE = 256,
+    OPT_KIND,
+    OPT_SPECIES,
+    OPT_TIME,
+    OPT_TRAJECTORIES,
+    OPT_DERIVED,
+    OPT_STATISTIC,
+    OPT_FRAME,
+    OPT_SLICE,
+    OPT_LOG,
+    OPT_LOGX,
+    OPT_SIZE,
+    OPT_DPI
+};
 
 /* A verb of the package: its options, of which --output is the first. */
 typedef struct package_verb {
@@ -34,7 +50,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
     for (int i = 0; o[i].name; ++i) {
         if (o[i].key == key) {
-            a->values[i] = text;
+            a->values[i] = text ? text : "yes";
             return 0;
         }
     }
@@ -193,6 +209,42 @@ static int run_verb(const package_verb *v, int argc, char **argv)
 }
 
 /* ---- verbs ---- */
+
+static const struct argp_option plot_options[] = {
+    {"output", OUTPUT, "FIGURE", 0, "picture to write: .svg, .png or .pdf (needed)", 0},
+    {"kind", OPT_KIND, "KIND", 0,
+     "auto (the default), bands, trajectories, histogram or heatmap; of a lattice, kymograph or "
+     "slice",
+     0},
+    {"species", OPT_SPECIES, "A,B", 0, "draw these", 0},
+    {"time", OPT_TIME, "T", 0, "of histograms and sweeps, the sample nearest to T (the last)", 0},
+    {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw (20)", 0},
+    {"derived", OPT_DERIVED, "A,B", 0, "these derived quantities, such as period:X", 0},
+    {"statistic", OPT_STATISTIC, "S", 0, "of a sweep's maps, mean (the default) or sd", 0},
+    {"frame", OPT_FRAME, "T", 0, "a slice of the frame nearest to T (the last)", 0},
+    {"slice", OPT_SLICE, "z=N", 0,
+     "a slice along this plane, with x, y or z alone the one in the middle; 'max z' and 'sum z' "
+     "are projections",
+     0},
+    {"log", OPT_LOG, NULL, 0, "logarithmic axis of values, or colours", 0},
+    {"logx", OPT_LOGX, NULL, 0, "logarithmic axis of time, or of the first parameter", 0},
+    {"size", OPT_SIZE, "WxH", 0, "width and height in inches, such as 3.5x2.5", 0},
+    {"dpi", OPT_DPI, "N", 0, "pixels per inch (150)", 0},
+    {"title", OPT_TITLE, "TEXT", 0, "title (the model's name)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+int saltus_cli_plot(int argc, char **argv)
+{
+    static const package_verb verb = {
+        .name = "plot",
+        .argp = {plot_options, parse, "FILE",
+                 "Draw a result file, or the lattice of a model, by matplotlib.", NULL, NULL, NULL},
+        .output = "a figure",
+        .endings = {".svg", ".png", ".pdf", NULL},
+    };
+    return run_verb(&verb, argc, argv);
+}
 
 static const struct argp_option report_options[] = {
     {"output", OUTPUT, "PAGE.html", 0, "page to write (needed)", 0},
