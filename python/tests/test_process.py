@@ -51,6 +51,14 @@ def test_ctrl_c_keeps_what_had_ended(arrive, tmp_path):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("options", [{"until": 1e-3, "runs": 10 ** 9}, {"until": 1e9, "runs": 1}])
+def test_a_run_on_the_calling_thread_hears_ctrl_c(arrive, options):
+    """Of many short trajectories, and within a long one."""
+    interrupt_soon()
+    with pytest.raises(saltus.Interrupted):
+        arrive.run(**options, points=2, threads=1, record="stats", progress=False)
+
+
 def test_ctrl_c_in_a_batch_keeps_the_first_rows(arrive):
     want = dict(until=100, points=2, runs=50)
     theta = np.linspace(50, 200, 200_000)[:, None]
