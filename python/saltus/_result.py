@@ -122,7 +122,8 @@ class _File:
     @staticmethod
     def _paths(name: str) -> Sequence[str]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
-                 "trajectories": ("run",), **{s: (f"space/{s}",) for s in SPLITS}}
+                 "trajectories": ("run",), "there": ("space/frames/there",),
+                 "mean_profile": ("space/profile_stats/mean",), **{s: (f"space/{s}",) for s in SPLITS}}
         return paths.get(name, ())
 
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
@@ -158,6 +159,17 @@ def open_h5(path: str) -> Any:
         return h5py.File(path, "r")
     except OSError:  # it is being written
         return h5py.File(path, "r", swmr=True)
+
+
+def sources(path: str) -> list[bytes]:
+    """Files of a model that a result file holds, beginning with the one that was read."""
+    with hdf5, open_h5(path) as f:
+        data, texts = bytes(f["restart/sources"][...]), []
+    while data:
+        n, size = (int.from_bytes(data[i:i + 8], "little") for i in (0, 8))
+        texts += [data[16 + n:16 + n + size]] * (data[16:16 + n] != b"saltus:arguments")
+        data = data[16 + n + size:]
+    return texts
 
 
 class Result:
@@ -509,7 +521,9 @@ def open(path: Union[str, os.PathLike]) -> Any:
         values = [f[f"sweep/{escape(a)}"][...] for a in axes]
         n, first = int(attrs["sweep_points"]), int(attrs.get("first_point", 0))
         values = [v[first:first + n] for v in values]  # of a part of a sweep
-    return sweep_dataset(r._source, r, axes, values, lengths, n)
+    data = sweep_dataset(r._source, r, axes, values, lengths, n)
+    data.encoding["source"] = path
+    return data
 
 
 class _Shaped:

@@ -88,7 +88,7 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
     if r.attrs["record"] == "histogram":
         for name in [n for n in names if n in r.species]:
             edges, counts = r.histogram(name)
-            counts = counts[points].astype(float)
+            edges, counts = edges - 0.5 * (edges % 1 == 0).all(), counts[points].astype(float)
             used = np.flatnonzero(counts.any(axis=0))
             if len(used):
                 edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
@@ -110,6 +110,9 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
 
 def mean_profile(r: Any) -> np.ndarray:
     """Means over the runs of molecules in planes of a lattice, [point, plane, species]."""
+    kept = r._source("mean_profile")
+    if kept is not None:
+        return kept
     total, n = np.zeros(0), 0
     for x in r.blocks("profile"):
         total, n = x.sum(axis=0) + (total if n else 0), n + len(x)
