@@ -37,7 +37,7 @@ def report(data: Any, path: Union[str, os.PathLike], *, title: Optional[str] = N
         raise InvalidError(f"report shows a Result or a Dataset, not {type(data).__name__}")
     with np.errstate(all="ignore"):  # observables may be infinite
         parts = {**_parts(data, title), "plotly": _pack(offline.get_plotlyjs())}
-    template = importlib.resources.read_text("saltus", "report.html", encoding="utf-8")
+    template = importlib.resources.files("saltus").joinpath("report.html").read_text("utf-8")
     text = re.sub(r"\{\{(\w+)\}\}", lambda m: parts[m[1]], template)
     path = os.path.realpath(os.fspath(path))
     temporary = os.path.join(os.path.dirname(path), f".saltus-report-{os.getpid()}")
@@ -124,7 +124,7 @@ def _model_of(data: Any) -> Any:
     if isinstance(data, Result) and data._origin is not None:
         return data._origin.model
     path = data.path if isinstance(data, Result) else data.encoding.get("source")
-    with contextlib.suppress(Error, OSError, KeyError):
+    with contextlib.suppress(Error, OSError, LookupError):  # a file need not hold it
         return read(sources(path)[0]) if path else None
     return None
 
@@ -290,6 +290,7 @@ def _of_sweep(data: Any, unit: str) -> tuple[list[str], list[int], list[Any], st
     measures = {"mean": lambda m, v: m, "standard deviation": lambda m, v: np.sqrt(v),
                 "Fano factor": lambda m, v: v / m}
     is_design = "point" in axes
+    title = "Over the points" if is_design else "Over the values"
     over = {a: thin[a].values for a in (s.parameters if is_design else axes)}
     logs = {a: bool(is_geometric(v)) for a, v in over.items()}
     controls = [_select(list(measures)), _slider("time", data["time"].values[times], unit)]
@@ -302,7 +303,7 @@ def _of_sweep(data: Any, unit: str) -> tuple[list[str], list[int], list[Any], st
         lines = [[[[f(m, w)] + [m - np.sqrt(w), m + np.sqrt(w)] * (how == "mean")
                    for m, w in values.values()]] for how, f in measures.items()]
         return list(values), list(range(min(len(names), 8))), [_figure(
-            "Over the values", "lines", x, "molecules" if list(values) == s.species else "value",
+            title, "lines", x, "molecules" if list(values) == s.species else "value",
             [[[_numbers([row[min(i, len(row) - 1)] for row in rows]) for rows in each]
               for i in range(len(times))] for each, in lines], *controls, at=_numbers(v, 6),
             logx=logs[x], mode="markers" if is_design else "lines+markers",
@@ -310,7 +311,7 @@ def _of_sweep(data: Any, unit: str) -> tuple[list[str], list[int], list[Any], st
     *others, y, x = list(over)[1::-1] if is_design else behind
     edges = (lambda v, log: v) if is_design else edges_around
     return [], [], [_figure(
-        "Over the points" if is_design else "Over the values", "dots" if is_design else "map", x, y,
+        title, "dots" if is_design else "map", x, y,
         [[_numbers(f(m, v)) for f in measures.values()] for m, v in values.values()],
         _select(list(values)), *controls, *(_slider(a, over[a], "", 0) for a in others), note=more,
         at=_numbers(edges(over[x], logs[x]), 7), logx=logs[x],
