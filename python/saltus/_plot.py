@@ -11,13 +11,12 @@ from matplotlib.colors import PowerNorm
 from ._errors import InvalidError, near
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry,
                       colours_for, draw_map, line_entries, make_panels, set_scale)
-from ._series import (BAND, COLOURS, Names, Sweep, distributions, edges_around, first, is_geometric,
-                      mean_profile, moving, named, nearest, one_line, spread)
+from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around, first,
+                      is_geometric, mean_profile, moving, named, nearest, one_line, spread)
 
 KINDS = ("auto", "bands", "trajectories", "histogram", "heatmap", "kymograph", "slice")
 MOST_PANELS = 12
 MOST_COLUMNS = 300    # of a heat map
-RANGES_APART = 20.0   # from here on series have panels of their own
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
 
 

@@ -2,6 +2,7 @@
 part at a time."""
 from __future__ import annotations
 
+import html
 import math
 from typing import Any, Iterator, Optional, Sequence, Union
 
@@ -12,11 +13,33 @@ from ._errors import near
 # Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 BAND = (0.05, 0.95)
+RANGES_APART = 20.0  # from here on series are not shown together
 Names = Union[str, Sequence[str], None]
 
 
 def one_line(text: object) -> str:
     return " ".join(str(text).split())
+
+
+def short(v: Any) -> str:
+    """A number of four digits, or a whole one; a text as it is."""
+    if isinstance(v, str):
+        return v
+    if not math.isfinite(v):
+        return "none" if math.isnan(v) else "∞" if v > 0 else "−∞"
+    size = math.floor(math.log10(abs(v))) if v else 0
+    text = f"{v:,.{max(0, 3 - size)}f}" if -4 <= size < 9 or v == int(v) else f"{v:.4g}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
+def table(rows: Sequence[Sequence[Any]], head: Sequence[str] = (), title: str = "", kind: str = "",
+          most: int = 200) -> str:
+    """HTML of rows of texts and numbers, the first ones of very many."""
+    left = [[f"… and {len(rows) - most:,} more"]] * (len(rows) > most)
+    lines = [("th", head)] * bool(head) + [("td", row) for row in [*rows[:most], *left]]
+    cells = ("".join(f"<{tag}>{html.escape(short(c))}</{tag}>" for c in row) for tag, row in lines)
+    return (f"<h2>{html.escape(title)}</h2>\n" * bool(title) + f'<div class="{kind}"><table>\n' +
+            "".join(f"<tr>{line}</tr>\n" for line in cells) + "</table></div>\n")
 
 
 def named(given: Names, names: Sequence[str], what: str) -> list[str]:
@@ -58,8 +81,6 @@ def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
                             [1.5 * m[-1] - 0.5 * m[-2]]])
     return np.exp(e) if log else e
 
-
-# Results ----------------------------------------------------------------------------------------
 
 def moving(r: Any) -> list[str]:
     """Columns that change, or all of them if none does."""
@@ -118,8 +139,6 @@ def mean_profile(r: Any) -> np.ndarray:
         total, n = x.sum(axis=0) + (total if n else 0), n + len(x)
     return total / max(n, 1)
 
-
-# Sweeps -----------------------------------------------------------------------------------------
 
 class Sweep:
     """Means over the runs at the points of a sweep, and what spans them."""
