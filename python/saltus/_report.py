@@ -24,9 +24,9 @@ MOST_NAMES, MOST_TIMES, MOST_STEPS, MOST_RUNS = 30, 301, 61, 10
 FINE_BINS, MOST_BINS = 1000, 60  # to find quantiles in; shown
 MOST_CELLS, MOST_NUMBERS = 16_000, 500_000  # of a map; of all maps of a sweep
 LEVELS = (0.05, 0.5, 0.95)
-FACTS = ("trajectories", "first_trajectory", "runs_per_point", "method", "device", "layout", "rng",
-         "seed", "record", "volumes", "events", "seconds", "started", "options", "saltus_version",
-         "model_sha256")
+FACTS = ("model", "trajectories", "first_trajectory", "runs_per_point", "method", "device", "layout",
+         "rng", "seed", "record", "volumes", "events", "seconds", "started", "options",
+         "saltus_version", "model_sha256")
 
 
 def report(data: Any, path: Union[str, os.PathLike], *, title: Optional[str] = None) -> None:
@@ -82,9 +82,10 @@ def _parts(data: Any, title: Optional[str]) -> dict[str, str]:
     warnings += model.warnings if model else []
     facts = [["command" if key == "options" else key.replace("_", " "),
               str(a[key]) if key == "seed" else a[key]] for key in FACTS if a.get(key, "") != ""]
+    what = f"{runs:,} trajector{'y' if runs == 1 else 'ies'}, " if runs else ""
     name, span = str(a.get("model", "sweep")), f"{short(times[0])} to {short(times[-1])} {unit}"
     return {"title": html.escape(name if title is None else title), "table": shown.pop("table"),
-            "about": html.escape(f"{name}, {len(times):,} times from {span}"),
+            "about": html.escape(f"{what}{len(times):,} times from {span}"),
             "warnings": "".join(f'<p class="warning">{html.escape(w)}</p>\n' for w in warnings),
             "run": table(facts, kind="pairs"), "data": _pack(json.dumps(
                 {**shown, "colours": COLOURS}, separators=(",", ":"), default=np.generic.item)),
@@ -169,7 +170,7 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
 def _quantile(edges: np.ndarray, parts: np.ndarray, q: float) -> np.ndarray:
     """Of each row of fractions in bins, whose edges lie between counts or are any numbers."""
     x = np.array([np.interp(q, np.append(0.0, np.cumsum(row)), edges) for row in parts])
-    return np.round(x) if (abs(edges % 1) == 0.5).all() else x
+    return np.round(x) + 0.0 if (abs(edges % 1) == 0.5).all() else x
 
 
 def _coarse(edges: np.ndarray, parts: np.ndarray) -> dict[str, Any]:
