@@ -1,7 +1,6 @@
 """Verbs of the command that are carried out here: src/cli/package.c starts main."""
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sys
@@ -68,7 +67,7 @@ def plot(path: str, output: str, **options: str) -> None:
 
 
 def report(path: str, output: str, **options: str) -> None:
-    report_of(open_result(path), output, **options)
+    report_of(open_result(path, samples=False), output, **options)
 
 
 VERBS: Mapping[str, Callable[..., None]] = {"plot": plot, "report": report}
@@ -87,24 +86,25 @@ def main(words: Sequence[str]) -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):
         if signal.getsignal(ending) is signal.SIG_DFL:
             signal.signal(ending, signal.default_int_handler)
+    code, says = USAGE, ""
     try:
         if is_foreign(options["output"]):
             raise InvalidError(f"{options['output']}: exists, and Saltus has not written it")
         VERBS[verb](path, **options)
         return DONE
     except KeyboardInterrupt:
-        _say("interrupted")
-        return INTERRUPTED
+        code, says = INTERRUPTED, "interrupted"
     except MemoryError:
-        _say("memory ran out")
+        code, says = FAILED, "memory ran out"
     except (Error, OSError) as failure:
         is_system = not isinstance(failure, Error) and failure.filename
-        _say(f"{failure.filename}: cannot be read: {failure.strerror}" if is_system
-             else str(failure))
-        writes = isinstance(failure, FileError) and options["output"] in str(failure)
+        says = (f"{failure.filename}: cannot be read: {failure.strerror}" if is_system
+                else str(failure))
+        writes = isinstance(failure, FileError) and options["output"] in says
         wrong = isinstance(failure, (OSError, InvalidError, ModelError, UnavailableError))
-        return FAILED if writes or not wrong else USAGE
-    return FAILED
+        code = FAILED if writes or not wrong else USAGE
+    _say(says)
+    return code
 
 
 if __name__ == "__main__":

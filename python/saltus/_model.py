@@ -14,7 +14,8 @@ from ._errors import Interrupted, InvalidError, check, near, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
 from ._run import Names, Origin, Plan, after, open_memory, path_to_write, sweep_file
-from ._sweep import Axis, grid, table
+from ._series import table
+from ._sweep import Axis, grid, points
 
 _MOST_PLANS = 32
 _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
@@ -306,17 +307,13 @@ class Model:
                 f"{len(about['reaction'])} reactions>")
 
     def _repr_html_(self) -> str:
-        def table_of(title: str, rows: Mapping[str, Any], most: int = 20) -> str:
-            lines = [f"<tr><td>{html.escape(k)}</td><td>{html.escape(str(v))}</td></tr>"
-                     for k, v in list(rows.items())[:most]]
-            if len(rows) > most:
-                lines.append(f"<tr><td colspan=2>… and {len(rows) - most} more</td></tr>")
-            return f"<tr><th colspan=2>{title}</th></tr>{''.join(lines)}" if rows else ""
+        about = f"<p>{html.escape(repr(self)[1:-1])}</p>"
         if self._handle is None:
-            return html.escape(repr(self))
-        return (f"<p>{html.escape(repr(self)[1:-1])}</p><table>{table_of('species', self.species)}"
-                f"{table_of('parameters', self.parameters)}"
-                f"{table_of('reactions', self.reactions)}</table>")
+            return about
+        return about + "".join(
+            table([[k, str(v)] for k, v in rows.items()], [title, ""], most=20) for title, rows in (
+                ("species", self.species), ("parameters", self.parameters),
+                ("reactions", self.reactions)) if rows)
 
     # ---- simulating
 
@@ -448,7 +445,7 @@ class Model:
         number first + g R + i, with common_random_numbers first + i. Interrupted has the rows that
         had ended.
         """
-        sweep = table(theta, names)
+        sweep = points(theta, names)
         record = "stats" if derive else options.pop("record", "all")
         if not derive and record not in ("all", "final"):
             raise InvalidError(f"record={record!r} keeps nothing of every trajectory",

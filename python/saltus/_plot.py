@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 from ._errors import InvalidError, near
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry, beside,
                       colours_for, draw_map, line_entries, make_panels, set_scale)
-from ._series import (BAND, COLOURS, Names, Sweep, distributions, edges_around, first, is_geometric,
-                      mean_profile, moving, named, nearest, one_line, spread)
+from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around, first,
+                      is_geometric, mean_profile, moving, named, nearest, one_line, spread)
 
 # Of a lattice's types of sites; the first is what is outside, as a rule.
 TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
@@ -23,7 +23,6 @@ KINDS = ("auto", "bands", "trajectories", "histogram", "heatmap", "kymograph", "
 MOST_PANELS = 12      # asked for by name
 MOST_CHOSEN = 8       # of themselves: those that change most
 MOST_COLUMNS = 300    # of a heat map
-RANGES_APART = 20.0   # from here on series have panels of their own
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
 
 

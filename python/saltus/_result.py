@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import html
-import math
 import os
 from typing import Any, Callable, Iterator, Optional, Sequence, Union
 
@@ -10,16 +9,12 @@ import numpy as np
 
 from ._errors import InvalidError, check, hdf5, near, need, record
 from ._native import ffi, lib
+from ._series import table
 
 STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
-
-
-def _some_rows(array: Any, n: int, most: int = 1 << 22) -> Iterator[np.ndarray]:
-    """The first n rows of an array, about so many numbers at a time."""
-    step = max(1, most // max(1, math.prod(array.shape[1:])))
-    for i in range(0, min(n, array.shape[0]), step):
-        yield array[i:min(i + step, n)]
+_SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
+_BLOCK = 1 << 22  # numbers that are read at a time
 
 
 class _Held:
@@ -71,18 +66,9 @@ class Memory:
             return None
         return np.asarray(_Held(self.owner, pointer, lead + tuple(shape), kind))
 
-    def column(self, name: str, i: int) -> Optional[np.ndarray]:
+    def part(self, name: str, where: Any) -> Optional[np.ndarray]:
         array = self(name)
-        return None if array is None else array[..., i]
-
-    def row(self, name: str, i: int) -> Optional[np.ndarray]:
-        array = self(name)
-        return None if array is None else array[i]
-
-    def blocks(self, name: str) -> Iterator[np.ndarray]:
-        array = self(name)
-        if array is not None:
-            yield from _some_rows(array, len(array))
+        return None if array is None else array[where]
 
 
 class _Arrays(dict):
@@ -91,7 +77,7 @@ class _Arrays(dict):
     def __call__(self, name: str) -> Optional[np.ndarray]:
         return self.get(name)
 
-    column, row, blocks = Memory.column, Memory.row, Memory.blocks
+    part = Memory.part
 
 
 class _File:
@@ -105,27 +91,15 @@ class _File:
             return wanted(file)
 
     def __call__(self, name: str) -> Optional[np.ndarray]:
-        return self._read(lambda f: self._get(f, name, Ellipsis))
+        return self.part(name, Ellipsis)
 
-    def column(self, name: str, i: int) -> Optional[np.ndarray]:
-        return self._read(lambda f: self._get(f, name, (Ellipsis, i)))
-
-    def row(self, name: str, i: int) -> Optional[np.ndarray]:
-        return self._read(lambda f: self._get(f, name, i))
-
-    def blocks(self, name: str) -> Iterator[np.ndarray]:
-        with hdf5, open_h5(self.path) as f:
-            path = next((p for p in self._paths(name) if p in f), None)
-            if path is not None:
-                yield from _some_rows(f[path], int(f.attrs["trajectories"]))
-
-    @staticmethod
-    def _paths(name: str) -> Sequence[str]:
-        paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
-                 "trajectories": ("run",), **{s: (f"space/{s}",) for s in SPLITS}}
-        return paths.get(name, ())
+    def part(self, name: str, where: Any) -> Optional[np.ndarray]:
+        return self._read(lambda f: self._get(f, name, where))
 
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
+        paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
+                 "trajectories": ("run",), "there": ("space/frames/there",),
+                 "mean_profile": ("space/profile_stats/mean",), **{s: (f"space/{s}",) for s in SPLITS}}
         if name in STATISTICS:
             parts = [f[p][where] for p in (f"stats/{name}", f"stats/observables/{name}") if p in f]
             return np.concatenate(parts, axis=-1) if parts else None
@@ -136,7 +110,7 @@ class _File:
             parts = [f[p][where] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
                      if p in f]
             return np.stack(parts, axis=-1) if parts else None
-        return next((f[p][where] for p in self._paths(name) if p in f), None)
+        return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
 
     def histogram(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
         group = f"histogram/{escape(name)}"
@@ -158,6 +132,17 @@ def open_h5(path: str) -> Any:
         return h5py.File(path, "r")
     except OSError:  # it is being written
         return h5py.File(path, "r", swmr=True)
+
+
+def sources(path: str) -> list[bytes]:
+    """Files of a model that a result file holds, beginning with the one that was read."""
+    with hdf5, open_h5(path) as f:
+        data, texts = bytes(f["restart/sources"][...]), []
+    while data:
+        n, size = (int.from_bytes(data[i:i + 8], "little") for i in (0, 8))
+        texts += [data[16 + n:16 + n + size]] * (data[16:16 + n] != b"saltus:arguments")
+        data = data[16 + n + size:]
+    return texts
 
 
 class Result:
@@ -236,12 +221,13 @@ class Result:
 
     def blocks(self, name: str) -> Iterator[np.ndarray]:
         """Rows of "counts", "observables", "type_counts" or "profile", some at a time: a file's
-        arrays may be larger than memory. Until it has ended no other result file can be read."""
-        rows = None
-        for rows in self._source.blocks(name):
-            yield rows
-        if rows is None:  # it says what is missing
-            getattr(self, "observable_values" if name == "observables" else name)
+        arrays may be larger than memory."""
+        row = self._source.part(name, slice(1))
+        if row is None:  # says what is missing
+            row = getattr(self, "observable_values" if name == "observables" else name)
+        n, step = int(self.attrs["trajectories"]), max(1, _BLOCK // max(row.size, 1))
+        for i in range(0, n, step):
+            yield self._source.part(name, slice(i, min(i + step, n)))
 
     @property
     def derived(self) -> dict[str, np.ndarray]:
@@ -257,7 +243,7 @@ class Result:
         for names, array in ((self.species, "counts"), (self.observables, "observables"),
                              (self.derived_names, "derived")):
             if name in names:
-                column = self._source.column(array, names.index(name))
+                column = self._source.part(array, (Ellipsis, names.index(name)))
                 if column is None:
                     self._need(array)
                 return column
@@ -334,7 +320,7 @@ class Result:
     def frame_sites(self, run: int = 0) -> np.ndarray:
         """The same as an array, int32[frame, z, y, x, species]."""
         try:
-            array = self._source.row("frames", run)
+            array = self._source.part("frames", run)
         except (IndexError, ValueError) as failure:
             raise InvalidError(f"there is no run {run} with frames") from failure
         return self.frame_counts[run] if array is None else array
@@ -408,15 +394,10 @@ class Result:
                 f"{len(self.columns)} columns, {a['method']} on {a['device']}>")
 
     def _repr_html_(self) -> str:
-        most = 20
-        mean, sd = self.mean()[-1], np.sqrt(self.var()[-1])
-        rows = [f"<tr><td>{html.escape(n)}</td><td>{m:.6g}</td><td>{s:.4g}</td></tr>"
-                for n, m, s in zip(self.columns[:most], mean, sd)]
-        more = len(self.columns) - most
-        if more > 0:
-            rows.append(f"<tr><td colspan=3>… and {more} more</td></tr>")
-        return (f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr><th></th>"
-                f"<th>mean at {self.time[-1]:g}</th><th>sd</th></tr>{''.join(rows)}</table>")
+        rows = [[n, f"{m:.6g}", f"{s:.4g}"] for n, m, s in
+                zip(self.columns, self.mean()[-1], np.sqrt(self.var()[-1]))]
+        return (f"<p>{html.escape(repr(self)[1:-1])}</p>" +
+                table(rows, ["", f"mean at {self.time[-1]:g}", "sd"], most=20))
 
 
 def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any]) -> Any:
@@ -480,9 +461,9 @@ def plot(data: Any, *, species: Union[str, Sequence[str], None] = None,
                        _plot.Page(title, path, size, dpi), log, logx)
 
 
-def open(path: Union[str, os.PathLike]) -> Any:
+def open(path: Union[str, os.PathLike], *, samples: bool = True) -> Any:
     """Open a result file: of a run a Result whose arrays are read when they are asked for, of a
-    sweep an xarray.Dataset."""
+    sweep an xarray.Dataset; samples=False: without those of its trajectories."""
     path = os.fspath(path)
     state, err = ffi.new("saltus_file_state *"), record()
     with hdf5:
@@ -511,7 +492,10 @@ def open(path: Union[str, os.PathLike]) -> Any:
         values = [f[f"sweep/{escape(a)}"][...] for a in axes]
         n, first = int(attrs["sweep_points"]), int(attrs.get("first_point", 0))
         values = [v[first:first + n] for v in values]  # of a part of a sweep
-    return sweep_dataset(r._source, r, axes, values, lengths, n)
+    kept = () if samples else _SAMPLES
+    data = sweep_dataset(lambda n: None if n in kept else r._source(n), r, axes, values, lengths, n)
+    data.encoding["source"] = path
+    return data
 
 
 class _Shaped:

@@ -2,6 +2,7 @@
 part at a time."""
 from __future__ import annotations
 
+import html
 import math
 import warnings
 from typing import Any, Iterator, Optional, Sequence, Union
@@ -13,11 +14,33 @@ from ._errors import near
 # Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 BAND = (0.05, 0.95)
+RANGES_APART = 20.0  # from here on series are not shown together
 Names = Union[str, Sequence[str], None]
 
 
 def one_line(text: object) -> str:
     return " ".join(str(text).split())
+
+
+def short(v: Any) -> str:
+    """A number of four digits, or a whole one; a text as it is."""
+    if isinstance(v, str):
+        return v
+    if not math.isfinite(v):
+        return "none" if math.isnan(v) else "∞" if v > 0 else "−∞"
+    size = math.floor(math.log10(abs(v))) if v else 0
+    text = f"{v:,.{max(0, 3 - size)}f}" if -4 <= size < 9 or v == int(v) else f"{v:.4g}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
+def table(rows: Sequence[Sequence[Any]], head: Sequence[str] = (), title: str = "", kind: str = "",
+          most: int = 200) -> str:
+    """HTML of rows of texts and numbers, the first ones of very many."""
+    left = [[f"… and {len(rows) - most:,} more"]] * (len(rows) > most)
+    lines = [("th", head)] * bool(head) + [("td", row) for row in [*rows[:most], *left]]
+    cells = ("".join(f"<{tag}>{html.escape(short(c))}</{tag}>" for c in row) for tag, row in lines)
+    return (f"<h2>{html.escape(title)}</h2>\n" * bool(title) + f'<div class="{kind}"><table>\n' +
+            "".join(f"<tr>{line}</tr>\n" for line in cells) + "</table></div>\n")
 
 
 def named(given: Names, names: Sequence[str], what: str) -> list[str]:
@@ -60,8 +83,6 @@ def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
     return np.exp(e) if log else e
 
 
-# Results ----------------------------------------------------------------------------------------
-
 def moving(r: Any) -> list[str]:
     """Columns that change, those that change most first, or all of them if none does."""
     low, high = (np.where(np.isfinite(x), x, np.nan) for x in (r.min(), r.max()))
@@ -90,7 +111,7 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
     if r.attrs["record"] == "histogram":
         for name in [n for n in names if n in r.species]:
             edges, counts = r.histogram(name)
-            counts = counts[points].astype(float)
+            edges, counts = edges - 0.5 * (edges % 1 == 0).all(), counts[points].astype(float)
             used = np.flatnonzero(counts.any(axis=0))
             if len(used):
                 edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
@@ -112,13 +133,14 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
 
 def mean_profile(r: Any) -> np.ndarray:
     """Means over the runs of molecules in planes of a lattice, [point, plane, species]."""
+    kept = r._source("mean_profile")
+    if kept is not None:
+        return kept
     total, n = np.zeros(0), 0
     for x in r.blocks("profile"):
         total, n = x.sum(axis=0) + (total if n else 0), n + len(x)
     return total / max(n, 1)
 
-
-# Sweeps -----------------------------------------------------------------------------------------
 
 class Sweep:
     """Means over the runs at the points of a sweep, and what spans them."""

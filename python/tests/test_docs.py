@@ -10,6 +10,7 @@ def test_snippets_run(tmp_path, monkeypatch, capsys):
     pytest.importorskip("h5py")
     pytest.importorskip("xarray")
     pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")

@@ -69,6 +69,9 @@ def test_a_sweep_has_an_axis_for_each_name(arrive, tmp_path):
     file = arrive.sweep(vary, until=2, points=3, runs=20, seed=4, record="all", derive="mean:X",
                         output=tmp_path / "sweep.h5")
     xarray.testing.assert_equal(file.drop_vars("trajectory"), d.drop_vars("trajectory"))
+    some = saltus.open(tmp_path / "sweep.h5", samples=False)
+    assert set(file.data_vars) - set(some.data_vars) == {"counts"}
+    xarray.testing.assert_equal(some["variance"], d["variance"])
     stats = arrive.sweep({"k": saltus.log(1, 100, 3)}, until=2, points=3, runs=5)
     np.testing.assert_allclose(stats["k"], [1, 10, 100])
     assert "counts" not in stats and stats["variance"].dims == ("k", "time", "species")

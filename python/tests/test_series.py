@@ -11,8 +11,7 @@ from saltus._series import distributions, edges_around, mean_profile, spread
 @pytest.fixture(params=["memory", "file"])
 def kept(request, tmp_path, monkeypatch):
     """A function that runs a model into it, and blocks of so few numbers that there are several."""
-    some_rows = _result._some_rows
-    monkeypatch.setattr(_result, "_some_rows", lambda a, n: some_rows(a, n, 1000))
+    monkeypatch.setattr(_result, "_BLOCK", 1000)
     output = tmp_path / "o.h5" if request.param == "file" else None
     return lambda model, **options: model.run(output=output, **options)
 

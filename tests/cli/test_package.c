@@ -27,6 +27,7 @@ static int enter_with_result(void **state)
 static int leave(void **state)
 {
     (void)unsetenv("SALTUS_PYTHON");
+    (void)unsetenv("PYTHONPATH");
     return leave_directory(state);
 }
 
@@ -79,6 +80,14 @@ static void what_is_missing_is_named(void **state)
     o = saltus("report out.h5 -o page.html");
     assert_refused(&o, 2, "this needs the Python package saltus, which ");
     assert_non_null(strstr(o.err, "  hint: pip install 'saltus[report]'"));
+    (void)unsetenv("SALTUS_PYTHON");
+
+    assert_int_equal(mkdir("without", 0700), 0);
+    write_file("without/plotly.py", "raise ImportError('not here')\n");
+    (void)setenv("PYTHONPATH", "without", 1);
+    o = saltus("report out.h5 -o page.html");
+    assert_refused(&o, 2, "report needs the package plotly, which is not installed");
+    assert_non_null(strstr(o.err, "  hint: pip install 'saltus[report]'"));
     assert_false(file_exists("page.html"));
 }
 
@@ -117,7 +126,7 @@ static void what_fails_leaves_nothing(void **state)
 
     write_file("page.html", "an older page by Saltus");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    limit = (struct rlimit){.rlim_cur = 100, .rlim_max = old.rlim_max};
+    limit = (struct rlimit){.rlim_cur = 100000, .rlim_max = old.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     o = saltus("report out.h5 -o page.html");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
