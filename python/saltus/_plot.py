@@ -226,8 +226,13 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
         raise InvalidError(f"slice={spec!r} is no plane",
                            '"z=5", "z", "max z" or "sum z", of x, y and z')
     species = d.r._frame_species()
-    axis, at = "zyx".index(match[2]), nearest(d.r.frame_times, frame)
-    sites = d.r.frame_sites(0)[at]  # [z, y, x, species]
+    there = d.r._frames_there()
+    if not len(there):
+        raise InvalidError("this result has no frames, or none was made before the run ended",
+                           "frames=DT asks for them, of a model with a lattice")
+    times = np.asarray(d.r.frame_times)[there]
+    axis, at = "zyx".index(match[2]), nearest(times, frame)
+    sites = d.r._source.part("frames", (0, there[at]))  # [z, y, x, species]
     n = sites.shape[axis]
     if match[1]:
         plane, what = getattr(sites, match[1])(axis=axis), f"{match[1]} along {match[2]}"
@@ -247,7 +252,7 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
         if 1 / 6 < len(y) / len(x) < 6:  # thinner ones could not be made out
             a.set_aspect("equal")
         add_colour_bar(figure, mesh, a, "molecules")
-    title = f"{d.title('one run')}, {what}, at {d.time_of(d.r.frame_times[at])}"
+    title = f"{d.title('one run')}, {what}, at {d.time_of(times[at])}"
     return d.page.end(figure, title, d.more)
 
 

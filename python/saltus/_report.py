@@ -184,8 +184,7 @@ def _of_lattice(r: Any, unit: str, label: str) -> Iterator[Any]:
                       at=_numbers(edges_around(r.time[t]), 6), zs={"zmin": 0},
                       up=_numbers(spacing * edges_around(planes + 0.5), 6),
                       note="Molecules in a plane, the mean of all runs.")
-    there = r._source.part("there", 0) if len(r.frame_times) else np.zeros(0)
-    shown = spread(len(r.frame_times), 21) if there is None else np.flatnonzero(there)
+    shown = r._frames_there()
     shown, frames = shown[spread(len(shown), 21)], []
     for i in shown:
         x = r._source.part("frames", (0, i))  # [z, y, x, species]

@@ -313,17 +313,23 @@ class Result:
         middles = {axis: (np.arange(n) + 0.5) * self.attrs["spacing"]
                    for axis, n in zip("zyx", array.shape[1:4])}
         return xarray.DataArray(array, dims=("frame", "z", "y", "x", "species"), name="frames",
-                                coords={"frame": np.asarray(self.frame_times), **middles,
+                                coords={"frame": np.asarray(self.frame_times)[
+                                            self._frames_there(run)], **middles,
                                         "species": self._frame_species()},
                                 attrs={"units": "count"})
 
     def frame_sites(self, run: int = 0) -> np.ndarray:
         """The same as an array, int32[frame, z, y, x, species]."""
         try:
-            array = self._source.part("frames", run)
+            array = self._source.part("frames", (run, self._frames_there(run)))
         except (IndexError, ValueError) as failure:
             raise InvalidError(f"there is no run {run} with frames") from failure
         return self.frame_counts[run] if array is None else array
+
+    def _frames_there(self, run: int = 0) -> np.ndarray:
+        """Which frames of a run are there: of one that was interrupted, the first ones."""
+        there = self._source.part("there", run) if len(self.frame_times) else None
+        return np.arange(len(self.frame_times)) if there is None else np.flatnonzero(there)
 
     def _frame_species(self) -> list[str]:
         return self.attrs.get("frame_species", self.species)

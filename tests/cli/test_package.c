@@ -252,14 +252,32 @@ static void figures_without_room_leave_nothing(void **state)
 static void unfinished_results_are_drawn(void **state)
 {
     (void)state;
-    const pid_t child = start_saltus("run busy.yaml --until 1 --runs 1e8 --progress -o busy.h5");
-    wait_for_progress();
+    write_file("lattice.yaml", tiny_lattice);
+    pid_t child = start_saltus("run lattice.yaml --until 1e6 --frames 1 --progress -o space.h5");
+    assert_true(wait_for_estimate() > 1.0);
     assert_int_equal(kill(child, SIGINT), 0);
     outcome o = finish_saltus(child);
     assert_int_equal(o.code, 130);
-    o = saltus("plot busy.h5 -o c.svg");
+    o = saltus("plot space.h5 --slice z --frame 1 -o a.svg");
     assert_done(&o);
-    char *drawn = read_file("c.svg");
+    o = saltus("plot space.h5 --frame 1e6 -o b.svg"); /* the last that is there */
+    assert_done(&o);
+    char *drawn = read_file("b.svg");
+    assert_non_null(drawn);
+    assert_null(strstr(drawn, "1e+06"));
+    free(drawn);
+    o = saltus("report space.h5 -o page.html");
+    assert_done(&o);
+    o = saltus("plot space.h5 -o c.svg");
+    assert_refused(&o, 2, "nothing to draw");
+    child = start_saltus("run busy.yaml --until 1 --runs 1e8 --progress -o busy.h5");
+    wait_for_progress();
+    assert_int_equal(kill(child, SIGINT), 0);
+    o = finish_saltus(child);
+    assert_int_equal(o.code, 130);
+    o = saltus("plot busy.h5 -o d.svg");
+    assert_done(&o);
+    drawn = read_file("d.svg");
     assert_non_null(drawn);
     assert_non_null(strstr(drawn, ", incomplete"));
     free(drawn);
