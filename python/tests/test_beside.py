@@ -41,7 +41,7 @@ class Environment:
 
     def add_units(self):
         folder = self.packages / "saltus/udunits"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "udunits2.xml").write_text(UNITS)
 
     def run(self, *arguments, cwd=None, program=None, **env):
