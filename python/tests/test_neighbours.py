@@ -8,7 +8,8 @@ OURS = f"""
 import saltus
 def ours(n):
     m = saltus.read({str(EXAMPLES / "schlogl.xml")!r})
-    r = m.run(until=1, points=3, runs=5, seed=n, output=f"ours{{n}}.h5")
+    r = m.run(until=1, points=3, runs=5, seed=n, output=f"ours{{n}}.h5",
+              overwrite=True)
     assert (r["X"] == m.run(until=1, points=3, runs=5, seed=n)["X"]).all()
     assert saltus.open(f"ours{{n}}.h5").is_complete
     try:
