@@ -19,7 +19,7 @@ $(foreach name,$(data),$(if $($(name)),$(eval export $(name) := $(abspath $($(na
 
 features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
 
-.PHONY: all build demo dist dist-check test check-long check-layers bench install packages reference format format-check ci clean help configure
+.PHONY: all build demo dist dist-check test wheel check-long check-layers bench install packages reference format format-check ci clean help configure
 
 all: build
 
@@ -60,12 +60,17 @@ dist:
 dist-check:
 	@tools/dist --check
 
+## wheel      make a self-contained wheel for Linux, build-wheel/dist/saltus-*.whl (tools/wheel)
+wheel:
+	@tools/wheel
+
 ## check-long what takes longer than a change can wait: every allocation fails once, batch jobs, long fuzzing
 check-long: test
 	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill resume_devices resume_devices_fake
 	@tools/packages slurm && { tools/slurm $(BUILD) || [ $$? -eq 77 ]; }
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
 	@[ ! -e .git ] || SNAPSHOT=1 tools/dist --check
+	@tools/packages cross && { tools/wheel --check || [ $$? -eq 77 ]; }
 
 ## bench      run the benchmarks
 bench: build

@@ -513,7 +513,8 @@ def _again(text: bytes, name: str, law: str, volume: dict[str, str],
 
 def _find_nvrtc(found: list = []) -> None:
     """Open the NVRTC of the package nvidia-cuda-nvrtc, once, so that the library finds it by its
-    name. Without one the library looks where the system has it."""
+    name, also where another folder than this package's holds it. Without one the library looks
+    where the system has it."""
     if found:
         return
     found.append(True)
