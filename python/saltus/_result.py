@@ -370,7 +370,7 @@ class Result:
         `time`, the last), "heatmap", of a lattice "kymograph" and "slice": of the first run's
         frame nearest to the time `frame`, at slice="z=5", "z" (in the middle), "max z" or
         "sum z". "auto" takes trajectories of one run, heat maps where a distribution has two
-        peaks, else bands. species: those that change, 12 at most. size in inches; log, logx:
+        peaks, else bands. species: those that change most, 8 at most. size in inches; log, logx:
         axes (of kymographs and slices, log: colours); derived: histograms of these quantities.
         """
         need("matplotlib", "plot")
