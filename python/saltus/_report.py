@@ -235,7 +235,7 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
                   ].isel(at)
     shape, n = [len(i) for i in at.values()], data.sizes["time"]
     most = MOST_NUMBERS // (3 * math.prod(shape))
-    names = [name for name in s.species + s.observables if np.ptp(s(name)[0]) > 0]
+    names = [name for name in s.species + s.observables if np.ptp(s(name)[0]) != 0]
     names, more = first(names or s.species + s.observables, max(1, min(MOST_NAMES, most)))
     times = n - 1 - spread(n, max(1, min(MOST_STEPS, most // len(names))))[::-1]  # with the last
     order = [*range(len(axes) - 2), *range(len(axes))[:-3:-1]]  # a map's x is its last index
@@ -253,7 +253,8 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     more += " Fewer points are shown than there are." * any(
         n < data.sizes[a] for a, n in zip(axes, shape))
     rows = [[a, v.min(), v.max(), len(np.unique(v))] for a, v in over.items()]
-    found = {**NOTHING, "table": table(rows, ["", "from", "to", "values"], "What varied", "numbers")}
+    head = ["", "from", "to", "values"]
+    found = {**NOTHING, "table": table(rows, head, "What varied", "numbers")}
     controls = [_control(MEASURES), _control(data["time"].values[times], "time", unit, -1)]
     if len(over) == 1:
         (x, v), = over.items()

@@ -322,6 +322,17 @@ def test_files_that_are_not_whole(command, tmp_path):
         run.wait()
 
 
+def test_profiles_without_samples(command, tmp_path):
+    (tmp_path / "m.yaml").write_text(LATTICE)
+    for record in ("stats", "all"):
+        command("run", tmp_path / "m.yaml", "--until", 1, "--points", 6, "--runs", 9, "-q",
+                "--profile", "x", "--record", record, "-o", tmp_path / f"{record}.h5")
+        saltus.open(tmp_path / f"{record}.h5").report(tmp_path / f"{record}.html")
+    some, every = (figures_of(tmp_path / f"{record}.html") for record in ("stats", "all"))
+    assert list(some) == ["Means over time", "Along the lattice"]
+    assert some["Along the lattice"]["data"] == every["Along the lattice"]["data"]
+
+
 def test_what_is_no_result_is_refused(arrive, tmp_path):
     pytest.importorskip("xarray")
     with pytest.raises(saltus.InvalidError, match="not dict"):
