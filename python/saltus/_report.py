@@ -25,8 +25,9 @@ MOST_NAMES, MOST_TIMES, MOST_STEPS, MOST_RUNS = 30, 301, 61, 10
 FINE_BINS, MOST_BINS = 1000, 60  # to find quantiles in; shown
 MOST_CELLS, MOST_NUMBERS = 16_000, 500_000  # of a map; of all maps of a sweep
 LEVELS = (0.05, 0.5, 0.95)
-FACTS = ("model", "trajectories", "first_trajectory", "runs_per_point", "method", "device", "layout",
-         "rng", "seed", "record", "volumes", "events", "seconds", "started", "options",
+NOTHING = {"names": [], "on": [], "figures": [], "table": ""}
+FACTS = ("model", "trajectories", "first_trajectory", "runs_per_point", "method", "device",
+         "layout", "rng", "seed", "record", "volumes", "events", "seconds", "started", "options",
          "saltus_version", "model_sha256")
 
 
@@ -45,7 +46,7 @@ def report(data: Any, path: Union[str, os.PathLike], *, title: Optional[str] = N
 
 
 def _pack(text: str) -> str:
-    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 
 def _numbers(a: Any, digits: int = 4) -> Any:
@@ -63,7 +64,7 @@ def _parts(data: Any, title: Optional[str]) -> dict[str, str]:
     times = data.time if is_run else data["time"].values
     unit = a.get("time_unit") if is_run else data["time"].attrs.get("units")
     unit = ("s" if "spacing" in a else "") if unit in (None, "", "1") else unit
-    shown = _of_result(data, unit) if is_run else _of_sweep(data, unit)
+    shown = dict(_of_result(data, unit) if is_run else _of_sweep(data, unit))
     runs, warnings, model = a.get("trajectories", 0), [], _model_of(data)
     if not a.get("complete", True):
         warnings.append(f"Not complete: {runs:,} of {a['requested']:,} trajectories are here." +
@@ -112,15 +113,14 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
     """Names that can be switched, those that are on at first, figures, and a table."""
     runs, kept, figures = r.attrs["trajectories"], r.attrs["record"], []
     if not runs:
-        return {"names": [], "on": [], "figures": [], "table": ""}
+        return NOTHING
     names, more = first(moving(r), MOST_NAMES)
     at, t = [r.columns.index(name) for name in names], spread(len(r.time), MOST_TIMES)
     points, time = t[-1:] if kept == "final" else t, _numbers(r.time[t], 7)
     fine = distributions(r, [n for n in names if n in r.species or kept != "histogram"], points,
                          FINE_BINS) if kept != "stats" and runs > 1 else {}
     label = f"time ({unit})" if unit else "time"
-    value, each = (("molecules", "molecule") if set(names) <= set(r.species) else
-                   ("value", "unit"))
+    value, each = [("value", "unit"), ("molecules", "molecule")][set(names) <= set(r.species)]
     if len(t) > 1 and runs > 1:
         mean, sd = r.mean()[t][:, at].T, np.sqrt(r.var())[t][:, at].T
         bands = [[_quantile(*fine[n], q) for q in BAND] if kept == "all" else [m - s, m + s]
@@ -146,16 +146,18 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
             texts=[f"trajectory {i}: " for i in r.trajectories[:MOST_RUNS] for _ in [*t, None]]))
     last = zip(*(v[-1] for v in (r.mean(), np.sqrt(r.var()), r.fano(), r.min(), r.max())))
     ends = {n: [_quantile(e, p[-1:], q)[0] for q in LEVELS] for n, (e, p) in fine.items()}
-    rows = [[name, *v, *ends.get(name, [])] for name, v in zip(r.columns, last)]
+    rows = [[name, *v, *ends.get(name, [v[0]] * (3 if ends and v[3] == v[4] else 0))]
+            for name, v in zip(r.columns, last)]
     rows += [[name, x.mean(), x.std(ddof=1), "", x.min(), x.max(), *np.quantile(x, LEVELS)]
              for name, x in ((n, x[np.isfinite(x)]) for n, x in r.derived.items()) if len(x) > 1]
     head = ["", "mean", "sd", "Fano", "least", "greatest", "5 %", "median", "95 %"]
     if runs == 1:
-        head, rows = ["", "value"], [row[:2] for row in rows]
+        head[1], rows = "value", [row[:2] for row in rows]
     tops = np.nan_to_num(r.max()[:, at].max(axis=0), posinf=0.0)
     return {"names": names, "figures": [*figures, *_of_lattice(r, unit, label)],
             "on": np.flatnonzero(tops * RANGES_APART >= tops.max())[:len(COLOURS)].tolist(),
-            "table": table(rows, head, f"At time {short(r.time[-1])} {unit}", "numbers")}
+            "table": table(rows, head[:max(map(len, rows))],
+                           f"At time {short(r.time[-1])} {unit}", "numbers")}
 
 
 def _quantile(edges: np.ndarray, parts: np.ndarray, q: float) -> np.ndarray:
@@ -216,12 +218,14 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
                       if a not in inner][:1]
     if not axes:
         raise InvalidError("this Dataset is no sweep", "a Result has a method report")
+    if not all(data.sizes[a] for a in axes):
+        return NOTHING
     at = {a: spread(data.sizes[a], max(2, int(MOST_CELLS ** (1 / len(axes))))) for a in axes}
     s.data = data[[v for v in data.data_vars if v in s.derived or v.endswith(("mean", "variance"))]
                   ].isel(at)
     shape, n = [len(i) for i in at.values()], data.sizes["time"]
     most = MOST_NUMBERS // (3 * math.prod(shape))
-    names = [name for name in s.species + s.observables if np.ptp(s(name)[0]) > 0]
+    names = [name for name in s.species + s.observables if np.ptp(s(name)[0]) != 0]
     names, more = first(names or s.species + s.observables, max(1, min(MOST_NAMES, most)))
     times = n - 1 - spread(n, max(1, min(MOST_STEPS, most // len(names))))[::-1]  # with the last
     order = [*range(len(axes) - 2), *range(len(axes))[:-3:-1]]  # a map's x is its last index
@@ -239,8 +243,8 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     more += " Fewer points are shown than there are." * any(
         n < data.sizes[a] for a, n in zip(axes, shape))
     rows = [[a, v.min(), v.max(), len(np.unique(v))] for a, v in over.items()]
-    found = {"names": [], "on": [], "table": table(rows, ["", "from", "to", "values"],
-                                                    "What varied", "numbers")}
+    head = ["", "from", "to", "values"]
+    found = {**NOTHING, "table": table(rows, head, "What varied", "numbers")}
     controls = [_control(MEASURES), _control(data["time"].values[times], "time", unit, -1)]
     if len(over) == 1:
         (x, v), = over.items()

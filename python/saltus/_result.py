@@ -14,7 +14,7 @@ from ._series import table
 STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
 _SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
-_BLOCK = 1 << 22  # numbers that are read at a time
+_BLOCK = 1 << 20  # numbers that are read at a time
 
 
 class _Held:

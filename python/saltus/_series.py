@@ -125,8 +125,11 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
             x = x[:, np.newaxis] if x.ndim == 2 else x[:, points]
             for name in wanted:
                 edges, counts = found[name]
-                for p, values in enumerate(x[..., columns.index(name)].T):
-                    counts[p] += np.histogram(values, len(edges) - 1, (edges[0], edges[-1]))[0]
+                n, values = counts.shape[1], x[..., columns.index(name)]
+                bins = np.floor((values - edges[0]) / (edges[1] - edges[0]))
+                bins[values == edges[-1]] = n - 1
+                every = (bins + n * np.arange(len(points)))[(bins >= 0) & (bins < n)]
+                counts += np.bincount(every.astype(np.intp), minlength=counts.size).reshape(-1, n)
     return {name: (edges, n / np.maximum(n.sum(axis=1, keepdims=True), 1))
             for name, (edges, n) in found.items()}
 

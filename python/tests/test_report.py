@@ -138,6 +138,12 @@ def test_a_run_is_shown(show, decay, width):
     lines = {t["name"]: t for t in page.traces("Means over time") if t.get("name")}
     assert set(lines) == {"A", "B", "half"}  # C is of another size
     np.testing.assert_allclose(lines["A"]["y"], decay.mean()[:, 0], rtol=1e-4)
+    rows = {name: cells for name, *cells in page.run(
+        """return [...document.querySelectorAll('.numbers tr')].map(
+            row => [...row.children].map(cell => cell.textContent))""")}
+    assert float(rows["A"][0]) == pytest.approx(decay.mean()[-1, 0], rel=1e-3)
+    assert float(rows["A"][6]) == pytest.approx(np.median(decay["A"][:, -1]), abs=1)
+    assert float(rows["mean:A"][6]) == pytest.approx(np.median(decay["mean:A"]), rel=1e-3)
     paths = next(t for t in page.traces("Trajectories") if t["name"] == "B")
     assert [v for v in paths["y"] if v is not None] == decay["B"][:10].ravel().tolist()
 
@@ -286,7 +292,7 @@ def test_quantiles_are_those_of_the_runs(schlogl, tmp_path):
 def test_a_million_trajectories(arrive, tmp_path):
     r = arrive.run(until=4, points=5, runs=1_000_000, threads=2)
     r.report(tmp_path / "page.html")
-    assert (tmp_path / "page.html").stat().st_size < 10_000_000
+    assert (tmp_path / "page.html").stat().st_size < 3_000_000
     parts = figures_of(tmp_path / "page.html")["Distributions"]["data"][-1][0]["parts"]
     assert sum(parts) == pytest.approx(1.0, abs=1e-3)
 
@@ -316,9 +322,35 @@ def test_files_that_are_not_whole(command, tmp_path):
         run.wait()
 
 
-def test_what_is_no_result_is_refused(tmp_path):
+def test_profiles_without_samples(command, tmp_path):
+    (tmp_path / "m.yaml").write_text(LATTICE)
+    for record in ("stats", "all"):
+        command("run", tmp_path / "m.yaml", "--until", 1, "--points", 6, "--runs", 9, "-q",
+                "--profile", "x", "--record", record, "-o", tmp_path / f"{record}.h5")
+        saltus.open(tmp_path / f"{record}.h5").report(tmp_path / f"{record}.html")
+    some, every = (figures_of(tmp_path / f"{record}.html") for record in ("stats", "all"))
+    assert list(some) == ["Means over time", "Along the lattice"]
+    assert some["Along the lattice"]["data"] == every["Along the lattice"]["data"]
+
+
+def test_what_is_no_result_is_refused(arrive, tmp_path):
+    pytest.importorskip("xarray")
     with pytest.raises(saltus.InvalidError, match="not dict"):
         saltus.report({}, tmp_path / "page.html")
+    with pytest.raises(saltus.InvalidError, match="no sweep"):
+        saltus.report(arrive.run(until=1, runs=3).to_xarray(), tmp_path / "page.html")
+
+
+def test_little_is_no_failure(arrive, tmp_path):
+    page = tmp_path / "page.html"
+    arrive.run(times=[1.0], runs=9).report(page)
+    assert list(figures_of(page)) == ["Distributions"]
+    arrive.run(times=[1.0]).report(page)
+    assert not figures_of(page)
+    pytest.importorskip("xarray")
+    d = arrive.sweep({"k": [1, 2]}, until=1, points=3, runs=4)
+    saltus.report(d.isel(k=slice(0)), page)  # before the first point has ended
+    assert not figures_of(page)
 
 
 def test_a_full_disk_leaves_the_old_page(arrive, tmp_path, monkeypatch):
