@@ -67,11 +67,15 @@ class Drawing(NamedTuple):
         return "molecules" if set(self.names) <= set(self.r.species) else "value"
 
     @property
+    def has_distributions(self) -> bool:
+        """Of all names, of enough runs, at all times."""
+        return (self.r.attrs["record"] in ("all", "histogram") and self.runs() >= ENOUGH_RUNS
+                and set(self.names) <= set(self.r.species))
+
+    @property
     def shows_end(self) -> bool:
         """Whether distributions at the end stand beside what is drawn over time."""
-        return (self.kind == "auto" and self.r.attrs["record"] in ("all", "histogram")
-                and self.runs() >= ENOUGH_RUNS and len(self.r.time) > 1
-                and set(self.names) <= set(self.r.species))
+        return self.kind == "auto" and self.has_distributions and len(self.r.time) > 1
 
     def runs(self) -> int:
         return int(self.r.attrs["trajectories"])
@@ -190,12 +194,15 @@ def _heatmap(d: Drawing) -> Figure:
     return d.page.end(figure, d.title(), d.more)
 
 
-def _has_two_peaks(x: np.ndarray) -> bool:
-    """Whether counts of many runs lie around two values, with a valley of half the lower one."""
-    if len(x) < ENOUGH_RUNS or x.min() == x.max():
+def _has_two_peaks(h: np.ndarray) -> bool:
+    """Whether many runs, as they are counted in bins, lie around two values, with a valley of half
+    the lower one between them."""
+    used = np.flatnonzero(h)
+    if h.sum() < ENOUGH_RUNS or len(used) < 3:
         return False
-    step = max(1, math.ceil((x.max() - x.min() + 1) / 20))
-    h = np.histogram(x, np.arange(x.min(), x.max() + step + 1, step))[0]
+    h = h[used[0]:used[-1] + 1]
+    step = math.ceil(len(h) / 20)
+    h = np.pad(h, (0, -len(h) % step)).reshape(-1, step).sum(axis=1)
     h = np.convolve(h, [0.25, 0.5, 0.25])
     top = int(np.argmax(h))
     for i in range(len(h)):
@@ -278,10 +285,10 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
         more = f"{len(names)} of {len(fit)} shown" if len(moves) > len(names) else ""
     d = Drawing(r, page, names, more, time, log, logx, kind)
     if kind == "auto":
-        kind = "bands"
-        if r.attrs["record"] == "all":
-            kind = "trajectories" if d.runs() == 1 else kind
-            if any(n in r.species and _has_two_peaks(r[n][:, -1]) for n in d.names):
+        kind = "trajectories" if r.attrs["record"] == "all" and d.runs() == 1 else "bands"
+        if d.has_distributions:
+            last = distributions(r, names, [len(r.time) - 1])
+            if any(_has_two_peaks(np.rint(d.runs() * p[0])) for _, p in last.values()):
                 kind = "heatmap"
     if kind == "trajectories":
         return _trajectories(d, trajectories)
@@ -372,35 +379,30 @@ def _varied(s: Sweep) -> list[str]:
     return [name for name in names if np.ptp(means[name]) > 0] or names
 
 
-def _spread_along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
+def _spread_along(s: Sweep, page: Page, counted: dict[str, Any], more: str, log: bool,
                   logx: bool) -> Figure:
     """Distributions along one parameter, with their means: these alone would hide two states."""
     x = s.data[s.axes[0]].values
-    figure, axes = make_panels(page, names, s.axes[0], s.label(names))
-    counted = []
-    for name in names:
-        runs = s.runs(name)
-        low, high = runs.min(), runs.max()
-        edges = np.arange(low, high + 2, max(1, math.ceil((high - low + 1) / 60))) - 0.5
-        edges = np.append(edges, edges[-1] + edges[1] - edges[0])
-        counted.append((edges, np.array([np.histogram(v, edges)[0] / len(v) for v in runs])))
-    norm = PowerNorm(0.5, 0.0, max(float(p.max()) for _, p in counted))
-    for name, a, (edges, p) in zip(names, axes, counted):
+    figure, axes = make_panels(page, list(counted), s.axes[0], s.label(list(counted)))
+    parts = [n / n.sum(axis=1, keepdims=True) for _, n in counted.values()]
+    norm = PowerNorm(0.5, 0.0, max(float(p.max()) for p in parts))
+    for (name, (edges, _)), p, a in zip(counted.items(), parts, axes):
         mesh = draw_map(a, edges_around(x, logx), edges, np.ma.masked_equal(p.T, 0.0), norm)
         a.plot(x, s(name)[0], color=COLOURS[1], marker="o", markersize=3.5, linewidth=1.2)
         set_scale(a, log, logx)
     add_legend(axes, [(Line2D([], [], color=COLOURS[1], marker="o", markersize=3.5), "mean")])
     add_colour_bar(figure, mesh, axes, "fraction of runs per bin", aspect=30)
-    return page.end(figure, s.title(names), more)
+    return page.end(figure, s.title(list(counted)), more)
 
 
 def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
            logx: Optional[bool]) -> Figure:
     x = s.data[s.axes[0]].values
     logx = is_geometric(x) if logx is None else logx
-    split = [n for n in names if (r := s.runs(n)) is not None and any(map(_has_two_peaks, r))]
-    if split:
-        return _spread_along(s, page, names, more, log, logx)
+    counted = {n: c for n in names if (c := s.distributions(n)) is not None}
+    if len(counted) == len(names) and any(_has_two_peaks(h) for _, c in counted.values()
+                                          for h in c):
+        return _spread_along(s, page, counted, more, log, logx)
     values = [s(name) for name in names]
     together = len(names) <= len(COLOURS) and (log or not _apart([_top(m) for m, _ in values]))
     figure, axes = make_panels(page, names, s.axes[0], s.label(names), together)

@@ -178,12 +178,17 @@ class Sweep:
         """The statistic that maps show."""
         return self(name)[self.statistic == "sd"]
 
-    def runs(self, name: str) -> Optional[np.ndarray]:
-        """Molecules, [axis … run], if samples of this species are kept."""
+    def distributions(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
+        """Edges of bins, and numbers of runs in them along one axis, [value][bin]; None where no
+        samples of this species are kept."""
         if name not in self.species or "counts" not in self.data:
             return None
         x = self.data["counts"].sel(species=name)
-        return (x.isel(time=self.at) if "time" in x.dims else x).squeeze().values
+        runs = (x.isel(time=self.at) if "time" in x.dims else x).squeeze().values
+        low, high = runs.min(), runs.max()
+        step = max(1, math.ceil((high - low + 1) / 60))
+        edges = np.arange(low, high + step + 1, step) - 0.5
+        return edges, np.array([np.histogram(row, edges)[0] for row in runs])
 
     def label(self, names: Sequence[str]) -> str:
         return "molecules" if set(names) <= set(self.species) else "value"

@@ -211,6 +211,8 @@ def test_two_peaks_along_a_parameter(schlogl):
     assert np.allclose(drawn.sum(axis=0), 1.0)
     (line,) = panel.lines
     assert np.allclose(line.get_ydata(), d["counts"].sel(species="X").isel(time=-1).mean("run"))
+    h = schlogl.run(until=10, points=11, runs=200, record="histogram")
+    check(h.plot(), "fraction of runs per bin", "end")
     stats = schlogl.sweep({"c3": saltus.lin(8e-4, 1e-3, 4)}, until=10, points=2, runs=200,
                           record="stats")
     check(saltus.plot(stats), "mean ± sd")
