@@ -61,8 +61,10 @@ def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping
           law: str = "literal") -> "Model":
     """Build a model: the sections of Saltus YAML (docs/yaml-format.md) as dictionaries.
 
-    saltus.build(species={"X": 0}, parameters={"k": 20, "g": 0.5},
-                 reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g"})
+        saltus.build(species={"X": 0}, parameters={"k": 20, "g": 0.5},
+                     reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g"})
+
+    law  that of `read`
     """
     sections = {"model": name, "species": species, "parameters": parameters, "rules": rules,
                 "reactions": reactions, "events": events, "lattice": lattice}
