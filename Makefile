@@ -6,7 +6,7 @@ MESON_ARGS ?=
 
 # clang makes the kernels several times faster than gcc 12 does; gcc works too: make CC=gcc
 ifeq ($(origin CC),default)
-CC := $(if $(shell command -v clang)$(filter demo test packages,$(MAKECMDGOALS)),clang,cc)
+CC := $(if $(shell command -v clang)$(filter demo docs test packages,$(MAKECMDGOALS)),clang,cc)
 endif
 ifneq ($(filter default undefined,$(origin CXX)),)
 CXX := $(if $(filter %clang,$(CC)),$(CC:%clang=%clang++),$(if $(filter %gcc,$(CC)),$(CC:%gcc=%g++),c++))
@@ -19,7 +19,7 @@ $(foreach name,$(data),$(if $($(name)),$(eval export $(name) := $(abspath $($(na
 
 features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
 
-.PHONY: all build demo dist dist-check test check-long check-layers bench install packages reference format format-check ci clean help configure
+.PHONY: all build demo dist dist-check test wheel check-long check-layers bench install packages docs format format-check ci clean help configure
 
 all: build
 
@@ -60,12 +60,17 @@ dist:
 dist-check:
 	@tools/dist --check
 
+## wheel      make a self-contained wheel for Linux, build-wheel/dist/saltus-*.whl (tools/wheel)
+wheel:
+	@tools/wheel
+
 ## check-long what takes longer than a change can wait: every allocation fails once, batch jobs, long fuzzing
 check-long: test
 	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill resume_devices resume_devices_fake
 	@tools/packages slurm && { tools/slurm $(BUILD) || [ $$? -eq 77 ]; }
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
 	@[ ! -e .git ] || SNAPSHOT=1 tools/dist --check
+	@tools/packages cross && { tools/wheel --check || [ $$? -eq 77 ]; }
 
 ## bench      run the benchmarks
 bench: build
@@ -80,6 +85,16 @@ install: build
 packages:
 	@tools/packages build run test
 
+## docs       install what is missing, make the site: $(BUILD)/site/html/index.html
+docs: export OUT := $(abspath $(BUILD))/site
+docs:
+	@tools/packages build run docs
+	@$(MAKE) --no-print-directory build
+	@rm -rf $(OUT) && mkdir -p $(OUT)
+	@doxygen docs/Doxyfile
+	@PYTHONPATH=$(BUILD)/python sphinx-build -c docs/site -d $(OUT)/pages -nqW --keep-going \
+	    -D breathe_projects.saltus=$(OUT)/xml . $(OUT)/html
+
 ## check-layers who includes whom in src/ and bench/, against tools/layers.txt
 check-layers:
 	@tools/check_layers
@@ -93,11 +108,6 @@ format-check:
 ## ci         all that is checked before a change is merged
 ci:
 	@.ci/run
-
-## reference  the library's reference as HTML, build-reference/html/index.html (needs doxygen)
-reference:
-	@mkdir -p build-reference
-	@doxygen docs/Doxyfile
 
 ## clean      remove the build folder
 clean:

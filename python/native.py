@@ -47,6 +47,9 @@ saltus_model_value saltus_model_value_at(const saltus_model *model, int i);
 const char *saltus_model_reaction(const saltus_model *model, int r);
 const char *saltus_model_time_unit(const saltus_model *model);
 double saltus_model_lattice(const saltus_model *model, int64_t *size);
+const char *saltus_model_site_type(const saltus_model *model, int type, int64_t *n_sites);
+saltus_status saltus_model_site_types(const saltus_model *model, const int64_t *first,
+    const int64_t *size, uint8_t *types, saltus_error *err);
 
 /* plans */
 typedef struct {

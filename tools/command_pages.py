@@ -80,6 +80,11 @@ which makes networks of BioNetGen's .bngl files; it may be in PATH as well
 .B SALTUS_CACHE
 folder in which compiled GPU kernels are kept
 .TP
+.B SALTUS_PYTHON
+interpreter that makes reports, instead of the one for which the Python package was built, or else
+of
+.B python3
+.TP
 .B TMPDIR
 folder of temporary files, such as the results of a run without
 .B \-o

@@ -473,6 +473,33 @@ SALTUS_API const char *saltus_model_time_unit(const saltus_model *model);
  * @return edge of a site in m; 0 when there is no lattice
  */
 SALTUS_API double saltus_model_lattice(const saltus_model *model, int64_t size[3]);
+/**
+ * Give one of the types that the sites of a lattice have.
+ *
+ * @param model        frozen
+ * @param type         its number, from 0 on
+ * @param[out] n_sites how many sites are of it. May be NULL
+ * @return its name, valid as long as the model is frozen; NULL behind the last, and without a
+ *         lattice
+ */
+SALTUS_API const char *saltus_model_site_type(const saltus_model *model, int type,
+                                              int64_t *n_sites);
+/**
+ * Give the types of the sites in a box of a lattice.
+ *
+ * @param model      frozen
+ * @param first      the box's first site along x, y and z
+ * @param size       how many sites it has along x, y and z
+ * @param[out] types [z][y][x] numbers of types
+ * @param err        see saltus_error
+ * @retval SALTUS_OK        they are there
+ * @retval SALTUS_E_INVALID the model has no lattice, or the box is not within it
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_site_types(const saltus_model *model,
+                                                                   const int64_t first[3],
+                                                                   const int64_t size[3],
+                                                                   uint8_t *types,
+                                                                   saltus_error *err);
 
 /**
  * Count the sentences that the reader and freezing want to say.

@@ -475,66 +475,6 @@ saltus_results_print_frames(const saltus_results *results, FILE *out, saltus_err
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_write_xdmf(const saltus_results *results,
                                                                      saltus_error *err);
 
-/* ------------------------------------------------------------------------------------------------
- * Drawing
- */
-
-/** What to draw. Start from saltus_plot_options_default(). */
-typedef struct saltus_plot_options {
-    const char *kind;    /**< "auto", "bands", "trajectories", "histogram" or "heatmap"; of a
-                              lattice, "kymograph" or "slice" */
-    const char *species; /**< names separated by commas; NULL for those that fit */
-    double time;         /**< histogram, slice: at the sample or frame nearest this time; NaN: the
-                              last */
-    const char *slice;   /**< "z" or "z=12", an axis and a plane of it; NULL, or without a plane:
-                              one in the middle */
-    int n_trajectories;  /**< how many sample trajectories to draw */
-    const char *title;   /**< NULL: the model's name */
-    const char *derived; /**< sweeps: this derived quantity instead of a species; may be NULL */
-} saltus_plot_options;
-/**
- * Give the usual options.
- *
- * @return what fits the file
- */
-SALTUS_API saltus_plot_options saltus_plot_options_default(void);
-/**
- * Draw a result file; of a sweep, distributions or means along one value, a map of two, slices of
- * three, or the points of a design, of one species at one time.
- *
- * @param results the file
- * @param figure  path of the figure; its ending (.svg, .png, .pdf) chooses the format
- * @param options NULL: the usual ones
- * @param err     see saltus_error
- * @retval SALTUS_OK            it is drawn
- * @retval SALTUS_E_INVALID     an option is none, or the file does not hold what it asks for
- * @retval SALTUS_E_UNAVAILABLE gnuplot is not installed
- * @retval SALTUS_E_IO          the file cannot be read, gnuplot failed, or the figure cannot be
- * written
- * @retval SALTUS_E_NO_MEMORY   memory ran out
- */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_plot(const saltus_results *results,
-                                                               const char *figure,
-                                                               const saltus_plot_options *options,
-                                                               saltus_error *err);
-
-/**
- * Draw the site types of a model with a lattice in planes through its middle.
- *
- * @param model  frozen
- * @param figure path of the figure; its ending (.svg, .png, .pdf) chooses the format
- * @param title  NULL: the model's name
- * @param err    see saltus_error
- * @retval SALTUS_OK            it is drawn
- * @retval SALTUS_E_INVALID     the model has no lattice, or is not frozen
- * @retval SALTUS_E_UNAVAILABLE gnuplot is not installed
- * @retval SALTUS_E_IO          gnuplot failed, or the figure cannot be written
- * @retval SALTUS_E_NO_MEMORY   memory ran out
- */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_plot(const saltus_model *model,
-                                                             const char *figure, const char *title,
-                                                             saltus_error *err);
-
 #ifdef __cplusplus
 }
 #endif

@@ -17,10 +17,11 @@ from ._convert import from_antimony, from_gillespy2, from_pysb
 from ._errors import (DeviceError, Error, Interrupted, InvalidError, ModelError, NumericError,
                       UnavailableError, version)
 from ._model import Model, build, devices, read
+from ._report import report
 from ._result import Result, open, plot
 from ._sweep import lin, log
 
 __version__ = version()
 __all__ = ["DeviceError", "Error", "Interrupted", "InvalidError", "Model", "ModelError",
            "NumericError", "Result", "UnavailableError", "build", "devices", "from_antimony",
-           "from_gillespy2", "from_pysb", "lin", "log", "open", "plot", "read"]
+           "from_gillespy2", "from_pysb", "lin", "log", "open", "plot", "read", "report"]

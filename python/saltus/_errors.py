@@ -96,15 +96,15 @@ def near(what: str, name: object, names: Iterable[str]) -> InvalidError:
     return InvalidError(f"{what} has no {name!r}", hint)
 
 
-def need(module: str, what: str) -> Any:
-    """Import an optional package."""
+def need(module: str, what: str, hint: str = "") -> Any:
+    """Import an optional package. hint: how to get it, if not by its name alone."""
     import importlib
     try:
         return importlib.import_module(module)
     except ImportError as failure:
         package = module.split(".")[0]
         raise UnavailableError(f"{what} needs the package {package}, which is not installed",
-                               f"pip install {package}") from failure
+                               hint or f"pip install {package}") from failure
 
 
 def version() -> str:

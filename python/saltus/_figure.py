@@ -19,11 +19,13 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 
 from ._errors import InvalidError
+from ._files import publish
+from ._series import COLOURS, one_line
 
-# Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 SMALL = 8  # points
+DRAWN_BY = "drawn by Saltus"
 COLOUR_BAR = "<colorbar>"
+BESIDE = (1.03, 0.0, 0.2, 1.0)  # of a panel: left, bottom, width, height
 
 
 class Figure(_Figure):
@@ -38,7 +40,9 @@ class Figure(_Figure):
 
     def _bytes(self, kind: str) -> bytes:
         out = io.BytesIO()
-        self.savefig(out, format=kind, dpi=self.dpi)
+        by = {"png": "Software"}.get(kind, "Creator")
+        about = {by: DRAWN_BY, **{"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})}
+        self.savefig(out, format=kind, dpi=self.dpi, metadata=about)
         return out.getvalue()
 
 
@@ -56,14 +60,14 @@ class Page(NamedTuple):
     def _ending(self) -> str:
         return os.path.splitext(os.fspath(self.path or ""))[1][1:].lower()
 
-    def begin(self, rows: int = 1, columns: int = 1,
-              panel: tuple[float, float] = (2.6, 1.8)) -> tuple[Figure, np.ndarray]:
+    def begin(self, rows: int = 1, columns: int = 1, panel: tuple[float, float] = (2.6, 1.8),
+              **ratios: Any) -> tuple[Figure, np.ndarray]:
         """A figure and its axes [row][column]; panel: width and height of one of several, in
-        inches."""
+        inches; ratios: of rows and columns."""
         size = self.size or ((7.0, 4.2) if rows == columns == 1 else
                              (max(1.0 + panel[0] * columns, 5.0), 1.4 + panel[1] * rows))
         figure = Figure(figsize=size, dpi=self.dpi or 150, layout="constrained")
-        return figure, figure.subplots(rows, columns, squeeze=False)
+        return figure, figure.subplots(rows, columns, squeeze=False, gridspec_kw=ratios)
 
     def end(self, figure: Figure, title: str, more: str = "") -> Figure:
         """The figure with its title, at whose end stands what it leaves out."""
@@ -71,9 +75,7 @@ class Page(NamedTuple):
         figure.suptitle(one_line(", ".join(t for t in (title, more) if t)), fontsize=11)
         _fit(figure, len(more))
         if self.path is not None:
-            drawn = figure._bytes(self._ending())  # a figure that fails leaves no file
-            with open(self.path, "wb") as file:
-                file.write(drawn)
+            publish(self.path, figure._bytes(self._ending()))
         return figure
 
 
@@ -95,10 +97,6 @@ class Numbers(Formatter):
 
     def __call__(self, value: float, position: Optional[int] = None) -> str:
         return self.format_ticks([value])[0]
-
-
-def one_line(text: object) -> str:
-    return " ".join(str(text).split())
 
 
 def _shorten(text: Text, room: float, renderer: Any, upright: bool = False, end: int = 0) -> None:
@@ -182,7 +180,8 @@ def add_legend(axes: Sequence[Any], entries: Sequence[tuple[Any, str]]) -> None:
         host, left = axes[0].figure.add_subplot(grid[-1, -1]), 0.0
         host.set_axis_off()
     else:
-        host, left = [a for a in axes if a.get_subplotspec().is_first_row()][-1], 1.0
+        host = [a for a in axes if a.get_subplotspec().is_first_row()][-1]
+        left = BESIDE[0] + BESIDE[2] + 0.02 if host.child_axes else 1.0
     host.legend([h for h, _ in entries], [one_line(t) for _, t in entries], loc="upper left",
                 bbox_to_anchor=(left, 1.0), fontsize=SMALL, frameon=False, handlelength=1.4,
                 borderaxespad=0.2)
@@ -214,6 +213,15 @@ def make_panels(page: Page, names: Sequence[str], x: str, y: str, together: bool
     return figure, list(grid.flat[:n]) * (len(names) if together else 1)
 
 
+def beside(axes: Any) -> Any:
+    """Axes on the right of a panel, with its axis of values: the same for all that ask."""
+    if not axes.child_axes:
+        inset = axes.inset_axes(BESIDE, sharey=axes)
+        inset.tick_params(labelleft=False, bottom=False, labelbottom=False)
+        inset.spines[["top", "right", "bottom"]].set_visible(False)
+    return axes.child_axes[0]
+
+
 def set_scale(axes: Any, log: bool, logx: bool) -> None:
     if log:
         axes.set_yscale("log", nonpositive="clip")
@@ -235,17 +243,6 @@ def add_colour_bar(figure: Figure, mesh: Any, axes: Any, label: str, **options: 
     bar.ax.set_label(COLOUR_BAR)
     bar.ax.tick_params(labelsize=SMALL)
     bar.set_label(one_line(label), fontsize=SMALL + 1)
-
-
-def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
-    """The edges of cells around rising middles."""
-    m = np.log(middles) if log else np.asarray(middles, dtype=float)
-    if len(m) == 1:
-        e = np.array([m[0] - 0.5, m[0] + 0.5])
-    else:
-        e = np.concatenate([[1.5 * m[0] - 0.5 * m[1]], (m[1:] + m[:-1]) / 2,
-                            [1.5 * m[-1] - 0.5 * m[-2]]])
-    return np.exp(e) if log else e
 
 
 def colours_for(values: Any, log: bool = False) -> Any:

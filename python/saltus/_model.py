@@ -10,11 +10,12 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from ._call import LAWS, Call, Progress, Watch, values_of
-from ._errors import Interrupted, InvalidError, check, near, record
+from ._errors import Interrupted, InvalidError, check, near, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
 from ._run import Names, Origin, Plan, after, open_memory, path_to_write, sweep_file
-from ._sweep import Axis, grid, table
+from ._series import table
+from ._sweep import Axis, grid, points
 
 _MOST_PLANS = 32
 _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
@@ -60,8 +61,10 @@ def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping
           law: str = "literal") -> "Model":
     """Build a model: the sections of Saltus YAML (docs/yaml-format.md) as dictionaries.
 
-    saltus.build(species={"X": 0}, parameters={"k": 20, "g": 0.5},
-                 reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g"})
+        saltus.build(species={"X": 0}, parameters={"k": 20, "g": 0.5},
+                     reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g"})
+
+    law  that of `read`
     """
     sections = {"model": name, "species": species, "parameters": parameters, "rules": rules,
                 "reactions": reactions, "events": events, "lattice": lattice}
@@ -180,6 +183,10 @@ class Model:
         size = ffi.new("int64_t[3]")
         about["spacing"] = lib.saltus_model_lattice(m, size)
         about["size"] = tuple(size)
+        about["site_type"], n, i = {}, ffi.new("int64_t *"), 0
+        while (site_type := lib.saltus_model_site_type(m, i, n)) != ffi.NULL:
+            about["site_type"][ffi.string(site_type).decode()] = n[0]
+            i += 1
         return about
 
     def _print(self, what: int) -> str:
@@ -231,12 +238,53 @@ class Model:
         return self._look()["size"] if self._look()["spacing"] > 0.0 else None
 
     @property
+    def spacing(self) -> float:
+        """The edge of a lattice's sites in m, 0 without one."""
+        return self._look()["spacing"]
+
+    @property
+    def site_types(self) -> dict[str, int]:
+        """How many sites of a lattice are of each type."""
+        return dict(self._look()["site_type"])
+
+    def sites(self, x: Union[int, slice] = slice(None), y: Union[int, slice] = slice(None),
+              z: Union[int, slice] = slice(None)) -> np.ndarray:
+        """Numbers of the types that the sites of a lattice have, uint8[z, y, x]; of a plane of it
+        or a part, such as z=5 or x=slice(10, 20), read alone."""
+        if self.lattice is None:
+            raise InvalidError(f"model '{self.name}' has no lattice")
+        first, size = ffi.new("int64_t[3]"), ffi.new("int64_t[3]")
+        for a, (where, n) in enumerate(zip((x, y, z), self.lattice)):
+            try:
+                box = range(n)[where] if isinstance(where, slice) else [range(n)[where]]
+            except IndexError:
+                box = []
+            if not box or box[-1] - box[0] != len(box) - 1:
+                raise InvalidError(f"{'xyz'[a]}={where}: a site or a range of 0 to {n - 1} is needed")
+            first[a], size[a] = box[0], len(box)
+        types = np.empty([size[2], size[1], size[0]], np.uint8)
+        err = record()
+        with self._lock:
+            self._freeze(self._values or {})
+            check(lib.saltus_model_site_types(self._handle, first, size,
+                                              ffi.from_buffer("uint8_t[]", types), err), err)
+        return types[tuple(slice(None) if isinstance(w, slice) else 0 for w in (z, y, x))]
+
+    @property
     def warnings(self) -> list[str]:
         """What reading and freezing have to say."""
         with self._lock:
             self._freeze(self._values or {})
             return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode()
                     for i in range(lib.saltus_model_n_warnings(self._handle))]
+
+    def plot(self, *, title: Optional[str] = None, path: Union[str, os.PathLike, None] = None,
+             size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None) -> Any:
+        """A figure, of matplotlib, of the types that a lattice's sites have, in planes through its
+        middle; written to path too (.png, .svg, .pdf) if one is given. size in inches."""
+        need("matplotlib", "plot")
+        from . import _plot
+        return _plot.lattice(self, _plot.Page(title, path, size, dpi))
 
     def info(self) -> str:
         """What the command's `info` prints."""
@@ -261,17 +309,13 @@ class Model:
                 f"{len(about['reaction'])} reactions>")
 
     def _repr_html_(self) -> str:
-        def table_of(title: str, rows: Mapping[str, Any], most: int = 20) -> str:
-            lines = [f"<tr><td>{html.escape(k)}</td><td>{html.escape(str(v))}</td></tr>"
-                     for k, v in list(rows.items())[:most]]
-            if len(rows) > most:
-                lines.append(f"<tr><td colspan=2>… and {len(rows) - most} more</td></tr>")
-            return f"<tr><th colspan=2>{title}</th></tr>{''.join(lines)}" if rows else ""
+        about = f"<p>{html.escape(repr(self)[1:-1])}</p>"
         if self._handle is None:
-            return html.escape(repr(self))
-        return (f"<p>{html.escape(repr(self)[1:-1])}</p><table>{table_of('species', self.species)}"
-                f"{table_of('parameters', self.parameters)}"
-                f"{table_of('reactions', self.reactions)}</table>")
+            return about
+        return about + "".join(
+            table([[k, str(v)] for k, v in rows.items()], [title, ""], most=20) for title, rows in (
+                ("species", self.species), ("parameters", self.parameters),
+                ("reactions", self.reactions)) if rows)
 
     # ---- simulating
 
@@ -403,7 +447,7 @@ class Model:
         number first + g R + i, with common_random_numbers first + i. Interrupted has the rows that
         had ended.
         """
-        sweep = table(theta, names)
+        sweep = points(theta, names)
         record = "stats" if derive else options.pop("record", "all")
         if not derive and record not in ("all", "final"):
             raise InvalidError(f"record={record!r} keeps nothing of every trajectory",
@@ -471,7 +515,8 @@ def _again(text: bytes, name: str, law: str, volume: dict[str, str],
 
 def _find_nvrtc(found: list = []) -> None:
     """Open the NVRTC of the package nvidia-cuda-nvrtc, once, so that the library finds it by its
-    name. Without one the library looks where the system has it."""
+    name, also where another folder than this package's holds it. Without one the library looks
+    where the system has it."""
     if found:
         return
     found.append(True)

@@ -6,37 +6,24 @@ import re
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
-from matplotlib.colors import PowerNorm
+from matplotlib.colors import ListedColormap, Normalize, PowerNorm
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from ._errors import InvalidError, near
-from ._figure import (COLOURS, SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry,
-                      colours_for, draw_map, edges_around, line_entries, make_panels, one_line,
-                      set_scale)
+from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry, beside,
+                      colours_for, draw_map, line_entries, make_panels, set_scale)
+from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around, first,
+                      is_geometric, mean_profile, moving, named, nearest, one_line, spread)
 
+# Of a lattice's types of sites; the first is what is outside, as a rule.
+TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
+                "#6b6b6b", "#d7c9a7", "#84c5c9")
 KINDS = ("auto", "bands", "trajectories", "histogram", "heatmap", "kymograph", "slice")
-MOST_PANELS = 12
+MOST_PANELS = 12      # asked for by name
+MOST_CHOSEN = 8       # of themselves: those that change most
 MOST_COLUMNS = 300    # of a heat map
-RANGES_APART = 20.0   # from here on series have panels of their own
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
-BAND = (0.05, 0.95)
-Names = Union[str, Sequence[str], None]
-
-
-def _named(given: Names, names: Sequence[str], what: str) -> list[str]:
-    chosen = given.split(",") if isinstance(given, str) else list(given or ())
-    for name in chosen:
-        if name not in names:
-            raise near(what, name, names)
-    return chosen
-
-
-def _first(names: list[str], most: int = MOST_PANELS) -> tuple[list[str], str]:
-    """As many names as can be shown, and what to say when these are not all."""
-    return names[:most], f"{most} of {len(names)} shown" if len(names) > most else ""
-
-
-def _nearest(times: Sequence[float], time: Optional[float]) -> int:
-    return len(times) - 1 if time is None else int(np.argmin(np.abs(np.asarray(times) - time)))
 
 
 def _top(values: np.ndarray) -> float:
@@ -50,6 +37,10 @@ def _apart(tops: Sequence[float]) -> bool:
     return bool(positive) and max(positive) > RANGES_APART * min(positive)
 
 
+def type_colour(i: int) -> str:
+    return TYPE_COLOURS[i if i < len(TYPE_COLOURS) else 1 + (i - 1) % (len(TYPE_COLOURS) - 1)]
+
+
 # Results ----------------------------------------------------------------------------------------
 
 class Drawing(NamedTuple):
@@ -61,6 +52,7 @@ class Drawing(NamedTuple):
     time: Optional[float]
     log: bool
     logx: bool
+    kind: str = "auto"
 
     @property
     def time_label(self) -> str:
@@ -73,6 +65,17 @@ class Drawing(NamedTuple):
     @property
     def value_label(self) -> str:
         return "molecules" if set(self.names) <= set(self.r.species) else "value"
+
+    @property
+    def has_distributions(self) -> bool:
+        """Of all names, of enough runs, at all times."""
+        return (self.r.attrs["record"] in ("all", "histogram") and self.runs() >= ENOUGH_RUNS
+                and set(self.names) <= set(self.r.species))
+
+    @property
+    def shows_end(self) -> bool:
+        """Whether distributions at the end stand beside what is drawn over time."""
+        return self.kind == "auto" and self.has_distributions and len(self.r.time) > 1
 
     def runs(self) -> int:
         return int(self.r.attrs["trajectories"])
@@ -96,8 +99,21 @@ class Drawing(NamedTuple):
         return figure, axes, together
 
     def title(self, what: str = "") -> str:
-        n = self.runs()
-        return f"{self.r.attrs['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}"
+        n, more = self.runs(), "" if self.r.attrs.get("complete", True) else ", incomplete"
+        return f"{self.r.attrs['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}{more}"
+
+
+def _show_end(d: Drawing, axes: Sequence[Any], together: bool = False) -> None:
+    """The distribution at the end beside each panel, on its axis of values."""
+    last = len(d.r.time) - 1
+    counted = distributions(d.r, d.names, [last])
+    for k, (name, a) in enumerate(zip(d.names, axes)):
+        edges, parts = counted[name]
+        colour, side = COLOURS[k if together else 0], beside(a)
+        side.stairs(parts[0], edges, orientation="horizontal", fill=True, color=colour, alpha=0.35)
+        side.stairs(parts[0], edges, orientation="horizontal", color=colour, linewidth=1.0)
+        side.set_xlim(left=0.0)
+    beside(axes[0]).set_title("end", loc="left", fontsize=SMALL)
 
 
 def _bands(d: Drawing) -> Figure:
@@ -114,6 +130,8 @@ def _bands(d: Drawing) -> Figure:
                 low, high = (np.quantile(d.samples(name), BAND, axis=0) if sampled
                              else (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
             a.fill_between(r.time, low, high, color=colour, alpha=0.25, linewidth=0)
+    if d.shows_end:
+        _show_end(d, axes, together)
     entries = line_entries(d.names if together else ["mean"], together or d.runs() > 1)
     if d.runs() > 1:
         entries.append(band_entry(entries, "5 % to 95 % of runs" if sampled else "mean ± sd"))
@@ -134,39 +152,16 @@ def _trajectories(d: Drawing, n: int) -> Figure:
                       d.more)
 
 
-def _distribution(d: Drawing, name: str, points: Sequence[int],
-                  most: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """Edges of bins, and the fraction of runs in each at some points, [point][bin]."""
-    if d.r.attrs["record"] == "histogram" and name in d.r.species:
-        edges, counts = d.r.histogram(name)
-        counts = counts[points].astype(float)
-        used = np.flatnonzero(counts.any(axis=0))
-        if len(used):
-            edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
-    else:
-        x = d.r[name]
-        x = x[:, np.newaxis] if x.ndim == 1 else x[:, points]
-        finite = x[np.isfinite(x)]
-        low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
-        if name in d.r.species:
-            step = max(1, math.ceil((high - low + 1) / most))
-            edges = np.arange(low, high + step + 1, step) - 0.5
-        else:
-            edges = np.linspace(low, high if high > low else low + 1, most + 1)
-        counts = np.array([np.histogram(column[np.isfinite(column)], edges)[0] for column in x.T],
-                          dtype=float)
-    return edges, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-
-
 def _histogram(d: Drawing) -> Figure:
-    point = _nearest(d.r.time, d.time)
+    point = nearest(d.r.time, d.time)
     if d.r.attrs["record"] == "final" and point != len(d.r.time) - 1:
         raise InvalidError("this result has final states alone", 'record="all" keeps samples')
     figure, axes = make_panels(d.page, d.names, d.value_label, "fraction of runs per bin",
                                shared=False)
     most = min(60, max(10, int(2 * math.sqrt(d.runs()))))
+    counted = distributions(d.r, d.names, [point], most)
     for name, a in zip(d.names, axes):
-        edges, parts = _distribution(d, name, [point], most)
+        edges, parts = counted[name]
         a.stairs(parts[0], edges, fill=True, color=COLOURS[0], alpha=0.35)
         a.stairs(parts[0], edges, color=COLOURS[0], linewidth=1.0)
         set_scale(a, d.log, d.logx)
@@ -180,8 +175,9 @@ def _heatmap(d: Drawing) -> Figure:
         raise InvalidError("this result has no distributions over time",
                            'record="all" or record="histogram" keeps them')
     n = len(d.r.time)
-    points = np.unique(np.linspace(0, n - 1, min(n, MOST_COLUMNS)).astype(int))
-    parts = [_distribution(d, name, points) for name in d.names]
+    points = spread(n, MOST_COLUMNS)
+    counted = distributions(d.r, d.names, points)
+    parts = [counted[name] for name in d.names]
     # The scale ends where one cell in a hundred passes it, or a start in one state would fill it.
     used = np.concatenate([p[p > 0] for _, p in parts])
     norm = PowerNorm(0.5, 0.0, float(np.quantile(used, 0.99)) if len(used) else 1.0)
@@ -192,16 +188,21 @@ def _heatmap(d: Drawing) -> Figure:
         set_scale(a, d.log, d.logx)
         if n > 1:  # without the half cells before the first time and behind the last
             a.set_xlim(d.r.time[0] if not d.logx else None, d.r.time[-1])
+    if d.shows_end:
+        _show_end(d, axes)
     add_colour_bar(figure, mesh, axes, "fraction of runs per bin", extend="max", aspect=30)
     return d.page.end(figure, d.title(), d.more)
 
 
-def _has_two_peaks(x: np.ndarray) -> bool:
-    """Whether counts of many runs lie around two values, with a valley of half the lower one."""
-    if len(x) < ENOUGH_RUNS or x.min() == x.max():
+def _has_two_peaks(h: np.ndarray) -> bool:
+    """Whether many runs, as they are counted in bins, lie around two values, with a valley of half
+    the lower one between them."""
+    used = np.flatnonzero(h)
+    if h.sum() < ENOUGH_RUNS or len(used) < 3:
         return False
-    step = max(1, math.ceil((x.max() - x.min() + 1) / 20))
-    h = np.histogram(x, np.arange(x.min(), x.max() + step + 1, step))[0]
+    h = h[used[0]:used[-1] + 1]
+    step = math.ceil(len(h) / 20)
+    h = np.pad(h, (0, -len(h) % step)).reshape(-1, step).sum(axis=1)
     h = np.convolve(h, [0.25, 0.5, 0.25])
     top = int(np.argmax(h))
     for i in range(len(h)):
@@ -212,10 +213,9 @@ def _has_two_peaks(x: np.ndarray) -> bool:
 
 
 def _kymograph(d: Drawing) -> Figure:
-    profile = d.r.profile
-    if profile.ndim != 4:
+    mean = mean_profile(d.r)  # [point, plane, species]
+    if mean.ndim != 3:
         raise InvalidError("this result has final profiles alone", 'record="all" keeps samples')
-    mean = profile.mean(axis=0)  # [point, plane, species]
     positions = 1e6 * d.r.attrs["spacing"] * np.arange(mean.shape[1] + 1)
     figure, axes = make_panels(d.page, d.names, d.time_label, "position (µm)", panel=(3.4, 1.8))
     for name, a in zip(d.names, axes):
@@ -232,9 +232,14 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
     if not match or (match[1] and match[3]):
         raise InvalidError(f"slice={spec!r} is no plane",
                            '"z=5", "z", "max z" or "sum z", of x, y and z')
-    species, frames = d.r._frame_species(), d.r.frame_counts
-    axis, at = "zyx".index(match[2]), _nearest(d.r.frame_times, frame)
-    sites = frames[0, at]  # [z, y, x, species]
+    species = d.r._frame_species()
+    there = d.r._frames_there()
+    if not len(there):
+        raise InvalidError("this result has no frames, or none was made before the run ended",
+                           "frames=DT asks for them, of a model with a lattice")
+    times = np.asarray(d.r.frame_times)[there]
+    axis, at = "zyx".index(match[2]), nearest(times, frame)
+    sites = d.r._source.part("frames", (0, there[at]))  # [z, y, x, species]
     n = sites.shape[axis]
     if match[1]:
         plane, what = getattr(sites, match[1])(axis=axis), f"{match[1]} along {match[2]}"
@@ -254,16 +259,8 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
         if 1 / 6 < len(y) / len(x) < 6:  # thinner ones could not be made out
             a.set_aspect("equal")
         add_colour_bar(figure, mesh, a, "molecules")
-    title = f"{d.title('one run')}, {what}, at {d.time_of(d.r.frame_times[at])}"
+    title = f"{d.title('one run')}, {what}, at {d.time_of(times[at])}"
     return d.page.end(figure, title, d.more)
-
-
-def _moving(r: Any) -> list[str]:
-    """Columns that change, or all of them if none does."""
-    low, high = r.min(), r.max()
-    with np.errstate(invalid="ignore"):
-        moves = np.nanmax(high, axis=0) > np.nanmin(low, axis=0)
-    return [name for name, m in zip(r.columns, moves) if m] or r.columns
 
 
 def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float], trajectories: int,
@@ -274,22 +271,24 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
         raise near("a figure", kind, KINDS)
     page.check()
     if derived is not None:
-        names = _named(derived, r.derived_names, "this result")
-        return _derived(Drawing(r, page, *_first(names), time, log, logx))
+        names = named(derived, r.derived_names, "this result")
+        return _derived(Drawing(r, page, *first(names, MOST_PANELS), time, log, logx))
     spatial, counted = kind in ("kymograph", "slice"), kind in ("histogram", "heatmap")
     known = r._frame_species() if kind == "slice" else r.species if spatial else r.columns
-    names = _named(species, known, "this result")
-    if not names:
-        names = [n for n in _moving(r) if n in (r.species if counted and r.species else known)]
-    names = names or list(known)
-    if not names or not r.attrs["trajectories"]:
+    names, more = first(named(species, known, "this result"), MOST_PANELS)
+    if not known or not (r.attrs["trajectories"] or kind == "slice"):
         raise InvalidError("this result has nothing to draw")
-    d = Drawing(r, page, *_first(names), time, log, logx)
+    if not names:
+        fit = r.species if counted and r.species else known
+        moves = [n for n in moving(r) if n in fit] or list(fit)
+        names = [n for n in known if n in moves[:MOST_CHOSEN]]
+        more = f"{len(names)} of {len(fit)} shown" if len(moves) > len(names) else ""
+    d = Drawing(r, page, names, more, time, log, logx, kind)
     if kind == "auto":
-        kind = "bands"
-        if r.attrs["record"] == "all":
-            kind = "trajectories" if d.runs() == 1 else kind
-            if any(n in r.species and _has_two_peaks(r[n][:, -1]) for n in d.names):
+        kind = "trajectories" if r.attrs["record"] == "all" and d.runs() == 1 else "bands"
+        if d.has_distributions:
+            last = distributions(r, names, [len(r.time) - 1])
+            if any(_has_two_peaks(np.rint(d.runs() * p[0])) for _, p in last.values()):
                 kind = "heatmap"
     if kind == "trajectories":
         return _trajectories(d, trajectories)
@@ -298,6 +297,45 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     draw: dict[str, Callable[[Drawing], Figure]] = {
         "bands": _bands, "histogram": _histogram, "heatmap": _heatmap, "kymograph": _kymograph}
     return draw[kind](d)
+
+
+def lattice(m: Any, page: Page) -> Figure:
+    """Model.plot: the types of sites in planes through the middle."""
+    page.check()
+    if m.lattice is None:
+        raise InvalidError(f"model '{m.name}' has no lattice to draw",
+                           "of a model without one, results are drawn: run it first")
+    size, spacing = m.lattice, 1e6 * m.spacing
+    planes = []  # their axes, with the longer one across
+    for normal in (1, 0, 2):
+        a, b = (i for i in range(3) if i != normal)
+        planes.append((normal, *((a, b) if size[a] >= size[b] else (b, a))))
+    wide, high = [size[p[1]] for p in planes], [size[p[2]] for p in planes]
+    beside = min(6.4 / sum(wide), 2.4 / max(high))  # inches per site, and above each other
+    above = min(4.4 / max(wide), 5.4 / sum(high))
+    if beside >= above:
+        inches, shape, ratios = (8.4, 1.4 + beside * max(high)), (1, 3), {"width_ratios": wide}
+    else:
+        inches, shape, ratios = (6.4, 2.8 + above * sum(high)), (3, 1), {"height_ratios": high}
+    figure, grid = page._replace(size=page.size or inches).begin(*shape, **ratios)
+    axes = list(grid.flat)
+    norm = Normalize(-0.5, len(m.site_types) - 0.5)
+    colours = ListedColormap([type_colour(i) for i in range(len(m.site_types))])
+    for (normal, across, up), a in zip(planes, axes):
+        at = [slice(None)] * 3
+        middle = at[normal] = size[normal] // 2
+        z = m.sites(*at)  # [z][y][x] without the normal
+        z = z if across < up else z.T
+        x, y = (spacing * np.arange(n + 1) for n in z.shape[::-1])
+        draw_map(a, x, y, z, norm, colours)
+        a.set_aspect("equal")
+        a.set_xlabel(f"{'xyz'[across]} (µm)")
+        a.set_ylabel(f"{'xyz'[up]} (µm)")
+        a.set_title(f"{'xyz'[normal]} = {(middle + 0.5) * spacing:.4g} µm", loc="left", fontsize=9)
+    add_legend(axes, [(Patch(facecolor=type_colour(i), edgecolor="#909090", linewidth=0.5),
+                       f"{name}: {n}") for i, (name, n) in enumerate(m.site_types.items())])
+    sites = " × ".join(str(n) for n in size)
+    return page.end(figure, f"{m.name}, {sites} sites of {1e9 * m.spacing:.4g} nm")
 
 
 def _derived(d: Drawing) -> Figure:
@@ -313,65 +351,17 @@ def _derived(d: Drawing) -> Figure:
 
 # Sweeps -----------------------------------------------------------------------------------------
 
-class Sweep:
-    """Means over the runs at the points of a sweep, and what spans them."""
-
-    def __init__(self, data: Any, time: Optional[float]) -> None:
-        self.data, self.at = data, _nearest(data["time"].values, time)
-        self.species = data["species"].values.tolist() if "species" in data.coords else []
-        self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
-        inner = {"time", "species", "observable", "run"}
-        self.derived = [name for name, v in data.data_vars.items()
-                        if "run" in v.dims and not inner & (set(v.dims) - {"run"})]
-        first = data["mean" if self.species else "observable_mean"]
-        self.axes = [a for a in first.dims if a not in inner and first.sizes[a] > 1]
-        self.parameters = [c for c, v in data.coords.items()
-                           if v.dims == ("point",) and c != "point"]
-
-    def __call__(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation, [axis …]."""
-        if name in self.derived:
-            v = self.data[name]
-            mean, sd = v.mean("run"), v.std("run", ddof=min(1, v.sizes["run"] - 1))
-            return mean.squeeze().values, sd.squeeze().values
-        prefix, dim = ("", "species") if name in self.species else ("observable_", "observable")
-        mean, var = (self.data[prefix + s].sel({dim: name}).isel(time=self.at).squeeze().values
-                     for s in ("mean", "variance"))
-        return mean, np.sqrt(np.maximum(var, 0.0))
-
-    def label(self, names: Sequence[str]) -> str:
-        return "molecules" if set(names) <= set(self.species) else "value"
-
-    def mean_label(self, name: str) -> str:
-        return "mean molecules" if name in self.species else f"mean of {name}"
-
-    def title(self, names: Sequence[str]) -> str:
-        model = str(self.data.attrs.get("model", "sweep"))
-        if set(names) <= set(self.derived):
-            return model
-        unit = self.data["time"].attrs.get("units", "1")
-        return (f"{model} at time {self.data['time'].values[self.at]:g}" +
-                (f" {unit}" if unit != "1" else ""))
-
-
-def _is_geometric(values: np.ndarray) -> bool:
-    """Whether values rise in equal ratios."""
-    return (len(values) > 2 and bool((values > 0).all())
-            and np.allclose(np.diff(np.log(values)), np.log(values[1] / values[0]))
-            and not np.allclose(np.diff(values), values[1] - values[0]))
-
-
-def sweep(data: Any, species: Names, time: Optional[float], derived: Names, page: Page, log: bool,
-          logx: Optional[bool]) -> Figure:
+def sweep(data: Any, species: Names, time: Optional[float], derived: Names, statistic: str,
+          page: Page, log: bool, logx: Optional[bool]) -> Figure:
     """saltus.plot of a sweep."""
     if not hasattr(data, "data_vars"):
         raise InvalidError(f"a sweep is an xarray.Dataset, not {type(data).__name__}",
                            "a Result has a method plot")
     page.check()
-    s = Sweep(data, time)
-    names = (_named(species, s.species + s.observables, "this sweep") +
-             _named(derived, s.derived, "this sweep"))
-    names, more = _first(names or _varied(s))
+    s = Sweep(data, time, statistic)
+    names = (named(species, s.species + s.observables, "this sweep") +
+             named(derived, s.derived, "this sweep"))
+    names, more = first(names or _varied(s), MOST_PANELS)
     if "point" in s.axes:
         return _design(s, page, names, more, log, logx)
     draw = {1: _along, 2: _maps, 3: _multiples}.get(len(s.axes))
@@ -389,9 +379,30 @@ def _varied(s: Sweep) -> list[str]:
     return [name for name in names if np.ptp(means[name]) > 0] or names
 
 
+def _spread_along(s: Sweep, page: Page, counted: dict[str, Any], more: str, log: bool,
+                  logx: bool) -> Figure:
+    """Distributions along one parameter, with their means: these alone would hide two states."""
+    x = s.data[s.axes[0]].values
+    figure, axes = make_panels(page, list(counted), s.axes[0], s.label(list(counted)))
+    parts = [n / n.sum(axis=1, keepdims=True) for _, n in counted.values()]
+    norm = PowerNorm(0.5, 0.0, max(float(p.max()) for p in parts))
+    for (name, (edges, _)), p, a in zip(counted.items(), parts, axes):
+        mesh = draw_map(a, edges_around(x, logx), edges, np.ma.masked_equal(p.T, 0.0), norm)
+        a.plot(x, s(name)[0], color=COLOURS[1], marker="o", markersize=3.5, linewidth=1.2)
+        set_scale(a, log, logx)
+    add_legend(axes, [(Line2D([], [], color=COLOURS[1], marker="o", markersize=3.5), "mean")])
+    add_colour_bar(figure, mesh, axes, "fraction of runs per bin", aspect=30)
+    return page.end(figure, s.title(list(counted)), more)
+
+
 def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
            logx: Optional[bool]) -> Figure:
     x = s.data[s.axes[0]].values
+    logx = is_geometric(x) if logx is None else logx
+    counted = {n: c for n in names if (c := s.distributions(n)) is not None}
+    if len(counted) == len(names) and any(_has_two_peaks(h) for _, c in counted.values()
+                                          for h in c):
+        return _spread_along(s, page, counted, more, log, logx)
     values = [s(name) for name in names]
     together = len(names) <= len(COLOURS) and (log or not _apart([_top(m) for m, _ in values]))
     figure, axes = make_panels(page, names, s.axes[0], s.label(names), together)
@@ -399,7 +410,7 @@ def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         colour = COLOURS[k if together else 0]
         a.plot(x, mean, color=colour, marker="o", markersize=3.5)
         a.fill_between(x, mean - sd, mean + sd, color=colour, alpha=0.25, linewidth=0)
-        set_scale(a, log, _is_geometric(x) if logx is None else logx)
+        set_scale(a, log, logx)
     entries = line_entries(names if together else ["mean"], True, "o")
     add_legend(axes, [*entries, band_entry(entries, "mean ± sd")])
     return page.end(figure, s.title(names), more)
@@ -411,7 +422,7 @@ def _map(axes: Any, data: Any, x: str, y: str, z: np.ndarray, norm: Any,
     edges = []
     for name, asked, set_axis in ((x, logx, axes.set_xscale), (y, None, axes.set_yscale)):
         values = data[name].values
-        log = _is_geometric(values) if asked is None else asked
+        log = is_geometric(values) if asked is None else asked
         edges.append(edges_around(values, log))
         if log:
             set_axis("log")
@@ -422,9 +433,9 @@ def _maps(s: Sweep, page: Page, names: list[str], more: str, log: bool,
           logx: Optional[bool]) -> Figure:
     figure, axes = make_panels(page, names, s.axes[0], s.axes[1], panel=(3.4, 2.3))
     for name, a in zip(names, axes):
-        z = s(name)[0]
+        z = s.shown(name)
         mesh = _map(a, s.data, *s.axes, z, colours_for(z, log), logx)
-        add_colour_bar(figure, mesh, a, s.mean_label(name))
+        add_colour_bar(figure, mesh, a, s.shown_label(name))
     return page.end(figure, s.title(names), more)
 
 
@@ -432,9 +443,9 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
                logx: Optional[bool]) -> Figure:
     """Maps of the last two axes, a row for each name, a column for each value of the first."""
     third, *plane = s.axes
-    names, more = _first(names, 3)
+    names, more = first(names, 3)
     values = s.data[third].values
-    shown = np.unique(np.linspace(0, len(values) - 1, min(len(values), 5)).astype(int))
+    shown = spread(len(values), 5)
     is_short = len(third) <= 10  # beside its value above a panel; else the title names it once
     notes = [more, "" if is_short else f"columns: {third}",
              f"{len(shown)} of {len(values)} {third}" if len(shown) < len(values) else ""]
@@ -442,7 +453,7 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
     size = page.size or (1.6 + 1.9 * len(shown), 1.4 + 1.8 * len(names))
     figure, grid = page._replace(size=size).begin(len(names), len(shown))
     for name, row in zip(names, grid):
-        z = s(name)[0]
+        z = s.shown(name)
         norm = colours_for(z, log)
         for a, i in zip(row, shown):
             mesh = _map(a, s.data, *plane, z[i], norm, logx)
@@ -450,7 +461,7 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
             if name == names[0]:
                 a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
                             fontsize=9)
-        add_colour_bar(figure, mesh, row, f"mean of {name}")
+        add_colour_bar(figure, mesh, row, s.shown_label(name))
     figure.supxlabel(one_line(plane[0]), fontsize=10)
     figure.supylabel(one_line(plane[1]), fontsize=10)
     return page.end(figure, s.title(names), ", ".join(n for n in notes if n))
@@ -464,14 +475,14 @@ def _design(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         x, y = points
         figure, axes = make_panels(page, names, x, y, panel=(3.4, 2.3))
         for name, a in zip(names, axes):
-            z = s(name)[0]
+            z = s.shown(name)
             dots = a.scatter(points[x], points[y], c=z, norm=colours_for(z, log), cmap="viridis",
                              s=18)
             set_scale(a, False, bool(logx))
-            add_colour_bar(figure, dots, a, s.mean_label(name))
+            add_colour_bar(figure, dots, a, s.shown_label(name))
         return page.end(figure, s.title(names), more)
-    (name,), more = _first(names, 1)
-    shown, _ = _first(list(points))
+    (name,), more = first(names, 1)
+    shown, _ = first(list(points), MOST_PANELS)
     one = len(shown) == 1
     figure, axes = make_panels(page, [""] if one else shown, shown[0] if one else "parameter",
                                f"mean ± sd of {name}", shared=False)

@@ -3,15 +3,18 @@ from __future__ import annotations
 
 import html
 import os
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
 from ._errors import InvalidError, check, hdf5, near, need, record
 from ._native import ffi, lib
+from ._series import table
 
 STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
+_SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
+_BLOCK = 1 << 20  # numbers that are read at a time
 
 
 class _Held:
@@ -63,9 +66,9 @@ class Memory:
             return None
         return np.asarray(_Held(self.owner, pointer, lead + tuple(shape), kind))
 
-    def column(self, name: str, i: int) -> Optional[np.ndarray]:
+    def part(self, name: str, where: Any) -> Optional[np.ndarray]:
         array = self(name)
-        return None if array is None else array[..., i]
+        return None if array is None else array[where]
 
 
 class _Arrays(dict):
@@ -74,7 +77,7 @@ class _Arrays(dict):
     def __call__(self, name: str) -> Optional[np.ndarray]:
         return self.get(name)
 
-    column = Memory.column
+    part = Memory.part
 
 
 class _File:
@@ -88,14 +91,15 @@ class _File:
             return wanted(file)
 
     def __call__(self, name: str) -> Optional[np.ndarray]:
-        return self._read(lambda f: self._get(f, name, Ellipsis))
+        return self.part(name, Ellipsis)
 
-    def column(self, name: str, i: int) -> Optional[np.ndarray]:
-        return self._read(lambda f: self._get(f, name, (Ellipsis, i)))
+    def part(self, name: str, where: Any) -> Optional[np.ndarray]:
+        return self._read(lambda f: self._get(f, name, where))
 
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
-                 "trajectories": ("run",), **{s: (f"space/{s}",) for s in SPLITS}}
+                 "trajectories": ("run",), "there": ("space/frames/there",),
+                 "mean_profile": ("space/profile_stats/mean",), **{s: (f"space/{s}",) for s in SPLITS}}
         if name in STATISTICS:
             parts = [f[p][where] for p in (f"stats/{name}", f"stats/observables/{name}") if p in f]
             return np.concatenate(parts, axis=-1) if parts else None
@@ -103,7 +107,7 @@ class _File:
             parts = [f[f"derived/{escape(q)}"][...] for q in self.derived]
             return np.stack(parts, axis=-1)[where] if parts else None
         if name == "frames":
-            parts = [f[p][...] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
+            parts = [f[p][where] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
                      if p in f]
             return np.stack(parts, axis=-1) if parts else None
         return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
@@ -128,6 +132,17 @@ def open_h5(path: str) -> Any:
         return h5py.File(path, "r")
     except OSError:  # it is being written
         return h5py.File(path, "r", swmr=True)
+
+
+def sources(path: str) -> list[bytes]:
+    """Files of a model that a result file holds, beginning with the one that was read."""
+    with hdf5, open_h5(path) as f:
+        data, texts = bytes(f["restart/sources"][...]), []
+    while data:
+        n, size = (int.from_bytes(data[i:i + 8], "little") for i in (0, 8))
+        texts += [data[16 + n:16 + n + size]] * (data[16:16 + n] != b"saltus:arguments")
+        data = data[16 + n + size:]
+    return texts
 
 
 class Result:
@@ -204,6 +219,16 @@ class Result:
         """Numbers of the trajectories, int64[run]."""
         return self._need("trajectories")
 
+    def blocks(self, name: str) -> Iterator[np.ndarray]:
+        """Rows of "counts", "observables", "type_counts" or "profile", some at a time: a file's
+        arrays may be larger than memory."""
+        row = self._source.part(name, slice(1))
+        if row is None:  # says what is missing
+            row = getattr(self, "observable_values" if name == "observables" else name)
+        n, step = int(self.attrs["trajectories"]), max(1, _BLOCK // max(row.size, 1))
+        for i in range(0, n, step):
+            yield self._source.part(name, slice(i, min(i + step, n)))
+
     @property
     def derived(self) -> dict[str, np.ndarray]:
         """Quantities of each trajectory, float64[run] by their names; NaN where there is none."""
@@ -218,7 +243,7 @@ class Result:
         for names, array in ((self.species, "counts"), (self.observables, "observables"),
                              (self.derived_names, "derived")):
             if name in names:
-                column = self._source.column(array, names.index(name))
+                column = self._source.part(array, (Ellipsis, names.index(name)))
                 if column is None:
                     self._need(array)
                 return column
@@ -284,16 +309,27 @@ class Result:
     def frames(self, run: int = 0) -> Any:
         """Frames of a lattice as an xarray.DataArray, molecules [frame, z, y, x, species], with the
         times of frames and the middles of sites in m."""
-        array = self.frame_counts
-        if not -len(array) <= run < len(array):
-            raise InvalidError(f"there is no run {run}: {len(array)} have frames")
-        xarray = need("xarray", "frames")
+        xarray, array = need("xarray", "frames"), self.frame_sites(run)
         middles = {axis: (np.arange(n) + 0.5) * self.attrs["spacing"]
-                   for axis, n in zip("zyx", array.shape[2:5])}
-        return xarray.DataArray(array[run], dims=("frame", "z", "y", "x", "species"), name="frames",
-                                coords={"frame": np.asarray(self.frame_times), **middles,
+                   for axis, n in zip("zyx", array.shape[1:4])}
+        return xarray.DataArray(array, dims=("frame", "z", "y", "x", "species"), name="frames",
+                                coords={"frame": np.asarray(self.frame_times)[
+                                            self._frames_there(run)], **middles,
                                         "species": self._frame_species()},
                                 attrs={"units": "count"})
+
+    def frame_sites(self, run: int = 0) -> np.ndarray:
+        """The same as an array, int32[frame, z, y, x, species]."""
+        try:
+            array = self._source.part("frames", (run, self._frames_there(run)))
+        except (IndexError, ValueError) as failure:
+            raise InvalidError(f"there is no run {run} with frames") from failure
+        return self.frame_counts[run] if array is None else array
+
+    def _frames_there(self, run: int = 0) -> np.ndarray:
+        """Which frames of a run are there: of one that was interrupted, the first ones."""
+        there = self._source.part("there", run) if len(self.frame_times) else None
+        return np.arange(len(self.frame_times)) if there is None else np.flatnonzero(there)
 
     def _frame_species(self) -> list[str]:
         return self.attrs.get("frame_species", self.species)
@@ -334,13 +370,19 @@ class Result:
         `time`, the last), "heatmap", of a lattice "kymograph" and "slice": of the first run's
         frame nearest to the time `frame`, at slice="z=5", "z" (in the middle), "max z" or
         "sum z". "auto" takes trajectories of one run, heat maps where a distribution has two
-        peaks, else bands. species: those that change, 12 at most. size in inches; log, logx:
+        peaks, else bands. species: those that change most, 8 at most. size in inches; log, logx:
         axes (of kymographs and slices, log: colours); derived: histograms of these quantities.
         """
         need("matplotlib", "plot")
         from . import _plot
         return _plot.result(self, kind, _plot.Page(title, path, size, dpi), species, time,
                             trajectories, frame, slice, log, logx, derived)
+
+    def report(self, path: Union[str, os.PathLike], *, title: Optional[str] = None) -> None:
+        """Write one page for a browser, which needs nothing else: what was run, and figures whose
+        species can be chosen. It takes the place of an existing file."""
+        from ._report import report
+        report(self, path, title=title)
 
     def save(self, path: Union[str, os.PathLike], *, overwrite: bool = False) -> "Result":
         """Write the result file that the run would have written with output=path, and give it as a
@@ -358,15 +400,10 @@ class Result:
                 f"{len(self.columns)} columns, {a['method']} on {a['device']}>")
 
     def _repr_html_(self) -> str:
-        most = 20
-        mean, sd = self.mean()[-1], np.sqrt(self.var()[-1])
-        rows = [f"<tr><td>{html.escape(n)}</td><td>{m:.6g}</td><td>{s:.4g}</td></tr>"
-                for n, m, s in zip(self.columns[:most], mean, sd)]
-        more = len(self.columns) - most
-        if more > 0:
-            rows.append(f"<tr><td colspan=3>… and {more} more</td></tr>")
-        return (f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr><th></th>"
-                f"<th>mean at {self.time[-1]:g}</th><th>sd</th></tr>{''.join(rows)}</table>")
+        rows = [[n, f"{m:.6g}", f"{s:.4g}"] for n, m, s in
+                zip(self.columns, self.mean()[-1], np.sqrt(self.var()[-1]))]
+        return (f"<p>{html.escape(repr(self)[1:-1])}</p>" +
+                table(rows, ["", f"mean at {self.time[-1]:g}", "sd"], most=20))
 
 
 def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any]) -> Any:
@@ -415,22 +452,24 @@ def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any])
 
 def plot(data: Any, *, species: Union[str, Sequence[str], None] = None,
          time: Optional[float] = None, derived: Union[str, Sequence[str], None] = None,
-         title: Optional[str] = None, path: Union[str, os.PathLike, None] = None,
-         size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None,
-         log: bool = False, logx: Optional[bool] = None) -> Any:
+         statistic: str = "mean", title: Optional[str] = None,
+         path: Union[str, os.PathLike, None] = None, size: Optional[tuple[float, float]] = None,
+         dpi: Optional[float] = None, log: bool = False, logx: Optional[bool] = None) -> Any:
     """A figure of a sweep, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
 
     Means at the sample nearest to `time`, the last, of species or of derived quantities: against
-    one parameter with standard deviations, as maps over two, as rows of maps over three. log: of
-    values or colours; logx: without it as the parameter's values are spaced."""
+    one parameter with standard deviations, or the distributions where one of them has two peaks and
+    samples were kept; as maps over two, of means or statistic="sd"; as rows of maps over three.
+    log: of values or colours; logx: without it as the parameter's values are spaced."""
     need("matplotlib", "plot")
     from . import _plot
-    return _plot.sweep(data, species, time, derived, _plot.Page(title, path, size, dpi), log, logx)
+    return _plot.sweep(data, species, time, derived, statistic,
+                       _plot.Page(title, path, size, dpi), log, logx)
 
 
-def open(path: Union[str, os.PathLike]) -> Any:
+def open(path: Union[str, os.PathLike], *, samples: bool = True) -> Any:
     """Open a result file: of a run a Result whose arrays are read when they are asked for, of a
-    sweep an xarray.Dataset."""
+    sweep an xarray.Dataset; samples=False: without those of its trajectories."""
     path = os.fspath(path)
     state, err = ffi.new("saltus_file_state *"), record()
     with hdf5:
@@ -459,7 +498,10 @@ def open(path: Union[str, os.PathLike]) -> Any:
         values = [f[f"sweep/{escape(a)}"][...] for a in axes]
         n, first = int(attrs["sweep_points"]), int(attrs.get("first_point", 0))
         values = [v[first:first + n] for v in values]  # of a part of a sweep
-    return sweep_dataset(r._source, r, axes, values, lengths, n)
+    kept = () if samples else _SAMPLES
+    data = sweep_dataset(lambda n: None if n in kept else r._source(n), r, axes, values, lengths, n)
+    data.encoding["source"] = path
+    return data
 
 
 class _Shaped:

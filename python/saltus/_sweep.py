@@ -45,7 +45,7 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
     return sweep, [lib.saltus_sweep_axis_length(sweep, a) for a in range(len(vary))]
 
 
-def table(theta: Any, names: Sequence[str]) -> Any:
+def points(theta: Any, names: Sequence[str]) -> Any:
     """A saltus_sweep whose points are the rows of theta."""
     if isinstance(names, str):
         names = [names]

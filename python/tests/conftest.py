@@ -2,6 +2,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -23,6 +24,14 @@ lattice:
   step: 0.01
   diffusion: {A: 1e-14, B: 0}
 """
+
+
+def run_python(code, folder, **env):
+    """Run a program that finds the package, in a process and a folder of its own."""
+    path = os.pathsep.join([str(pathlib.Path(saltus.__file__).parents[1]),
+                            os.environ.get("PYTHONPATH", "")])
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder,
+                          env={**os.environ, "PYTHONPATH": path, **env})
 
 
 @pytest.fixture

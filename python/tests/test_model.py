@@ -37,7 +37,9 @@ def test_tells_what_is_in_it(schlogl):
     again = saltus.read(schlogl.to_yaml())
     np.testing.assert_array_equal(again.run(until=1, points=2).counts,
                                   schlogl.run(until=1, points=2).counts)
-    assert saltus.read(LATTICE).lattice == (4, 3, 2)
+    m = saltus.read(LATTICE)
+    assert m.lattice == (4, 3, 2) and m.spacing == 1e-7 and list(m.site_types.values()) == [24]
+    assert m.sites().shape == (2, 3, 4) and (m.sites() == 0).all()
 
 
 def test_a_set_changes_one_call_alone(arrive):
@@ -157,3 +159,18 @@ def test_shows_itself_in_a_notebook(arrive):
     assert "0 -&gt; X @ k" in arrive._repr_html_()
     many = saltus.build(species={f"S{i}": i for i in range(50)}, reactions={})
     assert "and 30 more" in many._repr_html_()
+
+
+def test_sites():
+    m = saltus.read(EXAMPLES / "min-system.yaml")
+    sites = m.sites()
+    assert sites.shape == m.lattice[::-1] and sites.dtype == "uint8"
+    numbers = dict(zip(m.site_types, (int((sites == i).sum()) for i in range(len(m.site_types)))))
+    assert numbers == m.site_types and min(numbers.values()) > 0
+    assert (m.sites(z=9) == sites[9]).all() and (m.sites(x=-1) == sites[:, :, -1]).all()
+    assert (m.sites(x=3, y=slice(5, 9)) == sites[:, 5:9, 3]).all() and m.sites(1, 2, 3) == sites[3, 2, 1]
+    for wrong in ({"x": 64}, {"z": slice(0, 9, 2)}, {"y": slice(3, 3)}):
+        with pytest.raises(saltus.InvalidError, match="a range of 0 to"):
+            m.sites(**wrong)
+    with pytest.raises(saltus.InvalidError, match="has no lattice"):
+        saltus.read(EXAMPLES / "schlogl.xml").sites()

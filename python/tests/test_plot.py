@@ -112,8 +112,23 @@ def test_what_auto_takes(results):
     check(results["wide"].plot(), "5 % to 95 % of runs", "1e6")             # bands
     assert sum(a.axison for a in results["wide"].plot().axes) == 7          # each its own range
     assert len(results["long"].plot().axes) == 1
-    check(results["many"].plot(), "12 of 30 shown", "S11")
-    check(results["many"].plot(title=TITLE, size=(5, 4)), "12 of 30 shown", "…")
+    check(results["many"].plot(), "8 of 30 shown", "S29")  # those that change most
+    check(results["many"].plot(title=TITLE, size=(5, 4)), "8 of 30 shown", "…")
+    check(results["many"].plot(species=[f"S{i}" for i in range(13)]), "12 of 13 shown", "S11")
+
+
+def test_the_end_stands_beside(results):
+    """Distributions at the end, on the axis of values of what is drawn over time."""
+    panel = check(results["schlogl"].plot(), "end").axes[0]
+    (side,) = panel.child_axes
+    assert side.get_ylim() == panel.get_ylim()
+    edges, parts = side.patches[0].get_data().edges, side.patches[0].get_data().values
+    assert abs(parts.sum() - 1) < 1e-12
+    last = results["schlogl"]["X"][:, -1]
+    assert (np.histogram(last, edges)[0] / len(last) == parts).all()
+    assert len(results["long"].plot().axes[0].child_axes[0].patches) == 16  # 8 in one panel
+    for figure in (results["schlogl"].plot("bands"), results["one"].plot()):
+        assert not figure.axes[0].child_axes
 
 
 def test_lines_are_the_data(results):
@@ -161,6 +176,21 @@ def test_lattice(tmp_path):
             r.plot("slice", slice=spec)
 
 
+@pytest.mark.parametrize("name", ["min-system", "crowding"])
+def test_site_types(name, tmp_path):
+    model = saltus.read(EXAMPLES / f"{name}.yaml")
+    figure = check(model.plot(path=tmp_path / "types.png"),
+                   *(f"{t}: {n}" for t, n in model.site_types.items()))
+    x, y, z = (n // 2 for n in model.lattice)
+    planes = [model.sites(y=y), model.sites(x=x), model.sites(z=z)]
+    for a, plane in zip(figure.axes, planes):  # its longer side lies
+        lying = plane if plane.shape[1] >= plane.shape[0] else plane.T
+        assert (np.ravel(a.collections[0].get_array()) == np.ravel(lying)).all()
+    check(model.plot(title=TITLE, size=(4, 4)), "…")
+    with pytest.raises(saltus.InvalidError, match="has no lattice to draw"):
+        saltus.read(EXAMPLES / "schlogl.xml").plot()
+
+
 @pytest.fixture(scope="module")
 def gene():
     return saltus.build("gene", species={"X": 0, "Y": 3}, parameters={"k": 20, "g": 0.5, "h": 1},
@@ -170,6 +200,33 @@ def gene():
 
 AXES = {"k": saltus.lin(10, 30, 4), "g": saltus.log(0.1, 10, 5), "h": saltus.lin(1, 2, 7)}
 SWEEP = {"until": 8, "points": 3, "runs": 5, "derive": "mean:X"}
+
+
+def test_two_peaks_along_a_parameter(schlogl):
+    """Distributions are drawn, not a mean that no run is near to."""
+    d = schlogl.sweep({"c3": saltus.lin(8e-4, 1e-3, 4)}, until=10, points=2, runs=200,
+                      record="all")
+    panel = check(saltus.plot(d), "fraction of runs per bin", "mean").axes[0]
+    drawn = np.ma.filled(panel.collections[0].get_array(), 0.0).reshape(-1, 4)  # [bin][value]
+    assert np.allclose(drawn.sum(axis=0), 1.0)
+    (line,) = panel.lines
+    assert np.allclose(line.get_ydata(), d["counts"].sel(species="X").isel(time=-1).mean("run"))
+    h = schlogl.run(until=10, points=11, runs=200, record="histogram")
+    check(h.plot(), "fraction of runs per bin", "end")
+    stats = schlogl.sweep({"c3": saltus.lin(8e-4, 1e-3, 4)}, until=10, points=2, runs=200,
+                          record="stats")
+    check(saltus.plot(stats), "mean ± sd")
+
+
+def test_maps_of_standard_deviations(gene):
+    d = gene.sweep({a: AXES[a] for a in "kg"}, **SWEEP)
+    figure = check(saltus.plot(d, species="X", statistic="sd"), "sd molecules")
+    (mesh,) = figure.axes[0].collections
+    sd = np.sqrt(d["variance"].sel(species="X").isel(time=-1).values)
+    assert np.allclose(np.ravel(mesh.get_array()), sd.T.ravel())
+    check(saltus.plot(d, derived="mean:X", statistic="sd"), "sd of mean:X")
+    with pytest.raises(saltus.InvalidError, match="median"):
+        saltus.plot(d, statistic="median")
 
 
 @pytest.mark.parametrize("names", ["k", "kg", "kgh"])

@@ -2,10 +2,7 @@
 packages that are missing."""
 import multiprocessing
 import os
-import pathlib
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -13,7 +10,7 @@ import numpy as np
 import pytest
 
 import saltus
-from conftest import ARRIVE
+from conftest import ARRIVE, run_python
 
 # A minute on any machine, in trajectories of a millisecond.
 LONG = dict(until=400, points=3, runs=200_000, set={"k": 200.0}, device="cpu", threads=2,
@@ -49,6 +46,14 @@ def test_ctrl_c_keeps_what_had_ended(arrive, tmp_path):
     check_part(stopped.value.result, arrive)
     arrive.run(until=1)  # as before
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("options", [{"until": 1e-3, "runs": 10 ** 9}, {"until": 1e9, "runs": 1}])
+def test_a_run_on_the_calling_thread_hears_ctrl_c(arrive, options):
+    """Of many short trajectories, and within a long one."""
+    interrupt_soon()
+    with pytest.raises(saltus.Interrupted):
+        arrive.run(**options, points=2, threads=1, record="stats", progress=False)
 
 
 def test_ctrl_c_in_a_batch_keeps_the_first_rows(arrive):
@@ -116,8 +121,9 @@ def simulate(model, seed):
     return model.run(until=2, points=3, runs=10, seed=seed)
 
 
-@pytest.mark.parametrize("way", ["spawn", "forkserver"])
+@pytest.mark.parametrize("way", ["fork", "spawn", "forkserver"])
 def test_models_and_results_go_between_processes(arrive, way):
+    simulate(arrive, 0)  # what a fork finds in its memory
     with multiprocessing.get_context(way).Pool(2) as pool:
         results = pool.starmap(simulate, [(arrive, seed) for seed in range(4)])
     for seed, r in enumerate(results):
@@ -133,13 +139,6 @@ def test_dask_sends_models_and_results(arrive):
                            [model] * 4, range(0, 400, 100))
         x = np.concatenate([r["X"] for r in client.gather(parts)])
     np.testing.assert_array_equal(x, arrive.run(until=8, points=5, runs=400)["X"][:, -1])
-
-
-def run_python(code, folder, **env):
-    path = os.pathsep.join([str(pathlib.Path(saltus.__file__).parents[1]),
-                            os.environ.get("PYTHONPATH", "")])
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder,
-                          env={**os.environ, "PYTHONPATH": path, **env})
 
 
 def test_missing_packages_are_named(tmp_path):

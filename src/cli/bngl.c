@@ -194,11 +194,15 @@ done:
 
 /* ---- running it ---- */
 
-/* In a group of its own, so that what it starts can be ended with it. */
-static int spawn(char *found, const char *folder, const sigset_t *mask, pid_t *child)
+/* In a group of its own, so that what it starts can be ended with it. The shell goes to the folder:
+ * before glibc 2.29 posix_spawn cannot. */
+static int spawn(const char *found, const char *folder, const sigset_t *mask, pid_t *child)
 {
-    char model[sizeof model_file];
-    char *const arguments[] = {found, strcpy(model, model_file), NULL};
+    static const char shell[] = "/bin/sh";
+    const char *const arguments[] = {
+        shell,         "-c",  "cd -- \"$0\" && exec \"$1\" \"$2\" >\"$3\" 2>&1",
+        folder,        found, model_file,
+        messages_file, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t defaults;
@@ -217,12 +221,10 @@ static int spawn(char *found, const char *folder, const sigset_t *mask, pid_t *c
                                                     POSIX_SPAWN_SETSIGDEF);
     (void)posix_spawnattr_setsigmask(&attributes, mask);
     (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
-    if ((problem = posix_spawn_file_actions_addchdir_np(&actions, folder)) == 0 &&
-        (problem = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)) == 0 &&
-        (problem = posix_spawn_file_actions_addopen(&actions, 1, messages_file,
-                                                    O_WRONLY | O_CREAT | O_TRUNC, 0600)) == 0 &&
-        (problem = posix_spawn_file_actions_adddup2(&actions, 1, 2)) == 0) {
-        problem = posix_spawn(child, found, &actions, &attributes, arguments, environ);
+    problem = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (!problem) {
+        problem =
+            posix_spawn(child, shell, &actions, &attributes, (char *const *)arguments, environ);
     }
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -282,7 +284,7 @@ static void show_messages(const char *folder)
     (void)fclose(f);
 }
 
-static saltus_status make_network(const char *path, char *found, const char *folder,
+static saltus_status make_network(const char *path, const char *found, const char *folder,
                                   int *signal_number, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;

@@ -18,6 +18,7 @@ int saltus_cli_info(int argc, char **argv);
 int saltus_cli_stats(int argc, char **argv);
 int saltus_cli_export(int argc, char **argv);
 int saltus_cli_plot(int argc, char **argv);
+int saltus_cli_report(int argc, char **argv);
 int saltus_cli_devices(int argc, char **argv);
 int saltus_cli_compile(int argc, char **argv);
 
@@ -143,6 +144,9 @@ saltus_cli_format saltus_cli_format_of(const char *path);
 /** Whether a table may have this name: .csv, .txt or no ending. */
 bool saltus_cli_is_table(const char *path);
 
+/** Whether a file can be put under this name: asked before it is made, so that it is wrong usage.
+ */
+bool saltus_cli_is_writable(const char *path, saltus_error *err);
 /** Whether two names are those of one file. */
 bool saltus_cli_is_same_file(const char *a, const char *b);
 

@@ -258,7 +258,7 @@ error_t saltus_cli_take_law(const char *text, saltus_law *law)
 
 static bool is_output(const char *text)
 {
-    static const char *const endings[] = {".h5", ".hdf5", ".csv", ".svg", ".png", ".pdf"};
+    static const char *const endings[] = {".h5", ".hdf5", ".csv", ".svg", ".png", ".pdf", ".html"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; ++i) {
         const size_t n = strlen(text), k = strlen(endings[i]);
         if (n > k && strcmp(text + n - k, endings[i]) == 0) {

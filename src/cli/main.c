@@ -20,6 +20,7 @@ static const struct {
     {"stats", saltus_cli_stats, false, "means and standard deviations of a result file"},
     {"export", saltus_cli_export, false, "trajectories of a result file as CSV"},
     {"plot", saltus_cli_plot, false, "draw a result file"},
+    {"report", saltus_cli_report, false, "make a page of a result file"},
     {"devices", saltus_cli_devices, false, "what can compute here"},
     {"compile", saltus_cli_compile, false, "build the GPU kernel of a model, without a GPU"},
 };

@@ -1,11 +1,9 @@
-/* saltus stats, export and plot: what to do with a result file. */
+/* saltus stats and export: what to do with a result file. */
 #include "cli/run.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     OPT_CSV = 256,
@@ -18,15 +16,7 @@ enum {
     OPT_VARIANCE,
     OPT_FANO,
     OPT_QUANTILES,
-    OPT_OVERWRITE,
-    OPT_SPECIES,
-    OPT_DERIVED,
-    OPT_KIND,
-    OPT_TIME,
-    OPT_TRAJECTORIES,
-    OPT_TITLE,
-    OPT_FRAME,
-    OPT_SLICE
+    OPT_OVERWRITE
 };
 
 enum { MOST_QUANTILES = 1000 };
@@ -37,7 +27,6 @@ typedef struct arguments {
     int what; /* to export, or of stats: one of the options, or 0 */
     saltus_table_options table;
     double quantiles[MOST_QUANTILES];
-    saltus_plot_options plot;
 } arguments;
 
 static error_t take_quantiles(const char *text, arguments *a)
@@ -66,53 +55,6 @@ static void warn(void *user, const char *sentence)
 {
     (void)user;
     saltus_cli_say("saltus: warning: ", sentence);
-}
-
-static error_t take_time(const char *option, const char *text, arguments *a)
-{
-    if (!saltus_cli_double(text, &a->plot.time)) {
-        (void)saltus_cli_usage("%s '%s': a number is needed", option, text);
-        return EINVAL;
-    }
-    return 0;
-}
-
-/* What is to be drawn, and how. */
-static error_t parse_figure(int key, char *text, arguments *a)
-{
-    int64_t n;
-    switch (key) {
-    case OPT_SPECIES:
-        a->plot.species = text;
-        return 0;
-    case OPT_DERIVED:
-        a->plot.derived = text;
-        return 0;
-    case OPT_KIND:
-        a->plot.kind = text;
-        return 0;
-    case OPT_TITLE:
-        a->plot.title = text;
-        return 0;
-    case OPT_SLICE:
-        a->plot.kind = "slice";
-        a->plot.slice = text;
-        return 0;
-    case OPT_FRAME:
-        a->plot.kind = "slice";
-        return take_time("--frame", text, a);
-    case OPT_TIME:
-        return take_time("--time", text, a);
-    case OPT_TRAJECTORIES:
-        if (!saltus_cli_int(text, 0, 10000, &n)) {
-            (void)saltus_cli_usage("--trajectories '%s': 0 to 10000 are possible", text);
-            return EINVAL;
-        }
-        a->plot.n_trajectories = (int)n;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -157,21 +99,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case ARGP_KEY_ARG:
         return saltus_cli_take_argument(&a->file, text, "file");
     default:
-        return parse_figure(key, text, a);
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
 typedef saltus_status printer(const saltus_results *results, const arguments *a, FILE *out,
                               saltus_error *err);
-
-/* -1 to go on, else the exit code. */
-static int parse_line(const struct argp *argp, int argc, char **argv, arguments *a)
-{
-    *a = (arguments){.plot = saltus_plot_options_default()};
-    const int code = saltus_cli_parse(argp, argc, argv, a);
-    return code < 0 && !a->file ? saltus_cli_usage("a result file is needed: %s FILE.h5", argv[0])
-                                : code;
-}
 
 static int code_of(saltus_status status, bool opened)
 {
@@ -244,9 +177,11 @@ static int check_output(const arguments *a)
 
 static int with_results(const struct argp *argp, int argc, char **argv, printer *print)
 {
-    arguments a;
-    int code = parse_line(argp, argc, argv, &a);
-    a.table.warn = warn;
+    arguments a = {.table = {.warn = warn}};
+    int code = saltus_cli_parse(argp, argc, argv, &a);
+    if (code < 0 && !a.file) {
+        code = saltus_cli_usage("a result file is needed: %s FILE.h5", argv[0]);
+    }
     code = code >= 0 ? code : check_output(&a);
     return code >= 0                                ? code
            : a.output && strcmp(a.output, "-") != 0 ? save(&a, print)
@@ -286,77 +221,6 @@ static saltus_status export_it(const saltus_results *results, const arguments *a
     }
 }
 
-/* Whether a file can be put under this name: asked before it is drawn, so that it is wrong usage.
- */
-static bool is_writable(const char *figure, saltus_error *err)
-{
-    const char *slash = strrchr(figure, '/');
-    char *folder = slash ? strndup(figure, (size_t)(slash - figure) + 1) : strdup(".");
-    struct stat st;
-    int problem = 0;
-    if (stat(figure, &st) == 0) {
-        problem = S_ISDIR(st.st_mode) ? EISDIR : 0;
-    } else if (errno != ENOENT) {
-        problem = errno;
-    }
-    if (!problem && folder && access(folder, W_OK | X_OK) != 0) {
-        problem = errno;
-    }
-    free(folder);
-    if (problem) {
-        (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%.400s: cannot be written: %s", figure,
-                              strerror(problem));
-    }
-    return problem == 0;
-}
-
-static saltus_status draw(const saltus_results *results, const arguments *a, FILE *out,
-                          saltus_error *err)
-{
-    (void)out;
-    if (!a->output) {
-        return saltus_cli_fail(err, SALTUS_E_INVALID,
-                               "a figure is needed: -o FIGURE.svg, .png or .pdf");
-    }
-    if (!is_writable(a->output, err)) {
-        return err->code;
-    }
-    return saltus_results_plot(results, a->output, &a->plot, err);
-}
-
-/* Whether it is a model that is to be drawn. */
-static bool is_model(const char *path)
-{
-    static const char *const endings[] = {".yaml", ".yml", ".yaml.gz", ".yml.gz"};
-    const size_t n = strlen(path);
-    bool is_yaml = false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; ++i) {
-        const size_t k = strlen(endings[i]);
-        is_yaml |= n > k && strcmp(path + n - k, endings[i]) == 0;
-    }
-    return is_yaml || saltus_cli_is_stdin(path);
-}
-
-/* The geometry of a model. */
-static int draw_model(const arguments *a)
-{
-    saltus_error err = {0};
-    saltus_status status = SALTUS_E_INVALID;
-    saltus_model *model = NULL;
-    if (!a->output) {
-        return saltus_cli_usage("a figure is needed: -o FIGURE.svg, .png or .pdf");
-    }
-    if (is_writable(a->output, &err)) {
-        model = saltus_cli_load(a->file, NULL, SALTUS_LAW_LITERAL, true, &err);
-        status = model ? saltus_model_plot(model, a->output, a->plot.title, &err) : err.code;
-    }
-    if (status != SALTUS_OK) {
-        saltus_cli_print_error(&err);
-    }
-    saltus_model_destroy(model);
-    return status == SALTUS_OK ? EXIT_DONE : status == SALTUS_E_IO ? EXIT_FAILED : EXIT_USAGE;
-}
-
 static const struct argp_option stats_options[] = {
     {"csv", OPT_CSV, NULL, 0, "all times, as CSV: time, all means, all standard deviations", 0},
     {"variance", OPT_VARIANCE, NULL, 0, "and all variances", 0},
@@ -380,23 +244,6 @@ static const struct argp_option export_options[] = {
     {"xdmf", OPT_XDMF, NULL, 0, "write FILE.xdmf beside it, for ParaView, and print nothing", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
-static const struct argp_option plot_options[] = {
-    {"output", 'o', "FIGURE", 0, "picture to write: .svg, .png or .pdf (needed)", 0},
-    {"kind", OPT_KIND, "KIND", 0,
-     "auto (the default), bands, trajectories, histogram or heatmap; of a lattice, kymograph or "
-     "slice",
-     0},
-    {"species", OPT_SPECIES, "A,B", 0, "draw these", 0},
-    {"time", OPT_TIME, "T", 0, "histogram at the sample nearest to T (the last)", 0},
-    {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw (20)", 0},
-    {"derived", OPT_DERIVED, "NAME", 0, "of a sweep, this quantity, such as period:X", 0},
-    {"frame", OPT_FRAME, "T", 0, "a slice of the frame nearest to T (the last)", 0},
-    {"slice", OPT_SLICE, "z=N", 0,
-     "a slice along this plane, or with x, y or z alone the one in the middle", 0},
-    {"title", OPT_TITLE, "TEXT", 0, "title (the model's name)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
 int saltus_cli_stats(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -416,14 +263,4 @@ int saltus_cli_export(int argc, char **argv)
                                      NULL,
                                      NULL};
     return with_results(&argp, argc, argv, export_it);
-}
-
-int saltus_cli_plot(int argc, char **argv)
-{
-    static const struct argp argp = {
-        plot_options, parse, "FILE", "Draw a result file, or the lattice of a model, with gnuplot.",
-        NULL,         NULL,  NULL};
-    arguments a;
-    const int code = parse_line(&argp, argc, argv, &a);
-    return code >= 0 ? code : is_model(a.file) ? draw_model(&a) : show(&a, draw);
 }

@@ -72,6 +72,11 @@ static void watch(saltus_workers *w, const saltus_work *what)
 void saltus_workers_run(saltus_workers *w, int n, const saltus_work *what)
 {
     session s = {w, what};
+    if (n == 1 && what->is_here) {
+        w->n = n;
+        work(&s, 0);
+        return;
+    }
     saltus_error err = {0};
     saltus_thread *threads = saltus_calloc((size_t)n, sizeof *threads);
     w->n = n;

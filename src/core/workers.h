@@ -30,7 +30,9 @@ typedef struct saltus_work {
     saltus_status (*work)(void *user, int worker, saltus_error *err);
     /** NULL, or called a few times a second on the thread that waits, with the lock held. */
     void (*tell)(void *user);
-    const char *no_thread;    /**< the sentence when not even one can be started */
+    const char *no_thread; /**< the sentence when not even one can be started */
+    bool is_here; /**< of a single worker: it works on the calling thread, and looks at `stop`
+                     itself; `tell` is not called */
     const volatile int *stop; /**< NULL, or becomes non-zero when the caller wants no more */
 } saltus_work;
 

@@ -25,6 +25,7 @@ typedef struct run {
     saltus_workers workers;
     int n_waiting; /* workers that wait for a block */
     bool is_delivering;
+    bool is_here;             /* the only worker is the calling thread: starting one costs 30 us */
     saltus_run_report report; /* workers may add to it, atomically */
     saltus_tally tally;       /* of what was delivered; joins the report at the end */
     int64_t kernel_ns;        /* atomic */
@@ -43,6 +44,10 @@ static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
 {
     saltus_blocks *b = &r->blocks;
     int n = 0;
+    if (r->is_here && SALTUS_FLAG(r->task.stop)) {
+        const saltus_error stopped = {.code = SALTUS_E_CANCELLED, .message = "stopped on request"};
+        saltus_workers_fail(&r->workers, stopped.code, &stopped);
+    }
     while (n < max && r->workers.status == SALTUS_OK && b->next < r->options->n_trajectories) {
         saltus_error err = {0};
         if (saltus_blocks_need_one(b) && n > 0 && b->reduction && !b->points) {
@@ -450,7 +455,8 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.share = (n_runs + r->loan.n_workers - 1) / r->loan.n_workers;
     r->task.reduction = r->blocks.reduction;
     r->task.derivation = r->blocks.derivation;
-    r->task.stop = &r->workers.stop;
+    r->task.stop =
+        r->is_here && r->options->stop ? (const int *)r->options->stop : &r->workers.stop;
     r->task.segment = r->blocks.largest;
     const int64_t at_once = r->points ? share_of_ring(r) : r->blocks.largest;
     if (r->blocks.reduction && at_once < r->task.share) {
@@ -539,6 +545,8 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     saltus_workers_init(&r.workers);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
     SALTUS_TRY(join_ranks(&r, err));
+    r.is_here = n_all(&r) == 1 && plan->backend->ops->kind == SALTUS_ON_CPU && !options->progress &&
+                !options->checkpoint;
     SALTUS_TRY(set_up(&r, err));
     warn_of_leaps(&r);
     r.told_at = saltus_now();
@@ -546,6 +554,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
                              .work = work,
                              .tell = options->progress || r.keeping.checkpoint ? tell : NULL,
                              .no_thread = "only 0 threads could be started",
+                             .is_here = r.is_here,
                              .stop = options->stop};
     saltus_workers_run(&r.workers, n_all(&r), &how);
     if (r.workers.status != SALTUS_OK) {

@@ -1,39 +1,23 @@
 #include "ranks/plugin.h"
 
+#include "core/beside.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define FILE_NAME "libsaltus-mpi.so"
 
-/* Beside the library or the program that this is a part of. */
-static void name_beside(const char *folder, char path[4096])
-{
-    Dl_info info;
-    path[0] = '\0';
-    if (dladdr(__extension__(void *) saltus_plugin_open, &info) == 0 || !info.dli_fname) {
-        return;
-    }
-    char real[4096] = "";
-    const ssize_t n = strchr(info.dli_fname, '/') ? -1 : readlink("/proc/self/exe", real, 4000);
-    const char *of = n > 0 ? real : info.dli_fname; /* started by its name alone */
-    const char *slash = strrchr(of, '/');
-    if (slash && slash - of < 4000) {
-        (void)snprintf(path, 4096, "%.*s%.30s%s", (int)(slash + 1 - of), of, folder, FILE_NAME);
-    }
-}
-
 saltus_status saltus_plugin_open(const saltus_transport **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_transport_find *find = NULL;
     const char *given = getenv("SALTUS_MPI");
-    char beside[4096], below[4096];
+    char beside[SALTUS_PATH_ROOM], below[SALTUS_PATH_ROOM];
     void *library = NULL;
-    name_beside("", beside);
-    name_beside("saltus/", below);
+    saltus_beside(FILE_NAME, beside);
+    saltus_beside("saltus/" FILE_NAME, below);
     const char *const paths[] = {beside, below, SALTUS_PLUGINS "/" FILE_NAME};
     if (given && given[0]) {
         library = dlopen(given, RTLD_NOW | RTLD_GLOBAL); /* MPI's own parts look for its names */

@@ -1,22 +1,28 @@
 #include "read/units.h"
 
+#include "core/beside.h"
 #include "core/lock.h"
 #include "core/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if SALTUS_WITH_UDUNITS
 
 #include <udunits2.h>
 
+/* Where a wheel has brought the database along it is taken, unless another one is asked for. */
 static saltus_status open_system(saltus_units *units, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     ut_unit *molar = NULL;
     ut_system *system = NULL;
+    char path[SALTUS_PATH_ROOM];
+    const bool is_here =
+        !getenv("UDUNITS2_XML_PATH") && saltus_beside_package("saltus/udunits/udunits2.xml", path);
     (void)ut_set_error_message_handler(ut_ignore);
-    system = ut_read_xml(NULL);
+    system = ut_read_xml(is_here ? path : NULL);
     if (!system) {
         status = saltus_error_set(err, SALTUS_E_UNAVAILABLE,
                                   "the database of units of UDUNITS cannot be read");

@@ -184,10 +184,6 @@ SALTUS_MUST_CHECK saltus_status saltus_results_types(const saltus_results *r, sa
 SALTUS_MUST_CHECK saltus_status saltus_results_split(const saltus_results *r, saltus_split split,
                                                      saltus_box box, int64_t *out,
                                                      saltus_error *err);
-/** Their mean over runs as out[point][part][species], if n_parts is not 0. */
-SALTUS_MUST_CHECK saltus_status saltus_results_split_mean(const saltus_results *r,
-                                                          saltus_split split, double *out,
-                                                          saltus_error *err);
 /** Which frames of a row are there, out[frame]. */
 SALTUS_MUST_CHECK saltus_status saltus_results_frames_there(const saltus_results *r, int64_t row,
                                                             uint8_t *out, saltus_error *err);

@@ -26,6 +26,14 @@ const char decay_model[] = "model: decay\n"
                            "reactions:\n"
                            "  there: A -> B @ k\n"
                            "  back: B -> A @ twice*0.1\n";
+const char tiny_lattice[] = "species: {A: 30, B: 0}\n"
+                            "reactions:\n"
+                            "  there: A -> B @ 1\n"
+                            "lattice:\n"
+                            "  size: [4, 4, 8]\n"
+                            "  spacing: 100 nm\n"
+                            "  step: 10 ms\n"
+                            "  diffusion: {A: 0.1 um2/s, B: 0}\n";
 
 static const char busy_model[] = "species: {A: 200, B: 0}\n"
                                  "reactions:\n"

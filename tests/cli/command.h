@@ -17,7 +17,7 @@ int leave_directory(void **state);
 /** As setup: the directory holds decay.yaml, and busy.yaml, of whose fast trajectories very many
  * can be asked for. */
 int enter_with_models(void **state);
-extern const char decay_model[];
+extern const char decay_model[], tiny_lattice[]; /* the latter is no file yet */
 
 /** Run `saltus` with arguments, redirections and pipes as in a shell: "run m.yaml >x" (a leading
  * "saltus" is written as %S elsewhere in the line). The outcome is valid until the next call. */

@@ -15,15 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char small_lattice[] = "species: {A: 30, B: 0}\n"
-                                    "reactions:\n"
-                                    "  there: A -> B @ 1\n"
-                                    "lattice:\n"
-                                    "  size: [4, 4, 8]\n"
-                                    "  spacing: 100 nm\n"
-                                    "  step: 10 ms\n"
-                                    "  diffusion: {A: 0.1 um2/s, B: 0}\n";
-
 /* Some trajectories, but not all, have more than 255 in a site, and then values of two bytes. */
 static const char full_lattice[] = "species: {A: 1800, B: 0}\n"
                                    "reactions:\n"
@@ -133,7 +124,7 @@ static void shards_make_the_whole(void **state)
                  {"run decay.yaml --until 2 --points 4 --runs 5000 --compress none", 9}};
     (void)state;
     keep_results();
-    write_file("lattice.yaml", small_lattice);
+    write_file("lattice.yaml", tiny_lattice);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cut_and_merge(cases[i].command, "", cases[i].n, 11);
     }
@@ -173,7 +164,7 @@ static void frames_are_merged(void **state)
 {
     (void)state;
     keep_results();
-    write_file("lattice.yaml", small_lattice);
+    write_file("lattice.yaml", tiny_lattice);
     cut_and_merge("run lattice.yaml --until 0.1 --points 3 --runs 7 --frames 0.03", "", 3, 20);
     cut_and_merge("run lattice.yaml --until 0.1 --points 3 --runs 5 --frames 0.05 --first 3 "
                   "--method nsm --record stats --profile x",

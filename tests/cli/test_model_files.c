@@ -111,8 +111,6 @@ static void what_is_wrong_on_stdin_is_told(void **state)
     assert_refused(&o, 2, "stdin: cannot be read: Is a directory");
     o = saltus("run - --until 1 -o out.h5 <&-");
     assert_refused(&o, 2, "stdin: cannot be read");
-    o = saltus("plot - -o figure.svg <decay.yaml");
-    assert_refused(&o, 2, "has no lattice to draw");
     o = saltus("compile - --arch sm_90 <wrong.yaml");
     assert_refused(&o, 2, "stdin:3:");
     o = saltus("run - - --until 1 <decay.yaml");
@@ -173,9 +171,7 @@ static void packed_models_are_read(void **state)
             fail_msg("%s: %s", cases[i].arguments, o.out);
         }
     }
-    outcome o = saltus("plot decay.yaml.gz -o figure.svg");
-    assert_refused(&o, 2, "has no lattice to draw");
-    o = saltus("run decay.yaml.gz --until 1 --runs 3 -q -o packed.h5");
+    outcome o = saltus("run decay.yaml.gz --until 1 --runs 3 -q -o packed.h5");
     assert_done(&o);
 }
 

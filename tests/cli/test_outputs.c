@@ -30,11 +30,6 @@ static void outputs_that_cannot_be_written(void **state)
     o = saltus("run decay.yaml --until 1 --record histogram --range 1:2 --bins 2000000 -o out.h5");
     assert_refused(&o, 2, "--bins");
     assert_false(file_exists("out.h5"));
-    o = saltus("plot decay.yaml -o x.svg");
-    assert_refused(&o, 2, "has no lattice to draw");
-    o = saltus("plot command.c -o x.svg");
-    assert_refused(&o, 2, "cannot be read");
-    assert_false(file_exists("x.svg"));
     if (geteuid() != 0) {
         (void)mkdir("locked", 0500);
         o = saltus("run decay.yaml --until 1 -o locked/out.h5");
@@ -68,7 +63,6 @@ static void nothing_is_replaced_unasked(void **state)
         {"run decay.yaml --until 1 --overwrite -o decay.yaml", "FILE.csv"},
         {"run decay.yaml --until 1 --overwrite -o mine.h5", "is no HDF5 file"},
         {"run decay.yaml --until 1 --trace busy.yaml", "Saltus has not written it"},
-        {"plot t.h5 -o mine.svg", "Saltus has not written it"},
         {"run decay.yaml --until 1 --overwrite -o pipe", "is no regular file"},
         {"run decay.yaml --until 1 --trace pipe", "is a named pipe"},
         {"run decay.yaml --until 1 -o t.h5", "t.h5: exists and is a result"},
@@ -79,7 +73,6 @@ static void nothing_is_replaced_unasked(void **state)
     };
     (void)state;
     keep_results();
-    write_file("mine.svg", "<svg/>");
     write_file("mine.h5", decay_model);
     assert_int_equal(mkfifo("pipe", 0600), 0);
     outcome o = saltus("run decay.yaml --until 1 -q -o t.h5");
@@ -89,10 +82,9 @@ static void nothing_is_replaced_unasked(void **state)
         o = saltus("%s", refused[i][0]);
         assert_refused(&o, 2, refused[i][1]);
     }
-    char *after = exported("t.h5"), *model = read_file("mine.h5"), *mine = read_file("mine.svg");
+    char *after = exported("t.h5"), *model = read_file("mine.h5");
     assert_string_equal(before, after);
     assert_string_equal(model, decay_model);
-    assert_string_equal(mine, "<svg/>");
     o = saltus("run decay.yaml --until 1 --seed 2 --overwrite -q -o t.h5");
     assert_done(&o);
     o = saltus("sweep decay.yaml --vary k=list:1,2 --until 1 --overwrite -q -o t.h5");
@@ -100,7 +92,6 @@ static void nothing_is_replaced_unasked(void **state)
     free(before);
     free(after);
     free(model);
-    free(mine);
 }
 
 static void full_disks_leave_a_readable_file(void **state)
@@ -163,47 +154,6 @@ static void results_that_cannot_fit_are_refused(void **state)
     assert_string_equal(before, after);
     free(before);
     free(after);
-}
-
-static void figures_that_cannot_be_written(void **state)
-{
-    struct rlimit limit;
-    (void)state;
-    outcome o = saltus("run decay.yaml --until 1 --points 2 --runs 9 -q -o out.h5");
-    assert_done(&o);
-    (void)mkdir("folder.svg", 0700);
-    o = saltus("plot out.h5 -o folder.svg");
-    assert_refused(&o, 2, "folder.svg: cannot be written: Is a directory");
-    o = saltus("plot out.h5 -o nowhere/x.svg");
-    assert_refused(&o, 2, "nowhere/x.svg: cannot be written: No such file or directory");
-    o = saltus("plot out.h5 -o decay.yaml/x.svg");
-    assert_refused(&o, 2, "Not a directory");
-    if (geteuid() != 0) {
-        (void)mkdir("locked", 0500);
-        o = saltus("plot out.h5 -o locked/x.svg");
-        assert_refused(&o, 2, "locked/x.svg: cannot be written: Permission denied");
-    }
-    if (system("command -v gnuplot >/dev/null") != 0) {
-        return;
-    }
-    static const char old[] = "an old one, drawn by Saltus\n";
-    write_file("old.png", old);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    const struct rlimit small = {12 << 10, limit.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    o = saltus("plot out.h5 -o old.png");
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_refused(&o, 1, "old.png: cannot be written: File too large");
-    char *text = read_file("old.png");
-    assert_string_equal(text, old); /* and nothing beside it */
-    free(text);
-    assert_int_equal(system("test -z \"$(ls *.part 2>/dev/null)\""), 0);
-    (void)mkdir("small", 0700);
-    if (mount("tmpfs", "small", "tmpfs", 0, "size=8k") == 0) {
-        o = saltus("plot out.h5 -o small/x.png");
-        (void)umount("small");
-        assert_refused(&o, 1, "small/x.png: cannot be written: No space left on device");
-    }
 }
 
 static void closed_streams_are_no_success(void **state)
@@ -273,7 +223,6 @@ int main(void)
         TEST(full_disks_leave_a_readable_file),
         TEST(full_disks_are_told),
         TEST(results_that_cannot_fit_are_refused),
-        TEST(figures_that_cannot_be_written),
         TEST(closed_streams_are_no_success),
         TEST(temporary_files_go_where_told),
         TEST(nothing_is_replaced_unasked),

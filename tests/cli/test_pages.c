@@ -146,6 +146,7 @@ static void bash_completes(void **state)
         {"saltus run a", "a model.xml\n"},
         {"saltus stats \"\"", "folder\nout.h5\n"},
         {"saltus plot out.h5 -o \"\"", "figure.svg\nfolder\n"},
+        {"saltus report out.h5 -o \"\"", "folder\npage.html\n"},
         {"saltus plot out.h5 --output = fi", "figure.svg\n"},
         {"saltus run decay.yaml --record = s", "stats\n"},
         {"saltus run decay.yaml --method \"\"", "auto\ndirect\nmpd\nnsm\ntau\n"},
@@ -167,6 +168,7 @@ static void bash_completes(void **state)
     write_file("old.net.gz", "");
     write_file("out.h5", "");
     write_file("figure.svg", "");
+    write_file("page.html", "");
     assert_int_equal(system("mkdir folder"), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char *offered = completed(cases[i].words);

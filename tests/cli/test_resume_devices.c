@@ -52,12 +52,12 @@ static const char lattice_model[] = "species: {A: 300, B: 0}\n"
                                     "lattice: {size: [6, 5, 9], spacing: 1 m, step: 0.01 s, "
                                     "diffusion: {A: 1 m2/s, B: 0}}\n";
 
-enum { MOST_WAYS = 6, MOST = 300 };
+enum { MOST_WAYS = 6, MOST = 300, FIRST_PAUSE_MS = 200 };
 
 /* Where it goes on: one way after the other. */
 typedef struct travel {
     const char *command;
-    int until, n_sets, pause_ms;
+    int until, n_sets;
     const char *whole; /* where it is not stopped */
     const char *ways[MOST_WAYS];
 } travel;
@@ -99,34 +99,50 @@ static void need_gpu(void)
     }
 }
 
-/* Each time it has so little time to go on that without what is kept of it it would never end: a
- * checkpoint comes in it, or a signal that it hears. */
-static void travel_and_compare(const travel *t, const char *command, uint64_t seed)
+/* Stop it again and again until it is at its end, and tell how often, and how often a checkpoint
+ * was there. Each time it has so little time to go on that without what is kept of it it would
+ * never end: a checkpoint comes in it, or a signal that it hears. */
+static int travel_to_the_end(const travel *t, const char *command, int pause_ms, uint64_t *seed,
+                             int *n_kept)
 {
     static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGKILL, SIGUSR1};
-    int n_ways = 0, n_kept = 0, n = 0;
-    outcome o = {0};
-    for (; n_ways < MOST_WAYS && t->ways[n_ways]; ++n_ways) { /* which makes the kernels */
-        o = saltus("%s %s --runs 1 --until 1e-6 -q -o warm.h5 --overwrite", command,
-                   t->ways[n_ways]);
-        assert_done(&o);
+    int n_ways = 0, n = 0;
+    outcome o = {.code = 1};
+    while (n_ways < MOST_WAYS && t->ways[n_ways]) {
+        ++n_ways;
     }
-    for (o.code = 1; o.code != 0; ++n) {
+    for (*n_kept = 0; o.code != 0; ++n) {
         const char *way = t->ways[n % n_ways];
         const bool is_new = !file_exists("part.h5");
         const pid_t child = is_new
                                 ? start_saltus("%s %s -q --checkpoint 0.1 -o part.h5", command, way)
                                 : start_saltus("resume part.h5 -q %s", way);
         const bool on_gpu = strstr(way, "cuda") != NULL;
-        (void)usleep(1000u * (unsigned)(on_gpu * start_ms + t->pause_ms + below(&seed, 200)));
+        (void)usleep(1000u * (unsigned)(on_gpu * start_ms + pause_ms + below(seed, pause_ms)));
         (void)kill(child, signals[n % 5]);
         o = finish_saltus(child);
         if ((o.code != 0 && o.code < 128) || n == MOST) {
             fail_msg("%s %s: %d: %s", command, way, o.code, o.err);
         }
-        n_kept += file_exists("part.h5.checkpoint");
+        *n_kept += file_exists("part.h5.checkpoint");
     }
-    (void)printf("%s: stopped %d times, kept %d times\n", command, n, n_kept);
+    (void)printf("%s: stopped %d times, kept %d times\n", command, n, *n_kept);
+    return n;
+}
+
+static void travel_and_compare(const travel *t, const char *command, uint64_t seed)
+{
+    int n_kept, n = 0;
+    for (int i = 0; i < MOST_WAYS && t->ways[i]; ++i) { /* which makes the kernels */
+        const outcome o =
+            saltus("%s %s --runs 1 --until 1e-6 -q -o warm.h5 --overwrite", command, t->ways[i]);
+        assert_done(&o);
+    }
+    /* on a busy machine pauses are longer than they were to be */
+    for (int pause_ms = FIRST_PAUSE_MS; n < 3 && pause_ms > 40; pause_ms /= 2) {
+        (void)unlink("part.h5");
+        n = travel_to_the_end(t, command, pause_ms, &seed, &n_kept);
+    }
     if (n < 3 || n_kept < n / 2) {
         fail_msg("%s: stopped %d times, kept %d times", command, n, n_kept);
     }
@@ -159,7 +175,6 @@ static void by_the_direct_method(void **state)
         {"run many.yaml --points 9 --runs 50 --derive mean:A",
          300,
          12,
-         200,
          "--device cpu",
          {"--device cuda --layout registers", "--device cpu", "--device cuda --layout global",
           "--device cuda --layout shared --block 32", "--device cuda --layout warp",
@@ -167,20 +182,17 @@ static void by_the_direct_method(void **state)
         {"run many.yaml --points 9 --runs 40 --record stats",
          300,
          11,
-         200,
          "--device cpu",
          {"--device cuda --layout shared", "--device cuda --layout registers --streams 1",
           "--device cpu --threads 1"}},
         {"run many.yaml --points 9 --runs 40 --record final --rng xorwow",
          120,
          12,
-         200,
          "--device cpu",
          {"--device cuda --layout warp", "--device cuda --layout registers", "--device cpu"}},
         {"run events.yaml --points 7 --runs 16 --rng mt19937",
          200,
          12,
-         200,
          "--device cpu",
          {"--device cuda", "--device cpu --threads 1"}}};
     (void)state;
@@ -193,7 +205,6 @@ static void by_tau_leaping(void **state)
         {"run leaps.yaml --points 7 --method tau --runs 30",
          1500,
          12,
-         200,
          "--device cpu",
          {"--device cuda --layout shared", "--device cpu", "--device cuda --layout phases",
           "--device cuda --layout global", "--device cpu --layout scalar"}},
@@ -201,7 +212,6 @@ static void by_tau_leaping(void **state)
          "--record histogram --bins 8",
          1500,
          14,
-         200,
          "--device cpu",
          {"--device cuda --layout shared", "--device cuda --layout global", "--device cpu"}}};
     (void)state;
@@ -214,7 +224,6 @@ static void on_a_lattice(void **state)
         {"run lattice.yaml --points 11 --frames 200",
          400,
          15,
-         200,
          "--device cpu",
          {"--device cuda --layout counts", "--device cuda --layout particles", "--device cpu",
           "--device cuda --layout counts"}}};

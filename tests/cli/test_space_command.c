@@ -86,8 +86,6 @@ static void a_lattice_of_one_type_is_told(void **state)
     o = saltus("export box.h5 --frames");
     assert_done(&o);
     assert_non_null(strstr(o.out, "run,time,x,y,z,type,A,B\n0,0,"));
-    o = saltus("plot box.h5 --slice z=1 -o box.svg");
-    assert_done(&o);
 }
 
 static void what_makes_no_sense_is_refused(void **state)
@@ -120,12 +118,6 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_refused(&o, 2, "holds no frames");
     o = saltus("export out.h5 --profile");
     assert_refused(&o, 2, "holds no profiles");
-    o = saltus("plot out.h5 --kind kymograph -o x.svg");
-    assert_refused(&o, 2, "holds no profiles");
-    o = saltus("plot out.h5 --slice z=1 -o x.svg");
-    assert_refused(&o, 2, "holds no frames");
-    o = saltus("plot decay.yaml -o x.svg");
-    assert_refused(&o, 2, "has no lattice to draw");
 }
 
 /* Sums over the sites of a frame, and sums that tell sites apart. */
@@ -229,10 +221,6 @@ static void an_interrupted_run_keeps_frames(void **state)
     o = saltus("export out.h5 --xdmf");
     assert_done(&o);
     assert_true(file_exists("out.xdmf"));
-    o = saltus("plot out.h5 --kind slice -o x.svg"); /* and they can be drawn */
-    if (!strstr(o.err, "gnuplot, which is not installed")) {
-        assert_done(&o);
-    }
 }
 
 static void a_lattice_tells_its_time(void **state)
@@ -250,39 +238,13 @@ static void a_lattice_tells_its_time(void **state)
     }
 }
 
-static void figures_are_drawn(void **state)
-{
-    static const char *const figures[] = {"plot out.h5 -o a.svg",
-                                          "plot out.h5 --kind kymograph -o a.svg",
-                                          "plot out.h5 --kind kymograph --species B -o a.png",
-                                          "plot out.h5 --kind slice -o a.svg",
-                                          "plot out.h5 --frame 0.1 --slice x=3 -o a.pdf",
-                                          "plot out.h5 --slice y -o a.svg",
-                                          "plot cell.yaml -o a.svg"};
-    (void)state;
-    run_cell();
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; ++i) {
-        const outcome o = saltus("%s", figures[i]);
-        if (strstr(o.err, "gnuplot, which is not installed")) {
-            skip();
-        }
-        assert_done(&o);
-    }
-    outcome o = saltus("plot out.h5 --slice z=9 -o b.svg");
-    assert_refused(&o, 2, "planes are numbered from 0 to 8");
-    o = saltus("plot out.h5 --slice w -o b.svg");
-    assert_refused(&o, 2, "an axis is needed");
-    assert_false(file_exists("b.svg"));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_cell, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(exports_have_what_was_recorded),  TEST(a_lattice_of_one_type_is_told),
         TEST(what_makes_no_sense_is_refused),  TEST(vtk_reads_frames),
-        TEST(an_interrupted_run_keeps_frames), TEST(figures_are_drawn),
-        TEST(a_lattice_tells_its_time),
+        TEST(an_interrupted_run_keeps_frames), TEST(a_lattice_tells_its_time),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

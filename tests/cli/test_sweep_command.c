@@ -331,43 +331,6 @@ static void stats_and_export_tell_of_sweeps(void **state)
     assert_int_equal(count_lines(o.out), 1 + 24 * 3);
 }
 
-static void sweeps_are_drawn(void **state)
-{
-    static const char *const sweeps[] = {
-        "--vary k=lin:1:3:3 --record histogram --derive mean:A",
-        "--vary k=lin:1:3:3 --record stats",
-        "--vary k=list:1 --record all",
-        "--vary k=log:0.1:10:3 --record stats --derive mean:A",
-        "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --derive mean:A",
-        "--vary k=lin:1:3:3 --vary A=log:10:1000:4 --vary B=list:0,5",
-        "--vary k=lin:1:3 --vary A=log:10:1000 --design lhs:9 --derive mean:A",
-    };
-    (void)state;
-    if (system("command -v gnuplot >/dev/null") != 0) {
-        skip();
-    }
-    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; ++i) {
-        outcome o =
-            saltus("sweep decay.yaml %s --until 1 --points 2 --runs 5 -q -o s.h5", sweeps[i]);
-        assert_done(&o);
-        o = saltus("plot s.h5 -o figure.svg");
-        assert_done(&o);
-        char *figure = read_file("figure.svg");
-        assert_non_null(strstr(figure, "</svg>"));
-        free(figure);
-        (void)unlink("figure.svg");
-        o = saltus("plot s.h5 --derived mean:A -o derived.svg");
-        if (strstr(sweeps[i], "--derive")) {
-            assert_done(&o);
-            assert_true(file_exists("derived.svg"));
-            (void)unlink("derived.svg");
-        } else {
-            assert_refused(&o, 2, "mean:A");
-            assert_false(file_exists("derived.svg"));
-        }
-    }
-}
-
 /* ---- refusals and ends ---- */
 
 static void wrong_sweeps_leave_nothing(void **state)
@@ -530,7 +493,7 @@ int main(void)
         TEST(wrong_tables_are_refused_with_their_line),
         TEST(designs_are_the_points_of_the_file),
         TEST(stats_and_export_tell_of_sweeps),
-        TEST(sweeps_are_drawn),
+
         TEST(wrong_sweeps_leave_nothing),
         TEST(failing_points_are_named),
         TEST(interrupted_sweeps_keep_the_points_before),

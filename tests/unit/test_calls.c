@@ -83,12 +83,13 @@ static void models(void **state)
     REFUSED(saltus_model_freeze(NULL, SALTUS_LAW_LITERAL, err));
     REFUSED(saltus_model_print_info(NULL, stdout, err));
     REFUSED(saltus_model_write_yaml(NULL, stdout, err));
-    REFUSED(saltus_model_plot(NULL, "x.svg", "t", err));
     REFUSED(saltus_model_print_reaction(NULL, 0, stdout, err));
     assert_null(saltus_model_value_at(NULL, 0).name);
     assert_string_equal(saltus_model_reaction(NULL, 0), "");
     assert_string_equal(saltus_model_time_unit(NULL), "");
     assert_true(saltus_model_lattice(NULL, NULL) == 0.0);
+    assert_null(saltus_model_site_type(NULL, 0, NULL));
+    REFUSED(saltus_model_site_types(NULL, NULL, NULL, NULL, err));
     saltus_model_reset(NULL);
     saltus_model_thaw(NULL);
     saltus_model_destroy(NULL);
@@ -225,8 +226,6 @@ static void runs(void **state)
     }
     REFUSED(saltus_results_print_split(r, (saltus_split)77, stdout, err));
     REFUSED(saltus_results_write_xdmf(NULL, err));
-    REFUSED(saltus_results_plot(NULL, "x.svg", NULL, err));
-    REFUSED(saltus_results_plot(r, NULL, NULL, err));
     saltus_results_close(r);
     saltus_results_close(r);
     saltus_results_close(NULL);

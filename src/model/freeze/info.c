@@ -257,11 +257,55 @@ saltus_model_value saltus_model_value_at(const saltus_model *model, int i)
                                                                        : b->value};
 }
 
+static const saltus_lattice *lattice_of(const saltus_model *model)
+{
+    return model && model->network ? model->network->lattice : NULL;
+}
+
 double saltus_model_lattice(const saltus_model *model, int64_t size[3])
 {
-    const saltus_lattice *l = model && model->network ? model->network->lattice : NULL;
+    const saltus_lattice *l = lattice_of(model);
     for (int i = 0; size && i < 3; ++i) {
         size[i] = l ? l->size[i] : 0;
     }
     return l ? l->spacing : 0.0;
+}
+
+const char *saltus_model_site_type(const saltus_model *model, int type, int64_t *n_sites)
+{
+    const saltus_lattice *l = lattice_of(model);
+    const bool is_one = l && type >= 0 && type < l->n_types;
+    if (n_sites) {
+        *n_sites = is_one ? l->sites_of[type] : 0;
+    }
+    return is_one ? l->type_names[type] : NULL;
+}
+
+saltus_status saltus_model_site_types(const saltus_model *model, const int64_t first[3],
+                                      const int64_t size[3], uint8_t *types, saltus_error *err)
+{
+    const saltus_lattice *l = lattice_of(model);
+    if (!first || !size || !types) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (!l) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "this model has no lattice");
+    }
+    for (int a = 0; a < 3; ++a) {
+        if (first[a] < 0 || size[a] < 0 || size[a] > l->size[a] - first[a]) {
+            return saltus_error_set(err, SALTUS_E_INVALID,
+                                    "sites %lld to %lld along %c: the lattice has 0 to %lld",
+                                    (long long)first[a], (long long)(first[a] + size[a] - 1),
+                                    'x' + a, (long long)l->size[a] - 1);
+        }
+    }
+    for (int64_t z = first[2]; z < first[2] + size[2]; ++z) {
+        for (int64_t y = first[1]; y < first[1] + size[1]; ++y) {
+            const int64_t row = z * saltus_lattice_plane(l) + y * l->size[0];
+            for (int64_t x = first[0]; x < first[0] + size[0]; ++x) {
+                *types++ = (uint8_t)saltus_lattice_type(l, row + x);
+            }
+        }
+    }
+    return SALTUS_OK;
 }

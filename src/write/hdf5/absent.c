@@ -29,10 +29,7 @@
     X(saltus_results_print_csv, const saltus_results *results, FILE *out)                        \
     X(saltus_results_print_split, const saltus_results *results, saltus_split split, FILE *out)  \
     X(saltus_results_print_frames, const saltus_results *results, FILE *out)                     \
-    X(saltus_results_write_xdmf, const saltus_results *results)                                  \
-    X(saltus_results_plot, const saltus_results *results, const char *figure,                    \
-      const saltus_plot_options *options)                                                        \
-    X(saltus_model_plot, const saltus_model *model, const char *figure, const char *title)
+    X(saltus_results_write_xdmf, const saltus_results *results)
 
 static saltus_status absent(saltus_error *err)
 {

@@ -12,6 +12,8 @@ static const off_t lock_at = INT64_C(1) << 62;
 /* Of a file whose writer died: HDF5 tells the end before it is there. */
 #define MOST_LENGTHENED (UINT64_C(1) << 40)
 
+enum { READ_ATTEMPTS = 30 }; /* of HDF5, at metadata that are just being written */
+
 int saltus_h5_lock(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_at, .l_len = 1};
@@ -80,6 +82,9 @@ static hid_t open_to_read(const char *path, bool is_live)
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     (void)H5Pset_file_locking(access, false, true);
+    if (is_live) { /* it waits twice as long before each attempt: a second in all, not for ever */
+        (void)H5Pset_metadata_read_attempts(access, READ_ATTEMPTS);
+    }
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY | (is_live ? H5F_ACC_SWMR_READ : 0), access);
     (void)H5Pclose(access);
     return file;

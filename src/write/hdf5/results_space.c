@@ -180,40 +180,6 @@ saltus_status saltus_results_split(const saltus_results *r, saltus_split split, 
                                   err);
 }
 
-static saltus_status average_runs(const saltus_results *r, saltus_split split, double *out,
-                                  saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_box box = {0, 1, 0, r->n_points};
-    const int64_t n = r->n_points * r->space.n_parts[split] * r->n_counts;
-    int64_t *x = saltus_calloc((size_t)n, sizeof *x);
-    SALTUS_NEED(x);
-    memset(out, 0, (size_t)n * sizeof *out);
-    for (; box.run < r->runs; ++box.run) {
-        SALTUS_TRY(saltus_results_split(r, split, box, x, err));
-        for (int64_t i = 0; i < n; ++i) {
-            out[i] += (double)x[i] / (double)r->runs;
-        }
-    }
-done:
-    saltus_free(x);
-    return status;
-}
-
-saltus_status saltus_results_split_mean(const saltus_results *r, saltus_split split, double *out,
-                                        saltus_error *err)
-{
-    const hsize_t start[3] = {0, 0, 0};
-    const hsize_t count[3] = {(hsize_t)r->n_points, (hsize_t)r->space.n_parts[split],
-                              (hsize_t)r->n_counts};
-    char name[64];
-    if (r->space.has_runs[split]) {
-        return average_runs(r, split, out, err);
-    }
-    (void)snprintf(name, sizeof name, "%s/mean", split_stats[split]);
-    return saltus_h5_read_quietly(r, name, H5T_NATIVE_DOUBLE, 3, start, count, out, err);
-}
-
 saltus_status saltus_results_frames_there(const saltus_results *r, int64_t row, uint8_t *out,
                                           saltus_error *err)
 {

@@ -71,37 +71,45 @@ saltus_status saltus_cuda_driver(const saltus_driver **out, saltus_error *err)
     return SALTUS_OK;
 }
 
-/* Open the newest NVRTC under the names that distributions and the toolkit give it. */
-static void *open_nvrtc_library(char *path, size_t size)
+/* Open the newest NVRTC under the names that distributions and the toolkit give it: beside the
+ * Python package, or where the loader looks, then in the folders of toolkits. */
+static void *open_nvrtc_library(char path[SALTUS_PATH_ROOM])
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                         "libnvrtc.so"};
     const char *home = getenv("CUDA_HOME");
-    const char *const folders[] = {"", home ? home : "/usr/local/cuda", "/usr/local/cuda",
-                                   "/opt/cuda"};
-    for (size_t f = 0; f < sizeof folders / sizeof *folders; ++f) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-            (void)snprintf(path, size, "%s%s%s", folders[f], folders[f][0] ? "/lib64/" : "",
-                           names[i]);
-            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (library) {
-                return library;
-            }
+    const char *const folders[] = {home ? home : "/usr/local/cuda", "/usr/local/cuda", "/opt/cuda"};
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; ++i) {
+        char wheels[64];
+        (void)snprintf(wheels, sizeof wheels, "nvidia/*/lib/%s", names[i]);
+        if (saltus_beside_package(wheels, path)) {
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        }
+        if (!library) {
+            (void)snprintf(path, SALTUS_PATH_ROOM, "%s", names[i]);
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         }
     }
-    return NULL;
+    for (size_t f = 0; !library && f < sizeof folders / sizeof *folders; ++f) {
+        for (size_t i = 0; !library && i < sizeof names / sizeof *names; ++i) {
+            (void)snprintf(path, SALTUS_PATH_ROOM, "%s/lib64/%s", folders[f], names[i]);
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        }
+    }
+    return library;
 }
 
 static void open_nvrtc(void)
 {
     saltus_error *err = &compiler.error;
     saltus_nvrtc *rtc = &compiler.nvrtc;
-    void *library = open_nvrtc_library(rtc->path, sizeof rtc->path);
+    void *library = open_nvrtc_library(rtc->path);
     if (!library) {
         (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE,
                                "NVRTC, CUDA's compiler, is not here: tried libnvrtc.so.13, .12, "
-                               ".11.2 and libnvrtc.so, also in CUDA_HOME/lib64, "
-                               "/usr/local/cuda/lib64 and /opt/cuda/lib64");
+                               ".11.2 and libnvrtc.so, also in nvidia/*/lib of Python's packages, "
+                               "CUDA_HOME/lib64, /usr/local/cuda/lib64 and /opt/cuda/lib64");
         saltus_error_hint(err, "Debian and Ubuntu have it in the package libnvrtc12 or "
                                "libnvrtc11.2, NVIDIA in cuda-nvrtc, PyPI in nvidia-cuda-nvrtc");
         return;

@@ -7,6 +7,7 @@
 #ifndef SALTUS_BACKEND_CUDA_DEVICE_DRIVER_H
 #define SALTUS_BACKEND_CUDA_DEVICE_DRIVER_H
 
+#include "core/beside.h"
 #include "core/status.h"
 
 #include <stddef.h>
@@ -165,7 +166,7 @@ typedef struct saltus_driver {
 typedef struct saltus_nvrtc {
     SALTUS_NVRTC(SALTUS_CUDA_MEMBER)
     int major, minor;
-    char path[300]; /**< the library that was opened */
+    char path[SALTUS_PATH_ROOM]; /**< the library that was opened */
 } saltus_nvrtc;
 #undef SALTUS_CUDA_MEMBER
 

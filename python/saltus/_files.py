@@ -1,0 +1,41 @@
+"""Files that take their place when they are whole."""
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from typing import Union
+
+from ._errors import FileError
+
+
+def publish(path: Union[str, os.PathLike], content: bytes) -> None:
+    """Put a file in its place whole or not at all; a link stays one."""
+    path = os.path.realpath(os.fspath(path))
+    folder, name = os.path.split(path)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix="." + name[:100], dir=folder)
+        try:
+            with open(handle, "wb") as file:
+                file.write(content)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as failure:
+        raise FileError(f"{path}: cannot be written: {failure.strerror}") from failure
+
+
+def is_foreign(path: Union[str, os.PathLike]) -> bool:
+    """Whether there is a file that Saltus has not written, as its ends say."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(1 << 16)
+            file.seek(max(0, os.fstat(file.fileno()).st_size - (1 << 16)))
+            return bool(start) and b"Saltus" not in start + file.read()
+    except FileNotFoundError:
+        return False

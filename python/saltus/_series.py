@@ -1,0 +1,205 @@
+"""What is taken out of results and sweeps to be shown, by numpy alone. A result of a file is read a
+part at a time."""
+from __future__ import annotations
+
+import html
+import math
+import warnings
+from typing import Any, Iterator, Optional, Sequence, Union
+
+import numpy as np
+
+from ._errors import near
+
+# Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+BAND = (0.05, 0.95)
+RANGES_APART = 20.0  # from here on series are not shown together
+Names = Union[str, Sequence[str], None]
+
+
+def one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def short(v: Any) -> str:
+    """A number of four digits, or a whole one; a text as it is."""
+    if isinstance(v, str):
+        return v
+    if not math.isfinite(v):
+        return "none" if math.isnan(v) else "∞" if v > 0 else "−∞"
+    size = math.floor(math.log10(abs(v))) if v else 0
+    text = f"{v:,.{max(0, 3 - size)}f}" if -4 <= size < 9 or v == int(v) else f"{v:.4g}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
+def table(rows: Sequence[Sequence[Any]], head: Sequence[str] = (), title: str = "", kind: str = "",
+          most: int = 200) -> str:
+    """HTML of rows of texts and numbers, the first ones of very many."""
+    left = [[f"… and {len(rows) - most:,} more"]] * (len(rows) > most)
+    lines = [("th", head)] * bool(head) + [("td", row) for row in [*rows[:most], *left]]
+    cells = ("".join(f"<{tag}>{html.escape(short(c))}</{tag}>" for c in row) for tag, row in lines)
+    return (f"<h2>{html.escape(title)}</h2>\n" * bool(title) + f'<div class="{kind}"><table>\n' +
+            "".join(f"<tr>{line}</tr>\n" for line in cells) + "</table></div>\n")
+
+
+def named(given: Names, names: Sequence[str], what: str) -> list[str]:
+    chosen = given.split(",") if isinstance(given, str) else list(given or ())
+    for name in chosen:
+        if name not in names:
+            raise near(what, name, names)
+    return chosen
+
+
+def first(names: list[str], most: int) -> tuple[list[str], str]:
+    """As many names as can be shown, and what to say when these are not all."""
+    return names[:most], f"{most} of {len(names)} shown" if len(names) > most else ""
+
+
+def nearest(times: Sequence[float], time: Optional[float]) -> int:
+    return len(times) - 1 if time is None else int(np.argmin(np.abs(np.asarray(times) - time)))
+
+
+def spread(n: int, most: int) -> np.ndarray:
+    """Up to so many of n indices, equally spaced, both ends among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
+
+
+def is_geometric(values: np.ndarray) -> bool:
+    """Whether values rise in equal ratios."""
+    return (len(values) > 2 and bool((values > 0).all())
+            and np.allclose(np.diff(np.log(values)), np.log(values[1] / values[0]))
+            and not np.allclose(np.diff(values), values[1] - values[0]))
+
+
+def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
+    """The edges of cells around rising middles."""
+    m = np.log(middles) if log else np.asarray(middles, dtype=float)
+    if len(m) == 1:
+        e = np.array([m[0] - 0.5, m[0] + 0.5])
+    else:
+        e = np.concatenate([[1.5 * m[0] - 0.5 * m[1]], (m[1:] + m[:-1]) / 2,
+                            [1.5 * m[-1] - 0.5 * m[-2]]])
+    return np.exp(e) if log else e
+
+
+def moving(r: Any) -> list[str]:
+    """Columns that change, those that change most first, or all of them if none does."""
+    low, high = (np.where(np.isfinite(x), x, np.nan) for x in (r.min(), r.max()))
+    with warnings.catch_warnings():  # a column may have no finite value
+        warnings.simplefilter("ignore", RuntimeWarning)
+        span = np.nan_to_num(np.nanmax(high, axis=0) - np.nanmin(low, axis=0))
+    return [r.columns[i] for i in np.argsort(-span, kind="stable") if span[i] > 0] or r.columns
+
+
+def _edges(r: Any, name: str, points: Sequence[int], most: int) -> np.ndarray:
+    """Edges of at most so many bins for every value of a column at some points."""
+    i = r.columns.index(name)
+    ends = np.concatenate([r.min()[points, i], r.max()[points, i]])
+    ends = ends[np.isfinite(ends)]
+    low, high = (ends.min(), ends.max()) if len(ends) else (0.0, 0.0)
+    if name in r.species:
+        step = max(1, math.ceil((high - low + 1) / most))
+        return np.arange(low, high + step + 1, step) - 0.5
+    return np.linspace(low, high if high > low else low + 1, most + 1)
+
+
+def distributions(r: Any, names: Sequence[str], points: Sequence[int],
+                  most: int = 60) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Edges of bins, and the fraction of runs in each at some points, [point][bin], by names."""
+    found = {}
+    if r.attrs["record"] == "histogram":
+        for name in [n for n in names if n in r.species]:
+            edges, counts = r.histogram(name)
+            edges, counts = edges - 0.5 * (edges % 1 == 0).all(), counts[points].astype(float)
+            used = np.flatnonzero(counts.any(axis=0))
+            if len(used):
+                edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
+            found[name] = edges, counts
+    for array, columns in (("counts", r.species), ("observables", r.observables)):
+        wanted = [n for n in names if n in columns and n not in found]
+        for name in wanted:
+            edges = _edges(r, name, points, most)
+            found[name] = edges, np.zeros((len(points), len(edges) - 1))
+        for x in r.blocks(array) if wanted else ():
+            x = x[:, np.newaxis] if x.ndim == 2 else x[:, points]
+            for name in wanted:
+                edges, counts = found[name]
+                n, values = counts.shape[1], x[..., columns.index(name)]
+                bins = np.floor((values - edges[0]) / (edges[1] - edges[0]))
+                bins[values == edges[-1]] = n - 1
+                every = (bins + n * np.arange(len(points)))[(bins >= 0) & (bins < n)]
+                counts += np.bincount(every.astype(np.intp), minlength=counts.size).reshape(-1, n)
+    return {name: (edges, n / np.maximum(n.sum(axis=1, keepdims=True), 1))
+            for name, (edges, n) in found.items()}
+
+
+def mean_profile(r: Any) -> np.ndarray:
+    """Means over the runs of molecules in planes of a lattice, [point, plane, species]."""
+    kept = r._source("mean_profile")
+    if kept is not None:
+        return kept
+    total, n = np.zeros(0), 0
+    for x in r.blocks("profile"):
+        total, n = x.sum(axis=0) + (total if n else 0), n + len(x)
+    return total / max(n, 1)
+
+
+class Sweep:
+    """Means over the runs at the points of a sweep, and what spans them."""
+
+    def __init__(self, data: Any, time: Optional[float], statistic: str = "mean") -> None:
+        if statistic not in ("mean", "sd"):
+            raise near("a sweep's figure", statistic, ("mean", "sd"))
+        self.data, self.at = data, nearest(data["time"].values, time)
+        self.statistic = statistic
+        self.species = data["species"].values.tolist() if "species" in data.coords else []
+        self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
+        inner = {"time", "species", "observable", "run"}
+        self.derived = [name for name, v in data.data_vars.items()
+                        if "run" in v.dims and not inner & (set(v.dims) - {"run"})]
+        first = data["mean" if self.species else "observable_mean"]
+        self.axes = [a for a in first.dims if a not in inner and first.sizes[a] > 1]
+        self.parameters = [c for c, v in data.coords.items()
+                           if v.dims == ("point",) and c != "point"]
+
+    def __call__(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation, [axis …]."""
+        if name in self.derived:
+            v = self.data[name]
+            mean, sd = v.mean("run"), v.std("run", ddof=min(1, v.sizes["run"] - 1))
+            return mean.squeeze().values, sd.squeeze().values
+        prefix, dim = ("", "species") if name in self.species else ("observable_", "observable")
+        mean, var = (self.data[prefix + s].sel({dim: name}).isel(time=self.at).squeeze().values
+                     for s in ("mean", "variance"))
+        return mean, np.sqrt(np.maximum(var, 0.0))
+
+    def shown(self, name: str) -> np.ndarray:
+        """The statistic that maps show."""
+        return self(name)[self.statistic == "sd"]
+
+    def distributions(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
+        """Edges of bins, and numbers of runs in them along one axis, [value][bin]; None where no
+        samples of this species are kept."""
+        if name not in self.species or "counts" not in self.data:
+            return None
+        x = self.data["counts"].sel(species=name)
+        runs = (x.isel(time=self.at) if "time" in x.dims else x).squeeze().values
+        low, high = runs.min(), runs.max()
+        step = max(1, math.ceil((high - low + 1) / 60))
+        edges = np.arange(low, high + step + 1, step) - 0.5
+        return edges, np.array([np.histogram(row, edges)[0] for row in runs])
+
+    def label(self, names: Sequence[str]) -> str:
+        return "molecules" if set(names) <= set(self.species) else "value"
+
+    def shown_label(self, name: str) -> str:
+        return f"{self.statistic} molecules" if name in self.species else f"{self.statistic} of {name}"
+
+    def title(self, names: Sequence[str]) -> str:
+        model = str(self.data.attrs.get("model", "sweep"))
+        if set(names) <= set(self.derived):
+            return model
+        unit = self.data["time"].attrs.get("units", "1")
+        return (f"{model} at time {self.data['time'].values[self.at]:g}" +
+                (f" {unit}" if unit != "1" else ""))

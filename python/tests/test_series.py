@@ -1,0 +1,71 @@
+"""What is taken out of results to be shown: the same from memory and from a file, part by part."""
+import numpy as np
+import pytest
+
+import saltus
+from conftest import LATTICE
+from saltus import _result
+from saltus._series import distributions, edges_around, mean_profile, spread
+
+
+@pytest.fixture(params=["memory", "file"])
+def kept(request, tmp_path, monkeypatch):
+    """A function that runs a model into it, and blocks of so few numbers that there are several."""
+    monkeypatch.setattr(_result, "_BLOCK", 1000)
+    output = tmp_path / "o.h5" if request.param == "file" else None
+    return lambda model, **options: model.run(output=output, **options)
+
+
+def test_blocks_are_all_rows(schlogl, kept):
+    r = kept(schlogl, until=2, points=11, runs=300)
+    blocks = list(r.blocks("counts"))
+    assert len(blocks) > 3
+    np.testing.assert_array_equal(np.concatenate(blocks), r.counts)
+
+
+def test_missing_arrays_are_named(schlogl, kept):
+    r = kept(schlogl, until=2, points=11, runs=3, record="stats")
+    for name, hint in (("counts", "all"), ("profile", 'profile="z"'), ("observables", "species=")):
+        with pytest.raises(saltus.InvalidError, match=f"no {name}\n.*{hint}"):
+            list(r.blocks(name))
+    with pytest.raises(saltus.InvalidError, match="no counts"):
+        distributions(r, ["X"], [0])
+
+
+@pytest.mark.parametrize("record", ["all", "final", "histogram"])
+def test_distributions_count_every_run(schlogl, kept, record):
+    r = kept(schlogl, until=4, points=11, runs=400, record=record)
+    x = schlogl.run(until=4, points=11, runs=400)["X"]
+    points = [10] if record == "final" else [0, 4, 10]
+    edges, parts = distributions(r, ["X"], points, 50)["X"]
+    assert parts.shape == (len(points), len(edges) - 1)
+    for point, part in zip(points, parts):
+        np.testing.assert_allclose(part, np.histogram(x[:, point], edges)[0] / 400)
+        assert part.sum() == pytest.approx(1.0)
+
+
+def test_distributions_of_observables(kept):
+    m = saltus.build("decay", species={"A": 30}, parameters={}, reactions={"r": "A -> 0 @ 1"},
+                     rules={"B": "30 - A", "inverse": "1/A"})
+    r = kept(m, until=20, points=5, runs=200)
+    found = distributions(r, ["inverse", "B", "A"], [1, 4], 10)
+    np.testing.assert_allclose(found["B"][1].sum(axis=1), 1.0)
+    edges, parts = found["inverse"]  # infinite where none is left
+    assert np.isfinite(edges).all() and np.isfinite(parts).all() and len(edges) == 11
+
+
+def test_profiles_are_means(kept):
+    r = kept(saltus.read(LATTICE), until=1, points=6, runs=40, profile="z")
+    np.testing.assert_allclose(mean_profile(r), r.profile.mean(axis=0))
+
+
+def test_frames_of_one_run(kept):
+    r = kept(saltus.read(LATTICE), until=1, points=6, runs=3, frames=0.5)
+    np.testing.assert_array_equal(r.frame_sites(2), r.frame_counts[2])
+    with pytest.raises(saltus.InvalidError, match="no run 3"):
+        r.frame_sites(3)
+
+
+def test_indices_and_edges():
+    assert spread(3, 5).tolist() == [0, 1, 2] and spread(11, 3).tolist() == [0, 5, 10]
+    assert edges_around(np.array([1.0, 2.0, 4.0])).tolist() == [0.5, 1.5, 3.0, 5.0]
