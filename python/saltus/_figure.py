@@ -40,8 +40,8 @@ class Figure(_Figure):
 
     def _bytes(self, kind: str) -> bytes:
         out = io.BytesIO()
-        by = {"png": "Software"}.get(kind, "Creator")
-        about = {by: DRAWN_BY, **{"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})}
+        about = {"png": {"Software": DRAWN_BY}, "svg": {"Creator": DRAWN_BY, "Date": None},
+                 "pdf": {"Creator": DRAWN_BY, "CreationDate": None}}[kind]
         self.savefig(out, format=kind, dpi=self.dpi, metadata=about)
         return out.getvalue()
 

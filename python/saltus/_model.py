@@ -260,7 +260,8 @@ class Model:
             except IndexError:
                 box = []
             if not box or box[-1] - box[0] != len(box) - 1:
-                raise InvalidError(f"{'xyz'[a]}={where}: a site or a range of 0 to {n - 1} is needed")
+                raise InvalidError(f"{'xyz'[a]}={where}: a site or a range of 0 to {n - 1} is "
+                                   "needed")
             first[a], size[a] = box[0], len(box)
         types = np.empty([size[2], size[1], size[0]], np.uint8)
         err = record()

@@ -311,10 +311,10 @@ def lattice(m: Any, page: Page) -> Figure:
         a, b = (i for i in range(3) if i != normal)
         planes.append((normal, *((a, b) if size[a] >= size[b] else (b, a))))
     wide, high = [size[p[1]] for p in planes], [size[p[2]] for p in planes]
-    beside = min(6.4 / sum(wide), 2.4 / max(high))  # inches per site, and above each other
+    in_row = min(6.4 / sum(wide), 2.4 / max(high))  # inches per site, and above each other
     above = min(4.4 / max(wide), 5.4 / sum(high))
-    if beside >= above:
-        inches, shape, ratios = (8.4, 1.4 + beside * max(high)), (1, 3), {"width_ratios": wide}
+    if in_row >= above:
+        inches, shape, ratios = (8.4, 1.4 + in_row * max(high)), (1, 3), {"width_ratios": wide}
     else:
         inches, shape, ratios = (6.4, 2.8 + above * sum(high)), (3, 1), {"height_ratios": high}
     figure, grid = page._replace(size=page.size or inches).begin(*shape, **ratios)

@@ -99,7 +99,8 @@ class _File:
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
                  "trajectories": ("run",), "there": ("space/frames/there",),
-                 "mean_profile": ("space/profile_stats/mean",), **{s: (f"space/{s}",) for s in SPLITS}}
+                 "mean_profile": ("space/profile_stats/mean",),
+                 **{s: (f"space/{s}",) for s in SPLITS}}
         if name in STATISTICS:
             parts = [f[p][where] for p in (f"stats/{name}", f"stats/observables/{name}") if p in f]
             return np.concatenate(parts, axis=-1) if parts else None

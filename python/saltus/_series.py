@@ -194,7 +194,7 @@ class Sweep:
         return "molecules" if set(names) <= set(self.species) else "value"
 
     def shown_label(self, name: str) -> str:
-        return f"{self.statistic} molecules" if name in self.species else f"{self.statistic} of {name}"
+        return self.statistic + (" molecules" if name in self.species else f" of {name}")
 
     def title(self, names: Sequence[str]) -> str:
         model = str(self.data.attrs.get("model", "sweep"))
