@@ -17,10 +17,16 @@ LONG = dict(until=400, points=3, runs=200_000, set={"k": 200.0}, device="cpu", t
             progress=False)
 
 
-def interrupt_soon(seconds=0.4):
+def interrupt_soon(seconds=1.0):
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     return timer
+
+
+def interrupt_when_it_runs():
+    """A function for progress: the first call interrupts, however long it took to get there."""
+    timers = []
+    return lambda fraction: timers or timers.append(interrupt_soon(0.2))
 
 
 def check_part(result, model):
@@ -34,21 +40,19 @@ def check_part(result, model):
 
 
 def test_ctrl_c_keeps_what_had_ended(arrive, tmp_path):
-    interrupt_soon()
     with pytest.raises(KeyboardInterrupt) as stopped:
-        arrive.run(**LONG)
+        arrive.run(**{**LONG, "progress": interrupt_when_it_runs()})
     assert isinstance(stopped.value, saltus.Interrupted)
     check_part(stopped.value.result, arrive)
-    interrupt_soon(1.0)
     with pytest.raises(saltus.Interrupted) as stopped:
-        arrive.run(output=tmp_path / "part.h5", **LONG)
+        arrive.run(output=tmp_path / "part.h5", **{**LONG, "progress": interrupt_when_it_runs()})
     assert stopped.value.result.path == str(tmp_path / "part.h5")
     check_part(stopped.value.result, arrive)
     arrive.run(until=1)  # as before
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("options", [{"until": 1e-3, "runs": 10 ** 9}, {"until": 1e9, "runs": 1}])
+@pytest.mark.parametrize("options", [{"until": 0.1, "runs": 50_000_000}, {"until": 1e9, "runs": 1}])
 def test_a_run_on_the_calling_thread_hears_ctrl_c(arrive, options):
     """Of many short trajectories, and within a long one."""
     interrupt_soon()
@@ -59,9 +63,9 @@ def test_a_run_on_the_calling_thread_hears_ctrl_c(arrive, options):
 def test_ctrl_c_in_a_batch_keeps_the_first_rows(arrive):
     want = dict(until=100, points=2, runs=50)
     theta = np.linspace(50, 200, 200_000)[:, None]
-    interrupt_soon(1.0)
     with pytest.raises(saltus.Interrupted) as stopped:
-        arrive.batch(theta, ["k"], derive="final:X", **want)
+        arrive.batch(theta, ["k"], derive="final:X",
+                     progress=interrupt_when_it_runs(), **want)
     out = stopped.value.result
     assert 0 < len(out) < len(theta)
     few = arrive.batch(theta[:3], ["k"], derive="final:X", **want)
@@ -72,9 +76,8 @@ def test_a_handler_of_ones_own_is_called(arrive):
     seen = []
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
     try:
-        interrupt_soon()
         with pytest.raises(saltus.Interrupted):
-            arrive.run(**LONG)
+            arrive.run(**{**LONG, "progress": interrupt_when_it_runs()})
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen == [1]

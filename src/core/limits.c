@@ -1,6 +1,7 @@
 #include "core/limits.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,11 +185,26 @@ saltus_limits saltus_group_limits(const char *root)
     return l;
 }
 
+static saltus_limits own; /* this process's */
+
+static void read_own(void)
+{
+    own = saltus_group_limits("");
+}
+
+/* Read once: that takes 100 us, as long as a small run. */
+static const saltus_limits *own_limits(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, read_own);
+    return &own;
+}
+
 double saltus_memory_most(bool *is_limit)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const double machine = pages > 0 && page > 0 ? (double)pages * (double)page : (double)INFINITY;
-    double most = fmin(machine, saltus_group_limits("").memory);
+    double most = fmin(machine, own_limits()->memory);
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         most = fmin(most, (double)limit.rlim_cur);
@@ -205,6 +221,6 @@ int saltus_cores(void)
     if (sched_getaffinity(0, sizeof set, &set) == 0) {
         n = CPU_COUNT(&set);
     }
-    n = fmin(n, ceil(saltus_group_limits("").cores));
+    n = fmin(n, ceil(own_limits()->cores));
     return n > 1.0 ? (int)n : 1;
 }

@@ -1,4 +1,5 @@
-/** What this process may use of the machine, which in a container or a job is not all of it. */
+/** What this process may use of the machine, which in a container or a job is not all of it. Its
+ * own limits are read once. */
 #ifndef SALTUS_CORE_LIMITS_H
 #define SALTUS_CORE_LIMITS_H
 

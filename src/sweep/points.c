@@ -109,7 +109,7 @@ saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model, i
     int64_t events = 0;
     wanted.n_threads = r->n_threads;
     run.first_trajectory += point * saltus_sweep_apart(o);
-    run.stop = &r->workers.stop;
+    run.stop = r->is_here && o->run.stop ? o->run.stop : &r->workers.stop;
     run.progress = NULL;
     run.trace = NULL;
     run.ranks = NULL;
@@ -366,10 +366,13 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
         r.next = r.delivered;
     }
     SALTUS_TRY(join_ranks(&r, &model, &plan, err));
+    r.is_here = r.n_workers == 1 && !r.plan && r.backend->ops->kind == SALTUS_ON_CPU &&
+                !options->run.progress && !options->run.checkpoint;
     const saltus_work how = {.user = &r,
                              .work = work,
                              .tell = options->run.progress ? tell_progress : NULL,
                              .no_thread = "threads could not be started",
+                             .is_here = r.is_here,
                              .stop = options->run.stop};
     saltus_workers_run(&r.workers, r.n_workers + (r.plan ? saltus_ranks_count(ranks) - 1 : 0),
                        &how);

@@ -14,6 +14,7 @@ typedef struct saltus_sweep_run {
     const saltus_sweep_sink *sink;
     saltus_backend *backend;
     int n_workers, n_threads; /**< that take points here; of each run */
+    bool is_here;             /**< the only worker is the calling thread */
     int64_t n_all;            /**< of all ranks, that take points; */
     int64_t n_total;          /**< and workers of all ranks */
     const saltus_plan *plan;  /**< of the first point; NULL: there are no other ranks */
