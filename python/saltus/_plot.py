@@ -13,8 +13,9 @@ from matplotlib.patches import Patch
 from ._errors import InvalidError, near
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry, beside,
                       colours_for, draw_map, line_entries, make_panels, set_scale)
-from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around, first,
-                      is_geometric, mean_profile, moving, named, nearest, one_line, spread)
+from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Names, Sweep, distributions,
+                      edges_around, first, is_geometric, mean_profile, moving, named, nearest,
+                      one_line, quantile, spread)
 
 # Of a lattice's types of sites; the first is what is outside, as a rule.
 TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
@@ -24,6 +25,7 @@ MOST_PANELS = 12      # asked for by name
 MOST_CHOSEN = 8       # of themselves: those that change most
 MOST_COLUMNS = 300    # of a heat map
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
+MANY_SAMPLES = 2_000_000  # of which quantiles are found in bins, since files may be large
 
 
 def _top(values: np.ndarray) -> float:
@@ -122,13 +124,16 @@ def _bands(d: Drawing) -> Figure:
     at = [r.columns.index(name) for name in d.names]
     figure, axes, together = d.series([_top(mean[:, i]) for i in at])
     sampled = r.attrs["record"] == "all"
+    many = sampled and d.runs() * len(r.time) > MANY_SAMPLES and distributions(
+        r, d.names, range(len(r.time)), FINE_BINS)
     for k, (name, a, i) in enumerate(zip(d.names, axes, at)):
         colour = COLOURS[k if together else 0]
         a.plot(r.time, mean[:, i], color=colour, marker="o" if len(r.time) == 1 else None)
         if d.runs() > 1:
             with np.errstate(invalid="ignore"):  # observables may be infinite
-                low, high = (np.quantile(d.samples(name), BAND, axis=0) if sampled
-                             else (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
+                low, high = ([quantile(*many[name], q) for q in BAND] if many else
+                             np.quantile(d.samples(name), BAND, axis=0) if sampled else
+                             (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
             a.fill_between(r.time, low, high, color=colour, alpha=0.25, linewidth=0)
     if d.shows_end:
         _show_end(d, axes, together)

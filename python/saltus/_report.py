@@ -17,12 +17,12 @@ import numpy as np
 from ._errors import Error, InvalidError, need
 from ._files import publish
 from ._result import Result, sources
-from ._series import (BAND, COLOURS, RANGES_APART, Sweep, distributions, edges_around, first,
-                      is_geometric, mean_profile, moving, short, spread, table)
+from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
+                      first, is_geometric, mean_profile, moving, quantile, short, spread, table)
 
 # What a page holds at most, so that it stays small whatever the size of a file.
 MOST_NAMES, MOST_TIMES, MOST_STEPS, MOST_RUNS = 30, 301, 61, 10
-FINE_BINS, MOST_BINS = 1000, 60  # to find quantiles in; shown
+MOST_BINS = 60  # shown
 MOST_CELLS, MOST_NUMBERS = 16_000, 500_000  # of a map; of all maps of a sweep
 LEVELS = (0.05, 0.5, 0.95)
 NOTHING = {"names": [], "on": [], "figures": [], "table": ""}
@@ -123,7 +123,7 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
     value, each = [("value", "unit"), ("molecules", "molecule")][set(names) <= set(r.species)]
     if len(t) > 1 and runs > 1:
         mean, sd = r.mean()[t][:, at].T, np.sqrt(r.var())[t][:, at].T
-        bands = [[_quantile(*fine[n], q) for q in BAND] if kept == "all" else [m - s, m + s]
+        bands = [[quantile(*fine[n], q) for q in BAND] if kept == "all" else [m - s, m + s]
                  for n, m, s in zip(names, mean, sd)]
         figures.append(_figure(
             "Means over time", "lines", label, value, [
@@ -145,7 +145,7 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
             note=more if runs == 1 else f"The first {len(x)}. {more}", thin=len(x) > 3,
             texts=[f"trajectory {i}: " for i in r.trajectories[:MOST_RUNS] for _ in [*t, None]]))
     last = zip(*(v[-1] for v in (r.mean(), np.sqrt(r.var()), r.fano(), r.min(), r.max())))
-    ends = {n: [_quantile(e, p[-1:], q)[0] for q in LEVELS] for n, (e, p) in fine.items()}
+    ends = {n: [quantile(e, p[-1:], q)[0] for q in LEVELS] for n, (e, p) in fine.items()}
     rows = [[name, *v, *ends.get(name, [v[0]] * (3 if ends and v[3] == v[4] else 0))]
             for name, v in zip(r.columns, last)]
     rows += [[name, x.mean(), x.std(ddof=1), "", x.min(), x.max(), *np.quantile(x, LEVELS)]
@@ -158,12 +158,6 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
             "on": np.flatnonzero(tops * RANGES_APART >= tops.max())[:len(COLOURS)].tolist(),
             "table": table(rows, head[:max(map(len, rows))],
                            f"At time {short(r.time[-1])} {unit}", "numbers")}
-
-
-def _quantile(edges: np.ndarray, parts: np.ndarray, q: float) -> np.ndarray:
-    """Of each row of fractions in bins, whose edges lie between counts or are any numbers."""
-    x = np.array([np.interp(q, np.append(0.0, np.cumsum(row)), edges) for row in parts])
-    return np.round(x) + 0.0 if (abs(edges % 1) == 0.5).all() else x
 
 
 def _coarse(edges: np.ndarray, parts: np.ndarray) -> dict[str, Any]:

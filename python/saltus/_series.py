@@ -14,6 +14,7 @@ from ._errors import near
 # Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 BAND = (0.05, 0.95)
+FINE_BINS = 1000  # to find quantiles in
 RANGES_APART = 20.0  # from here on series are not shown together
 Names = Union[str, Sequence[str], None]
 
@@ -132,6 +133,12 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
                 counts += np.bincount(every.astype(np.intp), minlength=counts.size).reshape(-1, n)
     return {name: (edges, n / np.maximum(n.sum(axis=1, keepdims=True), 1))
             for name, (edges, n) in found.items()}
+
+
+def quantile(edges: np.ndarray, parts: np.ndarray, q: float) -> np.ndarray:
+    """Of each row of fractions in bins, whose edges lie between counts or are any numbers."""
+    x = np.array([np.interp(q, np.append(0.0, np.cumsum(row)), edges) for row in parts])
+    return np.round(x) + 0.0 if (abs(edges % 1) == 0.5).all() else x
 
 
 def mean_profile(r: Any) -> np.ndarray:

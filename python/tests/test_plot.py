@@ -139,6 +139,19 @@ def test_lines_are_the_data(results):
     assert (line.get_ydata() == r.mean()[:, 6]).all() and (line.get_xdata() == r.time).all()
 
 
+def test_bands_of_many_samples(schlogl, monkeypatch):
+    """Of many, quantiles are found in bins, here of one count each."""
+    r = schlogl.run(until=10, points=11, runs=3000)
+    bands = []
+    for most in (saltus._plot.MANY_SAMPLES, 0):
+        monkeypatch.setattr(saltus._plot, "MANY_SAMPLES", most)
+        (band,) = r.plot("bands", species="X").axes[0].collections
+        bands.append(band.get_paths()[0].vertices)
+    one, other = bands
+    assert (one[:, 0] == other[:, 0]).all() and not (one == other).all()
+    assert np.abs(one[:, 1] - other[:, 1]).max() <= 2
+
+
 def test_other_records(arrive):
     check(arrive.run(until=8, runs=50, record="stats").plot(), "mean ± sd")
     h = arrive.run(until=8, points=21, runs=200, record="histogram")
