@@ -19,6 +19,11 @@ static saltus_status forget(void *user, const saltus_block *block, void *prepare
     return SALTUS_OK;
 }
 
+static void ignore(void *user, const saltus_progress *progress)
+{
+    (void)user, (void)progress;
+}
+
 /* What happened up to a time, and from the part before it to this one. */
 typedef struct pilot {
     double events, leaps, exact_steps; /* per time, in the last stretch */
@@ -31,7 +36,8 @@ static double steps_of(const saltus_run_report *r)
     return (double)(r->leaps > 0 || r->exact_steps > 0 ? r->leaps + r->exact_steps : r->events);
 }
 
-/* Simulate up to `until`, and no longer than a run takes to see that it is to stop: 0.2 s. */
+/* Simulate up to `until`, and no longer than a run takes to see that it is to stop: 0.2 s, where
+ * its worker is a thread that is watched, as it is for progress. */
 static bool try_until(const saltus_plan *plan, double until, pilot *p)
 {
     static const volatile int stop_at_once = 1;
@@ -41,6 +47,7 @@ static bool try_until(const saltus_plan *plan, double until, pilot *p)
     options.n_trajectories = options.n_times = 1;
     options.times = &until;
     options.stop = &stop_at_once;
+    options.progress = ignore;
     if (saltus_run(plan, &options, &sink, &report, NULL) != SALTUS_OK) {
         return false;
     }

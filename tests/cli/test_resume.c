@@ -382,6 +382,28 @@ static void a_killed_file_is_mended(void **state)
     }
 }
 
+/* Killed when its file was whole, and its checkpoint still there. */
+static void a_checkpoint_that_was_left_goes(void **state)
+{
+    (void)state;
+    keep_results();
+    const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 1 -q --checkpoint 0.1 "
+                                     "-o part.h5");
+    wait_for_file("part.h5.checkpoint");
+    assert_int_equal(kill(child, SIGKILL), 0);
+    (void)finish_saltus(child);
+    outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 30 -q -o out.h5");
+    assert_done(&o);
+    assert_int_equal(rename("part.h5.checkpoint", "out.h5.checkpoint"), 0);
+    o = saltus("resume out.h5 -q");
+    assert_done(&o);
+    assert_false(file_exists("out.h5.checkpoint"));
+    write_file("out.h5.checkpoint", "a file of the user's");
+    o = saltus("resume out.h5 -q");
+    assert_done(&o);
+    assert_true(file_exists("out.h5.checkpoint"));
+}
+
 static void what_cannot_go_on_says_so(void **state)
 {
     (void)state;
@@ -422,6 +444,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(the_file_alone_is_needed, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_killed_file_is_mended, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(a_checkpoint_that_was_left_goes, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_go_on_says_so, enter_with_models,
                                         leave_directory),
