@@ -259,7 +259,7 @@ static void what_is_under_way_is_kept(void **state)
     } cases[] = {{"run long.yaml --until 300 --points 7", 12},
                  {"run long.yaml --until 200 --points 7 --rng mt19937 --record stats", 11},
                  {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
-                 {"run leaps.yaml --until 30000 --points 7 --method tau --rng mt19937", 12},
+                 {"run leaps.yaml --until 100000 --points 7 --method tau --rng mt19937", 12},
                  {"run leaps.yaml --until 10000 --points 7 --method tau --runs 40", 12},
                  {"run space.yaml --until 40 --points 4 --profile z --frames 5", 20},
                  {"run space.yaml --until 12 --points 4 --frames 2 --method nsm --runs 2", 20}};
