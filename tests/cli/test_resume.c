@@ -234,14 +234,14 @@ static void points_under_way_are_kept(void **state)
         const char *command;
         int n_sets;
     } cases[] = {
-        {"sweep long.yaml --vary k=list:90,110 --until 50 --points 7 --runs 2", 11},
-        {"sweep long.yaml --vary k=lin:90:110:5 --until 20 --points 3 --runs 3 --threads 2 "
+        {"sweep long.yaml --vary k=list:90,110 --until 200 --points 7 --runs 2", 11},
+        {"sweep long.yaml --vary k=lin:90:110:5 --until 50 --points 3 --runs 3 --threads 2 "
          "--record histogram --bins 8",
          11},
         {"sweep busy.yaml --vary A=list:200,300 --until 2 --points 3 --runs 600000 "
          "--derive mean:A",
          11},
-        {"sweep space.yaml --vary A=list:2000,3000 --until 12 --points 4", 11}};
+        {"sweep space.yaml --vary A=list:2000,3000 --until 40 --points 4", 11}};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
@@ -257,10 +257,10 @@ static void what_is_under_way_is_kept(void **state)
         const char *command;
         int n_sets;
     } cases[] = {{"run long.yaml --until 300 --points 7", 12},
-                 {"run long.yaml --until 200 --points 7 --rng mt19937 --record stats", 11},
+                 {"run long.yaml --until 300 --points 7 --rng mt19937 --record stats", 11},
                  {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
                  {"run leaps.yaml --until 100000 --points 7 --method tau --rng mt19937", 12},
-                 {"run leaps.yaml --until 10000 --points 7 --method tau --runs 40", 12},
+                 {"run leaps.yaml --until 20000 --points 7 --method tau --runs 40", 12},
                  {"run space.yaml --until 40 --points 4 --profile z --frames 5", 20},
                  {"run space.yaml --until 12 --points 4 --frames 2 --method nsm --runs 2", 20}};
     (void)state;
