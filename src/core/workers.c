@@ -36,6 +36,12 @@ void saltus_workers_fail(saltus_workers *w, saltus_status status, const saltus_e
     (void)pthread_cond_broadcast(&w->changed);
 }
 
+void saltus_workers_cancel(saltus_workers *w)
+{
+    const saltus_error stopped = {.code = SALTUS_E_CANCELLED, .message = "stopped on request"};
+    saltus_workers_fail(w, stopped.code, &stopped);
+}
+
 static void work(void *user, int worker)
 {
     const session *s = user;
@@ -59,9 +65,7 @@ static void watch(saltus_workers *w, const saltus_work *what)
         while (w->n > 0 && pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0) {
         }
         if (w->n > 0 && what->stop && __atomic_load_n(what->stop, __ATOMIC_RELAXED)) {
-            const saltus_error stopped = {.code = SALTUS_E_CANCELLED,
-                                          .message = "stopped on request"};
-            saltus_workers_fail(w, stopped.code, &stopped);
+            saltus_workers_cancel(w);
         }
         if (what->tell) {
             what->tell(what->user);

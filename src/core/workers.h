@@ -23,6 +23,9 @@ void saltus_workers_free(saltus_workers *w);
 /** Keep the first failure, and tell all workers to give up. With the lock held. */
 void saltus_workers_fail(saltus_workers *w, saltus_status status, const saltus_error *error);
 
+/** The same, when the caller wants no more. */
+void saltus_workers_cancel(saltus_workers *w);
+
 /** What workers do. */
 typedef struct saltus_work {
     void *user;

@@ -45,8 +45,7 @@ static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
     saltus_blocks *b = &r->blocks;
     int n = 0;
     if (r->is_here && SALTUS_FLAG(r->task.stop)) {
-        const saltus_error stopped = {.code = SALTUS_E_CANCELLED, .message = "stopped on request"};
-        saltus_workers_fail(&r->workers, stopped.code, &stopped);
+        saltus_workers_cancel(&r->workers);
     }
     while (n < max && r->workers.status == SALTUS_OK && b->next < r->options->n_trajectories) {
         saltus_error err = {0};
