@@ -121,6 +121,21 @@ static void name_line(const saltus_sweep *sweep, int64_t line, saltus_error *err
     }
 }
 
+saltus_status saltus_sweep_set(const saltus_sweep *sweep, int64_t point, saltus_model *model,
+                               saltus_error *err)
+{
+    saltus_model_thaw(model);
+    for (size_t a = 0; a < sweep->n_axes; ++a) {
+        const saltus_status set = saltus_model_set(model, sweep->axes[a].name,
+                                                   saltus_sweep_value(sweep, (int)a, point), err);
+        if (set != SALTUS_OK) {
+            name_line(sweep, 1, err);
+            return set;
+        }
+    }
+    return SALTUS_OK;
+}
+
 saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, saltus_model *model,
                                   saltus_law law, saltus_error *err)
 {
@@ -131,16 +146,11 @@ saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, salt
         return saltus_error_set(err, SALTUS_E_INVALID, "there is no point %lld in this sweep",
                                 (long long)point);
     }
-    saltus_model_thaw(model);
-    for (size_t a = 0; a < sweep->n_axes; ++a) {
-        const saltus_status set = saltus_model_set(model, sweep->axes[a].name,
-                                                   saltus_sweep_value(sweep, (int)a, point), err);
-        if (set != SALTUS_OK) {
-            name_line(sweep, 1, err);
-            return set;
-        }
+    saltus_status status = saltus_sweep_set(sweep, point, model, err);
+    if (status != SALTUS_OK) {
+        return status;
     }
-    const saltus_status status = saltus_model_freeze(model, law, err);
+    status = saltus_model_freeze(model, law, err);
     if (status != SALTUS_OK) {
         name_line(sweep, sweep->file ? sweep->lines[point] : 0, err);
     }

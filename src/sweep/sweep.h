@@ -36,6 +36,10 @@ SALTUS_MUST_CHECK saltus_status saltus_sweep_check_options(const struct saltus_s
                                                            saltus_error *err);
 /** Add an axis without a name or values. NULL: memory ran out, and nothing was added. */
 saltus_axis *saltus_sweep_add_axis(struct saltus_sweep *sweep);
+/** Let a model, which is thawed if it is frozen, take the values of a point. As
+ * saltus_model_set. */
+SALTUS_MUST_CHECK saltus_status saltus_sweep_set(const struct saltus_sweep *sweep, int64_t point,
+                                                 saltus_model *model, saltus_error *err);
 /** Give back what options->load gave. */
 void saltus_sweep_unload(const saltus_sweep_options *options, saltus_model *model);
 

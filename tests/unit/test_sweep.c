@@ -1,4 +1,6 @@
 #include "ensemble/derive.h"
+#include "model/freeze/point.h"
+#include "model/network/network.h"
 #include "sweep/sweep.h"
 
 #include <math.h>
@@ -463,6 +465,128 @@ static void what_comes_before_the_first_extremum_is_none(void **state)
     ASSERT_IS(of(SALTUS_DERIVE_AMPLITUDE, 0, x, 0, 501), 100);
 }
 
+/* ---- rows ---- */
+
+/* A model, what is varied, and of how many of 64 points the network is that of the first. */
+typedef struct row_case {
+    const char *model, *vary[4];
+    int n_like;
+} row_case;
+
+static saltus_model *parse(const char *yaml)
+{
+    saltus_model *m = NULL;
+    saltus_error err = {0};
+    if (saltus_model_parse_yaml(yaml, strlen(yaml), "m", &m, &err) != SALTUS_OK) {
+        fail_msg("%s", err.message);
+    }
+    return m;
+}
+
+static void assert_row(const row_case *c, const saltus_sweep *sweep, int64_t point,
+                       const saltus_tables *like, const double *row)
+{
+    saltus_error err = {0};
+    saltus_model *m = parse(c->model);
+    double frozen[64];
+    if (saltus_sweep_freeze(sweep, point, m, SALTUS_LAW_LITERAL, &err) != SALTUS_OK) {
+        fail_msg("%.60s: %s", c->model, err.message);
+    }
+    const saltus_tables *t = &m->network->tables;
+    const int size = saltus_point_of(t).size;
+    assert_true(size <= 64 && saltus_point_is_like(like, t, false));
+    saltus_point_read(t, frozen);
+    for (int i = 0; i < size; ++i) {
+        if (memcmp(&frozen[i], &row[i], sizeof *row) != 0) {
+            fail_msg("%.40s, point %d: number %d is %.17g, frozen %.17g", c->model, (int)point, i,
+                     row[i], frozen[i]);
+        }
+    }
+    saltus_model_destroy(m);
+}
+
+static void check_rows(const row_case *c)
+{
+    saltus_error err = {0};
+    saltus_sweep *sweep = make(c->vary, NULL, 0);
+    saltus_model *m = parse(c->model);
+    saltus_rows *rows = NULL;
+    double row[64];
+    int n_like = 0;
+    assert_int_equal(saltus_sweep_n_points(sweep), 64);
+    if (saltus_sweep_set(sweep, 0, m, &err) != SALTUS_OK) {
+        fail_msg("%.60s: %s", c->model, err.message);
+    }
+    if (saltus_rows_create(m, SALTUS_LAW_LITERAL, false, &rows, &err) != SALTUS_OK) {
+        fail_msg("%.60s: %s", c->model, err.message);
+    }
+    for (int64_t point = 0; rows && point < 64; ++point) {
+        for (int a = 0; a < saltus_sweep_n_axes(sweep); ++a) {
+            saltus_rows_set(rows, saltus_model_find(m, saltus_sweep_name(sweep, a)),
+                            saltus_sweep_value(sweep, a, point));
+        }
+        if (saltus_rows_make(rows, row)) {
+            assert_row(c, sweep, point, &m->network->tables, row);
+            ++n_like;
+        }
+    }
+    if (n_like != c->n_like) {
+        fail_msg("%.60s: %d rows, not %d", c->model, n_like, c->n_like);
+    }
+    saltus_rows_free(rows);
+    saltus_model_destroy(m);
+    saltus_sweep_destroy(sweep);
+}
+
+static void rows_are_those_of_freezing(void **state)
+{
+    static const row_case cases[] = {
+        {"species: {A: 40, B: 30}\nparameters: {k: 2, n: k/7}\nrules: {m: 3*k}\n"
+         "reactions:\n  r: 2 A -> B @ m\n  s: B -> 0 @ k*n\n  t: 0 -> A @ 10*n/k\n",
+         {"k=lin:0.1:3:8", "A=lin:0:7:8"},
+         64},
+        {"species: {X: 50, Y: 20}\nparameters: {k: 5, K: 30, h: 2}\nreactions:\n"
+         "  r: 0 -> X @ k * K^h / (K^h + Y^h) + 1\n  s: X -> Y @ K/300\n",
+         {"K=lin:10:50:8", "h=lin:1:4:8"},
+         64},
+        /* a power that is whole makes a product, others do not */
+        {"species: {A: 50}\nparameters: {p: 1, k: 1}\nreactions: {r: A -> 0 @ 0.01*A^p}\n",
+         {"p=list:1,1.5,2,1", "k=lin:1:16:16"},
+         32},
+        {"species: {A: 50}\nparameters: {p: 1, k: 1}\nreactions: {r: A -> 0 @ 0.01*A^p}\n",
+         {"p=list:1.5,1,2,1", "k=lin:1:16:16"},
+         0},
+        /* so do whole offsets beside their smaller ones */
+        {"species: {A: 50}\nparameters: {d: 1}\nreactions: {r: 2 A -> 0 @ 0.01*A*(A - d)}\n",
+         {"d=list:1,1,2,0.5", "A=lin:1:16:16"},
+         32},
+        /* signs tell what goes there and what back */
+        {"species: {A: 50, B: 3}\nparameters: {a: 1, b: 1}\n"
+         "reactions: {r: A <-> B @ a*A - b*B}\n",
+         {"b=list:1,0.5,-1,2", "a=lin:1:2:16"},
+         48},
+        /* and when a clock changes */
+        {"species: {A: 50}\nparameters: {k: 1, m: 1}\n"
+         "reactions:\n  r: 0 -> A @ k*piecewise(1, m*time < 3, 2)\n",
+         {"m=list:1,-1,2,-2", "k=lin:1:2:16"},
+         32},
+        /* what makes a reaction impossible is told by freezing */
+        {"species: {A: 50}\nparameters: {k: 1}\nreactions: {r: A -> 0 @ k}\n",
+         {"k=list:1,-1", "A=lin:1:32:32"},
+         32},
+        /* switching times, events, and what they set */
+        {"species: {A: 100, B: 0}\nparameters: {k: 1, when: 1.2, v: 3}\n"
+         "reactions: {r: A -> B @ v*when}\nevents:\n"
+         "  e: {at: when*2, set: {A: A + 10*k, v: v + when}}\n",
+         {"k=lin:0:1:4", "when=lin:0.25:2:4", "v=lin:1:2:4"},
+         64},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        check_rows(&cases[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +605,7 @@ int main(void)
         cmocka_unit_test(waves_have_amplitude_and_period),
         cmocka_unit_test(what_does_not_oscillate),
         cmocka_unit_test(what_comes_before_the_first_extremum_is_none),
+        cmocka_unit_test(rows_are_those_of_freezing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,11 +103,11 @@ static saltus_status bind_rules(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
-    for (int k = 0; k < f->n_rule_order; ++k) {
-        const int i = f->rule_order[k];
+    for (int k = 0; k < f->n_order; ++k) {
+        const int i = f->order[k];
         const saltus_variable *v = &f->model->variables[i];
         f->rules[i] = v->rule;
-        if (saltus_is_constant(f, v->rule)) {
+        if (!v->rule || saltus_is_constant(f, v->rule)) {
             continue;
         }
         SALTUS_TRY(saltus_free_of_time(f, v->rule, false, v->id, &f->rules[i], err));
@@ -277,11 +277,11 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     f->is_assigned = saltus_calloc(n, sizeof *f->is_assigned);
     f->rules = saltus_calloc(n, sizeof *f->rules);
     f->has_time = saltus_calloc(n, sizeof *f->has_time);
-    f->rule_order = saltus_calloc(n, sizeof *f->rule_order);
+    f->order = saltus_calloc(n, sizeof *f->order);
     f->seen = saltus_calloc(n, sizeof *f->seen);
     f->counts_of_rules = saltus_calloc(n, sizeof *f->counts_of_rules);
     SALTUS_NEED(f->values && f->reads && f->reacts && f->is_assigned && f->rules && f->has_time &&
-                f->rule_order && f->seen && f->counts_of_rules);
+                f->order && f->seen && f->counts_of_rules);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
     net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
@@ -377,7 +377,7 @@ done:
     return status;
 }
 
-static void free_freezer(saltus_freezer *f)
+void saltus_freezer_free(saltus_freezer *f)
 {
     saltus_network_destroy(f->net);
     saltus_free(f->values);
@@ -386,7 +386,7 @@ static void free_freezer(saltus_freezer *f)
     saltus_free(f->is_assigned);
     saltus_free(f->rules);
     saltus_free(f->has_time);
-    saltus_free(f->rule_order);
+    saltus_free(f->order);
     saltus_free(f->seen);
     saltus_free(f->counts_of_rules);
     saltus_free(f->rule_counts);
@@ -396,11 +396,13 @@ static void free_freezer(saltus_freezer *f)
     saltus_free(f->code);
     saltus_free(f->constants);
     saltus_free(f->laws);
+    saltus_free(f->decisions);
 }
 
 typedef struct freezing {
     saltus_model *model;
     saltus_law law;
+    saltus_freezer *kept; /* NULL: it is not wanted */
 } freezing;
 
 static saltus_status freeze(void *user, saltus_error *err)
@@ -440,11 +442,22 @@ static saltus_status freeze(void *user, saltus_error *err)
         SALTUS_TRY(saltus_freeze_lattice(&f, err));
     }
     model->network = f.net;
+    if (wanted->kept) {
+        *wanted->kept = f;
+        f = (saltus_freezer){0};
+    }
     f.net = NULL;
 done:
     saltus_free(triggers);
-    free_freezer(&f);
+    saltus_freezer_free(&f);
     return status;
+}
+
+saltus_status saltus_freeze_and_keep(saltus_model *model, saltus_law law, saltus_freezer *out,
+                                     saltus_error *err)
+{
+    freezing wanted = {model, law, out};
+    return saltus_with_stack(freeze, &wanted, err);
 }
 
 saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_error *err)
@@ -452,8 +465,7 @@ saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_er
     if (!model) {
         return saltus_no_argument(err, __func__);
     }
-    freezing wanted = {model, law};
-    return saltus_with_stack(freeze, &wanted, err);
+    return saltus_freeze_and_keep(model, law, NULL, err);
 }
 
 void saltus_network_destroy(saltus_network *network)

@@ -34,7 +34,16 @@ typedef struct saltus_constant {
 enum saltus_reads {
     SALTUS_READS_SIZES = 1,   /**< of compartments */
     SALTUS_READS_AMOUNTS = 2, /**< initial ones */
+    SALTUS_READS_SET = 4,     /**< values that saltus_model_set gave, as a sweep does */
 };
+
+/** What a constant that comes from such values has decided about the network: it is the same as
+ * long as the constant is, or only its sign. */
+typedef struct saltus_decision {
+    const saltus_expr *e;
+    double value;
+    bool by_sign;
+} saltus_decision;
 
 /** The counts that a rule reads, also through other rules: a stretch of rule_counts. */
 typedef struct saltus_counts_of_rule {
@@ -52,8 +61,8 @@ typedef struct saltus_freezer {
     bool *is_assigned;         /**< [variable] events change it */
     const saltus_expr **rules; /**< [variable] rule with clock conditions as flags, or NULL */
     bool *has_time;            /**< [variable] its rule reads the time other than through flags */
-    int *rule_order;           /**< variables with rules, in an order of evaluation */
-    int n_rule_order;
+    int *order;                /**< variables in an order of evaluation */
+    int n_order;
     int64_t *seen; /**< [variable] number of the visit that has looked into its rule */
     int64_t n_visits;
     saltus_counts_of_rule *counts_of_rules; /**< [variable] of those with rules that change */
@@ -75,6 +84,10 @@ typedef struct saltus_freezer {
     size_t n_laws, laws_capacity;
     int n_temporaries;
 
+    saltus_decision *decisions;
+    size_t n_decisions, decisions_capacity;
+    bool is_rigid; /**< something else was decided by values that were set, or memory ran out */
+
     saltus_program *rule_programs; /* these three stand in the tables, in the network's arena */
     saltus_trigger *triggers;
     saltus_setting *settings;
@@ -95,6 +108,20 @@ const char *saltus_kind_text(const saltus_variable *v);
  * time. */
 bool saltus_is_constant(const saltus_freezer *f, const saltus_expr *e);
 double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e);
+/** The same, where the network will depend on the value, or on its sign: it is noted. */
+double saltus_deciding_value(saltus_freezer *f, const saltus_expr *e, bool by_sign);
+/** Whether e comes from values that were set. */
+bool saltus_reads_set(const saltus_freezer *f, const saltus_expr *e);
+
+/** Freeze, and keep the freezer, whose `net` then belongs to the model: point.c. To be freed with
+ * saltus_freezer_free while the model is frozen. */
+SALTUS_MUST_CHECK saltus_status saltus_freeze_and_keep(saltus_model *model, saltus_law law,
+                                                       saltus_freezer *out, saltus_error *err);
+void saltus_freezer_free(saltus_freezer *f);
+/** What a variable starts from: its rule, or its initial value; NULL: nothing is given. */
+const saltus_expr *saltus_value_of(const saltus_variable *v);
+/** Molecules at the start of an amount, which need not be whole; false when there can be none. */
+bool saltus_start_count(double amount, double *count);
 
 /* values.c */
 /** Values at time 0, what they come from, and the order of rules; counts are whole. */
@@ -121,6 +148,9 @@ SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const sal
 bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
 
 /* law.c */
+/** e as rate * product of (x - offset). The rate is what the tree gives with every factor taken as
+ * 1, so its bits depend on the spelling alone. false: it is none. */
+bool saltus_find_product(saltus_freezer *f, const saltus_expr *e, saltus_product *out);
 /** Turn every reaction into one or two steps. */
 SALTUS_MUST_CHECK saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err);
 
@@ -138,7 +168,7 @@ const saltus_expr *saltus_rule_behind(const saltus_freezer *f, const saltus_expr
 int64_t saltus_side_count(const saltus_participant *side, int n_side, int variable);
 /** Whether e is x - 1, or x - 2 …, where more x than that stand on one side of the equation: the
  * molecules that are left to choose from. */
-bool saltus_counts_ways(const saltus_freezer *f, const saltus_reaction *r, const saltus_expr *e);
+bool saltus_counts_ways(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *e);
 
 /* terms.c */
 /** The same rates of a law that is such a difference only once it is multiplied out and what stands

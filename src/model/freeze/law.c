@@ -4,9 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-/* e as rate * product of (x - offset). The rate is what the tree gives with every factor taken as
- * 1, so its bits depend on the spelling alone. */
-static bool find_product(const saltus_freezer *f, const saltus_expr *e, saltus_product *p)
+/* It is no product at these values. */
+static bool is_none(saltus_freezer *f, const saltus_expr *e)
+{
+    f->is_rigid |= saltus_reads_set(f, e);
+    return false;
+}
+
+bool saltus_find_product(saltus_freezer *f, const saltus_expr *e, saltus_product *p)
 {
     saltus_product right;
     p->n = 0;
@@ -26,7 +31,7 @@ static bool find_product(const saltus_freezer *f, const saltus_expr *e, saltus_p
         return true;
     case SALTUS_OP_MUL:
     case SALTUS_OP_DIV:
-        if (!find_product(f, e->args[0], p) || !find_product(f, e->args[1], &right) ||
+        if (!saltus_find_product(f, e->args[0], p) || !saltus_find_product(f, e->args[1], &right) ||
             p->n + right.n > SALTUS_MAX_FACTORS || (e->op == SALTUS_OP_DIV && right.n > 0)) {
             return false;
         }
@@ -37,19 +42,28 @@ static bool find_product(const saltus_freezer *f, const saltus_expr *e, saltus_p
         return true;
     case SALTUS_OP_SUB:
     case SALTUS_OP_ADD: /* c x - d = c (x - d / c) */
-        if (!saltus_is_constant(f, e->args[1]) || !find_product(f, e->args[0], p) || p->n != 1) {
+        if (!saltus_is_constant(f, e->args[1]) || !saltus_find_product(f, e->args[0], p) ||
+            p->n != 1) {
             return false;
         }
         right.rate = saltus_constant_value(f, e->args[1]) / p->rate;
         p->offset[0] += e->op == SALTUS_OP_SUB ? right.rate : -right.rate;
-        return p->offset[0] >= 0.0 && p->offset[0] < 64.0 &&
-               p->offset[0] == nearbyint(p->offset[0]);
+        return (p->offset[0] >= 0.0 && p->offset[0] < 64.0 &&
+                p->offset[0] == nearbyint(p->offset[0])) ||
+               is_none(f, e);
     case SALTUS_OP_POW: {
-        const double power =
-            saltus_is_constant(f, e->args[1]) ? saltus_constant_value(f, e->args[1]) : 0.0;
-        if (!(power >= 1.0 && power <= 8.0 && power == nearbyint(power)) ||
-            !find_product(f, e->args[0], &right) || right.n * (int)power > SALTUS_MAX_FACTORS) {
+        if (!saltus_is_constant(f, e->args[1])) {
             return false;
+        }
+        const double power = saltus_constant_value(f, e->args[1]);
+        if (!(power >= 1.0 && power <= 8.0 && power == nearbyint(power))) {
+            return is_none(f, e->args[1]);
+        }
+        if (!saltus_find_product(f, e->args[0], &right)) {
+            return false;
+        }
+        if (right.n * (int)power > SALTUS_MAX_FACTORS) {
+            return is_none(f, e->args[1]);
         }
         p->rate = 1.0;
         for (int i = 0; i < (int)power; ++i) {
@@ -80,6 +94,11 @@ static bool never_negative(const saltus_product *p)
         }
     }
     return true;
+}
+
+static bool is_propensity(saltus_freezer *f, const saltus_expr *law, saltus_product *p)
+{
+    return saltus_find_product(f, law, p) && (never_negative(p) || is_none(f, law));
 }
 
 /* How many of a species the step consumes, by its reaction's equation: backward, the products. */
@@ -193,7 +212,7 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
         s.id = id;
         s.backward = strcmp(suffix, ".backward") == 0;
     }
-    s.is_product = find_product(f, law, &s.product) && never_negative(&s.product);
+    s.is_product = is_propensity(f, law, &s.product);
     if (s.is_product && !r->mass_action) {
         look_at_powers(f, &s);
     }
@@ -245,7 +264,7 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
         law = mass_action(f, r, law);
         SALTUS_NEED(law);
     }
-    if (!(find_product(f, law, &product) && never_negative(&product)) && r->reversible) {
+    if (!is_propensity(f, law, &product) && r->reversible) {
         SALTUS_TRY(saltus_split_law(f, r, law, &forward, &backward, err));
     }
     if (backward) {

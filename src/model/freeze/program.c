@@ -29,6 +29,34 @@ double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e)
     return saltus_expr_value(e, f->values, 0.0);
 }
 
+static bool is_set(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_VARIABLE && node->variable < (int)f->model->n_variables &&
+           (f->reads[node->variable] & SALTUS_READS_SET);
+}
+
+bool saltus_reads_set(const saltus_freezer *f, const saltus_expr *e)
+{
+    return saltus_expr_any(e, is_set, (void *)(uintptr_t)f);
+}
+
+double saltus_deciding_value(saltus_freezer *f, const saltus_expr *e, bool by_sign)
+{
+    const double value = saltus_constant_value(f, e);
+    if (!saltus_reads_set(f, e)) {
+        return value;
+    }
+    saltus_decision *grown =
+        saltus_grow(f->decisions, f->n_decisions, &f->decisions_capacity, sizeof *f->decisions);
+    if (grown) {
+        f->decisions = grown;
+        f->decisions[f->n_decisions++] = (saltus_decision){e, value, by_sign};
+    }
+    f->is_rigid |= !grown;
+    return value;
+}
+
 static double apply(int op, double a, double b, double c)
 {
     const saltus_instruction code = {op, 3, 0, 1, 2};

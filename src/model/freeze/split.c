@@ -46,15 +46,14 @@ int64_t saltus_side_count(const saltus_participant *side, int n_side, int variab
     return n;
 }
 
-bool saltus_counts_ways(const saltus_freezer *f, const saltus_reaction *r,
-                        const saltus_expr *difference)
+bool saltus_counts_ways(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *difference)
 {
     const saltus_expr *x = difference->args[0];
     if (difference->op != SALTUS_OP_SUB || x->op != SALTUS_OP_VARIABLE ||
         !saltus_is_constant(f, difference->args[1])) {
         return false;
     }
-    const double n = saltus_constant_value(f, difference->args[1]);
+    const double n = saltus_deciding_value(f, difference->args[1], false);
     const int64_t before = saltus_side_count(r->reactants, r->n_reactants, x->variable),
                   after = saltus_side_count(r->products, r->n_products, x->variable);
     return n >= 1.0 && n == nearbyint(n) && n < (double)(before > after ? before : after);
@@ -91,7 +90,7 @@ static parts divide_product(splitter *s, const saltus_expr *e)
 
 static parts divide(splitter *s, const saltus_expr *e)
 {
-    const saltus_freezer *f = s->f;
+    saltus_freezer *f = s->f;
     const saltus_expr *rule = saltus_rule_behind(f, e);
     if (--s->budget < 0) {
         s->tangled = true;
@@ -101,7 +100,7 @@ static parts divide(splitter *s, const saltus_expr *e)
     const bool has_signs =
         e->op == SALTUS_OP_NEG || e->op == SALTUS_OP_MUL || e->op == SALTUS_OP_DIV;
     if (!has_signs && saltus_is_constant(f, e)) {
-        const bool negative = saltus_constant_value(f, e) < 0.0;
+        const bool negative = saltus_deciding_value(f, e, true) < 0.0;
         return negative ? (parts){NULL, make(s, SALTUS_OP_NEG, e, NULL)} : (parts){e, NULL};
     }
     if (rule) {
@@ -165,7 +164,7 @@ static bool vanishes(splitter *s, const saltus_expr *e, int species)
         return vanishes(s, e->args[0], species);
     case SALTUS_OP_POW:
         return vanishes(s, e->args[0], species) && saltus_is_constant(s->f, e->args[1]) &&
-               saltus_constant_value(s->f, e->args[1]) > 0.0;
+               saltus_deciding_value(s->f, e->args[1], true) > 0.0;
     default:
         return false;
     }

@@ -103,8 +103,8 @@ static const term *product(expander *x, const term *a, const term *b)
 static const term *leaf(expander *x, const saltus_expr *e, double exponent)
 {
     term *t = new_term(x, 1);
-    if (t && saltus_is_constant(x->f, e) && saltus_constant_value(x->f, e) < 0.0 &&
-        fabs(exponent) == 1.0) {
+    if (t && saltus_is_constant(x->f, e) && fabs(exponent) == 1.0 &&
+        saltus_deciding_value(x->f, e, true) < 0.0) {
         t->is_minus = true;
         e = saltus_expr_1(x->f->arena, SALTUS_OP_NEG, e);
         x->no_memory |= !e;
@@ -135,7 +135,8 @@ static const term *factors_of(expander *x, const saltus_expr *e, double exponent
                        factors_of(x, e->args[1], -exponent));
     case SALTUS_OP_POW:
         if (saltus_is_constant(x->f, e->args[1]) && !saltus_is_constant(x->f, e->args[0])) {
-            return factors_of(x, e->args[0], exponent * saltus_constant_value(x->f, e->args[1]));
+            return factors_of(x, e->args[0],
+                              exponent * saltus_deciding_value(x->f, e->args[1], false));
         }
         return leaf(x, e, exponent);
     case SALTUS_OP_NEG:

@@ -73,7 +73,7 @@ static bool isolate_time(saltus_freezer *f, const saltus_expr *left, saltus_op *
             if (!saltus_is_constant(f, other) || (left->op == SALTUS_OP_DIV && !first)) {
                 return false;
             }
-            const double factor = saltus_constant_value(f, other);
+            const double factor = saltus_deciding_value(f, other, true);
             if (!(factor < 0.0 || factor > 0.0)) {
                 return false;
             }

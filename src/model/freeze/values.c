@@ -49,12 +49,18 @@ static bool note_reference(const saltus_expr *node, void *user)
     return false;
 }
 
+bool saltus_start_count(double amount, double *count)
+{
+    *count = nearbyint(amount) + 0.0; /* -0 becomes 0 */
+    return *count >= 0.0 && *count < 9223372036854775808.0;
+}
+
 /* A species without a rule starts with a whole number of molecules. */
 static double start_count(evaluation *v, const saltus_variable *var, double value)
 {
     char place[160];
     saltus_model *m = v->f->model;
-    const double whole = nearbyint(value) + 0.0; /* -0 becomes 0 */
+    double whole;
     if (v->is_search) {
         if (isfinite(value) && value > v->largest) {
             v->largest = value;
@@ -62,7 +68,7 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
         }
         return value;
     }
-    if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
+    if (!saltus_start_count(value, &whole)) {
         v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s': initial amount %g %s",
                                      saltus_place(m, var->line, place), var->id, value,
                                      value < 0.0 ? "is negative" : "is no number of molecules");
@@ -76,7 +82,7 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
     return whole;
 }
 
-static const saltus_expr *value_of(const saltus_variable *v)
+const saltus_expr *saltus_value_of(const saltus_variable *v)
 {
     return v->rule ? v->rule : v->initial;
 }
@@ -93,7 +99,7 @@ static void begin(evaluation *v, int i)
                              saltus_place(m, var->line, place), saltus_kind_text(var), var->id);
         return;
     }
-    if (!value_of(var) && var->kind == SALTUS_KIND_SPECIES) {
+    if (!saltus_value_of(var) && var->kind == SALTUS_KIND_SPECIES) {
         v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s' has no initial amount",
                                      saltus_place(m, var->line, place), var->id);
         return;
@@ -106,8 +112,8 @@ static void begin(evaluation *v, int i)
     v->frames = grown;
     v->state[i] = IN_PROGRESS;
     const size_t first = v->n_references;
-    if (value_of(var)) {
-        (void)saltus_expr_any(value_of(var), note_reference, v);
+    if (saltus_value_of(var)) {
+        (void)saltus_expr_any(saltus_value_of(var), note_reference, v);
     }
     v->frames[v->n_frames++] = (frame){i, first, first, v->n_references};
 }
@@ -117,22 +123,22 @@ static void end(evaluation *v, const frame *x)
 {
     const int i = x->variable;
     const saltus_variable *var = &v->f->model->variables[i];
-    const saltus_expr *e = value_of(var);
+    const saltus_expr *e = saltus_value_of(var);
     unsigned reads = 0;
     for (size_t k = x->first; k < x->end; ++k) {
         reads |= v->f->reads[v->references[k]];
     }
+    const unsigned set = e && e == var->set ? SALTUS_READS_SET : reads & SALTUS_READS_SET;
     v->f->reads[i] =
-        (unsigned char)(var->kind == SALTUS_KIND_COMPARTMENT             ? SALTUS_READS_SIZES
-                        : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
-                                                                         : reads);
+        (unsigned char)(set |
+                        (var->kind == SALTUS_KIND_COMPARTMENT             ? SALTUS_READS_SIZES
+                         : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
+                                                                          : reads));
     v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
     if (var->kind == SALTUS_KIND_SPECIES && !var->rule) {
         v->f->values[i] = start_count(v, var, v->f->values[i]);
     }
-    if (var->rule) {
-        v->f->rule_order[v->f->n_rule_order++] = i;
-    }
+    v->f->order[v->f->n_order++] = i;
     v->state[i] = DONE;
     v->n_references = x->first;
     --v->n_frames;
@@ -160,7 +166,7 @@ static void evaluate_in_site(evaluation *v)
     char place[160];
     const saltus_model *m = v->f->model;
     const double *sizes = m->space->site_sizes;
-    v->f->n_rule_order = 0;
+    v->f->n_order = 0;
     for (size_t i = 0; i < m->n_variables && v->status == SALTUS_OK; ++i) {
         const saltus_variable *var = &m->variables[i];
         if (var->kind == SALTUS_KIND_COMPARTMENT) {
@@ -168,7 +174,8 @@ static void evaluate_in_site(evaluation *v)
         } else if (var->kind == SALTUS_KIND_PARAMETER || var->rule) {
             v->state[i] = UNVISITED;
         }
-        if (!var->rule && v->f->reads[i] == (SALTUS_READS_SIZES | SALTUS_READS_AMOUNTS)) {
+        const unsigned both = SALTUS_READS_SIZES | SALTUS_READS_AMOUNTS;
+        if (!var->rule && (v->f->reads[i] & both) == both) {
             v->status = saltus_error_set(
                 v->err, SALTUS_E_UNSUPPORTED,
                 "%s%s '%s': its initial value comes from amounts and from sizes of compartments, "
@@ -185,7 +192,7 @@ double saltus_largest_amount(saltus_freezer *f, int *variable)
 {
     evaluation v = {.f = f, .is_search = true, .largest_variable = -1};
     v.state = saltus_calloc(f->model->n_variables, 1);
-    f->n_rule_order = 0;
+    f->n_order = 0;
     for (size_t i = 0; i < f->model->n_variables && v.state; ++i) {
         evaluate_variable(&v, (int)i);
     }

@@ -36,7 +36,7 @@ static bool note_other(const saltus_expr *node, void *user)
     } else if (v->kind == SALTUS_KIND_COMPARTMENT) {
         x->has_other |= !v->size_was;
     } else { /* a parameter's initial value would have to be computed anew */
-        x->has_other |= !v->rule && x->f->reads[node->variable] != 0;
+        x->has_other |= !v->rule && (x->f->reads[node->variable] & ~SALTUS_READS_SET) != 0;
     }
     return x->has_other;
 }
@@ -54,9 +54,11 @@ static void fill_values(trial *x, double times)
             x->values[i] *= times;
         }
     }
-    for (int k = 0; k < x->f->n_rule_order; ++k) {
-        const int i = x->f->rule_order[k];
-        x->values[i] = saltus_expr_value(m->variables[i].rule, x->values, 0.0);
+    for (int k = 0; k < x->f->n_order; ++k) {
+        const int i = x->f->order[k];
+        if (m->variables[i].rule) {
+            x->values[i] = saltus_expr_value(m->variables[i].rule, x->values, 0.0);
+        }
     }
 }
 
@@ -70,9 +72,11 @@ static bool reads_other(trial *x, const saltus_reaction *r)
         x->has_other |= !is_resized(m, m->variables[p->variable].compartment);
     }
     (void)saltus_expr_any(r->law, note_other, x);
-    for (int k = 0; k < x->f->n_rule_order && !x->has_other; ++k) {
-        const saltus_variable *v = &m->variables[x->f->rule_order[k]];
-        (void)saltus_expr_any(v->rule, note_other, x);
+    for (int k = 0; k < x->f->n_order && !x->has_other; ++k) {
+        const saltus_variable *v = &m->variables[x->f->order[k]];
+        if (v->rule) {
+            (void)saltus_expr_any(v->rule, note_other, x);
+        }
     }
     return x->has_other;
 }
