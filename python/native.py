@@ -133,6 +133,7 @@ typedef struct {
     double range_low, range_high;
     const char *derive;
     double burn_in;
+    bool without_statistics;
     ...;
 } saltus_memory_options;
 typedef struct {

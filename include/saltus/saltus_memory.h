@@ -23,6 +23,8 @@ typedef struct saltus_memory_options {
     double range_high;    /**< bins end below it */
     const char *derive;   /**< quantities of every trajectory, as in saltus_hdf5_options; or NULL */
     double burn_in;       /**< derived quantities look at samples from this time on */
+    bool without_statistics; /**< mean, variance, min and max are not made: of very many points they
+                                  take longer than their trajectories */
 } saltus_memory_options;
 /**
  * Give the usual options.

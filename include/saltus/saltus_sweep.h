@@ -202,6 +202,10 @@ typedef struct saltus_sweep_sink {
     /** NULL, or called before what is kept of a point that was delivered is removed: the point is
      * to survive the process. */
     saltus_status (*flush)(void *user, saltus_error *err);
+    /** NULL, or called instead of deliver where many points are simulated at once: a block with
+     * trajectories of any number of points, all of each but the last, by rising numbers; `first` is
+     * how many of the sweep's trajectories come before. A sink of `open` tells what it reduces. */
+    saltus_status (*add)(void *user, const saltus_block *block, saltus_error *err);
 } saltus_sweep_sink;
 
 /**

@@ -97,6 +97,7 @@ class Call:
         self.derived = (derive.split(",") if isinstance(derive, str) else list(derive or ()))
         self.derive = ",".join(self.derived) or None
         self.burn_in, self.bins, self.range = burn_in, bins, range
+        self.without_statistics = False  # of what is kept in memory
         self.frames = (make_times(float(self.times[-1]), 1, float(frames)) if frames
                        else np.empty(0))
         self.err = new_record()
@@ -138,6 +139,11 @@ class Call:
         if self.range is not None:
             out.range_low, out.range_high = self.range
         return out
+
+    def memory_options(self, out: Any) -> Any:
+        """And what results in memory have beside that."""
+        out.without_statistics = self.without_statistics
+        return self.result_options(out)
 
 
 class Watch:

@@ -455,6 +455,7 @@ class Model:
                                'derive= names quantities, record="final" and "all" keep molecules')
         call = Call(until, runs=runs, seed=seed, derive=derive, device=device, record=record,
                     **options)
+        call.without_statistics = True
         with self._lock:
             source, _, _, stopped = self._run_points(sweep, call, common_random_numbers, progress,
                                                      None, False)

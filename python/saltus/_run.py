@@ -57,7 +57,7 @@ def path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
 def open_memory(plan: Plan, call: Call, n_points: int) -> Any:
     options = ffi.new("saltus_memory_options *", _memory_defaults)
     out, err = ffi.new("saltus_memory **"), call.err
-    check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.result_options(options), out,
+    check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.memory_options(options), out,
                                  err), err)
     return ffi.gc(out[0], lib.saltus_memory_close)
 

@@ -24,6 +24,21 @@ def test_a_batch_is_a_run_at_each_row(arrive):
     np.testing.assert_array_equal(final, out[:, :, -1])
 
 
+@pytest.mark.parametrize("runs", (1, 3))
+def test_many_rows_are_like_few(arrive, runs):
+    """Many rows are simulated at once, few one by one."""
+    theta = np.column_stack([np.linspace(1, 30, 150), np.arange(150) % 7])
+    names, want = ["k", "X"], dict(until=3, points=4, runs=runs, seed=2)
+    for more in ({}, {"record": "final"}, {"derive": "final:X,mean:X"}):
+        out = arrive.batch(theta, names, **want, **more)
+        few = [arrive.batch(theta[i:i + 50], names, first=i * runs, **want, **more)
+               for i in range(0, 150, 50)]
+        np.testing.assert_array_equal(out, np.concatenate(few))
+    points = arrive.sweep({"k": np.linspace(1, 30, 75), "X": [2, 5]}, **want)
+    one = arrive.run(first=148 * runs, set={"k": 30, "X": 2}, **want)
+    np.testing.assert_array_equal(points["mean"][-1, 0].values, one.mean())
+
+
 def test_batches_read_nothing_twice(arrive, monkeypatch):
     arrive.batch([[1.0]] * 40, ["k"], until=1, threads=1)  # of two one may come too late
     parsed = []

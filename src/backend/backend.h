@@ -55,9 +55,10 @@ typedef struct saltus_backend_ops {
                           FILE *out);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
-    /** It takes tasks with a derivation, with a reduction if there are no observables, and jobs of
-     * many points. */
+    /** It takes tasks with a derivation, and with a reduction if there are no observables. */
     bool reduces;
+    /** SALTUS_METHOD_BIT of each method by which it simulates jobs of many points. */
+    unsigned point_methods;
     /** 0: nothing here can run. */
     int (*n_workers)(const struct saltus_backend *backend, const saltus_plan_options *wanted);
     /** Seconds that a run takes, roughly, from constants that were measured: of n_trajectories with

@@ -6,6 +6,7 @@
 #include "kernel/ssa/direct_lanes.h"
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/base/stream.h"
+#include "model/freeze/point.h"
 #include "model/network/network.h"
 
 #include <assert.h>
@@ -53,6 +54,13 @@ done:
     return status;
 }
 
+static void fill_constants(saltus_trajectory *p)
+{
+    for (int i = 0; i < p->n->n_constants; ++i) {
+        p->v[p->n->row_constants + i] = p->n->constants[i];
+    }
+}
+
 saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruction_set *set,
                                    saltus_scalar_engine **out, saltus_error *err)
 {
@@ -82,10 +90,13 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
         SALTUS_TRY(prepare_leaps(w, task, set, err));
     }
     w->set = set;
-    p->v[t->row_one] = 1.0;
-    for (int i = 0; i < t->n_constants; ++i) {
-        p->v[t->row_constants + i] = t->constants[i];
+    if (task->varies) {
+        w->pairs = saltus_calloc((size_t)t->n_reactions, sizeof *w->pairs);
+        w->counts = saltus_calloc((size_t)t->n_species, sizeof *w->counts);
+        SALTUS_NEED(w->pairs && w->counts);
     }
+    p->v[t->row_one] = 1.0;
+    fill_constants(p);
     *out = w;
     w = NULL;
 done:
@@ -108,18 +119,33 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
     saltus_free(p->pending);
     saltus_free(p->pending_values);
     saltus_free(scalar->direct.stream);
+    saltus_free(scalar->pairs);
+    saltus_free(scalar->counts);
     SALTUS_TRAJECTORY_ARRAYS(FREE)
     SALTUS_LEAP_ARRAYS(FREE)
     saltus_free(scalar);
 }
 
-saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t trajectory)
+static void go_to_point(saltus_scalar_engine *scalar, const saltus_task *task, const double *row)
 {
+    if (row && row != scalar->row) {
+        scalar->row = row;
+        scalar->tables = saltus_point_apply(task->tables, row, scalar->pairs, scalar->counts);
+        scalar->trajectory.n = &scalar->tables;
+        fill_constants(&scalar->trajectory);
+    }
+}
+
+saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, const saltus_task *task,
+                                   const saltus_job *job)
+{
+    const uint64_t trajectory = (uint64_t)job->trajectory;
+    go_to_point(scalar, task, job->point);
     if (scalar->stream) {
-        scalar->stream->start(scalar->direct.stream, scalar->trajectory.seed, (uint64_t)trajectory,
+        scalar->stream->start(scalar->direct.stream, scalar->trajectory.seed, trajectory,
                               scalar->jumps);
     }
-    return saltus_trajectory_start(&scalar->trajectory, (uint64_t)trajectory);
+    return saltus_trajectory_start(&scalar->trajectory, trajectory);
 }
 
 /* Words of leaps that were drawn ahead are drawn again. */
@@ -159,7 +185,7 @@ saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_t
                                     saltus_job *job, saltus_error *err)
 {
     if ((!saltus_scalar_take(scalar, task, job) &&
-         saltus_scalar_start(scalar, job->trajectory) != SALTUS_FINE) ||
+         saltus_scalar_start(scalar, task, job) != SALTUS_FINE) ||
         saltus_scalar_run(scalar, task, job) != SALTUS_FINE) {
         return saltus_scalar_report(scalar, task, err);
     }
@@ -251,6 +277,9 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     char where[80], state[260];
     if (p->failure == SALTUS_STOPPED) {
         return saltus_error_set(err, SALTUS_E_CANCELLED, "stopped on request");
+    }
+    if (scalar->row) {
+        __atomic_store_n(task->failed, scalar->row, __ATOMIC_RELAXED);
     }
     if (p->failure == SALTUS_OUT_OF_MEMORY) {
         return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out for pending events");

@@ -24,6 +24,10 @@ typedef struct saltus_scalar_engine {
                                                     direct.stream stands a copy, of before the last
                                                     words of leaps were drawn */
     const uint32_t *jumps;
+    const double *row;    /**< of the point that it is at; NULL: the task's own numbers */
+    saltus_tables tables; /**< those of the task with that row, which these two are made of */
+    saltus_pair *pairs;
+    int64_t *counts;
 } saltus_scalar_engine;
 
 /** What of the engine is compiled for an instruction set: scalar_draws.c and scalar_run.c. */
@@ -59,8 +63,9 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
  */
 void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task);
 
-/** Start a trajectory at time 0. */
-saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, int64_t trajectory);
+/** Start a job's trajectory at time 0, at its point. */
+saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, const saltus_task *task,
+                                   const saltus_job *job);
 /** Run a trajectory from where it is to its end; sets job->tally.events. */
 saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
                                  saltus_job *job);
@@ -89,7 +94,8 @@ int saltus_scalar_choose(const saltus_scalar_engine *scalar,
                          double sums[SALTUS_FANOUT + 1][SALTUS_FANOUT], int n_levels, double total,
                          double word, uint64_t event, bool refined);
 
-/** Report the failure of a trajectory: trajectory, time, reaction and state. */
+/** Report the failure of a trajectory: trajectory, time, reaction and state, and to the task the
+ * row of its point. */
 saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
                                    saltus_error *err);
 

@@ -42,6 +42,7 @@ typedef struct saltus_job {
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
     const saltus_kept *kept; /**< NULL, or what an engine may start from instead of time 0 */
     void *block;             /**< the source's own */
+    int64_t place;           /**< likewise */
 } saltus_job;
 
 /** Saves trajectories that are under way. */
@@ -113,7 +114,7 @@ typedef struct saltus_task {
     int64_t n_times;
     int n_threads;   /**< of the host that each worker may use */
     int64_t share;   /**< trajectories that a worker can expect; with a reduction, at a time */
-    int64_t segment; /**< of them in a block, at most */
+    int64_t segment; /**< of them of one block and one point, at most */
     const saltus_reduction *reduction;          /**< NULL: every sample is wanted */
     const struct saltus_derivation *derivation; /**< NULL: no quantities are wanted */
     const int *stop; /**< becomes non-zero when workers are to give up; read atomically */

@@ -10,7 +10,7 @@ enum {
     MAX_BLOCK = 1024,
     RING_BYTES = 96 << 20,
     MAX_RING = 4096,
-    MAX_POINT_RING = 1 << 19, /* where a block is one point's */
+    MAX_POINT_RING = 1 << 19, /* where a block is one point's, because it is reduced */
     /* Every worker fills a block of its own while another is delivered, as long as that takes no
      * more than this, or, on large machines, this much per worker. */
     BUSY_BYTES = 192 << 20,
@@ -25,7 +25,7 @@ enum {
  * Sizes
  */
 
-/* Trajectories of a block: so many at most, those of a point in equal parts. */
+/* Trajectories of a block that is reduced: so many at most, those of a point in equal parts. */
 static int64_t even_size(const saltus_blocks *b, int64_t most)
 {
     const int64_t n = b->points ? b->points->n_each : b->options->n_trajectories;
@@ -89,11 +89,6 @@ static const saltus_reduction *choose_reduction(const saltus_blocks *b,
     return bytes <= REDUCED_BYTES && is_less ? wanted : NULL;
 }
 
-static int64_t most_blocks(const saltus_blocks *b)
-{
-    return b->points ? MAX_POINT_RING : MAX_RING;
-}
-
 /* Blocks of what a worker takes at a time, two for each in the ring; of a point's, as many. */
 static void choose_reduced_blocks(saltus_blocks *b)
 {
@@ -103,7 +98,8 @@ static void choose_reduced_blocks(saltus_blocks *b)
     const int64_t n = share < b->largest ? share : b->largest;
     const double sums =
         saltus_reduced_bytes(b->reduction, b->options->n_times, b->plan->columns.n_counts);
-    b->n_ring = ring_length(b->plan, n_workers, bytes * n + (int64_t)sums, most_blocks(b));
+    b->n_ring = ring_length(b->plan, n_workers, bytes * n + (int64_t)sums,
+                            b->points ? MAX_POINT_RING : MAX_RING);
     b->n_ring = b->n_ring > 2 * n_workers ? b->n_ring : 2 * n_workers;
 }
 
@@ -116,8 +112,8 @@ static void choose_blocks(saltus_blocks *b, int64_t wish)
     size = size < MAX_BLOCK ? size : MAX_BLOCK;
     size = size < fair ? size : fair;
     size = size > 1 ? size : 1;
-    b->largest = even_size(b, wish > 0 ? wish : size);
-    const int64_t ring = ring_length(b->plan, n_workers, bytes * b->largest, most_blocks(b));
+    b->largest = wish > 0 ? wish : size;
+    const int64_t ring = ring_length(b->plan, n_workers, bytes * b->largest, MAX_RING);
     const int64_t n_blocks = (n + b->largest - 1) / b->largest;
     b->n_ring = ring < n_blocks ? ring : n_blocks;
 }
@@ -165,7 +161,7 @@ static saltus_status take_buffer(saltus_blocks *b, int64_t n, saltus_buffer **ou
     SALTUS_NEED(m->trajectories);
     m->is_finished = saltus_calloc(size, sizeof *m->is_finished);
     SALTUS_NEED(m->is_finished);
-    if (b->options->checkpoint) {
+    if (b->options->checkpoint || b->points) {
         m->tallies = saltus_calloc(size, sizeof *m->tallies);
         SALTUS_NEED(m->tallies);
     }
@@ -247,18 +243,23 @@ bool saltus_blocks_are_full(const saltus_blocks *b)
     return b->n_opened - b->delivered >= b->n_ring;
 }
 
+/* Of a trajectory that is counted from the first of the run. */
+static int64_t number_of(const saltus_blocks *b, int64_t i)
+{
+    const saltus_run_points *p = b->points;
+    return p ? i / p->n_each * p->apart + i % p->n_each : i;
+}
+
 saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_filling *f = &b->ring[b->n_opened % b->n_ring];
-    const saltus_run_points *points = b->points;
+    const saltus_run_points *points = b->reduction ? b->points : NULL;
     const int64_t in_point = points ? b->next % points->n_each : b->next;
     const int64_t n_left = (points ? points->n_each : b->options->n_trajectories) - in_point;
     const int64_t size = b->reduction && max < b->largest ? max : b->largest;
-    const int64_t to_end = b->reduction ? size : size - b->next % size; /* where blocks begin */
-    const int64_t most = points ? size : to_end;
+    const int64_t most = b->reduction ? size : size - b->next % size; /* where blocks begin */
     const int64_t n = n_left < most ? n_left : most;
-    const int64_t number = points ? b->next / points->n_each * points->apart + in_point : b->next;
     if (b->reduction) {
         SALTUS_TRY(saltus_reduced_create(b->reduction, b->options->n_times,
                                          b->plan->columns.n_counts, &f->reduced, err));
@@ -271,7 +272,7 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     f->is_ready = false;
     f->prepared = NULL;
     for (int64_t i = 0; i < n; ++i) {
-        f->memory->trajectories[i] = b->options->first_trajectory + number + i;
+        f->memory->trajectories[i] = b->options->first_trajectory + number_of(b, b->next + i);
         f->memory->is_finished[i] = false;
     }
     ++b->n_opened;
@@ -290,11 +291,12 @@ static saltus_job job_of(const saltus_blocks *b, saltus_filling *f, int64_t i)
 {
     const saltus_buffer *m = f->memory;
     saltus_job job = {.trajectory = m->trajectories[i],
-                      .point = row_of(b, f->first),
+                      .point = row_of(b, f->first + i),
                       .counts = m->counts + i * b->counts_size,
                       .observables = m->observables + i * b->observables_size,
                       .derived = b->derivation ? m->derived + i * n_derived(b) : NULL,
-                      .block = f};
+                      .block = f,
+                      .place = i};
     for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
         job.splits[k] = m->splits[k] + i * b->splits_size[k];
     }
@@ -335,10 +337,9 @@ void saltus_blocks_close_oldest(saltus_blocks *b)
 bool saltus_filling_mark(const saltus_job *job)
 {
     saltus_filling *f = job->block;
-    const int64_t i = job->trajectory - f->memory->trajectories[0];
-    f->memory->is_finished[i] = true;
+    f->memory->is_finished[job->place] = true;
     if (f->memory->tallies) {
-        f->memory->tallies[i] = job->tally;
+        f->memory->tallies[job->place] = job->tally;
     }
     saltus_tally_add(&f->tally, &job->tally);
     return --f->n_left == 0;
@@ -370,6 +371,9 @@ int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f)
     saltus_buffer *m = f->memory;
     int64_t n = 0;
     for (int64_t i = 0; f->is_open && i < f->n; ++i) {
+        if (b->points && !b->reduction && !m->is_finished[i]) {
+            break;
+        }
         if (m->is_finished[i]) {
             m->trajectories[n] = m->trajectories[i];
             keep(m->counts, b->counts_size, n, i);
@@ -401,6 +405,23 @@ saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f)
     for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
         view.n_parts[k] = b->plan->n_parts[k];
         view.splits[k] = view.n_parts[k] > 0 ? f->memory->splits[k] : NULL;
+    }
+    return view;
+}
+
+saltus_block saltus_blocks_view_point(const saltus_blocks *b, const saltus_filling *f, int64_t i)
+{
+    const int64_t n_each = b->points->n_each, to_end = n_each - (f->first + i) % n_each;
+    saltus_block view = saltus_blocks_view(b, f);
+    view.trajectories += i;
+    view.n_trajectories = to_end < f->n - i ? to_end : f->n - i;
+    view.counts += i * b->counts_size;
+    view.observables += i * b->observables_size;
+    view.derived = view.derived ? view.derived + i * n_derived(b) : NULL;
+    view.first += i;
+    view.events = 0;
+    for (int64_t k = i; k < i + view.n_trajectories; ++k) {
+        view.events += f->memory->tallies[k].events;
     }
     return view;
 }

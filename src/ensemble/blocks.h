@@ -17,11 +17,14 @@ typedef struct saltus_run_points {
     int64_t size;       /**< of a row */
     const double *rows; /**< [point][size], model/freeze/point.h */
     const uint8_t *varies; /**< [size] whether it is not the same at all points */
+    bool together;         /**< blocks that go over the ends of points are delivered as they are;
+                                else as one block for each point */
     int64_t failed;        /**< out: the point at which a trajectory failed, or -1 */
 } saltus_run_points;
 
-/** saltus_run over points: options->n_trajectories is that of all. A block is of one point. The
- * plan is one of any point, and its backend takes points. */
+/** saltus_run over points: options->n_trajectories is that of all. A block that is reduced is of
+ * one point, others go on over the ends of points. The plan is one of any point, and its backend
+ * takes points. */
 SALTUS_MUST_CHECK saltus_status saltus_run_at_points(const saltus_plan *plan,
                                                      const saltus_run_options *options,
                                                      saltus_run_points *points,
@@ -35,7 +38,7 @@ typedef struct saltus_buffer {
     int64_t *splits[SALTUS_N_SPLITS];
     double *observables, *derived;
     bool *is_finished;     /**< [trajectory] */
-    saltus_tally *tallies; /**< [trajectory] of a finished one; NULL: nothing is kept */
+    saltus_tally *tallies; /**< [trajectory] of a finished one; NULL: nobody asks for it */
     struct saltus_buffer *next_free;
 } saltus_buffer;
 
@@ -94,9 +97,13 @@ void saltus_blocks_close_oldest(saltus_blocks *b);
 bool saltus_filling_mark(const saltus_job *job);
 /** Keep the finished trajectories of all blocks that are not delivered. */
 void saltus_blocks_keep_ended(const saltus_blocks *b, saltus_checkpoint *checkpoint);
-/** Move the finished trajectories of a block together; returns their number. */
+/** Move the finished trajectories of a block together; returns their number. Of a block that goes
+ * over the ends of points those in front of the first that is missing are kept. */
 int64_t saltus_blocks_keep_finished(const saltus_blocks *b, saltus_filling *f);
 /** As a sink sees it; needs no lock. */
 saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f);
+/** Of a block that goes over the ends of points, its trajectories from number i on that are of the
+ * same point. */
+saltus_block saltus_blocks_view_point(const saltus_blocks *b, const saltus_filling *f, int64_t i);
 
 #endif

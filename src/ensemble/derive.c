@@ -153,6 +153,13 @@ saltus_status saltus_derivation_make(const saltus_derived *derived, int n_counts
     return SALTUS_OK;
 }
 
+double saltus_derived_of(const saltus_derivation *d, const saltus_block *b, int64_t i, int q)
+{
+    return b->derived ? b->derived[i * d->n + q]
+                      : saltus_derive_one(d, q, b->counts + i * d->n_times * d->n_counts,
+                                          b->observables + i * d->n_times * d->n_observables);
+}
+
 void saltus_derived_free(saltus_derived *derived)
 {
     for (int i = 0; i < derived->n; ++i) {

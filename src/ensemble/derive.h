@@ -35,4 +35,8 @@ SALTUS_MUST_CHECK saltus_status saltus_derivation_make(const saltus_derived *der
                                                        int64_t n_times, double burn_in,
                                                        saltus_derivation *out, saltus_error *err);
 
+/** Quantity q of a block's trajectory i: what a device has made, or else from its samples. */
+double saltus_derived_of(const saltus_derivation *derivation, const saltus_block *block, int64_t i,
+                         int q);
+
 #endif

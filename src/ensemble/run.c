@@ -78,10 +78,18 @@ static saltus_status prepare(run *r, saltus_filling *b, saltus_error *err)
 
 static saltus_status deliver(run *r, saltus_filling *b, saltus_error *err)
 {
-    const saltus_block view = saltus_blocks_view(&r->blocks, b);
+    saltus_status status = SALTUS_OK;
+    saltus_block view = saltus_blocks_view(&r->blocks, b);
     void *prepared = b->prepared;
     b->prepared = NULL;
-    return r->sink->deliver(r->sink->user, &view, prepared, err);
+    if (!r->points || r->blocks.reduction || r->points->together) {
+        return r->sink->deliver(r->sink->user, &view, prepared, err);
+    }
+    for (int64_t i = 0; status == SALTUS_OK && i < b->n; i += view.n_trajectories) {
+        view = saltus_blocks_view_point(&r->blocks, b, i);
+        status = r->sink->deliver(r->sink->user, &view, NULL, err);
+    }
+    return status;
 }
 
 /* Deliver what is ready and next in order. With the lock held; gives it up meanwhile. */
@@ -457,6 +465,9 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.stop =
         r->is_here && r->options->stop ? (const int *)r->options->stop : &r->workers.stop;
     r->task.segment = r->blocks.largest;
+    if (r->points && r->points->n_each < r->task.segment) {
+        r->task.segment = r->points->n_each;
+    }
     const int64_t at_once = r->points ? share_of_ring(r) : r->blocks.largest;
     if (r->blocks.reduction && at_once < r->task.share) {
         r->task.share = at_once;

@@ -171,8 +171,9 @@ static saltus_status send_lot(const lender *l, const lot *b, int64_t asked, salt
     saltus_message_put(m, head, sizeof head);
     for (int64_t i = 0, end; i < b->n; i = end) {
         const saltus_job *j = &b->jobs[i];
-        for (end = i + 1; end < b->n && b->jobs[end].block == j->block &&
-                          b->jobs[end].trajectory == j->trajectory + (end - i);
+        for (end = i + 1;
+             end < b->n && b->jobs[end].block == j->block && b->jobs[end].point == j->point &&
+             b->jobs[end].trajectory == j->trajectory + (end - i);
              ++end) {
         }
         const bool has_row = j->point && j->point != row;

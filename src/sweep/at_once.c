@@ -32,8 +32,11 @@ typedef struct at_once {
     saltus_plan *plan;
     double *row; /* of the first point */
     int64_t size;
-    saltus_model *models[SALTUS_MOST_PARTS]; /* of the threads that freeze */
+    saltus_model *models[SALTUS_MOST_PARTS]; /* of the threads that make rows */
+    saltus_rows *makers[SALTUS_MOST_PARTS];  /* NULL: by freezing */
+    bool began[SALTUS_MOST_PARTS];           /* the model has a maker, or was found to have none */
     int n_models;
+    int *variables;             /* [axis] in the model */
     segment segments[2], *next; /* the one to be made ready */
     pthread_mutex_t lock;       /* of its failure */
     saltus_run_report report;
@@ -46,10 +49,44 @@ typedef struct at_once {
 
 /* ---- the numbers of points ---- */
 
-static saltus_status freeze_point(const at_once *o, saltus_model *model, int64_t point, double *row,
+/* Freeze a thread's model at a point, and see if that is enough for all others. */
+static void make_maker(at_once *o, int part, int64_t point)
+{
+    saltus_error err = {0}; /* freezing the point will tell the same */
+    const bool leaps = saltus_plan_method_ops(o->plan)->leaps;
+    saltus_model *model = o->models[part];
+    o->began[part] = true;
+    if (saltus_sweep_set(o->sweep, point, model, &err) != SALTUS_OK ||
+        saltus_rows_create(model, o->options->law, leaps, &o->makers[part], &err) != SALTUS_OK ||
+        !saltus_point_is_like(&o->model->network->tables, &model->network->tables, leaps)) {
+        saltus_rows_free(o->makers[part]);
+        o->makers[part] = NULL;
+    }
+}
+
+/* The row of a point from the numbers that change; false: the point has to be frozen. */
+static bool make_row(const at_once *o, int part, int64_t point, double *row)
+{
+    saltus_rows *rows = o->makers[part];
+    for (size_t a = 0; rows && a < o->sweep->n_axes; ++a) {
+        saltus_rows_set(rows, o->variables[a], saltus_sweep_value(o->sweep, (int)a, point));
+    }
+    return rows && saltus_rows_make(rows, row) && saltus_plan_suits(o->plan, o->models[part]);
+}
+
+static saltus_status freeze_point(at_once *o, int part, int64_t point, double *row,
                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    saltus_model *model = o->models[part];
+    if (!o->began[part]) {
+        make_maker(o, part, point);
+    }
+    if (make_row(o, part, point, row)) {
+        return SALTUS_OK;
+    }
+    saltus_rows_free(o->makers[part]);
+    o->makers[part] = NULL;
     SALTUS_TRY(saltus_sweep_freeze(o->sweep, point, model, o->options->law, err));
     if (!saltus_point_is_like(&o->model->network->tables, &model->network->tables,
                               saltus_plan_method_ops(o->plan)->leaps) ||
@@ -83,7 +120,7 @@ static void freeze(void *user, int part, int64_t first, int64_t end)
         if (o->stop && __atomic_load_n(o->stop, __ATOMIC_RELAXED)) {
             (void)saltus_error_set(&err, SALTUS_E_CANCELLED, "stopped on request");
         } else {
-            (void)freeze_point(o, o->models[part], s->first + i, s->rows + i * o->size, &err);
+            (void)freeze_point(o, part, s->first + i, s->rows + i * o->size, &err);
         }
         if (err.code != SALTUS_OK) {
             fail(o, s->first + i, &err);
@@ -157,6 +194,26 @@ done:
     return status;
 }
 
+/* Blocks of many points, for a sink that takes them so. */
+static saltus_status deliver_together(void *user, const saltus_block *b, void *prepared,
+                                      saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    at_once *o = user;
+    const int64_t n_each = o->options->run.n_trajectories, n_before = o->point * n_each + o->n;
+    saltus_block block = *b;
+    block.first += o->first * n_each;
+    (void)prepared;
+    if (block.first != n_before) {
+        return SALTUS_OK;
+    }
+    SALTUS_TRY(o->sink->add(o->sink->user, &block, err));
+    o->point = (n_before + b->n_trajectories) / n_each;
+    o->n = (n_before + b->n_trajectories) % n_each;
+done:
+    return status;
+}
+
 static void tell_progress(void *user, const saltus_progress *p)
 {
     const at_once *o = user;
@@ -206,13 +263,14 @@ static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err
                                 .size = o->size,
                                 .rows = s->rows,
                                 .varies = s->varies,
+                                .together = o->sink->add != NULL,
                                 .failed = -1};
     SALTUS_TRY(check_layout(o, s, err));
     if (!o->open) {
         SALTUS_TRY(open_point(o, err));
     }
     const saltus_sink sink = {.user = o,
-                              .deliver = deliver,
+                              .deliver = points.together ? deliver_together : deliver,
                               .reduction = o->open->reduction,
                               .derivation = o->open->derivation};
     o->first = s->first;
@@ -274,23 +332,29 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     saltus_status status = SALTUS_OK;
     const int64_t n_points =
         saltus_sweep_end(o->sweep, o->options) - saltus_sweep_begin(o->options);
-    const int n_cores = saltus_cores();
     const int64_t n_parts = n_points / POINTS_EACH + 1;
-    const int64_t n_models = n_parts < n_cores ? n_parts : n_cores;
     o->model = o->options->load(o->options->load_user, err);
     if (!o->model) {
         return err ? err->code : SALTUS_E_NO_MEMORY;
     }
     SALTUS_TRY(saltus_sweep_freeze(o->sweep, 0, o->model, o->options->law, err));
     SALTUS_TRY(saltus_plan_create(o->model, backend, &o->options->plan, &o->plan, err));
-    if (o->model->network->lattice) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "a lattice has numbers of its own at every point");
+    if (!(backend->ops->point_methods & SALTUS_METHOD_BIT(o->plan->method))) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "points are simulated one by one");
     }
     const saltus_tables *t = &o->model->network->tables;
     o->size = saltus_point_of(t).size;
     o->row = saltus_calloc((size_t)o->size, sizeof *o->row);
     SALTUS_NEED(o->row);
     saltus_point_read(t, o->row);
+    o->variables = saltus_calloc(o->sweep->n_axes, sizeof *o->variables);
+    SALTUS_NEED(o->variables);
+    for (size_t a = 0; a < o->sweep->n_axes; ++a) {
+        o->variables[a] = saltus_model_find(o->model, o->sweep->axes[a].name);
+    }
+    const int64_t n_cores =
+        backend->ops->kind == SALTUS_ON_CPU ? o->plan->n_workers : saltus_cores();
+    const int64_t n_models = n_parts < n_cores ? n_parts : n_cores;
     for (; o->n_models < n_models && o->n_models < SALTUS_MOST_PARTS; ++o->n_models) {
         o->models[o->n_models] = o->options->load(o->options->load_user, err);
         if (!o->models[o->n_models]) {
@@ -335,11 +399,13 @@ done:
     }
     (void)pthread_mutex_destroy(&o.lock);
     for (int i = 0; i < o.n_models; ++i) {
+        saltus_rows_free(o.makers[i]);
         saltus_sweep_unload(options, o.models[i]);
     }
     saltus_plan_destroy(o.plan);
     saltus_sweep_unload(options, o.model);
     saltus_free(o.row);
+    saltus_free(o.variables);
     *delivered = o.point;
     *report = o.report;
     return status;

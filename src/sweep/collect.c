@@ -29,10 +29,7 @@ static void derive_all(saltus_collector *c, const saltus_block *b)
     const saltus_derivation *d = &w->derivation;
     for (int64_t i = 0; i < b->n_trajectories; ++i) {
         for (int q = 0; q < d->n; ++q) {
-            c->derived[q * w->n_runs + c->n + i] =
-                b->derived ? b->derived[i * d->n + q]
-                           : saltus_derive_one(d, q, b->counts + i * w->n_times * w->n_counts,
-                                               b->observables + i * w->n_times * w->n_observables);
+            c->derived[q * w->n_runs + c->n + i] = saltus_derived_of(d, b, i, q);
         }
     }
 }

@@ -11,7 +11,11 @@
 #include <string.h>
 
 enum {
-    POINTS_EACH = 2 /* of a thread, at least, for threads to have points of their own */
+    POINTS_EACH = 2, /* of a thread, at least, for threads to have points of their own */
+    /* On the CPU: points, at least, and trajectories of each, at most, that are simulated at once:
+     * of fewer points each is sooner done alone, and more trajectories fill lanes by themselves. */
+    AT_ONCE_POINTS = 64,
+    AT_ONCE_RUNS = 256
 };
 
 saltus_sweep_options saltus_sweep_options_default(void)
@@ -320,6 +324,20 @@ done:
     return status;
 }
 
+/* Whether the points are worth being simulated as one run of the device. A GPU has room for all; on
+ * the CPU that is so while their trajectories are few, but what is kept is kept of single points.
+ */
+static bool goes_at_once(const saltus_sweep_run_state *r)
+{
+    const saltus_sweep_options *o = r->options;
+    const int64_t n_points = saltus_sweep_end(r->sweep, o) - r->next;
+    if (r->backend->ops->kind != SALTUS_ON_CPU) {
+        return n_points > 0 && r->backend->ops->point_methods != 0;
+    }
+    return n_points >= AT_ONCE_POINTS && o->run.n_trajectories <= AT_ONCE_RUNS &&
+           !o->run.checkpoint && saltus_ranks_count(o->run.ranks) == 1;
+}
+
 saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_options *options,
                                const saltus_sweep_sink *sink, saltus_run_report *report,
                                saltus_error *err)
@@ -353,7 +371,7 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     SALTUS_TRY(saltus_backend_open(options->device, &r.backend, err));
     SALTUS_TRY(choose_method(sweep, &chosen, &choice, err));
     SALTUS_TRY(saltus_points_share(&r, 0, err));
-    if (r.backend->ops->reduces && r.next < saltus_sweep_end(sweep, options)) {
+    if (goes_at_once(&r)) {
         saltus_error at_once = {0};
         status = saltus_sweep_run_at_once(sweep, &chosen, r.backend, sink, &r.delivered, &r.report,
                                           &at_once);

@@ -26,7 +26,7 @@ struct saltus_memory {
     saltus_handle handle;
     saltus_sweep_sink sweep_sink;
     part *run; /* NULL: it is a sweep */
-    bool keeps_all;
+    bool keeps_all, has_statistics;
     int64_t n_points, n_runs, first, delivered; /* first trajectory; points */
     int n_columns;
     saltus_derived derived;
@@ -103,7 +103,7 @@ static void make(const part *p)
     const saltus_memory_view *v = &m->view;
     const saltus_collector *c = p->collector;
     const int n = m->n_columns;
-    for (int64_t q = 0; q < v->n_times * n; ++q) {
+    for (int64_t q = 0; v->mean && q < v->n_times * n; ++q) {
         const int64_t time = q / n, column = q % n, at = p->point * v->n_times * n + q;
         const bool is_count = column < v->n_counts;
         const size_t w = (size_t)(is_count ? time * v->n_counts + column
@@ -138,6 +138,29 @@ static void make(const part *p)
             edges[b] = (double)NAN;
         }
     }
+}
+
+/* Trajectories of many points at once, of which no statistics are wanted. */
+static saltus_status add_points(void *user, const saltus_block *b, saltus_error *err)
+{
+    saltus_memory *m = user;
+    const saltus_memory_view *v = &m->view;
+    const int64_t n = b->n_trajectories;
+    if (b->first + n > m->n_points * m->n_runs) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "there is memory for %lld points only",
+                                (long long)m->n_points);
+    }
+    memcpy((int64_t *)v->trajectories + b->first, b->trajectories,
+           (size_t)n * sizeof *b->trajectories);
+    keep(m, b->first, v->counts, b->counts, b->n_points, (size_t)v->n_counts, n);
+    keep(m, b->first, v->observables, b->observables, b->reduced ? 1 : b->n_points,
+         (size_t)v->n_observables, n);
+    for (int64_t i = 0; i < n * v->n_derived; ++i) {
+        ((double *)v->derived)[b->first * v->n_derived + i] =
+            saltus_derived_of(&m->what.derivation, b, i / v->n_derived, (int)(i % v->n_derived));
+    }
+    m->delivered = (b->first + n) / m->n_runs;
+    return SALTUS_OK;
 }
 
 static void destroy_part(part *p)
@@ -218,6 +241,7 @@ static saltus_status choose(saltus_memory *m, const saltus_plan *plan,
     const saltus_lattice *lattice = plan->model->network->lattice;
     const bool has_bins = o->record == SALTUS_RECORD_HISTOGRAM;
     m->keeps_all = o->record == SALTUS_RECORD_ALL;
+    m->has_statistics = !o->without_statistics;
     m->n_runs = v->n_runs = run->n_trajectories;
     m->first = run->first_trajectory;
     v->n_points = m->n_points;
@@ -297,10 +321,10 @@ static int list_arrays(saltus_memory *m, saltus_record record, array *out)
         {(const void **)&v->splits[0], samples * v->n_counts * v->n_parts[0], 8, v->n_parts[0] > 0},
         {(const void **)&v->splits[1], samples * v->n_counts * v->n_parts[1], 8, v->n_parts[1] > 0},
         {(const void **)&v->frames, frames, 4, v->n_frames > 0},
-        {(const void **)&v->mean, cells, 8, true},
-        {(const void **)&v->variance, cells, 8, true},
-        {(const void **)&v->min, cells, 8, true},
-        {(const void **)&v->max, cells, 8, true},
+        {(const void **)&v->mean, cells, 8, m->has_statistics},
+        {(const void **)&v->variance, cells, 8, m->has_statistics},
+        {(const void **)&v->min, cells, 8, m->has_statistics},
+        {(const void **)&v->max, cells, 8, m->has_statistics},
         {(const void **)&v->derived, rows * v->n_derived, 8, v->n_derived > 0},
         {(const void **)&v->edges, bins + points * v->n_counts, 8, v->n_bins > 0},
         {(const void **)&v->histogram, bins * (double)v->n_times, 8, v->n_bins > 0}};
@@ -378,6 +402,9 @@ saltus_status saltus_memory_open(const saltus_plan *plan, const saltus_run_optio
     m->n_points = n_points > 0 ? n_points : 1;
     m->sweep_sink = (saltus_sweep_sink){
         .user = m, .open = open_point, .deliver = deliver_point, .discard = discard_point};
+    if (o.without_statistics && o.record != SALTUS_RECORD_HISTOGRAM) {
+        m->sweep_sink.add = add_points;
+    }
     SALTUS_TRY(choose(m, plan, run, &o, err));
     SALTUS_TRY(allocate(m, plan, o.record, err));
     if (n_points == 0) {

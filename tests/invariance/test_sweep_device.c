@@ -1,6 +1,6 @@
-/* A sweep as one run of a GPU gives, point by point, the bits of the CPU, where every point is a
- * run of its own: samples, statistics, histograms and derived quantities. Runs on a GPU, or on a
- * driver that plays one. */
+/* A sweep as one run of a device gives, point by point, the bits of the CPU where every point is a
+ * run of its own: samples, statistics, histograms and derived quantities. Runs on the CPU, and on a
+ * GPU or a driver that plays one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -205,7 +205,8 @@ static saltus_status run(const sweep_case *c, const char *device, kept *out,
                                                  : c->record == SALTUS_RECORD_HISTOGRAM ? &bins
                                                                                         : NULL};
     out->what = what;
-    out->sink = (saltus_sweep_sink){out, open_point, deliver, discard, NULL};
+    out->sink = (saltus_sweep_sink){
+        .user = out, .open = open_point, .deliver = deliver, .discard = discard};
     o.load = load;
     o.load_user = (void *)(uintptr_t)c->model;
     o.device = device;
@@ -213,7 +214,8 @@ static saltus_status run(const sweep_case *c, const char *device, kept *out,
     o.first_point = out->part.first_point;
     o.n_points = out->part.n_points;
     o.runs_apart = out->part.runs_apart;
-    o.plan.layout = strcmp(device, "cpu") == 0 ? "auto" : c->layout;
+    const bool is_scalar = c->layout && strcmp(c->layout, "scalar") == 0;
+    o.plan.layout = strcmp(device, "cpu") == 0 && !is_scalar ? "auto" : c->layout;
     o.plan.method = c->method ? c->method : "direct";
     o.plan.columns = c->columns;
     count_columns(&o.plan, c->model, &out->what, err);
@@ -439,13 +441,109 @@ static void a_sweep_can_be_stopped(void **state)
     free_kept(&gpu);
 }
 
+/* Of so few points the CPU makes runs of their own. */
+enum { FEW_POINTS = 50 };
+
+/* A sweep of many points on the CPU is like its parts. */
+static void check_on_cpu(const sweep_case *c, int64_t n_points)
+{
+    kept all = {0};
+    saltus_run_report of_all = {0}, of_parts = {0};
+    saltus_error err = {0};
+    if (run(c, "cpu", &all, &of_all, &err) != SALTUS_OK) {
+        fail_msg("%.60s: %s", c->model, err.message);
+    }
+    assert_true(all.n == n_points && n_points > FEW_POINTS);
+    assert_true(all.n_open >= n_points);
+    for (int64_t first = 0; first < n_points; first += FEW_POINTS) {
+        const int64_t n = n_points - first < FEW_POINTS ? n_points - first : FEW_POINTS;
+        kept part = {.part = {first, n, 0}}, view = all;
+        saltus_run_report report = {0};
+        assert_int_equal(run(c, "cpu", &part, &report, &err), SALTUS_OK);
+        assert_int_equal(part.n, n);
+        memmove(view.points, view.points + first, (size_t)n * sizeof *view.points);
+        compare(&view, &part);
+        free_kept(&part);
+        of_parts.events += report.events;
+        of_parts.trajectories += report.trajectories;
+    }
+    assert_true(of_all.events == of_parts.events && of_all.events > 0);
+    assert_true(of_all.trajectories == of_parts.trajectories);
+    free_kept(&all);
+}
+
+static void the_cpu_takes_many_points_at_once(void **state)
+{
+    static const saltus_record records[] = {SALTUS_RECORD_ALL, SALTUS_RECORD_STATS,
+                                            SALTUS_RECORD_FINAL, SALTUS_RECORD_HISTOGRAM};
+    static const int64_t runs[] = {1, 3, 40};
+    static const sweep_case cases[] = {
+        {.model = hill,
+         .vary = {"K=lin:10:50:9", "h=list:1,2,4", "X=list:5,50,80"},
+         .record = SALTUS_RECORD_ALL},
+        {.model = events,
+         .vary = {"k=lin:0.5:1:30", "when=list:0.25,0.5,2"},
+         .record = SALTUS_RECORD_ALL},
+        {.model = pending, .vary = {"k=lin:1:20:81"}, .record = SALTUS_RECORD_FINAL},
+        {.model = power,
+         .vary = {"p=list:1,1.5,2", "A=lin:10:36:27"},
+         .record = SALTUS_RECORD_STATS},
+        {.model = power, .vary = {"p=list:1,2", "A=lin:10:90:81"}, .record = SALTUS_RECORD_STATS},
+        {.model = observed, .vary = {"c=list:1,2,4", "k=lin:0.1:1:27"}, .columns = "A,[A]"},
+        {.model = observed,
+         .vary = {"A=lin:0:80:81"},
+         .columns = "A,[A]",
+         .record = SALTUS_RECORD_ALL},
+        {.model = many, .vary = {"B=list:0,4e15", "k=lin:1:2:81"}, .record = SALTUS_RECORD_STATS},
+        {.model = "dimer-decay-x12.yaml", .vary = {"S1_3=lin:1:9:9", "c4=lin:0.1:0.9:9"}},
+        {.model = mixed, .vary = {"k=lin:0.5:2:81"}, .method = "tau"}};
+    static const int64_t n_points[] = {81, 90, 81, 81, 162, 81, 81, 162, 81, 81};
+    (void)state;
+    for (size_t i = 0; i < sizeof records / sizeof *records; ++i) {
+        for (size_t r = 0; r < sizeof runs / sizeof *runs; ++r) {
+            const sweep_case c = {mixed,
+                                  {"m=lin:0.01:0.03:9", "B=list:0,30,31", "k=list:0,1,2"},
+                                  i == 1 ? "scalar" : NULL,
+                                  NULL,
+                                  runs[r],
+                                  records[i],
+                                  r == 1,
+                                  NULL};
+            check_on_cpu(&c, 81);
+        }
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        sweep_case c = cases[i];
+        c.n_runs = 2;
+        check_on_cpu(&c, n_points[i]);
+    }
+}
+
+static void failures_on_the_cpu_name_their_point(void **state)
+{
+    static const sweep_case c = {.model = dies, .vary = {"limit=lin:9:1000:100"}, .n_runs = 1};
+    kept cpu = {0};
+    saltus_run_report report = {0};
+    saltus_error err = {0};
+    (void)state;
+    assert_int_equal(run(&c, "cpu", &cpu, &report, &err), SALTUS_E_NUMERIC);
+    assert_non_null(strstr(err.message, "at limit = "));
+    assert_non_null(strstr(err.message, "'down'"));
+    free_kept(&cpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_takes_points),      cmocka_unit_test(every_kind_of_result),
-        cmocka_unit_test(laws_events_and_leaps),          cmocka_unit_test(points_may_be_unlike),
-        cmocka_unit_test(failures_name_their_point),      cmocka_unit_test(a_sweep_can_be_stopped),
+        cmocka_unit_test(every_layout_takes_points),
+        cmocka_unit_test(every_kind_of_result),
+        cmocka_unit_test(laws_events_and_leaps),
+        cmocka_unit_test(points_may_be_unlike),
+        cmocka_unit_test(failures_name_their_point),
+        cmocka_unit_test(a_sweep_can_be_stopped),
         cmocka_unit_test(a_part_is_like_that_of_the_cpu),
+        cmocka_unit_test(the_cpu_takes_many_points_at_once),
+        cmocka_unit_test(failures_on_the_cpu_name_their_point),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

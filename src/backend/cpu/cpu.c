@@ -164,6 +164,7 @@ const saltus_backend_ops saltus_backend_cpu = {
     .name = "cpu",
     .kind = SALTUS_ON_CPU,
     .methods = ~0U, /* it has each, and shows what is right */
+    .point_methods = SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT),
     .claims = claims,
     .open = open_cpu,
     .close = close_cpu,

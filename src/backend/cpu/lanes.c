@@ -42,6 +42,18 @@ static double next_stop(const lane_group *c, const saltus_trajectory *p)
     return p->special < sample ? p->special : sample;
 }
 
+/* The numbers of the lane's point. */
+static void point_to_lane(lane_group *c, int l)
+{
+    const saltus_tables *n = c->scalars[l]->trajectory.n;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        c->lanes.rate[r][l] = n->rate[r];
+    }
+    for (int i = 0; i < n->n_constants; ++i) {
+        c->lanes.v[n->row_constants + i][l] = n->constants[i];
+    }
+}
+
 static void trajectory_to_lane(lane_group *c, int l)
 {
     const saltus_scalar_engine *w = c->scalars[l];
@@ -83,7 +95,7 @@ static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
     saltus_scalar_engine *w = c->scalars[l];
     const saltus_trajectory *p = &w->trajectory;
     const bool is_under_way = saltus_scalar_take(w, c->task, &c->jobs[l]) && p->event % 2 == 0;
-    if (!is_under_way && saltus_scalar_start(w, c->jobs[l].trajectory) != SALTUS_FINE) {
+    if (!is_under_way && saltus_scalar_start(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
         return saltus_scalar_report(w, c->task, err);
     }
     c->lanes.trajectory[l] = (uint64_t)c->jobs[l].trajectory;
@@ -91,6 +103,9 @@ static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
     c->void_events[l] = p->event - p->fired;
     c->busy |= (uint64_t)1 << l;
     c->alive[l] = -1;
+    if (c->task->varies) {
+        point_to_lane(c, l);
+    }
     trajectory_to_lane(c, l);
     return saltus_scalar_fits_lane(c->scalars[l]) ? SALTUS_OK : rerun_lane(c, l, err);
 }
@@ -376,6 +391,9 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
     c->lanes.v[n->row_one] = saltus_splat(1.0);
     for (int i = 0; i < n->n_constants; ++i) {
         c->lanes.v[n->row_constants + i] = saltus_splat(n->constants[i]);
+    }
+    for (int r = 0; r < n->n_reactions; ++r) {
+        c->lanes.rate[r] = saltus_splat(n->rate[r]);
     }
     for (int l = 0; l < SALTUS_LANES; ++l) {
         SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->scalars[l], err));

@@ -180,7 +180,7 @@ static saltus_status start_slot(lane_group *c, const saltus_job *job, saltus_err
     const saltus_trajectory *p = &r->scalar->trajectory;
     r->job = *job;
     if (!saltus_scalar_take(r->scalar, c->task, job) &&
-        saltus_scalar_start(r->scalar, job->trajectory) != SALTUS_FINE) {
+        saltus_scalar_start(r->scalar, c->task, job) != SALTUS_FINE) {
         return saltus_scalar_report(r->scalar, c->task, err);
     }
     ((uint64_t *)c->leaps.trajectory)[slot] = (uint64_t)job->trajectory;
@@ -389,6 +389,9 @@ static saltus_status prepare(lane_group *c, saltus_error *err)
     b->drift = rows(n->n_species);
     b->spread = rows(n->n_species);
     SALTUS_NEED(b->v && b->a && b->change && b->number && b->after && b->drift && b->spread);
+    for (int r = 0; r < n->n_reactions; ++r) {
+        c->lanes.rate[r] = saltus_splat(n->rate[r]);
+    }
     for (int chunk = 0; chunk < SALTUS_LEAP_CHUNKS; ++chunk) {
         saltus_f64 *v = b->v + chunk * n->n_rows;
         v[n->row_one] = saltus_splat(1.0);

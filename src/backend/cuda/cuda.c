@@ -453,6 +453,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .explain_slabs = explain_slabs,
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
+    .point_methods = SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT) | SALTUS_METHOD_BIT(SALTUS_METHOD_TAU),
     .n_workers = n_workers,
     .estimate = estimate,
     .compile = compile,

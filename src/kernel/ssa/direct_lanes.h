@@ -25,6 +25,8 @@ typedef struct saltus_lanes {
     /* Time of the lane's next sample or special time; -inf: the lane is idle. */
     saltus_f64 stop;
     saltus_u64 trajectory, block;
+    /* Rates of the products, which points of a sweep have of their own. */
+    saltus_f64 rate[SALTUS_LANES_MAX_REACTIONS];
     /* Unit waits of the two events of the block. */
     saltus_f64 wait[2];
     /* Words of the choices of the two events. */
@@ -49,11 +51,12 @@ SALTUS_FN saltus_mask saltus_lanes_draw(saltus_lanes *b, uint64_t seed)
     return SALTUS_EQ(w[0] * w[2], w[0] & 0);
 }
 
-/* ((rate * f1) * f2) …; the usual shapes without a loop. */
-SALTUS_FN saltus_f64 saltus_lanes_product(const saltus_tables *n, const saltus_f64 *v, int r)
+/* ((rate * f1) * f2) … */
+SALTUS_FN saltus_f64 saltus_lanes_product(const saltus_tables *n, saltus_f64 rate,
+                                          const saltus_f64 *v, int r)
 {
     const int first = n->factor_row[r], end = n->factor_row[r + 1];
-    saltus_f64 a = saltus_splat(n->rate[r]);
+    saltus_f64 a = rate;
     for (int f = first; f < end; ++f) {
         const saltus_f64 x = v[n->factor_species[f]];
         const double offset = n->factor_offset[f];
@@ -71,12 +74,12 @@ SALTUS_FN void saltus_lanes_run_rules(const saltus_tables *n, saltus_f64 *v)
     }
 }
 
-/* Propensity r. Sets lanes of *bad where it is negative or NaN. */
-SALTUS_FN saltus_f64 saltus_lanes_propensity(const saltus_tables *n, saltus_f64 *v, int r,
-                                             saltus_mask *bad)
+/* Propensity r, whose product has this rate. Sets lanes of *bad where it is negative or NaN. */
+SALTUS_FN saltus_f64 saltus_lanes_propensity(const saltus_tables *n, saltus_f64 rate, saltus_f64 *v,
+                                             int r, saltus_mask *bad)
 {
     if (n->law_program[r] < 0) {
-        return saltus_lanes_product(n, v, r);
+        return saltus_lanes_product(n, rate, v, r);
     }
     const saltus_program law = n->laws[n->law_program[r]];
     saltus_program_run(n->code, law, v);
@@ -95,7 +98,7 @@ SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes 
         const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
         saltus_f64 sum = saltus_splat(0.0);
         for (int k = r; k < end; ++k) {
-            const saltus_f64 a = saltus_lanes_propensity(n, b->v, k, &bad);
+            const saltus_f64 a = saltus_lanes_propensity(n, b->rate[k], b->v, k, &bad);
             sum = k == r ? a : sum + a;
             b->sums[k] = sum;
         }

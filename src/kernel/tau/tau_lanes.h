@@ -113,7 +113,7 @@ SALTUS_FN void saltus_leaps_bound(const saltus_tables *n, const saltus_tau *tau,
     }
     saltus_lanes_run_rules(n, v);
     for (int r = 0; r < n->n_reactions; ++r) {
-        const saltus_f64 x = saltus_lanes_propensity(n, v, r, &bad);
+        const saltus_f64 x = saltus_lanes_propensity(n, saltus_splat(n->rate[r]), v, r, &bad);
         a[r] = saltus_leaps_mark(n, tau, b, v, r, x, &critical_total);
         sum = r % SALTUS_FANOUT == 0 ? x : sum + x;
         if (r % SALTUS_FANOUT == SALTUS_FANOUT - 1 || r == n->n_reactions - 1) {
@@ -359,7 +359,8 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
         }
         saltus_mask wrong = good & 0;
         const saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
-        const saltus_f64 after = saltus_lanes_propensity(n, b->after, r, &wrong);
+        const saltus_f64 after =
+            saltus_lanes_propensity(n, saltus_splat(n->rate[r]), b->after, r, &wrong);
         const saltus_f64 more = saltus_tau_more(half, a[r], after);
         wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
         bad |= fires & wrong;

@@ -140,10 +140,7 @@ static saltus_status derive(const saltus_derivation *d, const saltus_block *b, d
     SALTUS_NEED(*out);
     for (int64_t i = 0; i < n; ++i) {
         for (int q = 0; q < d->n; ++q) {
-            (*out)[q * n + i] =
-                b->derived ? b->derived[i * d->n + q]
-                           : saltus_derive_one(d, q, b->counts + i * d->n_times * d->n_counts,
-                                               b->observables + i * d->n_times * d->n_observables);
+            (*out)[q * n + i] = saltus_derived_of(d, b, i, q);
         }
     }
 done:

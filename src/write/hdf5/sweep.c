@@ -93,7 +93,8 @@ saltus_status saltus_sweep_file_create(const char *path, const saltus_hdf5_layou
     saltus_sweep_file *sweep = saltus_calloc(1, sizeof *sweep);
     saltus_h5_quiet_begin(&quiet);
     SALTUS_NEED(sweep);
-    sweep->sink = (saltus_sweep_sink){sweep, begin_point, deliver, discard, flush};
+    sweep->sink = (saltus_sweep_sink){
+        .user = sweep, .open = begin_point, .deliver = deliver, .discard = discard, .flush = flush};
     SALTUS_TRY(saltus_h5_open_checkpoint(path, layout, &sweep->checkpoint, err));
     SALTUS_TRY(saltus_h5_open_file(&sweep->file, path, layout, err));
     saltus_handle_add(&sweep->handle, SALTUS_HANDLE_SWEEP_FILE);

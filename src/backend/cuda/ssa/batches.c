@@ -113,13 +113,16 @@ static void tear_down(saltus_gpu_worker *c, const saltus_gpu *gpu)
     saltus_layout_free(&c->layout);
 }
 
-/* Find the segments of the batch: jobs of one block each. Without points all jobs are one segment,
- * because what is reduced is of one block, and else blocks do not matter. */
+/* Find the segments of the batch: jobs of one point each, and, if it is reduced, of one block.
+ * Without points all jobs are one segment, because what is reduced is of one block, and else blocks
+ * do not matter. */
 static void find_segments(saltus_gpu_worker *c, int64_t n)
 {
     c->n_segments = 0;
     for (int64_t j = 0; j < n; ++j) {
-        if (j == 0 || (c->task->varies && c->jobs[j].block != c->jobs[j - 1].block)) {
+        const saltus_job *a = &c->jobs[j > 0 ? j - 1 : 0], *b = &c->jobs[j];
+        const bool is_split = c->task->reduction && a->block != b->block;
+        if (j == 0 || (c->task->varies && (is_split || a->point != b->point))) {
             c->segments[c->n_segments++] = j;
         }
     }
@@ -381,36 +384,6 @@ static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, 
     return status;
 }
 
-/* Run one trajectory on the CPU. */
-static saltus_status run_here(const saltus_gpu_worker *c, saltus_job *job, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_tables *like = c->task->tables;
-    saltus_task task = *c->task;
-    saltus_tables tables;
-    saltus_scalar_engine *scalar = NULL;
-    saltus_pair *pairs = NULL;
-    int64_t *counts = NULL;
-    if (!job->point) {
-        return saltus_scalar_run_job(c->scalar, c->task, job, err);
-    }
-    pairs = saltus_calloc((size_t)like->n_reactions, sizeof *pairs);
-    counts = saltus_calloc((size_t)like->n_species, sizeof *counts);
-    SALTUS_NEED(pairs && counts);
-    tables = saltus_point_apply(like, job->point, pairs, counts);
-    task.tables = &tables;
-    SALTUS_TRY(saltus_scalar_create(&task, saltus_instruction_set_widest(), &scalar, err));
-    status = saltus_scalar_run_job(scalar, &task, job, err);
-    if (status != SALTUS_OK) {
-        __atomic_store_n(c->task->failed, job->point, __ATOMIC_RELAXED);
-    }
-done:
-    saltus_scalar_destroy(scalar, &task);
-    saltus_free(pairs);
-    saltus_free(counts);
-    return status;
-}
-
 /* Trajectories that the GPU gave up run again here, with the same bits. Each either ends or gives
  * an error in words. */
 static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
@@ -427,7 +400,7 @@ static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source,
         }
         const double start = saltus_tracer_now(c->task->tracer);
         job->counts = reduction ? c->rest : counts;
-        SALTUS_TRY(run_here(c, job, err));
+        SALTUS_TRY(saltus_scalar_run_job(c->scalar, c->task, job, err));
         const int64_t *samples = job->counts;
         job->counts = counts;
         saltus_job_reduce(c->task, job, samples);
