@@ -296,7 +296,7 @@ saltus_status saltus_mpd_work(const saltus_mpd_tables *tables, const saltus_task
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(simulate(tables, task, &all, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);
-        SALTUS_TRY(source->done(source->user, &job, err));
+        SALTUS_TRY(source->done(source->user, &job, 1, err));
     }
 done:
     saltus_mpd_lead_free(&lead);

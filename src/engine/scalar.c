@@ -333,7 +333,7 @@ saltus_status saltus_scalar_work(const saltus_instruction_set *set, const saltus
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(saltus_scalar_run_job(w, task, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);
-        SALTUS_TRY(source->done(source->user, &job, err));
+        SALTUS_TRY(source->done(source->user, &job, 1, err));
     }
 done:
     saltus_scalar_destroy(w, task);

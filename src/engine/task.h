@@ -73,8 +73,9 @@ typedef struct saltus_source {
     /** The next jobs, at most `max`. Returns their number. 0: none at present, or, with `wait`,
      * none ever again. With `wait` it blocks while there may be more. */
     int (*take)(void *user, saltus_job *jobs, int max, bool wait);
-    /** A job's samples are complete. Not SALTUS_OK: stop working and return it. */
-    saltus_status (*done)(void *user, const saltus_job *job, saltus_error *err);
+    /** The samples of jobs[n] of one block are complete. Not SALTUS_OK: stop working and return it.
+     * A job that done() is to reduce comes alone. */
+    saltus_status (*done)(void *user, const saltus_job *jobs, int n, saltus_error *err);
     /** Of jobs[n], which are those of one block that one call of `take` gave, the marked ones have
      * ended, and `partial` is made of their counts; done() is not called for them. */
     saltus_status (*reduced)(void *user, const saltus_job *jobs, int n,

@@ -153,16 +153,19 @@ static saltus_status check_sums(run *r, saltus_status status)
     return status;
 }
 
-static saltus_status finish_job(void *user, const saltus_job *job, saltus_error *err)
+static saltus_status finish_jobs(void *user, const saltus_job *jobs, int n, saltus_error *err)
 {
     run *r = user;
-    saltus_filling *b = job->block;
+    saltus_filling *b = jobs[0].block;
     saltus_status status = SALTUS_OK;
+    bool is_full = false;
     if (b->reduced) { /* only the worker that took the block touches its sums */
-        SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, job->rest, err)));
+        SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, jobs[0].rest, err)));
     }
     (void)pthread_mutex_lock(&r->workers.lock);
-    const bool is_full = saltus_filling_mark(job);
+    for (int j = 0; j < n; ++j) {
+        is_full = saltus_filling_mark(&jobs[j]);
+    }
     status = r->workers.status;
     (void)pthread_mutex_unlock(&r->workers.lock);
     if (is_full) {
@@ -208,7 +211,7 @@ static saltus_status finish_kept(run *r, saltus_job *job, saltus_error *err)
     }
     saltus_job_reduce(&r->task, job, counts);
     job->tally = job->kept->tally;
-    return finish_job(r, job, err);
+    return finish_jobs(r, job, 1, err);
 }
 
 /* Jobs come with what was kept of them; those that had ended do not come at all. */
@@ -448,7 +451,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     const int64_t n_runs = r->options->n_trajectories;
     SALTUS_TRY(saltus_blocks_init(&r->blocks, plan, r->loan.n_workers, r->options, r->points,
                                   r->sink, err));
-    r->source = (saltus_source){r, take, finish_job, finish_reduced};
+    r->source = (saltus_source){r, take, finish_jobs, finish_reduced};
     r->task = saltus_plan_task(plan);
     r->task.varies = r->points ? r->points->varies : NULL;
     r->task.space.frame_times = r->options->frame_times;

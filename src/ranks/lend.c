@@ -281,7 +281,7 @@ static bool take_done(lender *l, saltus_message *m)
         if (m->data.failed) {
             return false;
         }
-        note(l, l->source->done(l->source->user, j, &err), &err);
+        note(l, l->source->done(l->source->user, j, 1, &err), &err);
         finish_jobs(l, b, 1);
     }
     return !m->data.failed;

@@ -168,15 +168,13 @@ static saltus_status send_results(server *s, saltus_error *err)
     return m ? saltus_ranks_send(s->ranks, 0, m, err) : SALTUS_OK;
 }
 
-static saltus_status done_with(void *user, const saltus_job *job, saltus_error *err)
+/* The lock is held. */
+static saltus_status put_done(server *s, const saltus_job *job, saltus_error *err)
 {
-    server *s = ((seat *)user)->server;
-    saltus_status status = SALTUS_OK;
     const saltus_range *r = job->block;
     const bool has_rest = s->task->reduction && job->rest;
     const size_t record = r->lot->record;
     const int64_t head[] = {r->lot->name, saltus_lot_place(job), has_rest};
-    (void)pthread_mutex_lock(&s->workers.lock);
     if (!s->results) {
         s->results = saltus_message_new(SALTUS_FROM_DONE);
         saltus_message_reserve(s->results, FULL_BYTES + 2 * (record + sizeof job->tally));
@@ -190,9 +188,18 @@ static saltus_status done_with(void *user, const saltus_job *job, saltus_error *
     }
     finish_jobs(s, r->lot, 1);
     if (!s->results || s->results->data.failed) {
-        status = saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
-    } else if (s->results->data.n >= FULL_BYTES) {
-        status = send_results(s, err);
+        return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    return s->results->data.n >= FULL_BYTES ? send_results(s, err) : SALTUS_OK;
+}
+
+static saltus_status done_with(void *user, const saltus_job *jobs, int n, saltus_error *err)
+{
+    server *s = ((seat *)user)->server;
+    saltus_status status = SALTUS_OK;
+    (void)pthread_mutex_lock(&s->workers.lock);
+    for (int i = 0; i < n && status == SALTUS_OK; ++i) {
+        status = put_done(s, &jobs[i], err);
     }
     if (status == SALTUS_OK && s->workers.status != SALTUS_OK) {
         status = saltus_error_set(err, s->workers.status, "%s", s->workers.error.message);

@@ -79,7 +79,7 @@ static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
 {
     make_idle(c, l);
     c->vacant |= (uint64_t)1 << l;
-    return c->source->done(c->source->user, &c->jobs[l], err);
+    return c->source->done(c->source->user, &c->jobs[l], 1, err);
 }
 
 /* Start a trajectory that lanes cannot carry again, in the scalar engine: a count beyond 2^52, or a

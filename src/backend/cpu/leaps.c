@@ -127,7 +127,7 @@ static saltus_status rerun_slot(lane_group *c, int slot, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_job *job = &c->slot_jobs[slot].job;
     SALTUS_TRY(saltus_scalar_run_job(c->single, c->task, job, err));
-    status = c->source->done(c->source->user, job, err);
+    status = c->source->done(c->source->user, job, 1, err);
     remove_slot(c, slot);
 done:
     return status;
@@ -139,7 +139,7 @@ static saltus_status finish_slot(lane_group *c, int slot, saltus_error *err)
     job->tally.events = *integer(c->leaps.fired, slot);
     job->tally.leaps = *integer(c->leaps.leaps, slot);
     job->tally.exact_steps = *integer(c->leaps.exact_steps, slot);
-    const saltus_status status = c->source->done(c->source->user, job, err);
+    const saltus_status status = c->source->done(c->source->user, job, 1, err);
     remove_slot(c, slot);
     return status;
 }
@@ -314,7 +314,7 @@ static saltus_status finish_singly(lane_group *c, saltus_error *err)
         if (saltus_scalar_run(r->scalar, c->task, &r->job) != SALTUS_FINE) {
             return saltus_scalar_report(r->scalar, c->task, err);
         }
-        SALTUS_TRY(c->source->done(c->source->user, &r->job, err));
+        SALTUS_TRY(c->source->done(c->source->user, &r->job, 1, err));
         remove_slot(c, slot);
     }
 done:

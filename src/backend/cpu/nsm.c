@@ -357,7 +357,7 @@ saltus_status SALTUS_SET_NAME(saltus_nsm_work)(const saltus_task *task, const sa
     while (source->take(source->user, &job, 1, true) == 1) {
         SALTUS_TRY(run(&s, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);
-        SALTUS_TRY(source->done(source->user, &job, err));
+        SALTUS_TRY(source->done(source->user, &job, 1, err));
     }
 done:
     tear_down(&s);

@@ -354,6 +354,14 @@ static saltus_partial partial_of(const saltus_gpu_worker *c, int64_t q)
     return p;
 }
 
+/* Hand over jobs first … end - 1, which are of one block and are not reduced. */
+static saltus_status finish(const saltus_gpu_worker *c, const saltus_source *source, int64_t first,
+                            int64_t end, saltus_error *err)
+{
+    return end > first ? source->done(source->user, c->jobs + first, (int)(end - first), err)
+                       : SALTUS_OK;
+}
+
 /* Deliver all jobs that have ended on the GPU: also in a run that is to stop, a job that is reduced
  * counts. */
 static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
@@ -362,23 +370,27 @@ static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, 
     saltus_status status = SALTUS_OK;
     const saltus_reduce_launch *r = &c->reducer.launch;
     const int32_t *failures = on_host(c, c->launch.failures);
+    const bool is_reduced = c->task->reduction != NULL;
+    int64_t first = 0; /* of the jobs that have been copied and not been handed over */
     for (int64_t j = 0; j < n; ++j) {
         saltus_job *job = &c->jobs[j];
-        if (failures[j] != SALTUS_FINE) {
-            continue;
+        if (failures[j] == SALTUS_FINE) {
+            copy_results(c, j, job);
+            job->is_reduced = is_reduced;
         }
-        copy_results(c, j, job);
-        job->is_reduced = c->task->reduction != NULL;
-        if (!job->is_reduced) {
-            const saltus_status done = source->done(source->user, job, err);
+        if (!is_reduced &&
+            (failures[j] != SALTUS_FINE || j + 1 == n || job[1].block != job->block)) {
+            const saltus_status done =
+                finish(c, source, first, failures[j] == SALTUS_FINE ? j + 1 : j, err);
             status = status == SALTUS_OK ? done : status;
+            first = j + 1;
         }
     }
-    for (int64_t s = 0; c->task->reduction && s < c->n_segments; ++s) {
-        const int64_t first = c->segments[s], end = c->segments[s + 1], q = s * r->width;
+    for (int64_t s = 0; is_reduced && s < c->n_segments; ++s) {
+        const int64_t begin = c->segments[s], end = c->segments[s + 1], q = s * r->width;
         const saltus_partial partial = partial_of(c, q);
         const saltus_status done =
-            source->reduced(source->user, c->jobs + first, (int)(end - first), &partial, err);
+            source->reduced(source->user, c->jobs + begin, (int)(end - begin), &partial, err);
         status = status == SALTUS_OK ? done : status;
     }
     return status;
@@ -406,7 +418,7 @@ static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source,
         saltus_job_reduce(c->task, job, samples);
         saltus_tracer_record(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
                              start, saltus_tracer_now(c->task->tracer));
-        SALTUS_TRY(source->done(source->user, job, err));
+        SALTUS_TRY(source->done(source->user, job, 1, err));
     }
     if (SALTUS_FLAG(c->task->stop)) {
         SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
