@@ -12,6 +12,10 @@
 
 #include <string.h>
 
+/* Trajectories of many points that a device takes at a time: they fill it, and the memory of one
+ * batch serves the next. */
+enum { POINTS_BATCH = 1 << 16 };
+
 typedef struct run {
     const saltus_plan *plan;
     const saltus_run_options *options;
@@ -474,6 +478,9 @@ static saltus_status set_up(run *r, saltus_error *err)
     const int64_t at_once = r->points ? share_of_ring(r) : r->blocks.largest;
     if (r->blocks.reduction && at_once < r->task.share) {
         r->task.share = at_once;
+    }
+    if (r->points && !r->blocks.reduction && r->task.share > POINTS_BATCH) {
+        r->task.share = POINTS_BATCH;
     }
     r->task.failed = &r->failed;
     r->task.kernel_ns = &r->kernel_ns;

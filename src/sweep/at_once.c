@@ -17,8 +17,8 @@ enum {
 /* Points first … first + n - 1. */
 typedef struct segment {
     int64_t first, n;
-    double *rows, *largest; /* [n][size], [size] over the points */
-    uint8_t *varies;        /* [size] over the points of this stretch and those before */
+    double *rows, *largest; /* [n][size], [size] over the points, and those of parts behind them */
+    uint8_t *varies;        /* [size] over the points of this stretch and those before; likewise */
     int64_t failed;         /* the first point that could not be frozen; atomic */
     saltus_status status;   /* of it */
     saltus_error error;
@@ -110,10 +110,23 @@ static void fail(at_once *o, int64_t point, const saltus_error *err)
     (void)pthread_mutex_unlock(&o->lock);
 }
 
+/* Note what varies from the first point, and what is largest. */
+static void look_at_row(const at_once *o, const double *row, double *largest, uint8_t *varies)
+{
+    for (int64_t k = 0; k < o->size; ++k) {
+        varies[k] |= memcmp(&row[k], &o->row[k], sizeof *row) != 0;
+        largest[k] = row[k] > largest[k] ? row[k] : largest[k];
+    }
+}
+
 static void freeze(void *user, int part, int64_t first, int64_t end)
 {
     at_once *o = user;
     const segment *s = o->next;
+    double *const largest = s->largest + (part + 1) * o->size;
+    uint8_t *const varies = s->varies + (part + 1) * o->size;
+    memcpy(largest, o->row, (size_t)o->size * sizeof *largest);
+    memset(varies, 0, (size_t)o->size);
     for (int64_t i = first; i < end && s->first + i < __atomic_load_n(&s->failed, __ATOMIC_RELAXED);
          ++i) {
         saltus_error err = {0};
@@ -121,6 +134,7 @@ static void freeze(void *user, int part, int64_t first, int64_t end)
             (void)saltus_error_set(&err, SALTUS_E_CANCELLED, "stopped on request");
         } else {
             (void)freeze_point(o, part, s->first + i, s->rows + i * o->size, &err);
+            look_at_row(o, s->rows + i * o->size, largest, varies);
         }
         if (err.code != SALTUS_OK) {
             fail(o, s->first + i, &err);
@@ -137,11 +151,11 @@ static void make_ready(void *user, int number)
     (void)number;
     saltus_parallel(s->n, share > POINTS_EACH ? share : POINTS_EACH, freeze, o);
     memcpy(s->largest, o->row, (size_t)o->size * sizeof *s->largest);
-    for (int64_t i = 0; s->status == SALTUS_OK && i < s->n; ++i) {
-        const double *row = s->rows + i * o->size;
+    for (int64_t part = 1; part <= o->n_models; ++part) {
         for (int64_t k = 0; k < o->size; ++k) {
-            s->varies[k] |= memcmp(&row[k], &o->row[k], sizeof *row) != 0;
-            s->largest[k] = row[k] > s->largest[k] ? row[k] : s->largest[k];
+            const double largest = s->largest[part * o->size + k];
+            s->varies[k] |= s->varies[part * o->size + k];
+            s->largest[k] = largest > s->largest[k] ? largest : s->largest[k];
         }
     }
 }
@@ -365,8 +379,8 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     for (int i = 0; i < 2; ++i) {
         segment *s = &o->segments[i];
         s->rows = saltus_calloc((size_t)(o->segments[0].n * o->size), sizeof *s->rows);
-        s->largest = saltus_calloc((size_t)o->size, sizeof *s->largest);
-        s->varies = saltus_calloc((size_t)o->size, 1);
+        s->largest = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->size * sizeof(double));
+        s->varies = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->size);
         SALTUS_NEED(s->rows && s->largest && s->varies);
     }
 done:

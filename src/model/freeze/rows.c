@@ -9,9 +9,13 @@
 
 enum { MOST_NODES = 4096 }; /* of an expression: computing it takes stack for each */
 
+/* What changes is what comes from values that were set. */
 struct saltus_rows {
-    saltus_freezer f;         /* its net is the model's */
-    saltus_product *products; /* [reaction] of steps that are products, as they were found */
+    saltus_freezer f;            /* its net is the model's */
+    double *row;                 /* at the first values */
+    saltus_product *products;    /* [reaction] of steps that change, as they were found */
+    int *variables, n_variables; /* in order */
+    int *steps, n_steps, *constants, n_constants; /* products, and constants of programs */
 };
 
 typedef struct size {
@@ -43,15 +47,31 @@ static bool has_long_expressions(const saltus_freezer *f)
     return is;
 }
 
-static saltus_status find_products(saltus_rows *rows, saltus_error *err)
+static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_freezer *f = &rows->f;
+    rows->row = saltus_calloc((size_t)saltus_point_of(&f->net->tables).size, sizeof *rows->row);
     rows->products = saltus_calloc(f->n_steps, sizeof *rows->products);
-    SALTUS_NEED(rows->products);
+    rows->variables = saltus_calloc((size_t)f->n_order, sizeof *rows->variables);
+    rows->steps = saltus_calloc(f->n_steps, sizeof *rows->steps);
+    rows->constants = saltus_calloc(f->n_constants, sizeof *rows->constants);
+    SALTUS_NEED(rows->row && rows->products && rows->variables && rows->steps && rows->constants);
+    saltus_point_read(&f->net->tables, rows->row);
+    for (int k = 0; k < f->n_order; ++k) {
+        if (f->reads[f->order[k]] & SALTUS_READS_SET) {
+            rows->variables[rows->n_variables++] = f->order[k];
+        }
+    }
     for (size_t r = 0; r < f->n_steps; ++r) {
-        if (f->steps[r].is_product) {
+        if (f->steps[r].is_product && saltus_reads_set(f, f->steps[r].law)) {
             (void)saltus_find_product(f, f->steps[r].law, &rows->products[r]);
+            rows->steps[rows->n_steps++] = (int)r;
+        }
+    }
+    for (size_t i = 0; i < f->n_constants; ++i) {
+        if (saltus_reads_set(f, f->constants[i].e)) {
+            rows->constants[rows->n_constants++] = (int)i;
         }
     }
 done:
@@ -72,7 +92,7 @@ saltus_status saltus_rows_create(saltus_model *model, saltus_law law, bool leaps
         has_long_expressions(&rows->f)) {
         goto done;
     }
-    SALTUS_TRY(find_products(rows, err));
+    SALTUS_TRY(find_changes(rows, err));
     *out = rows;
     rows = NULL;
 done:
@@ -85,7 +105,11 @@ void saltus_rows_free(saltus_rows *rows)
     if (rows) {
         rows->f.net = NULL;
         saltus_freezer_free(&rows->f);
+        saltus_free(rows->row);
         saltus_free(rows->products);
+        saltus_free(rows->variables);
+        saltus_free(rows->steps);
+        saltus_free(rows->constants);
         saltus_free(rows);
     }
 }
@@ -95,19 +119,28 @@ void saltus_rows_set(saltus_rows *rows, int variable, double value)
     rows->f.model->variables[variable].set->value = value;
 }
 
-static bool make_values(saltus_freezer *f)
+static bool make_values(const saltus_rows *rows, double *row)
 {
+    const saltus_freezer *f = &rows->f;
+    const saltus_tables *t = &f->net->tables;
+    const saltus_point at = saltus_point_of(t);
     bool is_made = true;
-    for (int k = 0; k < f->n_order; ++k) {
-        const int i = f->order[k];
+    for (int k = 0; k < rows->n_variables; ++k) {
+        const int i = rows->variables[k];
         const saltus_variable *v = &f->model->variables[i];
         const saltus_expr *e = saltus_value_of(v);
-        double value = e ? saltus_expr_value(e, f->values, 0.0) : __builtin_nan("");
+        saltus_binding *b = &f->net->bindings[i];
+        double value = saltus_expr_value(e, f->values, 0.0);
+        is_made &= e != v->set || isfinite(value);
         if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
             is_made &= saltus_start_count(value, &value);
         }
-        is_made &= e != v->set || isfinite(value);
-        f->values[i] = f->net->bindings[i].value = value;
+        f->values[i] = b->value = value;
+        if (b->row >= 0 && b->row < t->n_species) {
+            row[at.counts + b->row] = value;
+        } else if (b->role == SALTUS_ROLE_VARIABLE) {
+            row[at.variables + b->row - t->row_variables] = value;
+        }
     }
     return is_made;
 }
@@ -135,10 +168,6 @@ static bool make_rate(saltus_rows *rows, int r, double *rate)
 {
     const saltus_product *was = &rows->products[r];
     saltus_product p;
-    if (!rows->f.steps[r].is_product) {
-        *rate = 0.0;
-        return true;
-    }
     if (!saltus_find_product(&rows->f, rows->f.steps[r].law, &p) || p.n != was->n ||
         memcmp(p.species, was->species, (size_t)p.n * sizeof *p.species) != 0 ||
         memcmp(p.offset, was->offset, (size_t)p.n * sizeof *p.offset) != 0) {
@@ -150,27 +179,20 @@ static bool make_rate(saltus_rows *rows, int r, double *rate)
 
 bool saltus_rows_make(saltus_rows *rows, double *row)
 {
-    saltus_freezer *f = &rows->f;
-    const saltus_tables *t = &f->net->tables;
-    const saltus_point at = saltus_point_of(t);
-    if (!make_values(f) || !is_decided_alike(f)) {
+    const saltus_freezer *f = &rows->f;
+    const saltus_point at = saltus_point_of(&f->net->tables);
+    memcpy(row, rows->row, (size_t)at.size * sizeof *row);
+    if (!make_values(rows, row) || !is_decided_alike(f)) {
         return false;
     }
-    for (int r = 0; r < t->n_reactions; ++r) {
-        if (!make_rate(rows, r, &row[r])) {
+    for (int k = 0; k < rows->n_steps; ++k) {
+        if (!make_rate(rows, rows->steps[k], &row[rows->steps[k]])) {
             return false;
         }
     }
-    for (size_t i = 0; i < f->n_constants; ++i) {
-        row[at.constants + (int)i] = saltus_constant_value(f, f->constants[i].e);
-    }
-    for (size_t i = 0; i < f->model->n_variables; ++i) {
-        const saltus_binding *b = &f->net->bindings[i];
-        if (b->row >= 0 && b->row < t->n_species) {
-            row[at.counts + b->row] = b->value;
-        } else if (b->role == SALTUS_ROLE_VARIABLE) {
-            row[at.variables + b->row - t->row_variables] = b->value;
-        }
+    for (int k = 0; k < rows->n_constants; ++k) {
+        const int i = rows->constants[k];
+        row[at.constants + i] = saltus_constant_value(f, f->constants[i].e);
     }
     return true;
 }
