@@ -12,15 +12,17 @@
 enum {
     ROWS_BYTES = 64 << 20, /* of a stretch */
     POINTS_EACH = 32,      /* of a thread that freezes, at least */
+    CACHE_LINE = 64,       /* numbers of threads that are written together are as far apart */
 };
 
 /* Points first … first + n - 1. */
 typedef struct segment {
     int64_t first, n;
-    double *rows, *largest; /* [n][size], [size] over the points, and those of parts behind them */
-    uint8_t *varies;        /* [size] over the points of this stretch and those before; likewise */
-    int64_t failed;         /* the first point that could not be frozen; atomic */
-    saltus_status status;   /* of it */
+    double *rows;         /* [n][size] */
+    double *largest;      /* [1 + part][size, apart], the first over all points */
+    uint8_t *varies;      /* likewise, the first also over the points of stretches before */
+    int64_t failed;       /* the first point that could not be frozen; atomic */
+    saltus_status status; /* of it */
     saltus_error error;
 } segment;
 
@@ -30,8 +32,8 @@ typedef struct at_once {
     const saltus_sweep_sink *sink;
     saltus_model *model; /* at the first point */
     saltus_plan *plan;
-    double *row; /* of the first point */
-    int64_t size;
+    double *row;         /* of the first point */
+    int64_t size, apart; /* numbers of a row; those of a thread and the next are so far apart */
     saltus_model *models[SALTUS_MOST_PARTS]; /* of the threads that make rows */
     saltus_rows *makers[SALTUS_MOST_PARTS];  /* NULL: by freezing */
     bool began[SALTUS_MOST_PARTS];           /* the model has a maker, or was found to have none */
@@ -123,8 +125,8 @@ static void freeze(void *user, int part, int64_t first, int64_t end)
 {
     at_once *o = user;
     const segment *s = o->next;
-    double *const largest = s->largest + (part + 1) * o->size;
-    uint8_t *const varies = s->varies + (part + 1) * o->size;
+    double *const largest = s->largest + (part + 1) * o->apart;
+    uint8_t *const varies = s->varies + (part + 1) * o->apart;
     memcpy(largest, o->row, (size_t)o->size * sizeof *largest);
     memset(varies, 0, (size_t)o->size);
     for (int64_t i = first; i < end && s->first + i < __atomic_load_n(&s->failed, __ATOMIC_RELAXED);
@@ -153,8 +155,8 @@ static void make_ready(void *user, int number)
     memcpy(s->largest, o->row, (size_t)o->size * sizeof *s->largest);
     for (int64_t part = 1; part <= o->n_models; ++part) {
         for (int64_t k = 0; k < o->size; ++k) {
-            const double largest = s->largest[part * o->size + k];
-            s->varies[k] |= s->varies[part * o->size + k];
+            const double largest = s->largest[part * o->apart + k];
+            s->varies[k] |= s->varies[part * o->apart + k];
             s->largest[k] = largest > s->largest[k] ? largest : s->largest[k];
         }
     }
@@ -358,6 +360,7 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     }
     const saltus_tables *t = &o->model->network->tables;
     o->size = saltus_point_of(t).size;
+    o->apart = (o->size + 2 * CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     o->row = saltus_calloc((size_t)o->size, sizeof *o->row);
     SALTUS_NEED(o->row);
     saltus_point_read(t, o->row);
@@ -379,8 +382,8 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     for (int i = 0; i < 2; ++i) {
         segment *s = &o->segments[i];
         s->rows = saltus_calloc((size_t)(o->segments[0].n * o->size), sizeof *s->rows);
-        s->largest = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->size * sizeof(double));
-        s->varies = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->size);
+        s->largest = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->apart * sizeof(double));
+        s->varies = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->apart);
         SALTUS_NEED(s->rows && s->largest && s->varies);
     }
 done:
