@@ -457,13 +457,13 @@ static void check_on_cpu(const sweep_case *c, int64_t n_points)
     assert_true(all.n_open >= n_points);
     for (int64_t first = 0; first < n_points; first += FEW_POINTS) {
         const int64_t n = n_points - first < FEW_POINTS ? n_points - first : FEW_POINTS;
-        kept part = {.part = {first, n, 0}}, view = all;
+        kept some = {.part = {first, n, 0}}, view = all;
         saltus_run_report report = {0};
-        assert_int_equal(run(c, "cpu", &part, &report, &err), SALTUS_OK);
-        assert_int_equal(part.n, n);
+        assert_int_equal(run(c, "cpu", &some, &report, &err), SALTUS_OK);
+        assert_int_equal(some.n, n);
         memmove(view.points, view.points + first, (size_t)n * sizeof *view.points);
-        compare(&view, &part);
-        free_kept(&part);
+        compare(&view, &some);
+        free_kept(&some);
         of_parts.events += report.events;
         of_parts.trajectories += report.trajectories;
     }
