@@ -269,6 +269,65 @@ static void print_state(const saltus_trajectory *p, const saltus_network *networ
     }
 }
 
+/* [distribution][parameter] */
+static const char *const parameter_names[][2] = {
+    {"least value", "largest value"},
+    {"mean", "standard deviation"},
+    {"rate", NULL},
+    {"shape", "scale"},
+    {"mean of the logarithm", "standard deviation of the logarithm"},
+    {"mean", NULL},
+    {"number of trials", "probability"},
+    {"probability", NULL},
+    {"location", "scale"},
+    {"location", "scale"},
+    {"number of degrees of freedom", NULL},
+    {"scale", NULL},
+};
+
+/* "event 'E' sets 'X'": what variate number i is drawn for. */
+static void print_purpose(const saltus_network *network, int i, char *text, size_t size)
+{
+    const saltus_tables *t = &network->tables;
+    for (int k = 0; k < t->n_settings; ++k) {
+        const int first = t->settings[k].first_variate;
+        if (i >= first && i < first + t->settings[k].n_variates) {
+            const bool is_event = network->setting_events[k];
+            (void)snprintf(text, size,
+                           is_event ? "event '%.80s' sets '%.80s'" : "%s'%.80s' at first",
+                           is_event ? network->setting_events[k] : "", network->setting_names[k]);
+        }
+    }
+    for (int k = 0; k < t->n_triggers; ++k) {
+        const int first = t->triggers[k].first_variate;
+        if (i >= first && i < first + t->triggers[k].n_variates) {
+            (void)snprintf(text, size, "event '%.80s' waits", network->event_names[k]);
+        }
+    }
+}
+
+/* A random number that cannot be drawn. */
+static saltus_status report_variate(const saltus_trajectory *p, const saltus_network *network,
+                                    const char *where, double bad, const char *state,
+                                    saltus_error *err)
+{
+    const saltus_variate *q = &network->tables.variates[p->culprit / 8];
+    const int wrong = p->culprit % 8, n = saltus_variate_parameters(q->op);
+    const char *name = saltus_op_text((saltus_op)q->op);
+    char purpose[200] = "";
+    print_purpose(network, p->culprit / 8, purpose, sizeof purpose);
+    if (wrong == SALTUS_VARIATE_NOTHING) {
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: %s: hardly anything of %s lies between its bounds at %s",
+                                where, purpose, name, state);
+    }
+    return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: %s: the %s of %s cannot be %g at %s", where,
+                            purpose,
+                            wrong >= n ? wrong == n ? "lower bound" : "upper bound"
+                                       : parameter_names[q->op - SALTUS_OP_FIRST_VARIATE][wrong],
+                            name, bad, state);
+}
+
 saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
                                    saltus_error *err)
 {
@@ -307,7 +366,13 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     case SALTUS_BAD_TOTAL:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
                                 where, state);
+    case SALTUS_BAD_VARIATE:
+        return report_variate(p, network, where, bad, state, err);
     case SALTUS_BAD_ASSIGNMENT:
+        if (!network->setting_events[p->culprit]) {
+            return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: '%s' starts with %g", where,
+                                    network->setting_names[p->culprit], bad);
+        }
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: event '%s' sets '%s' to %g at %s",
                                 where, network->setting_events[p->culprit],
                                 network->setting_names[p->culprit], bad, state);

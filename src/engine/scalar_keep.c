@@ -5,7 +5,7 @@
 
 #include "kernel/base/stream.h"
 
-enum { FORM = 1 }; /* raised whenever the form of a state changes */
+enum { FORM = 2 }; /* raised whenever the form of a state changes */
 
 static void pack_pending(saltus_packer *k, saltus_trajectory *p)
 {
@@ -46,6 +46,7 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
     SALTUS_PACK(k, p->event);
     SALTUS_PACK(k, p->fired);
     SALTUS_PACK(k, p->ties);
+    SALTUS_PACK(k, p->drawn);
     SALTUS_PACK(k, p->block);
     SALTUS_PACK(k, p->leaps);
     SALTUS_PACK(k, p->exact_steps);

@@ -78,6 +78,13 @@ static bool is_count(const saltus_plan *plan, int variable)
     return row >= 0 && row < plan->model->network->tables.n_species;
 }
 
+/* A species that is no count: its value is recorded where the counts of others are. */
+static bool is_real_species(const saltus_plan *plan, int variable)
+{
+    return plan->model->variables[variable].kind == SALTUS_KIND_SPECIES &&
+           plan->model->network->bindings[variable].role == SALTUS_ROLE_VARIABLE;
+}
+
 static saltus_status add_column(saltus_plan *plan, int variable, bool concentration,
                                 saltus_error *err)
 {
@@ -171,7 +178,7 @@ static saltus_status choose_columns(saltus_plan *plan, const char *names, saltus
         SALTUS_TRY(add_named_list(plan, names, err));
     }
     for (size_t i = 0; i < m->n_variables && !names; ++i) {
-        if (is_count(plan, (int)i) || m->variables[i].observable) {
+        if (is_count(plan, (int)i) || is_real_species(plan, (int)i) || m->variables[i].observable) {
             SALTUS_TRY(add_column(plan, (int)i, false, err));
         }
     }

@@ -414,10 +414,12 @@ static void warn_of_rounding(const run *r)
     for (int i = 0; r->options->warn && i < net->tables.n_settings; ++i) {
         if (r->task.rounded[i]) {
             char text[300];
+            const bool is_event = net->setting_events[i];
             (void)snprintf(text, sizeof text,
-                           "event '%.100s' set '%.100s' to values that are not whole; they were "
-                           "rounded",
-                           net->setting_events[i], net->setting_names[i]);
+                           "%s%.100s%s '%.100s' to values that are not whole; they were rounded",
+                           is_event ? "event '" : "", is_event ? net->setting_events[i] : "",
+                           is_event ? "' set" : "initial amounts were drawn that set",
+                           net->setting_names[i]);
             r->options->warn(r->options->warn_user, text);
         }
     }

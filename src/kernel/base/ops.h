@@ -65,6 +65,22 @@
     X(ASECH, "asech", 1)                                                                         \
     X(ACSCH, "acsch", 1)                                                                         \
     X(ACOTH, "acoth", 1)
+
+/* Distributions: enumerator, text, number of parameters, and whether two bounds may follow them.
+ * Expressions hold them; programs do not: they read a variate that was drawn before. */
+#define SALTUS_VARIATE_LIST(X)                                                                   \
+    X(UNIFORM, "uniform", 2, 0)         /* least, most */                                        \
+    X(NORMAL, "normal", 2, 1)           /* mean, standard deviation */                           \
+    X(EXPONENTIAL, "exponential", 1, 1) /* rate */                                               \
+    X(GAMMA, "gamma", 2, 1)             /* shape, scale */                                       \
+    X(LOGNORMAL, "lognormal", 2, 1)     /* mean and standard deviation of the logarithm */       \
+    X(POISSON, "poisson", 1, 1)         /* mean */                                               \
+    X(BINOMIAL, "binomial", 2, 1)       /* trials, probability */                                \
+    X(BERNOULLI, "bernoulli", 1, 0)     /* probability */                                        \
+    X(LAPLACE, "laplace", 2, 1)         /* location, scale */                                    \
+    X(CAUCHY, "cauchy", 2, 1)           /* location, scale */                                    \
+    X(CHISQUARE, "chisquare", 1, 1)     /* degrees of freedom */                                 \
+    X(RAYLEIGH, "rayleigh", 1, 1)       /* scale */
 /* clang-format on */
 
 /* SELECT (a ? b : c) is what a program has for PIECEWISE; no expression holds it. */
@@ -73,7 +89,12 @@ typedef enum saltus_op {
     SALTUS_OP_LIST(SALTUS_OP_ENUM)
 #undef SALTUS_OP_ENUM
         SALTUS_N_OPS,
-    SALTUS_OP_SELECT = SALTUS_N_OPS
+    SALTUS_OP_SELECT = SALTUS_N_OPS,
+#define SALTUS_VARIATE_ENUM(name, text, n, bounded) SALTUS_OP_##name,
+    SALTUS_VARIATE_LIST(SALTUS_VARIATE_ENUM)
+#undef SALTUS_VARIATE_ENUM
+        SALTUS_OP_END,
+    SALTUS_OP_FIRST_VARIATE = SALTUS_OP_SELECT + 1
 } saltus_op;
 
 #endif

@@ -23,14 +23,15 @@ enum {
     SALTUS_PURPOSE_TIE = 3,    /**< block k: the k-th choice among model events of equal priority */
     SALTUS_PURPOSE_LEAP = 4,   /**< block k: the k-th of tau-leaping, whatever it is for */
     SALTUS_PURPOSE_DESIGN = 5, /**< not of a trajectory: a random design of a sweep */
-    SALTUS_PURPOSE_NETWORK = 6, /**< nor of one: a random network to measure with */
-    SALTUS_PURPOSE_SPACE = 7,   /**< block 0: the key of a trajectory on a lattice, under which: */
-    SALTUS_PURPOSE_MOVE = 8,    /**< kernel/rdme/mpd.h: a particle's three moves in a step */
-    SALTUS_PURPOSE_SITE = 9,    /**< the waits and choices of a site in a step */
-    SALTUS_PURPOSE_PLACE = 10,  /**< block i: where particle i starts */
-    SALTUS_PURPOSE_SOURCE = 11, /**< what comes from nothing in a step */
-    SALTUS_PURPOSE_NEXT = 12,   /**< kernel/rdme/nsm.h: waits and choice of an event */
-    SALTUS_PURPOSE_LATE = 13,   /**< block k: more bits of its k-th wait */
+    SALTUS_PURPOSE_NETWORK = 6,  /**< nor of one: a random network to measure with */
+    SALTUS_PURPOSE_SPACE = 7,    /**< block 0: the key of a trajectory on a lattice, under which: */
+    SALTUS_PURPOSE_MOVE = 8,     /**< kernel/rdme/mpd.h: a particle's three moves in a step */
+    SALTUS_PURPOSE_SITE = 9,     /**< the waits and choices of a site in a step */
+    SALTUS_PURPOSE_PLACE = 10,   /**< block i: where particle i starts */
+    SALTUS_PURPOSE_SOURCE = 11,  /**< what comes from nothing in a step */
+    SALTUS_PURPOSE_NEXT = 12,    /**< kernel/rdme/nsm.h: waits and choice of an event */
+    SALTUS_PURPOSE_LATE = 13,    /**< block k: more bits of its k-th wait */
+    SALTUS_PURPOSE_VARIATE = 20, /**< from block n 2^20 on: variate n of a trajectory's values */
 };
 
 /**

@@ -4,13 +4,14 @@
  * Values live in rows, v[row] or v[row][lane], all double:
  *
  *     species        counts of molecules, whole numbers
- *     variables      real values that only events change
+ *     variables      real values that only events change, and those that are drawn at time 0
  *     flags          clock conditions such as `time >= 25`: 1 or 0
  *     rules          targets of assignment rules, in an order in which they can be evaluated
  *     time           set before a program is run that may read it
  *     one            the number 1: the factor that is not there
  *     constants      of the programs
  *     temporaries    of the programs
+ *     variates       random numbers that were drawn for a program
  *
  * Lists of lists are compressed rows: the items of i are item[item_row[i]] … item[item_row[i+1]-1].
  */
@@ -49,13 +50,24 @@ typedef struct saltus_trigger {
     saltus_program trigger, delay, priority;
     int32_t has_delay, has_priority, persistent, initial_value, use_trigger_values;
     int32_t first_assignment, n_assignments;
+    int32_t first_variate, n_variates; /**< drawn before the delay is computed */
 } saltus_trigger;
 
-/** An event's assignment: row `row` takes the value of the program. */
+/** An event's assignment: row `row` takes the value of the program. Or a value at time 0 that
+ * differs from trajectory to trajectory. */
 typedef struct saltus_setting {
     saltus_program value;
     int32_t row;
+    int32_t first_variate, n_variates; /**< drawn before the value is computed */
+    int32_t reads_rules;               /**< of a value at time 0 */
 } saltus_setting;
+
+/** A random number that an expression asks for: v[row] takes a variate of the distribution `op`
+ * with the values of n programs, parameters and bounds (variates.h), as arguments. */
+typedef struct saltus_variate {
+    int32_t op, n, row;
+    saltus_program args[4];
+} saltus_variate;
 
 /* Up to this many children stand under a node of the propensity tree. */
 enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
@@ -91,7 +103,8 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(saltus_program, rules, t->n_rules)                      /* [rule] */                         \
     X(saltus_clock, clocks, t->n_flags)                       /* [flag] */                         \
     X(saltus_trigger, triggers, t->n_triggers)                /* [event] */                        \
-    X(saltus_setting, settings, t->n_settings)                /* [setting] by event */
+    X(saltus_setting, settings, t->n_settings) /* [setting] by event; the last: at time 0 */       \
+    X(saltus_variate, variates, t->n_variates)                /* [variate] in order */
 
 /* How laws follow a species, for tau-leaping. */
 #define SALTUS_ORDER_ARRAYS(X)                                                                     \
@@ -130,6 +143,8 @@ typedef struct saltus_tables {
     int32_t n_species, n_variables, n_flags, n_rules, n_constants, n_temporaries, n_rows;
     int32_t row_variables, row_flags, row_rules, row_time, row_one, row_constants, row_temporaries;
     int32_t n_reactions, n_laws, n_code, n_triggers, n_settings, n_unsafe;
+    int32_t n_variates, row_variates;
+    int32_t n_starts; /**< of the settings, the last ones: values at time 0, in their order */
     int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;
     /** The number of the first node of each level. All levels but the last are padded with empty

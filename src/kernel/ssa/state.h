@@ -15,6 +15,7 @@ typedef enum saltus_failure {
     SALTUS_BAD_ASSIGNMENT, /* culprit: setting; value */
     SALTUS_BAD_DELAY,      /* culprit: trigger; value */
     SALTUS_EVENT_STORM,    /* culprit: trigger; value; events trigger each other for ever */
+    SALTUS_BAD_VARIATE,    /* culprit: variate * 8 + argument, of value; or variates.h's NOTHING */
     SALTUS_OUT_OF_MEMORY,
 } saltus_failure;
 
@@ -59,6 +60,7 @@ typedef struct saltus_trajectory {
     uint64_t fired;              /* reactions so far */
     uint64_t limit;              /* stop soon after so many reactions */
     uint64_t ties;               /* draws among events so far */
+    uint64_t drawn;              /* variates of values so far */
     uint64_t block;              /* tau-leaping: number of the next block of random words */
     uint64_t leaps, exact_steps; /* leaps and exact steps so far */
     int32_t exact;               /* exact steps to come before the next leap */

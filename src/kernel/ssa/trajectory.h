@@ -8,6 +8,7 @@
 
 #include "kernel/base/program.h"
 #include "kernel/base/rng.h"
+#include "kernel/base/variates.h"
 #include "kernel/ssa/state.h"
 
 #if SALTUS_LANES != 1
@@ -100,13 +101,100 @@ SALTUS_FN void saltus_trajectory_forget(saltus_trajectory *p, int i)
     }
 }
 
-SALTUS_FN void saltus_trajectory_evaluate(saltus_trajectory *p, const saltus_trigger *e,
-                                          double *values)
+/* The arguments of a variate. */
+SALTUS_FN void saltus_trajectory_arguments(saltus_trajectory *p, const saltus_variate *q,
+                                           double a[SALTUS_VARIATE_ARGS])
+{
+    for (int i = 0; i < SALTUS_VARIATE_ARGS; ++i) {
+        a[i] = i < q->n ? saltus_trajectory_value(p, q->args[i]) : 0.0;
+    }
+}
+
+/* Draw n variates from number `first` on. One that cannot be drawn is NaN. */
+SALTUS_OUTLINE void saltus_trajectory_draw(saltus_trajectory *p, int first, int n)
+{
+    for (int i = first; i < first + n; ++i) {
+        const saltus_variate *q = &p->n->variates[i];
+        double a[SALTUS_VARIATE_ARGS];
+        saltus_trajectory_arguments(p, q, a);
+        p->v[SALTUS_AT(q->row)] =
+            saltus_variate_draw(p->seed, p->trajectory, p->drawn++, q->op, q->n, a);
+    }
+}
+
+/* Whether one of n variates that were just drawn is why a value is no number. One that is not used,
+ * in a piece that was not chosen, does no harm. */
+SALTUS_FN saltus_failure saltus_trajectory_check_drawn(saltus_trajectory *p, int first, int n,
+                                                       double value)
+{
+    for (int i = first; value != value && i < first + n; ++i) {
+        const saltus_variate *q = &p->n->variates[i];
+        if (p->v[SALTUS_AT(q->row)] != p->v[SALTUS_AT(q->row)]) {
+            double a[SALTUS_VARIATE_ARGS];
+            saltus_trajectory_arguments(p, q, a);
+            const int wrong = saltus_variate_wrong(q->op, q->n, a);
+            return wrong < 0
+                       ? saltus_trajectory_fail(p, SALTUS_BAD_VARIATE,
+                                                8 * i + SALTUS_VARIATE_NOTHING, 0.0)
+                       : saltus_trajectory_fail(p, SALTUS_BAD_VARIATE, 8 * i + wrong, a[wrong]);
+        }
+    }
+    return SALTUS_FINE;
+}
+
+/* The value of an assignment, or of what is drawn at time 0. */
+SALTUS_FN saltus_failure saltus_trajectory_setting(saltus_trajectory *p, int setting, double *value)
+{
+    const saltus_setting *s = &p->n->settings[setting];
+    if (s->n_variates > 0) {
+        saltus_trajectory_draw(p, s->first_variate, s->n_variates);
+    }
+    *value = saltus_trajectory_value(p, s->value);
+    return saltus_trajectory_check_drawn(p, s->first_variate, s->n_variates, *value);
+}
+
+SALTUS_FN saltus_failure saltus_trajectory_evaluate(saltus_trajectory *p, const saltus_trigger *e,
+                                                    double *values)
 {
     for (int k = 0; k < e->n_assignments; ++k) {
-        values[SALTUS_AT(k)] =
-            saltus_trajectory_value(p, p->n->settings[e->first_assignment + k].value);
+        if (saltus_trajectory_setting(p, e->first_assignment + k, &values[SALTUS_AT(k)]) !=
+            SALTUS_FINE) {
+            return p->failure;
+        }
     }
+    return SALTUS_FINE;
+}
+
+/* An event's delay, from now on. */
+SALTUS_FN saltus_failure saltus_trajectory_delay(saltus_trajectory *p, int trigger, double *delay)
+{
+    const saltus_trigger *e = &p->n->triggers[trigger];
+    if (e->n_variates > 0) {
+        saltus_trajectory_draw(p, e->first_variate, e->n_variates);
+    }
+    *delay = e->has_delay ? saltus_trajectory_value(p, e->delay) : 0.0;
+    if (saltus_trajectory_check_drawn(p, e->first_variate, e->n_variates, *delay) != SALTUS_FINE) {
+        return p->failure;
+    }
+    return *delay >= 0.0 ? SALTUS_FINE
+                         : saltus_trajectory_fail(p, SALTUS_BAD_DELAY, trigger, *delay);
+}
+
+/* Give the variable or the species of a setting its value; a count is rounded half to even. */
+SALTUS_FN saltus_failure saltus_trajectory_set(saltus_trajectory *p, int setting, double value)
+{
+    const int row = p->n->settings[setting].row;
+    if (row >= p->n->n_species) {
+        p->v[SALTUS_AT(row)] = value;
+        return SALTUS_FINE;
+    }
+    const double whole = saltus_round_even(value);
+    if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
+        return saltus_trajectory_fail(p, SALTUS_BAD_ASSIGNMENT, setting, value);
+    }
+    p->rounded[SALTUS_AT(setting)] |= whole != value;
+    p->x[SALTUS_AT(row)] = (int64_t)whole;
+    return SALTUS_FINE;
 }
 
 /* Trigger the events whose triggers have become true, cancel those that may be cancelled. */
@@ -117,18 +205,20 @@ SALTUS_FN saltus_failure saltus_trajectory_check(saltus_trajectory *p)
         const double value = saltus_trajectory_value(p, e->trigger);
         const uint8_t now = value != 0.0 && value == value;
         if (now && !p->on[SALTUS_AT(i)]) {
-            const double delay = e->has_delay ? saltus_trajectory_value(p, e->delay) : 0.0;
-            if (!(delay >= 0.0)) {
-                return saltus_trajectory_fail(p, SALTUS_BAD_DELAY, i, delay);
+            double delay = 0.0;
+            if (saltus_trajectory_delay(p, i, &delay) != SALTUS_FINE) {
+                return p->failure;
             }
             if (p->n_pending == p->pending_capacity && !p->make_room(p)) {
                 return saltus_trajectory_fail(p, SALTUS_OUT_OF_MEMORY, i, 0.0);
             }
             p->pending[SALTUS_AT(p->n_pending)].time = p->t + delay;
             p->pending[SALTUS_AT(p->n_pending)].trigger = i;
-            if (e->use_trigger_values) {
+            if (e->use_trigger_values &&
                 saltus_trajectory_evaluate(
-                    p, e, p->pending_values + SALTUS_AT(p->n_pending * p->n->largest_event));
+                    p, e, p->pending_values + SALTUS_AT(p->n_pending * p->n->largest_event)) !=
+                    SALTUS_FINE) {
+                return p->failure;
             }
             ++p->n_pending;
         } else if (!now && p->on[SALTUS_AT(i)] && !e->persistent) {
@@ -182,24 +272,16 @@ SALTUS_FN int saltus_trajectory_next_due(saltus_trajectory *p)
 /* Execute pending event i: all its assignments at once. */
 SALTUS_FN saltus_failure saltus_trajectory_execute(saltus_trajectory *p, int i)
 {
-    const saltus_tables *n = p->n;
-    const saltus_trigger *e = &n->triggers[p->pending[SALTUS_AT(i)].trigger];
+    const saltus_trigger *e = &p->n->triggers[p->pending[SALTUS_AT(i)].trigger];
     double *values = p->pending_values + SALTUS_AT(i * p->n->largest_event);
-    if (!e->use_trigger_values) {
-        saltus_trajectory_evaluate(p, e, values);
+    if (!e->use_trigger_values && saltus_trajectory_evaluate(p, e, values) != SALTUS_FINE) {
+        return p->failure;
     }
     for (int k = 0; k < e->n_assignments; ++k) {
-        const int setting = e->first_assignment + k, row = n->settings[setting].row;
-        if (row >= n->n_species) {
-            p->v[SALTUS_AT(row)] = values[SALTUS_AT(k)];
-            continue;
+        if (saltus_trajectory_set(p, e->first_assignment + k, values[SALTUS_AT(k)]) !=
+            SALTUS_FINE) {
+            return p->failure;
         }
-        const double whole = saltus_round_even(values[SALTUS_AT(k)]);
-        if (!(whole >= 0.0 && whole < 9223372036854775808.0)) {
-            return saltus_trajectory_fail(p, SALTUS_BAD_ASSIGNMENT, setting, values[SALTUS_AT(k)]);
-        }
-        p->rounded[SALTUS_AT(setting)] |= whole != values[SALTUS_AT(k)];
-        p->x[SALTUS_AT(row)] = (int64_t)whole;
     }
     saltus_trajectory_forget(p, i);
     return SALTUS_FINE;
@@ -262,12 +344,34 @@ SALTUS_FN double saltus_trajectory_initial_variable(const saltus_trajectory *p, 
     return SALTUS_DEVICE ? p->point[p->at.variables + i] : p->n->initial_variables[i];
 }
 
+/* Draw the values at time 0 that differ from trajectory to trajectory, and compute those that
+ * follow from them, in their order. */
+SALTUS_OUTLINE saltus_failure saltus_trajectory_draw_starts(saltus_trajectory *p)
+{
+    const saltus_tables *n = p->n;
+    for (int i = n->n_settings - n->n_starts; i < n->n_settings; ++i) {
+        double value = 0.0;
+        if (i == n->n_settings - n->n_starts || n->settings[i].reads_rules) {
+            saltus_trajectory_refresh(p);
+        }
+        if (saltus_trajectory_setting(p, i, &value) != SALTUS_FINE ||
+            saltus_trajectory_set(p, i, value) != SALTUS_FINE) {
+            return p->failure;
+        }
+        const int row = n->settings[i].row;
+        if (row < n->n_species) {
+            p->v[SALTUS_AT(row)] = (double)p->x[SALTUS_AT(row)];
+        }
+    }
+    return SALTUS_FINE;
+}
+
 /** Start trajectory number `trajectory` at time 0, with events at time 0 executed. */
 SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t trajectory)
 {
     const saltus_tables *n = p->n;
     p->trajectory = trajectory;
-    p->event = p->fired = p->ties = p->block = p->leaps = p->exact_steps = 0;
+    p->event = p->fired = p->ties = p->drawn = p->block = p->leaps = p->exact_steps = 0;
     p->exact = 0;
     p->t = 0.0;
     p->after = 0;
@@ -285,6 +389,9 @@ SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t 
     }
     for (int i = 0; i < n->n_triggers; ++i) {
         p->on[SALTUS_AT(i)] = (uint8_t)n->triggers[i].initial_value;
+    }
+    if (n->n_starts > 0 && saltus_trajectory_draw_starts(p) != SALTUS_FINE) {
+        return p->failure;
     }
     return saltus_trajectory_settle(p);
 }

@@ -80,16 +80,17 @@ static void bind_counts_and_variables(saltus_freezer *f)
         saltus_binding *b = &f->net->bindings[i];
         b->row = -1;
         b->value = f->values[i];
-        if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
+        if (v->kind == SALTUS_KIND_SPECIES && !v->rule && !f->is_real[i]) {
+            const bool changes = f->reacts[i] || f->is_assigned[i] || f->is_drawn[i];
             b->row = t->n_species++;
-            b->role = f->reacts[i] || f->is_assigned[i] || f->model->space ? SALTUS_ROLE_COUNT
-                                                                           : SALTUS_ROLE_CONSTANT;
+            b->role = changes || f->model->space ? SALTUS_ROLE_COUNT : SALTUS_ROLE_CONSTANT;
         }
     }
     t->row_variables = t->n_species;
     for (size_t i = 0; i < f->model->n_variables; ++i) {
         saltus_binding *b = &f->net->bindings[i];
-        if (f->is_assigned[i] && b->role != SALTUS_ROLE_COUNT) {
+        const bool is_start = f->is_drawn[i] && !f->model->variables[i].rule;
+        if ((f->is_assigned[i] || is_start) && b->role != SALTUS_ROLE_COUNT) {
             b->role = SALTUS_ROLE_VARIABLE;
             b->row = t->row_variables + t->n_variables++;
         }
@@ -157,7 +158,8 @@ static saltus_status fill_settings(saltus_freezer *f, const saltus_event *e, sal
     for (int k = 0; k < e->n_assignments; ++k) {
         const saltus_assignment *a = &e->assignments[k];
         saltus_setting *s = &f->settings[t->n_settings];
-        SALTUS_TRY(saltus_compile(f, a->value, &s->value, err));
+        SALTUS_TRY(
+            saltus_compile_drawing(f, a->value, &s->value, &s->first_variate, &s->n_variates, err));
         s->row = f->net->bindings[a->variable].row;
         f->net->setting_names[t->n_settings] = f->model->variables[a->variable].id;
         f->net->setting_events[t->n_settings] = e->id;
@@ -176,7 +178,8 @@ static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers
         saltus_trigger *out = &f->triggers[i];
         SALTUS_TRY(saltus_compile(f, triggers[i], &out->trigger, err));
         if (e->delay) {
-            SALTUS_TRY(saltus_compile(f, e->delay, &out->delay, err));
+            SALTUS_TRY(saltus_compile_drawing(f, e->delay, &out->delay, &out->first_variate,
+                                              &out->n_variates, err));
         }
         if (e->priority) {
             SALTUS_TRY(saltus_compile(f, e->priority, &out->priority, err));
@@ -264,7 +267,7 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_model *m = f->model;
     const size_t n = m->n_variables + 1;
-    size_t n_settings = 1;
+    size_t n_settings = n; /* of events, and values at time 0 */
     for (size_t i = 0; i < m->n_events; ++i) {
         n_settings += (size_t)m->events[i].n_assignments;
     }
@@ -280,8 +283,12 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     f->order = saltus_calloc(n, sizeof *f->order);
     f->seen = saltus_calloc(n, sizeof *f->seen);
     f->counts_of_rules = saltus_calloc(n, sizeof *f->counts_of_rules);
+    f->is_real = saltus_calloc(n, sizeof *f->is_real);
+    f->is_drawn = saltus_calloc(n, sizeof *f->is_drawn);
+    f->start_order = saltus_calloc(n, sizeof *f->start_order);
     SALTUS_NEED(f->values && f->reads && f->reacts && f->is_assigned && f->rules && f->has_time &&
-                f->order && f->seen && f->counts_of_rules);
+                f->order && f->seen && f->counts_of_rules && f->is_real && f->is_drawn &&
+                f->start_order);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
     net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
@@ -348,9 +355,11 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     double *constants = saltus_arena_alloc(f->arena, (f->n_constants + 1) * sizeof *constants);
     saltus_program *laws = saltus_arena_alloc(f->arena, (f->n_laws + 1) * sizeof *laws);
     saltus_clock *clocks = saltus_arena_alloc(f->arena, (f->n_clocks + 1) * sizeof *clocks);
+    saltus_variate *variates = saltus_arena_alloc(f->arena, (f->n_variates + 1) * sizeof *variates);
     net->reaction_names = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
     net->law_kinds = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
-    SALTUS_NEED(code && constants && laws && clocks && net->reaction_names && net->law_kinds);
+    SALTUS_NEED(code && constants && laws && clocks && variates && net->reaction_names &&
+                net->law_kinds);
     for (size_t i = 0; i < f->n_code; ++i) {
         code[i] = f->code[i];
     }
@@ -363,6 +372,9 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < f->n_clocks; ++i) {
         clocks[i] = f->clocks[i];
     }
+    for (size_t i = 0; i < f->n_variates; ++i) {
+        variates[i] = f->variates[i];
+    }
     for (size_t i = 0; i < f->n_steps; ++i) {
         net->reaction_names[i] = f->steps[i].id;
         net->law_kinds[i] = f->steps[i].kind;
@@ -373,6 +385,7 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     t->laws = laws;
     t->n_laws = (int32_t)f->n_laws;
     t->clocks = clocks;
+    t->variates = variates;
 done:
     return status;
 }
@@ -389,6 +402,10 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->order);
     saltus_free(f->seen);
     saltus_free(f->counts_of_rules);
+    saltus_free(f->is_real);
+    saltus_free(f->is_drawn);
+    saltus_free(f->start_order);
+    saltus_free(f->variates);
     saltus_free(f->rule_counts);
     saltus_free(f->clocks);
     saltus_free(f->clock_when);
@@ -422,6 +439,8 @@ static saltus_status freeze(void *user, saltus_error *err)
     model->n_read_warnings = model->n_warnings;
     model->law = wanted->law;
     SALTUS_TRY(allocate(&f, err));
+    SALTUS_TRY(saltus_check_draws(&f, err));
+    saltus_find_reals(&f);
     SALTUS_TRY(saltus_evaluate(&f, err));
     SALTUS_TRY(saltus_check_volumes(&f, err));
     SALTUS_TRY(note_changes(&f, err));
@@ -435,6 +454,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(compile_rules(&f, err));
     SALTUS_TRY(saltus_fill_reactions(&f, err));
     SALTUS_TRY(fill_events(&f, triggers, err));
+    SALTUS_TRY(saltus_fill_starts(&f, err));
     saltus_place_rows(&f);
     SALTUS_TRY(settle_arrays(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, err));

@@ -73,6 +73,13 @@ typedef struct saltus_freezer {
     const saltus_expr **clock_when; /**< [flag] */
     size_t n_clocks, clocks_capacity, clock_when_capacity;
 
+    bool *is_real;    /**< [variable] a species that is no count of molecules */
+    bool *is_drawn;   /**< [variable] its value at time 0 differs from trajectory to trajectory */
+    int *start_order; /**< those of them that have no rule, in an order of evaluation */
+    int n_starts;
+    saltus_variate *variates;
+    size_t n_variates, variates_capacity;
+
     saltus_step *steps;
     size_t n_steps, steps_capacity;
 
@@ -95,6 +102,9 @@ typedef struct saltus_freezer {
 
 /** Variables from here on are flags: n_variables + f. */
 #define SALTUS_FLAG_VARIABLE(f, flag) ((int)(f)->model->n_variables + (flag))
+/** And from here on variates. */
+enum { SALTUS_FIRST_VARIATE = 1 << 30 };
+#define SALTUS_VARIATE_VARIABLE(f, variate) (SALTUS_FIRST_VARIATE + (variate))
 
 /** "model.xml:31: " for messages, or "". The text is in `buffer`. */
 const char *saltus_place(const saltus_model *model, int line, char buffer[160]);
@@ -146,6 +156,23 @@ SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const sal
                                                     const saltus_expr **out, saltus_error *err);
 /** Whether e reads the time, also through rules, other than through flags. */
 bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
+
+/* variates.c */
+/** Refuse random numbers where there can be none. */
+SALTUS_MUST_CHECK saltus_status saltus_check_draws(const saltus_freezer *f, saltus_error *err);
+/** Find species that are real values. */
+void saltus_find_reals(saltus_freezer *f);
+/** What a distribution with n arguments is worth where one number must stand for it. */
+double saltus_variate_center(saltus_op op, int n, const double *args);
+/** An expression in which variates are variables, once they are compiled. */
+SALTUS_MUST_CHECK saltus_status saltus_lift_variates(saltus_freezer *f, const saltus_expr *e,
+                                                     const saltus_expr **out, saltus_error *err);
+/** Compile an expression, and before it the variates that it draws. */
+SALTUS_MUST_CHECK saltus_status saltus_compile_drawing(saltus_freezer *f, const saltus_expr *e,
+                                                       saltus_program *out, int32_t *first_variate,
+                                                       int32_t *n_variates, saltus_error *err);
+/** Compile the values at time 0 that differ from trajectory to trajectory, behind all settings. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_starts(saltus_freezer *f, saltus_error *err);
 
 /* law.c */
 /** e as rate * product of (x - offset). The rate is what the tree gives with every factor taken as

@@ -57,19 +57,46 @@ static void print_reactions(const saltus_model *m, int most, FILE *out)
     }
 }
 
+/* Of a value that is drawn. */
+static void print_draw(const saltus_model *m, const saltus_variable *v, FILE *out)
+{
+    if (v->initial && saltus_expr_draws(v->initial)) {
+        fputs("   (drawn: ", out);
+        saltus_expr_print(m, v->initial, out);
+        fputc(')', out);
+    }
+}
+
+/* Counts, and species that are real values. */
+static int n_species(const saltus_model *m)
+{
+    int n = m->network->tables.n_species;
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        n += m->variables[i].kind == SALTUS_KIND_SPECIES &&
+             m->network->bindings[i].role == SALTUS_ROLE_VARIABLE;
+    }
+    return n;
+}
+
 static void print_species(const saltus_model *m, int most, FILE *out)
 {
     const saltus_tables *t = &m->network->tables;
     int shown = 0;
-    fprintf(out, "\nspecies (%d)\n", t->n_species);
+    fprintf(out, "\nspecies (%d)\n", n_species(m));
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
         const saltus_binding *b = &m->network->bindings[i];
         if (v->kind != SALTUS_KIND_SPECIES || v->rule || shown++ >= most) {
             continue;
         }
-        fprintf(out, "  %-24s %lld%s\n", v->id, (long long)t->initial_counts[b->row],
-                b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)" : "");
+        if (b->role == SALTUS_ROLE_VARIABLE) {
+            fprintf(out, "  %-24s %.10g   (a real value, not a count)", v->id, b->value);
+        } else {
+            fprintf(out, "  %-24s %lld%s", v->id, (long long)t->initial_counts[b->row],
+                    b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)" : "");
+        }
+        print_draw(m, v, out);
+        fputc('\n', out);
     }
     if (shown > most) {
         fprintf(out, "  … and %d more\n", shown - most);
@@ -85,6 +112,18 @@ static void print_old_size(const saltus_variable *v, FILE *out)
         fputs("   (changed; concentrations are kept)", out);
     }
     fputc('\n', out);
+}
+
+static bool is_assigned(const saltus_model *m, int variable)
+{
+    for (size_t i = 0; i < m->n_events; ++i) {
+        for (int k = 0; k < m->events[i].n_assignments; ++k) {
+            if (m->events[i].assignments[k].variable == variable) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static void print_values(const saltus_model *m, int most, FILE *out)
@@ -107,8 +146,9 @@ static void print_values(const saltus_model *m, int most, FILE *out)
             saltus_expr_print(m, v->rule, out);
             fputs(b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)\n" : "\n", out);
         } else {
-            fprintf(out, "  %-24s %.10g%s", v->id, b->value,
-                    b->role == SALTUS_ROLE_VARIABLE ? "   (events change it)" : "");
+            const bool is_set = b->role == SALTUS_ROLE_VARIABLE && is_assigned(m, (int)i);
+            fprintf(out, "  %-24s %.10g%s", v->id, b->value, is_set ? "   (events change it)" : "");
+            print_draw(m, v, out);
             if (v->unit && v->unit_size > 0.0) {
                 fprintf(out, "   (%.10g %s)", b->value / v->unit_size, v->unit);
             }
@@ -170,7 +210,7 @@ static saltus_status print(void *user, saltus_error *err)
         n_products += t->law_program[r] < 0;
     }
     fprintf(out, "model %s: %d species, %d reaction%s (%d mass action, %d expression%s)",
-            model->name, t->n_species, t->n_reactions, plural(t->n_reactions), n_products,
+            model->name, n_species(model), t->n_reactions, plural(t->n_reactions), n_products,
             t->n_reactions - n_products, plural(t->n_reactions - n_products));
     if (t->n_rules > 0) {
         fprintf(out, ", %d rule%s", t->n_rules, plural(t->n_rules));
@@ -247,7 +287,8 @@ saltus_model_value saltus_model_value_at(const saltus_model *model, int i)
     }
     const saltus_variable *v = &model->variables[i];
     const saltus_binding *b = &model->network->bindings[i];
-    const bool is_count = v->kind == SALTUS_KIND_SPECIES && !v->rule;
+    const bool is_count =
+        v->kind == SALTUS_KIND_SPECIES && !v->rule && b->role != SALTUS_ROLE_VARIABLE;
     return (saltus_model_value){.name = v->id,
                                 .kind = v->rule ? "rule" : kinds[v->kind],
                                 .unit = v->unit,

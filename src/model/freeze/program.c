@@ -4,7 +4,7 @@
 
 #include "kernel/base/program.h"
 
-enum { CONSTANT_ROW = 1 << 28, TEMPORARY_ROW = 1 << 29 };
+enum { CONSTANT_ROW = 1 << 28, TEMPORARY_ROW = 1 << 29, VARIATE_ROW = 1 << 30 };
 
 static bool is_changing(const saltus_expr *node, void *user)
 {
@@ -66,8 +66,21 @@ static double apply(int op, double a, double b, double c)
     return v[3];
 }
 
+/* Where a number must stand for a distribution. */
+static double variate_value(const saltus_expr *e, const double *values, double time)
+{
+    double args[4] = {0.0};
+    for (int i = 0; i < e->n_args; ++i) {
+        args[i] = saltus_expr_value(e->args[i], values, time);
+    }
+    return saltus_variate_center(e->op, e->n_args, args);
+}
+
 double saltus_expr_value(const saltus_expr *e, const double *values, double time)
 {
+    if (saltus_op_draws(e->op)) {
+        return variate_value(e, values, time);
+    }
     switch (e->op) {
     case SALTUS_OP_CONST:
         return e->value;
@@ -138,6 +151,9 @@ done:
 
 static int variable_row(const saltus_freezer *f, int variable)
 {
+    if (variable >= SALTUS_FIRST_VARIATE) {
+        return VARIATE_ROW + (variable - SALTUS_FIRST_VARIATE);
+    }
     const int flag = variable - (int)f->model->n_variables;
     return flag >= 0 ? f->net->tables.row_flags + flag : f->net->bindings[variable].row;
 }
@@ -200,6 +216,9 @@ saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e, saltus_pro
 
 static int final_row(const saltus_tables *n, int row)
 {
+    if (row >= VARIATE_ROW) {
+        return n->row_variates + (row - VARIATE_ROW);
+    }
     if (row >= TEMPORARY_ROW) {
         return n->row_temporaries + (row - TEMPORARY_ROW);
     }
@@ -213,7 +232,9 @@ void saltus_place_rows(saltus_freezer *f)
     n->n_constants = (int32_t)f->n_constants;
     n->row_temporaries = n->row_constants + n->n_constants;
     n->n_temporaries = f->n_temporaries;
-    n->n_rows = n->row_temporaries + n->n_temporaries;
+    n->row_variates = n->row_temporaries + n->n_temporaries;
+    n->n_variates = (int32_t)f->n_variates;
+    n->n_rows = n->row_variates + n->n_variates;
     for (size_t i = 0; i < f->n_code; ++i) {
         saltus_instruction *c = &f->code[i];
         c->dst = final_row(n, c->dst);
@@ -238,5 +259,12 @@ void saltus_place_rows(saltus_freezer *f)
     }
     for (int i = 0; i < n->n_settings; ++i) {
         f->settings[i].value.result = final_row(n, f->settings[i].value.result);
+    }
+    for (int i = 0; i < n->n_variates; ++i) {
+        saltus_variate *v = &f->variates[i];
+        v->row = n->row_variates + i;
+        for (int k = 0; k < v->n; ++k) {
+            v->args[k].result = final_row(n, v->args[k].result);
+        }
     }
 }

@@ -47,6 +47,15 @@ static bool has_long_expressions(const saltus_freezer *f)
     return is;
 }
 
+static bool has_drawn(const saltus_freezer *f)
+{
+    bool has = f->n_starts > 0;
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        has |= f->is_real[i];
+    }
+    return has;
+}
+
 static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -87,8 +96,9 @@ saltus_status saltus_rows_create(saltus_model *model, saltus_law law, bool leaps
     SALTUS_NEED(rows);
     SALTUS_TRY(saltus_freeze_and_keep(model, law, &rows->f, err));
     rows->f.net = model->network;
-    /* orders of laws that are programs come from their constants */
-    if (rows->f.is_rigid || model->space || (leaps && model->network->tables.n_laws > 0) ||
+    /* orders of laws that are programs come from their constants; values that are drawn, and species
+     * that are real values, start in ways of their own */
+    if (rows->f.is_rigid || has_drawn(&rows->f) || model->space || (leaps && model->network->tables.n_laws > 0) ||
         has_long_expressions(&rows->f)) {
         goto done;
     }

@@ -60,6 +60,10 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
 {
     char place[160];
     saltus_model *m = v->f->model;
+    const bool is_drawn = v->f->is_drawn[var - m->variables];
+    if (is_drawn && !(value >= 0.0)) {
+        value = 0.0; /* trajectories that draw what cannot be say so */
+    }
     double whole;
     if (v->is_search) {
         if (isfinite(value) && value > v->largest) {
@@ -75,7 +79,7 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
         v->is_too_large = value >= 9223372036854775808.0;
         return 0.0;
     }
-    if (fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
+    if (!is_drawn && fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
         saltus_model_warn(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
                           saltus_place(m, var->line, place), var->id, value, whole);
     }
@@ -125,8 +129,14 @@ static void end(evaluation *v, const frame *x)
     const saltus_variable *var = &v->f->model->variables[i];
     const saltus_expr *e = saltus_value_of(var);
     unsigned reads = 0;
+    bool is_drawn = e && saltus_expr_draws(e);
     for (size_t k = x->first; k < x->end; ++k) {
         reads |= v->f->reads[v->references[k]];
+        is_drawn |= v->f->is_drawn[v->references[k]];
+    }
+    v->f->is_drawn[i] = is_drawn;
+    if (is_drawn && !var->rule) {
+        v->f->start_order[v->f->n_starts++] = i;
     }
     const unsigned set = e && e == var->set ? SALTUS_READS_SET : reads & SALTUS_READS_SET;
     v->f->reads[i] =
@@ -135,7 +145,7 @@ static void end(evaluation *v, const frame *x)
                          : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
                                                                           : reads));
     v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
-    if (var->kind == SALTUS_KIND_SPECIES && !var->rule) {
+    if (var->kind == SALTUS_KIND_SPECIES && !var->rule && !v->f->is_real[i]) {
         v->f->values[i] = start_count(v, var, v->f->values[i]);
     }
     v->f->order[v->f->n_order++] = i;
@@ -192,7 +202,7 @@ double saltus_largest_amount(saltus_freezer *f, int *variable)
 {
     evaluation v = {.f = f, .is_search = true, .largest_variable = -1};
     v.state = saltus_calloc(f->model->n_variables, 1);
-    f->n_order = 0;
+    f->n_order = f->n_starts = 0;
     for (size_t i = 0; i < f->model->n_variables && v.state; ++i) {
         evaluate_variable(&v, (int)i);
     }

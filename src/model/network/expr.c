@@ -5,10 +5,24 @@
 static const struct {
     const char *text;
     int arity;
-} ops[SALTUS_N_OPS] = {
-#define SALTUS_OP_ROW(name, text, arity) {text, arity},
+} ops[SALTUS_OP_END] = {
+#define SALTUS_OP_ROW(name, text, arity) [SALTUS_OP_##name] = {text, arity},
     SALTUS_OP_LIST(SALTUS_OP_ROW)
 #undef SALTUS_OP_ROW
+        [SALTUS_OP_SELECT] = {"", 3},
+#define SALTUS_OP_ROW(name, text, n, bounded) [SALTUS_OP_##name] = {text, -1},
+    SALTUS_VARIATE_LIST(SALTUS_OP_ROW)
+#undef SALTUS_OP_ROW
+};
+
+/* [distribution] */
+static const struct {
+    int n;
+    bool is_bounded;
+} variates[] = {
+#define SALTUS_VARIATE_ROW(name, text, n, bounded) {n, bounded},
+    SALTUS_VARIATE_LIST(SALTUS_VARIATE_ROW)
+#undef SALTUS_VARIATE_ROW
 };
 
 static saltus_expr *new_node(saltus_arena *arena, saltus_op op, int n)
@@ -87,8 +101,8 @@ const saltus_expr *saltus_expr_fold(saltus_arena *arena, saltus_op op, int n,
 
 int saltus_op_find(const char *name)
 {
-    for (int op = SALTUS_OP_XOR; op < SALTUS_N_OPS; ++op) {
-        if (strcmp(ops[op].text, name) == 0) {
+    for (int op = SALTUS_OP_XOR; op < SALTUS_OP_END; ++op) {
+        if (op != SALTUS_OP_SELECT && strcmp(ops[op].text, name) == 0) {
             return op;
         }
     }
@@ -103,6 +117,50 @@ const char *saltus_op_text(saltus_op op)
 int saltus_op_arity(saltus_op op)
 {
     return ops[op].arity;
+}
+
+bool saltus_op_draws(saltus_op op)
+{
+    return op >= SALTUS_OP_FIRST_VARIATE;
+}
+
+bool saltus_variate_is_called(saltus_op op, int n)
+{
+    const int wanted = variates[op - SALTUS_OP_FIRST_VARIATE].n;
+    return n == wanted || (n == wanted + 2 && variates[op - SALTUS_OP_FIRST_VARIATE].is_bounded) ||
+           (n == 1 && (op == SALTUS_OP_LAPLACE || op == SALTUS_OP_CAUCHY));
+}
+
+const char *saltus_variate_usage(saltus_op op)
+{
+    const bool is_bounded = variates[op - SALTUS_OP_FIRST_VARIATE].is_bounded;
+    const bool has_default = op == SALTUS_OP_LAPLACE || op == SALTUS_OP_CAUCHY;
+    return variates[op - SALTUS_OP_FIRST_VARIATE].n == 1
+               ? is_bounded ? "1 or 3 arguments" : "1 argument"
+           : has_default ? "1, 2 or 4 arguments"
+           : is_bounded  ? "2 or 4 arguments"
+                         : "2 arguments";
+}
+
+const saltus_expr *saltus_expr_variate(saltus_arena *arena, saltus_op op, int n,
+                                       const saltus_expr *const *args)
+{
+    if (n == 1 && variates[op - SALTUS_OP_FIRST_VARIATE].n == 2) {
+        const saltus_expr *const both[2] = {saltus_expr_const(arena, 0.0), args[0]};
+        return saltus_expr_n(arena, op, 2, both);
+    }
+    return saltus_expr_n(arena, op, n, args);
+}
+
+static bool node_draws(const saltus_expr *node, void *user)
+{
+    (void)user;
+    return saltus_op_draws(node->op);
+}
+
+bool saltus_expr_draws(const saltus_expr *e)
+{
+    return saltus_expr_any(e, node_draws, NULL);
 }
 
 bool saltus_expr_any(const saltus_expr *e, bool (*visit)(const saltus_expr *node, void *user),

@@ -16,7 +16,7 @@
 
 /** A node. `variable` is an index into the model's variables (SALTUS_OP_VARIABLE only). PIECEWISE
  * has value, condition, value, condition, …, and may end with a value for "otherwise"; ROOT has
- * degree, argument. */
+ * degree, argument; a distribution has its parameters, then two bounds or none. */
 typedef struct saltus_expr {
     saltus_op op;
     int variable;
@@ -45,6 +45,19 @@ const saltus_expr *saltus_expr_fold(saltus_arena *arena, saltus_op op, int n,
 int saltus_op_find(const char *name);
 const char *saltus_op_text(saltus_op op);
 int saltus_op_arity(saltus_op op);
+
+/** Whether an operation draws a random number: a distribution, one of SALTUS_VARIATE_LIST. */
+bool saltus_op_draws(saltus_op op);
+/** Whether a distribution can be called with n arguments, and with how many it can: "2 or 4
+ * arguments". */
+bool saltus_variate_is_called(saltus_op op, int n);
+const char *saltus_variate_usage(saltus_op op);
+/** A call of a distribution; with one argument where it has two parameters, that is its scale, and
+ * its location is 0. */
+const saltus_expr *saltus_expr_variate(saltus_arena *arena, saltus_op op, int n,
+                                       const saltus_expr *const *args);
+/** Whether an expression draws random numbers. */
+bool saltus_expr_draws(const saltus_expr *e);
 
 /** Resolves a name in a text: the expression that it stands for (in saltus_parse_context's arena),
  * or NULL with the error recorded. */

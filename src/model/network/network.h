@@ -26,7 +26,7 @@ typedef struct saltus_network {
     const char **reaction_names; /**< [reaction] */
     const char **event_names;    /**< [trigger] */
     const char **setting_names;  /**< [setting] what it sets */
-    const char **setting_events; /**< [setting] whose it is */
+    const char **setting_events; /**< [setting] whose it is; NULL: of time 0 */
     const char **law_kinds;      /**< [reaction] for people: "mass action, order 2", "expression" */
     saltus_binding *bindings;    /**< [variable of the model] */
     int *rule_variables;         /**< [rule] variable of the model */

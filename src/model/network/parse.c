@@ -119,6 +119,13 @@ static saltus_status make_call(saltus_scanner *s, const char *at, const char *na
     const bool folds = op == SALTUS_OP_MIN || op == SALTUS_OP_MAX || op == SALTUS_OP_AND ||
                        op == SALTUS_OP_OR || op == SALTUS_OP_XOR;
     const int wanted = saltus_op_arity(op);
+    if (saltus_op_draws(op)) {
+        if (!saltus_variate_is_called(op, n)) {
+            return saltus_scan_fail(s, SALTUS_E_SYNTAX, at, "'%.60s' takes %s, not %d", name,
+                                    saltus_variate_usage(op), n);
+        }
+        return finish(s, saltus_expr_variate(arena, op, n, args), depth + 1, at, out);
+    }
     if (wanted >= 0 && n != wanted && !(folds && n > wanted)) {
         return wrong_count(s, at, name, wanted, n);
     }

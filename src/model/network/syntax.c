@@ -87,7 +87,7 @@ static void list_functions(bool with_composed, char *text, size_t size)
 {
     size_t at = 0;
     text[0] = '\0';
-    for (int i = with_composed ? 0 : N_COMPOSED; i < N_COMPOSED + SALTUS_N_OPS && at < size; ++i) {
+    for (int i = with_composed ? 0 : N_COMPOSED; i < N_COMPOSED + SALTUS_OP_END && at < size; ++i) {
         const char *name =
             i < N_COMPOSED ? composed[i] : saltus_op_text((saltus_op)(i - N_COMPOSED));
         if (saltus_is_name_start(name[0]) && (i < N_COMPOSED || saltus_op_find(name) >= 0)) {

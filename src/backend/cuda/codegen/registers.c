@@ -32,6 +32,9 @@ const char *saltus_registers_against(const saltus_tables *t)
     if (t->n_triggers > 0 || t->n_flags > 0) {
         return "it has events or rates that switch in time";
     }
+    if (t->n_starts > 0) {
+        return "its initial values are drawn";
+    }
     if (t->largest_change >= largest_change) {
         return "a reaction changes a count by 2^35 or more";
     }

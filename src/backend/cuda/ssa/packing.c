@@ -129,6 +129,9 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
     if (t->n_triggers > 0 || t->n_flags > 0 || t->n_rules > 0) {
         return "it has events, rules or rates that switch in time";
     }
+    if (t->n_starts > 0) {
+        return "its initial values are drawn";
+    }
     if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > SALTUS_PACKED_MORE ||
         t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES) {
         return "it has too many reactions";

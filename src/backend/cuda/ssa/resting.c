@@ -206,6 +206,7 @@ static bool take_slot(const resting *r, int64_t slot)
     p->event = s.event;
     p->fired = has_all ? s.fired : s.event; /* no event was void */
     p->ties = s.ties;
+    p->drawn = s.drawn;
     p->block = s.block;
     p->leaps = s.leaps;
     p->exact_steps = s.exact_steps;

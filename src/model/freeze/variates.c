@@ -1,0 +1,204 @@
+/* Random numbers in expressions: each becomes a variate that is drawn before the program runs that
+ * reads it. Values at time 0 that come from one are computed when a trajectory starts. */
+#include "model/freeze/freeze.h"
+
+#include "kernel/base/variates.h"
+
+#include <math.h>
+
+/* What a distribution is worth where one number must stand for it: its mean, or where it lies. */
+static double center(saltus_op op, const double *a)
+{
+    switch (op) {
+    case SALTUS_OP_UNIFORM:
+        return 0.5 * (a[0] + a[1]);
+    case SALTUS_OP_EXPONENTIAL:
+        return 1.0 / a[0];
+    case SALTUS_OP_GAMMA:
+    case SALTUS_OP_BINOMIAL:
+        return a[0] * a[1];
+    case SALTUS_OP_LOGNORMAL:
+        return exp(a[0]);
+    case SALTUS_OP_RAYLEIGH:
+        return a[0] * 1.2533141373155003; /* sqrt(pi / 2) */
+    default:
+        return a[0];
+    }
+}
+
+double saltus_variate_center(saltus_op op, int n, const double *a)
+{
+    const int n_parameters = saltus_variate_parameters((int)op);
+    const double x = center(op, a);
+    return n <= n_parameters         ? x
+           : x < a[n_parameters]     ? a[n_parameters]
+           : x > a[n_parameters + 1] ? a[n_parameters + 1]
+                                     : x;
+}
+
+/* ---- where random numbers may stand ---- */
+
+static saltus_status refuse(const saltus_freezer *f, const char *what, const char *id, int line,
+                            const char *part, const saltus_expr *e, saltus_error *err)
+{
+    char place[160];
+    if (!e || !saltus_expr_draws(e)) {
+        return SALTUS_OK;
+    }
+    saltus_error_set(err, SALTUS_E_UNSUPPORTED, "%s%s '%s': %s draws a random number",
+                     saltus_place(f->model, line, place), what, id, part);
+    saltus_error_hint(err, "values at time 0, assignments of events and their delays may; give the "
+                           "number a name there");
+    return SALTUS_E_UNSUPPORTED;
+}
+
+static saltus_status refuse_in_space(const saltus_freezer *f, const saltus_variable *v,
+                                     saltus_error *err)
+{
+    char place[160];
+    return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                            "%s%s '%s': its value at time 0 is drawn, which a model with a lattice "
+                            "cannot have",
+                            saltus_place(f->model, v->line, place), saltus_kind_text(v), v->id);
+}
+
+saltus_status saltus_check_draws(const saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_model *m = f->model;
+    for (size_t i = 0; i < m->n_reactions; ++i) {
+        const saltus_reaction *r = &m->reactions[i];
+        SALTUS_TRY(refuse(f, "reaction", r->id, r->line, "its rate law", r->law, err));
+    }
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        SALTUS_TRY(refuse(f, saltus_kind_text(v), v->id, v->line, "its rule", v->rule, err));
+        if (m->space && v->initial && saltus_expr_draws(v->initial)) {
+            SALTUS_TRY(refuse_in_space(f, v, err));
+        }
+    }
+    for (size_t i = 0; i < m->n_events; ++i) {
+        const saltus_event *e = &m->events[i];
+        SALTUS_TRY(refuse(f, "event", e->id, e->line, "its trigger", e->trigger, err));
+        SALTUS_TRY(refuse(f, "event", e->id, e->line, "its priority", e->priority, err));
+    }
+done:
+    return status;
+}
+
+/* ---- species that are real values ---- */
+
+static bool is_continuous(const saltus_expr *node, void *user)
+{
+    (void)user;
+    return saltus_op_draws(node->op) && node->op != SALTUS_OP_POISSON &&
+           node->op != SALTUS_OP_BINOMIAL && node->op != SALTUS_OP_BERNOULLI;
+}
+
+/* A species that no reaction changes, and that is set to what a continuous distribution gives, is
+ * no count of molecules. */
+void saltus_find_reals(saltus_freezer *f)
+{
+    const saltus_model *m = f->model;
+    if (m->space) {
+        return;
+    }
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        f->is_real[i] = v->kind == SALTUS_KIND_SPECIES && !v->rule && v->initial &&
+                        saltus_expr_any(v->initial, is_continuous, NULL);
+    }
+    for (size_t i = 0; i < m->n_events; ++i) {
+        for (int k = 0; k < m->events[i].n_assignments; ++k) {
+            const saltus_assignment *a = &m->events[i].assignments[k];
+            const saltus_variable *v = &m->variables[a->variable];
+            f->is_real[a->variable] |= v->kind == SALTUS_KIND_SPECIES && !v->rule &&
+                                       saltus_expr_any(a->value, is_continuous, NULL);
+        }
+    }
+    for (size_t i = 0; i < m->n_reactions; ++i) {
+        const saltus_reaction *r = &m->reactions[i];
+        for (int k = 0; k < r->n_reactants + r->n_products; ++k) {
+            const int s = k < r->n_reactants ? r->reactants[k].variable
+                                             : r->products[k - r->n_reactants].variable;
+            f->is_real[s] &= m->variables[s].boundary || m->variables[s].constant;
+        }
+    }
+}
+
+/* ---- variates of programs ---- */
+
+saltus_status saltus_lift_variates(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_expr **args = NULL;
+    *out = e;
+    if (!saltus_expr_draws(e)) {
+        return SALTUS_OK;
+    }
+    args = saltus_calloc((size_t)e->n_args, sizeof *args);
+    SALTUS_NEED(args);
+    for (int i = 0; i < e->n_args; ++i) {
+        SALTUS_TRY(saltus_lift_variates(f, e->args[i], &args[i], err));
+    }
+    if (!saltus_op_draws(e->op)) {
+        *out = saltus_expr_n(f->arena, e->op, e->n_args, args);
+        SALTUS_NEED(*out);
+        goto done;
+    }
+    saltus_variate variate = {.op = (int32_t)e->op, .n = e->n_args};
+    for (int i = 0; i < e->n_args; ++i) {
+        SALTUS_TRY(saltus_compile(f, args[i], &variate.args[i], err));
+    }
+    saltus_variate *grown =
+        saltus_grow(f->variates, f->n_variates, &f->variates_capacity, sizeof *f->variates);
+    SALTUS_NEED(grown);
+    f->variates = grown;
+    *out = saltus_expr_variable(f->arena, SALTUS_VARIATE_VARIABLE(f, (int)f->n_variates));
+    SALTUS_NEED(*out);
+    f->variates[f->n_variates++] = variate;
+done:
+    saltus_free(args);
+    return status;
+}
+
+saltus_status saltus_compile_drawing(saltus_freezer *f, const saltus_expr *e, saltus_program *out,
+                                     int32_t *first_variate, int32_t *n_variates, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_expr *lifted = NULL;
+    *first_variate = (int32_t)f->n_variates;
+    SALTUS_TRY(saltus_lift_variates(f, e, &lifted, err));
+    *n_variates = (int32_t)f->n_variates - *first_variate;
+    SALTUS_TRY(saltus_compile(f, lifted, out, err));
+done:
+    return status;
+}
+
+static bool reads_rule(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_VARIABLE && node->variable < (int)f->model->n_variables &&
+           f->net->bindings[node->variable].role == SALTUS_ROLE_RULE;
+}
+
+saltus_status saltus_fill_starts(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    for (int i = 0; i < f->n_starts; ++i) {
+        const saltus_variable *v = &f->model->variables[f->start_order[i]];
+        saltus_setting *s = &f->settings[t->n_settings];
+        SALTUS_TRY(saltus_compile_drawing(f, v->initial, &s->value, &s->first_variate,
+                                          &s->n_variates, err));
+        s->row = f->net->bindings[f->start_order[i]].row;
+        s->reads_rules = saltus_expr_any(v->initial, reads_rule, f);
+        f->net->setting_names[t->n_settings] = v->id;
+        f->net->setting_events[t->n_settings] = NULL;
+        ++t->n_settings;
+    }
+    t->n_starts = f->n_starts;
+done:
+    return status;
+}
