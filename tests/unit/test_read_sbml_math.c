@@ -310,6 +310,114 @@ static void functions_that_cannot_be_inlined_are_refused(void **state)
                   "formula uses the function 'f', which has no body", NULL);
 }
 
+/* ---- distributions ---- */
+
+#define DISTRIB                                                                                  \
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?><sbml "                                           \
+    "xmlns=\"http://www.sbml.org/sbml/level3/version2/core\" "                                   \
+    "xmlns:d=\"http://www.sbml.org/sbml/level3/version1/distrib/version1\" d:required=\"true\" " \
+    "level=\"3\" version=\"2\"><model id=\"m\">\n"
+
+static void check_variate(const char *text, const char *printed)
+{
+    saltus_model *m = read_text(text);
+    check_printed(m, variable(m, "y")->rule, printed);
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+}
+
+static void symbols_of_distributions_are_functions(void **state)
+{
+    static const struct {
+        const char *symbol, *args, *printed;
+    } cases[] = {
+        {"normal", A B, "normal(a, b)"},
+        {"normal", A B "<apply><minus/><infinity/></apply>" C, "normal(a, b, -(inf), c)"},
+        {"uniform", A B, "uniform(a, b)"},
+        {"exponential", A, "exponential(a)"},
+        {"exponential", A B C, "exponential(a, b, c)"},
+        {"gamma", A B, "gamma(a, b)"},
+        {"lognormal", A B, "lognormal(a, b)"},
+        {"poisson", A, "poisson(a)"},
+        {"binomial", A B, "binomial(a, b)"},
+        {"bernoulli", A, "bernoulli(a)"},
+        {"laplace", A B, "laplace(a, b)"},
+        {"laplace", B, "laplace(0, b)"},
+        {"cauchy", A B, "cauchy(a, b)"},
+        {"cauchy", B, "cauchy(0, b)"},
+        {"chisquare", A, "chisquare(a)"},
+        {"rayleigh", A, "rayleigh(a)"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[4000];
+        (void)snprintf(text, sizeof text,
+                       DISTRIB BEFORE "<assignmentRule variable=\"y\">" MATH(
+                           "<apply><csymbol encoding=\"text\" definitionURL=\"http://www.sbml.org/"
+                           "sbml/symbols/distrib/%s\"> x </csymbol>%s</apply>") "</assignmentRule>"
+                                                                                "</listOfRules>"
+                                                                                "</model></sbml>",
+                       cases[i].symbol, cases[i].args);
+        check_variate(text, cases[i].printed);
+    }
+}
+
+static void distributions_are_read_wherever_a_formula_is(void **state)
+{
+    (void)state;
+    /* a function, a prefix, a tag of several lines, one that is closed at once */
+    check_variate(
+        WITH(FUNCTION("f", ARG("x"), "<apply>" SYMBOL("distrib/normal") CI("x") CN("2") "</apply>"),
+             CALL("f", A)),
+        "normal(a, 2)");
+    check_variate(L3(BEFORE "<assignmentRule variable=\"y\"><q:math "
+                            "xmlns:q=\"http://www.w3.org/1998/Math/MathML\"><q:apply><q:csymbol "
+                            "definitionURL='http://www.sbml.org/sbml/symbols/distrib/poisson'>"
+                            "x</q:csymbol><q:ci>a</q:ci></q:apply></q:math></assignmentRule>"
+                            "</listOfRules>\n"),
+                  "poisson(a)");
+    check_variate(FORMULA("<apply><csymbol\n\n encoding=\"text\"\n definitionURL=\"http://"
+                          "www.sbml.org/sbml/symbols/distrib/poisson\"\n>\n x\n</csymbol>" A
+                          "</apply>"),
+                  "poisson(a)");
+    check_variate(FORMULA("<apply><csymbol encoding=\"text\" definitionURL=\"http://"
+                          "www.sbml.org/sbml/symbols/distrib/poisson\"/>" A "</apply>"),
+                  "poisson(a)");
+    check_refused(
+        L3(BEFORE ASSIGNMENT_RULE(
+            "y", "<apply><csymbol\n encoding=\"text\" definitionURL=\"http://www.sbml.org/sbml/"
+                 "symbols/distrib/poisson\"> x\n</csymbol>" A "</apply>")
+               ASSIGNMENT_RULE("a", CI("k9")) "</listOfRules>\n"),
+        SALTUS_E_MODEL, "model.xml:15: assignment rule for 'a'", NULL);
+    /* what says how uncertain values are changes nothing */
+    saltus_model *m = read_text(
+        DISTRIB LIST("Parameters", "<parameter id=\"k\" constant=\"true\" value=\"2\">"
+                                   "<d:listOfUncertainties><d:uncertainty/></d:listOfUncertainties>"
+                                   "</parameter>") "</model></sbml>");
+    assert_true(has_warning(m, "other name spaces are skipped"));
+    saltus_model_destroy(m);
+}
+
+static void distributions_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    check_refused(
+        FORMULA("<apply>" SYMBOL("distrib/normal") A "</apply>"), SALTUS_E_MODEL,
+        "model.xml:12: assignment rule for 'y': formula gives 'normal' 1 arguments, which "
+        "takes 2 or 4 arguments",
+        NULL);
+    check_refused(FORMULA("<apply>" SYMBOL("distrib/bernoulli") A B C "</apply>"), SALTUS_E_MODEL,
+                  "gives 'bernoulli' 3 arguments, which takes 1 argument", NULL);
+    check_refused(FORMULA("<apply>" SYMBOL("distrib/zipf") A "</apply>"), SALTUS_E_UNSUPPORTED,
+                  "formula uses the distribution 'zipf', which is not supported", NULL);
+    check_refused(FORMULA("<apply>" CI("normal") A B "</apply>"), SALTUS_E_MODEL,
+                  "formula uses the function 'normal', which is not defined", NULL);
+    check_refused(DISTRIB LIST("FunctionDefinitions",
+                               "<functionDefinition id=\"f\"><d:drawFromDistribution/>"
+                               "</functionDefinition>") "</model></sbml>",
+                  SALTUS_E_UNSUPPORTED, "model.xml:3: 'drawFromDistribution'", NULL);
+}
+
 static void what_has_no_meaning_is_refused(void **state)
 {
     (void)state;
@@ -426,6 +534,9 @@ int main(void)
         cmocka_unit_test(trigonometry_has_its_names),
         cmocka_unit_test(functions_are_inlined),
         cmocka_unit_test(functions_that_cannot_be_inlined_are_refused),
+        cmocka_unit_test(symbols_of_distributions_are_functions),
+        cmocka_unit_test(distributions_are_read_wherever_a_formula_is),
+        cmocka_unit_test(distributions_that_cannot_be_are_refused),
         cmocka_unit_test(what_has_no_meaning_is_refused),
         cmocka_unit_test(explosions_are_refused),
         cmocka_unit_test(deep_formulas_are_bounded),

@@ -207,10 +207,20 @@ static bool is_same_piece(piece a, piece b)
     return a.size == b.size && (a.size == 0 || memcmp(a.start, b.start, a.size) == 0);
 }
 
+/* The package of distributions: what it means is written so that libsbml understands it, which may
+ * have been built without the package. */
+static bool is_distrib(piece space)
+{
+    return is(space, "http://www.sbml.org/sbml/level3/version1/distrib/version1");
+}
+
 /* What libsbml understands: the document's name space, MathML and, in level 3, packages of SBML. */
 static bool is_understood(const scanner *s, piece space)
 {
     static const char level_3[] = "http://www.sbml.org/sbml/level3/";
+    if (is_distrib(space)) {
+        return false;
+    }
     return is_same_piece(space, s->space) || is(space, "http://www.w3.org/1998/Math/MathML") ||
            (begins(space, level_3) && begins(s->space, level_3));
 }
@@ -288,7 +298,9 @@ static void skip_attributes(sbml_reader *r, scanner *s)
             !begins(name, "xml:")) {
             const piece space = space_of(s, name);
             if (space.start && !is_understood(s, space)) {
-                warn_skipped(r, s, space);
+                if (!is_distrib(space)) { /* it says that the package is required: it is known */
+                    warn_skipped(r, s, space);
+                }
                 blank(name.start, value.start + value.size + 1);
             }
         }
@@ -311,6 +323,60 @@ static void skip_element(sbml_reader *r, scanner *s)
     }
 }
 
+/* <csymbol definitionURL="…/distrib/normal"> normal </csymbol>, here at the name behind "<",
+ * becomes <ci>distrib:normal</ci>, a name that no model can define. What follows stays where it is.
+ */
+static void rename_distribution(const scanner *s)
+{
+    static const char symbols[] = "http://www.sbml.org/sbml/symbols/distrib/";
+    const piece tag = name_at(s->p, s->end);
+    const char *colon = memchr(tag.start, ':', tag.size);
+    const int prefix = colon ? (int)(colon + 1 - tag.start) : 0;
+    const char *p = tag.start + tag.size;
+    piece name, value, url = {.start = ""};
+    char text[400];
+    while (next_attribute(&p, s->end, &name, &value)) {
+        url = is(name, "definitionURL") ? value : url;
+    }
+    if (!begins(url, symbols) || url.size - strlen(symbols) > 60 || prefix > 100) {
+        return;
+    }
+    const char *from = s->p - 1, *close = memchr(p, '>', (size_t)(s->end - p));
+    if (close && close[-1] != '/') { /* behind the text there is the tag that closes it */
+        const char *next = memchr(close, '<', (size_t)(s->end - close));
+        close = next && next + 1 < s->end && next[1] == '/'
+                    ? memchr(next, '>', (size_t)(s->end - next))
+                    : NULL;
+    }
+    const int n =
+        snprintf(text, sizeof text, "<%.*sci>" SBML_DISTRIBUTION "%.*s</%.*sci>", prefix, tag.start,
+                 (int)(url.size - strlen(symbols)), url.start + strlen(symbols), prefix, tag.start);
+    if (close && n > 0 && n <= close + 1 - from) {
+        char *to = (char *)(uintptr_t)from;
+        int n_lines = 0; /* ends of lines in place of which there is text now */
+        for (int i = 0; i < n; ++i) {
+            n_lines += to[i] == '\n';
+        }
+        blank(from, close + 1);
+        memcpy(to, text, (size_t)n);
+        for (char *c = to + n; c <= close && n_lines > 0; ++c) {
+            n_lines -= *c == ' ';
+            *c = '\n';
+        }
+    }
+}
+
+/* Drafts of the package had elements in place of functions. */
+static saltus_status check_distribution(sbml_reader *r, const scanner *s)
+{
+    return is_element(s->p, s->end, "drawFromDistribution") &&
+                   is_distrib(space_of(s, name_at(s->p, s->end)))
+               ? sbml_fail(r, SALTUS_E_UNSUPPORTED, s->line,
+                           "'drawFromDistribution', of a draft of the SBML package 'distrib', is "
+                           "not supported")
+               : SALTUS_OK;
+}
+
 static saltus_status open_element(sbml_reader *r, scanner *s)
 {
     saltus_status status = SALTUS_OK;
@@ -320,9 +386,13 @@ static saltus_status open_element(sbml_reader *r, scanner *s)
     }
     ++s->depth;
     SALTUS_TRY(bind_spaces(r, s));
+    SALTUS_TRY(check_distribution(r, s));
     skip_element(r, s);
     if (!s->skipped) {
         skip_attributes(r, s);
+    }
+    if (s->math_depth && is_element(s->p, s->end, "csymbol")) {
+        rename_distribution(s);
     }
     if (s->depth > MAX_XML_DEPTH) {
         status = sbml_fail(r, SALTUS_E_UNSUPPORTED, s->line,

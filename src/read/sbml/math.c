@@ -362,6 +362,41 @@ static saltus_status unsupported(const sbml_converter *c, const ASTNode_t *node)
     }
 }
 
+/* A distribution: a name that was made of its symbol. */
+static saltus_status convert_variate(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
+                                     const char *name, int depth, const saltus_expr **out)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_expr *args[4] = {NULL};
+    const int op = saltus_op_find(name), n = n_children(node);
+    if (op < 0 || !saltus_op_draws((saltus_op)op)) {
+        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
+                           "uses the distribution '%s', which is not supported", name);
+    }
+    if (!saltus_variate_is_called((saltus_op)op, n)) {
+        return sbml_refuse(c, SALTUS_E_MODEL, "gives '%s' %d arguments, which takes %s", name, n,
+                           saltus_variate_usage((saltus_op)op));
+    }
+    for (int i = 0; i < n; ++i) {
+        SALTUS_TRY(sbml_convert_node(c, in, child(node, i), depth + 1, &args[i]));
+    }
+    *out = saltus_expr_variate(&c->r->model->arena, (saltus_op)op, n, args);
+    SALTUS_TRY(sbml_made(c, *out));
+done:
+    return status;
+}
+
+/* A call of a distribution, or of a function that the model defines. */
+static saltus_status convert_call(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
+                                  int depth, const saltus_expr **out)
+{
+    const char *name = ASTNode_getName(node);
+    const size_t n = strlen(SBML_DISTRIBUTION);
+    return name && strncmp(name, SBML_DISTRIBUTION, n) == 0
+               ? convert_variate(c, in, node, name + n, depth, out)
+               : sbml_convert_call(c, in, node, depth, out);
+}
+
 static saltus_status convert_operation(sbml_converter *c, const sbml_scope *in,
                                        const ASTNode_t *node, int depth, const saltus_expr **out)
 {
@@ -390,7 +425,7 @@ static saltus_status convert_operation(sbml_converter *c, const sbml_scope *in,
     case AST_FUNCTION_PIECEWISE:
         return convert_piecewise(c, in, node, depth, out);
     case AST_FUNCTION:
-        return sbml_convert_call(c, in, node, depth, out);
+        return convert_call(c, in, node, depth, out);
     default:
         return unsupported(c, node);
     }

@@ -98,9 +98,12 @@ const sbml_symbol *sbml_find(const sbml_reader *r, const char *id);
 /** Add the nearest defined name as a hint. */
 void sbml_hint_nearest(sbml_reader *r, const char *id);
 
+/** What stands before the name of a distribution once check.c has made a function of its symbol. */
+#define SBML_DISTRIBUTION "distrib:"
+
 /** check.c: refuse a text that would make libsbml run out of stack or expand entities, and
- * blank what libsbml is not to see: notes, annotations, other name spaces. The text starts with an
- * XML declaration; lines stay where they are. */
+ * blank what libsbml is not to see: notes, annotations, other name spaces. Distributions become
+ * functions. The text starts with an XML declaration; lines stay where they are. */
 SALTUS_MUST_CHECK saltus_status sbml_check_text(sbml_reader *r, char *text, size_t size);
 /** check.c: refuse levels and packages that are not done, and what libsbml complains of. */
 SALTUS_MUST_CHECK saltus_status sbml_check_document(sbml_reader *r);
