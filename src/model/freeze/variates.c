@@ -88,11 +88,17 @@ done:
 
 /* ---- species that are real values ---- */
 
-static bool is_continuous(const saltus_expr *node, void *user)
+/* What poisson and its like give is whole, whatever their parameters are. */
+static bool is_continuous(const saltus_expr *e)
 {
-    (void)user;
-    return saltus_op_draws(node->op) && node->op != SALTUS_OP_POISSON &&
-           node->op != SALTUS_OP_BINOMIAL && node->op != SALTUS_OP_BERNOULLI;
+    if (e->op == SALTUS_OP_POISSON || e->op == SALTUS_OP_BINOMIAL || e->op == SALTUS_OP_BERNOULLI) {
+        return false;
+    }
+    bool found = saltus_op_draws(e->op);
+    for (int i = 0; i < e->n_args && !found; ++i) {
+        found = is_continuous(e->args[i]);
+    }
+    return found;
 }
 
 /* A species that no reaction changes, and that is set to what a continuous distribution gives, is
@@ -105,15 +111,15 @@ void saltus_find_reals(saltus_freezer *f)
     }
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
-        f->is_real[i] = v->kind == SALTUS_KIND_SPECIES && !v->rule && v->initial &&
-                        saltus_expr_any(v->initial, is_continuous, NULL);
+        f->is_real[i] =
+            v->kind == SALTUS_KIND_SPECIES && !v->rule && v->initial && is_continuous(v->initial);
     }
     for (size_t i = 0; i < m->n_events; ++i) {
         for (int k = 0; k < m->events[i].n_assignments; ++k) {
             const saltus_assignment *a = &m->events[i].assignments[k];
             const saltus_variable *v = &m->variables[a->variable];
-            f->is_real[a->variable] |= v->kind == SALTUS_KIND_SPECIES && !v->rule &&
-                                       saltus_expr_any(a->value, is_continuous, NULL);
+            f->is_real[a->variable] |=
+                v->kind == SALTUS_KIND_SPECIES && !v->rule && is_continuous(a->value);
         }
     }
     for (size_t i = 0; i < m->n_reactions; ++i) {
