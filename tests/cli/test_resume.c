@@ -95,6 +95,18 @@ static const char long_model[] = "species: {A: 1000, B: 0, C: 5}\n"
                                  "events:\n"
                                  "  faster: {when: time >= 7, set: {k: 120}}\n"
                                  "  late: {when: C > 40, delay: 2.5, set: {A: A + 10}}\n";
+/* Random numbers of values go on where they were. */
+static const char drawing_model[] =
+    "species: {A: poisson(1000), B: 0, C: 5}\n"
+    "parameters: {k: 'normal(100, 5)', V: 1}\n"
+    "reactions:\n"
+    "  there: A -> B @ k\n"
+    "  back: B -> A @ 100\n"
+    "  make: 0 -> C @ 50 * A / (20 + C)\n"
+    "  gone: C -> 0 @ 1\n"
+    "events:\n"
+    "  share: {when: C > 150, delay: 'gamma(2, 0.5)',\n"
+    "          set: {A: 'binomial(A, 0.9) + poisson(100)', V: 'lognormal(0, 0.1)'}}\n";
 static const char leaping_model[] = "species: {X: 100000, Y: 100000, Z: 1000}\n"
                                     "reactions:\n"
                                     "  there: X -> Y @ 10\n"
@@ -258,6 +270,7 @@ static void what_is_under_way_is_kept(void **state)
         int n_sets;
     } cases[] = {{"run long.yaml --until 300 --points 7", 12},
                  {"run long.yaml --until 300 --points 7 --rng mt19937 --record stats", 11},
+                 {"run drawn.yaml --until 300 --points 7", 12},
                  {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
                  {"run leaps.yaml --until 100000 --points 7 --method tau --rng mt19937", 12},
                  {"run leaps.yaml --until 20000 --points 7 --method tau --runs 40", 12},
@@ -266,6 +279,7 @@ static void what_is_under_way_is_kept(void **state)
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
+    write_file("drawn.yaml", drawing_model);
     write_file("leaps.yaml", leaping_model);
     write_file("space.yaml", busy_lattice);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
