@@ -19,6 +19,9 @@ typedef struct saltus_model saltus_model;
 typedef enum saltus_law {
     SALTUS_LAW_LITERAL = 0,       /**< as it is written; freezing warns (default) */
     SALTUS_LAW_COMBINATORIAL = 1, /**< k*A*A, with two A consumed, is taken as k*A*(A-1) */
+    /** To be added to one of them: stoichiometries that are not whole are drawn at every firing, as
+     * one of the two whole numbers beside them, so that their mean is right. */
+    SALTUS_STOICHIOMETRY_DRAW = 2,
 } saltus_law;
 
 /**
@@ -356,12 +359,13 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set_volume(saltus_model 
  * thawed. The cost is linear in species, reactions and what they depend on.
  *
  * @param model not frozen
- * @param law   how k*A^2 is meant where two A are consumed
+ * @param law   how k*A^2 is meant where two A are consumed; SALTUS_STOICHIOMETRY_DRAW may be added
  * @param err   see saltus_error
  * @retval SALTUS_OK            it is frozen; saltus_model_warning has what deserves a look
  * @retval SALTUS_E_INVALID     the model is NULL, or frozen already
  * @retval SALTUS_E_MODEL       e.g. a negative or NaN initial amount, rules that form a circle
- * @retval SALTUS_E_UNSUPPORTED e.g. a law that depends on time other than piecewise constantly
+ * @retval SALTUS_E_UNSUPPORTED e.g. a law that depends on time other than piecewise constantly, or
+ *                              half a molecule in an equation
  * @retval SALTUS_E_NO_MEMORY   memory ran out
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_freeze(saltus_model *model, saltus_law law,

@@ -17,6 +17,7 @@ from ._native import ffi, lib
 
 RECORDS = {"all": 0, "stats": 1, "final": 2, "histogram": 3}
 LAWS = {"literal": 0, "combinatorial": 1}
+STOICHIOMETRIES = {"refuse": 0, "draw": 2}  # added to a law
 # Arguments of a plan, beside method and species, and the library's fields.
 SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "streams": "n_streams",
             "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",

@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._call import LAWS, Call, Progress, Watch, values_of
+from ._call import LAWS, STOICHIOMETRIES, Call, Progress, Watch, values_of
 from ._errors import Interrupted, InvalidError, check, near, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
@@ -22,21 +22,24 @@ _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
 
 
 def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
-         volume: Optional[Mapping[str, str]] = None, mole: Optional[float] = None) -> "Model":
+         volume: Optional[Mapping[str, str]] = None, mole: Optional[float] = None,
+         stoichiometry: str = "refuse") -> "Model":
     """Read a model: SBML, Saltus YAML or BioNetGen .net, also packed by gzip.
 
     source  a path, or the text itself: bytes, or a str with a line break or beginning with < or {
     law     how k*A^2 is meant where two A are consumed: "literal", or "combinatorial" for A (A-1)
     volume  sizes of compartments, such as {"cell": "1 fL"}, or {"all": ...}; concentrations stay
     mole    how many molecules stand for a mole; Avogadro's number unless given
+    stoichiometry  what becomes of half a molecule: "refuse", or "draw", one or none at every firing
     """
+    given = {"law": law, "volume": volume, "mole": mole, "stoichiometry": stoichiometry}
     if isinstance(source, bytes):
-        return Model(source, "model", law=law, volume=volume, mole=mole)
+        return Model(source, "model", **given)
     if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("<", "{")):
-        return Model(source.encode(), "model", law=law, volume=volume, mole=mole)
+        return Model(source.encode(), "model", **given)
     path = os.fspath(source)
     with open(path, "rb") as file:
-        return Model(file.read(), path, law=law, volume=volume, mole=mole)
+        return Model(file.read(), path, **given)
 
 
 def devices() -> str:
@@ -58,18 +61,18 @@ def _take(text: Any) -> str:
 def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping[str, str],
           parameters: Optional[Mapping[str, Any]] = None, rules: Optional[Mapping[str, str]] = None,
           events: Optional[Mapping[str, Any]] = None, lattice: Optional[Mapping[str, Any]] = None,
-          law: str = "literal") -> "Model":
+          law: str = "literal", stoichiometry: str = "refuse") -> "Model":
     """Build a model: the sections of Saltus YAML (docs/yaml-format.md) as dictionaries.
 
         saltus.build(species={"X": 0}, parameters={"k": 20, "g": 0.5},
                      reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g"})
 
-    law  that of `read`
+    law, stoichiometry  those of `read`
     """
     sections = {"model": name, "species": species, "parameters": parameters, "rules": rules,
                 "reactions": reactions, "events": events, "lattice": lattice}
     given = {key: value for key, value in sections.items() if value is not None}
-    return Model(json.dumps(given).encode(), "model.yaml", law=law)
+    return Model(json.dumps(given).encode(), "model.yaml", law=law, stoichiometry=stoichiometry)
 
 
 class Model:
@@ -80,10 +83,13 @@ class Model:
     """
 
     def __init__(self, text: bytes, name: str, *, law: str = "literal",
-                 volume: Optional[Mapping[str, str]] = None, mole: Optional[float] = None) -> None:
+                 volume: Optional[Mapping[str, str]] = None, mole: Optional[float] = None,
+                 stoichiometry: str = "refuse") -> None:
         if law not in LAWS:
             raise near("law", law, LAWS)
-        self._given = (text, name, law, dict(volume or {}), mole)
+        if stoichiometry not in STOICHIOMETRIES:
+            raise near("stoichiometry", stoichiometry, STOICHIOMETRIES)
+        self._given = (text, name, law, dict(volume or {}), mole, stoichiometry)
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
         self._plans: dict[tuple, Plan] = {}  # of these values
@@ -99,8 +105,11 @@ class Model:
 
     # ---- reading and freezing
 
+    def _law(self) -> int:
+        return LAWS[self._given[2]] + STOICHIOMETRIES[self._given[5]]
+
     def _parse(self) -> Any:
-        text, name, _, volumes, mole = self._given
+        text, name, _, volumes, mole, _ = self._given
         options = ffi.new("saltus_read_options *", lib.saltus_read_options_default())
         options.molecules_per_mole = mole or 0.0
         out, err = ffi.new("saltus_model **"), record()
@@ -125,7 +134,7 @@ class Model:
         lib.saltus_model_reset(self._handle)
         for name, value in values.items():
             check(lib.saltus_model_set(self._handle, name.encode(), value, err), err)
-        check(lib.saltus_model_freeze(self._handle, LAWS[self._given[2]], err), err)
+        check(lib.saltus_model_freeze(self._handle, self._law(), err), err)
         self._values = values
 
     def _drop_plans(self) -> None:
@@ -476,7 +485,7 @@ class Model:
         options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
         user, name = ffi.new_handle(self), ffi.new("char[]", device.encode())
         options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user
-        options.law, options.device = LAWS[self._given[2]], name
+        options.law, options.device = self._law(), name
         options.common_random_numbers = common
         call.plan_options(options.plan)
         n = lib.saltus_sweep_n_points(sweep)
@@ -511,8 +520,8 @@ class Model:
 
 
 def _again(text: bytes, name: str, law: str, volume: dict[str, str],
-           mole: Optional[float]) -> Model:
-    return Model(text, name, law=law, volume=volume, mole=mole)
+           mole: Optional[float], stoichiometry: str = "refuse") -> Model:
+    return Model(text, name, law=law, volume=volume, mole=mole, stoichiometry=stoichiometry)
 
 
 def _find_nvrtc(found: list = []) -> None:

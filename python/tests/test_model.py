@@ -68,6 +68,17 @@ def test_volume_mole_and_law_are_of_the_model():
         saltus.read(text, law="exact")
 
 
+def test_parts_of_molecules_are_drawn_when_asked():
+    text = "species: {A: 1000, B: 0}\nreactions: {r: A -> 0.3 B @ 10}\n"
+    with pytest.raises(saltus.Error, match="is not a whole number of molecules"):
+        saltus.read(text)
+    drawn = pickle.loads(pickle.dumps(saltus.read(text, stoichiometry="draw")))
+    mean = drawn.run(until=10, runs=400, points=2).mean()[-1][1]
+    assert abs(mean - 300) < 5 * (1000 * 0.3 * 0.7 / 400) ** 0.5
+    with pytest.raises(saltus.InvalidError, match="there is 'refuse', 'draw'"):
+        saltus.read(text, stoichiometry="dice")
+
+
 def test_names_that_are_not_there_get_near_ones(arrive):
     with pytest.raises(saltus.InvalidError, match="did you mean 'k'") as failure:
         arrive.run(until=1, set={"kk": 1})

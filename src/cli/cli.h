@@ -133,6 +133,8 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *change
                               bool quiet, saltus_error *err);
 /** "literal" or "combinatorial"; anything else is complained of: EINVAL. */
 error_t saltus_cli_take_law(const char *text, saltus_law *law);
+/** "draw" or "refuse"; it becomes a part of the law. */
+error_t saltus_cli_take_stoichiometry(const char *text, saltus_law *law);
 
 /** What the ending of a result's name means; none is HDF5. */
 typedef enum saltus_cli_format {

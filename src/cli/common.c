@@ -11,16 +11,17 @@
 static const struct {
     const char *field, *option;
 } options_of[] = {
-    {"burn_in", "--burn-in"},     {"columns", "--species"},
-    {"compress", "--compress"},   {"derive", "--derive"},
-    {"design", "--design"},       {"device", "--device"},
-    {"frame_times", "--frames"},  {"law", "--law"},
-    {"method", "--method"},       {"molecules_per_mole", "--mole"},
-    {"n_bins", "--bins"},         {"no_peer", "--no-peer"},
-    {"overwrite", "--overwrite"}, {"profile", "--profile"},
-    {"record", "--record"},       {"set", "--set"},
-    {"split", "--split"},         {"times", "--points, --every"},
-    {"vary", "--vary"},           {"volume", "--volume"},
+    {"burn_in", "--burn-in"},       {"columns", "--species"},
+    {"compress", "--compress"},     {"derive", "--derive"},
+    {"design", "--design"},         {"device", "--device"},
+    {"frame_times", "--frames"},    {"law", "--law"},
+    {"method", "--method"},         {"molecules_per_mole", "--mole"},
+    {"n_bins", "--bins"},           {"no_peer", "--no-peer"},
+    {"overwrite", "--overwrite"},   {"profile", "--profile"},
+    {"record", "--record"},         {"set", "--set"},
+    {"split", "--split"},           {"stoichiometry", "--stoichiometry"},
+    {"times", "--points, --every"}, {"vary", "--vary"},
+    {"volume", "--volume"},
 };
 
 /* The option that a field is whose name begins behind a backquote and is `length` long; or NULL. */
@@ -252,7 +253,20 @@ error_t saltus_cli_take_law(const char *text, saltus_law *law)
         (void)saltus_cli_usage("--law '%s': literal or combinatorial is needed", text);
         return EINVAL;
     }
-    *law = is_literal ? SALTUS_LAW_LITERAL : SALTUS_LAW_COMBINATORIAL;
+    *law = (saltus_law)((*law & SALTUS_STOICHIOMETRY_DRAW) |
+                        (is_literal ? SALTUS_LAW_LITERAL : SALTUS_LAW_COMBINATORIAL));
+    return 0;
+}
+
+error_t saltus_cli_take_stoichiometry(const char *text, saltus_law *law)
+{
+    const bool draws = strcmp(text, "draw") == 0;
+    if (!draws && strcmp(text, "refuse") != 0) {
+        (void)saltus_cli_usage("--stoichiometry '%s': draw or refuse is needed", text);
+        return EINVAL;
+    }
+    *law = (saltus_law)((*law & SALTUS_LAW_COMBINATORIAL) |
+                        (draws ? SALTUS_STOICHIOMETRY_DRAW : SALTUS_LAW_LITERAL));
     return 0;
 }
 

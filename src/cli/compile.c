@@ -12,6 +12,7 @@ enum {
     OPT_RNG,
     OPT_SPECIES,
     OPT_LAW,
+    OPT_STOICHIOMETRY,
     OPT_JSON
 };
 
@@ -34,6 +35,7 @@ static const struct argp_option options[] = {
     {"species", OPT_SPECIES, "A,B", 0, "record these alone, as run does", 0},
     SALTUS_CLI_CHANGES(0),
     {"law", OPT_LAW, "MODE", 0, "literal (the default) or combinatorial", 0},
+    {"stoichiometry", OPT_STOICHIOMETRY, "MODE", 0, "refuse (the default) or draw", 0},
     {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -107,6 +109,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_LAW:
         return saltus_cli_take_law(text, &a->law);
+    case OPT_STOICHIOMETRY:
+        return saltus_cli_take_stoichiometry(text, &a->law);
     case OPT_JSON:
         a->json = true;
         return 0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { OPT_AS = 256, OPT_LAW };
+enum { OPT_AS = 256, OPT_LAW, OPT_STOICHIOMETRY };
 
 typedef struct arguments {
     const char *model;
@@ -16,6 +16,7 @@ static const struct argp_option options[] = {
     {"as", OPT_AS, "FORMAT", 0, "yaml: print the model as Saltus YAML", 0},
     SALTUS_CLI_CHANGES(0),
     {"law", OPT_LAW, "MODE", 0, "literal (the default) or combinatorial", 0},
+    {"stoichiometry", OPT_STOICHIOMETRY, "MODE", 0, "refuse (the default) or draw", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -36,6 +37,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_LAW:
         return saltus_cli_take_law(text, &a->law);
+    case OPT_STOICHIOMETRY:
+        return saltus_cli_take_stoichiometry(text, &a->law);
     case ARGP_KEY_ARG:
         return saltus_cli_take_argument(&a->model, text, "model");
     default:

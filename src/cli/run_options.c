@@ -15,6 +15,7 @@ enum {
     OPT_SEED,
     OPT_METHOD,
     OPT_LAW,
+    OPT_STOICHIOMETRY,
     OPT_SPECIES,
     OPT_DEVICE,
     OPT_THREADS,
@@ -78,6 +79,8 @@ static const struct argp_option options[] = {
     {"law", OPT_LAW, "MODE", 0,
      "literal (as written; the default) or combinatorial (k*A^2 with two A consumed is k*A*(A-1))",
      1},
+    {"stoichiometry", OPT_STOICHIOMETRY, "MODE", 0,
+     "refuse (the default) or draw (half a molecule is one, or none, at every firing)", 1},
     {"species", OPT_SPECIES, "A,B", 0,
      "record these alone: species, rule targets, parameters, [A] for a concentration", 1},
     {NULL, 0, NULL, 0, "Where:", 2},
@@ -262,6 +265,8 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         return 0;
     case OPT_LAW:
         return saltus_cli_take_law(text, &a->law);
+    case OPT_STOICHIOMETRY:
+        return saltus_cli_take_stoichiometry(text, &a->law);
     case OPT_SPECIES:
         a->species = text;
         return 0;

@@ -65,7 +65,10 @@ static saltus_status say_values(saltus_identity *id, const saltus_model *model, 
     }
     saltus_sha256_hex(all, strlen(all), hex);
     say(id, "values of parameters and amounts: SHA-256 %s", hex);
-    say(id, "law: %s", model->law == SALTUS_LAW_COMBINATORIAL ? "combinatorial" : "literal");
+    say(id, "law: %s", model->law & SALTUS_LAW_COMBINATORIAL ? "combinatorial" : "literal");
+    if (model->law & SALTUS_STOICHIOMETRY_DRAW || model->draws_stoichiometry) {
+        say(id, "stoichiometry: drawn");
+    }
 done:
     saltus_free(row);
     return status;

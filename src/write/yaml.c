@@ -1,6 +1,7 @@
 /* A model as Saltus YAML. Block style for lists, flow style for the properties of one thing; what
  * has its default is left out. Reading it back gives the same model, bit for bit. */
 #include "core/file.h"
+#include "core/number.h"
 #include "core/stack.h"
 #include "model/network/model.h"
 
@@ -241,12 +242,25 @@ done:
  * Reactions and events
  */
 
+/* All digits of a number of molecules that is not whole, without an exponent. */
+static void print_part(double x, FILE *out)
+{
+    char text[SALTUS_NUMBER_SIZE];
+    if (strchr(saltus_number_format(x, text), 'e')) {
+        (void)fprintf(out, "%.30f ", x);
+    } else {
+        (void)fprintf(out, "%s ", text);
+    }
+}
+
 static void print_side(const saltus_model *m, const saltus_participant *p, int n, FILE *out)
 {
     (void)fputs(n == 0 ? "0" : "", out);
     for (int i = 0; i < n; ++i) {
         (void)fputs(i > 0 ? " + " : "", out);
-        if (p[i].n != 1) {
+        if (p[i].part > 0.0) {
+            print_part((double)p[i].n + p[i].part, out);
+        } else if (p[i].n != 1) {
             (void)fprintf(out, "%lld ", (long long)p[i].n);
         }
         saltus_name_print(m->variables[p[i].variable].id, out);
@@ -351,6 +365,9 @@ static saltus_status write_model(void *user, saltus_error *err)
     (void)fputc('\n', out);
     if (model->time_label) {
         (void)fprintf(out, "time: %s\n", model->time_label);
+    }
+    if (model->draws_stoichiometry || model->law & SALTUS_STOICHIOMETRY_DRAW) {
+        (void)fputs("stoichiometry: draw\n", out);
     }
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_COMPARTMENT, "compartments", "size"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_PARAMETER, "parameters", "value"));

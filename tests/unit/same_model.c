@@ -49,7 +49,8 @@ static bool same_side(const saltus_model *ma, const saltus_participant *a, int n
 {
     bool same = n_a == n_b;
     for (int i = 0; same && i < n_a; ++i) {
-        same = a[i].n == b[i].n && same_name(ma, a[i].variable, mb, b[i].variable);
+        same = a[i].n == b[i].n && a[i].part == b[i].part &&
+               same_name(ma, a[i].variable, mb, b[i].variable);
     }
     return same;
 }

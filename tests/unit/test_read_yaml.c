@@ -261,7 +261,7 @@ static void errors_tell_line_and_column(void **state)
         {"specis: {A: 1}", SALTUS_E_SYNTAX, "m.yaml:1:1: model: 'specis' is not known here",
          "did you mean 'species'?"},
         {"zzz: 1", SALTUS_E_SYNTAX, "'zzz' is not known here",
-         "known are model, sbml, time, compartments"},
+         "known are model, sbml, time, stoichiometry, compartments"},
         {"species: {}\nspecies: {}", SALTUS_E_SYNTAX,
          "m.yaml:2:1: model: 'species' is given twice, first in line 1", ""},
         {"species:\n  A: 1\n  B: 2\n  A: 3", SALTUS_E_MODEL,

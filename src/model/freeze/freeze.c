@@ -358,8 +358,9 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     saltus_variate *variates = saltus_arena_alloc(f->arena, (f->n_variates + 1) * sizeof *variates);
     net->reaction_names = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
     net->law_kinds = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
+    net->reaction_steps = saltus_arena_alloc(f->arena, (f->model->n_reactions + 1) * sizeof(int));
     SALTUS_NEED(code && constants && laws && clocks && variates && net->reaction_names &&
-                net->law_kinds);
+                net->law_kinds && net->reaction_steps);
     for (size_t i = 0; i < f->n_code; ++i) {
         code[i] = f->code[i];
     }
@@ -378,6 +379,7 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < f->n_steps; ++i) {
         net->reaction_names[i] = f->steps[i].id;
         net->law_kinds[i] = f->steps[i].kind;
+        ++net->reaction_steps[f->steps[i].reaction - f->model->reactions];
     }
     t->code = code;
     t->n_code = (int32_t)f->n_code;

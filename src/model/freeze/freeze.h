@@ -13,11 +13,20 @@ typedef struct saltus_product {
     double offset[SALTUS_MAX_FACTORS];
 } saltus_product;
 
-/** A reaction on its way into the tables; a reversible one that is split makes two. */
+/** What a firing of a reaction may change: a participant's n + part molecules are n + 1 where u is
+ * below the part, else n; or both a whole number of times. It happens in that share of firings. */
+typedef struct saltus_way {
+    double u, share;
+    int times;
+} saltus_way;
+
+/** A reaction on its way into the tables; a reversible one that is split makes two, and one with
+ * stoichiometries that are drawn one for each way. */
 typedef struct saltus_step {
     const char *id;
     const saltus_reaction *reaction;
     bool backward;
+    saltus_way way;
     bool is_product;
     saltus_product product;
     const saltus_expr *law; /**< when it is no product */
@@ -180,6 +189,15 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_starts(saltus_freezer *f, saltus_err
 bool saltus_find_product(saltus_freezer *f, const saltus_expr *e, saltus_product *out);
 /** Turn every reaction into one or two steps. */
 SALTUS_MUST_CHECK saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err);
+
+/* ways.c */
+/** The ways of a reaction, (*ways)[*n] for the caller to free: one where all is whole. Fails where
+ * stoichiometries are not, and neither scaling nor the user allows that. */
+SALTUS_MUST_CHECK saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r,
+                                                 bool backward, saltus_way **ways, int *n,
+                                                 saltus_error *err);
+/** How many molecules of a participant a firing in this way takes or makes. */
+int64_t saltus_way_count(const saltus_way *way, const saltus_participant *p);
 
 /* split.c */
 /** The rates there and back of a reversible reaction, whose law is their difference; NULL both when

@@ -14,8 +14,8 @@ static void print_side(const saltus_model *m, const saltus_participant *side, in
     }
     for (int i = 0; i < n; ++i) {
         fputs(i > 0 ? " + " : "", out);
-        if (side[i].n != 1) {
-            fprintf(out, "%lld ", (long long)side[i].n);
+        if (side[i].n != 1 || side[i].part > 0.0) {
+            fprintf(out, "%.10g ", (double)side[i].n + side[i].part);
         }
         fputs(m->variables[side[i].variable].id, out);
     }
@@ -36,6 +36,12 @@ static void print_reaction(const saltus_model *m, const saltus_reaction *q, bool
     }
 }
 
+/* By the name of the last step of a reaction. */
+static bool is_two_way(const char *name)
+{
+    return strstr(name, ".backward") != NULL;
+}
+
 static void print_reactions(const saltus_model *m, int most, FILE *out)
 {
     fprintf(out, "\nreactions (%zu)\n", m->n_reactions);
@@ -43,14 +49,20 @@ static void print_reactions(const saltus_model *m, int most, FILE *out)
     for (size_t i = 0; i < m->n_reactions; ++i) {
         const saltus_reaction *q = &m->reactions[i];
         const char *kind = m->network->law_kinds[r];
-        const bool is_split = strcmp(m->network->reaction_names[r], q->id) != 0;
-        r += is_split ? 2 : 1;
+        const int n = m->network->reaction_steps[i];
+        const bool is_split = n > 1 && is_two_way(m->network->reaction_names[r + n - 1]);
+        r += n;
         if (shown++ >= most) {
             continue;
         }
         fprintf(out, "  %s: ", q->id);
         print_reaction(m, q, is_split, out);
-        fprintf(out, "   [%s%s]\n", kind, is_split ? ", split into forward and backward" : "");
+        fprintf(out, "   [%s%s", n > 0 ? kind : "nothing changes",
+                is_split ? ", split into forward and backward" : "");
+        if (n > (is_split ? 2 : 1)) {
+            fprintf(out, ", stoichiometries drawn: %d ways", n);
+        }
+        fputs("]\n", out);
     }
     if (shown > most) {
         fprintf(out, "  … and %d more\n", shown - most);
@@ -256,8 +268,9 @@ static saltus_status print_one(void *user, saltus_error *err)
     int r = 0; /* of the frozen model, where a law that was split has two */
     bool is_split = false;
     for (int i = 0; i <= wanted->reaction; ++i) {
-        is_split = strcmp(m->network->reaction_names[r], m->reactions[i].id) != 0;
-        r += is_split ? 2 : 1;
+        const int n = m->network->reaction_steps[i];
+        is_split = n > 1 && is_two_way(m->network->reaction_names[r + n - 1]);
+        r += n;
     }
     print_reaction(m, &m->reactions[wanted->reaction], is_split, wanted->out);
     return saltus_check_written(wanted->out, err);

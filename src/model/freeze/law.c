@@ -141,7 +141,7 @@ static void look_at_powers(saltus_freezer *f, saltus_step *s)
                               "%sreaction '%s' consumes %lld '%s' but its rate law has another "
                               "power; it is simulated as written",
                               at, s->id, (long long)n, species);
-        } else if (f->law_mode == SALTUS_LAW_LITERAL) {
+        } else if (!(f->law_mode & SALTUS_LAW_COMBINATORIAL)) {
             saltus_model_warn(f->model,
                               "%sreaction '%s' consumes %lld '%s' but its rate law has the plain "
                               "power; it is simulated as written (`law combinatorial` counts "
@@ -198,17 +198,17 @@ static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *
 }
 
 static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const char *suffix,
-                              const saltus_expr *law, saltus_error *err)
+                              int number, const saltus_way *way, const saltus_expr *law,
+                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char place[160];
-    saltus_step s = {.id = r->id, .reaction = r, .law = law};
-    if (suffix[0]) {
-        const size_t n = strlen(r->id), m = strlen(suffix);
-        char *id = saltus_arena_alloc(f->arena, n + m + 1);
+    saltus_step s = {.id = r->id, .reaction = r, .way = *way, .law = law};
+    if (suffix[0] || number > 0) {
+        const size_t size = strlen(r->id) + strlen(suffix) + 16;
+        char *id = saltus_arena_alloc(f->arena, size);
         SALTUS_NEED(id);
-        memcpy(id, r->id, n);
-        memcpy(id + n, suffix, m + 1);
+        (void)snprintf(id, size, number > 0 ? "%s%s.%d" : "%s%s", r->id, suffix, number);
         s.id = id;
         s.backward = strcmp(suffix, ".backward") == 0;
     }
@@ -226,6 +226,28 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     f->steps = grown;
     f->steps[f->n_steps++] = s;
 done:
+    return status;
+}
+
+/* A step for each way in which the reaction fires. */
+static saltus_status add_steps(saltus_freezer *f, const saltus_reaction *r, const char *suffix,
+                               const saltus_expr *law, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_way *ways = NULL;
+    int n = 0;
+    SALTUS_TRY(saltus_find_ways(f, r, strcmp(suffix, ".backward") == 0, &ways, &n, err));
+    for (int i = 0; i < n; ++i) {
+        const saltus_expr *share = law;
+        if (ways[i].share != 1.0) {
+            share = saltus_expr_2(f->arena, SALTUS_OP_MUL, law,
+                                  saltus_expr_const(f->arena, ways[i].share));
+            SALTUS_NEED(share);
+        }
+        SALTUS_TRY(add_step(f, r, suffix, n > 1 ? i + 1 : 0, &ways[i], share, err));
+    }
+done:
+    saltus_free(ways);
     return status;
 }
 
@@ -268,10 +290,10 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
         SALTUS_TRY(saltus_split_law(f, r, law, &forward, &backward, err));
     }
     if (backward) {
-        SALTUS_TRY(add_step(f, r, ".forward", forward, err));
-        SALTUS_TRY(add_step(f, r, ".backward", backward, err));
+        SALTUS_TRY(add_steps(f, r, ".forward", forward, err));
+        SALTUS_TRY(add_steps(f, r, ".backward", backward, err));
     } else {
-        SALTUS_TRY(add_step(f, r, "", law, err));
+        SALTUS_TRY(add_steps(f, r, "", law, err));
     }
 done:
     return status;

@@ -41,7 +41,7 @@ int64_t saltus_side_count(const saltus_participant *side, int n_side, int variab
 {
     int64_t n = 0;
     for (int i = 0; i < n_side; ++i) {
-        n += side[i].variable == variable ? side[i].n : 0;
+        n += side[i].variable == variable ? side[i].n + (side[i].part > 0.0) : 0;
     }
     return n;
 }

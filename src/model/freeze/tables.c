@@ -78,7 +78,7 @@ static saltus_status fill_changes(saltus_freezer *f, int64_t *net, saltus_error 
                 is_product ? &r->products[k - r->n_reactants] : &r->reactants[k];
             if (f->reacts[q->variable]) {
                 const int s = f->net->bindings[q->variable].row;
-                net[s] += (is_product ? sign : -sign) * q->n;
+                net[s] += (is_product ? sign : -sign) * saltus_way_count(&f->steps[i].way, q);
                 SALTUS_TRY(push(&changes, s, err));
             }
         }

@@ -1,10 +1,12 @@
 /* "2 A + B -> C" */
 #include "model/network/scan.h"
 
+#include "core/number.h"
 #include "model/network/model.h"
 #include "model/network/syntax.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct participants {
@@ -43,7 +45,27 @@ static saltus_status find_species(saltus_scanner *s, int *variable)
     return SALTUS_OK;
 }
 
-/* "2 A", "2*A", "2A" or "A"; the saltus_scanner stands at its start and is left behind it. */
+/* "2", "0.5": how many molecules, up to *c. "2e3A" are 2 of e3A. */
+static saltus_status parse_number(saltus_scanner *s, const char **c, saltus_participant *p)
+{
+    char text[64] = "";
+    double value = 0.0;
+    const size_t n = strspn(*c, "0123456789.");
+    size_t length = 0;
+    memcpy(text, *c, n < sizeof text ? n : 0);
+    if (saltus_number_parse(text, &value, &length) != SALTUS_NUMBER_OK || length != n ||
+        !(value > 0.0 && value <= INT_MAX)) {
+        return saltus_scan_fail(s, SALTUS_E_SYNTAX, *c,
+                                "the number of molecules must be above 0 and at most %d", INT_MAX);
+    }
+    p->n = (int64_t)floor(value);
+    p->part = value - floor(value);
+    *c += n;
+    return SALTUS_OK;
+}
+
+/* "2 A", "2*A", "2A", "0.5 A" or "A"; the saltus_scanner stands at its start and is left behind it.
+ */
 static saltus_status parse_participant(saltus_scanner *s, participants *list)
 {
     saltus_status status = SALTUS_OK;
@@ -51,14 +73,7 @@ static saltus_status parse_participant(saltus_scanner *s, participants *list)
     saltus_participant p = {.n = 1};
     const char *c = s->start = s->end;
     if (*c >= '0' && *c <= '9') {
-        for (p.n = 0; *c >= '0' && *c <= '9' && p.n <= INT_MAX; ++c) {
-            p.n = 10 * p.n + (*c - '0');
-        }
-        if (*c == '.' || p.n < 1 || p.n > INT_MAX) {
-            status = saltus_scan_fail(s, SALTUS_E_SYNTAX, s->start,
-                                      "the number of molecules must be a whole number, at least 1");
-            goto done;
-        }
+        SALTUS_TRY(parse_number(s, &c, &p));
         c = saltus_skip_blanks(c);
         c = *c == '*' ? saltus_skip_blanks(c + 1) : c;
     }

@@ -49,10 +49,11 @@ typedef struct saltus_variable {
     int line;                    /**< in the file, 0: unknown */
 } saltus_variable;
 
-/** n molecules of a species, n >= 1; the same species may stand several times. */
+/** n + part molecules of a species, more than 0; the same species may stand several times. */
 typedef struct saltus_participant {
     int variable;
     int64_t n;
+    double part; /**< below 1; what becomes of it is freezing's to say */
 } saltus_participant;
 
 typedef struct saltus_reaction {
@@ -97,6 +98,7 @@ struct saltus_model {
     size_t n_reactions, reactions_capacity;
     saltus_event *events;
     size_t n_events, events_capacity;
+    bool draws_stoichiometry;   /**< parts of molecules are drawn, whatever freezing is told */
     double mole;                /**< molecules that stand for a mole: Avogadro's number, unless the
                                      reader was told else */
     bool has_moles;             /**< something in the file is given in mole */

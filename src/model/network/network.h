@@ -27,6 +27,7 @@ typedef struct saltus_network {
     const char **event_names;    /**< [trigger] */
     const char **setting_names;  /**< [setting] what it sets */
     const char **setting_events; /**< [setting] whose it is; NULL: of time 0 */
+    int *reaction_steps;         /**< [reaction of the model] how many it has become */
     const char **law_kinds;      /**< [reaction] for people: "mass action, order 2", "expression" */
     saltus_binding *bindings;    /**< [variable of the model] */
     int *rule_variables;         /**< [rule] variable of the model */

@@ -157,9 +157,10 @@ done:
     return status;
 }
 
-/* Molecules of a variable that change when its stoichiometry is n. */
+/* Molecules of a variable that change when its stoichiometry is n. Parts of molecules are left to
+ * freezing, unless they are so small that the units are rather wrong. */
 static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *place, int v, double n,
-                                          double firings, int64_t *out)
+                                          double firings, saltus_participant *out)
 {
     const saltus_variable *species = &r->model->variables[v];
     const sbml_info *info = &r->info[v];
@@ -171,8 +172,8 @@ static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *plac
         tolerance = fmin(1e-6 * fabs(change), 1e-3);
     }
     const double whole = round(change);
-    if (!(fabs(change - whole) <= tolerance && whole >= 0.0 && whole <= 9e15 &&
-          (whole > 0.0 || n == 0.0))) {
+    const bool is_whole = fabs(change - whole) <= tolerance && (whole > 0.0 || n == 0.0);
+    if (!(change >= 0.0 && whole <= 9e15 && (is_whole || change > 1e-6))) {
         return sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
                          change == n ? "%s: stoichiometry %.17g of '%s' is not a whole number of "
                                        "molecules"
@@ -180,7 +181,8 @@ static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *plac
                                        "not a whole number",
                          place->what, change, species->id);
     }
-    *out = (int64_t)whole;
+    out->n = (int64_t)(is_whole ? whole : floor(change));
+    out->part = is_whole ? 0.0 : change - floor(change);
     return SALTUS_OK;
 }
 
@@ -306,8 +308,8 @@ static saltus_status count_side(sbml_reader *r, const sbml_place *place, ListOf_
         double value = 1.0;
         saltus_participant p = list[i];
         SALTUS_TRY(stoichiometry(r, place, (SpeciesReference_t *)ListOf_get(side, i), &value));
-        SALTUS_TRY(molecules_per_firing(r, place, p.variable, value, firings, &p.n));
-        if (p.n > 0) {
+        SALTUS_TRY(molecules_per_firing(r, place, p.variable, value, firings, &p));
+        if (p.n > 0 || p.part > 0.0) {
             list[kept++] = p;
         }
     }

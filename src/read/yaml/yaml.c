@@ -213,6 +213,7 @@ enum {
     MODEL,
     SBML,
     TIME,
+    STOICHIOMETRY,
     COMPARTMENTS,
     PARAMETERS,
     SPECIES,
@@ -228,7 +229,7 @@ static saltus_status read_sbml(saltus_yaml_reader *r, const saltus_yaml_field f[
 {
     saltus_status status = SALTUS_OK;
     for (int i = TIME; i <= EVENTS; ++i) {
-        if (f[i].entry) {
+        if (f[i].entry && i != STOICHIOMETRY) {
             status = saltus_yaml_fail(r, f[i].entry->key, SALTUS_E_UNSUPPORTED,
                                       "'%s' cannot stand beside 'sbml': the SBML file says it",
                                       f[i].key);
@@ -236,6 +237,21 @@ static saltus_status read_sbml(saltus_yaml_reader *r, const saltus_yaml_field f[
         }
     }
     SALTUS_TRY(saltus_yaml_sbml(r, f[SBML].entry->value));
+done:
+    return status;
+}
+
+/* What becomes of parts of molecules. */
+static saltus_status read_stoichiometry(const saltus_yaml_reader *r, const saltus_yaml_node *node)
+{
+    saltus_status status = SALTUS_OK;
+    const char *text = NULL;
+    SALTUS_TRY(saltus_yaml_text(r, node, "stoichiometry", &text));
+    r->model->draws_stoichiometry = strcmp(text, "draw") == 0;
+    if (!r->model->draws_stoichiometry && strcmp(text, "refuse") != 0) {
+        status = saltus_yaml_fail(r, node, SALTUS_E_SYNTAX,
+                                  "'stoichiometry' must be draw or refuse, not '%.40s'", text);
+    }
 done:
     return status;
 }
@@ -276,9 +292,10 @@ static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *ro
 {
     saltus_status status = SALTUS_OK;
     saltus_yaml_field f[N_KEYS] = {
-        {.key = "model"},      {.key = "sbml"},    {.key = "time"},  {.key = "compartments"},
-        {.key = "parameters"}, {.key = "species"}, {.key = "rules"}, {.key = "reactions"},
-        {.key = "events"},     {.key = "lattice"}};
+        {.key = "model"},         {.key = "sbml"},         {.key = "time"},
+        {.key = "stoichiometry"}, {.key = "compartments"}, {.key = "parameters"},
+        {.key = "species"},       {.key = "rules"},        {.key = "reactions"},
+        {.key = "events"},        {.key = "lattice"}};
     SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N_KEYS));
     for (int i = 0; i < N_KEYS; ++i) { /* "events:" with nothing behind it has nothing in it */
         if (f[i].entry && saltus_yaml_is_nothing(f[i].entry->value)) {
@@ -294,6 +311,9 @@ static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *ro
     }
     if (f[MODEL].entry) {
         SALTUS_TRY(read_name(r, f[MODEL].entry->value));
+    }
+    if (f[STOICHIOMETRY].entry) {
+        SALTUS_TRY(read_stoichiometry(r, f[STOICHIOMETRY].entry->value));
     }
     if (f[LATTICE].entry) {
         SALTUS_TRY(saltus_yaml_lattice(r, f[LATTICE].entry->value));

@@ -1,0 +1,201 @@
+/* Stoichiometries that are not whole. A reaction that changes parts of molecules becomes one or
+ * more that change whole ones, so that nothing behind freezing knows of parts.
+ *
+ * Scaled: 0.5 A -> 0.5 B at rate v is A -> B at rate v / 2. Only where nothing is used up in larger
+ * portions than before, rounded up: A -> 0.5 B at rate k A as 2 A -> B would fire where one A is
+ * left.
+ *
+ * Drawn: with one uniform number u for a firing, n + p molecules are n + 1 if u < p, else n. Each
+ * has its mean, and what is used up and what is made of it go together. Between two neighbouring
+ * values of p nothing changes with u, so each such interval is a reaction of its own, whose rate
+ * has the interval's length as a factor (a Poisson process is thinned), and which every method and
+ * layout takes like any other. */
+#include "model/freeze/freeze.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_TIMES = 100 };
+
+static int n_participants(const saltus_reaction *r)
+{
+    return r->n_reactants + r->n_products;
+}
+
+static const saltus_participant *participant(const saltus_reaction *r, int i)
+{
+    return i < r->n_reactants ? &r->reactants[i] : &r->products[i - r->n_reactants];
+}
+
+/* Whether a participant's part matters: what reactions do not change has none. */
+static bool has_part(const saltus_freezer *f, const saltus_participant *p)
+{
+    return p->part > 0.0 && f->reacts[p->variable];
+}
+
+int64_t saltus_way_count(const saltus_way *w, const saltus_participant *p)
+{
+    return w->times > 1 ? (int64_t)nearbyint(((double)p->n + p->part) * w->times)
+                        : p->n + (w->u < p->part);
+}
+
+/* What a firing changes of a species, in molecules. */
+static double net_change(const saltus_reaction *r, int variable)
+{
+    double net = 0.0;
+    for (int i = 0; i < n_participants(r); ++i) {
+        const saltus_participant *p = participant(r, i);
+        if (p->variable == variable) {
+            net += (i < r->n_reactants ? -1.0 : 1.0) * ((double)p->n + p->part);
+        }
+    }
+    return net;
+}
+
+/* Whether all is whole when it is taken so many times, and portions that are used up are not larger
+ * than before. */
+static bool is_scale(const saltus_freezer *f, const saltus_reaction *r, bool backward, int times)
+{
+    for (int i = 0; i < n_participants(r); ++i) {
+        const saltus_participant *p = participant(r, i);
+        const double n = ((double)p->n + p->part) * times;
+        const double used =
+            f->reacts[p->variable] ? net_change(r, p->variable) * (backward ? 1.0 : -1.0) : 0.0;
+        if ((f->reacts[p->variable] && fabs(n - nearbyint(n)) > 1e-9 * times) ||
+            used * times > ceil(used) + 1e-9 * times) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool changes_something(const saltus_freezer *f, const saltus_reaction *r,
+                              const saltus_way *w)
+{
+    for (int i = 0; i < n_participants(r); ++i) {
+        int64_t net = 0;
+        for (int k = 0; k < n_participants(r); ++k) {
+            if (participant(r, k)->variable == participant(r, i)->variable) {
+                net += (k < r->n_reactants ? -1 : 1) * saltus_way_count(w, participant(r, k));
+            }
+        }
+        if (net != 0 && f->reacts[participant(r, i)->variable]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One way for each interval between the parts, parts[n], 0 and 1; the likeliest molecules first. */
+static int divide(const saltus_freezer *f, const saltus_reaction *r, double *parts, int n,
+                  saltus_way *ways)
+{
+    int n_ways = 0;
+    double before = 0.0;
+    qsort(parts, (size_t)n, sizeof *parts, compare);
+    for (int i = 0; i <= n; ++i) {
+        const double end = i < n ? parts[i] : 1.0;
+        const saltus_way way = {.u = before, .share = end - before, .times = 1};
+        if (end > before && changes_something(f, r, &way)) {
+            ways[n_ways++] = way;
+        }
+        before = end;
+    }
+    return n_ways;
+}
+
+static saltus_status refuse(const saltus_freezer *f, const saltus_reaction *r,
+                            const saltus_participant *p, saltus_error *err)
+{
+    char place[160];
+    saltus_error_set(
+        err, SALTUS_E_UNSUPPORTED,
+        "%sreaction '%s': stoichiometry %.17g of '%s' is not a whole number of molecules",
+        saltus_place(f->model, r->line, place), r->id, (double)p->n + p->part,
+        f->model->variables[p->variable].id);
+    saltus_error_hint(
+        err, f->model->space ? "on a lattice molecules are whole"
+                             : "`stoichiometry draw` draws one of the two whole numbers beside it "
+                               "at every firing");
+    return SALTUS_E_UNSUPPORTED;
+}
+
+/* Mass action counts ways to choose molecules. */
+static saltus_status check_constant(const saltus_freezer *f, const saltus_reaction *r,
+                                    saltus_error *err)
+{
+    char place[160];
+    for (int i = 0; i < r->n_reactants && r->mass_action; ++i) {
+        if (r->reactants[i].part > 0.0) {
+            saltus_error_set(err, SALTUS_E_MODEL,
+                             "%sreaction '%s': mass action of %.17g molecules of '%s'",
+                             saltus_place(f->model, r->line, place), r->id,
+                             (double)r->reactants[i].n + r->reactants[i].part,
+                             f->model->variables[r->reactants[i].variable].id);
+            saltus_error_hint(err, "give the propensity as a law");
+            return SALTUS_E_MODEL;
+        }
+    }
+    return SALTUS_OK;
+}
+
+saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool backward,
+                               saltus_way **ways, int *n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    double *parts = NULL;
+    int n_parts = 0, times = 2;
+    const saltus_participant *first = NULL;
+    *ways = NULL;
+    *n = 0;
+    SALTUS_TRY(check_constant(f, r, err));
+    for (int i = n_participants(r) - 1; i >= 0; --i) {
+        if (has_part(f, participant(r, i))) {
+            first = participant(r, i);
+            ++n_parts;
+        }
+    }
+    *ways = saltus_calloc((size_t)n_parts + 1, sizeof **ways);
+    SALTUS_NEED(*ways);
+    if (!first) {
+        (*ways)[(*n)++] = (saltus_way){.u = 1.0, .share = 1.0, .times = 1};
+        goto done;
+    }
+    while (times <= MOST_TIMES && !is_scale(f, r, backward, times)) {
+        ++times;
+    }
+    if (f->model->space) {
+        status = refuse(f, r, first, err);
+        goto done;
+    }
+    if (times <= MOST_TIMES) {
+        (*ways)[(*n)++] = (saltus_way){.u = 1.0, .share = 1.0 / times, .times = times};
+        saltus_model_warn(f->model,
+                          "%sreaction '%s': its stoichiometries are taken %d times and its rate "
+                          "divided by as much, so that molecules are whole",
+                          saltus_place(f->model, r->line, place), r->id, times);
+        goto done;
+    }
+    if (!(f->law_mode & SALTUS_STOICHIOMETRY_DRAW || f->model->draws_stoichiometry)) {
+        status = refuse(f, r, first, err);
+        goto done;
+    }
+    parts = saltus_calloc((size_t)n_parts, sizeof *parts);
+    SALTUS_NEED(parts);
+    for (int i = 0, k = 0; i < n_participants(r); ++i) {
+        if (has_part(f, participant(r, i))) {
+            parts[k++] = participant(r, i)->part;
+        }
+    }
+    *n = divide(f, r, parts, n_parts, *ways);
+done:
+    saltus_free(parts);
+    return status;
+}
