@@ -949,6 +949,18 @@ static void what_is_set_may_not_fit(void **state)
                      SALTUS_E_MODEL,
                      "model.yaml:1: species 'A': 10000000000000000 particles do not fit into 8 "
                      "sites (2147483648 each at most)");
+    check_not_frozen(
+        "species: {A: poisson(9)}\n"
+        "lattice: {size: [2, 2, 2], spacing: 1 um, step: 1 ms, diffusion: {A: 0}}\n",
+        SALTUS_E_UNSUPPORTED,
+        "model.yaml:1: species 'A': its value at time 0 is drawn, which a model with a "
+        "lattice cannot have");
+    check_not_frozen(
+        "species: {A: 1, B: 0}\nreactions: {r: A -> 0.5 B @ 1}\nstoichiometry: draw\n"
+        "lattice: {size: [2, 2, 2], spacing: 1 um, step: 1 ms, diffusion: {A: 0, B: 0}}\n",
+        SALTUS_E_UNSUPPORTED,
+        "model.yaml:2: reaction 'r': stoichiometry 0.5 of 'B' is not a whole number of "
+        "molecules");
     check_not_frozen("species: {A: 1}\n"
                      "reactions: {r: 'A -> 0 @ if(time > 3, 1, 2)'}\n"
                      "lattice:\n"
