@@ -30,6 +30,18 @@ static int make_room(saltus_trajectory *p)
     return 1;
 }
 
+static int make_queue_room(saltus_trajectory *p)
+{
+    const int64_t capacity = p->unfinished_capacity > 0 ? 2 * p->unfinished_capacity : 16;
+    saltus_unfinished *grown = saltus_realloc(p->unfinished, (size_t)capacity, sizeof *grown);
+    if (!grown) {
+        return 0;
+    }
+    p->unfinished = grown;
+    p->unfinished_capacity = capacity;
+    return 1;
+}
+
 extern const saltus_scalar_stream saltus_scalar_stream_xorwow, saltus_scalar_stream_mrg32k3a,
     saltus_scalar_stream_mt19937;
 /* [SALTUS_RNG_…] */
@@ -74,6 +86,7 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
     p->columns = task->columns;
     p->seed = task->seed;
     p->make_room = make_room;
+    p->make_queue_room = make_queue_room;
     p->limit = UINT64_MAX;
     p->x = saltus_calloc((size_t)t->n_species, sizeof *p->x);
     SALTUS_NEED(p->x);
@@ -118,6 +131,7 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
     saltus_free(p->x);
     saltus_free(p->pending);
     saltus_free(p->pending_values);
+    saltus_free(p->unfinished);
     saltus_free(scalar->direct.stream);
     saltus_free(scalar->pairs);
     saltus_free(scalar->counts);
@@ -298,6 +312,13 @@ static void print_purpose(const saltus_network *network, int i, char *text, size
                            is_event ? network->setting_events[k] : "", network->setting_names[k]);
         }
     }
+    for (int k = 0; k < t->n_delayed; ++k) {
+        const int first = t->delayed[k].first_variate;
+        if (i >= first && i < first + t->delayed[k].n_variates) {
+            (void)snprintf(text, size, "reaction '%.80s' takes a while",
+                           network->reaction_names[t->delayed[k].reaction]);
+        }
+    }
     for (int k = 0; k < t->n_triggers; ++k) {
         const int first = t->triggers[k].first_variate;
         if (i >= first && i < first + t->triggers[k].n_variates) {
@@ -341,15 +362,17 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
         __atomic_store_n(task->failed, scalar->row, __ATOMIC_RELAXED);
     }
     if (p->failure == SALTUS_OUT_OF_MEMORY) {
-        return saltus_error_set(err, SALTUS_E_NO_MEMORY, "memory ran out for pending events");
+        return saltus_error_set(err, SALTUS_E_NO_MEMORY,
+                                "memory ran out for pending events and reactions");
     }
     /* the sign of a NaN is the processor's */
     const double bad = isnan(p->bad_value) ? __builtin_nan("") : p->bad_value;
     (void)snprintf(where, sizeof where, "trajectory %llu, time %.10g",
                    (unsigned long long)p->trajectory, p->t);
     print_state(p, network, state, sizeof state);
-    const char *reaction =
-        p->failure <= SALTUS_BAD_PROPENSITY ? network->reaction_names[p->culprit] : "";
+    const bool is_reaction = p->failure <= SALTUS_BAD_PROPENSITY ||
+                             p->failure == SALTUS_BAD_DURATION || p->failure == SALTUS_BAD_END;
+    const char *reaction = is_reaction ? network->reaction_names[p->culprit] : "";
     switch (p->failure) {
     case SALTUS_NEGATIVE_COUNT:
         return saltus_error_set(err, SALTUS_E_NUMERIC,
@@ -366,6 +389,13 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     case SALTUS_BAD_TOTAL:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
                                 where, state);
+    case SALTUS_BAD_DURATION:
+        return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: reaction '%s' has delay %g at %s",
+                                where, reaction, bad, state);
+    case SALTUS_BAD_END:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: reaction '%s' ends with too few reactants: %s", where,
+                                reaction, state);
     case SALTUS_BAD_VARIATE:
         return report_variate(p, network, where, bad, state, err);
     case SALTUS_BAD_ASSIGNMENT:

@@ -4,6 +4,7 @@
 #include "engine/scalar.h"
 
 #include "kernel/base/stream.h"
+#include "kernel/ssa/delayed.h"
 
 enum { FORM = 2 }; /* raised whenever the form of a state changes */
 
@@ -33,13 +34,36 @@ static void pack_pending(saltus_packer *k, saltus_trajectory *p)
     }
 }
 
+/* The queue as it lies: it is a heap when it is taken, or the state is of no use. */
+static void pack_unfinished(saltus_packer *k, saltus_trajectory *p)
+{
+    int64_t n = p->n_unfinished;
+    SALTUS_PACK(k, n);
+    SALTUS_PACK(k, p->n_begun);
+    if (k->is_taking && !k->failed) {
+        k->failed = n < 0 || (uint64_t)n > saltus_pack_left(k) / sizeof *p->unfinished;
+        while (p->unfinished_capacity < n && !k->failed) {
+            k->failed = !p->make_queue_room(p);
+        }
+    }
+    for (int64_t i = 0; i < n && !k->failed; ++i) {
+        saltus_unfinished *e = &p->unfinished[i];
+        SALTUS_PACK(k, e->time);
+        SALTUS_PACK(k, e->number);
+        SALTUS_PACK(k, e->which);
+        k->failed |= e->which < 0 || e->which >= p->n->n_delayed || !(e->time >= p->t) ||
+                     (i > 0 && saltus_ends_before(e, &p->unfinished[(i - 1) / 2]));
+    }
+    p->n_unfinished = k->failed ? 0 : n;
+}
+
 static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *task)
 {
     saltus_trajectory *p = &w->trajectory;
     const saltus_tables *n = p->n;
-    const int64_t dimensions[] = {FORM,          task->method,  task->generator->rng,
-                                  n->n_species,  n->n_flags,    n->n_variables,
-                                  n->n_triggers, n->n_settings, n->largest_event};
+    const int64_t dimensions[] = {
+        FORM,           task->method,  task->generator->rng, n->n_species,     n->n_flags,
+        n->n_variables, n->n_triggers, n->n_settings,        n->largest_event, n->n_delayed};
     for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; ++i) {
         saltus_pack_same(k, dimensions[i]);
     }
@@ -66,6 +90,9 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
         p->rounded[i] |= rounded;
     }
     pack_pending(k, p);
+    if (n->n_delayed > 0) {
+        pack_unfinished(k, p);
+    }
     if (w->stream) { /* it stands at the block of the next event, or the next leap */
         saltus_pack_bytes(k, w->direct.stream,
                           sizeof *w->direct.stream *
@@ -93,6 +120,7 @@ bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
     p->trajectory = (uint64_t)job->trajectory;
     p->failure = SALTUS_FINE;
     p->n_pending = 0;
+    p->n_unfinished = 0;
     pack(&state, scalar, task);
     if (state.failed || p->sample != job->kept->n_samples || p->sample >= task->n_times) {
         return false;

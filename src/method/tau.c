@@ -1,5 +1,6 @@
 /* Tau-leaping: leaps of many reactions, and exact steps where leaps are too short; kernel/tau. */
 #include "method/method.h"
+#include "model/network/network.h"
 
 static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
                       bool in_lanes)
@@ -16,13 +17,29 @@ static void explain(const saltus_model *model, const saltus_tau *tau, const char
             tau->n_exact);
 }
 
+static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
+                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_network *net = model->network;
+    if (net->tables.n_delayed > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "reaction '%s' takes a while, and leaps do not know when it begins; the method "
+                    "'direct' does",
+                    net->reaction_names[net->tables.delayed[0].reaction]);
+    }
+    status = saltus_method_check_mixed(model, o, err);
+done:
+    return status;
+}
+
 const saltus_method_ops saltus_method_tau = {
     .name = "tau",
     .stream_version = 1,
     .help = "leaps",
     .leaps = true,
     .steps = "leaps",
-    .check = saltus_method_check_mixed,
+    .check = check,
     .core_ns = core_ns,
     .explain = explain,
 };

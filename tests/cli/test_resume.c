@@ -104,6 +104,8 @@ static const char drawing_model[] =
     "  back: B -> A @ 100\n"
     "  make: 0 -> C @ 50 * A / (20 + C)\n"
     "  gone: C -> 0 @ 1\n"
+    "  late: {equation: C -> C + B, rate: 0.1, delay: 'gamma(3, 0.5)'}\n"
+    "  out: {equation: B -> 0, rate: 0.02, delay: 4}\n"
     "events:\n"
     "  share: {when: C > 150, delay: 'gamma(2, 0.5)',\n"
     "          set: {A: 'binomial(A, 0.9) + poisson(100)', V: 'lognormal(0, 0.1)'}}\n";

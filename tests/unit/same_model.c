@@ -60,6 +60,8 @@ static bool same_reaction(const saltus_model *ma, const saltus_reaction *a, cons
 {
     return same_text(a->id, b->id) && a->mass_action == b->mass_action &&
            a->reversible == b->reversible && same_expr(ma, a->law, mb, b->law) &&
+           a->consumes_late == b->consumes_late && !a->delay == !b->delay &&
+           (!a->delay || same_expr(ma, a->delay, mb, b->delay)) &&
            same_side(ma, a->reactants, a->n_reactants, mb, b->reactants, b->n_reactants) &&
            same_side(ma, a->products, a->n_products, mb, b->products, b->n_products);
 }

@@ -84,6 +84,9 @@ static const char *against_lanes(const saltus_tables *n, const saltus_generator 
     if (n->n_reactions > MAX_LANE_REACTIONS) {
         return "it has more than 64 reactions";
     }
+    if (n->n_delayed > 0) {
+        return "reactions take a while";
+    }
     if (n->watches_state) {
         return "its events watch the state";
     }

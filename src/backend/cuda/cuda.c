@@ -200,6 +200,10 @@ static saltus_status choose_mixed(const saltus_gpus *gpus, const saltus_setup *s
     const saltus_needs needs = {setup->generator->rng, setup->method, NULL};
     saltus_layout before = SALTUS_LAYOUT_AUTO;
     saltus_ssa_layout made = {0};
+    if (setup->tables->n_delayed > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "reactions that take a while wait in a queue, which a GPU does not have");
+    }
     *layout = setup->layout == SALTUS_LAYOUT_AUTO
                   ? saltus_layout_choose(setup->tables, needs, limits, &before)
                   : setup->layout;

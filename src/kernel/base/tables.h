@@ -69,6 +69,14 @@ typedef struct saltus_variate {
     saltus_program args[4];
 } saltus_variate;
 
+/** A reaction that takes a while. Its changes are those of its beginning. */
+typedef struct saltus_delayed {
+    saltus_program delay;
+    int32_t reaction;
+    int32_t first_variate, n_variates; /**< drawn before the delay is computed */
+    int32_t first_change, n_changes;   /**< late changes, of its end */
+} saltus_delayed;
+
 /* Up to this many children stand under a node of the propensity tree. */
 enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
@@ -104,7 +112,11 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(saltus_clock, clocks, t->n_flags)                       /* [flag] */                         \
     X(saltus_trigger, triggers, t->n_triggers)                /* [event] */                        \
     X(saltus_setting, settings, t->n_settings) /* [setting] by event; the last: at time 0 */       \
-    X(saltus_variate, variates, t->n_variates)                /* [variate] in order */
+    X(saltus_variate, variates, t->n_variates)                /* [variate] in order */             \
+    X(saltus_delayed, delayed, t->n_delayed)                  /* [delayed reaction] */             \
+    X(int32_t, delayed_of, t->n_reactions)                    /* [reaction] -1: it takes no time */ \
+    X(int32_t, late_species, t->n_late)                       /* [late change] */                  \
+    X(int64_t, late_amount, t->n_late)                        /* [late change] molecules */
 
 /* How laws follow a species, for tau-leaping. */
 #define SALTUS_ORDER_ARRAYS(X)                                                                     \
@@ -144,6 +156,7 @@ typedef struct saltus_tables {
     int32_t row_variables, row_flags, row_rules, row_time, row_one, row_constants, row_temporaries;
     int32_t n_reactions, n_laws, n_code, n_triggers, n_settings, n_unsafe;
     int32_t n_variates, row_variates;
+    int32_t n_delayed, n_late;
     int32_t n_starts; /**< of the settings, the last ones: values at time 0, in their order */
     int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;

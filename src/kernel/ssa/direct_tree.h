@@ -313,6 +313,12 @@ SALTUS_OUTLINE saltus_failure saltus_direct_run(saltus_trajectory *p, saltus_dir
         }
         const int r = saltus_tree_choose(&tree, total, d->draws.word[half][at], p->seed,
                                          p->trajectory, event);
+#if !SALTUS_DEVICE
+        if (SALTUS_RARE(n->n_delayed > 0) && saltus_delayed_begin(p, r, t_next) != SALTUS_FINE) {
+            p->t = t_next;
+            return p->failure;
+        }
+#endif
         if (saltus_direct_fire(p, r) != SALTUS_FINE) {
             p->t = t_next;
             return p->failure;

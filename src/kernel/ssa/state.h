@@ -15,6 +15,8 @@ typedef enum saltus_failure {
     SALTUS_BAD_ASSIGNMENT, /* culprit: setting; value */
     SALTUS_BAD_DELAY,      /* culprit: trigger; value */
     SALTUS_EVENT_STORM,    /* culprit: trigger; value; events trigger each other for ever */
+    SALTUS_BAD_DURATION,   /* culprit: reaction; value */
+    SALTUS_BAD_END,        /* culprit: reaction that ends with too few reactants */
     SALTUS_BAD_VARIATE,    /* culprit: variate * 8 + argument, of value; or variates.h's NOTHING */
     SALTUS_OUT_OF_MEMORY,
 } saltus_failure;
@@ -27,6 +29,13 @@ typedef struct saltus_pending {
     double time;
     int32_t trigger;
 } saltus_pending;
+
+/** A reaction that has begun and takes a while. */
+typedef struct saltus_unfinished {
+    double time;     /* of its end */
+    uint64_t number; /* among those that have begun */
+    int64_t which;   /* of the delayed reactions */
+} saltus_unfinished;
 
 #if !SALTUS_DEVICE
 /* How far a thread has come with what it simulates, for progress. It is written now and then by
@@ -82,7 +91,12 @@ typedef struct saltus_trajectory {
     int32_t culprit;
     double bad_value;
 #if !SALTUS_DEVICE
-    saltus_reached *reached; /* NULL: progress is not wanted */
+    saltus_reached *reached;       /* NULL: progress is not wanted */
+    saltus_unfinished *unfinished; /* a heap: ssa/delayed.h */
+    int64_t n_unfinished, unfinished_capacity;
+    uint64_t n_begun;
+    /* Allocate memory for one more; 0: there is none. */
+    int (*make_queue_room)(struct saltus_trajectory *trajectory);
 #endif
 } saltus_trajectory;
 

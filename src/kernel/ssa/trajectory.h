@@ -6,30 +6,8 @@
 #ifndef SALTUS_KERNEL_SSA_TRAJECTORY_H
 #define SALTUS_KERNEL_SSA_TRAJECTORY_H
 
-#include "kernel/base/program.h"
-#include "kernel/base/rng.h"
-#include "kernel/base/variates.h"
-#include "kernel/ssa/state.h"
-
-#if SALTUS_LANES != 1
-#error "a trajectory is one lane wide"
-#endif
-
-SALTUS_FN saltus_failure saltus_trajectory_fail(saltus_trajectory *p, saltus_failure failure,
-                                                int culprit, double value)
-{
-    p->failure = failure;
-    p->culprit = culprit;
-    p->bad_value = value;
-    return failure;
-}
-
-/* It contains the interpreter and all its functions, so it is compiled once. */
-SALTUS_LARGE_FN double saltus_trajectory_value(saltus_trajectory *p, saltus_program program)
-{
-    saltus_program_run(p->n->code, program, p->v);
-    return p->v[SALTUS_AT(program.result)];
-}
+#include "kernel/ssa/delayed.h"
+#include "kernel/ssa/values.h"
 
 SALTUS_FN void saltus_trajectory_run_rules(saltus_trajectory *p)
 {
@@ -71,7 +49,11 @@ SALTUS_LARGE_FN void saltus_trajectory_refresh(saltus_trajectory *p)
 /* Find the earliest time at which something happens by itself. */
 SALTUS_FN void saltus_trajectory_find_special(saltus_trajectory *p)
 {
+#if SALTUS_DEVICE
     p->special = SALTUS_INFINITY;
+#else
+    p->special = saltus_next_end(p);
+#endif
     p->special_strict = 0;
     for (int i = 0; i < p->n_pending; ++i) {
         if (p->pending[SALTUS_AT(i)].time < p->special) {
@@ -99,47 +81,6 @@ SALTUS_FN void saltus_trajectory_forget(saltus_trajectory *p, int i)
                 p->pending_values[SALTUS_AT((j + 1) * p->n->largest_event + k)];
         }
     }
-}
-
-/* The arguments of a variate. */
-SALTUS_FN void saltus_trajectory_arguments(saltus_trajectory *p, const saltus_variate *q,
-                                           double a[SALTUS_VARIATE_ARGS])
-{
-    for (int i = 0; i < SALTUS_VARIATE_ARGS; ++i) {
-        a[i] = i < q->n ? saltus_trajectory_value(p, q->args[i]) : 0.0;
-    }
-}
-
-/* Draw n variates from number `first` on. One that cannot be drawn is NaN. */
-SALTUS_OUTLINE void saltus_trajectory_draw(saltus_trajectory *p, int first, int n)
-{
-    for (int i = first; i < first + n; ++i) {
-        const saltus_variate *q = &p->n->variates[i];
-        double a[SALTUS_VARIATE_ARGS];
-        saltus_trajectory_arguments(p, q, a);
-        p->v[SALTUS_AT(q->row)] =
-            saltus_variate_draw(p->seed, p->trajectory, p->drawn++, q->op, q->n, a);
-    }
-}
-
-/* Whether one of n variates that were just drawn is why a value is no number. One that is not used,
- * in a piece that was not chosen, does no harm. */
-SALTUS_FN saltus_failure saltus_trajectory_check_drawn(saltus_trajectory *p, int first, int n,
-                                                       double value)
-{
-    for (int i = first; value != value && i < first + n; ++i) {
-        const saltus_variate *q = &p->n->variates[i];
-        if (p->v[SALTUS_AT(q->row)] != p->v[SALTUS_AT(q->row)]) {
-            double a[SALTUS_VARIATE_ARGS];
-            saltus_trajectory_arguments(p, q, a);
-            const int wrong = saltus_variate_wrong(q->op, q->n, a);
-            return wrong < 0
-                       ? saltus_trajectory_fail(p, SALTUS_BAD_VARIATE,
-                                                8 * i + SALTUS_VARIATE_NOTHING, 0.0)
-                       : saltus_trajectory_fail(p, SALTUS_BAD_VARIATE, 8 * i + wrong, a[wrong]);
-        }
-    }
-    return SALTUS_FINE;
 }
 
 /* The value of an assignment, or of what is drawn at time 0. */
@@ -288,9 +229,15 @@ SALTUS_FN saltus_failure saltus_trajectory_execute(saltus_trajectory *p, int i)
 }
 
 /** Bring rows, flags and events in line with the counts and the time. It is called after either
- * changed other than by the reaction tables, and executes every event that is due. */
+ * changed other than by the reaction tables, ends reactions that are due, and executes every event
+ * that is. */
 SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
 {
+#if !SALTUS_DEVICE
+    if (saltus_delayed_end(p) != SALTUS_FINE) {
+        return p->failure;
+    }
+#endif
     saltus_trajectory_refresh(p);
     for (int n_executed = 0; p->n->n_triggers > 0; ++n_executed) {
         if (saltus_trajectory_check(p) != SALTUS_FINE) {
@@ -377,6 +324,10 @@ SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t 
     p->after = 0;
     p->sample = 0;
     p->n_pending = 0;
+#if !SALTUS_DEVICE
+    p->n_unfinished = 0;
+    p->n_begun = 0;
+#endif
     p->failure = SALTUS_FINE;
     for (int s = 0; s < n->n_species; ++s) {
         p->x[SALTUS_AT(s)] = saltus_trajectory_initial_count(p, s);

@@ -247,6 +247,8 @@ static saltus_status require_values(const saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < m->n_reactions; ++i) {
         SALTUS_TRY(require(f, m->reactions[i].law, "reaction", m->reactions[i].id,
                            m->reactions[i].line, err));
+        SALTUS_TRY(require(f, m->reactions[i].delay, "reaction", m->reactions[i].id,
+                           m->reactions[i].line, err));
     }
     for (size_t i = 0; i < m->n_variables; ++i) {
         SALTUS_TRY(require(f, m->variables[i].rule, "rule of", m->variables[i].id,
@@ -455,6 +457,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     place_rules(&f);
     SALTUS_TRY(compile_rules(&f, err));
     SALTUS_TRY(saltus_fill_reactions(&f, err));
+    SALTUS_TRY(saltus_fill_delays(&f, err));
     SALTUS_TRY(fill_events(&f, triggers, err));
     SALTUS_TRY(saltus_fill_starts(&f, err));
     saltus_place_rows(&f);

@@ -104,7 +104,8 @@ typedef struct saltus_freezer {
     size_t n_decisions, decisions_capacity;
     bool is_rigid; /**< something else was decided by values that were set, or memory ran out */
 
-    saltus_program *rule_programs; /* these three stand in the tables, in the network's arena */
+    saltus_delayed *delayed;
+    saltus_program *rule_programs; /* these four stand in the tables, in the network's arena */
     saltus_trigger *triggers;
     saltus_setting *settings;
 } saltus_freezer;
@@ -189,6 +190,12 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_starts(saltus_freezer *f, saltus_err
 bool saltus_find_product(saltus_freezer *f, const saltus_expr *e, saltus_product *out);
 /** Turn every reaction into one or two steps. */
 SALTUS_MUST_CHECK saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err);
+
+/* delays.c */
+/** Whether a reaction's reactants, or products, change when it begins. */
+bool saltus_changes_at_once(const saltus_reaction *r, bool is_product);
+/** Reactions that take a while, once steps are known. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err);
 
 /* ways.c */
 /** The ways of a reaction, (*ways)[*n] for the caller to free: one where all is whole. Fails where

@@ -34,6 +34,10 @@ static void print_reaction(const saltus_model *m, const saltus_reaction *q, bool
         fputs(" @ ", out);
         saltus_expr_print(m, q->law, out);
     }
+    if (q->delay) {
+        fputs(q->consumes_late ? ", consumes and makes after " : ", makes after ", out);
+        saltus_expr_print(m, q->delay, out);
+    }
 }
 
 /* By the name of the last step of a reaction. */

@@ -62,7 +62,8 @@ static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
            a->n_constants == b->n_constants && a->n_rows == b->n_rows &&
            a->n_reactions == b->n_reactions && a->n_laws == b->n_laws && a->n_code == b->n_code &&
            a->n_triggers == b->n_triggers && a->n_settings == b->n_settings &&
-           a->n_variates == b->n_variates && a->n_starts == b->n_starts;
+           a->n_variates == b->n_variates && a->n_starts == b->n_starts &&
+           a->n_delayed == b->n_delayed && a->n_late == b->n_late;
 }
 
 #define SAME(type, name, n) alike = alike && same(a->name, b->name, (n), sizeof(type));

@@ -260,6 +260,9 @@ void saltus_place_rows(saltus_freezer *f)
     for (int i = 0; i < n->n_settings; ++i) {
         f->settings[i].value.result = final_row(n, f->settings[i].value.result);
     }
+    for (int i = 0; i < n->n_delayed; ++i) {
+        f->delayed[i].delay.result = final_row(n, f->delayed[i].delay.result);
+    }
     for (int i = 0; i < n->n_variates; ++i) {
         saltus_variate *v = &f->variates[i];
         v->row = n->row_variates + i;

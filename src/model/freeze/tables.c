@@ -76,7 +76,7 @@ static saltus_status fill_changes(saltus_freezer *f, int64_t *net, saltus_error 
             const bool is_product = k >= r->n_reactants;
             const saltus_participant *q =
                 is_product ? &r->products[k - r->n_reactants] : &r->reactants[k];
-            if (f->reacts[q->variable]) {
+            if (f->reacts[q->variable] && saltus_changes_at_once(r, is_product)) {
                 const int s = f->net->bindings[q->variable].row;
                 net[s] += (is_product ? sign : -sign) * saltus_way_count(&f->steps[i].way, q);
                 SALTUS_TRY(push(&changes, s, err));

@@ -60,11 +60,14 @@ typedef struct saltus_reaction {
     const char *id;
     const saltus_participant *reactants, *products;
     int n_reactants, n_products;
-    const saltus_expr *law; /**< propensity, 1/time; for mass action its constant */
-    bool mass_action;       /**< the propensity is law times the number of ways to choose the
-                                 reactants: k A (A-1)/2 for 2 A. Boundary species count too */
-    bool reversible;        /**< the law may be a difference forward - backward, to be split */
-    bool law_is_lattices;   /**< there is no constant but those that the lattice gives per type */
+    const saltus_expr *law;   /**< propensity, 1/time; for mass action its constant */
+    bool mass_action;         /**< the propensity is law times the number of ways to choose the
+                                   reactants: k A (A-1)/2 for 2 A. Boundary species count too */
+    bool reversible;          /**< the law may be a difference forward - backward, to be split */
+    const saltus_expr *delay; /**< from its beginning, when it consumes, to its end, when it makes;
+                                   NULL: none */
+    bool consumes_late;       /**< at its end */
+    bool law_is_lattices;     /**< there is no constant but those that the lattice gives per type */
     int line;
 } saltus_reaction;
 

@@ -44,6 +44,8 @@ typedef struct draft {
     int n_rates;
     law_kind kind;
     bool reversible; /* said so by a property */
+    const saltus_expr *delay;
+    bool consumes_late;
 } draft;
 
 /* A copy of n characters of a node's text and where it stands. */
@@ -102,18 +104,39 @@ done:
     return status;
 }
 
+/* How long it takes, and when what is consumed goes. */
+static saltus_status draft_of_delay(const saltus_yaml_reader *r, const saltus_yaml_field *delay,
+                                    const saltus_yaml_field *consume, draft *d)
+{
+    saltus_status status = SALTUS_OK;
+    const char *text = "start";
+    if (delay->entry) {
+        SALTUS_TRY(saltus_yaml_time(r, delay->entry->value, d->what, &d->delay));
+    }
+    if (consume->entry) {
+        SALTUS_TRY(saltus_yaml_text(r, consume->entry->value, d->what, &text));
+    }
+    d->consumes_late = strcmp(text, "end") == 0;
+    if (consume->entry && (!d->delay || (!d->consumes_late && strcmp(text, "start") != 0))) {
+        status = saltus_yaml_fail(r, consume->entry->value, SALTUS_E_SYNTAX,
+                                  !d->delay ? "%s: 'consume' needs a 'delay'"
+                                            : "%s: 'consume' must be start or end, not '%.40s'",
+                                  d->what, text);
+    }
+done:
+    return status;
+}
+
 /* {equation: A -> B, rate: …} */
 static saltus_status draft_of_mapping(const saltus_yaml_reader *r, const saltus_yaml_node *node,
                                       draft *d)
 {
-    enum { EQUATION, RATE, CONSTANT_RATE, LAW, REVERSIBLE, N };
+    enum { EQUATION, RATE, CONSTANT_RATE, LAW, REVERSIBLE, DELAY, CONSUME, N };
     saltus_status status = SALTUS_OK;
     const char *text = NULL;
-    saltus_yaml_field fields[N] = {{.key = "equation"},
-                                   {.key = "rate"},
-                                   {.key = "constant"},
-                                   {.key = "law"},
-                                   {.key = "reversible"}};
+    saltus_yaml_field fields[N] = {{.key = "equation"}, {.key = "rate"},       {.key = "constant"},
+                                   {.key = "law"},      {.key = "reversible"}, {.key = "delay"},
+                                   {.key = "consume"}};
     SALTUS_TRY(saltus_yaml_fields(r, node, d->what, fields, N));
     const int n_given = !!fields[RATE].entry + !!fields[CONSTANT_RATE].entry + !!fields[LAW].entry;
     if (!fields[EQUATION].entry || n_given > 1 || (n_given == 0 && !r->has_lattice)) {
@@ -128,6 +151,7 @@ static saltus_status draft_of_mapping(const saltus_yaml_reader *r, const saltus_
               : fields[CONSTANT_RATE].entry ? LAW_CONSTANT
                                             : LAW_WRITTEN;
     SALTUS_TRY(saltus_yaml_bool(r, &fields[REVERSIBLE], d->what, &d->reversible));
+    SALTUS_TRY(draft_of_delay(r, &fields[DELAY], &fields[CONSUME], d));
     const saltus_yaml_node *equation = fields[EQUATION].entry->value;
     SALTUS_TRY(saltus_yaml_text(r, equation, d->what, &text));
     SALTUS_TRY(cut(r, d, equation, text, strlen(text), &d->equation, &d->equation_at));
@@ -222,6 +246,14 @@ static saltus_status add_reaction(const saltus_yaml_reader *r, const draft *d)
     saltus_reaction x = {0};
     SALTUS_TRY(saltus_equation_parse(&d->equation_at, d->equation, &x, r->err));
     const bool two_way = x.reversible;
+    if (d->delay && (two_way || d->reversible)) {
+        status =
+            saltus_yaml_fail(r, d->node, SALTUS_E_MODEL,
+                             "%s: what takes a while goes one way, with the arrow '->'", d->what);
+        goto done;
+    }
+    x.delay = d->delay;
+    x.consumes_late = d->consumes_late;
     SALTUS_TRY(parse_law(r, d, 0, &x));
     if (d->n_rates < 2 && !(d->n_rates == 0 && two_way)) {
         x.reversible = two_way || d->reversible;
