@@ -49,6 +49,14 @@ static void products_come_at_the_end(void **state)
           0, 0, 0);
     CHECK("species: {A: 2, B: 0}\nreactions: {r: {equation: A -> B, rate: 1e9, delay: 0}}\n", "B",
           0, 2, 2);
+    /* what stands on both sides is there all the time */
+    t = track_steps("species: {A: 2, B: 0, C: 1}\n"
+                    "reactions: {r: {equation: A + C -> C + B, law: 1e9*A*C, delay: 1.5}}\n",
+                    3);
+    EXPECT(t, "C", 1, 1, 1);
+    EXPECT(t, "A", 2, 0, 0);
+    EXPECT(t, "B", 0, 0, 2);
+    track_free(t);
     /* a delay is that of its beginning: here 3, then 2 */
     CHECK("species: {A: 2, B: 0}\nreactions: {r: {equation: A -> B, rate: 1e9, delay: A + 0.5}}\n",
           "B", 0, 0, 1, 2, 2);

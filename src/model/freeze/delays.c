@@ -11,9 +11,9 @@ static saltus_status refuse_in_space(const saltus_freezer *f, const saltus_react
                             saltus_place(f->model, r->line, place), r->id);
 }
 
-bool saltus_changes_at_once(const saltus_reaction *r, bool is_product)
+bool saltus_changes_at_once(const saltus_reaction *r, int64_t net)
 {
-    return !r->delay || (!is_product && !r->consumes_late);
+    return !r->delay || (net < 0 && !r->consumes_late);
 }
 
 /* Behind the late changes so far, those of a step; `net` is zero on entry and on return. */
@@ -26,18 +26,18 @@ static int push_late(const saltus_freezer *f, const saltus_step *s, int64_t *net
         const bool is_product = k >= r->n_reactants;
         const saltus_participant *q =
             is_product ? &r->products[k - r->n_reactants] : &r->reactants[k];
-        if (f->reacts[q->variable] && !saltus_changes_at_once(r, is_product)) {
+        if (f->reacts[q->variable]) {
             species[n] = f->net->bindings[q->variable].row;
             net[species[n++]] += (is_product ? 1 : -1) * saltus_way_count(&s->way, q);
         }
     }
     for (int k = 0; k < n; ++k) { /* each once, where it does change */
         const int32_t row = species[k];
-        if (net[row] != 0) {
+        if (net[row] != 0 && !saltus_changes_at_once(r, net[row])) {
             species[kept] = row;
             amounts[kept++] = net[row];
-            net[row] = 0;
         }
+        net[row] = 0;
     }
     return kept;
 }

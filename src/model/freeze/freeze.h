@@ -192,8 +192,8 @@ bool saltus_find_product(saltus_freezer *f, const saltus_expr *e, saltus_product
 SALTUS_MUST_CHECK saltus_status saltus_make_steps(saltus_freezer *f, saltus_error *err);
 
 /* delays.c */
-/** Whether a reaction's reactants, or products, change when it begins. */
-bool saltus_changes_at_once(const saltus_reaction *r, bool is_product);
+/** Whether a net change of a reaction happens when it begins. */
+bool saltus_changes_at_once(const saltus_reaction *r, int64_t net);
 /** Reactions that take a while, once steps are known. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err);
 

@@ -76,15 +76,18 @@ static saltus_status fill_changes(saltus_freezer *f, int64_t *net, saltus_error 
             const bool is_product = k >= r->n_reactants;
             const saltus_participant *q =
                 is_product ? &r->products[k - r->n_reactants] : &r->reactants[k];
-            if (f->reacts[q->variable] && saltus_changes_at_once(r, is_product)) {
+            if (f->reacts[q->variable]) {
                 const int s = f->net->bindings[q->variable].row;
                 net[s] += (is_product ? sign : -sign) * saltus_way_count(&f->steps[i].way, q);
                 SALTUS_TRY(push(&changes, s, err));
             }
         }
-        size_t kept = first; /* each species once, where it does change */
+        size_t kept = first; /* each species once, where it does change when the reaction begins */
         for (size_t k = first; k < changes.n_items; ++k) {
             const int s = changes.items[k];
+            if (!saltus_changes_at_once(r, net[s])) {
+                net[s] = 0;
+            }
             if (net[s] != 0) {
                 int64_t *grown = saltus_realloc(amounts, changes.capacity, sizeof *amounts);
                 SALTUS_NEED(grown);
