@@ -5,7 +5,7 @@
     tools/make_models.py sbml FILE.yaml...   only the SBML of these
 
 The YAML is what people edit; lattices have no SBML. SBML is made here from the part of Saltus YAML that the examples use:
-mass action, and events with `at`. tests/unit/test_examples.c checks that both give the same bits.
+mass action, distributions, and events with `at`. tests/unit/test_examples.c checks that both give the same bits.
 """
 
 import pathlib
@@ -17,6 +17,8 @@ import yaml  # PyYAML, Debian: python3-yaml
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 MATHML = "http://www.w3.org/1998/Math/MathML"
+DISTRIB = "http://www.sbml.org/sbml/symbols/distrib"
+PACKAGE = "http://www.sbml.org/sbml/level3/version1/distrib/version1"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -72,18 +74,36 @@ def reaction_lines(name, text):
     yield "      </reaction>"
 
 
+def parts_of(text, separator):
+    """The parts of a text between separators that stand in no parentheses."""
+    parts = re.split(rf"\s*{re.escape(separator)}\s*(?![^(]*\))", str(text))
+    return [part.strip() for part in parts]
+
+
+def term_of(term):
+    """A number, a name, or a distribution of such."""
+    call = re.fullmatch(r"(\w+)\((.*)\)", term)
+    if call:
+        symbol = (f'<csymbol encoding="text" definitionURL="{DISTRIB}/{call[1]}">{call[1]}</csymbol>')
+        return f"<apply>{symbol}{''.join(term_of(part) for part in parts_of(call[2], ','))}</apply>"
+    return number(term) if term[0].isdigit() else f"<ci>{term}</ci>"
+
+
 def value_of(text):
-    """Events assign a number, a name, or a sum of two."""
-    terms = [term.strip() for term in str(text).split("+")]
-    made = [number(term) if term[0].isdigit() else f"<ci>{term}</ci>" for term in terms]
+    """Events assign a number, a name, a distribution, or a sum of two."""
+    made = [term_of(term) for term in parts_of(text, "+")]
     return made[0] if len(made) == 1 else f"<apply><plus/>{''.join(made)}</apply>"
+
+
+def is_drawn(value):
+    return "(" in str(value)
 
 
 def event_lines(name, event):
     time = '<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
     yield f'      <event id="{name}" useValuesFromTriggerTime="true">'
     yield f'        <trigger initialValue="false" persistent="true"><math xmlns="{MATHML}">'
-    yield f"          <apply><geq/>{time}{number(event['at'])}</apply>"
+    yield f"          <apply><geq/>{time}{value_of(event['at'])}</apply>"
     yield "        </math></trigger>"
     yield "        <listOfEventAssignments>"
     for target, text in event["set"].items():
@@ -123,16 +143,25 @@ def sbml_of(path):
         lines += [("  " + line[1:].strip()).rstrip() for line in comment[0].splitlines()]
         lines[-1] += "\n\n  Written by tools/make_models.py from " + path.name + "."
         lines.append("-->")
-    lines += ['<sbml xmlns="http://www.sbml.org/sbml/level3/version2/core" level="3" version="2">',
+    draws = any(map(is_drawn, model["parameters"].values()))
+    distrib = f' xmlns:distrib="{PACKAGE}" distrib:required="true"' if draws else ""
+    lines += ['<sbml xmlns="http://www.sbml.org/sbml/level3/version2/core" level="3" version="2"'
+              f'{distrib}>',
               f'  <model id="{re.sub("[^A-Za-z0-9]", "_", path.stem)}" name="{escape(name)}"'
               ' substanceUnits="item" extentUnits="item">']
     lines += section("Compartments", [
         '      <compartment id="cell" spatialDimensions="3" size="1" units="litre"'
         ' constant="true"/>'])
     lines += section("Species", [species_line(*pair) for pair in model["species"].items()])
+    changed = {target for event in model.get("events", {}).values() for target in event["set"]}
     lines += section("Parameters", [
-        f'      <parameter id="{name}" value="{plain(value)}" constant="true"/>'
+        f'      <parameter id="{name}"' + ("" if is_drawn(value) else f' value="{plain(value)}"') +
+        f' constant="{str(name not in changed).lower()}"/>'
         for name, value in model["parameters"].items()])
+    lines += section("InitialAssignments", [
+        f'      <initialAssignment symbol="{name}"><math xmlns="{MATHML}">'
+        f'{value_of(value)}</math></initialAssignment>'
+        for name, value in model["parameters"].items() if is_drawn(value)])
     lines += section("Reactions", [line for pair in model["reactions"].items()
                                    for line in reaction_lines(*pair)])
     lines += section("Events", [line for pair in model.get("events", {}).items()

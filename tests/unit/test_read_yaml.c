@@ -461,7 +461,7 @@ static void examples_of_the_documentation_are_models(void **state)
         }
         start = end + 1;
     }
-    assert_int_equal(n, 7);
+    assert_int_equal(n, 9);
     saltus_free(text);
 }
 
