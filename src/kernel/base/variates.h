@@ -444,6 +444,7 @@ SALTUS_FN int saltus_variate_parameters(int op)
 #define SALTUS_PARAMETERS(name, text, n, bounded) \
     case SALTUS_OP_##name:                        \
         return n;
+        /* several have as many: NOLINTNEXTLINE(bugprone-branch-clone) */
         SALTUS_VARIATE_LIST(SALTUS_PARAMETERS)
 #undef SALTUS_PARAMETERS
     default:

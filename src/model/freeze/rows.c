@@ -96,10 +96,10 @@ saltus_status saltus_rows_create(saltus_model *model, saltus_law law, bool leaps
     SALTUS_NEED(rows);
     SALTUS_TRY(saltus_freeze_and_keep(model, law, &rows->f, err));
     rows->f.net = model->network;
-    /* orders of laws that are programs come from their constants; values that are drawn, and species
-     * that are real values, start in ways of their own */
-    if (rows->f.is_rigid || has_drawn(&rows->f) || model->space || (leaps && model->network->tables.n_laws > 0) ||
-        has_long_expressions(&rows->f)) {
+    /* orders of laws that are programs come from their constants; values that are drawn, and
+     * species that are real values, start in ways of their own */
+    if (rows->f.is_rigid || has_drawn(&rows->f) || model->space ||
+        (leaps && model->network->tables.n_laws > 0) || has_long_expressions(&rows->f)) {
         goto done;
     }
     SALTUS_TRY(find_changes(rows, err));
