@@ -121,7 +121,7 @@ SALTUS_FN double saltus_deviance(double x, double m)
 
 /* ---- continuous distributions, standardized ---- */
 
-SALTUS_FN double saltus_draw_normal(saltus_chance *c)
+SALTUS_OUTLINE double saltus_draw_normal(saltus_chance *c)
 {
     double u[2];
     saltus_chance_next(c, u);
@@ -129,7 +129,7 @@ SALTUS_FN double saltus_draw_normal(saltus_chance *c)
 }
 
 /* Of mean 1, between 0 and `room`. */
-SALTUS_FN double saltus_draw_exponential(saltus_chance *c, double room)
+SALTUS_OUTLINE double saltus_draw_exponential(saltus_chance *c, double room)
 {
     double u[2];
     for (int i = 0; i < SALTUS_VARIATE_TRIES; ++i) {
@@ -161,7 +161,7 @@ SALTUS_FN double saltus_draw_normal_tail(saltus_chance *c, double a, double b)
 }
 
 /* A standard normal variate between a and b. */
-SALTUS_FN double saltus_draw_normal_between(saltus_chance *c, double a, double b)
+SALTUS_OUTLINE double saltus_draw_normal_between(saltus_chance *c, double a, double b)
 {
     if (a > 0.0) {
         return saltus_draw_normal_tail(c, a, b);
@@ -186,7 +186,7 @@ SALTUS_FN double saltus_draw_normal_between(saltus_chance *c, double a, double b
 }
 
 /* Of scale 1 and this shape, between a and b. */
-SALTUS_FN double saltus_draw_gamma(saltus_chance *c, double shape, double a, double b)
+SALTUS_OUTLINE double saltus_draw_gamma(saltus_chance *c, double shape, double a, double b)
 {
     const double d = (shape < 1.0 ? shape + 1.0 : shape) - 1.0 / 3.0;
     const double r = 1.0 / (3.0 * saltus_sqrt(d));
@@ -210,7 +210,7 @@ SALTUS_FN double saltus_draw_gamma(saltus_chance *c, double shape, double a, dou
 }
 
 /* Of scale 1 around 0, between a and b: a side by its weight, then an exponential variate. */
-SALTUS_FN double saltus_draw_laplace(saltus_chance *c, double a, double b)
+SALTUS_OUTLINE double saltus_draw_laplace(saltus_chance *c, double a, double b)
 {
     double u[2];
     saltus_chance_next(c, u);
@@ -227,7 +227,7 @@ SALTUS_FN double saltus_draw_laplace(saltus_chance *c, double a, double b)
 
 /* Of scale 1 around 0, between a and b: by inversion, from that end of the circle where the angle
  * keeps its digits. */
-SALTUS_FN double saltus_draw_cauchy(saltus_chance *c, double a, double b)
+SALTUS_OUTLINE double saltus_draw_cauchy(saltus_chance *c, double a, double b)
 {
     double u[2];
     saltus_chance_next(c, u);
@@ -246,14 +246,14 @@ SALTUS_FN double saltus_draw_cauchy(saltus_chance *c, double a, double b)
 /* ---- whole numbers ---- */
 
 /* ln of the probability of k >= 0. */
-SALTUS_FN double saltus_log_poisson(double k, double mean)
+SALTUS_OUTLINE double saltus_log_poisson(double k, double mean)
 {
     return k < 1.0 ? -mean
                    : -saltus_stirling_rest(k) - saltus_deviance(k, mean) -
                          0.5 * saltus_log(6.28318530717958648 * k);
 }
 
-SALTUS_FN double saltus_draw_poisson(saltus_chance *c, double mean)
+SALTUS_OUTLINE double saltus_draw_poisson(saltus_chance *c, double mean)
 {
     double u[2], k = 0.0;
     if (!(mean > 0.0)) {
@@ -281,7 +281,7 @@ SALTUS_FN double saltus_draw_poisson(saltus_chance *c, double mean)
 }
 
 /* ln of the probability of k among n, 0 < p <= 1/2. */
-SALTUS_FN double saltus_log_binomial(double k, double n, double p)
+SALTUS_OUTLINE double saltus_log_binomial(double k, double n, double p)
 {
     const double q = 1.0 - p, rest = n - k;
     if (k < 1.0) {
@@ -333,7 +333,7 @@ SALTUS_FN double saltus_draw_binomial_few(saltus_chance *c, double n, double p)
     return k;
 }
 
-SALTUS_FN double saltus_draw_binomial(saltus_chance *c, double n, double p)
+SALTUS_OUTLINE double saltus_draw_binomial(saltus_chance *c, double n, double p)
 {
     const double less = p > 0.5 ? 1.0 - p : p;
     if (!(less > 0.0 && n > 0.0)) {
@@ -353,8 +353,8 @@ SALTUS_FN double saltus_next_over_this(int op, double a, double b, double k)
 /* One of the whole numbers from low to high, by their probabilities relative to that of the most
  * probable among them, upwards and downwards from it; what is below 2^-60 of the sum is left out.
  */
-SALTUS_FN double saltus_draw_one_by_one(saltus_chance *c, int op, double a, double b, double low,
-                                        double high)
+SALTUS_OUTLINE double saltus_draw_one_by_one(saltus_chance *c, int op, double a, double b,
+                                             double low, double high)
 {
     const double mode = saltus_floor(op == SALTUS_OP_POISSON ? a : (a + 1.0) * b);
     const double first = mode < low ? low : mode > high ? high : mode;

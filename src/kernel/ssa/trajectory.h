@@ -87,7 +87,7 @@ SALTUS_FN void saltus_trajectory_forget(saltus_trajectory *p, int i)
 SALTUS_FN saltus_failure saltus_trajectory_setting(saltus_trajectory *p, int setting, double *value)
 {
     const saltus_setting *s = &p->n->settings[setting];
-    if (s->n_variates > 0) {
+    if (SALTUS_VARIATES && s->n_variates > 0) {
         saltus_trajectory_draw(p, s->first_variate, s->n_variates);
     }
     *value = saltus_trajectory_value(p, s->value);
@@ -110,7 +110,7 @@ SALTUS_FN saltus_failure saltus_trajectory_evaluate(saltus_trajectory *p, const 
 SALTUS_FN saltus_failure saltus_trajectory_delay(saltus_trajectory *p, int trigger, double *delay)
 {
     const saltus_trigger *e = &p->n->triggers[trigger];
-    if (e->n_variates > 0) {
+    if (SALTUS_VARIATES && e->n_variates > 0) {
         saltus_trajectory_draw(p, e->first_variate, e->n_variates);
     }
     *delay = e->has_delay ? saltus_trajectory_value(p, e->delay) : 0.0;
@@ -341,7 +341,7 @@ SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t 
     for (int i = 0; i < n->n_triggers; ++i) {
         p->on[SALTUS_AT(i)] = (uint8_t)n->triggers[i].initial_value;
     }
-    if (n->n_starts > 0 && saltus_trajectory_draw_starts(p) != SALTUS_FINE) {
+    if (SALTUS_VARIATES && n->n_starts > 0 && saltus_trajectory_draw_starts(p) != SALTUS_FINE) {
         return p->failure;
     }
     return saltus_trajectory_settle(p);

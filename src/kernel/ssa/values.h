@@ -11,6 +11,11 @@
 #error "a trajectory is one lane wide"
 #endif
 
+/* 0: the model draws no values, and a kernel without their code has registers for more threads. */
+#ifndef SALTUS_VARIATES
+#define SALTUS_VARIATES 1
+#endif
+
 SALTUS_FN saltus_failure saltus_trajectory_fail(saltus_trajectory *p, saltus_failure failure,
                                                 int culprit, double value)
 {
@@ -53,7 +58,7 @@ SALTUS_OUTLINE void saltus_trajectory_draw(saltus_trajectory *p, int first, int 
 SALTUS_FN saltus_failure saltus_trajectory_check_drawn(saltus_trajectory *p, int first, int n,
                                                        double value)
 {
-    for (int i = first; value != value && i < first + n; ++i) {
+    for (int i = first; SALTUS_VARIATES && value != value && i < first + n; ++i) {
         const saltus_variate *q = &p->n->variates[i];
         if (p->v[SALTUS_AT(q->row)] != p->v[SALTUS_AT(q->row)]) {
             double a[SALTUS_VARIATE_ARGS];

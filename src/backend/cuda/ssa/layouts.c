@@ -381,9 +381,9 @@ static int wanted_blocks(const saltus_ssa_layout *layout, const saltus_limits *l
 
 /* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
  * compiler thinks right. */
-static saltus_status compile(const saltus_ssa_layout *layout, int n, const saltus_columns *columns,
-                             const char *text, const saltus_limits *limits, saltus_image *out,
-                             saltus_error *err)
+static saltus_status compile(const saltus_ssa_layout *layout, int n, bool draws,
+                             const saltus_columns *columns, const char *text,
+                             const saltus_limits *limits, saltus_image *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *whole = NULL, least[60] = "";
@@ -392,13 +392,14 @@ static saltus_status compile(const saltus_ssa_layout *layout, int n, const saltu
     if (n > 0) {
         (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
     }
-    /* The tree's kernel is the same for all models. */
+    /* The tree's kernel is the same for all models, or all that draw values. */
     const bool is_tree = layout->state == SALTUS_STATE_TREE;
     if (asprintf(&whole,
                  "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
-                 "#define SALTUS_LARGEST_BLOCK %d\n%s%s",
+                 "#define SALTUS_LARGEST_BLOCK %d\n%s%s%s",
                  layout->needs.rng, is_tree ? 0 : columns->n_counts,
-                 is_tree ? 0 : columns->n_observables, largest, least, text) < 0) {
+                 is_tree ? 0 : columns->n_observables, largest, least,
+                 is_tree && !draws ? "#define SALTUS_VARIATES 0\n" : "", text) < 0) {
         whole = NULL;
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -440,12 +441,12 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
         }
     }
-    SALTUS_TRY(compile(layout, wanted, columns, text, limits, out, err));
+    SALTUS_TRY(compile(layout, wanted, tables->n_variates > 0, columns, text, limits, out, err));
     /* If state in registers spills, fewer threads are better. */
     for (int n = wanted > 0 ? 0 : 1;
          n < 2 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++n) {
         saltus_free(out->image);
-        SALTUS_TRY(compile(layout, n, columns, text, limits, out, err));
+        SALTUS_TRY(compile(layout, n, tables->n_variates > 0, columns, text, limits, out, err));
     }
 done:
     free(text);
