@@ -25,12 +25,14 @@ typedef struct sums {
     bool has_sd;
     double mean[N_TIMES], sd[N_TIMES];
     double s1[N_TIMES], s2[N_TIMES], s4[N_TIMES], below[N_TIMES], largest[N_TIMES];
+    double equal[N_TIMES]; /* to the value before */
 } sums;
 
 static saltus_status deliver(void *user, const saltus_block *b, void *prepared, saltus_error *err)
 {
     sums *m = user;
     (void)prepared, (void)err;
+    double before = 0.0;
     for (int64_t i = 0; i < b->n_trajectories * b->n_points; ++i) {
         const double x = m->column < 0 ? (double)b->counts[i * b->n_counts + ~m->column]
                                        : b->observables[i * b->n_observables + m->column];
@@ -41,6 +43,8 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
         m->s4[t] += d * d * d * d;
         m->below[t] += d < 0.0 ? 1.0 : d == 0.0 ? 0.5 : 0.0;
         m->largest[t] = fmax(m->largest[t], fabs(d));
+        m->equal[t] += t > 0 && x == before;
+        before = x;
     }
     m->n += b->n_trajectories;
     return SALTUS_OK;
@@ -179,6 +183,20 @@ static void judge(const sums *m, int number, int t)
     }
 }
 
+/* Each value is a new one: an event that comes once in place of every time would pass for the rest.
+ */
+static void judge_changes(const sums *m, int number)
+{
+    const double n = (double)m->n, share = m->equal[2] / n;
+    assert_true(share < 0.9);
+    for (int t = 3; t < N_TIMES; ++t) {
+        if (fabs(m->equal[t] / n - share) > 5.0 * sqrt(2.0 * share * (1.0 - share) / n) + 1.0 / n) {
+            fail_msg("case %05d: %g of %g values at t = %d are those before; %g at t = 2", number,
+                     m->equal[t], n, t, m->equal[2]);
+        }
+    }
+}
+
 static void run_case(const char *folder, int number)
 {
     char path[1000], name[40];
@@ -211,6 +229,7 @@ static void run_case(const char *folder, int number)
     for (int t = 0; t < N_TIMES; ++t) {
         judge(&m, number, t);
     }
+    judge_changes(&m, number);
     saltus_plan_destroy(plan);
     saltus_backend_close(backend);
     saltus_model_destroy(model);
