@@ -128,6 +128,37 @@ static saltus_status build_from_yaml(saltus_error *err)
     return status;
 }
 
+/* Values that are drawn, parts of molecules, reactions that take a while, in a run as well. */
+static saltus_status run_by_chance(saltus_error *err)
+{
+    static const char chance[] =
+        "stoichiometry: draw\n"
+        "species: {A: poisson(20), B: 0, C: {initial: 'normal(1, 2)'}}\n"
+        "parameters: {k: 'gamma(2, k2)', k2: 2, m: 2*k}\n"
+        "rules: {total: A + m}\n"
+        "reactions:\n"
+        "  part: A -> 0.3 B + 0.7 A @ k\n"
+        "  scale: 0 -> 1.5 B @ 2\n"
+        "  slow: {equation: B -> A, rate: 9, delay: 'uniform(0, total)'}\n"
+        "events:\n"
+        "  e: {at: 0.5, delay: 'exponential(2)', set: {A: 'binomial(A, 0.5)', k: 'cauchy(1)^2'}}\n";
+    static const double times[] = {0.0, 3.0};
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    moments found = {0};
+    saltus_run_options run = saltus_run_options_default();
+    run.n_trajectories = 2;
+    run.times = times;
+    run.n_times = 2;
+    TRY(saltus_model_parse_yaml(chance, strlen(chance), "chance.yaml", &m, err));
+    TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
+    TRY(run_model(m, "cpu", "auto", 1, &run, &found, err));
+done:
+    moments_free(&found);
+    saltus_model_destroy(m);
+    return status;
+}
+
 static saltus_status build_lattice(saltus_error *err)
 {
     static const char lattice[] =
@@ -289,6 +320,7 @@ static void models_from_anywhere(void **state)
     (void)state;
     assert_true(fail_everywhere(build_by_calls) > 100);
     assert_true(fail_everywhere(build_from_yaml) > 100);
+    assert_true(fail_everywhere(run_by_chance) > 100);
     assert_true(fail_everywhere(build_lattice) > 100);
     assert_true(fail_everywhere(build_from_net) > 20);
     assert_true(fail_everywhere(build_from_packed) > 20);
