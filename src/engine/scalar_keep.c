@@ -98,7 +98,6 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
         SALTUS_PACK(k, p->window);
         SALTUS_PACK(k, p->window_start);
         SALTUS_PACK(k, p->window_end);
-        SALTUS_PACK(k, p->window_taken);
         SALTUS_PACK(k, p->window_missed);
     }
     if (w->stream) { /* it stands at the block of the next event, or the next leap */

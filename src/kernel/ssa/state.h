@@ -93,9 +93,9 @@ typedef struct saltus_trajectory {
     /* Allocate memory for one more pending event; 0: there is none. */
     int (*make_room)(struct saltus_trajectory *trajectory);
     /* Of laws that drift with time (thinned.h): the length of the next window, the present window,
-     * whose end is -1 where there is none, and how many candidates in it fired and did not. */
+     * whose end is -1 where there is none, and how many candidates in it did not fire. */
     double window, window_start, window_end;
-    uint32_t window_taken, window_missed;
+    uint32_t window_missed;
     saltus_failure failure;
     int32_t culprit;
     double bad_value;
@@ -170,6 +170,7 @@ typedef struct saltus_direct {
     double *values;    /* propensities, then nodes: see tables.h */
     double *sums;      /* [node][child] running sums of the children */
     double *intervals; /* [slot][2] of programs on intervals */
+    double *lower;     /* [thinned] lower bound of a law in the window */
     saltus_draws draws;
     uint32_t *stream; /* state of the main stream (stream.h), which stands behind the draws */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
@@ -185,7 +186,8 @@ typedef struct saltus_direct {
     X(double, trajectory, v, t->n_rows)                                                            \
     X(double, direct, values, (int64_t)t->n_leaves + t->level_first[t->n_levels])                  \
     X(double, direct, sums, (int64_t)t->level_first[t->n_levels] * SALTUS_FANOUT)                  \
-    X(double, direct, intervals, 2 * (int64_t)t->n_intervals)                                              \
+    X(double, direct, intervals, 2 * (int64_t)t->n_intervals)                                      \
+    X(double, direct, lower, t->n_thinned)                                                         \
     X(uint8_t, trajectory, on, t->n_triggers)                                                      \
     X(uint8_t, trajectory, rounded, t->n_settings)
 #define SALTUS_LEAP_ARRAYS(X)                                                                      \

@@ -16,8 +16,8 @@
  *                                      <--- bound of reaction 1 --->
  *
  * Bounds are functions of the counts and the window, and the window is part of the trajectory's
- * state: its length follows from the share of candidates that fired, and it ends at the time at
- * which a clock changes or an event is due. Nothing depends on sample times.
+ * state: its length follows from the candidates that did not fire, and it ends at the time at which
+ * a clock changes or an event is due. Nothing depends on sample times.
  */
 #ifndef SALTUS_KERNEL_SSA_THINNED_H
 #define SALTUS_KERNEL_SSA_THINNED_H
@@ -27,7 +27,10 @@
 
 enum {
     SALTUS_WINDOW_HALVINGS = 60, /* of one window, until its laws are given up */
-    SALTUS_WINDOW_MISSES = 4,    /* so many that did not fire may end a window before its time */
+    /* So many candidates that did not fire end a window, and the next is half as long. To begin a
+     * window costs about as much as two of them, and they grow with the square of its length, so it
+     * is right where there are about two. */
+    SALTUS_WINDOW_MISSES = 4,
 };
 
 /* The interval of drift number k, into its slot. */
@@ -85,6 +88,7 @@ SALTUS_FN saltus_failure saltus_thinned_bound(saltus_trajectory *p, saltus_direc
                                       saltus_thinned_law(p, i, p->t));
     }
     d->values[SALTUS_AT(n->thinned[i])] = s.hi + 0.0; /* -0 becomes 0 */
+    d->lower[SALTUS_AT(i)] = s.lo;
     return SALTUS_FINE;
 }
 
@@ -129,7 +133,7 @@ SALTUS_LARGE_FN saltus_failure saltus_thinned_open(saltus_trajectory *p, saltus_
 {
     double length = p->window;
     p->window_start = p->t;
-    p->window_taken = p->window_missed = 0;
+    p->window_missed = 0;
     for (int halvings = 0;; ++halvings) {
         const double end = p->t + length;
         p->window_end = end < p->special ? end : p->special;
@@ -229,7 +233,10 @@ SALTUS_FN saltus_failure saltus_thinned_find(saltus_trajectory *p, const saltus_
     const int i = p->n->thinned_of[c->r];
     c->a = SALTUS_INFINITY;
     if (i >= 0) {
-        const double bound = d->values[SALTUS_AT(c->r)];
+        const double bound = d->values[SALTUS_AT(c->r)], lower = d->lower[SALTUS_AT(i)];
+        if (c->low < lower && c->high <= lower) { /* the law need not be known more closely */
+            return SALTUS_FINE;
+        }
         c->a = saltus_thinned_law(p, i, t);
         if (SALTUS_RARE(!(c->a >= 0.0 && c->a <= bound))) {
             p->t = t;
@@ -293,12 +300,11 @@ SALTUS_FN int saltus_thinned_pass(saltus_trajectory *p, saltus_direct *d, double
     }
 }
 
-/* Go to the window's end and begin the next: twice as long where nearly all candidates have fired,
- * half as long where fewer than half have. Its wait was void, and so is its event number. */
+/* Go to the window's end and begin the next, twice as long where no candidate was missed. The wait
+ * was void, and so is its event number. */
 SALTUS_FN saltus_failure saltus_thinned_end(saltus_trajectory *p, saltus_direct *d)
 {
-    const uint32_t missed = p->window_missed, all = p->window_taken + missed;
-    p->window *= 2 * missed > all ? 0.5 : 8 * missed <= all ? 2.0 : 1.0;
+    p->window *= p->window_missed == 0 ? 2.0 : 1.0;
     p->t = p->window_end;
     p->after = 0;
     ++p->event;
@@ -311,8 +317,7 @@ SALTUS_FN saltus_failure saltus_thinned_miss(saltus_trajectory *p, saltus_direct
     p->t = t;
     p->after = 0;
     ++p->event;
-    ++p->window_missed;
-    if (p->window_missed < SALTUS_WINDOW_MISSES || p->window_missed <= p->window_taken) {
+    if (++p->window_missed < SALTUS_WINDOW_MISSES) {
         return SALTUS_FINE;
     }
     p->window *= 0.5;
@@ -330,7 +335,6 @@ SALTUS_FN saltus_failure saltus_thinned_take(saltus_trajectory *p, saltus_direct
     p->after = 0;
     ++p->event;
     ++p->fired;
-    ++p->window_taken;
     if (saltus_thinned_follow(p, d, r) != SALTUS_FINE) {
         return p->failure;
     }

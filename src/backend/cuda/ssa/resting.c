@@ -219,7 +219,6 @@ static bool take_slot(const resting *r, int64_t slot)
     p->window = s.window;
     p->window_start = s.window_start;
     p->window_end = s.window_end;
-    p->window_taken = s.window_taken;
     p->window_missed = s.window_missed;
     p->n_pending = 0;
     while (p->pending_capacity < s.n_pending) {
