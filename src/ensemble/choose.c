@@ -128,8 +128,6 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
         (void)snprintf(choice.why, sizeof choice.why, "the model has a lattice");
     } else if (t->watches_state) {
         (void)snprintf(choice.why, sizeof choice.why, "no leaps: events watch the state");
-    } else if (t->n_thinned > 0) {
-        (void)snprintf(choice.why, sizeof choice.why, "no leaps: rates drift with time");
     } else if (saltus_backend_open("cpu", &cpu, NULL) == SALTUS_OK &&
                saltus_plan_create(model, cpu, &wanted, &plan, NULL) == SALTUS_OK &&
                pilot_leaps(plan, &pilot)) {

@@ -206,8 +206,7 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
                               saltus_forecast *f)
 {
     const bool is_leaping = saltus_plan_method_ops(plan)->leaps;
-    const saltus_tables *t = &plan->model->network->tables;
-    const bool may_leap = !t->watches_state && t->n_thinned == 0;
+    const bool may_leap = !plan->model->network->tables.watches_state;
     saltus_backend *cpu = NULL;
     saltus_plan *ahead = NULL;
     pilot p = {0};

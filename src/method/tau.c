@@ -2,33 +2,12 @@
 #include "method/method.h"
 #include "model/network/network.h"
 
-#include "model/network/network.h"
-
 static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
                       bool in_lanes)
 {
     const double reactions = tables->n_reactions;
     (void)lattice;
     return in_lanes ? 20.0 + 15.0 * reactions : 60.0 * reactions;
-}
-
-static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
-                           saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_network *network = model->network;
-    const saltus_tables *t = &network->tables;
-    if (t->n_thinned > 0) {
-        status = saltus_error_set(
-            err, SALTUS_E_UNSUPPORTED,
-            "reaction '%s': its rate drifts with time, which tau-leaping does not follow",
-            network->reaction_names[t->thinned[0]]);
-        saltus_error_hint(err, "`--method direct` simulates it exactly");
-        goto done;
-    }
-    SALTUS_TRY(saltus_method_check_mixed(model, o, err));
-done:
-    return status;
 }
 
 static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
@@ -60,7 +39,7 @@ const saltus_method_ops saltus_method_tau = {
     .help = "leaps",
     .leaps = true,
     .steps = "leaps",
-    .check = check,
+    .check = saltus_method_check_mixed,
     .core_ns = core_ns,
     .explain = explain,
 };

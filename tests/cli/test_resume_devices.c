@@ -229,7 +229,12 @@ static void by_tau_leaping(void **state)
          1500,
          14,
          "--device cpu",
-         {"--device cuda --layout shared", "--device cuda --layout global", "--device cpu"}}};
+         {"--device cuda --layout shared", "--device cuda --layout global", "--device cpu"}},
+        {"run drift.yaml --points 7 --method tau --runs 30",
+         150,
+         12,
+         "--device cpu",
+         {"--device cuda --layout phases", "--device cpu", "--device cuda"}}};
     (void)state;
     travel_all(travels, sizeof travels / sizeof *travels);
 }

@@ -89,6 +89,15 @@ static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
             bits_hash_rng(m, bits_generators[g], "cpu:generic", "scalar", 1, 3, 100, grid, N_GRID);
         assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 100, grid, N_GRID), expected);
     }
+    static const char *const leaping[] = {"auto", "global", "phases"};
+    saltus_plan_options plan = bits_plan("tau", "philox", "scalar", 1);
+    const uint64_t leaps = bits_hash_plan(m, "cpu:generic", &plan, 3, 100, grid, N_GRID);
+    for (int l = 0; l < 3; ++l) {
+        plan = bits_plan("tau", "philox", leaping[l], 0);
+        assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 100, grid, N_GRID), leaps);
+    }
+    plan = bits_plan("tau", "philox", "shared", 0);
+    bits_refused(m, "cuda", &plan);
     saltus_model_destroy(m);
 }
 

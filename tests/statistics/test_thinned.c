@@ -365,24 +365,98 @@ static void laws_may_be_none_where_nothing_reacts(void **state)
     free(x);
 }
 
-static void refusals_say_why(void **state)
+static void lanes_are_refused(void **state)
 {
-    saltus_model *model = bits_parse(bits_drifting);
-    saltus_error err = {0};
-    moments m = {0};
+    static const char *const methods[] = {"direct", "tau"};
+    saltus_model *model = bits_parse(ONE("time"));
     const double t = 1.0;
     saltus_run_options run = saltus_run_options_default();
     run.times = &t;
     run.n_times = 1;
     (void)state;
-    saltus_plan_options plan = bits_plan("tau", "philox", "auto", 1);
-    assert_int_equal(run_plan(model, "cpu", &plan, &run, &m, &err), SALTUS_E_UNSUPPORTED);
-    assert_string_equal(err.message, "reaction 'a': its rate drifts with time, which tau-leaping "
-                                     "does not follow");
-    memset(&err, 0, sizeof err);
-    plan = bits_plan("direct", "philox", "lanes", 1);
-    assert_int_equal(run_plan(model, "cpu", &plan, &run, &m, &err), SALTUS_E_INVALID);
-    assert_non_null(strstr(err.message, "layout 'lanes' does not fit"));
+    for (int i = 0; i < 2; ++i) {
+        saltus_error err = {0};
+        moments m = {0};
+        const saltus_plan_options plan = bits_plan(methods[i], "philox", "lanes", 1);
+        assert_int_equal(run_plan(model, "cpu", &plan, &run, &m, &err), SALTUS_E_INVALID);
+        assert_string_equal(err.message, "layout 'lanes' does not fit: its rates drift with time");
+    }
+    saltus_model_destroy(model);
+}
+
+/* ---- tau-leaping ---- */
+
+/* Mean and variance of the one species within 0.4 % and 3 % and 5 standard errors of Poisson's;
+ * leaps must be made. */
+static void check_leaps(const char *text, double t, double mean)
+{
+    saltus_model *model = bits_parse(text);
+    saltus_plan_options plan = bits_plan("tau", "philox", "auto", 2);
+    saltus_error err = {0};
+    moments m = {.keep_last = true};
+    saltus_run_options run = saltus_run_options_default();
+    const int64_t n = scaled(20000);
+    double sum = 0.0, squares = 0.0;
+    run.seed = 12;
+    run.n_trajectories = n;
+    run.times = &t;
+    run.n_times = 1;
+    OK(run_plan(model, "cpu", &plan, &run, &m, &err));
+    assert_true(m.report.leaps > 5 * n);
+    for (int64_t i = 0; i < n; ++i) {
+        sum += (double)m.last[i];
+        squares += ((double)m.last[i] - mean) * ((double)m.last[i] - mean);
+    }
+    const double off = sum / (double)n - mean, variance = squares / (double)n - off * off;
+    if (!(fabs(off) < 0.004 * mean + 5.0 * sqrt(mean / (double)n)) ||
+        !(fabs(variance - mean) < 0.03 * mean + 5.0 * mean * sqrt(2.0 / (double)n))) {
+        fail_msg("mean %g, variance %g; exactly %g", mean + off, variance, mean);
+    }
+    moments_free(&m);
+    saltus_model_destroy(model);
+}
+
+static double fast_day(double t)
+{
+    return fmod(t, 4.0) < 1.5 ? 20000.0 : 0.0;
+}
+
+static void leaps_follow_the_laws(void **state)
+{
+    (void)state;
+    for (double t = 1.0; t < 8.0; t += 2.3) {
+        const double k = 20000.0, mean = k * (1 - exp(-t)) + k * (sin(t) - cos(t) + exp(-t)) / 2;
+        check_leaps("species: {X: 0}\nreactions:\n  birth: 0 -> X @ 20000*(1 + sin(time))\n"
+                    "  death: X -> 0 @ 1\n",
+                    t, mean);
+    }
+    check_leaps("species: {X: 0}\nreactions:\n  birth: 0 -> X @ 20000*(rem(time, 4) < 1.5)\n"
+                "  death: X -> 0 @ 1\n",
+                6.25, mean_at(fast_day, one, 6.25));
+    const double left = exp(-0.02 * 27.0 / 3);
+    /* what is left of many is nearly Poisson where it is few, so compare the mean */
+    int64_t *x = NULL;
+    saltus_model *model =
+        bits_parse("species: {X: 100000}\nreactions:\n  die: X -> 0 @ 0.02*time^2*X\n");
+    saltus_plan_options plan = bits_plan("tau", "philox", "auto", 2);
+    saltus_error err = {0};
+    moments m = {.keep_last = true};
+    saltus_run_options run = saltus_run_options_default();
+    const double t = 3.0;
+    run.n_trajectories = scaled(2000);
+    run.times = &t;
+    run.n_times = 1;
+    OK(run_plan(model, "cpu", &plan, &run, &m, &err));
+    x = m.last;
+    double sum = 0.0;
+    for (int64_t i = 0; i < run.n_trajectories; ++i) {
+        sum += (double)x[i];
+    }
+    const double mean = sum / (double)run.n_trajectories;
+    if (!(fabs(mean / 1e5 - left) < 0.002 * left)) {
+        fail_msg("mean %g; exactly %g", mean, 1e5 * left);
+    }
+    moments_free(&m);
     saltus_model_destroy(model);
 }
 
@@ -401,7 +475,8 @@ int main(void)
         cmocka_unit_test(instruction_sets_have_the_same_bits),
         cmocka_unit_test(laws_fail_where_they_are_none),
         cmocka_unit_test(laws_may_be_none_where_nothing_reacts),
-        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(lanes_are_refused),
+        cmocka_unit_test(leaps_follow_the_laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

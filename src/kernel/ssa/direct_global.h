@@ -1,13 +1,9 @@
-/** The direct method with a thread per trajectory, which takes every model: tree_thread.h. The host
- * defines SALTUS_THINNED 1 for models with laws that drift with time. */
+/** The direct method with a thread per trajectory, which takes every model: tree_thread.h. */
 #ifndef SALTUS_KERNEL_SSA_DIRECT_GLOBAL_H
 #define SALTUS_KERNEL_SSA_DIRECT_GLOBAL_H
 
 #include "kernel/ssa/tree_thread.h"
 
-#ifndef SALTUS_THINNED
-#define SALTUS_THINNED 0
-#endif
 #if SALTUS_THINNED
 #include "kernel/ssa/thinned.h"
 #endif

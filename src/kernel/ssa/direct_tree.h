@@ -13,6 +13,11 @@
 #include "kernel/ssa/trajectory.h"
 #include "kernel/base/stream.h"
 
+/* 1: laws may drift with time. The host defines it for kernels of such models, which are larger. */
+#ifndef SALTUS_THINNED
+#define SALTUS_THINNED (!SALTUS_DEVICE)
+#endif
+
 #define SALTUS_LN_2_32 22.180709777918249 /* 32 ln 2 */
 
 /* Running sums of nodes, sums[node][child]; children that do not exist count 0. */
