@@ -39,7 +39,7 @@ const saltus_method_ops saltus_method_tau = {
     .help = "leaps",
     .leaps = true,
     .steps = "leaps",
-    .check = saltus_method_check_mixed,
+    .check = check,
     .core_ns = core_ns,
     .explain = explain,
 };

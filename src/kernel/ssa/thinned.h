@@ -329,6 +329,11 @@ SALTUS_FN saltus_failure saltus_thinned_take(saltus_trajectory *p, saltus_direct
                                              double t)
 {
     p->t = t;
+#if !SALTUS_DEVICE
+    if (SALTUS_RARE(p->n->n_delayed > 0) && saltus_delayed_begin(p, r, t) != SALTUS_FINE) {
+        return p->failure;
+    }
+#endif
     if (saltus_direct_fire(p, r) != SALTUS_FINE) {
         return p->failure;
     }

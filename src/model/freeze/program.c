@@ -261,13 +261,13 @@ void saltus_place_rows(saltus_freezer *f)
         f->settings[i].value.result = saltus_final_row(n, f->settings[i].value.result);
     }
     for (int i = 0; i < n->n_delayed; ++i) {
-        f->delayed[i].delay.result = final_row(n, f->delayed[i].delay.result);
+        f->delayed[i].delay.result = saltus_final_row(n, f->delayed[i].delay.result);
     }
     for (int i = 0; i < n->n_variates; ++i) {
         saltus_variate *v = &f->variates[i];
         v->row = n->row_variates + i;
         for (int k = 0; k < v->n; ++k) {
-            v->args[k].result = final_row(n, v->args[k].result);
+            v->args[k].result = saltus_final_row(n, v->args[k].result);
         }
     }
 }
