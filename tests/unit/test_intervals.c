@@ -1,0 +1,323 @@
+/* kernel/base/intervals.h: what a program computes at any time of an interval lies in its interval,
+ * for every operation and for programs of several; and intervals of what laws have are tight. */
+#include "kernel/base/intervals.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char *const names[] = {
+#define NAME(name, text, arity) #name,
+    SALTUS_OP_LIST(NAME)
+#undef NAME
+        "SELECT",
+};
+
+static uint64_t state = 1;
+
+static double uniform(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) * 0x1p-53;
+}
+
+static int below(int n)
+{
+    return (int)(uniform() * n);
+}
+
+/* Numbers of all sizes that laws have, many of them whole or where a function has its corners. */
+static double number(void)
+{
+    static const double corners[] = {0.0,  1.0,  -1.0, 2.0,  0.5,   -0.5,   3.0,    24.0,
+                                     -2.0, 10.0, 0.1,  1e-3, 1e300, 1e-300, 0x1p53, 1000.0};
+    const double sign = below(4) == 0 ? -1.0 : 1.0;
+    switch (below(4)) {
+    case 0:
+        return corners[below(sizeof corners / sizeof *corners)];
+    case 1:
+        return sign * below(20);
+    case 2:
+        return sign * 10.0 * uniform();
+    default:
+        return sign * exp(20.0 * uniform() - 10.0);
+    }
+}
+
+/* ---- programs ---- */
+
+enum { MOST = 8, N_NUMBERS = 4 };
+
+/* Slot 0 is the time, slot i the result of instruction i - 1; rows of numbers stand at
+ * -1, -2, …. The same program on rows has the numbers behind the slots. */
+typedef struct program {
+    saltus_instruction intervals[MOST], plain[MOST];
+    double numbers[N_NUMBERS];
+    int n;
+} program;
+
+static int operand(int i, int *plain)
+{
+    const int k = below(i + 1 + N_NUMBERS);
+    const int at = k <= i ? k : i - k;
+    *plain = at >= 0 ? at : MOST + 1 - 1 - at;
+    return at;
+}
+
+static program random_program(int n)
+{
+    program p = {.n = n};
+    for (int k = 0; k < N_NUMBERS; ++k) {
+        p.numbers[k] = number();
+    }
+    for (int i = 0; i < n; ++i) {
+        int op = below(SALTUS_N_OPS + 1), plain[3], at[3];
+        while (op < SALTUS_OP_ADD || op == SALTUS_OP_PIECEWISE) {
+            op = below(SALTUS_N_OPS + 1);
+        }
+        for (int k = 0; k < 3; ++k) {
+            at[k] = operand(i, &plain[k]);
+        }
+        if (i == 0) { /* else much would not depend on the time */
+            at[below(2)] = 0;
+            at[0] = at[0] < 0 && at[1] < 0 ? 0 : at[0];
+            for (int k = 0; k < 2; ++k) {
+                plain[k] = at[k] == 0 ? 0 : plain[k];
+            }
+        }
+        p.intervals[i] = (saltus_instruction){op, i + 1, at[0], at[1], at[2]};
+        p.plain[i] = (saltus_instruction){op, i + 1, plain[0], plain[1], plain[2]};
+    }
+    return p;
+}
+
+static double v_plain[MOST + 1 + N_NUMBERS], intervals[2 * (MOST + 1)];
+
+static void run_intervals(const program *p, double lo, double hi)
+{
+    intervals[0] = lo;
+    intervals[1] = hi;
+    (void)saltus_interval_run(p->intervals, (saltus_program){0, p->n, p->n}, intervals, p->numbers);
+}
+
+static void run_plain(const program *p, double t)
+{
+    v_plain[0] = t;
+    memcpy(v_plain + MOST + 1, p->numbers, sizeof p->numbers);
+    saltus_program_run(p->plain, (saltus_program){0, p->n, p->n}, v_plain);
+}
+
+/* How often a value was compared with a finite end, by operation. */
+static int64_t compared[SALTUS_N_OPS + 1], known;
+
+static void print_program(const program *p, double lo, double hi, double t)
+{
+    fprintf(stderr, "time %a in [%a, %a]\n", t, lo, hi);
+    for (int i = 0; i < p->n; ++i) {
+        const saltus_instruction *c = &p->plain[i];
+        fprintf(stderr, "  %s %a %a %a = %a in [%a, %a]\n", names[c->op], v_plain[c->a],
+                v_plain[c->b], v_plain[c->c], v_plain[i + 1], intervals[2 * i + 2],
+                intervals[2 * i + 3]);
+    }
+}
+
+/* At a pole, which is a moment, a factor of 0 hides the pole; and what is no whole number has no
+ * factorial. What follows is not compared. */
+static bool is_excused(const saltus_instruction *c)
+{
+    const double a = v_plain[c->a], b = v_plain[c->b];
+    const bool is_product = c->op == SALTUS_OP_MUL || c->op == SALTUS_OP_DIV;
+    return (is_product && isnan(v_plain[c->dst]) &&
+            (isinf(a) || isinf(b) || (a == 0.0 && b == 0.0))) ||
+           (c->op == SALTUS_OP_FACTORIAL && isnan(v_plain[c->dst]) && a != floor(a));
+}
+
+static void compare_at(const program *p, double lo, double hi, double t)
+{
+    run_plain(p, t);
+    for (int i = 0; i < p->n; ++i) {
+        const saltus_interval s = {intervals[2 * i + 2], intervals[2 * i + 3]};
+        const double y = v_plain[i + 1];
+        if (saltus_interval_is_unknown(s)) {
+            continue;
+        }
+        if (is_excused(&p->plain[i])) {
+            return;
+        }
+        ++known;
+        compared[p->plain[i].op] += isfinite(s.lo) || isfinite(s.hi);
+        if (!(y >= s.lo && y <= s.hi)) {
+            print_program(p, lo, hi, t);
+            fail_msg("%s: %a is not in [%a, %a]", names[p->plain[i].op], y, s.lo, s.hi);
+        }
+    }
+}
+
+/* Where functions of the time have their extremes and steps. */
+static double inside(double lo, double hi, int k)
+{
+    const double quarter = 0x1.921fb54442d18p+0;
+    double t = lo + (hi - lo) * uniform();
+    switch (k) {
+    case 0:
+        return lo;
+    case 1:
+        return hi;
+    case 2:
+        t = floor(t) + 0.0;
+        break;
+    case 3:
+        t = nextafter(floor(t), -INFINITY);
+        break;
+    case 4:
+        t = floor(t / quarter) * quarter;
+        break;
+    case 5:
+        t = nextafter(hi, lo);
+        break;
+    default:
+        break;
+    }
+    return t >= lo && t <= hi ? t : lo;
+}
+
+static void compare(const program *p, double lo, double hi)
+{
+    run_intervals(p, lo, hi);
+    for (int k = 0; k < 24; ++k) {
+        compare_at(p, lo, hi, inside(lo, hi, k));
+    }
+}
+
+static void times(double *lo, double *hi)
+{
+    static const double widths[] = {0.0, 1e-12, 1e-6, 1e-3, 0.1, 1.0, 10.0, 1000.0};
+    *lo = below(8) == 0 ? -fabs(number()) : fabs(number());
+    *hi = *lo + widths[below(sizeof widths / sizeof *widths)] * uniform();
+}
+
+static void values_lie_in_intervals(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 400000; ++i) {
+        const program p = random_program(1 + below(MOST));
+        double lo, hi;
+        times(&lo, &hi);
+        compare(&p, lo, hi);
+    }
+    for (int op = SALTUS_OP_ADD; op <= SALTUS_N_OPS; ++op) {
+        if (op != SALTUS_OP_PIECEWISE && compared[op] < 10000) {
+            fail_msg("%s was compared %lld times", names[op], (long long)compared[op]);
+        }
+    }
+}
+
+/* ---- tight intervals ---- */
+
+static saltus_interval unary(int op, double lo, double hi)
+{
+    const saltus_interval a = {lo, hi};
+    return saltus_interval_apply(op, a, a, a);
+}
+
+static saltus_interval binary(int op, double lo, double hi, double b)
+{
+    const saltus_interval a = {lo, hi}, number = {b, b};
+    return saltus_interval_apply(op, a, number, a);
+}
+
+static void assert_interval(saltus_interval s, double lo, double hi)
+{
+    if (!(fabs(s.lo - lo) <= 1e-14 * (1.0 + fabs(lo)) &&
+          fabs(s.hi - hi) <= 1e-14 * (1.0 + fabs(hi)))) {
+        fail_msg("[%a, %a] is not about [%a, %a]", s.lo, s.hi, lo, hi);
+    }
+}
+
+static void intervals_are_tight(void **unused)
+{
+    (void)unused;
+    assert_interval(unary(SALTUS_OP_SIN, 0.1, 0.2), sin(0.1), sin(0.2));
+    assert_interval(unary(SALTUS_OP_SIN, 1.0, 2.0), sin(1.0), 1.0);
+    assert_interval(unary(SALTUS_OP_SIN, 4.0, 5.0), -1.0, sin(4.0));
+    assert_interval(unary(SALTUS_OP_COS, 3.0, 3.5), -1.0, cos(3.5));
+    assert_interval(unary(SALTUS_OP_COS, -0.5, 0.25), cos(0.5), 1.0);
+    assert_interval(unary(SALTUS_OP_SIN, 0.0, 7.0), -1.0, 1.0);
+    assert_interval(unary(SALTUS_OP_TAN, 1.6, 3.0), tan(1.6), tan(3.0));
+    assert_interval(unary(SALTUS_OP_COT, 0.5, 3.0), 1 / tan(3.0), 1 / tan(0.5));
+    assert_interval(unary(SALTUS_OP_SEC, -1.0, 0.5), 1.0, 1 / cos(1.0));
+    assert_interval(unary(SALTUS_OP_CSC, 0.5, 2.0), 1.0, 1 / sin(0.5));
+    assert_interval(unary(SALTUS_OP_COSH, -1.0, 2.0), 1.0, cosh(2.0));
+    assert_interval(unary(SALTUS_OP_SECH, -1.0, 2.0), 1 / cosh(2.0), 1.0);
+    assert_interval(unary(SALTUS_OP_ABS, -3.0, 2.0), 0.0, 3.0);
+    assert_interval(unary(SALTUS_OP_ACOS, -0.5, 0.5), acos(0.5), acos(-0.5));
+    assert_interval(binary(SALTUS_OP_POW, -3.0, 2.0, 2.0), 0.0, 9.0);
+    assert_interval(binary(SALTUS_OP_POW, -3.0, 2.0, 3.0), -27.0, 8.0);
+    assert_interval(binary(SALTUS_OP_POW, 2.0, 4.0, -0.5), 0.5, sqrt(0.5));
+    assert_interval(binary(SALTUS_OP_MUL, -3.0, 2.0, -2.0), -4.0, 6.0);
+    assert_interval(binary(SALTUS_OP_REM, 30.0, 35.0, 24.0), 6.0, 11.0);
+    assert_interval(binary(SALTUS_OP_REM, 30.0, 50.0, 24.0), 0.0, 24.0);
+    assert_interval(binary(SALTUS_OP_LT, 6.0, 11.0, 12.0), 1.0, 1.0);
+    assert_interval(binary(SALTUS_OP_LT, 6.0, 12.0, 12.0), 0.0, 1.0);
+    assert_interval(binary(SALTUS_OP_GE, 6.0, 11.0, 12.0), 0.0, 0.0);
+    assert_interval(unary(SALTUS_OP_FLOOR, 2.5, 4.0), 2.0, 4.0);
+}
+
+/* Ends that law and numbers share stay as they are, so that what has no time in it is bounded by
+ * itself. */
+static void numbers_stay_numbers(void **unused)
+{
+    (void)unused;
+    for (int op = SALTUS_OP_ADD; op <= SALTUS_N_OPS; ++op) {
+        if (op == SALTUS_OP_PIECEWISE) {
+            continue;
+        }
+        const saltus_interval a = {3.7, 3.7}, b = {2.1, 2.1}, c = {-5.5, -5.5},
+                              y = saltus_interval_apply(op, a, b, c);
+        const double value = saltus_apply(op, 3.7, 2.1, -5.5);
+        assert_true(memcmp(&y.lo, &value, sizeof value) == 0 || isnan(value));
+        assert_true(memcmp(&y.hi, &value, sizeof value) == 0 || isnan(y.lo));
+    }
+}
+
+static void poles_are_infinite(void **unused)
+{
+    (void)unused;
+    const saltus_interval t = {4.0, 6.0}, five = {5.0, 5.0}, one = {1.0, 1.0}, none = {0.0, 0.0},
+                          minus = {-1.0, 1.0};
+    const saltus_interval difference = saltus_interval_apply(SALTUS_OP_SUB, t, five, five);
+    const saltus_interval pole = saltus_interval_apply(SALTUS_OP_DIV, one, difference, one);
+    assert_true(pole.lo == -INFINITY && pole.hi == INFINITY);
+    assert_true(saltus_interval_is_zero(saltus_interval_apply(SALTUS_OP_MUL, none, pole, one)));
+    assert_true(
+        saltus_interval_is_zero(saltus_interval_apply(SALTUS_OP_DIV, none, difference, one)));
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_SQRT, minus, minus, minus)));
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_LN, minus, minus, minus)));
+    const saltus_interval unknown = saltus_interval_unknown();
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_MUL, none, unknown, one)));
+    assert_true(
+        saltus_interval_is_zero(saltus_interval_apply(SALTUS_OP_SELECT, one, none, unknown)));
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_SELECT, none, none, unknown)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_lie_in_intervals),
+        cmocka_unit_test(intervals_are_tight),
+        cmocka_unit_test(numbers_stay_numbers),
+        cmocka_unit_test(poles_are_infinite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
