@@ -370,7 +370,7 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     (void)snprintf(where, sizeof where, "trajectory %llu, time %.10g",
                    (unsigned long long)p->trajectory, p->t);
     print_state(p, network, state, sizeof state);
-    const bool is_reaction = p->failure <= SALTUS_BAD_PROPENSITY ||
+    const bool is_reaction = p->failure <= SALTUS_ABOVE_BOUND ||
                              p->failure == SALTUS_BAD_DURATION || p->failure == SALTUS_BAD_END;
     const char *reaction = is_reaction ? network->reaction_names[p->culprit] : "";
     switch (p->failure) {
@@ -386,6 +386,16 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
         return saltus_error_set(err, SALTUS_E_NUMERIC,
                                 "%s: reaction '%s': propensity %g is %s at %s", where, reaction,
                                 bad, isfinite(bad) ? "negative" : "not finite", state);
+    case SALTUS_NO_BOUND:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: reaction '%s': its rate law has no finite bound just after "
+                                "that time, at %s",
+                                where, reaction, state);
+    case SALTUS_ABOVE_BOUND:
+        return saltus_error_set(err, SALTUS_E_INTERNAL,
+                                "%s: reaction '%s': propensity %g is above the bound derived for "
+                                "it, at %s",
+                                where, reaction, bad, state);
     case SALTUS_BAD_TOTAL:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
                                 where, state);

@@ -93,6 +93,13 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
     if (n->n_delayed > 0) {
         pack_unfinished(k, p);
     }
+    if (n->n_thinned > 0) {
+        saltus_pack_same(k, n->n_thinned);
+        SALTUS_PACK(k, p->window);
+        SALTUS_PACK(k, p->window_start);
+        SALTUS_PACK(k, p->window_end);
+        SALTUS_PACK(k, p->window_missed);
+    }
     if (w->stream) { /* it stands at the block of the next event, or the next leap */
         saltus_pack_bytes(k, w->direct.stream,
                           sizeof *w->direct.stream *

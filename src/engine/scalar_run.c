@@ -2,6 +2,7 @@
  * name. */
 #include "engine/scalar.h"
 
+#include "kernel/ssa/thinned.h"
 #include "kernel/tau/tau.h"
 
 saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
@@ -14,6 +15,10 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
     if (task->tau) {
         return saltus_tau_run(&scalar->trajectory, &scalar->direct, &scalar->leap, SALTUS_PHASE_ANY,
                               task->times, task->n_times, stop, job->counts, job->observables);
+    }
+    if (task->tables->n_thinned > 0) {
+        return saltus_thinned_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times,
+                                  stop, job->counts, job->observables);
     }
     return saltus_direct_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times, stop,
                              job->counts, job->observables);

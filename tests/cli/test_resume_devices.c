@@ -38,6 +38,16 @@ static const char events_model[] = "species: {A: 1000, B: 0, C: 5}\n"
                                    "events:\n"
                                    "  faster: {when: time >= 7, set: {k: 12}}\n"
                                    "  late: {when: C > 40, delay: 2.5, set: {A: A + 10}}\n";
+/* Laws that drift, slowly or fast, in windows that events cut short. */
+static const char drifting_model[] = "species: {A: 1000, B: 0, C: 5}\n"
+                                     "rules: {wave: 1 + sin(20*time)}\n"
+                                     "reactions:\n"
+                                     "  there: A -> B @ 10*A*(1 + cos(time/9)^2)\n"
+                                     "  back: B -> A @ 10\n"
+                                     "  make: 0 -> C @ 30*wave\n"
+                                     "  gone: C -> 0 @ 1\n"
+                                     "events:\n"
+                                     "  late: {when: C > 40, delay: 2.5, set: {A: A + 10}}\n";
 static const char leaping_model[] = "species: {X: 100000, Y: 100000, Z: 1000, W: 3}\n"
                                     "reactions:\n"
                                     "  there: X -> Y @ 10\n"
@@ -77,6 +87,7 @@ static int enter(void **state)
     keep_results();
     write_file("many.yaml", many_reactions);
     write_file("events.yaml", events_model);
+    write_file("drift.yaml", drifting_model);
     write_file("leaps.yaml", leaping_model);
     write_file("lattice.yaml", lattice_model);
     return 0;
@@ -194,7 +205,12 @@ static void by_the_direct_method(void **state)
          200,
          12,
          "--device cpu",
-         {"--device cuda", "--device cpu --threads 1"}}};
+         {"--device cuda", "--device cpu --threads 1"}},
+        {"run drift.yaml --points 7 --runs 16",
+         100,
+         12,
+         "--device cpu",
+         {"--device cuda", "--device cpu --threads 1", "--device cpu"}}};
     (void)state;
     travel_all(travels, sizeof travels / sizeof *travels);
 }
@@ -213,7 +229,12 @@ static void by_tau_leaping(void **state)
          1500,
          14,
          "--device cpu",
-         {"--device cuda --layout shared", "--device cuda --layout global", "--device cpu"}}};
+         {"--device cuda --layout shared", "--device cuda --layout global", "--device cpu"}},
+        {"run drift.yaml --points 7 --method tau --runs 30",
+         150,
+         12,
+         "--device cpu",
+         {"--device cuda --layout phases", "--device cpu", "--device cuda"}}};
     (void)state;
     travel_all(travels, sizeof travels / sizeof *travels);
 }

@@ -76,6 +76,31 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* They fit layout global alone. Samples lie in the middle of windows, launches end there. */
+static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse(bits_drifting);
+    check_bits(m, "laws that drift", 0, 200);
+    for (int g = 1; g < N_BITS_GENERATORS; ++g) {
+        const saltus_plan_options plan = bits_plan("direct", bits_generators[g], "auto", 0);
+        const uint64_t expected =
+            bits_hash_rng(m, bits_generators[g], "cpu:generic", "scalar", 1, 3, 100, grid, N_GRID);
+        assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 100, grid, N_GRID), expected);
+    }
+    static const char *const leaping[] = {"auto", "global", "phases"};
+    saltus_plan_options plan = bits_plan("tau", "philox", "scalar", 1);
+    const uint64_t leaps = bits_hash_plan(m, "cpu:generic", &plan, 3, 100, grid, N_GRID);
+    for (int l = 0; l < 3; ++l) {
+        plan = bits_plan("tau", "philox", leaping[l], 0);
+        assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 100, grid, N_GRID), leaps);
+    }
+    plan = bits_plan("tau", "philox", "shared", 0);
+    bits_refused(m, "cuda", &plan);
+    saltus_model_destroy(m);
+}
+
 static saltus_status forget(void *user, const saltus_block *block, void *prepared,
                             saltus_error *err)
 {
@@ -563,6 +588,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
+        cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),

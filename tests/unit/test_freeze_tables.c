@@ -551,42 +551,49 @@ static void clocks_have_the_value_of_their_condition(void **state)
     }
 }
 
-static void other_dependence_on_time_is_refused(void **state)
+/* A trigger that drifts is refused; a law that does becomes a thinned one. */
+static void other_dependence_on_time_is_drift(void **state)
 {
-    static const char *const refused[] = {"time",
-                                          "sin(time)",
-                                          "exp(-time)",
-                                          "wave",
-                                          "1 + slow",
-                                          "piecewise(time, time < 5, 5)",
-                                          "piecewise(1, time == 5, 2)",
-                                          "piecewise(1, time != 5, 2)",
-                                          "piecewise(1, time^2 > 4, 2)",
-                                          "piecewise(1, time*time > 4, 2)",
-                                          "piecewise(1, time > 10 - time, 2)",
-                                          "piecewise(1, 1/time > 2, 2)",
-                                          "piecewise(1, A*time > 8, 2)",
-                                          "piecewise(1, 0*time > 8, 2)",
-                                          "piecewise(1, sin(time) > 0.5, 2)",
-                                          "piecewise(1, max(time, 5) > 6, 2)",
-                                          "piecewise(1, wave > 0, 2)",
-                                          "floor(time)",
-                                          "abs(time - 5)"};
+    static const char *const drifting[] = {"time",
+                                           "sin(time)",
+                                           "exp(-time)",
+                                           "wave",
+                                           "1 + slow",
+                                           "piecewise(time, time < 5, 5)",
+                                           "piecewise(1, time == 5, 2)",
+                                           "piecewise(1, time != 5, 2)",
+                                           "piecewise(1, time^2 > 4, 2)",
+                                           "piecewise(1, time*time > 4, 2)",
+                                           "piecewise(1, time > 10 - time, 2)",
+                                           "piecewise(1, 1/time > 2, 2)",
+                                           "piecewise(1, A*time > 8, 2)",
+                                           "piecewise(1, 0*time > 8, 2)",
+                                           "piecewise(1, sin(time) > 0.5, 2)",
+                                           "piecewise(1, max(time, 5) > 6, 2)",
+                                           "piecewise(1, wave > 0, 2)",
+                                           "floor(time)",
+                                           "abs(time - 5)"};
     (void)state;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
-        for (int in_law = 0; in_law < 2; ++in_law) {
-            char text[600], law[200];
-            (void)snprintf(law, sizeof law, "A*(%s)", refused[i]);
-            (void)snprintf(text, sizeof text, timed, in_law ? "last < 0" : refused[i],
-                           in_law ? law : "k*A");
-            check_not_frozen(
-                text, SALTUS_E_UNSUPPORTED,
-                in_law ? "model.yaml:8: reaction 'r': its rate law depends on time "
-                         "other than through comparisons with the time such as 'time >= 25'"
-                       : "model.yaml:6: event 'e': its trigger depends on time other "
-                         "than through comparisons with the time such as 'time >= 25'");
-        }
+    for (size_t i = 0; i < sizeof drifting / sizeof *drifting; ++i) {
+        char text[600], law[200];
+        (void)snprintf(text, sizeof text, timed, drifting[i], "k*A");
+        check_not_frozen(text, SALTUS_E_UNSUPPORTED,
+                         "model.yaml:6: event 'e': its trigger depends on time other than through "
+                         "comparisons with the time such as 'time >= 25'");
+        (void)snprintf(law, sizeof law, "A*(%s)", drifting[i]);
+        saltus_model *m = freeze_timed("last < 0", law);
+        const saltus_tables *t = &m->network->tables;
+        assert_string_equal(m->network->law_kinds[0], "thinned");
+        assert_int_equal(t->n_thinned, 1);
+        assert_int_equal(t->thinned[0], 0);
+        assert_int_equal(t->thinned_of[0], 0);
+        assert_true(t->n_drifts > 0 || t->bounds[0].n > 0);
+        saltus_model_destroy(m);
     }
+    saltus_model *m = freeze_timed("last < 0", "k*A*on");
+    assert_int_equal(m->network->tables.n_thinned, 0);
+    assert_int_equal(m->network->tables.n_intervals, 0);
+    saltus_model_destroy(m);
 }
 
 int main(void)
@@ -599,7 +606,7 @@ int main(void)
         cmocka_unit_test(propensities_are_those_of_the_laws),
         cmocka_unit_test(comparisons_with_time_become_clocks),
         cmocka_unit_test(clocks_have_the_value_of_their_condition),
-        cmocka_unit_test(other_dependence_on_time_is_refused),
+        cmocka_unit_test(other_dependence_on_time_is_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

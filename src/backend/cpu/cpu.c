@@ -90,6 +90,9 @@ static const char *against_lanes(const saltus_tables *n, const saltus_generator 
     if (n->watches_state) {
         return "its events watch the state";
     }
+    if (n->n_thinned > 0) {
+        return "its rates drift with time";
+    }
     if (n->largest_change >= largest_lane_change) {
         return "a reaction changes a count by 2^35 or more";
     }

@@ -77,6 +77,13 @@ typedef struct saltus_delayed {
     int32_t first_change, n_changes;   /**< late changes, of its end */
 } saltus_delayed;
 
+/** What drifts with time and laws read: a rule, or a part of a law that reads no count. */
+typedef struct saltus_drift {
+    saltus_program interval; /**< on intervals; the result goes to slot 1 + its own number */
+    int32_t rule;            /**< number of the rule; -1: a part of a law */
+    int32_t has_counts;      /**< 1: it reads counts, and changes when they do */
+} saltus_drift;
+
 /* Up to this many children stand under a node of the propensity tree. */
 enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
@@ -118,6 +125,18 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(int32_t, late_species, t->n_late)                       /* [late change] */                  \
     X(int64_t, late_amount, t->n_late)                        /* [late change] molecules */
 
+/* Laws that drift with time, and programs on intervals for their bounds (kernel/ssa/thinned.h). In
+ * these, slot 0 is the time, slots 1 to n_drifts are what drifts, then come temporaries. */
+#define SALTUS_THINNED_ARRAYS(X)                                                                   \
+    X(int32_t, thinned, t->n_thinned)                         /* [thinned] reactions, rising */    \
+    X(int32_t, thinned_of, t->n_thinned > 0 ? t->n_reactions : 0) /* [reaction] thinned, or -1 */  \
+    X(saltus_program, bounds, t->n_thinned)                   /* [thinned] the law's interval */   \
+    X(saltus_drift, drifts, t->n_drifts)                      /* [drift] in order */               \
+    X(int32_t, drift_row, t->n_thinned + 1)                   /* [thinned + 1] first drift */      \
+    X(int32_t, drift_of, t->drift_row[t->n_thinned])          /* [..] that the law reads */        \
+    X(saltus_instruction, bound_code, t->n_bound_code)        /* [instruction] on intervals */     \
+    X(int32_t, thinned_node, t->n_thinned_nodes)              /* [..] nodes above them, by level */
+
 /* How laws follow a species, for tau-leaping. */
 #define SALTUS_ORDER_ARRAYS(X)                                                                     \
     /* [species] the highest order of the laws that read it; 0: there are none. That of a law      \
@@ -147,8 +166,8 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(int32_t, unsafe, t->n_unsafe)                           /* [..] species */
 
 #define SALTUS_FIXED_ARRAYS(X)                                                                     \
-    SALTUS_REACTION_ARRAYS(X) SALTUS_PROGRAM_ARRAYS(X) SALTUS_ORDER_ARRAYS(X)                      \
-    SALTUS_DERIVED_ARRAYS(X)
+    SALTUS_REACTION_ARRAYS(X) SALTUS_PROGRAM_ARRAYS(X) SALTUS_THINNED_ARRAYS(X)                    \
+    SALTUS_ORDER_ARRAYS(X) SALTUS_DERIVED_ARRAYS(X)
 /* clang-format on */
 
 typedef struct saltus_tables {
@@ -158,7 +177,9 @@ typedef struct saltus_tables {
     int32_t n_variates, row_variates;
     int32_t n_delayed, n_late;
     int32_t n_starts; /**< of the settings, the last ones: values at time 0, in their order */
-    int32_t n_leaves; /**< reactions, padded to whole nodes */
+    int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
+    int32_t n_intervals; /**< slots of programs on intervals; 0: no law drifts with time */
+    int32_t n_leaves;    /**< reactions, padded to whole nodes */
     int32_t n_levels;
     /** The number of the first node of each level. All levels but the last are padded with empty
      * nodes to a multiple of the fan-out. */

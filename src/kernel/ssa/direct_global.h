@@ -4,6 +4,10 @@
 
 #include "kernel/ssa/tree_thread.h"
 
+#if SALTUS_THINNED
+#include "kernel/ssa/thinned.h"
+#endif
+
 #if SALTUS_DEVICE
 SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w, saltus_phase phase,
                                   int64_t job, uint64_t left)
@@ -11,11 +15,18 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
     int64_t *counts = a->counts + job * a->n_times * a->columns.n_counts;
     double *observables = a->observables + job * a->n_times * a->columns.n_observables;
     saltus_trajectory *p = &w->trajectory;
-    const uint64_t before = p->fired;
     (void)phase;
+#if SALTUS_THINNED
+    const uint64_t before = p->event;
+    p->limit = before + left;
+    (void)saltus_thinned_run(p, &w->direct, a->times, a->n_times, 0, counts, observables);
+    return p->event - before;
+#else
+    const uint64_t before = p->fired;
     p->limit = before + left;
     (void)saltus_direct_run(p, &w->direct, a->times, a->n_times, 0, counts, observables);
     return p->fired - before;
+#endif
 }
 
 SALTUS_KERNEL(saltus_global, saltus_launch, a)

@@ -13,6 +13,11 @@
 #include "kernel/ssa/trajectory.h"
 #include "kernel/base/stream.h"
 
+/* 1: laws may drift with time. The host defines it for kernels of such models, which are larger. */
+#ifndef SALTUS_THINNED
+#define SALTUS_THINNED (!SALTUS_DEVICE)
+#endif
+
 #define SALTUS_LN_2_32 22.180709777918249 /* 32 ln 2 */
 
 /* Running sums of nodes, sums[node][child]; children that do not exist count 0. */
@@ -28,10 +33,12 @@ SALTUS_FN double saltus_below(double x)
     return SALTUS_AS_F64(SALTUS_AS_I64(x) - 1);
 }
 
-/* Descend from the root to the reaction whose interval holds `low`. *near becomes 1 when a
- * boundary lies between low and high, so that low alone does not decide. */
-SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high, int *near)
+/* Descend from the root to the reaction whose interval holds *from. *near becomes 1 when a boundary
+ * lies between *from and *to, so that *from alone does not decide. Both become relative to the
+ * reaction's interval. */
+SALTUS_FN int saltus_tree_descend(const saltus_tree *tree, double *from, double *to, int *near)
 {
+    double low = *from, high = *to;
     int node = 0;
     for (int level = tree->n_levels - 1; level >= 0; --level) {
         const double *s = tree->sums + SALTUS_AT((tree->level_first[level] + node) * SALTUS_FANOUT);
@@ -46,7 +53,15 @@ SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high,
         high -= base;
         node = node * SALTUS_FANOUT + j;
     }
+    *from = low;
+    *to = high;
     return node;
+}
+
+/* The reaction alone. */
+SALTUS_FN int saltus_tree_find(const saltus_tree *tree, double low, double high, int *near)
+{
+    return saltus_tree_descend(tree, &low, &high, near);
 }
 
 /* Where in the total a choice falls, with 53 bits more. */
@@ -181,8 +196,8 @@ SALTUS_FN saltus_failure saltus_direct_fire(saltus_trajectory *p, int r)
     return SALTUS_FINE;
 }
 
-/* Recompute what reaction r has changed. */
-SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direct *d, int r)
+/* Recompute the rules, and the propensities that are pairs, which reaction r has changed. */
+SALTUS_FN void saltus_direct_follow_pairs(saltus_trajectory *p, saltus_direct *d, int r)
 {
     const saltus_tables *n = p->n;
     for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
@@ -203,7 +218,15 @@ SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direc
                                               (v[SALTUS_AT(q->second)] - q->offset);
         }
     }
-    for (int i = other; i < n->dependent_row[r + 1]; ++i) {
+}
+
+/* Recompute what reaction r has changed. */
+SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direct *d, int r)
+{
+    const saltus_tables *n = p->n;
+    const int32_t *dependent = n->dependent;
+    saltus_direct_follow_pairs(p, d, r);
+    for (int i = n->dependent_other[r]; i < n->dependent_row[r + 1]; ++i) {
         if (SALTUS_RARE(saltus_direct_update(p, d, dependent[i]) != SALTUS_FINE)) {
             return p->failure;
         }

@@ -11,6 +11,8 @@ typedef enum saltus_failure {
     SALTUS_NEGATIVE_COUNT, /* culprit: reaction */
     SALTUS_COUNT_OVERFLOW, /* culprit: reaction */
     SALTUS_BAD_PROPENSITY, /* culprit: reaction; value */
+    SALTUS_NO_BOUND,       /* culprit: reaction; its law has no finite bound, however soon after */
+    SALTUS_ABOVE_BOUND,    /* culprit: reaction; value; a law is above its bound: a defect here */
     SALTUS_BAD_TOTAL,      /* propensities sum to more than a double holds */
     SALTUS_BAD_ASSIGNMENT, /* culprit: setting; value */
     SALTUS_BAD_DELAY,      /* culprit: trigger; value */
@@ -23,6 +25,9 @@ typedef enum saltus_failure {
 
 /* More executions than this at one instant are taken for a circle of events. */
 enum { SALTUS_MAX_CASCADE = 100000 };
+
+/* The length of a trajectory's first window, in the unit of time; it adapts. */
+#define SALTUS_FIRST_WINDOW 1.0
 
 /** An event that has been triggered and waits for its time. */
 typedef struct saltus_pending {
@@ -87,6 +92,10 @@ typedef struct saltus_trajectory {
     int32_t n_pending, pending_capacity;
     /* Allocate memory for one more pending event; 0: there is none. */
     int (*make_room)(struct saltus_trajectory *trajectory);
+    /* Of laws that drift with time (thinned.h): the length of the next window, the present window,
+     * whose end is -1 where there is none, and how many candidates in it did not fire. */
+    double window, window_start, window_end;
+    uint32_t window_missed;
     saltus_failure failure;
     int32_t culprit;
     double bad_value;
@@ -158,8 +167,10 @@ typedef struct saltus_leap {
 
 /** What the direct method adds to a trajectory. */
 typedef struct saltus_direct {
-    double *values; /* propensities, then nodes: see tables.h */
-    double *sums;   /* [node][child] running sums of the children */
+    double *values;    /* propensities, then nodes: see tables.h */
+    double *sums;      /* [node][child] running sums of the children */
+    double *intervals; /* [slot][2] of programs on intervals */
+    double *lower;     /* [thinned] lower bound of a law in the window */
     saltus_draws draws;
     uint32_t *stream; /* state of the main stream (stream.h), which stands behind the draws */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
@@ -175,6 +186,8 @@ typedef struct saltus_direct {
     X(double, trajectory, v, t->n_rows)                                                            \
     X(double, direct, values, (int64_t)t->n_leaves + t->level_first[t->n_levels])                  \
     X(double, direct, sums, (int64_t)t->level_first[t->n_levels] * SALTUS_FANOUT)                  \
+    X(double, direct, intervals, 2 * (int64_t)t->n_intervals)                                      \
+    X(double, direct, lower, t->n_thinned)                                                         \
     X(uint8_t, trajectory, on, t->n_triggers)                                                      \
     X(uint8_t, trajectory, rounded, t->n_settings)
 #define SALTUS_LEAP_ARRAYS(X)                                                                      \

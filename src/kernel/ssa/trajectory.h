@@ -329,6 +329,9 @@ SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t 
     p->n_begun = 0;
 #endif
     p->failure = SALTUS_FINE;
+    p->window = SALTUS_FIRST_WINDOW;
+    p->window_start = p->window_end = -1.0;
+    p->window_missed = 0;
     for (int s = 0; s < n->n_species; ++s) {
         p->x[SALTUS_AT(s)] = saltus_trajectory_initial_count(p, s);
     }

@@ -5,6 +5,10 @@
  * How often each fires is then corrected for the propensities where that leads to, so that errors
  * of means and variances are of second order in the length of a leap.
  *
+ * Laws that drift with time are held at the middle of windows, in which they change by a small
+ * share of themselves. Windows follow from the laws' intervals (ssa/thinned.h), and leaps end where
+ * they do.
+ *
  * A leap ends at sample times and at times at which something happens by itself, so that counts are
  * those of a state the trajectory was in. Species that a reaction leaves as many as it takes
  * bound the step like other reactants: bounds are found from reactants, not from changes.
@@ -19,10 +23,107 @@
 
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/tau/formulas.h"
+#if SALTUS_THINNED
+#include "kernel/ssa/thinned.h"
+#endif
 
 enum {
     SALTUS_LEAP_WORDS = 55, /* blocks from 2^this on: more bits of the wait and the choice */
 };
+
+#if SALTUS_THINNED
+/* Between two ends of windows a law that drifts changes by this share of it times epsilon, at most,
+ * so that at its middle it is off by the square of that, or reactions are few: */
+#define SALTUS_STEADY_SHARE 4.0
+#define SALTUS_STEADY_FIRINGS 1.0
+/* What jumps at no known time is found to this share of the time. */
+#define SALTUS_STEADY_LEAST 0x1p-30
+
+/* Whether the laws, bounded in the present window, change little in it. */
+SALTUS_FN int saltus_leap_is_steady(const saltus_trajectory *p, const saltus_direct *d,
+                                    const saltus_leap *l)
+{
+    const double length = p->window_end - p->window_start;
+    for (int i = 0; i < p->n->n_thinned; ++i) {
+        const double high = d->values[SALTUS_AT(p->n->thinned[i])];
+        const double change = high - d->lower[SALTUS_AT(i)];
+        if (!(change <= SALTUS_STEADY_SHARE * l->tau.epsilon * high) &&
+            !(high * length <= SALTUS_STEADY_FIRINGS)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Begin a window at the present time, at most twice as long as the last, and not beyond the next
+ * sample: within a window the middle of it is not that of what has passed. */
+SALTUS_LARGE_FN saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
+                                                  const saltus_leap *l, double sample)
+{
+    const double stop = p->special < sample ? p->special : sample;
+    double length = 2.0 * p->window;
+    p->window_start = p->t;
+    for (int halvings = 0;; ++halvings) {
+        const double end = p->t + length, least = SALTUS_STEADY_LEAST * p->t;
+        p->window_end = end < stop ? end : stop;
+        const saltus_failure failure = saltus_thinned_bounds(p, d);
+        const double whole = p->window_end - p->t;
+        const int is_last = halvings >= SALTUS_WINDOW_HALVINGS || length <= least;
+        if (failure == SALTUS_FINE && (is_last || saltus_leap_is_steady(p, d, l))) {
+            break;
+        }
+        if (failure != SALTUS_FINE && failure != SALTUS_NO_BOUND) {
+            return failure;
+        }
+        if (is_last) {
+            return saltus_thinned_give_up(p);
+        }
+        length = 0.5 * (whole < length ? whole : length);
+    }
+    p->window = length;
+    return SALTUS_FINE;
+}
+
+/* The time at which laws are held, and the rules there. */
+SALTUS_FN void saltus_leap_hold(saltus_trajectory *p)
+{
+    if (p->n->n_thinned > 0) {
+        p->v[SALTUS_AT(p->n->row_time)] = p->window_start + 0.5 * (p->window_end - p->window_start);
+        saltus_trajectory_run_rules(p);
+    }
+}
+#else
+SALTUS_FN void saltus_leap_hold(saltus_trajectory *p)
+{
+    (void)p;
+}
+#endif
+
+/* Whether laws are held, up to p->window_end. */
+SALTUS_FN int saltus_leap_holds(const saltus_trajectory *p)
+{
+    return SALTUS_THINNED && p->n->n_thinned > 0;
+}
+
+/* Compute every propensity and every sum. */
+SALTUS_FN saltus_failure saltus_leap_rebuild(saltus_trajectory *p, saltus_direct *d)
+{
+    saltus_leap_hold(p);
+    return saltus_direct_rebuild(p, d);
+}
+
+/* The same in a window that begins now; the next sample is at `sample`. */
+SALTUS_FN saltus_failure saltus_leap_renew(saltus_trajectory *p, saltus_direct *d,
+                                           const saltus_leap *l, double sample)
+{
+    (void)l, (void)sample;
+#if SALTUS_THINNED
+    if (p->n->n_thinned > 0 && saltus_leap_window(p, d, l, sample) != SALTUS_FINE) {
+        return p->failure;
+    }
+#endif
+    return saltus_leap_rebuild(p, d);
+}
 
 /* The next block of words. */
 SALTUS_FN void saltus_leap_draw(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
@@ -331,7 +432,7 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
         p->fired += (uint64_t)l->fired;
         ++p->leaps;
         saltus_trajectory_refresh(p);
-        return saltus_direct_rebuild(p, d);
+        return saltus_leap_rebuild(p, d);
     }
 }
 
@@ -363,15 +464,24 @@ SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct 
     l->words.valid = 0;
 #endif
     saltus_trajectory_refresh(p);
-    if (saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+    if ((p->window_end < 0.0 ? saltus_leap_renew(p, d, l, times[p->sample])
+                             : saltus_leap_rebuild(p, d)) != SALTUS_FINE) {
         return p->failure;
     }
     for (;;) {
-        const double target = saltus_leap_target(p, times);
+        double target = saltus_leap_target(p, times);
+        const int in_window = saltus_leap_holds(p) && p->window_end < target;
+        target = in_window ? p->window_end : target;
         if (!(p->t < target)) {
+            if (in_window) {
+                if (saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
+                    return p->failure;
+                }
+                continue;
+            }
             if (saltus_trajectory_special_first(p, times[p->sample])) {
                 if (saltus_trajectory_pass_special(p) != SALTUS_FINE ||
-                    saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+                    saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
                     return p->failure;
                 }
                 continue;
@@ -380,6 +490,7 @@ SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct 
             if (p->sample == n_times) {
                 return p->failure;
             }
+            saltus_leap_hold(p);
             continue;
         }
         const int in_phase =
@@ -409,9 +520,11 @@ SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct 
                 return p->failure;
             }
         }
-        if (n->watches_state && p->fired > before && saltus_trajectory_triggers(p)) {
-            if (saltus_trajectory_settle(p) != SALTUS_FINE ||
-                saltus_direct_rebuild(p, d) != SALTUS_FINE) {
+        if (n->watches_state && p->fired > before) {
+            if (!saltus_trajectory_triggers(p)) {
+                saltus_leap_hold(p);
+            } else if (saltus_trajectory_settle(p) != SALTUS_FINE ||
+                       saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
                 return p->failure;
             }
         }

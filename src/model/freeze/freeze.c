@@ -111,7 +111,7 @@ static saltus_status bind_rules(saltus_freezer *f, saltus_error *err)
         if (!v->rule || saltus_is_constant(f, v->rule)) {
             continue;
         }
-        SALTUS_TRY(saltus_free_of_time(f, v->rule, false, v->id, &f->rules[i], err));
+        SALTUS_TRY(saltus_free_of_time(f, v->rule, false, v->id, NULL, &f->rules[i], err));
         f->has_time[i] = saltus_reads_time(f, f->rules[i]);
         f->net->bindings[i].role = SALTUS_ROLE_RULE;
         f->net->rule_variables[t->n_rules++] = i;
@@ -145,7 +145,10 @@ static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **trigge
         const saltus_event *e = &f->model->events[i];
         (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
                        saltus_place(f->model, e->line, place), e->id);
-        SALTUS_TRY(saltus_free_of_time(f, e->trigger, true, what, &triggers[i], err));
+        SALTUS_TRY(saltus_free_of_time(f, e->trigger, true, what,
+                                       "a trigger can compare the time with a value, and rates may "
+                                       "drift with time; a trigger that drifts cannot yet",
+                                       &triggers[i], err));
     }
 done:
     return status;
@@ -361,6 +364,10 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     net->reaction_names = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
     net->law_kinds = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
     net->reaction_steps = saltus_arena_alloc(f->arena, (f->model->n_reactions + 1) * sizeof(int));
+    saltus_drift *drifts = saltus_arena_alloc(f->arena, (f->n_drifts + 1) * sizeof *drifts);
+    saltus_instruction *bound_code =
+        saltus_arena_alloc(f->arena, (f->n_bound_code + 1) * sizeof *bound_code);
+    SALTUS_NEED(drifts && bound_code);
     SALTUS_NEED(code && constants && laws && clocks && variates && net->reaction_names &&
                 net->law_kinds && net->reaction_steps);
     for (size_t i = 0; i < f->n_code; ++i) {
@@ -378,6 +385,12 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < f->n_variates; ++i) {
         variates[i] = f->variates[i];
     }
+    for (size_t i = 0; i < f->n_drifts; ++i) {
+        drifts[i] = f->drifts[i];
+    }
+    for (size_t i = 0; i < f->n_bound_code; ++i) {
+        bound_code[i] = f->bound_code[i];
+    }
     for (size_t i = 0; i < f->n_steps; ++i) {
         net->reaction_names[i] = f->steps[i].id;
         net->law_kinds[i] = f->steps[i].kind;
@@ -390,6 +403,10 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     t->n_laws = (int32_t)f->n_laws;
     t->clocks = clocks;
     t->variates = variates;
+    t->drifts = drifts;
+    t->n_drifts = (int32_t)f->n_drifts;
+    t->bound_code = bound_code;
+    t->n_bound_code = (int32_t)f->n_bound_code;
 done:
     return status;
 }
@@ -418,6 +435,8 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->constants);
     saltus_free(f->laws);
     saltus_free(f->decisions);
+    saltus_free(f->drifts);
+    saltus_free(f->bound_code);
 }
 
 typedef struct freezing {
@@ -458,9 +477,11 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(compile_rules(&f, err));
     SALTUS_TRY(saltus_fill_reactions(&f, err));
     SALTUS_TRY(saltus_fill_delays(&f, err));
+    SALTUS_TRY(saltus_fill_thinned(&f, err));
     SALTUS_TRY(fill_events(&f, triggers, err));
     SALTUS_TRY(saltus_fill_starts(&f, err));
     saltus_place_rows(&f);
+    saltus_place_intervals(&f);
     SALTUS_TRY(settle_arrays(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, err));
     if (model->space) {

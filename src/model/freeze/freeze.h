@@ -31,6 +31,7 @@ typedef struct saltus_step {
     saltus_product product;
     const saltus_expr *law; /**< when it is no product */
     const char *kind;
+    bool drifts; /**< its law reads the time other than through flags */
 } saltus_step;
 
 /** A constant of programs, and what it is the value of. */
@@ -100,6 +101,12 @@ typedef struct saltus_freezer {
     size_t n_laws, laws_capacity;
     int n_temporaries;
 
+    saltus_instruction *bound_code; /**< on intervals: saltus_fill_thinned */
+    size_t n_bound_code, bound_code_capacity;
+    saltus_drift *drifts;
+    size_t n_drifts, drifts_capacity;
+    saltus_program *bounds;
+
     saltus_decision *decisions;
     size_t n_decisions, decisions_capacity;
     bool is_rigid; /**< something else was decided by values that were set, or memory ran out */
@@ -160,9 +167,10 @@ SALTUS_MUST_CHECK saltus_status saltus_check_volumes(saltus_freezer *f, saltus_e
 bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room);
 
 /* time.c */
-/** Replace comparisons with time by flags. With `must`, anything else that reads the time fails. */
+/** Replace comparisons with time by flags. With `must`, anything else that reads the time fails,
+ * with `hint` unless that is NULL. */
 SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e,
-                                                    bool must, const char *what,
+                                                    bool must, const char *what, const char *hint,
                                                     const saltus_expr **out, saltus_error *err);
 /** Whether e reads the time, also through rules, other than through flags. */
 bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
@@ -235,6 +243,14 @@ SALTUS_MUST_CHECK saltus_status saltus_expand_law(saltus_freezer *f, const saltu
 /** Compile an expression; rows are final only after saltus_place_rows. */
 SALTUS_MUST_CHECK saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e,
                                                saltus_program *out, saltus_error *err);
+/** The row of a constant expression, and that of a variable or a flag; final only after
+ * saltus_place_rows, by saltus_final_row. */
+SALTUS_MUST_CHECK saltus_status saltus_constant_row(saltus_freezer *f, const saltus_expr *e,
+                                                    int *row, saltus_error *err);
+int saltus_variable_row(const saltus_freezer *f, int variable);
+int saltus_final_row(const saltus_tables *n, int row);
+/** What a piecewise without an otherwise is where no condition holds: NaN. */
+extern const saltus_expr saltus_undefined;
 /** Put constants and temporaries behind the other rows and patch all programs. */
 void saltus_place_rows(saltus_freezer *f);
 
@@ -243,6 +259,12 @@ void saltus_place_rows(saltus_freezer *f);
 SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err);
 /** Whether a count, directly or through rules, enters e. */
 bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
+
+/* thinned.c */
+/** Bounds of the laws that drift with time; behind rules and reactions. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_thinned(saltus_freezer *f, saltus_error *err);
+/** The same for programs on intervals as saltus_place_rows, and after it. */
+void saltus_place_intervals(saltus_freezer *f);
 
 /* reads.c */
 /** Which counts each rule reads, once rules are bound. */

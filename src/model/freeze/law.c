@@ -220,7 +220,11 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
                     saltus_place(f->model, r->line, place), s.id, s.product.rate);
     }
-    s.kind = !s.is_product ? "expression" : s.product.n == 0 ? "constant" : "mass action";
+    s.drifts = saltus_reads_time(f, law);
+    s.kind = s.drifts           ? "thinned"
+             : !s.is_product    ? "expression"
+             : s.product.n == 0 ? "constant"
+                                : "mass action";
     saltus_step *grown = saltus_grow(f->steps, f->n_steps, &f->steps_capacity, sizeof *f->steps);
     SALTUS_NEED(grown);
     f->steps = grown;
@@ -280,7 +284,10 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
     saltus_product product;
     (void)snprintf(what, sizeof what, "%sreaction '%.100s': its rate law",
                    saltus_place(f->model, r->line, place), r->id);
-    SALTUS_TRY(saltus_free_of_time(f, r->law, true, what, &law, err));
+    SALTUS_TRY(saltus_free_of_time(f, r->law, f->model->space != NULL, what,
+                                   "without a lattice rates may drift with time, on a lattice they "
+                                   "cannot yet",
+                                   &law, err));
     if (r->mass_action) {
         SALTUS_TRY(check_order(f, r, err));
         law = mass_action(f, r, law);

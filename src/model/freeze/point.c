@@ -63,7 +63,9 @@ static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
            a->n_reactions == b->n_reactions && a->n_laws == b->n_laws && a->n_code == b->n_code &&
            a->n_triggers == b->n_triggers && a->n_settings == b->n_settings &&
            a->n_variates == b->n_variates && a->n_starts == b->n_starts &&
-           a->n_delayed == b->n_delayed && a->n_late == b->n_late;
+           a->n_delayed == b->n_delayed && a->n_late == b->n_late && a->n_thinned == b->n_thinned &&
+           a->n_drifts == b->n_drifts && a->n_intervals == b->n_intervals &&
+           a->n_bound_code == b->n_bound_code && a->n_thinned_nodes == b->n_thinned_nodes;
 }
 
 #define SAME(type, name, n) alike = alike && same(a->name, b->name, (n), sizeof(type));
@@ -75,6 +77,7 @@ bool saltus_point_is_like(const saltus_tables *a, const saltus_tables *b, bool l
     bool alike = same_numbers(a, b);
     SALTUS_REACTION_ARRAYS(SAME)
     SALTUS_PROGRAM_ARRAYS(SAME)
+    SALTUS_THINNED_ARRAYS(SAME)
     if (leaps) {
         SALTUS_ORDER_ARRAYS(SAME)
     }

@@ -113,7 +113,7 @@ static bool is_same(const saltus_expr *a, const saltus_expr *b)
 }
 
 /* The row of a constant expression. */
-static saltus_status constant_row(saltus_freezer *f, const saltus_expr *e, int *row,
+saltus_status saltus_constant_row(saltus_freezer *f, const saltus_expr *e, int *row,
                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -149,7 +149,7 @@ done:
     return status;
 }
 
-static int variable_row(const saltus_freezer *f, int variable)
+int saltus_variable_row(const saltus_freezer *f, int variable)
 {
     if (variable >= SALTUS_FIRST_VARIATE) {
         return VARIATE_ROW + (variable - SALTUS_FIRST_VARIATE);
@@ -158,7 +158,7 @@ static int variable_row(const saltus_freezer *f, int variable)
     return flag >= 0 ? f->net->tables.row_flags + flag : f->net->bindings[variable].row;
 }
 
-static const saltus_expr undefined = {.op = SALTUS_OP_CONST, .value = __builtin_nan("")};
+const saltus_expr saltus_undefined = {.op = SALTUS_OP_CONST, .value = __builtin_nan("")};
 
 /* The row where e's value stands after the code so far; temporaries from `free_temporary` on may be
  * used. */
@@ -168,11 +168,11 @@ static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_t
     saltus_status status = SALTUS_OK;
     int a = 0, b = 0, y = 0;
     if (saltus_is_constant(f, e)) {
-        return constant_row(f, e, row, err);
+        return saltus_constant_row(f, e, row, err);
     }
     switch (e->op) {
     case SALTUS_OP_VARIABLE:
-        *row = variable_row(f, e->variable);
+        *row = saltus_variable_row(f, e->variable);
         break;
     case SALTUS_OP_TIME:
         *row = f->net->tables.row_time;
@@ -181,7 +181,7 @@ static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_t
         if (e->n_args % 2) {
             SALTUS_TRY(compile(f, e->args[e->n_args - 1], free_temporary, &y, err));
         } else {
-            SALTUS_TRY(constant_row(f, &undefined, &y, err));
+            SALTUS_TRY(saltus_constant_row(f, &saltus_undefined, &y, err));
         }
         for (int i = e->n_args / 2 * 2 - 2; i >= 0; i -= 2) {
             SALTUS_TRY(compile(f, e->args[i], free_temporary + 1, &a, err));
@@ -214,7 +214,7 @@ saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e, saltus_pro
     return status;
 }
 
-static int final_row(const saltus_tables *n, int row)
+int saltus_final_row(const saltus_tables *n, int row)
 {
     if (row >= VARIATE_ROW) {
         return n->row_variates + (row - VARIATE_ROW);
@@ -237,37 +237,37 @@ void saltus_place_rows(saltus_freezer *f)
     n->n_rows = n->row_variates + n->n_variates;
     for (size_t i = 0; i < f->n_code; ++i) {
         saltus_instruction *c = &f->code[i];
-        c->dst = final_row(n, c->dst);
-        c->a = final_row(n, c->a);
-        c->b = final_row(n, c->b);
-        c->c = final_row(n, c->c);
+        c->dst = saltus_final_row(n, c->dst);
+        c->a = saltus_final_row(n, c->a);
+        c->b = saltus_final_row(n, c->b);
+        c->c = saltus_final_row(n, c->c);
     }
     for (size_t i = 0; i < f->n_laws; ++i) {
-        f->laws[i].result = final_row(n, f->laws[i].result);
+        f->laws[i].result = saltus_final_row(n, f->laws[i].result);
     }
     for (int i = 0; i < n->n_rules; ++i) {
-        f->rule_programs[i].result = final_row(n, f->rule_programs[i].result);
+        f->rule_programs[i].result = saltus_final_row(n, f->rule_programs[i].result);
     }
     for (size_t i = 0; i < f->n_clocks; ++i) {
-        f->clocks[i].when.result = final_row(n, f->clocks[i].when.result);
+        f->clocks[i].when.result = saltus_final_row(n, f->clocks[i].when.result);
     }
     for (int i = 0; i < n->n_triggers; ++i) {
         saltus_trigger *t = &f->triggers[i];
-        t->trigger.result = final_row(n, t->trigger.result);
-        t->delay.result = final_row(n, t->delay.result);
-        t->priority.result = final_row(n, t->priority.result);
+        t->trigger.result = saltus_final_row(n, t->trigger.result);
+        t->delay.result = saltus_final_row(n, t->delay.result);
+        t->priority.result = saltus_final_row(n, t->priority.result);
     }
     for (int i = 0; i < n->n_settings; ++i) {
-        f->settings[i].value.result = final_row(n, f->settings[i].value.result);
+        f->settings[i].value.result = saltus_final_row(n, f->settings[i].value.result);
     }
     for (int i = 0; i < n->n_delayed; ++i) {
-        f->delayed[i].delay.result = final_row(n, f->delayed[i].delay.result);
+        f->delayed[i].delay.result = saltus_final_row(n, f->delayed[i].delay.result);
     }
     for (int i = 0; i < n->n_variates; ++i) {
         saltus_variate *v = &f->variates[i];
         v->row = n->row_variates + i;
         for (int k = 0; k < v->n; ++k) {
-            v->args[k].result = final_row(n, v->args[k].result);
+            v->args[k].result = saltus_final_row(n, v->args[k].result);
         }
     }
 }

@@ -117,7 +117,8 @@ done:
 }
 
 saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool must,
-                                  const char *what, const saltus_expr **out, saltus_error *err)
+                                  const char *what, const char *hint, const saltus_expr **out,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_expr **args = NULL;
@@ -136,8 +137,7 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
             err, SALTUS_E_UNSUPPORTED,
             "%s depends on time other than through comparisons with the time such as 'time >= 25'",
             what);
-        saltus_error_hint(err, "comparisons of time with other values can be simulated exactly, "
-                               "rates that drift with time cannot yet");
+        saltus_error_hint(err, "%s", hint);
         status = SALTUS_E_UNSUPPORTED;
         goto done;
     }
@@ -148,7 +148,7 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
     args = saltus_calloc((size_t)e->n_args, sizeof *args);
     SALTUS_NEED(args);
     for (int i = 0; i < e->n_args; ++i) {
-        SALTUS_TRY(saltus_free_of_time(f, e->args[i], must, what, &args[i], err));
+        SALTUS_TRY(saltus_free_of_time(f, e->args[i], must, what, hint, &args[i], err));
     }
     *out = saltus_expr_n(f->arena, e->op, e->n_args, args);
     SALTUS_NEED(*out);

@@ -35,6 +35,9 @@ const char *saltus_registers_against(const saltus_tables *t)
     if (t->n_starts > 0) {
         return "its initial values are drawn";
     }
+    if (t->n_thinned > 0) {
+        return "it has rates that drift with time";
+    }
     if (t->largest_change >= largest_change) {
         return "a reaction changes a count by 2^35 or more";
     }

@@ -223,6 +223,7 @@ static const char *tree_against(const saltus_tables *t, saltus_needs needs,
     return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
                ? "it has events or rates that switch in time"
            : t->n_starts > 0 ? "its initial values are drawn"
+           : t->n_thinned > 0 ? "it has rates that drift with time"
            : LEAPERS * 8 * saltus_tree_workspace(t, needs.rng) > limits->block_bytes
                ? "96 threads take more shared memory than there is"
                : NULL;
@@ -430,10 +431,10 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     default:
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
         if (asprintf(&text,
-                     "#define SALTUS_PHASES %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
+                     "%s#define SALTUS_PHASES %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
                      "#define SALTUS_BLOCK %d\n#include \"kernel/%s.h\"\n",
-                     layout->has_phases, layout->workspace_is_shared,
-                     layout->workspace_is_shared ? layout->block : 1,
+                     tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "", layout->has_phases,
+                     layout->workspace_is_shared, layout->workspace_is_shared ? layout->block : 1,
                      saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"
                                                                    : "ssa/direct_global") < 0) {
             text = NULL;

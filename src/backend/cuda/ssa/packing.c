@@ -132,6 +132,9 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
     if (t->n_starts > 0) {
         return "its initial values are drawn";
     }
+    if (t->n_thinned > 0) {
+        return "it has rates that drift with time";
+    }
     if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > SALTUS_PACKED_MORE ||
         t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES) {
         return "it has too many reactions";

@@ -216,6 +216,10 @@ static bool take_slot(const resting *r, int64_t slot)
     p->special_strict = s.special_strict;
     p->special = has_all ? s.special : SALTUS_INFINITY;
     p->sample = s.sample;
+    p->window = s.window;
+    p->window_start = s.window_start;
+    p->window_end = s.window_end;
+    p->window_missed = s.window_missed;
     p->n_pending = 0;
     while (p->pending_capacity < s.n_pending) {
         if (!p->make_room(p)) {

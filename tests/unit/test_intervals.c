@@ -1,6 +1,6 @@
-/* kernel/base/spans.h: what a program computes at any time of an interval lies in its span, for
- * every operation and for programs of several; and spans of what laws have are tight. */
-#include "kernel/base/spans.h"
+/* kernel/base/intervals.h: what a program computes at any time of an interval lies in its interval,
+ * for every operation and for programs of several; and intervals of what laws have are tight. */
+#include "kernel/base/intervals.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ enum { MOST = 8, N_NUMBERS = 4 };
 /* Slot 0 is the time, slot i the result of instruction i - 1; rows of numbers stand at
  * -1, -2, …. The same program on rows has the numbers behind the slots. */
 typedef struct program {
-    saltus_instruction spans[MOST], plain[MOST];
+    saltus_instruction intervals[MOST], plain[MOST];
     double numbers[N_NUMBERS];
     int n;
 } program;
@@ -92,19 +92,19 @@ static program random_program(int n)
                 plain[k] = at[k] == 0 ? 0 : plain[k];
             }
         }
-        p.spans[i] = (saltus_instruction){op, i + 1, at[0], at[1], at[2]};
+        p.intervals[i] = (saltus_instruction){op, i + 1, at[0], at[1], at[2]};
         p.plain[i] = (saltus_instruction){op, i + 1, plain[0], plain[1], plain[2]};
     }
     return p;
 }
 
-static double v_plain[MOST + 1 + N_NUMBERS], spans[2 * (MOST + 1)];
+static double v_plain[MOST + 1 + N_NUMBERS], intervals[2 * (MOST + 1)];
 
-static void run_spans(const program *p, double lo, double hi)
+static void run_intervals(const program *p, double lo, double hi)
 {
-    spans[0] = lo;
-    spans[1] = hi;
-    (void)saltus_span_run(p->spans, (saltus_program){0, p->n, p->n}, spans, p->numbers);
+    intervals[0] = lo;
+    intervals[1] = hi;
+    (void)saltus_interval_run(p->intervals, (saltus_program){0, p->n, p->n}, intervals, p->numbers);
 }
 
 static void run_plain(const program *p, double t)
@@ -123,7 +123,8 @@ static void print_program(const program *p, double lo, double hi, double t)
     for (int i = 0; i < p->n; ++i) {
         const saltus_instruction *c = &p->plain[i];
         fprintf(stderr, "  %s %a %a %a = %a in [%a, %a]\n", names[c->op], v_plain[c->a],
-                v_plain[c->b], v_plain[c->c], v_plain[i + 1], spans[2 * i + 2], spans[2 * i + 3]);
+                v_plain[c->b], v_plain[c->c], v_plain[i + 1], intervals[2 * i + 2],
+                intervals[2 * i + 3]);
     }
 }
 
@@ -142,9 +143,9 @@ static void compare_at(const program *p, double lo, double hi, double t)
 {
     run_plain(p, t);
     for (int i = 0; i < p->n; ++i) {
-        const saltus_span s = {spans[2 * i + 2], spans[2 * i + 3]};
+        const saltus_interval s = {intervals[2 * i + 2], intervals[2 * i + 3]};
         const double y = v_plain[i + 1];
-        if (saltus_span_is_unknown(s)) {
+        if (saltus_interval_is_unknown(s)) {
             continue;
         }
         if (is_excused(&p->plain[i])) {
@@ -189,7 +190,7 @@ static double inside(double lo, double hi, int k)
 
 static void compare(const program *p, double lo, double hi)
 {
-    run_spans(p, lo, hi);
+    run_intervals(p, lo, hi);
     for (int k = 0; k < 24; ++k) {
         compare_at(p, lo, hi, inside(lo, hi, k));
     }
@@ -202,7 +203,7 @@ static void times(double *lo, double *hi)
     *hi = *lo + widths[below(sizeof widths / sizeof *widths)] * uniform();
 }
 
-static void values_lie_in_spans(void **unused)
+static void values_lie_in_intervals(void **unused)
 {
     (void)unused;
     for (int i = 0; i < 400000; ++i) {
@@ -218,21 +219,21 @@ static void values_lie_in_spans(void **unused)
     }
 }
 
-/* ---- tight spans ---- */
+/* ---- tight intervals ---- */
 
-static saltus_span unary(int op, double lo, double hi)
+static saltus_interval unary(int op, double lo, double hi)
 {
-    const saltus_span a = {lo, hi};
-    return saltus_span_apply(op, a, a, a);
+    const saltus_interval a = {lo, hi};
+    return saltus_interval_apply(op, a, a, a);
 }
 
-static saltus_span binary(int op, double lo, double hi, double b)
+static saltus_interval binary(int op, double lo, double hi, double b)
 {
-    const saltus_span a = {lo, hi}, number = {b, b};
-    return saltus_span_apply(op, a, number, a);
+    const saltus_interval a = {lo, hi}, number = {b, b};
+    return saltus_interval_apply(op, a, number, a);
 }
 
-static void assert_span(saltus_span s, double lo, double hi)
+static void assert_interval(saltus_interval s, double lo, double hi)
 {
     if (!(fabs(s.lo - lo) <= 1e-14 * (1.0 + fabs(lo)) &&
           fabs(s.hi - hi) <= 1e-14 * (1.0 + fabs(hi)))) {
@@ -240,33 +241,33 @@ static void assert_span(saltus_span s, double lo, double hi)
     }
 }
 
-static void spans_are_tight(void **unused)
+static void intervals_are_tight(void **unused)
 {
     (void)unused;
-    assert_span(unary(SALTUS_OP_SIN, 0.1, 0.2), sin(0.1), sin(0.2));
-    assert_span(unary(SALTUS_OP_SIN, 1.0, 2.0), sin(1.0), 1.0);
-    assert_span(unary(SALTUS_OP_SIN, 4.0, 5.0), -1.0, sin(4.0));
-    assert_span(unary(SALTUS_OP_COS, 3.0, 3.5), -1.0, cos(3.5));
-    assert_span(unary(SALTUS_OP_COS, -0.5, 0.25), cos(0.5), 1.0);
-    assert_span(unary(SALTUS_OP_SIN, 0.0, 7.0), -1.0, 1.0);
-    assert_span(unary(SALTUS_OP_TAN, 1.6, 3.0), tan(1.6), tan(3.0));
-    assert_span(unary(SALTUS_OP_COT, 0.5, 3.0), 1 / tan(3.0), 1 / tan(0.5));
-    assert_span(unary(SALTUS_OP_SEC, -1.0, 0.5), 1.0, 1 / cos(1.0));
-    assert_span(unary(SALTUS_OP_CSC, 0.5, 2.0), 1.0, 1 / sin(0.5));
-    assert_span(unary(SALTUS_OP_COSH, -1.0, 2.0), 1.0, cosh(2.0));
-    assert_span(unary(SALTUS_OP_SECH, -1.0, 2.0), 1 / cosh(2.0), 1.0);
-    assert_span(unary(SALTUS_OP_ABS, -3.0, 2.0), 0.0, 3.0);
-    assert_span(unary(SALTUS_OP_ACOS, -0.5, 0.5), acos(0.5), acos(-0.5));
-    assert_span(binary(SALTUS_OP_POW, -3.0, 2.0, 2.0), 0.0, 9.0);
-    assert_span(binary(SALTUS_OP_POW, -3.0, 2.0, 3.0), -27.0, 8.0);
-    assert_span(binary(SALTUS_OP_POW, 2.0, 4.0, -0.5), 0.5, sqrt(0.5));
-    assert_span(binary(SALTUS_OP_MUL, -3.0, 2.0, -2.0), -4.0, 6.0);
-    assert_span(binary(SALTUS_OP_REM, 30.0, 35.0, 24.0), 6.0, 11.0);
-    assert_span(binary(SALTUS_OP_REM, 30.0, 50.0, 24.0), 0.0, 24.0);
-    assert_span(binary(SALTUS_OP_LT, 6.0, 11.0, 12.0), 1.0, 1.0);
-    assert_span(binary(SALTUS_OP_LT, 6.0, 12.0, 12.0), 0.0, 1.0);
-    assert_span(binary(SALTUS_OP_GE, 6.0, 11.0, 12.0), 0.0, 0.0);
-    assert_span(unary(SALTUS_OP_FLOOR, 2.5, 4.0), 2.0, 4.0);
+    assert_interval(unary(SALTUS_OP_SIN, 0.1, 0.2), sin(0.1), sin(0.2));
+    assert_interval(unary(SALTUS_OP_SIN, 1.0, 2.0), sin(1.0), 1.0);
+    assert_interval(unary(SALTUS_OP_SIN, 4.0, 5.0), -1.0, sin(4.0));
+    assert_interval(unary(SALTUS_OP_COS, 3.0, 3.5), -1.0, cos(3.5));
+    assert_interval(unary(SALTUS_OP_COS, -0.5, 0.25), cos(0.5), 1.0);
+    assert_interval(unary(SALTUS_OP_SIN, 0.0, 7.0), -1.0, 1.0);
+    assert_interval(unary(SALTUS_OP_TAN, 1.6, 3.0), tan(1.6), tan(3.0));
+    assert_interval(unary(SALTUS_OP_COT, 0.5, 3.0), 1 / tan(3.0), 1 / tan(0.5));
+    assert_interval(unary(SALTUS_OP_SEC, -1.0, 0.5), 1.0, 1 / cos(1.0));
+    assert_interval(unary(SALTUS_OP_CSC, 0.5, 2.0), 1.0, 1 / sin(0.5));
+    assert_interval(unary(SALTUS_OP_COSH, -1.0, 2.0), 1.0, cosh(2.0));
+    assert_interval(unary(SALTUS_OP_SECH, -1.0, 2.0), 1 / cosh(2.0), 1.0);
+    assert_interval(unary(SALTUS_OP_ABS, -3.0, 2.0), 0.0, 3.0);
+    assert_interval(unary(SALTUS_OP_ACOS, -0.5, 0.5), acos(0.5), acos(-0.5));
+    assert_interval(binary(SALTUS_OP_POW, -3.0, 2.0, 2.0), 0.0, 9.0);
+    assert_interval(binary(SALTUS_OP_POW, -3.0, 2.0, 3.0), -27.0, 8.0);
+    assert_interval(binary(SALTUS_OP_POW, 2.0, 4.0, -0.5), 0.5, sqrt(0.5));
+    assert_interval(binary(SALTUS_OP_MUL, -3.0, 2.0, -2.0), -4.0, 6.0);
+    assert_interval(binary(SALTUS_OP_REM, 30.0, 35.0, 24.0), 6.0, 11.0);
+    assert_interval(binary(SALTUS_OP_REM, 30.0, 50.0, 24.0), 0.0, 24.0);
+    assert_interval(binary(SALTUS_OP_LT, 6.0, 11.0, 12.0), 1.0, 1.0);
+    assert_interval(binary(SALTUS_OP_LT, 6.0, 12.0, 12.0), 0.0, 1.0);
+    assert_interval(binary(SALTUS_OP_GE, 6.0, 11.0, 12.0), 0.0, 0.0);
+    assert_interval(unary(SALTUS_OP_FLOOR, 2.5, 4.0), 2.0, 4.0);
 }
 
 /* Ends that law and numbers share stay as they are, so that what has no time in it is bounded by
@@ -278,8 +279,8 @@ static void numbers_stay_numbers(void **unused)
         if (op == SALTUS_OP_PIECEWISE) {
             continue;
         }
-        const saltus_span a = {3.7, 3.7}, b = {2.1, 2.1}, c = {-5.5, -5.5},
-                          y = saltus_span_apply(op, a, b, c);
+        const saltus_interval a = {3.7, 3.7}, b = {2.1, 2.1}, c = {-5.5, -5.5},
+                              y = saltus_interval_apply(op, a, b, c);
         const double value = saltus_apply(op, 3.7, 2.1, -5.5);
         assert_true(memcmp(&y.lo, &value, sizeof value) == 0 || isnan(value));
         assert_true(memcmp(&y.hi, &value, sizeof value) == 0 || isnan(y.lo));
@@ -289,26 +290,32 @@ static void numbers_stay_numbers(void **unused)
 static void poles_are_infinite(void **unused)
 {
     (void)unused;
-    const saltus_span t = {4.0, 6.0}, five = {5.0, 5.0}, one = {1.0, 1.0}, none = {0.0, 0.0},
-                      minus = {-1.0, 1.0};
-    const saltus_span difference = saltus_span_apply(SALTUS_OP_SUB, t, five, five);
-    const saltus_span pole = saltus_span_apply(SALTUS_OP_DIV, one, difference, one);
+    const saltus_interval t = {4.0, 6.0}, five = {5.0, 5.0}, one = {1.0, 1.0}, none = {0.0, 0.0},
+                          minus = {-1.0, 1.0};
+    const saltus_interval difference = saltus_interval_apply(SALTUS_OP_SUB, t, five, five);
+    const saltus_interval pole = saltus_interval_apply(SALTUS_OP_DIV, one, difference, one);
     assert_true(pole.lo == -INFINITY && pole.hi == INFINITY);
-    assert_true(saltus_span_is_zero(saltus_span_apply(SALTUS_OP_MUL, none, pole, one)));
-    assert_true(saltus_span_is_zero(saltus_span_apply(SALTUS_OP_DIV, none, difference, one)));
-    assert_true(saltus_span_is_unknown(saltus_span_apply(SALTUS_OP_SQRT, minus, minus, minus)));
-    assert_true(saltus_span_is_unknown(saltus_span_apply(SALTUS_OP_LN, minus, minus, minus)));
-    const saltus_span unknown = saltus_span_unknown();
-    assert_true(saltus_span_is_unknown(saltus_span_apply(SALTUS_OP_MUL, none, unknown, one)));
-    assert_true(saltus_span_is_zero(saltus_span_apply(SALTUS_OP_SELECT, one, none, unknown)));
-    assert_true(saltus_span_is_unknown(saltus_span_apply(SALTUS_OP_SELECT, none, none, unknown)));
+    assert_true(saltus_interval_is_zero(saltus_interval_apply(SALTUS_OP_MUL, none, pole, one)));
+    assert_true(
+        saltus_interval_is_zero(saltus_interval_apply(SALTUS_OP_DIV, none, difference, one)));
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_SQRT, minus, minus, minus)));
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_LN, minus, minus, minus)));
+    const saltus_interval unknown = saltus_interval_unknown();
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_MUL, none, unknown, one)));
+    assert_true(
+        saltus_interval_is_zero(saltus_interval_apply(SALTUS_OP_SELECT, one, none, unknown)));
+    assert_true(
+        saltus_interval_is_unknown(saltus_interval_apply(SALTUS_OP_SELECT, none, none, unknown)));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_lie_in_spans),
-        cmocka_unit_test(spans_are_tight),
+        cmocka_unit_test(values_lie_in_intervals),
+        cmocka_unit_test(intervals_are_tight),
         cmocka_unit_test(numbers_stay_numbers),
         cmocka_unit_test(poles_are_infinite),
     };
