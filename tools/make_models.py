@@ -5,9 +5,11 @@
     tools/make_models.py sbml FILE.yaml...   only the SBML of these
 
 The YAML is what people edit; lattices have no SBML. SBML is made here from the part of Saltus YAML that the examples use:
-mass action, distributions, and events with `at`. tests/unit/test_examples.c checks that both give the same bits.
+mass action, distributions, laws of names, numbers, + - * / and functions, and events with `at`.
+tests/unit/test_examples.c checks that both give the same bits.
 """
 
+import ast
 import pathlib
 import re
 import sys
@@ -19,6 +21,8 @@ EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 MATHML = "http://www.w3.org/1998/Math/MathML"
 DISTRIB = "http://www.sbml.org/sbml/symbols/distrib"
 PACKAGE = "http://www.sbml.org/sbml/level3/version1/distrib/version1"
+TIME = '<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
+OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "divide"}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -56,6 +60,22 @@ def mass_action(constant, reactants):
     return f"<apply><divide/>{product}<cn>{ways}</cn></apply>" if ways > 1 else product
 
 
+def law(node):
+    """An expression, parsed as Python, as MathML; each operation has two operands, as it is computed."""
+    if isinstance(node, ast.BinOp):
+        return f"<apply><{OPERATORS[type(node.op)]}/>{law(node.left)}{law(node.right)}</apply>"
+    if isinstance(node, ast.Call):
+        return f"<apply><{node.func.id}/>{''.join(law(a) for a in node.args)}</apply>"
+    if isinstance(node, ast.Name):
+        return TIME if node.id == "time" else f"<ci>{node.id}</ci>"
+    return number(node.value)
+
+
+def rate(text, reactants):
+    """A constant of mass action, or a law."""
+    return mass_action(text, reactants) if text.isidentifier() else law(ast.parse(text, mode="eval").body)
+
+
 def reaction_lines(name, text):
     equation, constant = (part.strip() for part in text.split("@"))
     reactants, products = (side(part) for part in equation.split("->"))
@@ -69,7 +89,7 @@ def reaction_lines(name, text):
                        ' constant="true"/>')
             yield f"        </listOf{tag}>"
     yield f'        <kineticLaw><math xmlns="{MATHML}">'
-    yield f"          {mass_action(constant, reactants)}"
+    yield f"          {rate(constant, reactants)}"
     yield "        </math></kineticLaw>"
     yield "      </reaction>"
 
@@ -100,10 +120,9 @@ def is_drawn(value):
 
 
 def event_lines(name, event):
-    time = '<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
     yield f'      <event id="{name}" useValuesFromTriggerTime="true">'
     yield f'        <trigger initialValue="false" persistent="true"><math xmlns="{MATHML}">'
-    yield f"          <apply><geq/>{time}{value_of(event['at'])}</apply>"
+    yield f"          <apply><geq/>{TIME}{value_of(event['at'])}</apply>"
     yield "        </math></trigger>"
     yield "        <listOfEventAssignments>"
     for target, text in event["set"].items():
