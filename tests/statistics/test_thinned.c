@@ -272,6 +272,22 @@ static void a_gene_is_on_by_day(void **state)
     }
 }
 
+static double late_sine(double t)
+{
+    return t < 1.5 ? 0.0 : 10.0 * (1.0 + sin(2.0 * (t - 1.5)));
+}
+
+static void what_drifts_may_take_a_while(void **state)
+{
+    (void)state;
+    for (double t = 2.0; t < 7.0; t += 2.25) {
+        assert_poisson("species: {X: 0}\nreactions:\n"
+                       "  birth: {equation: 0 -> X, rate: 10*(1 + sin(2*time)), delay: 1.5}\n"
+                       "  death: X -> 0 @ 1\n",
+                       t, mean_at(late_sine, one, t), "philox");
+    }
+}
+
 /* ---- bits ---- */
 
 static void sample_times_change_nothing(void **state)
@@ -471,6 +487,7 @@ int main(void)
         cmocka_unit_test(some_of_many_drift),
         cmocka_unit_test(windows_end_where_something_happens),
         cmocka_unit_test(a_gene_is_on_by_day),
+        cmocka_unit_test(what_drifts_may_take_a_while),
         cmocka_unit_test(sample_times_change_nothing),
         cmocka_unit_test(instruction_sets_have_the_same_bits),
         cmocka_unit_test(laws_fail_where_they_are_none),
