@@ -123,14 +123,32 @@ static void drawn_delays_have_exact_moments(void **state)
     moments_free(&found);
 }
 
+/* A law that drifts: what has begun by t - 1.5 has ended by t. */
+static void drifting_laws_begin_what_takes_a_while(void **state)
+{
+    const double times[] = {1.0, 4.0, 9.0};
+    moments found = {0};
+    (void)state;
+    run_text("species: {Ended: 0}\n"
+             "reactions: {r: {equation: 0 -> Ended, law: 20*(1 + sin(time)), delay: 1.5}}\n",
+             times, 3, scaled(40000), &found);
+    for (int i = 0; i < 3; ++i) {
+        const double s = fmax(times[i] - 1.5, 0.0);
+        check_poisson(&found, i, 0, 20.0 * (s + 1.0 - cos(s)));
+    }
+    moments_free(&found);
+}
+
 /* ---- bits ---- */
 
-static const char mixed[] = "species: {A: 40, B: 0, C: 0}\n"
-                            "reactions:\n"
-                            "  there: {equation: A -> B, rate: 1, delay: 'exponential(1)'}\n"
-                            "  back: B -> A @ 0.5\n"
-                            "  slow: {equation: A + B -> C, rate: 0.01, delay: 0.3}\n"
-                            "events: {e: {when: C > 3, delay: 0.2, set: {C: 0}}}\n";
+static const char mixed[] =
+    "species: {A: 40, B: 0, C: 0}\n"
+    "reactions:\n"
+    "  there: {equation: A -> B, rate: 1, delay: 'exponential(1)'}\n"
+    "  back: B -> A @ 0.5\n"
+    "  slow: {equation: A + B -> C, rate: 0.01, delay: 0.3}\n"
+    "  drift: {equation: 0 -> B, law: 2 + sin(time), delay: 'gamma(2, 0.4)'}\n"
+    "events: {e: {when: C > 3, delay: 0.2, set: {C: 0}}}\n";
 
 /* A sample is where it is, whatever the others are. */
 static void sample_times_change_nothing(void **state)
@@ -282,6 +300,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reactants_may_go_at_the_end),
         cmocka_unit_test(delayed_deaths_have_exact_moments),
         cmocka_unit_test(drawn_delays_have_exact_moments),
+        cmocka_unit_test(drifting_laws_begin_what_takes_a_while),
         cmocka_unit_test(sample_times_change_nothing),
         cmocka_unit_test(models_are_written_as_they_are),
         cmocka_unit_test(failures_name_the_reaction),

@@ -228,6 +228,21 @@ static void rates_differ_from_trajectory_to_trajectory(void **state)
     moments_free(&found);
 }
 
+/* The same of a law that drifts with time. */
+static void drifting_laws_follow_what_is_drawn(void **state)
+{
+    saltus_error err = {0};
+    moments found = {0};
+    (void)state;
+    OK(run_on("parameters: {k: 'gamma(3, 2)'}\nspecies: {N: 0}\n"
+              "reactions: {make: 0 -> N @ k*(1 + cos(3*time))}\n",
+              "cpu", "auto", "direct", scaled(40000), &found, &err));
+    const double theta = 2.0 * (2.0 + sin(6.0) / 3.0), mean = 3.0 * theta;
+    const double v = mean * (1.0 + theta), fourth = v * v * (3.0 + 6.0 / 3.0 + 1.0 / v);
+    check_moments(&found, 4, 0, mean, v, fourth);
+    moments_free(&found);
+}
+
 /* An event waits for an exponential time: by then it has happened with 1 - exp(-rate t). */
 static void delays_are_drawn(void **state)
 {
@@ -371,6 +386,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(species_are_counts_where_reactions_change_them),
         cmocka_unit_test(division_shares_molecules),
         cmocka_unit_test(rates_differ_from_trajectory_to_trajectory),
+        cmocka_unit_test(drifting_laws_follow_what_is_drawn),
         cmocka_unit_test(delays_are_drawn),
         cmocka_unit_test(what_cannot_draw_is_refused),
         cmocka_unit_test(numbers_that_cannot_be_drawn_end_the_run),

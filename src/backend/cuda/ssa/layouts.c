@@ -222,7 +222,7 @@ static const char *tree_against(const saltus_tables *t, saltus_needs needs,
 {
     return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
                ? "it has events or rates that switch in time"
-           : t->n_starts > 0 ? "its initial values are drawn"
+           : t->n_starts > 0  ? "its initial values are drawn"
            : t->n_thinned > 0 ? "it has rates that drift with time"
            : LEAPERS * 8 * saltus_tree_workspace(t, needs.rng) > limits->block_bytes
                ? "96 threads take more shared memory than there is"
