@@ -1,12 +1,10 @@
-"""What Model's calls share: options as the library takes them, Ctrl-C, progress."""
+"""What Model's calls share: options as the library takes them, progress."""
 from __future__ import annotations
 
 import functools
 import math
 import operator
-import signal
 import sys
-import threading
 import warnings
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -140,37 +138,6 @@ class Call:
         if self.range is not None:
             out.range_low, out.range_high = self.range
         return out
-
-    def memory_options(self, out: Any) -> Any:
-        """And what results in memory have beside that."""
-        out.without_statistics = self.without_statistics
-        return self.result_options(out)
-
-
-class Watch:
-    """Ctrl-C stops the run inside `with` when this is the main thread, where Python would act on it
-    only afterwards; `interrupted` tells."""
-
-    def __init__(self, run: Any) -> None:
-        self._run, self._watches, self.interrupted = run, False, False
-
-    def __enter__(self) -> "Watch":
-        if threading.get_ident() == threading.main_thread().ident:
-            self._run.stop = stop = lib.watch_interrupt()
-            self._watches = stop != ffi.NULL
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._watches:
-            self.interrupted = bool(lib.end_watch())
-            self._run.stop = ffi.NULL
-
-    def call_handler(self) -> None:
-        """A handler of the caller's own has its turn; Python's would only raise."""
-        handler = signal.getsignal(signal.SIGINT)
-        if callable(handler) and handler is not signal.default_int_handler:
-            handler(signal.SIGINT, None)
-
 
 class Progress:
     """A tqdm bar while a run lasts, where there is a terminal or a notebook; or a function that is

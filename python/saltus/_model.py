@@ -1,6 +1,7 @@
 """Models: read or built, looked at, simulated."""
 from __future__ import annotations
 
+import functools
 import html
 import json
 import os
@@ -9,11 +10,11 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._call import LAWS, STOICHIOMETRIES, Call, Progress, Watch, values_of
-from ._errors import Interrupted, InvalidError, check, near, need, record
+from ._call import LAWS, STOICHIOMETRIES, Call, values_of
+from ._errors import InvalidError, check, near, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
-from ._run import Names, Origin, Plan, after, open_memory, path_to_write, sweep_file
+from ._run import Names, Origin, Plan, carry_out, give, open_memory, path_to_write, sweep_file
 from ._series import table
 from ._sweep import Axis, grid, points
 
@@ -101,7 +102,9 @@ class Model:
         self._freeze({})
 
     def __reduce__(self) -> tuple:
-        return _again, self._given
+        text, name, law, volume, mole, stoichiometry = self._given
+        return functools.partial(Model, law=law, volume=volume, mole=mole,
+                                 stoichiometry=stoichiometry), (text, name)
 
     # ---- reading and freezing
 
@@ -437,9 +440,7 @@ class Model:
                       for a in range(len(axes))]
             r = self._result(call, plan, source, [])
             data = sweep_dataset(source, r, axes, values, lengths, done)
-        if stopped is not None:
-            raise Interrupted(data) from stopped
-        return data
+        return give(data, stopped)
 
     def batch(self, theta: Any, names: Sequence[str], until: Optional[float] = None, *,
               runs: int = 1, seed: int = 1, derive: Union[str, Sequence[str], None] = None,
@@ -468,10 +469,7 @@ class Model:
         with self._lock:
             source, _, _, stopped = self._run_points(sweep, call, common_random_numbers, progress,
                                                      None, False)
-        out = source("derived" if derive else "counts")
-        if stopped is not None:
-            raise Interrupted(out) from stopped
-        return out
+        return give(source("derived" if derive else "counts"), stopped)
 
     def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
                     overwrite: bool) -> tuple[Any, int, Plan, Optional[KeyboardInterrupt]]:
@@ -490,17 +488,15 @@ class Model:
         call.plan_options(options.plan)
         n = lib.saltus_sweep_n_points(sweep)
         report = ffi.new("saltus_run_report *")
-        bar = Progress(call.run, progress)
-        with Watch(call.run) as watch:
+        memory = open_memory(plan, call, n) if path is None else None
+
+        def run() -> int:
             options.run = call.run[0]
-            if path is None:
-                memory = open_memory(plan, call, n)
-                sink = lib.saltus_memory_sweep_sink(memory)
-                status = lib.saltus_sweep_run(sweep, options, sink, report, err)
-            else:
-                status = sweep_file(path, sweep, options, plan, call, overwrite, report, err)
-        bar.close()
-        stopped = after(status, err, watch, call)
+            if path is not None:
+                return sweep_file(path, sweep, options, plan, call, overwrite, report, err)
+            sink = lib.saltus_memory_sweep_sink(memory)
+            return lib.saltus_sweep_run(sweep, options, sink, report, err)
+        stopped = carry_out(call, progress, run)
         if path is not None:
             return None, 0, plan, stopped
         source = Memory(memory, call.record == "final")
@@ -510,7 +506,7 @@ class Model:
     def _result(self, call: Call, plan: Plan, source: Any, frame_times: Any,
                 origin: Any = None, report: Any = None) -> Result:
         requested = call.run.n_trajectories
-        attrs = {**plan.about(), "seed": call.run.seed, "requested": requested,
+        attrs = {**plan.about, "seed": call.run.seed, "requested": requested,
                  "first_trajectory": call.run.first_trajectory, "record": call.record}
         if report is not None:
             attrs.update(trajectories=source.view.n_runs, events=report.events,
@@ -519,18 +515,11 @@ class Model:
                       frame_times=frame_times, origin=origin)
 
 
-def _again(text: bytes, name: str, law: str, volume: dict[str, str],
-           mole: Optional[float], stoichiometry: str = "refuse") -> Model:
-    return Model(text, name, law=law, volume=volume, mole=mole, stoichiometry=stoichiometry)
-
-
-def _find_nvrtc(found: list = []) -> None:
+@functools.lru_cache(maxsize=None)
+def _find_nvrtc() -> None:
     """Open the NVRTC of the package nvidia-cuda-nvrtc, once, so that the library finds it by its
     name, also where another folder than this package's holds it. Without one the library looks
     where the system has it."""
-    if found:
-        return
-    found.append(True)
     import importlib.util
     spec = importlib.util.find_spec("nvidia")
     if spec is None:

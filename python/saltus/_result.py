@@ -15,6 +15,14 @@ STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
 _SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
 _BLOCK = 1 << 20  # numbers that are read at a time
+# Arrays of a saltus_memory: their types and axes, whose lengths are in its view or made of them.
+_AXES = {
+    **{name: ("<f8", "times", "columns") for name in STATISTICS},
+    **{name: ("<i8", "samples", "parts", "counts") for name in SPLITS},
+    "counts": ("<i8", "samples", "counts"), "observables": ("<f8", "samples", "observables"),
+    "trajectories": ("<i8", "runs"), "derived": ("<f8", "runs", "derived"),
+    "frames": ("<i4", "runs", "frames", "sites", "counts"), "edges": ("<f8", "counts", "edges"),
+    "histogram": ("<u8", "counts", "times", "bins")}
 
 
 class _Held:
@@ -35,36 +43,18 @@ class Memory:
         self.is_final, self.lead = is_final, tuple(lead)
 
     def __call__(self, name: str) -> Optional[np.ndarray]:
-        v, lead = self.view, self.lead
-        columns = v.n_counts + v.n_observables
-        samples = (v.n_runs,) if self.is_final else (v.n_runs, v.n_times)
-        shape: tuple[int, ...]
-        if name in STATISTICS:
-            pointer, shape, kind = getattr(v, name), (v.n_times, columns), "<f8"
-        elif name == "counts":
-            pointer, shape, kind = v.counts, (*samples, v.n_counts), "<i8"
-        elif name == "observables":
-            pointer, shape, kind = v.observables, (*samples, v.n_observables), "<f8"
-        elif name == "trajectories":
-            pointer, shape, kind = v.trajectories, (v.n_runs,), "<i8"
-        elif name == "derived":
-            pointer, shape, kind = v.derived, (v.n_runs, v.n_derived), "<f8"
-        elif name in SPLITS:
-            i = SPLITS.index(name)
-            pointer, kind = v.splits[i], "<i8"
-            shape = (*samples, v.n_parts[i], v.n_counts)
-        elif name == "frames":
-            pointer, kind = v.frames, "<i4"
-            shape = (v.n_runs, v.n_frames, v.size[2], v.size[1], v.size[0], v.n_counts)
-        elif name == "edges":
-            pointer, shape, kind = v.edges, (v.n_counts, v.n_bins + 1), "<f8"
-        elif name == "histogram":
-            pointer, shape, kind = v.histogram, (v.n_counts, v.n_times, v.n_bins), "<u8"
-        else:
+        if name not in _AXES:
             return None
+        v, (kind, *axes) = self.view, _AXES[name]
+        i = SPLITS.index(name) if name in SPLITS else None
+        pointer = getattr(v, name) if i is None else v.splits[i]
         if pointer == ffi.NULL:
             return None
-        return np.asarray(_Held(self.owner, pointer, lead + tuple(shape), kind))
+        lengths = {"samples": (v.n_runs,) if self.is_final else (v.n_runs, v.n_times),
+                   "columns": (v.n_counts + v.n_observables,), "edges": (v.n_bins + 1,),
+                   "sites": tuple(v.size)[::-1], "parts": () if i is None else (v.n_parts[i],)}
+        shape = [n for a in axes for n in lengths.get(a) or (getattr(v, "n_" + a),)]
+        return np.asarray(_Held(self.owner, pointer, (*self.lead, *shape), kind))
 
     def part(self, name: str, where: Any) -> Optional[np.ndarray]:
         array = self(name)
@@ -167,9 +157,7 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__, _origin=None)
         if isinstance(self._source, Memory):
-            names = (*STATISTICS, *SPLITS, "counts", "observables", "trajectories", "derived",
-                     "frames", "edges", "histogram")
-            arrays = {name: self._source(name) for name in names}
+            arrays = {name: self._source(name) for name in _AXES}
             state["_source"] = _Arrays({k: a for k, a in arrays.items() if a is not None})
         return state
 

@@ -1,10 +1,13 @@
 """Runs of a plan: into memory or files, and what is raised afterwards."""
 from __future__ import annotations
 
+import functools
 import os
+import signal
+import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple, Union
 
-from ._call import Call, Progress, Watch
+from ._call import Call, Progress
 from ._errors import CANCELLED, Interrupted, check, fail, hdf5, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result
@@ -30,21 +33,18 @@ class Plan:
              for i in range(lib.saltus_plan_n_counts(handle))],
             [ffi.string(lib.saltus_plan_observable_name(handle, i)).decode()
              for i in range(lib.saltus_plan_n_observables(handle))])
-        self._about: Optional[dict[str, Any]] = None
 
+    @functools.cached_property
     def about(self) -> dict[str, Any]:
         """What a result says of it."""
-        if self._about is None:
-            texts = {"model": lib.saltus_model_name(self.model),
-                     "time_unit": lib.saltus_model_time_unit(self.model),
-                     "method": lib.saltus_plan_method(self.handle),
-                     "device": lib.saltus_backend_name(self.backend),
-                     "layout": lib.saltus_plan_layout(self.handle)}
-            self._about = {key: ffi.string(text).decode() for key, text in texts.items()}
-            spacing = lib.saltus_model_lattice(self.model, ffi.NULL)
-            if spacing > 0.0:
-                self._about["spacing"] = spacing
-        return self._about
+        texts = {"model": lib.saltus_model_name(self.model),
+                 "time_unit": lib.saltus_model_time_unit(self.model),
+                 "method": lib.saltus_plan_method(self.handle),
+                 "device": lib.saltus_backend_name(self.backend),
+                 "layout": lib.saltus_plan_layout(self.handle)}
+        about: dict[str, Any] = {key: ffi.string(text).decode() for key, text in texts.items()}
+        spacing = lib.saltus_model_lattice(self.model, ffi.NULL)
+        return {**about, "spacing": spacing} if spacing > 0.0 else about
 
 
 def path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
@@ -56,8 +56,9 @@ def path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
 
 def open_memory(plan: Plan, call: Call, n_points: int) -> Any:
     options = ffi.new("saltus_memory_options *", _memory_defaults)
+    options.without_statistics = call.without_statistics
     out, err = ffi.new("saltus_memory **"), call.err
-    check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.memory_options(options), out,
+    check(lib.saltus_memory_open(plan.handle, call.run, n_points, call.result_options(options), out,
                                  err), err)
     return ffi.gc(out[0], lib.saltus_memory_close)
 
@@ -82,17 +83,37 @@ def sweep_file(path: str, sweep: Any, options: Any, plan: Plan, call: Call, over
     return status
 
 
-def after(status: int, err: Any, watch: Watch, call: Call) -> Optional[KeyboardInterrupt]:
-    """What is to be raised after what had ended was taken; other failures are raised at once."""
+def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[KeyboardInterrupt]:
+    """Run, under a bar. Ctrl-C stops it when this is the main thread, where Python would act on it
+    only afterwards. Gives what is to be raised when what had ended was taken; other failures are
+    raised at once."""
+    bar, options = Progress(call.run, progress), call.run
+    if threading.get_ident() == threading.main_thread().ident:
+        options.stop = lib.watch_interrupt()
+    try:
+        status = run()
+    finally:
+        interrupted = options.stop != ffi.NULL and lib.end_watch()
+        options.stop = ffi.NULL
+    bar.close()
     if call.warnings:
         call.warn()
     if status not in (0, CANCELLED):
-        fail(status, err)
-    if watch.interrupted:
-        watch.call_handler()
+        fail(status, call.err)
+    if interrupted:  # a handler of the caller's own has its turn; Python's would only raise
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and handler is not signal.default_int_handler:
+            handler(signal.SIGINT, None)
         return KeyboardInterrupt()
-    check(status, err)
+    check(status, call.err)
     return None
+
+
+def give(result: Any, stopped: Optional[KeyboardInterrupt]) -> Any:
+    """What a call gives, or raises when it was interrupted."""
+    if stopped is not None:
+        raise Interrupted(result) from stopped
+    return result
 
 
 class Origin:
@@ -105,50 +126,37 @@ class Origin:
 
     def keep(self, plan: Plan, progress: Any) -> Result:
         """Run into memory."""
-        call, err = self.call, self.call.err
+        call = self.call
         self.memory = open_memory(plan, call, 0)
-        sink = lib.saltus_memory_sink(self.memory)
-        bar = Progress(call.run, progress)
-        with Watch(call.run) as watch:
-            status = lib.saltus_run(plan.handle, call.run, sink, self.report, err)
-        bar.close()
-        stopped = after(status, err, watch, call)
+        stopped = carry_out(call, progress, lambda: lib.saltus_run(
+            plan.handle, call.run, lib.saltus_memory_sink(self.memory), self.report, call.err))
         source = Memory(self.memory, call.record == "final")
-        result = self.model._result(call, plan, source, call.frames, self, self.report)
-        if stopped is not None:
-            raise Interrupted(result) from stopped
-        return result
+        return give(self.model._result(call, plan, source, call.frames, self, self.report), stopped)
 
     def write(self, plan: Plan, path: str, overwrite: bool, progress: Any) -> Result:
         """Run into a file."""
-        bar = Progress(self.call.run, progress)
-        with Watch(self.call.run) as watch:
-            status, err = self._into_file(plan, path, overwrite, lambda sink, err: lib.saltus_run(
-                plan.handle, self.call.run, sink, self.report, err))
-        bar.close()
-        stopped = after(status, err, watch, self.call)
-        result = open_result(path)
-        if stopped is not None:
-            raise Interrupted(result) from stopped
-        return result
+        call = self.call
+        stopped = carry_out(call, progress, lambda: self._into_file(
+            plan, path, overwrite, call.err, lambda sink: lib.saltus_run(
+                plan.handle, call.run, sink, self.report, call.err)))
+        return give(open_result(path), stopped)
 
     def save(self, result: Result, path: str, overwrite: bool) -> None:
         """Hand what is in memory to a file."""
-        model = self.model
+        model, err = self.model, record()
         with model._lock:
             model._freeze(self.values)
-            status, err = self._into_file(model._plan(self.call), path, overwrite, lambda sink, err:
-                                          lib.saltus_memory_replay(self.memory, sink, err))
-        check(status, err)
+            check(self._into_file(model._plan(self.call), path, overwrite, err, lambda sink:
+                                  lib.saltus_memory_replay(self.memory, sink, err)), err)
 
-    def _into_file(self, plan: Plan, path: str, overwrite: bool,
-                   fill: Callable[[Any, Any], int]) -> tuple[int, Any]:
-        out, err = ffi.new("saltus_hdf5_sink **"), record()
+    def _into_file(self, plan: Plan, path: str, overwrite: bool, err: Any,
+                   fill: Callable[[Any], int]) -> int:
+        out = ffi.new("saltus_hdf5_sink **")
         with hdf5:
             status = lib.saltus_hdf5_sink_open(os.fsencode(path), plan.handle, self.call.run,
                                                _file_options(self.call, overwrite), out, err)
             if status == 0:
-                status = fill(lib.saltus_hdf5_sink_get(out[0]), err)
+                status = fill(lib.saltus_hdf5_sink_get(out[0]))
                 closed = lib.saltus_hdf5_sink_close(out[0], self.report, err)
                 status = status or closed
-        return status, err
+        return status
