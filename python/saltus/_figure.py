@@ -14,7 +14,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure as _Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -60,13 +59,11 @@ class Page(NamedTuple):
     def _ending(self) -> str:
         return os.path.splitext(os.fspath(self.path or ""))[1][1:].lower()
 
-    def begin(self, rows: int = 1, columns: int = 1, panel: tuple[float, float] = (2.6, 1.8),
+    def begin(self, rows: int, columns: int, size: tuple[float, float],
               **ratios: Any) -> tuple[Figure, np.ndarray]:
-        """A figure and its axes [row][column]; panel: width and height of one of several, in
-        inches; ratios: of rows and columns."""
-        size = self.size or ((7.0, 4.2) if rows == columns == 1 else
-                             (max(1.0 + panel[0] * columns, 5.0), 1.4 + panel[1] * rows))
-        figure = Figure(figsize=size, dpi=self.dpi or 150, layout="constrained")
+        """A figure and its axes [row][column]; size: in inches, unless another is wanted; ratios:
+        of rows and columns."""
+        figure = Figure(figsize=self.size or size, dpi=self.dpi or 150, layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False, gridspec_kw=ratios)
 
     def end(self, figure: Figure, title: str, more: str = "") -> Figure:
@@ -191,11 +188,12 @@ def make_panels(page: Page, names: Sequence[str], x: str, y: str, together: bool
                 panel: tuple[float, float] = (2.6, 1.8), shared: bool = True
                 ) -> tuple[Figure, list[Any]]:
     """Axes for each name: the same, or one for each in a grid, with labels where they are needed.
-    shared: all have the same axis of x, whose numbers stand below the last ones alone."""
+    panel: width and height of one of several, in inches; shared: all have the same axis of x, whose numbers stand below the last ones alone."""
     n = 1 if together else len(names)
     columns = min(4, math.ceil(math.sqrt(n)))
     rows = math.ceil(n / columns)
-    figure, grid = page.begin(rows, columns, panel)
+    figure, grid = page.begin(rows, columns, (7.0, 4.2) if n == 1 else (
+        max(1.0 + panel[0] * columns, 5.0), 1.4 + panel[1] * rows))
     if n == 1:
         grid[0, 0].set_xlabel(one_line(x))
         grid[0, 0].set_ylabel(one_line(y))
@@ -260,8 +258,3 @@ def line_entries(names: Sequence[str], together: bool, marker: Optional[str] = N
     """What a legend says of lines in one panel; panels of their own have titles."""
     return [(Line2D([], [], color=COLOURS[k], marker=marker, markersize=3.5), name)
             for k, name in enumerate(names)] if together else []
-
-
-def band_entry(lines: Sequence[Any], text: str) -> tuple[Any, str]:
-    """What a legend says of bands around such lines."""
-    return Patch(color="#808080" if len(lines) > 1 else COLOURS[0], alpha=0.25, linewidth=0), text

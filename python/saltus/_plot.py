@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
+from typing import Any, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 from matplotlib.colors import ListedColormap, Normalize, PowerNorm
@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ._errors import InvalidError, near
-from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, band_entry, beside,
-                      colours_for, draw_map, line_entries, make_panels, set_scale)
+from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
+                      draw_map, line_entries, make_panels, set_scale)
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Names, Sweep, distributions,
                       edges_around, first, is_geometric, mean_profile, moving, named, nearest,
                       one_line, quantile, spread)
@@ -28,17 +28,6 @@ ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
 MANY_SAMPLES = 2_000_000  # of which quantiles are found in bins, since files may be large
 
 
-def _top(values: np.ndarray) -> float:
-    finite = np.abs(values[np.isfinite(values)])
-    return float(finite.max()) if finite.size else 0.0
-
-
-def _apart(tops: Sequence[float]) -> bool:
-    """Whether series are of too different sizes for one axis."""
-    positive = [t for t in tops if np.isfinite(t) and t > 0]
-    return bool(positive) and max(positive) > RANGES_APART * min(positive)
-
-
 def type_colour(i: int) -> str:
     return TYPE_COLOURS[i if i < len(TYPE_COLOURS) else 1 + (i - 1) % (len(TYPE_COLOURS) - 1)]
 
@@ -46,69 +35,81 @@ def type_colour(i: int) -> str:
 # Results ----------------------------------------------------------------------------------------
 
 class Drawing(NamedTuple):
-    """What is drawn of a result."""
-    r: Any
+    """What is drawn of a result or a Sweep, and of which names."""
+    of: Any
     page: Page
     names: list[str]
     more: str
-    time: Optional[float]
     log: bool
-    logx: bool
+    logx: Optional[bool]
     kind: str = "auto"
 
-    @property
-    def time_label(self) -> str:
-        unit = self.r.attrs.get("time_unit")
-        return f"time ({unit})" if unit else "time"
+    def end(self, figure: Figure, title: str) -> Figure:
+        return self.page.end(figure, title, self.more)
 
-    def time_of(self, time: float) -> str:
-        return f"time {time:g} {self.r.attrs.get('time_unit', '')}".strip()
+    def panels(self, x: str, y: str, **how: Any) -> tuple[Figure, list[Any]]:
+        return make_panels(self.page, self.names, x, y, **how)
+
+    def fit_together(self, values: Sequence[np.ndarray]) -> bool:
+        """Whether a series for each name is of a size for one axis."""
+        tops = [np.abs(x[np.isfinite(x)]).max(initial=0.0) for x in values]
+        tops = [top for top in tops if top > 0] or [1.0]
+        return len(self.names) <= len(COLOURS) and (
+            self.log or max(tops) <= RANGES_APART * min(tops))
 
     @property
     def value_label(self) -> str:
-        return "molecules" if set(self.names) <= set(self.r.species) else "value"
+        return "molecules" if set(self.names) <= set(self.of.species) else "value"
+
+    # ---- of a result
+
+    @property
+    def time_label(self) -> str:
+        unit = self.of.attrs.get("time_unit")
+        return f"time ({unit})" if unit else "time"
+
+    def time_of(self, time: float) -> str:
+        return f"time {time:g} {self.of.attrs.get('time_unit', '')}".strip()
 
     @property
     def has_distributions(self) -> bool:
         """Of all names, of enough runs, at all times."""
-        return (self.r.attrs["record"] in ("all", "histogram") and self.runs() >= ENOUGH_RUNS
-                and set(self.names) <= set(self.r.species))
+        return (self.of.attrs["record"] in ("all", "histogram") and self.runs >= ENOUGH_RUNS
+                and set(self.names) <= set(self.of.species))
 
     @property
-    def shows_end(self) -> bool:
-        """Whether distributions at the end stand beside what is drawn over time."""
-        return self.kind == "auto" and self.has_distributions and len(self.r.time) > 1
-
     def runs(self) -> int:
-        return int(self.r.attrs["trajectories"])
+        return int(self.of.attrs["trajectories"])
 
     def samples(self, name: str) -> np.ndarray:
         """[run, point]"""
-        x = self.r[name]
+        x = self.of[name]
         if x.ndim != 2:
             raise InvalidError("this result has final states alone", 'record="all" keeps samples')
         return x
 
-    def series(self, tops: Sequence[float]) -> tuple[Figure, list[Any], bool]:
-        """Axes over time for each name."""
-        together = len(self.names) <= len(COLOURS) and (self.log or not _apart(tops))
-        figure, axes = make_panels(self.page, self.names, self.time_label, self.value_label,
-                                   together)
+    def over_time(self, values: Sequence[np.ndarray]) -> tuple[Figure, list[Any], bool]:
+        """Axes over time for each name's values, and whether these are the same for all."""
+        together = self.fit_together(values)
+        figure, axes = self.panels(self.time_label, self.value_label, together=together)
         for a in axes:
             set_scale(a, self.log, self.logx)
-            if len(self.r.time) > 1 and not self.logx:
-                a.set_xlim(self.r.time[0], self.r.time[-1])
+            if len(self.of.time) > 1 and not self.logx:
+                a.set_xlim(self.of.time[0], self.of.time[-1])
         return figure, axes, together
 
     def title(self, what: str = "") -> str:
-        n, more = self.runs(), "" if self.r.attrs.get("complete", True) else ", incomplete"
-        return f"{self.r.attrs['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}{more}"
+        a, n = self.of.attrs, self.runs
+        more = "" if a.get("complete", True) else ", incomplete"
+        return f"{a['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}{more}"
 
 
 def _show_end(d: Drawing, axes: Sequence[Any], together: bool = False) -> None:
-    """The distribution at the end beside each panel, on its axis of values."""
-    last = len(d.r.time) - 1
-    counted = distributions(d.r, d.names, [last])
+    """The distribution at the end beside each panel, on its axis of values, if there is one."""
+    last = len(d.of.time) - 1
+    if d.kind != "auto" or not d.has_distributions or not last:
+        return
+    counted = distributions(d.of, d.names, [last])
     for k, (name, a) in enumerate(zip(d.names, axes)):
         edges, parts = counted[name]
         colour, side = COLOURS[k if together else 0], beside(a)
@@ -118,53 +119,61 @@ def _show_end(d: Drawing, axes: Sequence[Any], together: bool = False) -> None:
     beside(axes[0]).set_title("end", loc="left", fontsize=SMALL)
 
 
-def _bands(d: Drawing) -> Figure:
-    r = d.r
-    mean, sd = r.mean(), np.sqrt(np.maximum(r.var(), 0.0))
-    at = [r.columns.index(name) for name in d.names]
-    figure, axes, together = d.series([_top(mean[:, i]) for i in at])
-    sampled = r.attrs["record"] == "all"
-    many = sampled and d.runs() * len(r.time) > MANY_SAMPLES and distributions(
-        r, d.names, range(len(r.time)), FINE_BINS)
-    for k, (name, a, i) in enumerate(zip(d.names, axes, at)):
+def _draw_means(d: Drawing, axes: Sequence[Any], together: bool, x: np.ndarray, means: Any,
+                bands: Sequence[Any], about: str, marker: Optional[str] = None) -> None:
+    """Lines, each with a band around it if there are any, and a legend that says what they are."""
+    for k, (a, mean) in enumerate(zip(axes, means)):
         colour = COLOURS[k if together else 0]
-        a.plot(r.time, mean[:, i], color=colour, marker="o" if len(r.time) == 1 else None)
-        if d.runs() > 1:
-            with np.errstate(invalid="ignore"):  # observables may be infinite
-                low, high = ([quantile(*many[name], q) for q in BAND] if many else
-                             np.quantile(d.samples(name), BAND, axis=0) if sampled else
-                             (mean[:, i] - sd[:, i], mean[:, i] + sd[:, i]))
-            a.fill_between(r.time, low, high, color=colour, alpha=0.25, linewidth=0)
-    if d.shows_end:
-        _show_end(d, axes, together)
-    entries = line_entries(d.names if together else ["mean"], together or d.runs() > 1)
-    if d.runs() > 1:
-        entries.append(band_entry(entries, "5 % to 95 % of runs" if sampled else "mean ± sd"))
+        a.plot(x, mean, color=colour, marker=marker or ("o" if len(x) == 1 else None),
+               markersize=3.5 if marker else None)
+        if bands:
+            a.fill_between(x, *bands[k], color=colour, alpha=0.25, linewidth=0)
+    entries = line_entries(d.names if together else ["mean"], together or bool(bands), marker)
+    if bands:
+        grey = len(entries) > 1
+        entries.append((Patch(color="#808080" if grey else COLOURS[0], alpha=0.25, linewidth=0),
+                        about))
     add_legend(axes, entries)
-    return d.page.end(figure, d.title(), d.more)
+
+
+def _bands(d: Drawing) -> Figure:
+    r, at = d.of, [d.of.columns.index(name) for name in d.names]
+    mean, sd = r.mean()[:, at].T, np.sqrt(np.maximum(r.var()[:, at].T, 0.0))
+    figure, axes, together = d.over_time(mean)
+    sampled, bands = r.attrs["record"] == "all", []
+    if d.runs > 1 and sampled and d.runs * len(r.time) > MANY_SAMPLES:
+        fine = distributions(r, d.names, range(len(r.time)), FINE_BINS)
+        bands = [[quantile(*fine[name], q) for q in BAND] for name in d.names]
+    elif d.runs > 1:
+        with np.errstate(invalid="ignore"):  # observables may be infinite
+            bands = ([np.quantile(d.samples(name), BAND, axis=0) for name in d.names] if sampled
+                     else list(zip(mean - sd, mean + sd)))
+    _show_end(d, axes, together)
+    _draw_means(d, axes, together, r.time, mean, bands,
+                "5 % to 95 % of runs" if sampled else "mean ± sd")
+    return d.end(figure, d.title())
 
 
 def _trajectories(d: Drawing, n: int) -> Figure:
     samples = [d.samples(name)[:max(n, 1)] for name in d.names]
-    figure, axes, together = d.series([_top(x) for x in samples])
+    figure, axes, together = d.over_time(samples)
     for k, (a, x) in enumerate(zip(axes, samples)):
-        a.plot(d.r.time, x.T, color=COLOURS[k if together else 0],
+        a.plot(d.of.time, x.T, color=COLOURS[k if together else 0],
                linewidth=1.2 if len(x) == 1 else 0.7, alpha=1.0 if len(x) < 4 else 0.6,
-               marker="o" if len(d.r.time) == 1 else None)
+               marker="o" if len(d.of.time) == 1 else None)
     add_legend(axes, line_entries(d.names, together))
     shown = len(samples[0])
-    return d.page.end(figure, d.title(f"{shown} of {d.runs()} runs" if shown < d.runs() else ""),
-                      d.more)
+    return d.end(figure, d.title(f"{shown} of {d.runs} runs" if shown < d.runs else ""))
 
 
-def _histogram(d: Drawing) -> Figure:
-    point = nearest(d.r.time, d.time)
-    if d.r.attrs["record"] == "final" and point != len(d.r.time) - 1:
+def _histogram(d: Drawing, time: Optional[float]) -> Figure:
+    point = nearest(d.of.time, time)
+    if d.of.attrs["record"] == "final" and point != len(d.of.time) - 1:
         raise InvalidError("this result has final states alone", 'record="all" keeps samples')
-    figure, axes = make_panels(d.page, d.names, d.value_label, "fraction of runs per bin",
+    figure, axes = d.panels(d.value_label, "fraction of runs per bin",
                                shared=False)
-    most = min(60, max(10, int(2 * math.sqrt(d.runs()))))
-    counted = distributions(d.r, d.names, [point], most)
+    most = min(60, max(10, int(2 * math.sqrt(d.runs))))
+    counted = distributions(d.of, d.names, [point], most)
     for name, a in zip(d.names, axes):
         edges, parts = counted[name]
         a.stairs(parts[0], edges, fill=True, color=COLOURS[0], alpha=0.35)
@@ -172,31 +181,36 @@ def _histogram(d: Drawing) -> Figure:
         set_scale(a, d.log, d.logx)
         if not d.log:
             a.set_ylim(bottom=0)
-    return d.page.end(figure, f"{d.title()}, at {d.time_of(d.r.time[point])}", d.more)
+    return d.end(figure, f"{d.title()}, at {d.time_of(d.of.time[point])}")
 
 
 def _heatmap(d: Drawing) -> Figure:
-    if d.r.attrs["record"] not in ("all", "histogram"):
+    if d.of.attrs["record"] not in ("all", "histogram"):
         raise InvalidError("this result has no distributions over time",
                            'record="all" or record="histogram" keeps them')
-    n = len(d.r.time)
-    points = spread(n, MOST_COLUMNS)
-    counted = distributions(d.r, d.names, points)
-    parts = [counted[name] for name in d.names]
+    points = spread(len(d.of.time), MOST_COLUMNS)
+    counted = distributions(d.of, d.names, points)
     # The scale ends where one cell in a hundred passes it, or a start in one state would fill it.
-    used = np.concatenate([p[p > 0] for _, p in parts])
-    norm = PowerNorm(0.5, 0.0, float(np.quantile(used, 0.99)) if len(used) else 1.0)
-    figure, axes = make_panels(d.page, d.names, d.time_label, d.value_label)
-    times = edges_around(d.r.time[points])
-    for a, (edges, p) in zip(axes, parts):
-        mesh = draw_map(a, times, edges, np.ma.masked_equal(p.T, 0.0), norm)
-        set_scale(a, d.log, d.logx)
-        if n > 1:  # without the half cells before the first time and behind the last
-            a.set_xlim(d.r.time[0] if not d.logx else None, d.r.time[-1])
-    if d.shows_end:
-        _show_end(d, axes)
+    used = np.concatenate([p[p > 0] for _, p in counted.values()])
+    top = float(np.quantile(used, 0.99)) if len(used) else 1.0
+    figure, axes = d.panels(d.time_label, d.value_label)
+    mesh = _draw_spread(d, axes, edges_around(d.of.time[points]), counted, top)
+    for a in axes if len(d.of.time) > 1 else ():  # without the half cells at both ends
+        a.set_xlim(d.of.time[0] if not d.logx else None, d.of.time[-1])
+    _show_end(d, axes)
     add_colour_bar(figure, mesh, axes, "fraction of runs per bin", extend="max", aspect=30)
-    return d.page.end(figure, d.title(), d.more)
+    return d.end(figure, d.title())
+
+
+def _draw_spread(d: Drawing, axes: Sequence[Any], x: np.ndarray, counted: dict[str, Any],
+                 top: float) -> Any:
+    """Maps of distributions along x, in colours up to a fraction."""
+    norm = PowerNorm(0.5, 0.0, top)
+    for name, a in zip(d.names, axes):
+        edges, parts = counted[name]
+        mesh = draw_map(a, x, edges, np.ma.masked_equal(parts.T, 0.0), norm)
+        set_scale(a, d.log, d.logx)
+    return mesh
 
 
 def _has_two_peaks(h: np.ndarray) -> bool:
@@ -218,18 +232,18 @@ def _has_two_peaks(h: np.ndarray) -> bool:
 
 
 def _kymograph(d: Drawing) -> Figure:
-    mean = mean_profile(d.r)  # [point, plane, species]
+    mean = mean_profile(d.of)  # [point, plane, species]
     if mean.ndim != 3:
         raise InvalidError("this result has final profiles alone", 'record="all" keeps samples')
-    positions = 1e6 * d.r.attrs["spacing"] * np.arange(mean.shape[1] + 1)
-    figure, axes = make_panels(d.page, d.names, d.time_label, "position (µm)", panel=(3.4, 1.8))
+    positions = 1e6 * d.of.attrs["spacing"] * np.arange(mean.shape[1] + 1)
+    figure, axes = d.panels(d.time_label, "position (µm)", panel=(3.4, 1.8))
     for name, a in zip(d.names, axes):
-        z = mean[:, :, d.r.species.index(name)].T
-        mesh = draw_map(a, edges_around(d.r.time), positions, z, colours_for(z, d.log), "cividis")
-        if len(d.r.time) > 1:
-            a.set_xlim(d.r.time[0], d.r.time[-1])
+        z = mean[:, :, d.of.species.index(name)].T
+        mesh = draw_map(a, edges_around(d.of.time), positions, z, colours_for(z, d.log), "cividis")
+        if len(d.of.time) > 1:
+            a.set_xlim(d.of.time[0], d.of.time[-1])
         add_colour_bar(figure, mesh, a, "molecules in a plane" if len(axes) == 1 else "per plane")
-    return d.page.end(figure, d.title(), d.more)
+    return d.end(figure, d.title())
 
 
 def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
@@ -237,14 +251,14 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
     if not match or (match[1] and match[3]):
         raise InvalidError(f"slice={spec!r} is no plane",
                            '"z=5", "z", "max z" or "sum z", of x, y and z')
-    species = d.r._frame_species()
-    there = d.r._frames_there()
+    species = d.of._frame_species()
+    there = d.of._frames_there()
     if not len(there):
         raise InvalidError("this result has no frames, or none was made before the run ended",
                            "frames=DT asks for them, of a model with a lattice")
-    times = np.asarray(d.r.frame_times)[there]
+    times = np.asarray(d.of.frame_times)[there]
     axis, at = "zyx".index(match[2]), nearest(times, frame)
-    sites = d.r._source.part("frames", (0, there[at]))  # [z, y, x, species]
+    sites = d.of._source.part("frames", (0, there[at]))  # [z, y, x, species]
     n = sites.shape[axis]
     if match[1]:
         plane, what = getattr(sites, match[1])(axis=axis), f"{match[1]} along {match[2]}"
@@ -254,10 +268,10 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
             raise InvalidError(f"slice={spec!r}: {match[2]} goes from 0 to {n - 1}")
         plane, what = sites.take(where, axis=axis), f"{match[2]} = {where}"
     up, across = [a for a in "zyx" if a != match[2]]
-    spacing = 1e6 * d.r.attrs["spacing"]
+    spacing = 1e6 * d.of.attrs["spacing"]
     y, x = (spacing * np.arange(m + 1) for m in plane.shape[:2])
     panel = (2.8, float(np.clip(0.3 + 2.0 * len(y) / len(x), 1.2, 3.6)))
-    figure, axes = make_panels(d.page, d.names, f"{across} (µm)", f"{up} (µm)", panel=panel)
+    figure, axes = d.panels(f"{across} (µm)", f"{up} (µm)", panel=panel)
     for name, a in zip(d.names, axes):
         z = plane[..., species.index(name)]
         mesh = draw_map(a, x, y, z, colours_for(z, d.log), "cividis")
@@ -265,7 +279,7 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
             a.set_aspect("equal")
         add_colour_bar(figure, mesh, a, "molecules")
     title = f"{d.title('one run')}, {what}, at {d.time_of(times[at])}"
-    return d.page.end(figure, title, d.more)
+    return d.end(figure, title)
 
 
 def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float], trajectories: int,
@@ -277,7 +291,7 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     page.check()
     if derived is not None:
         names = named(derived, r.derived_names, "this result")
-        return _derived(Drawing(r, page, *first(names, MOST_PANELS), time, log, logx))
+        return _derived(Drawing(r, page, *first(names, MOST_PANELS), log, logx))
     spatial, counted = kind in ("kymograph", "slice"), kind in ("histogram", "heatmap")
     known = r._frame_species() if kind == "slice" else r.species if spatial else r.columns
     names, more = first(named(species, known, "this result"), MOST_PANELS)
@@ -288,20 +302,20 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
         moves = [n for n in moving(r) if n in fit] or list(fit)
         names = [n for n in known if n in moves[:MOST_CHOSEN]]
         more = f"{len(names)} of {len(fit)} shown" if len(moves) > len(names) else ""
-    d = Drawing(r, page, names, more, time, log, logx, kind)
+    d = Drawing(r, page, names, more, log, logx, kind)
     if kind == "auto":
-        kind = "trajectories" if r.attrs["record"] == "all" and d.runs() == 1 else "bands"
+        kind = "trajectories" if r.attrs["record"] == "all" and d.runs == 1 else "bands"
         if d.has_distributions:
             last = distributions(r, names, [len(r.time) - 1])
-            if any(_has_two_peaks(np.rint(d.runs() * p[0])) for _, p in last.values()):
+            if any(_has_two_peaks(np.rint(d.runs * p[0])) for _, p in last.values()):
                 kind = "heatmap"
     if kind == "trajectories":
         return _trajectories(d, trajectories)
     if kind == "slice":
         return _slice(d, frame, slice)
-    draw: dict[str, Callable[[Drawing], Figure]] = {
-        "bands": _bands, "histogram": _histogram, "heatmap": _heatmap, "kymograph": _kymograph}
-    return draw[kind](d)
+    if kind == "histogram":
+        return _histogram(d, time)
+    return {"bands": _bands, "heatmap": _heatmap, "kymograph": _kymograph}[kind](d)
 
 
 def lattice(m: Any, page: Page) -> Figure:
@@ -322,7 +336,7 @@ def lattice(m: Any, page: Page) -> Figure:
         inches, shape, ratios = (8.4, 1.4 + in_row * max(high)), (1, 3), {"width_ratios": wide}
     else:
         inches, shape, ratios = (6.4, 2.8 + above * sum(high)), (3, 1), {"height_ratios": high}
-    figure, grid = page._replace(size=page.size or inches).begin(*shape, **ratios)
+    figure, grid = page.begin(*shape, inches, **ratios)
     axes = list(grid.flat)
     norm = Normalize(-0.5, len(m.site_types) - 0.5)
     colours = ListedColormap([type_colour(i) for i in range(len(m.site_types))])
@@ -345,13 +359,13 @@ def lattice(m: Any, page: Page) -> Figure:
 
 def _derived(d: Drawing) -> Figure:
     """Histograms of quantities of each trajectory."""
-    figure, axes = make_panels(d.page, d.names, "value", "runs", shared=False)
+    figure, axes = d.panels("value", "runs", shared=False)
     for name, a in zip(d.names, axes):
-        x = d.r.derived[name]
+        x = d.of.derived[name]
         x = x[np.isfinite(x)]
         a.hist(x, bins=min(40, max(5, int(math.sqrt(len(x))))), color=COLOURS[0], alpha=0.6)
         set_scale(a, d.log, d.logx)
-    return d.page.end(figure, d.title(), d.more)
+    return d.end(figure, d.title())
 
 
 # Sweeps -----------------------------------------------------------------------------------------
@@ -366,59 +380,43 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
     s = Sweep(data, time, statistic)
     names = (named(species, s.species + s.observables, "this sweep") +
              named(derived, s.derived, "this sweep"))
-    names, more = first(names or _varied(s), MOST_PANELS)
+    d = Drawing(s, page, *first(names or s.varied(), MOST_PANELS), log, logx)
     if "point" in s.axes:
-        return _design(s, page, names, more, log, logx)
+        return _design(d)
     draw = {1: _along, 2: _maps, 3: _multiples}.get(len(s.axes))
     if draw is None:
         raise InvalidError(f"a sweep of {len(s.axes)} axes is no figure" if s.axes else
                            "a sweep of one point is no figure",
                            "data.sel(…) takes values of some axes" if s.axes else "")
-    return draw(s, page, names, more, log, logx)
+    return draw(d)
 
 
-def _varied(s: Sweep) -> list[str]:
-    """Species, or else observables, whose means vary."""
-    names = s.species or s.observables
-    means = {name: s(name)[0] for name in names}
-    return [name for name in names if np.ptp(means[name]) > 0] or names
-
-
-def _spread_along(s: Sweep, page: Page, counted: dict[str, Any], more: str, log: bool,
-                  logx: bool) -> Figure:
-    """Distributions along one parameter, with their means: these alone would hide two states."""
-    x = s.data[s.axes[0]].values
-    figure, axes = make_panels(page, list(counted), s.axes[0], s.label(list(counted)))
-    parts = [n / n.sum(axis=1, keepdims=True) for _, n in counted.values()]
-    norm = PowerNorm(0.5, 0.0, max(float(p.max()) for p in parts))
-    for (name, (edges, _)), p, a in zip(counted.items(), parts, axes):
-        mesh = draw_map(a, edges_around(x, logx), edges, np.ma.masked_equal(p.T, 0.0), norm)
-        a.plot(x, s(name)[0], color=COLOURS[1], marker="o", markersize=3.5, linewidth=1.2)
-        set_scale(a, log, logx)
-    add_legend(axes, [(Line2D([], [], color=COLOURS[1], marker="o", markersize=3.5), "mean")])
-    add_colour_bar(figure, mesh, axes, "fraction of runs per bin", aspect=30)
-    return page.end(figure, s.title(list(counted)), more)
-
-
-def _along(s: Sweep, page: Page, names: list[str], more: str, log: bool,
-           logx: Optional[bool]) -> Figure:
-    x = s.data[s.axes[0]].values
-    logx = is_geometric(x) if logx is None else logx
-    counted = {n: c for n in names if (c := s.distributions(n)) is not None}
-    if len(counted) == len(names) and any(_has_two_peaks(h) for _, c in counted.values()
-                                          for h in c):
-        return _spread_along(s, page, counted, more, log, logx)
-    values = [s(name) for name in names]
-    together = len(names) <= len(COLOURS) and (log or not _apart([_top(m) for m, _ in values]))
-    figure, axes = make_panels(page, names, s.axes[0], s.label(names), together)
-    for k, (a, (mean, sd)) in enumerate(zip(axes, values)):
-        colour = COLOURS[k if together else 0]
-        a.plot(x, mean, color=colour, marker="o", markersize=3.5)
-        a.fill_between(x, mean - sd, mean + sd, color=colour, alpha=0.25, linewidth=0)
-        set_scale(a, log, logx)
-    entries = line_entries(names if together else ["mean"], True, "o")
-    add_legend(axes, [*entries, band_entry(entries, "mean ± sd")])
-    return page.end(figure, s.title(names), more)
+def _along(d: Drawing) -> Figure:
+    """Means along one parameter with standard deviations, or with distributions where these have
+    two peaks: means alone would hide two states."""
+    s, label = d.of, d.of.axes[0]
+    x = s.data[label].values
+    d = d._replace(logx=is_geometric(x) if d.logx is None else d.logx)
+    values = [s(name) for name in d.names]
+    counted = {n: c for n in d.names if (c := s.distributions(n)) is not None}
+    if len(counted) == len(d.names) and any(_has_two_peaks(h) for _, c in counted.values()
+                                            for h in c):
+        figure, axes = d.panels(label, d.value_label)
+        parts = {n: (e, c / c.sum(axis=1, keepdims=True)) for n, (e, c) in counted.items()}
+        mesh = _draw_spread(d, axes, edges_around(x, bool(d.logx)), parts,
+                            max(float(p.max()) for _, p in parts.values()))
+        for (mean, _), a in zip(values, axes):
+            a.plot(x, mean, color=COLOURS[1], marker="o", markersize=3.5, linewidth=1.2)
+        add_legend(axes, [(Line2D([], [], color=COLOURS[1], marker="o", markersize=3.5), "mean")])
+        add_colour_bar(figure, mesh, axes, "fraction of runs per bin", aspect=30)
+        return d.end(figure, s.title(d.names))
+    together = d.fit_together([mean for mean, _ in values])
+    figure, axes = d.panels(label, d.value_label, together=together)
+    _draw_means(d, axes, together, x, [mean for mean, _ in values],
+                [(mean - sd, mean + sd) for mean, sd in values], "mean ± sd", "o")
+    for a in axes:
+        set_scale(a, d.log, d.logx)
+    return d.end(figure, s.title(d.names))
 
 
 def _map(axes: Any, data: Any, x: str, y: str, z: np.ndarray, norm: Any,
@@ -434,34 +432,33 @@ def _map(axes: Any, data: Any, x: str, y: str, z: np.ndarray, norm: Any,
     return draw_map(axes, *edges, np.ma.masked_invalid(z.T), norm)
 
 
-def _maps(s: Sweep, page: Page, names: list[str], more: str, log: bool,
-          logx: Optional[bool]) -> Figure:
-    figure, axes = make_panels(page, names, s.axes[0], s.axes[1], panel=(3.4, 2.3))
-    for name, a in zip(names, axes):
+def _maps(d: Drawing) -> Figure:
+    s = d.of
+    figure, axes = d.panels(*s.axes, panel=(3.4, 2.3))
+    for name, a in zip(d.names, axes):
         z = s.shown(name)
-        mesh = _map(a, s.data, *s.axes, z, colours_for(z, log), logx)
+        mesh = _map(a, s.data, *s.axes, z, colours_for(z, d.log), d.logx)
         add_colour_bar(figure, mesh, a, s.shown_label(name))
-    return page.end(figure, s.title(names), more)
+    return d.end(figure, s.title(d.names))
 
 
-def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
-               logx: Optional[bool]) -> Figure:
+def _multiples(d: Drawing) -> Figure:
     """Maps of the last two axes, a row for each name, a column for each value of the first."""
-    third, *plane = s.axes
-    names, more = first(names, 3)
+    s, (third, *plane) = d.of, d.of.axes
+    names, more = first(d.names, 3)
     values = s.data[third].values
     shown = spread(len(values), 5)
     is_short = len(third) <= 10  # beside its value above a panel; else the title names it once
     notes = [more, "" if is_short else f"columns: {third}",
              f"{len(shown)} of {len(values)} {third}" if len(shown) < len(values) else ""]
     above = Numbers().format_ticks(values)
-    size = page.size or (1.6 + 1.9 * len(shown), 1.4 + 1.8 * len(names))
-    figure, grid = page._replace(size=size).begin(len(names), len(shown))
+    figure, grid = d.page.begin(len(names), len(shown),
+                                (1.6 + 1.9 * len(shown), 1.4 + 1.8 * len(names)))
     for name, row in zip(names, grid):
         z = s.shown(name)
-        norm = colours_for(z, log)
+        norm = colours_for(z, d.log)
         for a, i in zip(row, shown):
-            mesh = _map(a, s.data, *plane, z[i], norm, logx)
+            mesh = _map(a, s.data, *plane, z[i], norm, d.logx)
             a.tick_params(labelsize=SMALL, labelbottom=name == names[-1], labelleft=i == 0)
             if name == names[0]:
                 a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
@@ -469,30 +466,28 @@ def _multiples(s: Sweep, page: Page, names: list[str], more: str, log: bool,
         add_colour_bar(figure, mesh, row, s.shown_label(name))
     figure.supxlabel(one_line(plane[0]), fontsize=10)
     figure.supylabel(one_line(plane[1]), fontsize=10)
-    return page.end(figure, s.title(names), ", ".join(n for n in notes if n))
+    return d.page.end(figure, s.title(names), ", ".join(n for n in notes if n))
 
 
-def _design(s: Sweep, page: Page, names: list[str], more: str, log: bool,
-            logx: Optional[bool]) -> Figure:
+def _design(d: Drawing) -> Figure:
     """The points of a design: over two parameters in colours, else over each of them."""
+    s = d.of
     points = {p: s.data[p].values for p in s.parameters}
     if len(points) == 2:
-        x, y = points
-        figure, axes = make_panels(page, names, x, y, panel=(3.4, 2.3))
-        for name, a in zip(names, axes):
+        figure, axes = d.panels(*points, panel=(3.4, 2.3))
+        for name, a in zip(d.names, axes):
             z = s.shown(name)
-            dots = a.scatter(points[x], points[y], c=z, norm=colours_for(z, log), cmap="viridis",
-                             s=18)
-            set_scale(a, False, bool(logx))
+            dots = a.scatter(*points.values(), c=z, norm=colours_for(z, d.log), cmap="viridis", s=18)
+            set_scale(a, False, bool(d.logx))
             add_colour_bar(figure, dots, a, s.shown_label(name))
-        return page.end(figure, s.title(names), more)
-    (name,), more = first(names, 1)
+        return d.end(figure, s.title(d.names))
+    (name,), more = first(d.names, 1)
     shown, _ = first(list(points), MOST_PANELS)
     one = len(shown) == 1
-    figure, axes = make_panels(page, [""] if one else shown, shown[0] if one else "parameter",
+    figure, axes = make_panels(d.page, [""] if one else shown, shown[0] if one else "parameter",
                                f"mean ± sd of {name}", shared=False)
     mean, sd = s(name)
     for p, a in zip(shown, axes):
         a.errorbar(points[p], mean, sd, fmt="o", markersize=3, elinewidth=0.7, color=COLOURS[0])
-        set_scale(a, log, bool(logx))
-    return page.end(figure, s.title([name]), more)
+        set_scale(a, d.log, bool(d.logx))
+    return d.page.end(figure, s.title([name]), more)

@@ -207,9 +207,8 @@ MEASURES = {"mean": lambda mean, sd: [mean, mean - sd, mean + sd],  # with its b
 
 def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     """The same of a sweep, at fewer points where there are too many."""
-    s, inner = Sweep(data, None), ("time", "species", "observable", "run")
-    axes = s.axes or [a for a in data["mean" if s.species else "observable_mean"].dims
-                      if a not in inner][:1]
+    s = Sweep(data, None)
+    axes = s.axes or s.every[:1]
     if not axes:
         raise InvalidError("this Dataset is no sweep", "a Result has a method report")
     if not all(data.sizes[a] for a in axes):

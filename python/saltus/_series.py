@@ -93,6 +93,12 @@ def moving(r: Any) -> list[str]:
     return [r.columns[i] for i in np.argsort(-span, kind="stable") if span[i] > 0] or r.columns
 
 
+def whole_edges(low: float, high: float, most: int) -> np.ndarray:
+    """Edges, between counts, of at most so many bins for counts from low to high."""
+    step = max(1, math.ceil((high - low + 1) / most))
+    return np.arange(low, high + step + 1, step) - 0.5
+
+
 def _edges(r: Any, name: str, points: Sequence[int], most: int) -> np.ndarray:
     """Edges of at most so many bins for every value of a column at some points."""
     i = r.columns.index(name)
@@ -100,8 +106,7 @@ def _edges(r: Any, name: str, points: Sequence[int], most: int) -> np.ndarray:
     ends = ends[np.isfinite(ends)]
     low, high = (ends.min(), ends.max()) if len(ends) else (0.0, 0.0)
     if name in r.species:
-        step = max(1, math.ceil((high - low + 1) / most))
-        return np.arange(low, high + step + 1, step) - 0.5
+        return whole_edges(low, high, most)
     return np.linspace(low, high if high > low else low + 1, most + 1)
 
 
@@ -165,8 +170,9 @@ class Sweep:
         inner = {"time", "species", "observable", "run"}
         self.derived = [name for name, v in data.data_vars.items()
                         if "run" in v.dims and not inner & (set(v.dims) - {"run"})]
-        first = data["mean" if self.species else "observable_mean"]
-        self.axes = [a for a in first.dims if a not in inner and first.sizes[a] > 1]
+        self.every = [a for a in data["mean" if self.species else "observable_mean"].dims
+                      if a not in inner]
+        self.axes = [a for a in self.every if data.sizes[a] > 1]
         self.parameters = [c for c, v in data.coords.items()
                            if v.dims == ("point",) and c != "point"]
 
@@ -192,13 +198,13 @@ class Sweep:
             return None
         x = self.data["counts"].sel(species=name)
         runs = (x.isel(time=self.at) if "time" in x.dims else x).squeeze().values
-        low, high = runs.min(), runs.max()
-        step = max(1, math.ceil((high - low + 1) / 60))
-        edges = np.arange(low, high + step + 1, step) - 0.5
+        edges = whole_edges(runs.min(), runs.max(), 60)
         return edges, np.array([np.histogram(row, edges)[0] for row in runs])
 
-    def label(self, names: Sequence[str]) -> str:
-        return "molecules" if set(names) <= set(self.species) else "value"
+    def varied(self) -> list[str]:
+        """Species, or else observables, whose means vary, or all of them if none does."""
+        names = self.species or self.observables
+        return [name for name in names if np.ptp(self(name)[0]) > 0] or names
 
     def shown_label(self, name: str) -> str:
         return self.statistic + (" molecules" if name in self.species else f" of {name}")
