@@ -14,7 +14,7 @@ from ._call import LAWS, STOICHIOMETRIES, Call, values_of
 from ._errors import InvalidError, check, near, need, record
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
-from ._run import Names, Origin, Plan, carry_out, give, open_memory, path_to_write, sweep_file
+from ._run import Names, Origin, Plan, carry_out, give, into_file, open_memory, path_to_write
 from ._series import table
 from ._sweep import Axis, grid, points
 
@@ -178,10 +178,9 @@ class Model:
             return self._about
 
     def _make_about(self) -> dict[str, Any]:
-        m = self._handle
-        about: dict[str, Any] = {kind: {} for kind in ("species", "parameter", "compartment",
-                                                       "rule", "unit", "reaction")}
-        i = 0
+        m, n, i = self._handle, ffi.new("int64_t[3]"), 0
+        about: dict[str, Any] = {kind: {} for kind in ("species", "parameter", "compartment", "rule",
+                                                       "unit", "reaction", "site_type")}
         while (v := lib.saltus_model_value_at(m, i)).name != ffi.NULL:
             name = ffi.string(v.name).decode()
             about[ffi.string(v.kind).decode()][name] = v.value
@@ -192,14 +191,11 @@ class Model:
         while reaction := ffi.string(lib.saltus_model_reaction(m, i)).decode():
             about["reaction"][reaction] = self._print(i)
             i += 1
-        size = ffi.new("int64_t[3]")
-        about["spacing"] = lib.saltus_model_lattice(m, size)
-        about["size"] = tuple(size)
-        about["site_type"], n, i = {}, ffi.new("int64_t *"), 0
-        while (site_type := lib.saltus_model_site_type(m, i, n)) != ffi.NULL:
-            about["site_type"][ffi.string(site_type).decode()] = n[0]
+        i = 0
+        while (v := lib.saltus_model_site_type(m, i, n)) != ffi.NULL:
+            about["site_type"][ffi.string(v).decode()] = n[0]
             i += 1
-        return about
+        return {**about, "spacing": lib.saltus_model_lattice(m, n), "size": tuple(n)}
 
     def _print(self, what: int) -> str:
         return _take(lib.model_text(self._handle, what))
@@ -333,28 +329,21 @@ class Model:
     # ---- simulating
 
     def _backend(self, call: Call, key: tuple) -> Any:
-        device = call.device
+        device, err = call.device, call.err
+        is_chosen = device == "auto"
+        known, name = (self._chosen, key) if is_chosen else (_backends, device)
+        if name in known:
+            return known[name]
         if device != "cpu":
             _find_nvrtc()
-        if device == "auto" and key in self._chosen:
-            return self._chosen[key]
-        if device in _backends:
-            return _backends[device]
-        out, err = ffi.new("saltus_backend **"), call.err
-        if device == "auto":
-            check(lib.saltus_backend_choose(self._handle, call.plan_options(), call.run, out, err),
-                  err)
-        else:
-            check(lib.saltus_backend_open(device.encode(), out, err), err)
-        backend = ffi.gc(out[0], lib.saltus_backend_close)
-        if device == "auto":
-            if len(self._chosen) >= _MOST_PLANS:
-                self._drop_plans()  # they use these
-                self._chosen.clear()
-            self._chosen[key] = backend
-        else:
-            _backends[device] = backend
-        return backend
+        out = ffi.new("saltus_backend **")
+        check(lib.saltus_backend_choose(self._handle, call.plan_options(), call.run, out, err)
+              if is_chosen else lib.saltus_backend_open(device.encode(), out, err), err)
+        if is_chosen and len(known) >= _MOST_PLANS:
+            self._drop_plans()  # they use these
+            known.clear()
+        known[name] = ffi.gc(out[0], lib.saltus_backend_close)
+        return known[name]
 
     def _plan(self, call: Call) -> Plan:
         """The plan of a call, for the values that the model is frozen with. The lock is held."""
@@ -403,11 +392,7 @@ class Model:
         values, path = values_of(set), path_to_write(output)
         with self._lock:
             self._freeze(values, call.err)
-            plan = self._plan(call)
-            origin = Origin(self, call, values)
-            if path is not None:
-                return origin.write(plan, path, overwrite, progress)
-            return origin.keep(plan, progress)
+            return Origin(self, call, values).run(self._plan(call), path, overwrite, progress)
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
               seed: int = 1, design: Optional[str] = None, common_random_numbers: bool = False,
@@ -490,12 +475,14 @@ class Model:
         report = ffi.new("saltus_run_report *")
         memory = open_memory(plan, call, n) if path is None else None
 
-        def run() -> int:
-            options.run = call.run[0]
-            if path is not None:
-                return sweep_file(path, sweep, options, plan, call, overwrite, report, err)
-            sink = lib.saltus_memory_sweep_sink(memory)
+        def fill(sink: Any) -> int:
             return lib.saltus_sweep_run(sweep, options, sink, report, err)
+
+        def run() -> int:
+            options.run = call.run[0]  # with what stops it
+            if path is None:
+                return fill(lib.saltus_memory_sweep_sink(memory))
+            return into_file(path, plan, call, overwrite, report, err, fill, (sweep, options))
         stopped = carry_out(call, progress, run)
         if path is not None:
             return None, 0, plan, stopped

@@ -224,11 +224,9 @@ def _has_two_peaks(h: np.ndarray) -> bool:
     h = np.pad(h, (0, -len(h) % step)).reshape(-1, step).sum(axis=1)
     h = np.convolve(h, [0.25, 0.5, 0.25])
     top = int(np.argmax(h))
-    for i in range(len(h)):
-        valley = h[min(i, top):max(i, top) + 1].min()
-        if valley < 0.5 * h[i] and h[i] - valley > 3 * math.sqrt(h[i]) and h[i] > 0.1 * h[top]:
-            return True
-    return False
+    valley = np.concatenate([np.minimum.accumulate(h[top::-1])[::-1],  # the least towards the top
+                             np.minimum.accumulate(h[top:])[1:]])
+    return bool(((valley < 0.5 * h) & (h - valley > 3 * np.sqrt(h)) & (h > 0.1 * h[top])).any())
 
 
 def _kymograph(d: Drawing) -> Figure:

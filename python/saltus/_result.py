@@ -379,7 +379,7 @@ class Result:
         if self._origin is None:
             raise InvalidError("only a result of Model.run can be saved, in the process that ran it",
                                "run with output=, or use to_xarray().to_netcdf()")
-        self._origin.save(self, os.fspath(path), overwrite)
+        self._origin.save(os.fspath(path), overwrite)
         return open(path)
 
     def __repr__(self) -> str:
@@ -493,29 +493,21 @@ def open(path: Union[str, os.PathLike], *, samples: bool = True) -> Any:
     return data
 
 
-class _Shaped:
-    """A sweep's arrays with an axis per name instead of one of all points."""
-
-    def __init__(self, source: Any, lengths: Sequence[int], n: int) -> None:
-        self._source, self._lengths, self._n = source, tuple(lengths), n
-
-    def __call__(self, name: str) -> Optional[np.ndarray]:
-        array = self._source(name)
-        if array is None:
-            return None
-        if name == "trajectories" and array.ndim == 1:  # a file has the runs' numbers once
-            array = np.broadcast_to(array, (self._n, *array.shape))
-        array = array[:self._n]
-        return array.reshape(self._lengths + array.shape[1:]) if self._lengths else array
-
-
 def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[np.ndarray],
                   lengths: Sequence[int], n: int) -> Any:
     """An xarray.Dataset of the first n points of a sweep: with an axis per name if these are all of
     a grid, else with one axis, point. values: [axis][point]; lengths: of a grid's axes, or zeros."""
-    if np.prod(lengths) == n and n > 0:
-        behind = [int(np.prod(lengths[i + 1:])) for i in range(len(lengths))]
-        coords = {a: v[::b][:m] for a, v, b, m in zip(axes, values, behind, lengths)}
-        return dataset(_Shaped(source, lengths, n), r, axes, coords)
-    points = {a: ("point", v[:n]) for a, v in zip(axes, values)}
-    return dataset(_Shaped(source, (), n), r, ("point",), points)
+    is_grid = np.prod(lengths) == n and n > 0
+    shape = lengths if is_grid else (n,)
+
+    def shaped(name: str) -> Optional[np.ndarray]:
+        array = source(name)
+        if array is not None and name == "trajectories" and array.ndim == 1:
+            array = np.broadcast_to(array, (n, *array.shape))  # a file has the runs' numbers once
+        return None if array is None else array[:n].reshape(*shape, *array.shape[1:])
+    if not is_grid:
+        points = {a: ("point", v[:n]) for a, v in zip(axes, values)}
+        return dataset(shaped, r, ("point",), points)
+    behind = [int(np.prod(lengths[i + 1:])) for i in range(len(lengths))]
+    return dataset(shaped, r, axes, {a: v[::b][:m] for a, v, b, m in
+                                     zip(axes, values, behind, lengths)})

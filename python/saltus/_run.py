@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Names = Tuple[List[str], List[str]]  # of species and observables, as they are recorded
 _memory_defaults = lib.saltus_memory_options_default()
+_file_defaults = lib.saltus_hdf5_options_default()
 
 
 class Plan:
@@ -63,22 +64,24 @@ def open_memory(plan: Plan, call: Call, n_points: int) -> Any:
     return ffi.gc(out[0], lib.saltus_memory_close)
 
 
-def _file_options(call: Call, overwrite: bool) -> Any:
-    options = ffi.new("saltus_hdf5_options *", lib.saltus_hdf5_options_default())
+def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, err: Any,
+              fill: Callable[[Any], int], sweep: tuple = ()) -> int:
+    """Open a result file, of a sweep with its options or of a run; fill its sink and close it."""
+    options, name = ffi.new("saltus_hdf5_options *", _file_defaults), os.fsencode(path)
     options.overwrite = overwrite
-    return call.result_options(options)
-
-
-def sweep_file(path: str, sweep: Any, options: Any, plan: Plan, call: Call, overwrite: bool,
-                report: Any, err: Any) -> int:
-    out = ffi.new("saltus_sweep_file **")
+    call.result_options(options)
     with hdf5:
-        status = lib.saltus_sweep_file_open(os.fsencode(path), sweep, options, plan.handle,
-                                            _file_options(call, overwrite), out, err)
+        if sweep:
+            out = ffi.new("saltus_sweep_file **")
+            sink, close = lib.saltus_sweep_file_sink, lib.saltus_sweep_file_close
+            status = lib.saltus_sweep_file_open(name, *sweep, plan.handle, options, out, err)
+        else:
+            out = ffi.new("saltus_hdf5_sink **")
+            sink, close = lib.saltus_hdf5_sink_get, lib.saltus_hdf5_sink_close
+            status = lib.saltus_hdf5_sink_open(name, plan.handle, call.run, options, out, err)
         if status == 0:
-            status = lib.saltus_sweep_run(sweep, options, lib.saltus_sweep_file_sink(out[0]), report,
-                                          err)
-            closed = lib.saltus_sweep_file_close(out[0], report, err)
+            status = fill(sink(out[0]))
+            closed = close(out[0], report, err)
             status = status or closed
     return status
 
@@ -124,39 +127,25 @@ class Origin:
         self.memory: Any = None
         self.report = ffi.new("saltus_run_report *")
 
-    def keep(self, plan: Plan, progress: Any) -> Result:
-        """Run into memory."""
+    def run(self, plan: Plan, path: Optional[str], overwrite: bool, progress: Any) -> Result:
+        """Into a file or into memory."""
         call = self.call
+
+        def fill(sink: Any) -> int:
+            return lib.saltus_run(plan.handle, call.run, sink, self.report, call.err)
+        if path is not None:
+            stopped = carry_out(call, progress, lambda: into_file(
+                path, plan, call, overwrite, self.report, call.err, fill))
+            return give(open_result(path), stopped)
         self.memory = open_memory(plan, call, 0)
-        stopped = carry_out(call, progress, lambda: lib.saltus_run(
-            plan.handle, call.run, lib.saltus_memory_sink(self.memory), self.report, call.err))
+        stopped = carry_out(call, progress, lambda: fill(lib.saltus_memory_sink(self.memory)))
         source = Memory(self.memory, call.record == "final")
         return give(self.model._result(call, plan, source, call.frames, self, self.report), stopped)
 
-    def write(self, plan: Plan, path: str, overwrite: bool, progress: Any) -> Result:
-        """Run into a file."""
-        call = self.call
-        stopped = carry_out(call, progress, lambda: self._into_file(
-            plan, path, overwrite, call.err, lambda sink: lib.saltus_run(
-                plan.handle, call.run, sink, self.report, call.err)))
-        return give(open_result(path), stopped)
-
-    def save(self, result: Result, path: str, overwrite: bool) -> None:
+    def save(self, path: str, overwrite: bool) -> None:
         """Hand what is in memory to a file."""
         model, err = self.model, record()
         with model._lock:
             model._freeze(self.values)
-            check(self._into_file(model._plan(self.call), path, overwrite, err, lambda sink:
-                                  lib.saltus_memory_replay(self.memory, sink, err)), err)
-
-    def _into_file(self, plan: Plan, path: str, overwrite: bool, err: Any,
-                   fill: Callable[[Any], int]) -> int:
-        out = ffi.new("saltus_hdf5_sink **")
-        with hdf5:
-            status = lib.saltus_hdf5_sink_open(os.fsencode(path), plan.handle, self.call.run,
-                                               _file_options(self.call, overwrite), out, err)
-            if status == 0:
-                status = fill(lib.saltus_hdf5_sink_get(out[0]))
-                closed = lib.saltus_hdf5_sink_close(out[0], self.report, err)
-                status = status or closed
-        return status
+            check(into_file(path, model._plan(self.call), self.call, overwrite, self.report, err,
+                            lambda sink: lib.saltus_memory_replay(self.memory, sink, err)), err)
