@@ -6,12 +6,14 @@ import math
 import operator
 import sys
 import warnings
+from importlib.util import find_spec
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from ._errors import InvalidError, near, need, record as new_record
 from ._native import ffi, lib
+from ._series import Names
 
 RECORDS = {"all": 0, "stats": 1, "final": 2, "histogram": 3}
 LAWS = {"literal": 0, "combinatorial": 1}
@@ -20,7 +22,7 @@ STOICHIOMETRIES = {"refuse": 0, "draw": 2}  # added to a law
 SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "streams": "n_streams",
             "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
             "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
-Species = Union[str, Sequence[str], None]
+Tell = Union[bool, Callable[[float], object], None]  # of progress
 _run_defaults = lib.saltus_run_options_default()
 _plan_defaults = lib.saltus_plan_options_default()
 
@@ -75,8 +77,8 @@ class Call:
     def __init__(self, until: Optional[float] = None, *, points: Optional[int] = None,
                  every: Optional[float] = None, times: Optional[Sequence[float]] = None,
                  runs: int = 1, first: int = 0, seed: int = 1, device: str = "auto",
-                 method: Optional[str] = None, species: Species = None, record: str = "all",
-                 derive: Species = None, burn_in: float = 0.0, bins: int = 0,
+                 method: Optional[str] = None, species: Names = None, record: str = "all",
+                 derive: Names = None, burn_in: float = 0.0, bins: int = 0,
                  range: Optional[tuple[float, float]] = None, frames: Optional[float] = None,
                  **settings: Any) -> None:
         if record not in RECORDS:
@@ -143,15 +145,16 @@ class Progress:
     """A tqdm bar while a run lasts, where there is a terminal or a notebook; or a function that is
     called with the fraction done, 0 to 1, from a thread of the library's."""
 
-    def __init__(self, run: Any, wanted: Union[bool, Callable[[float], object], None]) -> None:
+    def __init__(self, run: Any, wanted: Tell) -> None:
         self._bar: Any = None
-        self._tell = wanted if callable(wanted) else self._draw
+        self._tell = wanted if callable(wanted) else None
         self._failure: Optional[BaseException] = None
         self._run = run
         if wanted is True:
             need("tqdm", "progress=True")
         elif wanted is None:
-            wanted = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+            wanted = ("ipykernel" in sys.modules or (
+                sys.stderr is not None and sys.stderr.isatty())) and bool(find_spec("tqdm"))
         if wanted:
             self._handle = ffi.new_handle(self)
             run.progress, run.progress_user = lib.on_progress, self._handle
@@ -160,11 +163,7 @@ class Progress:
         if self._bar is None:
             with warnings.catch_warnings():  # a notebook without widgets gets a bar of text
                 warnings.simplefilter("ignore")
-                try:
-                    from tqdm.auto import tqdm
-                except ImportError:
-                    self._tell = lambda fraction: None
-                    return
+                from tqdm.auto import tqdm
                 self._bar = tqdm(total=1.0, leave=False,
                                  bar_format="{percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]")
         self._bar.update(fraction - self._bar.n)
@@ -172,7 +171,7 @@ class Progress:
     def tell(self, fraction: float) -> None:
         if self._failure is None:
             try:
-                self._tell(fraction)
+                (self._tell or self._draw)(fraction)
             except BaseException as failure:  # raised again when the run has ended
                 self._failure = failure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import difflib
 import re
 import threading
-from typing import Any, Iterable, NoReturn
+from typing import Any, Iterable
 
 from ._native import ffi, lib
 
@@ -80,12 +80,8 @@ def record() -> Any:
 def check(status: int, err: Any) -> None:
     """Raise what the library has recorded, unless all is well."""
     if status:
-        fail(status, err)
-
-
-def fail(status: int, err: Any) -> NoReturn:
-    message, hint = _text(err.message), _text(err.hint)
-    raise _BY_STATUS.get(status, Error)(message or f"status {status}", hint)
+        message, hint = _text(err.message), _text(err.hint)
+        raise _BY_STATUS.get(status, Error)(message or f"status {status}", hint)
 
 
 def near(what: str, name: object, names: Iterable[str]) -> InvalidError:

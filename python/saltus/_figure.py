@@ -6,7 +6,7 @@ import io
 import math
 import os
 import re
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 
 from ._errors import InvalidError
-from ._files import publish
+from ._files import Path, publish
 from ._series import COLOURS, one_line
 
 SMALL = 8  # points
@@ -48,7 +48,7 @@ class Figure(_Figure):
 class Page(NamedTuple):
     """How a figure looks, whatever it shows."""
     title: Optional[str]
-    path: Union[str, os.PathLike, None]
+    path: Optional[Path]
     size: Optional[tuple[float, float]]
     dpi: Optional[float]
 

@@ -8,8 +8,10 @@ from typing import Union
 
 from ._errors import FileError
 
+Path = Union[str, os.PathLike]
 
-def publish(path: Union[str, os.PathLike], content: bytes) -> None:
+
+def publish(path: Path, content: bytes) -> None:
     """Put a file in its place whole or not at all; a link stays one."""
     path = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(path)
@@ -30,7 +32,7 @@ def publish(path: Union[str, os.PathLike], content: bytes) -> None:
         raise FileError(f"{path}: cannot be written: {failure.strerror}") from failure
 
 
-def is_foreign(path: Union[str, os.PathLike]) -> bool:
+def is_foreign(path: Path) -> bool:
     """Whether there is a file that Saltus has not written, as its ends say."""
     try:
         with open(path, "rb") as file:

@@ -10,12 +10,13 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._call import LAWS, STOICHIOMETRIES, Call, values_of
+from ._call import LAWS, STOICHIOMETRIES, Call, Tell, values_of
 from ._errors import InvalidError, check, near, need, record
+from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
-from ._run import Names, Origin, Plan, carry_out, give, into_file, open_memory, path_to_write
-from ._series import table
+from ._run import Origin, Plan, carry_out, give, into_file, open_memory, path_to_write
+from ._series import Names, table
 from ._sweep import Axis, grid, points
 
 _MOST_PLANS = 32
@@ -94,7 +95,7 @@ class Model:
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
         self._plans: dict[tuple, Plan] = {}  # of these values
-        self._names: dict[tuple, Names] = {}  # of columns, which do not depend on them
+        self._same: dict[tuple, Any] = {}  # what plans say that does not depend on them
         self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
         self._pool: list = []  # models for the threads of sweeps
         self._about: Optional[dict[str, Any]] = None
@@ -198,7 +199,9 @@ class Model:
         return {**about, "spacing": lib.saltus_model_lattice(m, n), "size": tuple(n)}
 
     def _print(self, what: int) -> str:
-        return _take(lib.model_text(self._handle, what))
+        with self._lock:
+            self._freeze({})
+            return _take(lib.model_text(self._handle, what))
 
     def _text(self, what: Callable[[Any], Any]) -> str:
         """A text that does not depend on values."""
@@ -287,7 +290,7 @@ class Model:
             return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode()
                     for i in range(lib.saltus_model_n_warnings(self._handle))]
 
-    def plot(self, *, title: Optional[str] = None, path: Union[str, os.PathLike, None] = None,
+    def plot(self, *, title: Optional[str] = None, path: Optional[Path] = None,
              size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None) -> Any:
         """A figure, of matplotlib, of the types that a lattice's sites have, in planes through its
         middle; written to path too (.png, .svg, .pdf) if one is given. size in inches."""
@@ -297,15 +300,11 @@ class Model:
 
     def info(self) -> str:
         """What the command's `info` prints."""
-        with self._lock:
-            self._freeze({})
-            return self._print(-1)
+        return self._print(-1)
 
     def to_yaml(self) -> str:
         """Saltus YAML, which gives the same trajectories; not of a lattice."""
-        with self._lock:
-            self._freeze({})
-            text = self._print(-2)
+        text = self._print(-2)
         if not text:
             raise InvalidError("a model with a lattice cannot be written as YAML")
         return text
@@ -357,14 +356,13 @@ class Model:
                 self._drop_plans()
             out, err = ffi.new("saltus_plan **"), call.err
             check(lib.saltus_plan_create(self._handle, backend, call.plan_options(), out, err), err)
-            plan = Plan(out[0], self._handle, backend, self._names.get(key[1]))
-            self._plans[key], self._names[key[1]] = plan, plan.names
+            plan = Plan(out[0], self._handle, backend, self._same.get(key[1]))
+            self._plans[key], self._same[key[1]] = plan, plan.same
         return plan
 
     def run(self, until: Optional[float] = None, *, runs: int = 1, seed: int = 1,
-            set: Optional[Mapping[str, float]] = None,
-            output: Union[str, os.PathLike, None] = None, overwrite: bool = False,
-            progress: Union[bool, Callable[[float], object], None] = None, **options: Any) -> Result:
+            set: Optional[Mapping[str, float]] = None, output: Optional[Path] = None,
+            overwrite: bool = False, progress: Tell = None, **options: Any) -> Result:
         """Simulate an ensemble.
 
         until   the time at which to end; samples are taken at `points` (101) equal steps from 0 on,
@@ -396,10 +394,8 @@ class Model:
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
               seed: int = 1, design: Optional[str] = None, common_random_numbers: bool = False,
-              record: str = "stats", output: Union[str, os.PathLike, None] = None,
-              overwrite: bool = False,
-              progress: Union[bool, Callable[[float], object], None] = None,
-              device: str = "cpu", **options: Any) -> Any:
+              record: str = "stats", output: Optional[Path] = None, overwrite: bool = False,
+              progress: Tell = None, device: str = "cpu", **options: Any) -> Any:
         """Simulate an ensemble at every point of a grid, or of a design: an xarray.Dataset with an
         axis for each name of the grid, or the axis `point`.
 
@@ -428,9 +424,8 @@ class Model:
         return give(data, stopped)
 
     def batch(self, theta: Any, names: Sequence[str], until: Optional[float] = None, *,
-              runs: int = 1, seed: int = 1, derive: Union[str, Sequence[str], None] = None,
-              common_random_numbers: bool = False, device: str = "cpu",
-              progress: Union[bool, Callable[[float], object], None] = False,
+              runs: int = 1, seed: int = 1, derive: Names = None,
+              common_random_numbers: bool = False, device: str = "cpu", progress: Tell = False,
               **options: Any) -> np.ndarray:
         """Simulate at many sets of parameters in one launch, for estimation tools.
 

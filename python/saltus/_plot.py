@@ -323,10 +323,8 @@ def lattice(m: Any, page: Page) -> Figure:
         raise InvalidError(f"model '{m.name}' has no lattice to draw",
                            "of a model without one, results are drawn: run it first")
     size, spacing = m.lattice, 1e6 * m.spacing
-    planes = []  # their axes, with the longer one across
-    for normal in (1, 0, 2):
-        a, b = (i for i in range(3) if i != normal)
-        planes.append((normal, *((a, b) if size[a] >= size[b] else (b, a))))
+    planes = [(normal, *sorted((i for i in range(3) if i != normal), key=lambda i: -size[i]))
+              for normal in (1, 0, 2)]  # their axes, with the longer one across
     wide, high = [size[p[1]] for p in planes], [size[p[2]] for p in planes]
     in_row = min(6.4 / sum(wide), 2.4 / max(high))  # inches per site, and above each other
     above = min(4.4 / max(wide), 5.4 / sum(high))

@@ -7,15 +7,14 @@ import html
 import importlib.resources
 import json
 import math
-import os
 import re
 import zlib
-from typing import Any, Iterator, Optional, Sequence, Union
+from typing import Any, Iterator, Optional, Sequence
 
 import numpy as np
 
 from ._errors import Error, InvalidError, need
-from ._files import publish
+from ._files import Path, publish
 from ._result import Result, sources
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
                       first, is_geometric, mean_profile, moving, quantile, short, spread, table)
@@ -31,7 +30,7 @@ FACTS = ("model", "trajectories", "first_trajectory", "runs_per_point", "method"
          "saltus_version", "model_sha256")
 
 
-def report(data: Any, path: Union[str, os.PathLike], *, title: Optional[str] = None) -> None:
+def report(data: Any, path: Path, *, title: Optional[str] = None) -> None:
     """Write a page of a Result, or of a sweep's xarray.Dataset. It takes the place of an existing
     file when it is whole."""
     offline = need("plotly.offline", "report", "pip install 'saltus[report]'")

@@ -8,8 +8,9 @@ from typing import Any, Callable, Iterator, Optional, Sequence, Union
 import numpy as np
 
 from ._errors import InvalidError, check, hdf5, near, need, record
+from ._files import Path
 from ._native import ffi, lib
-from ._series import table
+from ._series import Names, table
 
 STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
@@ -97,16 +98,21 @@ class _File:
         if name == "derived":
             parts = [f[f"derived/{escape(q)}"][...] for q in self.derived]
             return np.stack(parts, axis=-1)[where] if parts else None
+        if name in ("edges", "histogram"):  # of all species, or of that whose number is given
+            inner = "edges" if name == "edges" else "counts"
+            parts = [f[f"histogram/{escape(s)}/{inner}"][...]
+                     for s in (self.species if where is Ellipsis else self.species[where:where + 1])
+                     if "histogram" in f]
+            most = max((a.shape[-1] for a in parts), default=0)
+            parts = [np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, most - a.shape[-1])],
+                            constant_values=np.nan if name == "edges" else 0) for a in parts]
+            return None if not parts else (
+                np.stack(parts, -2 if name == "edges" else -3) if where is Ellipsis else parts[0])
         if name == "frames":
             parts = [f[p][where] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
                      if p in f]
             return np.stack(parts, axis=-1) if parts else None
         return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
-
-    def histogram(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
-        group = f"histogram/{escape(name)}"
-        return self._read(lambda f: (f[f"{group}/edges"][...], f[f"{group}/counts"][...])
-                          if group in f else None)
 
 
 def escape(name: str, is_frame: bool = False) -> str:
@@ -269,13 +275,12 @@ class Result:
         record="histogram"; a bin holds edges[b] <= x < edges[b + 1]."""
         if name not in self.species:
             raise near("this result", name, self.species)
-        if isinstance(self._source, _File):
-            both = self._source.histogram(name)
-            if both is not None:
-                return both
-        edges = self._need("edges", 'record="histogram" keeps it')[self.species.index(name)]
+        i = self.species.index(name)
+        edges, counts = (self._source.part(a, i) for a in ("edges", "histogram"))
+        if edges is None or counts is None:
+            raise InvalidError("this result has no histogram", 'record="histogram" keeps it')
         n = np.count_nonzero(~np.isnan(edges)) - 1
-        return edges[:n + 1], self._need("histogram")[self.species.index(name), :, :n]
+        return edges[:n + 1], counts[:, :n]
 
     def autocorrelation(self, name: str, burn_in: float = 0.0) -> np.ndarray:
         """Autocorrelation of a column at lags 0, 1, … sample times, float64[lag], from `burn_in`
@@ -346,13 +351,11 @@ class Result:
                   for names, a in parts]
         return frames[0] if len(frames) == 1 else pandas.concat(frames, axis=1)
 
-    def plot(self, kind: str = "auto", *, species: Union[str, Sequence[str], None] = None,
-             time: Optional[float] = None, trajectories: int = 20, frame: Optional[float] = None,
-             slice: Optional[str] = None, title: Optional[str] = None,
-             path: Union[str, os.PathLike, None] = None,
+    def plot(self, kind: str = "auto", *, species: Names = None, time: Optional[float] = None,
+             trajectories: int = 20, frame: Optional[float] = None, slice: Optional[str] = None,
+             title: Optional[str] = None, path: Optional[Path] = None,
              size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None,
-             log: bool = False, logx: bool = False,
-             derived: Union[str, Sequence[str], None] = None) -> Any:
+             log: bool = False, logx: bool = False, derived: Names = None) -> Any:
         """A figure, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
 
         kind: "bands", "trajectories" (so many of them), "histogram" (at the sample nearest to
@@ -367,13 +370,13 @@ class Result:
         return _plot.result(self, kind, _plot.Page(title, path, size, dpi), species, time,
                             trajectories, frame, slice, log, logx, derived)
 
-    def report(self, path: Union[str, os.PathLike], *, title: Optional[str] = None) -> None:
+    def report(self, path: Path, *, title: Optional[str] = None) -> None:
         """Write one page for a browser, which needs nothing else: what was run, and figures whose
         species can be chosen. It takes the place of an existing file."""
         from ._report import report
         report(self, path, title=title)
 
-    def save(self, path: Union[str, os.PathLike], *, overwrite: bool = False) -> "Result":
+    def save(self, path: Path, *, overwrite: bool = False) -> "Result":
         """Write the result file that the run would have written with output=path, and give it as a
         result that is read when asked."""
         if self._origin is None:
@@ -398,40 +401,35 @@ class Result:
 def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any]) -> Any:
     """An xarray.Dataset of a result, or of a sweep whose axes `lead` stand in front."""
     xarray = need("xarray", "to_xarray")
-    lead, variables = tuple(lead), {}
+    lead, n = tuple(lead), len(r.species)
     samples = ("run",) if r.attrs["record"] == "final" else ("run", "time")
+    arrays = [(name, source(name), dims, unit) for name, dims, unit in (
+        ("counts", (*samples, "species"), "count"),
+        ("observables", (*samples, "observable"), "1"),
+        ("type_counts", (*samples, "site_type", "species"), "count"),
+        ("profile", (*samples, "plane", "species"), "count"),
+        ("edges", ("species", "edge"), "count"), ("histogram", ("species", "time", "bin"), "1"))]
+    for name in STATISTICS:
+        array = source(name)
+        if array is not None:
+            unit = "count2" if name == "variance" else "count"
+            arrays += [(name, array[..., :n], ("time", "species"), unit),
+                       (f"observable_{name}", array[..., n:], ("time", "observable"), "1")]
+    arrays = [each for each in arrays if each[1] is not None and each[1].shape[-1]]
+    derived = source("derived")
+    arrays += [(name, derived[..., i], ("run",), "1") for i, name in enumerate(r.derived_names)]
     coords = dict(coords, time=r.time)
+    for dim, names in (("species", r.species), ("observable", r.observables)):
+        if names:
+            coords[dim] = names
     trajectories = source("trajectories")
     if trajectories is not None:
         coords["trajectory"] = ((*lead, "run"), trajectories)
-
-    def add(name: str, array: Optional[np.ndarray], dims: Sequence[str], unit: str) -> None:
-        if array is not None:
-            variables[name] = ((*lead, *dims), array, {"units": unit})
-
-    n = len(r.species)
-    if n:
-        coords["species"] = r.species
-        add("counts", source("counts"), (*samples, "species"), "count")
-    if r.observables:
-        coords["observable"] = r.observables
-        add("observables", source("observables"), (*samples, "observable"), "1")
-    for name in STATISTICS:
-        array = source(name)
-        if array is not None and n:
-            add(name, array[..., :n], ("time", "species"),
-                "count2" if name == "variance" else "count")
-        if array is not None and r.observables:
-            add(f"observable_{name}", array[..., n:], ("time", "observable"), "1")
-    derived = source("derived")
-    for i, name in enumerate(r.derived_names):
-        add(name, derived[..., i], ("run",), "1")
-    add("type_counts", source("type_counts"), (*samples, "site_type", "species"), "count")
-    add("profile", source("profile"), (*samples, "plane", "species"), "count")
     frames = source("frames") if len(r.frame_times) else None
     if frames is not None and r._frame_species() == r.species:
         coords["frame"] = np.asarray(r.frame_times)
-        add("frames", frames, ("row", "frame", "z", "y", "x", "species"), "count")
+        arrays.append(("frames", frames, ("row", "frame", "z", "y", "x", "species"), "count"))
+    variables = {name: ((*lead, *dims), a, {"units": unit}) for name, a, dims, unit in arrays}
     attrs = {k: int(v) if isinstance(v, bool) else v for k, v in r.attrs.items()
              if isinstance(v, (str, int, float))}
     data = xarray.Dataset(variables, coords, attrs)
@@ -439,11 +437,10 @@ def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any])
     return data
 
 
-def plot(data: Any, *, species: Union[str, Sequence[str], None] = None,
-         time: Optional[float] = None, derived: Union[str, Sequence[str], None] = None,
-         statistic: str = "mean", title: Optional[str] = None,
-         path: Union[str, os.PathLike, None] = None, size: Optional[tuple[float, float]] = None,
-         dpi: Optional[float] = None, log: bool = False, logx: Optional[bool] = None) -> Any:
+def plot(data: Any, *, species: Names = None, time: Optional[float] = None, derived: Names = None,
+         statistic: str = "mean", title: Optional[str] = None, path: Optional[Path] = None,
+         size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None, log: bool = False,
+         logx: Optional[bool] = None) -> Any:
     """A figure of a sweep, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
 
     Means at the sample nearest to `time`, the last, of species or of derived quantities: against
@@ -456,7 +453,7 @@ def plot(data: Any, *, species: Union[str, Sequence[str], None] = None,
                        _plot.Page(title, path, size, dpi), log, logx)
 
 
-def open(path: Union[str, os.PathLike], *, samples: bool = True) -> Any:
+def open(path: Path, *, samples: bool = True) -> Any:
     """Open a result file: of a run a Result whose arrays are read when they are asked for, of a
     sweep an xarray.Dataset; samples=False: without those of its trajectories."""
     path = os.fspath(path)

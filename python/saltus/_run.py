@@ -1,54 +1,53 @@
 """Runs of a plan: into memory or files, and what is raised afterwards."""
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from ._call import Call, Progress
-from ._errors import CANCELLED, Interrupted, check, fail, hdf5, need, record
+from ._errors import CANCELLED, Interrupted, check, hdf5, need, record
+from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result
 
 if TYPE_CHECKING:
     from ._model import Model
 
-Names = Tuple[List[str], List[str]]  # of species and observables, as they are recorded
 _memory_defaults = lib.saltus_memory_options_default()
 _file_defaults = lib.saltus_hdf5_options_default()
 
 
 class Plan:
-    """A model compiled for a device."""
+    """A model compiled for a device. same: of another plan with these columns, which has it too."""
 
-    def __init__(self, handle: Any, model: Any, backend: Any, names: Optional[Names]) -> None:
+    def __init__(self, handle: Any, model: Any, backend: Any, same: Any) -> None:
         def destroy(plan: Any, destroy: Any = lib.saltus_plan_destroy,
                     needed: Any = (model, backend)) -> None:  # which must outlive it
             destroy(plan)
 
-        self.handle, self.model, self.backend = ffi.gc(handle, destroy), model, backend
-        self.names = names or (
-            [ffi.string(lib.saltus_plan_count_name(handle, i)).decode()
-             for i in range(lib.saltus_plan_n_counts(handle))],
-            [ffi.string(lib.saltus_plan_observable_name(handle, i)).decode()
-             for i in range(lib.saltus_plan_n_observables(handle))])
-
-    @functools.cached_property
-    def about(self) -> dict[str, Any]:
-        """What a result says of it."""
-        texts = {"model": lib.saltus_model_name(self.model),
-                 "time_unit": lib.saltus_model_time_unit(self.model),
-                 "method": lib.saltus_plan_method(self.handle),
-                 "device": lib.saltus_backend_name(self.backend),
-                 "layout": lib.saltus_plan_layout(self.handle)}
-        about: dict[str, Any] = {key: ffi.string(text).decode() for key, text in texts.items()}
-        spacing = lib.saltus_model_lattice(self.model, ffi.NULL)
-        return {**about, "spacing": spacing} if spacing > 0.0 else about
+        if same is None:
+            spacing = lib.saltus_model_lattice(model, ffi.NULL)
+            same = ([_text(lib.saltus_plan_count_name(handle, i))
+                     for i in range(lib.saltus_plan_n_counts(handle))],
+                    [_text(lib.saltus_plan_observable_name(handle, i))
+                     for i in range(lib.saltus_plan_n_observables(handle))],
+                    {"model": _text(lib.saltus_model_name(model)),
+                     "time_unit": _text(lib.saltus_model_time_unit(model)),
+                     **({"spacing": spacing} if spacing > 0.0 else {})})
+        self.handle, self.same = ffi.gc(handle, destroy), same
+        self.names = same[:2]  # of species and observables, as they are recorded
+        self.about = {**same[2], "method": _text(lib.saltus_plan_method(handle)),
+                      "device": _text(lib.saltus_backend_name(backend)),
+                      "layout": _text(lib.saltus_plan_layout(handle))}
 
 
-def path_to_write(output: Union[str, os.PathLike, None]) -> Optional[str]:
+def _text(chars: Any) -> str:
+    return ffi.string(chars).decode()
+
+
+def path_to_write(output: Optional[Path]) -> Optional[str]:
     if output is None:
         return None
     need("h5py", "output=")  # which reads what was written: better known before
@@ -101,15 +100,13 @@ def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[Key
     bar.close()
     if call.warnings:
         call.warn()
-    if status not in (0, CANCELLED):
-        fail(status, call.err)
+    if not (interrupted and status == CANCELLED):
+        check(status, call.err)
     if interrupted:  # a handler of the caller's own has its turn; Python's would only raise
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler) and handler is not signal.default_int_handler:
             handler(signal.SIGINT, None)
-        return KeyboardInterrupt()
-    check(status, call.err)
-    return None
+    return KeyboardInterrupt() if interrupted else None
 
 
 def give(result: Any, stopped: Optional[KeyboardInterrupt]) -> Any:
