@@ -13,15 +13,16 @@ method, the seed and its number alone, on whatever device it is simulated.
 """
 from __future__ import annotations
 
+from . import _native
 from ._convert import from_antimony, from_gillespy2, from_pysb
 from ._errors import (DeviceError, Error, Interrupted, InvalidError, ModelError, NumericError,
-                      UnavailableError, version)
+                      UnavailableError)
 from ._model import Model, build, devices, read
 from ._report import report
 from ._result import Result, open, plot
 from ._sweep import lin, log
 
-__version__ = version()
+__version__: str = _native.ffi.string(_native.lib.saltus_version()).decode()
 __all__ = ["DeviceError", "Error", "Interrupted", "InvalidError", "Model", "ModelError",
            "NumericError", "Result", "UnavailableError", "build", "devices", "from_antimony",
            "from_gillespy2", "from_pysb", "lin", "log", "open", "plot", "read", "report"]

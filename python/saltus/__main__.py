@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 from ._errors import Error, FileError, InvalidError, ModelError, UnavailableError
 from ._files import is_foreign
 from ._model import read
-from ._report import report as report_of
+from ._report import report
 from ._result import Result, open as open_result, plot as plot_sweep
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -66,11 +66,9 @@ def plot(path: str, output: str, **options: str) -> None:
     draw(path=output, **given)
 
 
-def report(path: str, output: str, **options: str) -> None:
-    report_of(open_result(path, samples=False), output, **options)
-
-
-VERBS: Mapping[str, Callable[..., None]] = {"plot": plot, "report": report}
+VERBS: Mapping[str, Callable[..., None]] = {
+    "plot": plot,
+    "report": lambda path, output, **how: report(open_result(path, samples=False), output, **how)}
 
 
 def _say(text: str) -> None:

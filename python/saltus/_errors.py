@@ -6,11 +6,11 @@ import re
 import threading
 from typing import Any, Iterable
 
-from ._native import ffi, lib
+from ._native import ffi
 
 
 class Error(Exception):
-    """What the library says of a failure. `hint` is what would help, or ""."""
+    """A failure: `message` is what the library says of it, `hint` what would help, or ""."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -101,7 +101,3 @@ def need(module: str, what: str, hint: str = "") -> Any:
         package = module.split(".")[0]
         raise UnavailableError(f"{what} needs the package {package}, which is not installed",
                                hint or f"pip install {package}") from failure
-
-
-def version() -> str:
-    return ffi.string(lib.saltus_version()).decode()

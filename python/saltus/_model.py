@@ -1,6 +1,7 @@
 """Models: read or built, looked at, simulated."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import html
 import json
@@ -211,6 +212,7 @@ class Model:
 
     @property
     def name(self) -> str:
+        """The name that the model gives itself, or else that of its file."""
         return self._text(lib.saltus_model_name)
 
     @property
@@ -502,16 +504,12 @@ def _find_nvrtc() -> None:
     """Open the NVRTC of the package nvidia-cuda-nvrtc, once, so that the library finds it by its
     name, also where another folder than this package's holds it. Without one the library looks
     where the system has it."""
-    import importlib.util
-    spec = importlib.util.find_spec("nvidia")
-    if spec is None:
-        return
     import ctypes
     import glob
-    for folder in spec.submodule_search_locations or ():
+    import importlib.util
+    spec = importlib.util.find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
         for path in sorted(glob.glob(f"{folder}/c*/lib/libnvrtc.so.*"), reverse=True):
-            try:
+            with contextlib.suppress(OSError):
                 ctypes.CDLL(path)
                 return
-            except OSError:
-                continue

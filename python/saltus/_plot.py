@@ -307,13 +307,10 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
             last = distributions(r, names, [len(r.time) - 1])
             if any(_has_two_peaks(np.rint(d.runs * p[0])) for _, p in last.values()):
                 kind = "heatmap"
-    if kind == "trajectories":
-        return _trajectories(d, trajectories)
-    if kind == "slice":
-        return _slice(d, frame, slice)
-    if kind == "histogram":
-        return _histogram(d, time)
-    return {"bands": _bands, "heatmap": _heatmap, "kymograph": _kymograph}[kind](d)
+    draw, how = {"bands": (_bands, ()), "trajectories": (_trajectories, (trajectories,)),
+                 "histogram": (_histogram, (time,)), "heatmap": (_heatmap, ()),
+                 "kymograph": (_kymograph, ()), "slice": (_slice, (frame, slice))}[kind]
+    return draw(d, *how)
 
 
 def lattice(m: Any, page: Page) -> Figure:
@@ -378,7 +375,7 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
              named(derived, s.derived, "this sweep"))
     d = Drawing(s, page, *first(names or s.varied(), MOST_PANELS), log, logx)
     if "point" in s.axes:
-        return _design(d)
+        return _maps(d) if len(s.parameters) == 2 else _design(d)
     draw = {1: _along, 2: _maps, 3: _multiples}.get(len(s.axes))
     if draw is None:
         raise InvalidError(f"a sweep of {len(s.axes)} axes is no figure" if s.axes else
@@ -415,25 +412,25 @@ def _along(d: Drawing) -> Figure:
     return d.end(figure, s.title(d.names))
 
 
-def _map(axes: Any, data: Any, x: str, y: str, z: np.ndarray, norm: Any,
-         logx: Optional[bool]) -> Any:
-    """A map z[x][y] over two parameters, whose axes are as their values are spaced."""
-    edges = []
-    for name, asked, set_axis in ((x, logx, axes.set_xscale), (y, None, axes.set_yscale)):
-        values = data[name].values
-        log = is_geometric(values) if asked is None else asked
-        edges.append(edges_around(values, log))
-        if log:
-            set_axis("log")
-    return draw_map(axes, *edges, np.ma.masked_invalid(z.T), norm)
+def _map(axes: Any, d: Drawing, x: str, y: str, z: np.ndarray, norm: Any) -> Any:
+    """A map z[x][y] over two parameters, whose axes are as their values are spaced, or the points of
+    a design in colours."""
+    values = [d.of.data[name].values for name in (x, y)]
+    if "point" in d.of.axes:
+        set_scale(axes, False, bool(d.logx))
+        return axes.scatter(*values, c=z, norm=norm, cmap="viridis", s=18)
+    logs = [is_geometric(values[0]) if d.logx is None else d.logx, is_geometric(values[1])]
+    set_scale(axes, logs[1], logs[0])
+    return draw_map(axes, *map(edges_around, values, logs), np.ma.masked_invalid(z.T), norm)
 
 
 def _maps(d: Drawing) -> Figure:
     s = d.of
-    figure, axes = d.panels(*s.axes, panel=(3.4, 2.3))
+    x, y = s.parameters if "point" in s.axes else s.axes
+    figure, axes = d.panels(x, y, panel=(3.4, 2.3))
     for name, a in zip(d.names, axes):
         z = s.shown(name)
-        mesh = _map(a, s.data, *s.axes, z, colours_for(z, d.log), d.logx)
+        mesh = _map(a, d, x, y, z, colours_for(z, d.log))
         add_colour_bar(figure, mesh, a, s.shown_label(name))
     return d.end(figure, s.title(d.names))
 
@@ -454,7 +451,7 @@ def _multiples(d: Drawing) -> Figure:
         z = s.shown(name)
         norm = colours_for(z, d.log)
         for a, i in zip(row, shown):
-            mesh = _map(a, s.data, *plane, z[i], norm, d.logx)
+            mesh = _map(a, d, *plane, z[i], norm)
             a.tick_params(labelsize=SMALL, labelbottom=name == names[-1], labelleft=i == 0)
             if name == names[0]:
                 a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
@@ -466,24 +463,15 @@ def _multiples(d: Drawing) -> Figure:
 
 
 def _design(d: Drawing) -> Figure:
-    """The points of a design: over two parameters in colours, else over each of them."""
+    """The points of a design, over each of its parameters."""
     s = d.of
-    points = {p: s.data[p].values for p in s.parameters}
-    if len(points) == 2:
-        figure, axes = d.panels(*points, panel=(3.4, 2.3))
-        for name, a in zip(d.names, axes):
-            z = s.shown(name)
-            dots = a.scatter(*points.values(), c=z, norm=colours_for(z, d.log), cmap="viridis", s=18)
-            set_scale(a, False, bool(d.logx))
-            add_colour_bar(figure, dots, a, s.shown_label(name))
-        return d.end(figure, s.title(d.names))
     (name,), more = first(d.names, 1)
-    shown, _ = first(list(points), MOST_PANELS)
+    shown, _ = first(s.parameters, MOST_PANELS)
     one = len(shown) == 1
     figure, axes = make_panels(d.page, [""] if one else shown, shown[0] if one else "parameter",
                                f"mean ± sd of {name}", shared=False)
     mean, sd = s(name)
     for p, a in zip(shown, axes):
-        a.errorbar(points[p], mean, sd, fmt="o", markersize=3, elinewidth=0.7, color=COLOURS[0])
+        a.errorbar(s.data[p].values, mean, sd, fmt="o", markersize=3, elinewidth=0.7, color=COLOURS[0])
         set_scale(a, d.log, bool(d.logx))
     return d.page.end(figure, s.title([name]), more)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import html
 import os
-from typing import Any, Callable, Iterator, Optional, Sequence, Union
+from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
@@ -77,15 +77,12 @@ class _File:
     def __init__(self, path: str, derived: Sequence[str], species: Sequence[str]) -> None:
         self.path, self.derived, self.species = path, derived, species
 
-    def _read(self, wanted: Callable[[Any], Any]) -> Any:
-        with hdf5, open_h5(self.path) as file:
-            return wanted(file)
-
     def __call__(self, name: str) -> Optional[np.ndarray]:
         return self.part(name, Ellipsis)
 
     def part(self, name: str, where: Any) -> Optional[np.ndarray]:
-        return self._read(lambda f: self._get(f, name, where))
+        with hdf5, open_h5(self.path) as file:
+            return self._get(file, name, where)
 
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
@@ -148,8 +145,9 @@ class Result:
     `time` float64[point] in the model's unit; `species` and `observables`, the names of what was
     recorded; `derived_names`, quantities of each trajectory; `attrs`, what the run was and did:
     model, method, device, layout, seed, first_trajectory, requested, trajectories, events, seconds,
-    complete, time_unit, record. Statistics have a column for each of `columns`: species, then
-    observables. `r["X"]` is one of them.
+    complete, time_unit, record; `frame_times`, of a lattice's frames; `path`, that of its file or
+    None. Statistics have a column for each of `columns`: species, then observables. `r["X"]` is one
+    of them.
     """
 
     def __init__(self, source: Any, time: np.ndarray, species: list[str], observables: list[str],
@@ -169,6 +167,7 @@ class Result:
 
     @property
     def columns(self) -> list[str]:
+        """Names of the columns of statistics: species, then observables."""
         return self.species + self.observables
 
     @property
@@ -500,7 +499,9 @@ def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[
     def shaped(name: str) -> Optional[np.ndarray]:
         array = source(name)
         if array is not None and name == "trajectories" and array.ndim == 1:
-            array = np.broadcast_to(array, (n, *array.shape))  # a file has the runs' numbers once
+            a = r.attrs  # a file has numbers within a point
+            at = (a.get("first_point", 0) + np.arange(n)) * (not a["common_random_numbers"])
+            array = a["first_trajectory"] + len(array) * at[:, np.newaxis] + array
         return None if array is None else array[:n].reshape(*shape, *array.shape[1:])
     if not is_grid:
         points = {a: ("point", v[:n]) for a, v in zip(axes, values)}

@@ -83,13 +83,57 @@ def test_a_sweep_has_an_axis_for_each_name(arrive, tmp_path):
     assert d["mean:X"].dims == ("k", "X", "run")
     file = arrive.sweep(vary, until=2, points=3, runs=20, seed=4, record="all", derive="mean:X",
                         output=tmp_path / "sweep.h5")
-    xarray.testing.assert_equal(file.drop_vars("trajectory"), d.drop_vars("trajectory"))
+    xarray.testing.assert_equal(file, d)
     some = saltus.open(tmp_path / "sweep.h5", samples=False)
     assert set(file.data_vars) - set(some.data_vars) == {"counts"}
     xarray.testing.assert_equal(some["variance"], d["variance"])
     stats = arrive.sweep({"k": saltus.log(1, 100, 3)}, until=2, points=3, runs=5)
     np.testing.assert_allclose(stats["k"], [1, 10, 100])
     assert "counts" not in stats and stats["variance"].dims == ("k", "time", "species")
+
+
+@pytest.mark.parametrize("options", [{}, {"bins": 8}, {"range": (0, 40), "bins": 10}])
+def test_a_sweep_has_histograms(tmp_path, options):
+    pytest.importorskip("xarray")
+    m = saltus.build("two", species={"X": 0, "Y": 300}, parameters={"k": 20.0},
+                     reactions={"in": "0 -> X @ k", "out": "Y -> 0 @ 1"})
+    want = dict(until=2, points=3, runs=50, seed=4)
+    samples = m.sweep({"k": [5, 500, 20]}, record="all", **want)["counts"]
+    for where in ({}, {"output": tmp_path / "sweep.h5"}):
+        d = m.sweep({"k": [5, 500, 20]}, record="histogram", **options, **want, **where)
+        assert d["histogram"].dims == ("k", "species", "time", "bin")
+        assert d["edges"].dims == ("k", "species", "edge")
+        assert d.sizes["edge"] == d.sizes["bin"] + 1 and d["histogram"].values.max() > 0
+        for place in np.ndindex(3, 2, 3):
+            at = dict(zip(("k", "species", "time"), place))
+            edges = d["edges"].isel(k=at["k"], species=at["species"]).values
+            edges, counts = edges[~np.isnan(edges)], d["histogram"].isel(at).values
+            x, n = samples.isel(at).values, len(edges) - 1
+            # numpy's last bin holds its upper edge too, ours does not
+            expected = np.histogram(x[x < edges[-1]], edges)[0]
+            np.testing.assert_array_equal(counts[:n], expected)
+            assert not counts[n:].any()
+    one = m.run(record="histogram", set={"k": 500}, first=50, **options, **want)
+    both = [one, m.run(record="histogram", set={"k": 500}, first=50, **options, **want,
+                       output=tmp_path / "run.h5")]
+    for r in both:
+        x = r.to_xarray()
+        assert x["histogram"].dims == ("species", "time", "bin")
+        for i, name in enumerate(r.species):
+            edges, counts = r.histogram(name)
+            np.testing.assert_array_equal(x["edges"][i, :len(edges)], edges)
+            assert np.isnan(x["edges"][i, len(edges):]).all()
+            np.testing.assert_array_equal(x["histogram"][i, :, :counts.shape[1]], counts)
+            np.testing.assert_array_equal(counts, one.histogram(name)[1])
+
+
+def test_a_file_has_the_numbers_of_trajectories(arrive, tmp_path):
+    pytest.importorskip("xarray")
+    for common, expected in ((False, [[7, 8, 9], [10, 11, 12]]), (True, [[7, 8, 9]] * 2)):
+        for where in ({}, {"output": tmp_path / "sweep.h5", "overwrite": True}):
+            d = arrive.sweep({"k": [1, 2]}, until=1, points=2, runs=3, first=7, record="final",
+                             common_random_numbers=common, **where)
+            np.testing.assert_array_equal(d["trajectory"], expected)
 
 
 def test_a_design_has_one_axis(arrive):
