@@ -30,10 +30,6 @@ BESIDE = (1.03, 0.0, 0.2, 1.0)  # of a panel: left, bottom, width, height
 class Figure(_Figure):
     """A figure that shows itself in notebooks without pyplot."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        FigureCanvasAgg(self)
-
     def _repr_png_(self) -> bytes:
         return self._bytes("png")
 
@@ -64,6 +60,7 @@ class Page(NamedTuple):
         """A figure and its axes [row][column]; size: in inches, unless another is wanted; ratios:
         of rows and columns."""
         figure = Figure(figsize=self.size or size, dpi=self.dpi or 150, layout="constrained")
+        FigureCanvasAgg(figure)
         return figure, figure.subplots(rows, columns, squeeze=False, gridspec_kw=ratios)
 
     def end(self, figure: Figure, title: str, more: str = "") -> Figure:
@@ -188,7 +185,8 @@ def make_panels(page: Page, names: Sequence[str], x: str, y: str, together: bool
                 panel: tuple[float, float] = (2.6, 1.8), shared: bool = True
                 ) -> tuple[Figure, list[Any]]:
     """Axes for each name: the same, or one for each in a grid, with labels where they are needed.
-    panel: width and height of one of several, in inches; shared: all have the same axis of x, whose numbers stand below the last ones alone."""
+    panel: width and height of one of several, in inches; shared: all have the same axis of x, whose
+    numbers stand below the last ones alone."""
     n = 1 if together else len(names)
     columns = min(4, math.ceil(math.sqrt(n)))
     rows = math.ceil(n / columns)

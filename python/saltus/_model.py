@@ -11,12 +11,12 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._call import LAWS, STOICHIOMETRIES, Call, Tell, values_of
 from ._errors import InvalidError, check, near, need, record
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
-from ._run import Origin, Plan, carry_out, give, into_file, open_memory, path_to_write
+from ._run import (LAWS, STOICHIOMETRIES, Call, Origin, Plan, Tell, carry_out, give, into_file,
+                   open_memory, path_to_write, values_of)
 from ._series import Names, table
 from ._sweep import Axis, grid, points
 
@@ -456,21 +456,17 @@ class Model:
     def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
                     overwrite: bool) -> tuple[Any, int, Plan, Optional[KeyboardInterrupt]]:
         """Simulate the points of a sweep into memory or a file. The lock is held."""
-        if self._handle is None:
-            raise InvalidError("the model was closed")
-        device = "cpu" if call.device == "auto" else call.device
-        call.device = device
+        call.device = "cpu" if call.device == "auto" else call.device
         self._freeze({})
         plan, err = self._plan(call), call.err
         options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
-        user, name = ffi.new_handle(self), ffi.new("char[]", device.encode())
+        user, name = ffi.new_handle(self), ffi.new("char[]", call.device.encode())
         options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user
         options.law, options.device = self._law(), name
         options.common_random_numbers = common
         call.plan_options(options.plan)
-        n = lib.saltus_sweep_n_points(sweep)
         report = ffi.new("saltus_run_report *")
-        memory = open_memory(plan, call, n) if path is None else None
+        memory = open_memory(plan, call, lib.saltus_sweep_n_points(sweep)) if path is None else None
 
         def fill(sink: Any) -> int:
             return lib.saltus_sweep_run(sweep, options, sink, report, err)

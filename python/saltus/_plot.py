@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
 from matplotlib.colors import ListedColormap, Normalize, PowerNorm
@@ -130,9 +130,8 @@ def _draw_means(d: Drawing, axes: Sequence[Any], together: bool, x: np.ndarray, 
             a.fill_between(x, *bands[k], color=colour, alpha=0.25, linewidth=0)
     entries = line_entries(d.names if together else ["mean"], together or bool(bands), marker)
     if bands:
-        grey = len(entries) > 1
-        entries.append((Patch(color="#808080" if grey else COLOURS[0], alpha=0.25, linewidth=0),
-                        about))
+        colour = "#808080" if len(entries) > 1 else COLOURS[0]
+        entries.append((Patch(color=colour, alpha=0.25, linewidth=0), about))
     add_legend(axes, entries)
 
 
@@ -346,8 +345,8 @@ def lattice(m: Any, page: Page) -> Figure:
         a.set_title(f"{'xyz'[normal]} = {(middle + 0.5) * spacing:.4g} µm", loc="left", fontsize=9)
     add_legend(axes, [(Patch(facecolor=type_colour(i), edgecolor="#909090", linewidth=0.5),
                        f"{name}: {n}") for i, (name, n) in enumerate(m.site_types.items())])
-    sites = " × ".join(str(n) for n in size)
-    return page.end(figure, f"{m.name}, {sites} sites of {1e9 * m.spacing:.4g} nm")
+    sites = f"{' × '.join(map(str, size))} sites of {1e9 * m.spacing:.4g} nm"
+    return page.end(figure, f"{m.name}, {sites}")
 
 
 def _derived(d: Drawing) -> Figure:
@@ -413,8 +412,8 @@ def _along(d: Drawing) -> Figure:
 
 
 def _map(axes: Any, d: Drawing, x: str, y: str, z: np.ndarray, norm: Any) -> Any:
-    """A map z[x][y] over two parameters, whose axes are as their values are spaced, or the points of
-    a design in colours."""
+    """A map z[x][y] over two parameters, whose axes are as their values are spaced, or a design's
+    points in colours."""
     values = [d.of.data[name].values for name in (x, y)]
     if "point" in d.of.axes:
         set_scale(axes, False, bool(d.logx))
@@ -470,8 +469,8 @@ def _design(d: Drawing) -> Figure:
     one = len(shown) == 1
     figure, axes = make_panels(d.page, [""] if one else shown, shown[0] if one else "parameter",
                                f"mean ± sd of {name}", shared=False)
-    mean, sd = s(name)
     for p, a in zip(shown, axes):
-        a.errorbar(s.data[p].values, mean, sd, fmt="o", markersize=3, elinewidth=0.7, color=COLOURS[0])
+        a.errorbar(s.data[p].values, *s(name), fmt="o", markersize=3, elinewidth=0.7,
+                   color=COLOURS[0])
         set_scale(a, d.log, bool(d.logx))
     return d.page.end(figure, s.title([name]), more)

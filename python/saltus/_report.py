@@ -9,7 +9,7 @@ import json
 import math
 import re
 import zlib
-from typing import Any, Iterator, Optional, Sequence
+from typing import Any, Iterator, Optional
 
 import numpy as np
 
@@ -223,9 +223,7 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     order = [*range(len(axes) - 2), *range(len(axes))[:-3:-1]]  # a map's x is its last index
     values = {}  # mean and standard deviation, each [time, axis …]
     for name in names + s.derived:
-        pairs = []
-        for s.at in times if name not in s.derived else times[:1]:
-            pairs.append(s(name))
+        pairs = [s(name, at) for at in (times if name not in s.derived else times[:1])]
         pairs = np.reshape(np.swapaxes(pairs, 0, 1), (2, len(pairs), *shape))
         values[name] = pairs.transpose(0, 1, *(2 + i for i in order))
     is_design = "point" in axes
@@ -235,8 +233,7 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     more += " Fewer points are shown than there are." * any(
         n < data.sizes[a] for a, n in zip(axes, shape))
     rows = [[a, v.min(), v.max(), len(np.unique(v))] for a, v in over.items()]
-    head = ["", "from", "to", "values"]
-    found = {**NOTHING, "table": table(rows, head, "What varied", "numbers")}
+    found = {**NOTHING, "table": table(rows, ["", "from", "to", "values"], "What varied", "numbers")}
     controls = [_control(MEASURES), _control(data["time"].values[times], "time", unit, -1)]
     if len(over) == 1:
         (x, v), = over.items()

@@ -175,8 +175,9 @@ class Result:
         """Whether every trajectory that was asked for is there."""
         return bool(self.attrs["complete"])
 
-    def _need(self, name: str, how: str = 'record="all" keeps it') -> np.ndarray:
-        array = self._source(name)
+    def _need(self, name: str, how: str = 'record="all" keeps it',
+              where: Any = Ellipsis) -> np.ndarray:
+        array = self._source.part(name, where)
         if array is None:
             raise InvalidError(f"this result has no {name}", how)
         return array
@@ -237,10 +238,7 @@ class Result:
         for names, array in ((self.species, "counts"), (self.observables, "observables"),
                              (self.derived_names, "derived")):
             if name in names:
-                column = self._source.part(array, (Ellipsis, names.index(name)))
-                if column is None:
-                    self._need(array)
-                return column
+                return self._need(array, where=(Ellipsis, names.index(name)))
         raise near("this result", name, self.columns + self.derived_names)
 
     def mean(self) -> np.ndarray:
@@ -275,9 +273,8 @@ class Result:
         if name not in self.species:
             raise near("this result", name, self.species)
         i = self.species.index(name)
-        edges, counts = (self._source.part(a, i) for a in ("edges", "histogram"))
-        if edges is None or counts is None:
-            raise InvalidError("this result has no histogram", 'record="histogram" keeps it')
+        counts = self._need("histogram", 'record="histogram" keeps it', i)
+        edges = self._need("edges", where=i)
         n = np.count_nonzero(~np.isnan(edges)) - 1
         return edges[:n + 1], counts[:, :n]
 
@@ -504,8 +501,7 @@ def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[
             array = a["first_trajectory"] + len(array) * at[:, np.newaxis] + array
         return None if array is None else array[:n].reshape(*shape, *array.shape[1:])
     if not is_grid:
-        points = {a: ("point", v[:n]) for a, v in zip(axes, values)}
-        return dataset(shaped, r, ("point",), points)
+        return dataset(shaped, r, ("point",), {a: ("point", v[:n]) for a, v in zip(axes, values)})
     behind = [int(np.prod(lengths[i + 1:])) for i in range(len(lengths))]
     return dataset(shaped, r, axes, {a: v[::b][:m] for a, v, b, m in
                                      zip(axes, values, behind, lengths)})

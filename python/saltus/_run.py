@@ -1,32 +1,219 @@
-"""Runs of a plan: into memory or files, and what is raised afterwards."""
+"""A call: its options as the library takes them, its progress, and how it is carried out, into
+memory or a file."""
 from __future__ import annotations
 
+import functools
+import math
+import operator
 import os
 import signal
+import sys
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Optional
+import warnings
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
 
-from ._call import Call, Progress
-from ._errors import CANCELLED, Interrupted, check, hdf5, need, record
+import numpy as np
+
+from ._errors import (CANCELLED, Interrupted, InvalidError, check, hdf5, near, need,
+                      record as new_record)
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result
+from ._series import Names
 
 if TYPE_CHECKING:
     from ._model import Model
 
+RECORDS = {"all": 0, "stats": 1, "final": 2, "histogram": 3}
+LAWS = {"literal": 0, "combinatorial": 1}
+STOICHIOMETRIES = {"refuse": 0, "draw": 2}  # added to a law
+# Arguments of a plan, beside method and species, and the library's fields.
+SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "streams": "n_streams",
+            "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
+            "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
+Tell = Union[bool, Callable[[float], object], None]  # of progress
+_run_defaults = lib.saltus_run_options_default()
+_plan_defaults = lib.saltus_plan_options_default()
 _memory_defaults = lib.saltus_memory_options_default()
 _file_defaults = lib.saltus_hdf5_options_default()
+
+
+@functools.lru_cache(maxsize=64)
+def make_times(until: float, points: int, every: float) -> np.ndarray:
+    """float64[point], bit for bit the times of the command's --points and --every."""
+    if every > 0.0:
+        if until / every >= 1e9:
+            raise InvalidError(f"every={every!r} up to time {until!r} makes too many times")
+        whole = math.floor(until / every * (1.0 + 1e-12))
+        n = whole + 1 + (whole * every < until * (1.0 - 1e-12))
+        times = np.arange(n) * every
+    else:
+        times = until * np.arange(points) / max(points - 1, 1)
+    times[-1] = until
+    times.flags.writeable = False
+    return times
+
+
+def _times(until: Optional[float], points: Optional[int], every: Optional[float],
+           times: Optional[Sequence[float]]) -> np.ndarray:
+    if times is not None:
+        if until is not None or points is not None or every is not None:
+            raise InvalidError("times excludes until, points and every")
+        given = np.array(times, dtype=float, ndmin=1)
+        if given.ndim != 1 or not len(given):
+            raise InvalidError(f"times must be one row of numbers, not of shape {given.shape}")
+        return given
+    if until is None:
+        raise InvalidError("until or times is needed: when to end")
+    if points is not None and every is not None:
+        raise InvalidError("points and every exclude each other")
+    if points is not None and operator.index(points) < 1:
+        raise InvalidError(f"points={points}: at least 1 is needed")
+    if every is not None and not every > 0.0:
+        raise InvalidError(f"every={every!r} must be above 0")
+    return make_times(float(until), 101 if points is None else operator.index(points),
+                      0.0 if every is None else float(every))
+
+
+def _chars(keep: list, value: Optional[str]) -> Any:
+    if value is None:
+        return ffi.NULL
+    keep.append(ffi.new("char[]", value.encode()))
+    return keep[-1]
+
+
+class Call:
+    """The arguments of a run, or of every point of a sweep, as structs of the library."""
+
+    def __init__(self, until: Optional[float] = None, *, points: Optional[int] = None,
+                 every: Optional[float] = None, times: Optional[Sequence[float]] = None,
+                 runs: int = 1, first: int = 0, seed: int = 1, device: str = "auto",
+                 method: Optional[str] = None, species: Names = None, record: str = "all",
+                 derive: Names = None, burn_in: float = 0.0, bins: int = 0,
+                 range: Optional[tuple[float, float]] = None, frames: Optional[float] = None,
+                 **settings: Any) -> None:
+        if record not in RECORDS:
+            raise near("record", record, RECORDS)
+        for name in settings:
+            if name not in SETTINGS:
+                raise near("the call", name, SETTINGS)
+        if not 0 <= operator.index(seed) < 1 << 64:
+            raise InvalidError(f"seed={seed} must be from 0 to 2^64 - 1")
+        for name, n in (("runs", runs), ("first", first)):
+            if not -1 << 63 <= operator.index(n) < 1 << 63:
+                raise InvalidError(f"{name}={n} is beyond 2^63 - 1")
+        self.times, self.record, self.device, self.settings = (
+            _times(until, points, every, times), record, device, settings)
+        self.method = method
+        self.columns = species if species is None or isinstance(species, str) else ",".join(species)
+        self.derived = (derive.split(",") if isinstance(derive, str) else list(derive or ()))
+        self.derive = ",".join(self.derived) or None
+        self.burn_in, self.bins, self.range = burn_in, bins, range
+        self.without_statistics = False  # of what is kept in memory
+        self.frames = (make_times(float(self.times[-1]), 1, float(frames)) if frames
+                       else np.empty(0))
+        self.err = new_record()
+        self.run = run = ffi.new("saltus_run_options *", _run_defaults)
+        run.seed, run.first_trajectory, run.n_trajectories = seed, first, runs
+        self._keep: list = [ffi.from_buffer("double[]", self.times)]
+        run.times, run.n_times = self._keep[0], len(self.times)
+        if len(self.frames):
+            self._keep.append(ffi.from_buffer("double[]", self.frames))
+            run.frame_times, run.n_frames = self._keep[-1], len(self.frames)
+        self.warnings: list[str] = []
+        self._keep.append(ffi.new_handle(self.warnings))
+        run.warn, run.warn_user = lib.on_warn, self._keep[-1]
+
+    @property
+    def plan_key(self) -> tuple:
+        return (self.method, self.columns, *sorted(self.settings.items()))
+
+    def plan_options(self, out: Any = None) -> Any:
+        """Fill in a saltus_plan_options, whose texts live as long as the call."""
+        if out is None:
+            out = ffi.new("saltus_plan_options *", _plan_defaults)
+        out.method, out.columns = _chars(self._keep, self.method), _chars(self._keep, self.columns)
+        for name, value in self.settings.items():
+            if isinstance(value, str):
+                value = _chars(self._keep, value)
+            setattr(out, SETTINGS[name], ffi.NULL if value is None else value)
+        return out
+
+    def result_options(self, out: Any) -> Any:
+        """Fill in what options of files and of memory have in common."""
+        out.record, out.n_bins, out.burn_in = RECORDS[self.record], self.bins, self.burn_in
+        out.derive = _chars(self._keep, self.derive)
+        if self.range is not None:
+            out.range_low, out.range_high = self.range
+        return out
+
+class Progress:
+    """A tqdm bar while a run lasts, where there is a terminal or a notebook; or a function that is
+    called with the fraction done, 0 to 1, from a thread of the library's."""
+
+    def __init__(self, run: Any, wanted: Tell) -> None:
+        self._bar: Any = None
+        self._tell = wanted if callable(wanted) else None
+        self._failure: Optional[BaseException] = None
+        self._run = run
+        if wanted is True:
+            need("tqdm", "progress=True")
+        elif wanted is None:
+            wanted = ("ipykernel" in sys.modules or (
+                sys.stderr is not None and sys.stderr.isatty())) and bool(find_spec("tqdm"))
+        if wanted:
+            self._handle = ffi.new_handle(self)
+            run.progress, run.progress_user = lib.on_progress, self._handle
+
+    def _draw(self, fraction: float) -> None:
+        if self._bar is None:
+            with warnings.catch_warnings():  # a notebook without widgets gets a bar of text
+                warnings.simplefilter("ignore")
+                from tqdm.auto import tqdm
+                self._bar = tqdm(total=1.0, leave=False,
+                                 bar_format="{percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]")
+        self._bar.update(fraction - self._bar.n)
+
+    def tell(self, fraction: float) -> None:
+        if self._failure is None:
+            try:
+                (self._tell or self._draw)(fraction)
+            except BaseException as failure:  # raised again when the run has ended
+                self._failure = failure
+
+    def close(self) -> None:
+        self._run.progress = self._run.progress_user = ffi.NULL
+        if self._bar is not None:
+            self._bar.close()
+        if self._failure is not None:
+            raise self._failure
+
+
+@ffi.def_extern()
+def on_progress(user: Any, progress: Any) -> None:
+    ffi.from_handle(user).tell(progress.fraction)
+
+
+@ffi.def_extern()
+def on_warn(user: Any, sentence: Any) -> None:
+    ffi.from_handle(user).append(ffi.string(sentence).decode("utf-8", "replace"))
+
+
+def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:
+    """The values of `set`, as floats."""
+    if not given:
+        return {}
+    try:
+        return {str(name): float(value) for name, value in given.items()}
+    except (AttributeError, TypeError, ValueError) as failure:
+        raise InvalidError(f"set={given!r} must be names with numbers") from failure
 
 
 class Plan:
     """A model compiled for a device. same: of another plan with these columns, which has it too."""
 
     def __init__(self, handle: Any, model: Any, backend: Any, same: Any) -> None:
-        def destroy(plan: Any, destroy: Any = lib.saltus_plan_destroy,
-                    needed: Any = (model, backend)) -> None:  # which must outlive it
-            destroy(plan)
-
         if same is None:
             spacing = lib.saltus_model_lattice(model, ffi.NULL)
             same = ([_text(lib.saltus_plan_count_name(handle, i))
@@ -36,7 +223,9 @@ class Plan:
                     {"model": _text(lib.saltus_model_name(model)),
                      "time_unit": _text(lib.saltus_model_time_unit(model)),
                      **({"spacing": spacing} if spacing > 0.0 else {})})
-        self.handle, self.same = ffi.gc(handle, destroy), same
+        self.handle = ffi.gc(handle, lambda plan, destroy=lib.saltus_plan_destroy,
+                             needed=(model, backend): destroy(plan))  # which outlive it
+        self.same = same
         self.names = same[:2]  # of species and observables, as they are recorded
         self.about = {**same[2], "method": _text(lib.saltus_plan_method(handle)),
                       "device": _text(lib.saltus_backend_name(backend)),
@@ -98,8 +287,8 @@ def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[Key
         interrupted = options.stop != ffi.NULL and lib.end_watch()
         options.stop = ffi.NULL
     bar.close()
-    if call.warnings:
-        call.warn()
+    for sentence in call.warnings:
+        warnings.warn(sentence, stacklevel=4)  # in the name of Model's caller
     if not (interrupted and status == CANCELLED):
         check(status, call.err)
     if interrupted:  # a handler of the caller's own has its turn; Python's would only raise
@@ -141,7 +330,7 @@ class Origin:
 
     def save(self, path: str, overwrite: bool) -> None:
         """Hand what is in memory to a file."""
-        model, err = self.model, record()
+        model, err = self.model, new_record()
         with model._lock:
             model._freeze(self.values)
             check(into_file(path, model._plan(self.call), self.call, overwrite, self.report, err,

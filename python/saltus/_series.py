@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import warnings
-from typing import Any, Iterator, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
@@ -149,12 +149,10 @@ def quantile(edges: np.ndarray, parts: np.ndarray, q: float) -> np.ndarray:
 def mean_profile(r: Any) -> np.ndarray:
     """Means over the runs of molecules in planes of a lattice, [point, plane, species]."""
     kept = r._source("mean_profile")
-    if kept is not None:
-        return kept
-    total, n = np.zeros(0), 0
-    for x in r.blocks("profile"):
-        total, n = x.sum(axis=0) + (total if n else 0), n + len(x)
-    return total / max(n, 1)
+    if kept is None:
+        sums = (x.sum(axis=0) for x in r.blocks("profile"))
+        kept = sum(sums, np.zeros((), np.int64)) / max(r.attrs["trajectories"], 1)
+    return kept
 
 
 class Sweep:
@@ -176,15 +174,15 @@ class Sweep:
         self.parameters = [c for c, v in data.coords.items()
                            if v.dims == ("point",) and c != "point"]
 
-    def __call__(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation, [axis …]."""
+    def __call__(self, name: str, at: Optional[int] = None) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation, [axis …], at a sample time if not that of the sweep."""
         if name in self.derived:
             v = self.data[name]
             mean, sd = v.mean("run"), v.std("run", ddof=min(1, v.sizes["run"] - 1))
             return mean.squeeze().values, sd.squeeze().values
         prefix, dim = ("", "species") if name in self.species else ("observable_", "observable")
-        mean, var = (self.data[prefix + s].sel({dim: name}).isel(time=self.at).squeeze().values
-                     for s in ("mean", "variance"))
+        mean, var = (self.data[prefix + s].sel({dim: name}).isel(
+            time=self.at if at is None else at).squeeze().values for s in ("mean", "variance"))
         return mean, np.sqrt(np.maximum(var, 0.0))
 
     def shown(self, name: str) -> np.ndarray:
