@@ -382,8 +382,8 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     for (int i = 0; i < 2; ++i) {
         segment *s = &o->segments[i];
         s->rows = saltus_calloc((size_t)(o->segments[0].n * o->size), sizeof *s->rows);
-        s->largest = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->apart * sizeof(double));
-        s->varies = saltus_calloc((size_t)(o->n_models + 1), (size_t)o->apart);
+        s->largest = saltus_calloc((size_t)o->n_models + 1, (size_t)o->apart * sizeof(double));
+        s->varies = saltus_calloc((size_t)o->n_models + 1, (size_t)o->apart);
         SALTUS_NEED(s->rows && s->largest && s->varies);
     }
 done:
