@@ -24,22 +24,6 @@ typedef struct saltus_interval {
     double lo, hi;
 } saltus_interval;
 
-/** One operation on numbers. Intervals call it where they need an end, so that the functions stand
- * in a kernel once. */
-SALTUS_OUTLINE double saltus_apply(int op, double a, double b, double c)
-{
-    switch (op) {
-#define SALTUS_CASE(name, text, arity) \
-    case SALTUS_OP_##name:             \
-        return SALTUS_DO_##name(a, b, c);
-        /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
-        SALTUS_OP_LIST(SALTUS_CASE)
-#undef SALTUS_CASE
-    default:
-        return SALTUS_DO_SELECT(a, b, c);
-    }
-}
-
 /* From lo to hi; nothing is known if either is NaN. */
 SALTUS_FN saltus_interval saltus_interval_of(double lo, double hi)
 {

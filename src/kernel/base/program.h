@@ -139,6 +139,24 @@ SALTUS_OUTLINE saltus_f64 saltus_table_value(int op, saltus_f64 x, const saltus_
 }
 #endif
 
+#if SALTUS_LANES == 1
+/** One operation on numbers, not of a table. Kernels in which it is called from several places have
+ * all functions once, since their compilation takes its time. */
+SALTUS_OUTLINE double saltus_apply(int op, double a, double b, double c)
+{
+    switch (op) {
+#define SALTUS_CASE(name, text, arity) \
+    case SALTUS_OP_##name:             \
+        return SALTUS_DO_##name(a, b, c);
+        /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
+        SALTUS_OP_LIST(SALTUS_CASE)
+#undef SALTUS_CASE
+    default:
+        return SALTUS_DO_SELECT(a, b, c);
+    }
+}
+#endif
+
 /**
  * Run one program on the rows v[row][lane]. Both branches of a piecewise are computed and one is
  * chosen, so an invalid operation in the other does no harm.
@@ -150,6 +168,16 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
     for (const saltus_instruction *i = code + p.first; i < end; ++i) {
         const saltus_f64 a = v[SALTUS_AT(i->a)], b = v[SALTUS_AT(i->b)], c = v[SALTUS_AT(i->c)];
         saltus_f64 y;
+#if SALTUS_DEVICE && SALTUS_THINNED
+#if SALTUS_TABLES
+        if (i->op > SALTUS_OP_SELECT) {
+            y = saltus_table_value(i->op, a, v + SALTUS_AT(i->b), c);
+        } else
+#endif
+        {
+            y = saltus_apply(i->op, a, b, c);
+        }
+#else
         switch (i->op) {
 #define SALTUS_CASE(name, text, arity) \
     case SALTUS_OP_##name:             \
@@ -171,6 +199,7 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
             y = a;
             break;
         }
+#endif
         v[SALTUS_AT(i->dst)] = y;
     }
 }

@@ -57,8 +57,8 @@ SALTUS_FN int saltus_leap_is_steady(const saltus_trajectory *p, const saltus_dir
 
 /* Begin a window at the present time, at most twice as long as the last, and not beyond the next
  * sample: within a window the middle of it is not that of what has passed. */
-SALTUS_LARGE_FN saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
-                                                  const saltus_leap *l, double sample)
+SALTUS_OUTLINE saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
+                                                 const saltus_leap *l, double sample)
 {
     const double stop = p->special < sample ? p->special : sample;
     double length = 2.0 * p->window;

@@ -157,9 +157,9 @@ saltus_status saltus_table_rows(saltus_freezer *f, const saltus_expr *e, int *fi
                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int n = e->n_args - 1;
+    const int n = e->n_args - 1, n_entries = n / 2;
     size_t i = f->n_constants;
-    const saltus_expr *count = saltus_expr_const(f->arena, n / 2);
+    const saltus_expr *count = saltus_expr_const(f->arena, n_entries);
     SALTUS_NEED(count);
     while (i > 0 && f->constants[i - 1].e != e->args[1]) {
         --i;
