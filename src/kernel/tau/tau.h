@@ -32,9 +32,7 @@ enum {
 };
 
 #if SALTUS_THINNED
-/* Between two ends of windows a law that drifts changes by this share of it times epsilon, at most,
- * so that at its middle it is off by the square of that, or reactions are few: */
-#define SALTUS_STEADY_SHARE 4.0
+/* Or it makes no more reactions than this. */
 #define SALTUS_STEADY_FIRINGS 1.0
 /* What jumps at no known time is found to this share of the time. */
 #define SALTUS_STEADY_LEAST 0x1p-30
