@@ -1,6 +1,8 @@
 /* The direct method: reactions one by one, exactly; kernel/ssa. */
 #include "method/method.h"
 
+#include "model/network/network.h"
+
 /* bench/RESULTS.md, "Cost per event against the number of reactions" and "One trajectory of a large
  * network". */
 static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
@@ -13,8 +15,15 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
 
 static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
 {
-    (void)model, (void)tau;
+    const saltus_tables *t = &model->network->tables;
+    (void)tau;
     fprintf(out, "exact, cost per event %s", cost);
+    if (t->n_thinned > 0) {
+        fprintf(out,
+                "; %d of %d rates drift with time, each bounded over windows that have about two "
+                "candidates that do not fire",
+                t->n_thinned, t->n_reactions);
+    }
 }
 
 const saltus_method_ops saltus_method_direct = {

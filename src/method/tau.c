@@ -12,9 +12,16 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
 
 static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
 {
-    (void)model, (void)cost;
+    const saltus_tables *t = &model->network->tables;
+    (void)cost;
     fprintf(out, "leaps, epsilon %g, n_c %d, %d exact steps", tau->epsilon, tau->n_critical,
             tau->n_exact);
+    if (t->n_thinned > 0) {
+        fprintf(out,
+                "; %d of %d rates drift with time, held in windows in which they change by %g of "
+                "themselves at most",
+                t->n_thinned, t->n_reactions, SALTUS_STEADY_SHARE * tau->epsilon);
+    }
 }
 
 static saltus_status check(const saltus_model *model, const saltus_plan_options *o,

@@ -172,6 +172,15 @@ static void files_and_reports_name_the_method(void **state)
                "--nc 7 --exact-steps 5 -o out.h5");
     assert_int_equal(o.code, 0);
     assert_non_null(strstr(o.err, "method    tau: leaps, epsilon 0.02, n_c 7, 5 exact steps"));
+    write_file("drift.yaml", "species: {A: 100}\nreactions:\n  a: A -> 0 @ A*(1 + sin(time))\n"
+                             "  b: 0 -> A @ 9\n");
+    o = saltus("run drift.yaml --until 2 --runs 9 --method tau --explain --epsilon 0.02 -q");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.err, "; 1 of 2 rates drift with time, held in windows in which they "
+                                  "change by 0.08 of themselves at most"));
+    o = saltus("run drift.yaml --until 2 --runs 9 --explain -q");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.err, "; 1 of 2 rates drift with time, each bounded over windows"));
     o = saltus("stats out.h5");
     assert_done(&o);
     assert_non_null(strstr(o.out, "9 trajectories, tau on"));

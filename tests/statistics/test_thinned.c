@@ -163,6 +163,11 @@ static double linear_table(double t)
     return t < 1.0 ? 4.0 + 16.0 * t : t < 3.0 ? 20.0 - 9.0 * (t - 1.0) : 2.0 + (t - 3.0);
 }
 
+static double tabled(double t)
+{
+    return (t < 3.0 ? linear_table(t) : 2.0) + (t >= 3.5 ? 10.0 : 0.0);
+}
+
 static double squared_cosine(double t)
 {
     return 0.2 + cos(t) * cos(t);
@@ -183,6 +188,21 @@ static void births_and_deaths_drift_alike(void **state)
     assert_poisson(table, 0.75, mean_at(linear_table, squared_cosine, 0.75), "philox");
     assert_poisson(table, 2.5, mean_at(linear_table, squared_cosine, 2.5), "philox");
     assert_poisson(table, 5.0, mean_at(linear_table, squared_cosine, 5.0), "philox");
+}
+
+/* A table that a file could hold as well; it ends at 3, where another takes over. */
+static void births_follow_a_table(void **state)
+{
+    static const char text[] =
+        "species: {X: 0}\n"
+        "rules: {dose: \"linear(time, 0, 4, 1, 20, 3, 2, inf, 0)\"}\n"
+        "reactions:\n"
+        "  birth: 0 -> X @ dose + piecewise(held(time, 3, 0, 3.5, 10, 9, 0), time >= 3, 0)\n"
+        "  death: X -> 0 @ 1\n";
+    (void)state;
+    assert_poisson(text, 0.75, mean_at(tabled, one, 0.75), "philox");
+    assert_poisson(text, 2.5, mean_at(tabled, one, 2.5), "philox");
+    assert_poisson(text, 5.0, mean_at(tabled, one, 5.0), "philox");
 }
 
 /* ---- survival: binomial at all times ---- */
@@ -303,6 +323,28 @@ static void sample_times_change_nothing(void **state)
     free(expected);
 }
 
+/* Tables of counts, in lanes and alone. */
+static void tables_have_the_same_bits(void **state)
+{
+    static const double times[] = {0.5, 1, 2, 4};
+    saltus_model *m =
+        bits_parse("species: {A: 40, B: 3}\nreactions:\n"
+                   "  a: 0 -> A @ linear(B, 0, 30, 10, 5, 20, 6, inf, 0)\n"
+                   "  b: A -> B @ held(A, 0, 0, 1, 2, 10, 7, 30, 9, inf, 0)\n  c: B -> 0 @ 0.5\n");
+    (void)state;
+    const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 5, 300, times, 4);
+    for (int d = 0; d < N_BITS_DEVICES; ++d) {
+        if (bits_has(bits_devices[d])) {
+            assert_int_equal(bits_hash(m, bits_devices[d], "lanes", 1, 5, 300, times, 4), expected);
+        }
+    }
+    const saltus_plan_options scalar = bits_plan("tau", "philox", "scalar", 1),
+                              lanes = bits_plan("tau", "philox", "lanes", 1);
+    assert_int_equal(bits_hash_plan(m, "cpu", &lanes, 5, 300, times, 4),
+                     bits_hash_plan(m, "cpu", &scalar, 5, 300, times, 4));
+    saltus_model_destroy(m);
+}
+
 static void instruction_sets_have_the_same_bits(void **state)
 {
     double times[40];
@@ -352,7 +394,7 @@ static void check_fails(const char *text, double t, const char *const parts[3])
     saltus_model_destroy(model);
 }
 
-#define ONE(law) "species: {X: 0}\nreactions: {make: 0 -> X @ " law "}\n"
+#define ONE(law) "species: {X: 0}\nreactions:\n  make: 0 -> X @ " law "\n"
 
 static void laws_fail_where_they_are_none(void **state)
 {
@@ -363,6 +405,10 @@ static void laws_fail_where_they_are_none(void **state)
                 (const char *[]){"time 5:", "'make'", "no finite bound just after that time"});
     check_fails(ONE("1/(time - 5)"), 9, (const char *[]){"time 0:", "'make'", "-0.2 is negative"});
     check_fails(ONE("1/(5 - time)"), 9, (const char *[]){"time 5:", "'make'", "no finite bound"});
+    check_fails(ONE("linear(time, 0, 1, 4, 2)"), 9, /* a table that ends before the run */
+                (const char *[]){"time 4:", "'make'", "no finite bound just after that time"});
+    check_fails(ONE("held(time, 1, 1, 4, 2)"), 9,
+                (const char *[]){"time 0:", "'make'", "nan is not finite"});
     check_fails(ONE("1/time"), 9, (const char *[]){"time 0:", "'make'", "inf is not finite"});
     check_fails(ONE("2*sin(time)"), 99, (const char *[]){"time ", "'make'", "is negative"});
 }
@@ -483,12 +529,14 @@ int main(void)
         cmocka_unit_test(other_generators_do_too),
         cmocka_unit_test(births_follow_a_periodic_step),
         cmocka_unit_test(births_and_deaths_drift_alike),
+        cmocka_unit_test(births_follow_a_table),
         cmocka_unit_test(survival_is_that_of_the_hazard),
         cmocka_unit_test(some_of_many_drift),
         cmocka_unit_test(windows_end_where_something_happens),
         cmocka_unit_test(a_gene_is_on_by_day),
         cmocka_unit_test(what_drifts_may_take_a_while),
         cmocka_unit_test(sample_times_change_nothing),
+        cmocka_unit_test(tables_have_the_same_bits),
         cmocka_unit_test(instruction_sets_have_the_same_bits),
         cmocka_unit_test(laws_fail_where_they_are_none),
         cmocka_unit_test(laws_may_be_none_where_nothing_reacts),

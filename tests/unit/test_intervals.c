@@ -219,6 +219,65 @@ static void values_lie_in_intervals(void **unused)
     }
 }
 
+/* ---- tables ---- */
+
+static void tables_lie_in_intervals(void **unused)
+{
+    (void)unused;
+    int64_t n_known = 0;
+    for (int round = 0; round < 20000; ++round) {
+        double table[20], x = 10.0 * uniform() - 5.0;
+        const int n = 1 + below(10), op = below(2) ? SALTUS_OP_HELD : SALTUS_OP_LINEAR;
+        for (int k = 0; k < n; ++k) {
+            table[2 * k] = x;
+            table[2 * k + 1] = number();
+            x += exp(6.0 * uniform() - 3.0);
+        }
+        table[2 * n - 2] = below(4) == 0 ? INFINITY : table[2 * n - 2];
+        const double lo = table[0] + (below(5) == 0 ? 0.0 : uniform()) * (x - table[0]) - 0.01,
+                     hi = lo + uniform() * (x - table[0]);
+        const saltus_interval s = saltus_interval_table(op, (saltus_interval){lo, hi}, table, n);
+        for (int k = 0; k < 30; ++k) {
+            const double at = k == 0   ? lo
+                              : k == 1 ? hi
+                              : k < 12 ? table[2 * below(n)]
+                              : k < 20 ? nextafter(table[2 * below(n)], -INFINITY)
+                                       : lo + (hi - lo) * uniform();
+            const double y = saltus_table_value(op, at, table, n);
+            if (at < lo || at > hi || saltus_interval_is_unknown(s)) {
+                continue;
+            }
+            ++n_known;
+            if (!(y >= s.lo && y <= s.hi)) {
+                fail_msg("%a at %a is not in [%a, %a]", y, at, s.lo, s.hi);
+            }
+        }
+    }
+    assert_true(n_known > 50000);
+}
+
+static void tables_have_their_values(void **unused)
+{
+    static const double table[] = {0, 4, 1, 20, 3, 2, 6, 5, INFINITY, 0};
+    static const struct {
+        double x, held, linear;
+    } cases[] = {{0, 4, 4}, {0.25, 4, 8}, {1, 20, 20}, {2, 20, 11},  {3, 2, 2},
+                 {4, 2, 3}, {6, 5, 5},    {7, 5, 5},   {1e300, 5, 5}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        assert_true(saltus_table_value(SALTUS_OP_HELD, cases[i].x, table, 5) == cases[i].held);
+        assert_true(saltus_table_value(SALTUS_OP_LINEAR, cases[i].x, table, 5) == cases[i].linear);
+    }
+    assert_true(isnan(saltus_table_value(SALTUS_OP_HELD, -1e-300, table, 5)));
+    assert_true(isnan(saltus_table_value(SALTUS_OP_LINEAR, 6.5, table, 4)));
+    assert_true(isnan(saltus_table_value(SALTUS_OP_LINEAR, NAN, table, 5)));
+    const saltus_interval s =
+        saltus_interval_table(SALTUS_OP_LINEAR, (saltus_interval){0.25, 2}, table, 5);
+    assert_true(s.lo == 8 && s.hi == 20);
+    assert_true(saltus_interval_is_unknown(
+        saltus_interval_table(SALTUS_OP_HELD, (saltus_interval){5, 7}, table, 4)));
+}
+
 /* ---- tight intervals ---- */
 
 static saltus_interval unary(int op, double lo, double hi)
@@ -314,10 +373,9 @@ static void poles_are_infinite(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_lie_in_intervals),
-        cmocka_unit_test(intervals_are_tight),
-        cmocka_unit_test(numbers_stay_numbers),
-        cmocka_unit_test(poles_are_infinite),
+        cmocka_unit_test(values_lie_in_intervals),  cmocka_unit_test(tables_lie_in_intervals),
+        cmocka_unit_test(tables_have_their_values), cmocka_unit_test(intervals_are_tight),
+        cmocka_unit_test(numbers_stay_numbers),     cmocka_unit_test(poles_are_infinite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

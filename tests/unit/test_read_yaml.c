@@ -396,6 +396,54 @@ static void put_file(const char *path, const char *text, size_t size)
     assert_int_equal(fclose(f), 0);
 }
 
+/* An input beside the model, and every mistake in it with its line. */
+static void inputs_are_read(void **state)
+{
+    static const struct {
+        const char *rule, *file, *message; /* "": it is read, and then is that expression */
+    } cases[] = {
+        {"{input: t.csv}", "0,1\n2,3\n", "linear(time, 0, 1, 2, 3)"},
+        {"{input: t.csv, between: held}", "time;x\r\n# so\r\n\r\n0; -1.5\r\ninf\t2e3\r\n",
+         "held(time, 0, -1.5, inf, 2000)"},
+        {"{input: t.csv, between: linear}", "-1 +4", "linear(time, -1, 4)"},
+        {"{input: t.csv, between: spline}", "0,1\n", "'between' must be linear or held"},
+        {"{between: held}", "0,1\n", "'input', a file, is missing"},
+        {"{input: t.csv, units: s}", "0,1\n", "'units' is not known here"},
+        {"{input: none.csv}", "", "none.csv: cannot be read"},
+        {"{input: t.csv}", "", "'t.csv' has no times and values"},
+        {"{input: t.csv}", "time,x\n", "'t.csv' has no times and values"},
+        {"{input: t.csv}", "a,b\nc,d\n", "t.csv:2: a time and a value are wanted, not 'c,d'"},
+        {"{input: t.csv}", "0,1\n1\n", "t.csv:2: a time and a value are wanted, not '1'"},
+        {"{input: t.csv}", "0,1\n1,2,3\n", "t.csv:2: two columns are wanted, and there are more"},
+        {"{input: t.csv}", "0,1\n1,nan\n", "t.csv:2: a time and a value are wanted"},
+        {"{input: t.csv}", "0,1\n2,2\n\n1,3\n", "t.csv:4: time 1 does not come after 2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[200];
+        saltus_model *m = NULL;
+        saltus_error err = {0};
+        (void)snprintf(text, sizeof text, "species: {A: 1}\nrules: {u: %s}\n", cases[i].rule);
+        put_file("m.yaml", text, strlen(text));
+        put_file("t.csv", cases[i].file, strlen(cases[i].file));
+        if (saltus_model_read("m.yaml", &m, &err) == SALTUS_OK) {
+            char *written = NULL;
+            size_t size = 0;
+            FILE *out = open_memstream(&written, &size);
+            assert_non_null(out);
+            saltus_expr_print(m, m->variables[saltus_model_find(m, "u")].rule, out);
+            assert_int_equal(fclose(out), 0);
+            assert_string_equal(written, cases[i].message);
+            free(written);
+        } else if (!strstr(err.message, cases[i].message)) {
+            fail_msg("case %zu: %s", i, err.message);
+        }
+        saltus_model_destroy(m);
+    }
+    assert_int_equal(unlink("m.yaml"), 0);
+    assert_int_equal(unlink("t.csv"), 0);
+}
+
 static void formats_are_told_by_content_then_ending(void **state)
 {
     (void)state;
@@ -476,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(circular_rules_are_left_to_freezing),
         cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(inputs_are_read),
         cmocka_unit_test(formats_are_told_by_content_then_ending),
         cmocka_unit_test(examples_of_the_documentation_are_models),
     };

@@ -24,22 +24,6 @@ typedef struct saltus_interval {
     double lo, hi;
 } saltus_interval;
 
-/** One operation on numbers. Intervals call it where they need an end, so that the functions stand
- * in a kernel once. */
-SALTUS_OUTLINE double saltus_apply(int op, double a, double b, double c)
-{
-    switch (op) {
-#define SALTUS_CASE(name, text, arity) \
-    case SALTUS_OP_##name:             \
-        return SALTUS_DO_##name(a, b, c);
-        /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
-        SALTUS_OP_LIST(SALTUS_CASE)
-#undef SALTUS_CASE
-    default:
-        return SALTUS_DO_SELECT(a, b, c);
-    }
-}
-
 /* From lo to hi; nothing is known if either is NaN. */
 SALTUS_FN saltus_interval saltus_interval_of(double lo, double hi)
 {
@@ -536,6 +520,32 @@ SALTUS_OUTLINE saltus_interval saltus_interval_apply(int op, saltus_interval a, 
     }
 }
 
+#if SALTUS_TABLES
+/* All that a table of n entries has in an interval: its ends, and both sides of every entry. */
+SALTUS_OUTLINE saltus_interval saltus_interval_table(int op, saltus_interval x, const double *table,
+                                                     int n)
+{
+    const int l = 0;
+    (void)l;
+    if (!(x.lo >= SALTUS_TABLE_NUMBER(0) && x.hi <= SALTUS_TABLE_NUMBER(2 * n - 2))) {
+        return saltus_interval_unknown();
+    }
+    int k = saltus_table_place(x.lo, table, n, 0);
+    const int last = saltus_table_place(x.hi, table, n, 0);
+    double y = saltus_table_behind(op, x.lo, table, n, k, 0);
+    saltus_interval all = saltus_interval_of(y, y);
+    for (; k < last; ++k) {
+        const double next = SALTUS_TABLE_NUMBER(2 * k + 2);
+        y = saltus_table_behind(op, next, table, n, k, 0);
+        all = saltus_interval_hull(all, saltus_interval_of(y, y));
+        y = SALTUS_TABLE_NUMBER(2 * k + 3);
+        all = saltus_interval_hull(all, saltus_interval_of(y, y));
+    }
+    y = saltus_table_behind(op, x.hi, table, n, last, 0);
+    return saltus_interval_hull(all, saltus_interval_of(y, y));
+}
+#endif
+
 /* Operand of a program on intervals: a slot of `intervals`, where slot i has its ends at 2 i and 2
  * i + 1, or, less than 0, a row of numbers that do not change meanwhile. */
 SALTUS_FN saltus_interval saltus_interval_operand(int32_t at, const double *intervals,
@@ -557,10 +567,17 @@ SALTUS_OUTLINE saltus_interval saltus_interval_run(const saltus_instruction *cod
 {
     const saltus_instruction *end = code + p.first + p.n;
     for (const saltus_instruction *i = code + p.first; i < end; ++i) {
+        const saltus_interval a = saltus_interval_operand(i->a, intervals, v),
+                              b = saltus_interval_operand(i->b, intervals, v),
+                              c = saltus_interval_operand(i->c, intervals, v);
+#if SALTUS_TABLES
         const saltus_interval y =
-            saltus_interval_apply(i->op, saltus_interval_operand(i->a, intervals, v),
-                                  saltus_interval_operand(i->b, intervals, v),
-                                  saltus_interval_operand(i->c, intervals, v));
+            i->op > SALTUS_OP_SELECT
+                ? saltus_interval_table(i->op, a, v + SALTUS_AT(-1 - i->b), (int)c.lo)
+                : saltus_interval_apply(i->op, a, b, c);
+#else
+        const saltus_interval y = saltus_interval_apply(i->op, a, b, c);
+#endif
         intervals[SALTUS_AT(2 * i->dst)] = y.lo;
         intervals[SALTUS_AT(2 * i->dst + 1)] = y.hi;
     }

@@ -81,6 +81,11 @@
     X(CAUCHY, "cauchy", 2, 1)           /* location, scale */                                    \
     X(CHISQUARE, "chisquare", 1, 1)     /* degrees of freedom */                                 \
     X(RAYLEIGH, "rayleigh", 1, 1)       /* scale */
+/* Tables: the argument, then arguments and values of the table in pairs, which are numbers. In a
+ * program they have the argument's row, the table's first row and that of its length. */
+#define SALTUS_TABLE_LIST(X)                                                                       \
+    X(HELD, "held")     /* the value of the last argument that is not larger */                    \
+    X(LINEAR, "linear") /* on straight lines between */
 /* clang-format on */
 
 /* SELECT (a ? b : c) is what a program has for PIECEWISE; no expression holds it. */
@@ -90,11 +95,14 @@ typedef enum saltus_op {
 #undef SALTUS_OP_ENUM
         SALTUS_N_OPS,
     SALTUS_OP_SELECT = SALTUS_N_OPS,
+#define SALTUS_TABLE_ENUM(name, text) SALTUS_OP_##name,
+    SALTUS_TABLE_LIST(SALTUS_TABLE_ENUM)
+#undef SALTUS_TABLE_ENUM
 #define SALTUS_VARIATE_ENUM(name, text, n, bounded) SALTUS_OP_##name,
-    SALTUS_VARIATE_LIST(SALTUS_VARIATE_ENUM)
+        SALTUS_VARIATE_LIST(SALTUS_VARIATE_ENUM)
 #undef SALTUS_VARIATE_ENUM
-        SALTUS_OP_END,
-    SALTUS_OP_FIRST_VARIATE = SALTUS_OP_SELECT + 1
+            SALTUS_OP_END,
+    SALTUS_OP_FIRST_VARIATE = SALTUS_OP_LINEAR + 1
 } saltus_op;
 
 #endif

@@ -83,6 +83,80 @@ SALTUS_FN saltus_mask saltus_is_true(saltus_f64 x)
 #define SALTUS_DO_ACOTH(a, b, c) saltus_acoth(a)
 /* clang-format on */
 
+/* 1: programs may have tables. The host defines it for kernels of such models. */
+#ifndef SALTUS_TABLES
+#define SALTUS_TABLES (!SALTUS_DEVICE)
+#endif
+
+#if SALTUS_TABLES
+/* Number `k` of a table of arguments and values in pairs, of lane l. */
+#define SALTUS_TABLE_NUMBER(k) SALTUS_LANE(table[SALTUS_AT(k)], l)
+
+/** The last of n arguments in a table that is not larger than x, which must not be less than the
+ * first. */
+SALTUS_FN int saltus_table_place(double x, const saltus_f64 *table, int n, int l)
+{
+    int low = 0, high = n;
+    (void)l;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        const int is_above = SALTUS_TABLE_NUMBER(2 * middle) > x;
+        high = is_above ? middle : high;
+        low = is_above ? low : middle;
+    }
+    return low;
+}
+
+/** The value at x behind entry k: between two entries it rises or falls with x, as it is rounded.
+ * Up to an entry at infinity the value is held. */
+SALTUS_FN double saltus_table_behind(int op, double x, const saltus_f64 *table, int n, int k, int l)
+{
+    const double x0 = SALTUS_TABLE_NUMBER(2 * k), y0 = SALTUS_TABLE_NUMBER(2 * k + 1);
+    (void)l;
+    if (op == SALTUS_OP_HELD || k == n - 1 || !(SALTUS_TABLE_NUMBER(2 * k + 2) < SALTUS_INFINITY)) {
+        return y0;
+    }
+    const double x1 = SALTUS_TABLE_NUMBER(2 * k + 2), y1 = SALTUS_TABLE_NUMBER(2 * k + 3);
+    return y0 + (y1 - y0) * ((x - x0) / (x1 - x0));
+}
+
+/** The value of a table at x: NaN before its first argument and behind its last. */
+SALTUS_OUTLINE saltus_f64 saltus_table_value(int op, saltus_f64 x, const saltus_f64 *table,
+                                             saltus_f64 length)
+{
+    saltus_f64 y = x;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        const double at = SALTUS_LANE(x, l);
+        const int n = (int)SALTUS_LANE(length, l);
+        if (at >= SALTUS_TABLE_NUMBER(0) && at <= SALTUS_TABLE_NUMBER(2 * n - 2)) {
+            SALTUS_LANE(y, l) =
+                saltus_table_behind(op, at, table, n, saltus_table_place(at, table, n, l), l);
+        } else {
+            SALTUS_LANE(y, l) = SALTUS_INFINITY * 0.0;
+        }
+    }
+    return y;
+}
+#endif
+
+#if SALTUS_LANES == 1
+/** One operation on numbers, not of a table. Kernels in which it is called from several places have
+ * all functions once, since their compilation takes its time. */
+SALTUS_OUTLINE double saltus_apply(int op, double a, double b, double c)
+{
+    switch (op) {
+#define SALTUS_CASE(name, text, arity) \
+    case SALTUS_OP_##name:             \
+        return SALTUS_DO_##name(a, b, c);
+        /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
+        SALTUS_OP_LIST(SALTUS_CASE)
+#undef SALTUS_CASE
+    default:
+        return SALTUS_DO_SELECT(a, b, c);
+    }
+}
+#endif
+
 /**
  * Run one program on the rows v[row][lane]. Both branches of a piecewise are computed and one is
  * chosen, so an invalid operation in the other does no harm.
@@ -94,6 +168,16 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
     for (const saltus_instruction *i = code + p.first; i < end; ++i) {
         const saltus_f64 a = v[SALTUS_AT(i->a)], b = v[SALTUS_AT(i->b)], c = v[SALTUS_AT(i->c)];
         saltus_f64 y;
+#if SALTUS_DEVICE && SALTUS_THINNED
+#if SALTUS_TABLES
+        if (i->op > SALTUS_OP_SELECT) {
+            y = saltus_table_value(i->op, a, v + SALTUS_AT(i->b), c);
+        } else
+#endif
+        {
+            y = saltus_apply(i->op, a, b, c);
+        }
+#else
         switch (i->op) {
 #define SALTUS_CASE(name, text, arity) \
     case SALTUS_OP_##name:             \
@@ -105,10 +189,17 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
         case SALTUS_OP_SELECT:
             y = SALTUS_DO_SELECT(a, b, c);
             break;
+#if SALTUS_TABLES
+        case SALTUS_OP_HELD:
+        case SALTUS_OP_LINEAR:
+            y = saltus_table_value(i->op, a, v + SALTUS_AT(i->b), c);
+            break;
+#endif
         default:
             y = a;
             break;
         }
+#endif
         v[SALTUS_AT(i->dst)] = y;
     }
 }

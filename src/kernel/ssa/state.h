@@ -125,6 +125,10 @@ typedef struct saltus_draws {
  * deviation is 1.3 % too small at most. */
 #define SALTUS_RELAXED 10.0
 
+/* Between two ends of windows a law that drifts changes by this share of it times epsilon, at most,
+ * so that at its middle it is off by the square of that. */
+#define SALTUS_STEADY_SHARE 4.0
+
 /** How tau-leaping chooses its steps; Cao, Gillespie, Petzold 2006. */
 typedef struct saltus_tau {
     double epsilon;     /* a propensity may change by this share in a leap; in (0, 1) */

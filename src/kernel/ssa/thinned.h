@@ -55,7 +55,7 @@ SALTUS_FN void saltus_thinned_drifts(saltus_trajectory *p, saltus_direct *d)
 }
 
 /* The law of thinned reaction i at a time. */
-SALTUS_LARGE_FN double saltus_thinned_law(saltus_trajectory *p, int i, double time)
+SALTUS_OUTLINE double saltus_thinned_law(saltus_trajectory *p, int i, double time)
 {
     const saltus_tables *n = p->n;
     p->v[SALTUS_AT(n->row_time)] = time;
@@ -92,7 +92,7 @@ SALTUS_FN saltus_failure saltus_thinned_bound(saltus_trajectory *p, saltus_direc
     return SALTUS_FINE;
 }
 
-SALTUS_LARGE_FN saltus_failure saltus_thinned_bounds(saltus_trajectory *p, saltus_direct *d)
+SALTUS_OUTLINE saltus_failure saltus_thinned_bounds(saltus_trajectory *p, saltus_direct *d)
 {
     saltus_thinned_drifts(p, d);
     for (int i = 0; i < p->n->n_thinned; ++i) {
@@ -129,7 +129,7 @@ SALTUS_FN saltus_failure saltus_thinned_give_up(saltus_trajectory *p)
 
 /* Begin a window at the present time, the longest in which all laws are bounded, without the sums
  * above them. */
-SALTUS_LARGE_FN saltus_failure saltus_thinned_open(saltus_trajectory *p, saltus_direct *d)
+SALTUS_OUTLINE saltus_failure saltus_thinned_open(saltus_trajectory *p, saltus_direct *d)
 {
     double length = p->window;
     p->window_start = p->t;
@@ -151,7 +151,7 @@ SALTUS_LARGE_FN saltus_failure saltus_thinned_open(saltus_trajectory *p, saltus_
 }
 
 /* Begin a window, and compute the sums above its bounds. */
-SALTUS_LARGE_FN saltus_failure saltus_thinned_renew(saltus_trajectory *p, saltus_direct *d)
+SALTUS_OUTLINE saltus_failure saltus_thinned_renew(saltus_trajectory *p, saltus_direct *d)
 {
     if (saltus_thinned_open(p, d) != SALTUS_FINE) {
         return p->failure;
@@ -164,8 +164,8 @@ SALTUS_LARGE_FN saltus_failure saltus_thinned_renew(saltus_trajectory *p, saltus
 
 /** Compute every propensity, every bound and every sum, for a window that begins now, or for the
  * present one. */
-SALTUS_LARGE_FN saltus_failure saltus_thinned_rebuild(saltus_trajectory *p, saltus_direct *d,
-                                                      int is_new)
+SALTUS_OUTLINE saltus_failure saltus_thinned_rebuild(saltus_trajectory *p, saltus_direct *d,
+                                                     int is_new)
 {
     const saltus_tables *n = p->n;
     for (int r = 0; r < n->n_reactions; ++r) {

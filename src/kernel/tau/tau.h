@@ -32,9 +32,7 @@ enum {
 };
 
 #if SALTUS_THINNED
-/* Between two ends of windows a law that drifts changes by this share of it times epsilon, at most,
- * so that at its middle it is off by the square of that, or reactions are few: */
-#define SALTUS_STEADY_SHARE 4.0
+/* Or it makes no more reactions than this. */
 #define SALTUS_STEADY_FIRINGS 1.0
 /* What jumps at no known time is found to this share of the time. */
 #define SALTUS_STEADY_LEAST 0x1p-30
@@ -57,8 +55,8 @@ SALTUS_FN int saltus_leap_is_steady(const saltus_trajectory *p, const saltus_dir
 
 /* Begin a window at the present time, at most twice as long as the last, and not beyond the next
  * sample: within a window the middle of it is not that of what has passed. */
-SALTUS_LARGE_FN saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
-                                                  const saltus_leap *l, double sample)
+SALTUS_OUTLINE saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
+                                                 const saltus_leap *l, double sample)
 {
     const double stop = p->special < sample ? p->special : sample;
     double length = 2.0 * p->window;

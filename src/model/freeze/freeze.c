@@ -480,6 +480,13 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_fill_thinned(&f, err));
     SALTUS_TRY(fill_events(&f, triggers, err));
     SALTUS_TRY(saltus_fill_starts(&f, err));
+    f.net->tables.has_tables = f.has_tables;
+    if (model->space && f.has_tables) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "model '%s' has a lattice, and a table (held, linear), which is possible in "
+                    "well-mixed models alone",
+                    model->name);
+    }
     saltus_place_rows(&f);
     saltus_place_intervals(&f);
     SALTUS_TRY(settle_arrays(&f, err));

@@ -100,6 +100,7 @@ typedef struct saltus_freezer {
     saltus_program *laws;
     size_t n_laws, laws_capacity;
     int n_temporaries;
+    bool has_tables; /**< some program has one */
 
     saltus_instruction *bound_code; /**< on intervals: saltus_fill_thinned */
     size_t n_bound_code, bound_code_capacity;
@@ -248,6 +249,10 @@ SALTUS_MUST_CHECK saltus_status saltus_compile(saltus_freezer *f, const saltus_e
 SALTUS_MUST_CHECK saltus_status saltus_constant_row(saltus_freezer *f, const saltus_expr *e,
                                                     int *row, saltus_error *err);
 int saltus_variable_row(const saltus_freezer *f, int variable);
+/** The rows of a table's numbers, which stand together once, the first of them, and of its length.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_table_rows(saltus_freezer *f, const saltus_expr *e,
+                                                  int *first, int *length, saltus_error *err);
 int saltus_final_row(const saltus_tables *n, int row);
 /** What a piecewise without an otherwise is where no condition holds: NaN. */
 extern const saltus_expr saltus_undefined;

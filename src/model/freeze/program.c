@@ -76,10 +76,30 @@ static double variate_value(const saltus_expr *e, const double *values, double t
     return saltus_variate_center(e->op, e->n_args, args);
 }
 
+/* The value of a table, which may be long, where its two entries around the argument stand. */
+static double table_value(const saltus_expr *e, const double *values, double time)
+{
+    const int n = e->n_args / 2;
+    const double x = saltus_expr_value(e->args[0], values, time);
+    int k = 0;
+    while (k + 1 < n && e->args[2 * k + 3]->value <= x) {
+        ++k;
+    }
+    const int others = k + 1 < n ? 2 : 1;
+    double table[4] = {0.0};
+    for (int i = 0; i < 2 * others; ++i) {
+        table[i] = e->args[2 * k + 1 + i]->value;
+    }
+    return saltus_table_value((int)e->op, x, table, others);
+}
+
 double saltus_expr_value(const saltus_expr *e, const double *values, double time)
 {
     if (saltus_op_draws(e->op)) {
         return variate_value(e, values, time);
+    }
+    if (saltus_op_is_table(e->op)) {
+        return table_value(e, values, time);
     }
     switch (e->op) {
     case SALTUS_OP_CONST:
@@ -129,6 +149,31 @@ saltus_status saltus_constant_row(saltus_freezer *f, const saltus_expr *e, int *
     f->constants = grown;
     f->constants[f->n_constants] = (saltus_constant){e, saltus_constant_value(f, e)};
     *row = CONSTANT_ROW + (int)f->n_constants++;
+done:
+    return status;
+}
+
+saltus_status saltus_table_rows(saltus_freezer *f, const saltus_expr *e, int *first, int *length,
+                                saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n = e->n_args - 1, n_entries = n / 2;
+    size_t i = f->n_constants;
+    const saltus_expr *count = saltus_expr_const(f->arena, n_entries);
+    SALTUS_NEED(count);
+    while (i > 0 && f->constants[i - 1].e != e->args[1]) {
+        --i;
+    }
+    *first = CONSTANT_ROW + (int)(i > 0 ? i - 1 : f->n_constants);
+    for (int k = 1; k <= n && i == 0; ++k) {
+        saltus_constant *grown =
+            saltus_grow(f->constants, f->n_constants, &f->constants_capacity, sizeof *f->constants);
+        SALTUS_NEED(grown);
+        f->constants = grown;
+        f->constants[f->n_constants++] = (saltus_constant){e->args[k], e->args[k]->value};
+    }
+    SALTUS_TRY(saltus_constant_row(f, count, length, err));
+    f->has_tables = true;
 done:
     return status;
 }
@@ -189,6 +234,12 @@ static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_t
             SALTUS_TRY(emit(f, SALTUS_OP_SELECT, b, a, y, free_temporary, &y, err));
         }
         *row = y;
+        break;
+    case SALTUS_OP_HELD:
+    case SALTUS_OP_LINEAR:
+        SALTUS_TRY(compile(f, e->args[0], free_temporary, &a, err));
+        SALTUS_TRY(saltus_table_rows(f, e, &b, &y, err));
+        SALTUS_TRY(emit(f, (int)e->op, a, b, y, free_temporary, row, err));
         break;
     default:
         SALTUS_TRY(compile(f, e->args[0], free_temporary, &a, err));

@@ -10,8 +10,11 @@ static const struct {
     SALTUS_OP_LIST(SALTUS_OP_ROW)
 #undef SALTUS_OP_ROW
         [SALTUS_OP_SELECT] = {"", 3},
+#define SALTUS_OP_ROW(name, text) [SALTUS_OP_##name] = {text, -1},
+    SALTUS_TABLE_LIST(SALTUS_OP_ROW)
+#undef SALTUS_OP_ROW
 #define SALTUS_OP_ROW(name, text, n, bounded) [SALTUS_OP_##name] = {text, -1},
-    SALTUS_VARIATE_LIST(SALTUS_OP_ROW)
+        SALTUS_VARIATE_LIST(SALTUS_OP_ROW)
 #undef SALTUS_OP_ROW
 };
 
@@ -122,6 +125,30 @@ int saltus_op_arity(saltus_op op)
 bool saltus_op_draws(saltus_op op)
 {
     return op >= SALTUS_OP_FIRST_VARIATE;
+}
+
+bool saltus_op_is_table(saltus_op op)
+{
+    return op == SALTUS_OP_HELD || op == SALTUS_OP_LINEAR;
+}
+
+const char *saltus_table_problem(int n, const saltus_expr *const *args)
+{
+    if (n < 3 || n % 2 == 0) {
+        return "takes an argument, and then arguments and values of its table in pairs";
+    }
+    for (int i = 1; i < n; ++i) {
+        if (args[i] && args[i]->op != SALTUS_OP_CONST) {
+            return "has a table of numbers alone";
+        }
+    }
+    for (int i = 1; i < n; i += 2) {
+        if (args[i] && !(i == 1 ? args[i]->value == args[i]->value
+                                : args[i - 2] && args[i]->value > args[i - 2]->value)) {
+            return "has a table whose arguments must rise";
+        }
+    }
+    return NULL;
 }
 
 bool saltus_variate_is_called(saltus_op op, int n)

@@ -48,6 +48,10 @@ int saltus_op_arity(saltus_op op);
 
 /** Whether an operation draws a random number: a distribution, one of SALTUS_VARIATE_LIST. */
 bool saltus_op_draws(saltus_op op);
+/** HELD or LINEAR, whose arguments are the argument and then a table, as numbers in pairs. */
+bool saltus_op_is_table(saltus_op op);
+/** What is wrong with the n arguments of a table, as in "'held' …", or NULL. */
+const char *saltus_table_problem(int n, const saltus_expr *const *args);
 /** Whether a distribution can be called with n arguments, and with how many it can: "2 or 4
  * arguments". */
 bool saltus_variate_is_called(saltus_op op, int n);

@@ -126,6 +126,10 @@ static saltus_status make_call(saltus_scanner *s, const char *at, const char *na
         }
         return finish(s, saltus_expr_variate(arena, op, n, args), depth + 1, at, out);
     }
+    if (saltus_op_is_table(op) && saltus_table_problem(n, args)) {
+        return saltus_scan_fail(s, SALTUS_E_SYNTAX, at, "'%.60s' %s", name,
+                                saltus_table_problem(n, args));
+    }
     if (wanted >= 0 && n != wanted && !(folds && n > wanted)) {
         return wrong_count(s, at, name, wanted, n);
     }

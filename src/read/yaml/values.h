@@ -55,6 +55,11 @@ SALTUS_MUST_CHECK saltus_status saltus_yaml_expr(const saltus_yaml_reader *r,
 saltus_parse_context saltus_yaml_context(const saltus_yaml_reader *r, const saltus_yaml_node *node,
                                          size_t offset, const char *what);
 
+/** A rule that is a mapping: `input`, a file with times and values, and what is between them. */
+SALTUS_MUST_CHECK saltus_status saltus_yaml_input(const saltus_yaml_reader *r,
+                                                  const saltus_yaml_node *node, const char *what,
+                                                  const saltus_expr **out);
+
 /** `sbml`: the model is replaced by that of the file. */
 SALTUS_MUST_CHECK saltus_status saltus_yaml_sbml(saltus_yaml_reader *r,
                                                  const saltus_yaml_node *node);

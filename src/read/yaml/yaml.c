@@ -184,7 +184,9 @@ static saltus_status read_rules(const saltus_yaml_reader *r, const saltus_yaml_n
                 saltus_yaml_fail(r, e->key, SALTUS_E_MODEL, "%s: there is a second rule", what);
             goto done;
         }
-        SALTUS_TRY(saltus_yaml_expr(r, e->value, what, &v->rule));
+        SALTUS_TRY(e->value->kind == SALTUS_YAML_MAPPING
+                       ? saltus_yaml_input(r, e->value, what, &v->rule)
+                       : saltus_yaml_expr(r, e->value, what, &v->rule));
         v->observable = true; /* a property says else */
     }
 done:

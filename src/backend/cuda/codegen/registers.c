@@ -38,6 +38,9 @@ const char *saltus_registers_against(const saltus_tables *t)
     if (t->n_thinned > 0) {
         return "it has rates that drift with time";
     }
+    if (t->has_tables) {
+        return "it has tables";
+    }
     if (t->largest_change >= largest_change) {
         return "a reaction changes a count by 2^35 or more";
     }
@@ -132,7 +135,8 @@ static const char *name_of(int op)
 #define NAME(name, text, arity) #name,
         SALTUS_OP_LIST(NAME)
 #undef NAME
-            "SELECT"};
+            "SELECT",
+        "HELD", "LINEAR"};
     return names[op];
 }
 

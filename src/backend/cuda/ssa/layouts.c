@@ -432,9 +432,10 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     default:
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
         if (asprintf(&text,
-                     "%s#define SALTUS_PHASES %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
+                     "%s%s#define SALTUS_PHASES %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
                      "#define SALTUS_BLOCK %d\n#include \"kernel/%s.h\"\n",
-                     tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "", layout->has_phases,
+                     tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
+                     tables->has_tables ? "#define SALTUS_TABLES 1\n" : "", layout->has_phases,
                      layout->workspace_is_shared, layout->workspace_is_shared ? layout->block : 1,
                      saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"
                                                                    : "ssa/direct_global") < 0) {
