@@ -151,6 +151,20 @@ static const char mixed[] =
     "events: {e: {when: C > 3, delay: 0.2, set: {C: 0}}}\n";
 
 /* A sample is where it is, whatever the others are. */
+/* A delay may come from a rule of the time: here all ends are at time 10. */
+static void delays_follow_rules_of_the_time(void **state)
+{
+    static const double times[] = {9.999, 10.001};
+    moments m = {0};
+    (void)state;
+    run_text("species: {A: 0}\nrules: {rest: 'max(0, 10 - time)'}\n"
+             "reactions: {r: {equation: 0 -> A, rate: 5, delay: rest}}\n",
+             times, 2, 2000, &m);
+    assert_true(m.sum[0] == 0.0);
+    check_poisson(&m, 1, 0, 50.005);
+    moments_free(&m);
+}
+
 static void sample_times_change_nothing(void **state)
 {
     const double few[] = {2.0, 9.0}, many[] = {0.0, 0.7, 1.1, 2.0, 2.5, 3.0, 5.5, 7.0, 9.0};
@@ -301,6 +315,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(delayed_deaths_have_exact_moments),
         cmocka_unit_test(drawn_delays_have_exact_moments),
         cmocka_unit_test(drifting_laws_begin_what_takes_a_while),
+        cmocka_unit_test(delays_follow_rules_of_the_time),
         cmocka_unit_test(sample_times_change_nothing),
         cmocka_unit_test(models_are_written_as_they_are),
         cmocka_unit_test(failures_name_the_reaction),

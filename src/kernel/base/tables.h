@@ -75,6 +75,7 @@ typedef struct saltus_delayed {
     int32_t reaction;
     int32_t first_variate, n_variates; /**< drawn before the delay is computed */
     int32_t first_change, n_changes;   /**< late changes, of its end */
+    int32_t reads_rules;               /**< the delay does */
 } saltus_delayed;
 
 /** What drifts with time and laws read: a rule, or a part of a law that reads no count. */

@@ -9,13 +9,6 @@
 #include "kernel/ssa/delayed.h"
 #include "kernel/ssa/values.h"
 
-SALTUS_FN void saltus_trajectory_run_rules(saltus_trajectory *p)
-{
-    for (int r = 0; r < p->n->n_rules; ++r) {
-        p->v[SALTUS_AT(p->n->row_rules + r)] = saltus_trajectory_value(p, p->n->rules[r]);
-    }
-}
-
 /* Set flags to their present values. Returns 1 if any changed. */
 SALTUS_FN int saltus_trajectory_run_clocks(saltus_trajectory *p)
 {

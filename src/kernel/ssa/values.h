@@ -32,6 +32,13 @@ SALTUS_LARGE_FN double saltus_trajectory_value(saltus_trajectory *p, saltus_prog
     return p->v[SALTUS_AT(program.result)];
 }
 
+SALTUS_FN void saltus_trajectory_run_rules(saltus_trajectory *p)
+{
+    for (int r = 0; r < p->n->n_rules; ++r) {
+        p->v[SALTUS_AT(p->n->row_rules + r)] = saltus_trajectory_value(p, p->n->rules[r]);
+    }
+}
+
 /* The arguments of a variate. */
 SALTUS_FN void saltus_trajectory_arguments(saltus_trajectory *p, const saltus_variate *q,
                                            double a[SALTUS_VARIATE_ARGS])

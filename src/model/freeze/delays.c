@@ -69,6 +69,7 @@ saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err)
             saltus_delayed *d = &f->delayed[t->n_delayed];
             of[i] = t->n_delayed++;
             d->reaction = (int32_t)i;
+            d->reads_rules = saltus_reads_rule(f, s->reaction->delay);
             d->first_change = t->n_late;
             d->n_changes = push_late(f, s, net, species + t->n_late, amounts + t->n_late);
             t->n_late += d->n_changes;

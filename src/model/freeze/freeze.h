@@ -138,6 +138,8 @@ bool saltus_is_constant(const saltus_freezer *f, const saltus_expr *e);
 double saltus_constant_value(const saltus_freezer *f, const saltus_expr *e);
 /** The same, where the network will depend on the value, or on its sign: it is noted. */
 double saltus_deciding_value(saltus_freezer *f, const saltus_expr *e, bool by_sign);
+/** Whether a variable that a rule determines stands in e. */
+bool saltus_reads_rule(const saltus_freezer *f, const saltus_expr *e);
 /** Whether e comes from values that were set. */
 bool saltus_reads_set(const saltus_freezer *f, const saltus_expr *e);
 

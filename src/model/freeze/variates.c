@@ -189,6 +189,11 @@ static bool reads_rule(const saltus_expr *node, void *user)
            f->net->bindings[node->variable].role == SALTUS_ROLE_RULE;
 }
 
+bool saltus_reads_rule(const saltus_freezer *f, const saltus_expr *e)
+{
+    return saltus_expr_any(e, reads_rule, (void *)(uintptr_t)f);
+}
+
 saltus_status saltus_fill_starts(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -199,7 +204,7 @@ saltus_status saltus_fill_starts(saltus_freezer *f, saltus_error *err)
         SALTUS_TRY(saltus_compile_drawing(f, v->initial, &s->value, &s->first_variate,
                                           &s->n_variates, err));
         s->row = f->net->bindings[f->start_order[i]].row;
-        s->reads_rules = saltus_expr_any(v->initial, reads_rule, f);
+        s->reads_rules = saltus_reads_rule(f, v->initial);
         f->net->setting_names[t->n_settings] = v->id;
         f->net->setting_events[t->n_settings] = NULL;
         ++t->n_settings;
