@@ -5,7 +5,7 @@
     tools/make_models.py sbml FILE.yaml...   only the SBML of these
 
 The YAML is what people edit; lattices have no SBML. SBML is made here from the part of Saltus YAML that the examples use:
-mass action, distributions, laws of names, numbers, + - * / and functions, and events with `at`.
+mass action, rate rules, distributions, laws of names, numbers, + - * / and functions, and events with `at`.
 tests/unit/test_examples.c checks that both give the same bits.
 """
 
@@ -76,8 +76,17 @@ def rate(text, reactants):
     return mass_action(text, reactants) if text.isidentifier() else law(ast.parse(text, mode="eval").body)
 
 
+def rate_rule_lines(name, text):
+    yield f'      <rateRule variable="{name}"><math xmlns="{MATHML}">'
+    yield f"        {law(ast.parse(str(text), mode='eval').body)}"
+    yield "      </math></rateRule>"
+
+
 def reaction_lines(name, text):
-    equation, constant = (part.strip() for part in text.split("@"))
+    if isinstance(text, dict):
+        equation, constant = text["equation"], None
+    else:
+        equation, constant = (part.strip() for part in text.split("@"))
     reactants, products = (side(part) for part in equation.split("->"))
     yield f"      <!-- {equation.replace('->', '→')} -->"
     yield f'      <reaction id="{name}" reversible="false">'
@@ -89,7 +98,8 @@ def reaction_lines(name, text):
                        ' constant="true"/>')
             yield f"        </listOf{tag}>"
     yield f'        <kineticLaw><math xmlns="{MATHML}">'
-    yield f"          {rate(constant, reactants)}"
+    made = rate(constant, reactants) if constant else law(ast.parse(text["law"], mode="eval").body)
+    yield f"          {made}"
     yield "        </math></kineticLaw>"
     yield "      </reaction>"
 
@@ -175,12 +185,14 @@ def sbml_of(path):
     changed = {target for event in model.get("events", {}).values() for target in event["set"]}
     lines += section("Parameters", [
         f'      <parameter id="{name}"' + ("" if is_drawn(value) else f' value="{plain(value)}"') +
-        f' constant="{str(name not in changed).lower()}"/>'
+        f' constant="{str(name not in changed and name not in model.get("rate rules", {})).lower()}"/>'
         for name, value in model["parameters"].items()])
     lines += section("InitialAssignments", [
         f'      <initialAssignment symbol="{name}"><math xmlns="{MATHML}">'
         f'{value_of(value)}</math></initialAssignment>'
         for name, value in model["parameters"].items() if is_drawn(value)])
+    lines += section("Rules", [line for pair in model.get("rate rules", {}).items()
+                               for line in rate_rule_lines(*pair)])
     lines += section("Reactions", [line for pair in model["reactions"].items()
                                    for line in reaction_lines(*pair)])
     lines += section("Events", [line for pair in model.get("events", {}).items()

@@ -384,9 +384,9 @@ class Model:
         progress  True, False, a function of the fraction done, or None: a bar where there is a
                 terminal or a notebook
 
-        Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, by_type, profile, split
-        and no_peer, as the command has them (docs/command.md). Ctrl-C raises Interrupted, whose
-        `result` holds the trajectories that had ended.
+        Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, rtol, atol, stiff,
+        by_type, profile, split and no_peer, as the command has them (docs/command.md). Ctrl-C
+        raises Interrupted, whose `result` holds the trajectories that had ended.
         """
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)

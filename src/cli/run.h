@@ -9,7 +9,7 @@
 
 /** What the command line says. */
 typedef struct saltus_cli_run_arguments {
-    const char *model, *output, *trace, *method, *device, *layout, *rng, *species;
+    const char *model, *output, *trace, *method, *device, *layout, *rng, *species, *stiff;
     saltus_cli_format format; /**< of the output */
     const char *profile, *split;
     double until, every, frames;
@@ -18,7 +18,7 @@ typedef struct saltus_cli_run_arguments {
     saltus_law law;
     saltus_record record;
     saltus_compress compress;
-    double low, high, epsilon, checkpoint;
+    double low, high, epsilon, rtol, atol, checkpoint;
     saltus_cli_changes changes;
     saltus_cli_settings vary; /**< of a sweep, like these */
     const char *design, *derive;

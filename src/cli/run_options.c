@@ -34,6 +34,9 @@ enum {
     OPT_EPSILON,
     OPT_NC,
     OPT_EXACT_STEPS,
+    OPT_RTOL,
+    OPT_ATOL,
+    OPT_STIFF,
     OPT_FRAMES,
     OPT_PROFILE,
     OPT_SPLIT,
@@ -120,6 +123,10 @@ static const struct argp_option options[] = {
     {"epsilon", OPT_EPSILON, "E", 0, "a propensity may change by this share in a leap (0.03)", 5},
     {"nc", OPT_NC, "N", 0, "reactions that fewer than N firings exhaust fire one by one (10)", 5},
     {"exact-steps", OPT_EXACT_STEPS, "N", 0, "exact steps where leaps are too short (100)", 5},
+    {NULL, 0, NULL, 0, "Integration of rate rules, and of --method ode:", 6},
+    {"rtol", OPT_RTOL, "R", 0, "error of a step relative to a value (1e-6)", 6},
+    {"atol", OPT_ATOL, "A", 0, "and absolute, species in molecules (1e-12)", 6},
+    {"stiff", OPT_STIFF, "WHEN", 0, "a method for stiff systems: auto, always or never (auto)", 6},
     {NULL, 0, NULL, 0, "Talk:", 4},
     TALK_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
@@ -241,6 +248,14 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
         return saltus_cli_double(text, &a->epsilon) && a->epsilon > 0.0 && a->epsilon < 1.0
                    ? 0
                    : wrong("--epsilon", text, "a number above 0 and below 1");
+    case OPT_RTOL:
+        return saltus_cli_double(text, &a->rtol) && a->rtol >= 1e-12 && a->rtol <= 0.1
+                   ? 0
+                   : wrong("--rtol", text, "a number from 1e-12 to 0.1");
+    case OPT_ATOL:
+        return saltus_cli_double(text, &a->atol) && a->atol > 0.0
+                   ? 0
+                   : wrong("--atol", text, "a number above 0");
     case OPT_CHECKPOINT:
         return saltus_cli_double(text, &a->checkpoint) && a->checkpoint >= 0.0
                    ? 0
@@ -278,6 +293,9 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         return 0;
     case OPT_RNG:
         a->rng = text;
+        return 0;
+    case OPT_STIFF:
+        a->stiff = text;
         return 0;
     case OPT_RECORD:
         a->has_record = true;
@@ -481,6 +499,9 @@ int saltus_cli_run_parse(const struct argp *argp, int argc, char **argv,
                                     .layout = "auto",
                                     .rng = "philox",
                                     .epsilon = 0.03,
+                                    .rtol = 1e-6,
+                                    .atol = 1e-12,
+                                    .stiff = "auto",
                                     .checkpoint = 60.0,
                                     .n_critical = 10,
                                     .n_exact = 100,

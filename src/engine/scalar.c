@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "engine/keep.h"
 #include "kernel/ssa/direct_lanes.h"
+#include "kernel/ode/run.h"
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/base/stream.h"
 #include "model/freeze/point.h"
@@ -73,6 +74,23 @@ static void fill_constants(saltus_trajectory *p)
     }
 }
 
+static saltus_status prepare_ode(saltus_scalar_engine *w, const saltus_task *task,
+                                 saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = task->tables;
+    saltus_ode *o = &w->ode;
+    o->wanted = *task->tolerance;
+    o->is_mean = task->method == SALTUS_METHOD_ODE;
+    w->trajectory.amounts = o->is_mean ? task->model->network->initial_amounts : NULL;
+    o->n = t->n_rates + (o->is_mean ? t->n_species : 1);
+    o->may_be_stiff = o->n <= SALTUS_MOST_STIFF;
+    const int64_t n = o->n;
+    SALTUS_ODE_ARRAYS(ALLOC)
+done:
+    return status;
+}
+
 saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruction_set *set,
                                    saltus_scalar_engine **out, saltus_error *err)
 {
@@ -101,6 +119,9 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
     }
     if (task->tau) {
         SALTUS_TRY(prepare_leaps(w, task, set, err));
+    }
+    if (task->tolerance) {
+        SALTUS_TRY(prepare_ode(w, task, err));
     }
     w->set = set;
     if (task->varies) {
@@ -137,6 +158,7 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
     saltus_free(scalar->counts);
     SALTUS_TRAJECTORY_ARRAYS(FREE)
     SALTUS_LEAP_ARRAYS(FREE)
+    SALTUS_ODE_ARRAYS(FREE)
     saltus_free(scalar);
 }
 
@@ -272,8 +294,11 @@ static void print_state(const saltus_trajectory *p, const saltus_network *networ
     text[0] = '\0';
     for (int s = 0; s < p->n->n_species; ++s) {
         char item[120];
-        const int length = snprintf(item, sizeof item, "%s%.80s = %lld", s > 0 ? ", " : "",
-                                    network->species_names[s], (long long)p->x[s]);
+        const int length = p->amounts
+                               ? snprintf(item, sizeof item, "%s%.80s = %.6g", s > 0 ? ", " : "",
+                                          network->species_names[s], p->v[s])
+                               : snprintf(item, sizeof item, "%s%.80s = %lld", s > 0 ? ", " : "",
+                                          network->species_names[s], (long long)p->x[s]);
         if (at + (size_t)length + 6 > size) {
             (void)snprintf(text + at, size - at, ", …");
             return;
@@ -347,6 +372,39 @@ static saltus_status report_variate(const saltus_trajectory *p, const saltus_net
                             wrong >= n ? wrong == n ? "lower bound" : "upper bound"
                                        : parameter_names[q->op - SALTUS_OP_FIRST_VARIATE][wrong],
                             name, bad, state);
+}
+
+/* The name of a component that is integrated. */
+static const char *component_name(const saltus_scalar_engine *scalar, const saltus_network *network,
+                                  int component)
+{
+    const saltus_tables *t = scalar->trajectory.n;
+    const int rate = component - (scalar->ode.is_mean ? t->n_species : 0);
+    return rate < 0            ? network->species_names[component]
+           : rate < t->n_rates ? network->rate_names[rate]
+                               : NULL;
+}
+
+/* An integration that cannot go on. */
+static saltus_status report_component(const saltus_scalar_engine *scalar,
+                                      const saltus_network *network, const char *where, double bad,
+                                      saltus_error *err)
+{
+    const saltus_trajectory *p = &scalar->trajectory;
+    const char *name = component_name(scalar, network, p->culprit);
+    char what[200] = "the sum of the propensities";
+    if (name) {
+        (void)snprintf(what, sizeof what, "'%.150s'", name);
+    }
+    if (p->failure == SALTUS_NOT_FINITE) {
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: %s or its rate of change is %g, which is not finite", where,
+                                what, bad);
+    }
+    return saltus_error_set(err, SALTUS_E_NUMERIC,
+                            "%s: %s cannot be integrated: no step is so short that its error is "
+                            "within the tolerances, near the value %g",
+                            where, what, bad);
 }
 
 saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
@@ -423,6 +481,9 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
         return saltus_error_set(err, SALTUS_E_NUMERIC,
                                 "%s: events set each other off without end, '%s' among them, at %s",
                                 where, network->event_names[p->culprit], state);
+    case SALTUS_NO_STEP:
+    case SALTUS_NOT_FINITE:
+        return report_component(scalar, network, where, bad, err);
     default:
         return saltus_error_set(err, SALTUS_E_INTERNAL, "%s: unknown failure", where);
     }

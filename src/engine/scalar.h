@@ -19,6 +19,7 @@ typedef struct saltus_scalar_engine {
     saltus_trajectory trajectory;
     saltus_direct direct;
     saltus_leap leap; /**< tau-leaping's state, else empty */
+    saltus_ode ode;   /**< of continuous variables, else empty */
     const struct saltus_instruction_set *set;
     const struct saltus_scalar_stream *stream; /**< NULL: Philox, which has no state; else behind
                                                     direct.stream stands a copy, of before the last

@@ -57,6 +57,21 @@ static void pack_unfinished(saltus_packer *k, saltus_trajectory *p)
     p->n_unfinished = k->failed ? 0 : n;
 }
 
+/* Of continuous variables: what is carried from step to step. */
+static void pack_ode(saltus_packer *k, saltus_trajectory *p)
+{
+    SALTUS_PACK(k, p->carried.step);
+    SALTUS_PACK(k, p->carried.hazard);
+    SALTUS_PACK(k, p->carried.below);
+    SALTUS_PACK(k, p->carried.is_stiff);
+    SALTUS_PACK(k, p->carried.n_stiff);
+    SALTUS_PACK(k, p->carried.n_smooth);
+    SALTUS_PACK(k, p->carried.n_stalled);
+    if (p->amounts) {
+        saltus_pack_bytes(k, p->v, sizeof *p->v * (size_t)p->n->n_species);
+    }
+}
+
 static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *task)
 {
     saltus_trajectory *p = &w->trajectory;
@@ -100,6 +115,9 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
         SALTUS_PACK(k, p->window_end);
         SALTUS_PACK(k, p->window_missed);
     }
+    if (task->tolerance) {
+        pack_ode(k, p);
+    }
     if (w->stream) { /* it stands at the block of the next event, or the next leap */
         saltus_pack_bytes(k, w->direct.stream,
                           sizeof *w->direct.stream *
@@ -132,7 +150,7 @@ bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
     if (state.failed || p->sample != job->kept->n_samples || p->sample >= task->n_times) {
         return false;
     }
-    for (int s = 0; s < n->n_species; ++s) {
+    for (int s = 0; s < n->n_species && !p->amounts; ++s) {
         p->v[s] = (double)p->x[s];
     }
     saltus_keep_samples(task, job);

@@ -2,6 +2,7 @@
  * name. */
 #include "engine/scalar.h"
 
+#include "kernel/ode/run.h"
 #include "kernel/ssa/thinned.h"
 #include "kernel/tau/tau.h"
 
@@ -12,6 +13,10 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                                                   const saltus_task *task, saltus_job *job)
 {
     const int *stop = task->pause ? task->pause : task->stop;
+    if (task->tolerance) {
+        return saltus_ode_run(&scalar->trajectory, &scalar->direct, &scalar->ode, task->times,
+                              task->n_times, stop, job->counts, job->observables);
+    }
     if (task->tau) {
         return saltus_tau_run(&scalar->trajectory, &scalar->direct, &scalar->leap, SALTUS_PHASE_ANY,
                               task->times, task->n_times, stop, job->counts, job->observables);
@@ -22,4 +27,63 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
     }
     return saltus_direct_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times, stop,
                              job->counts, job->observables);
+}
+
+/* ---- one step of a trajectory whose slopes somebody else computes: backend/cpu/rates.c ---- */
+
+saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar);
+bool SALTUS_SET_NAME(saltus_scalar_begin_step)(saltus_scalar_engine *scalar,
+                                               const saltus_task *task, saltus_job *job);
+saltus_failure SALTUS_SET_NAME(saltus_scalar_aim_step)(saltus_scalar_engine *scalar);
+int SALTUS_SET_NAME(saltus_scalar_judge_step)(saltus_scalar_engine *scalar, double error);
+bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *scalar,
+                                                 const saltus_task *task);
+bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
+                                             saltus_job *job);
+
+saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar)
+{
+    return saltus_ode_open(&scalar->trajectory, &scalar->direct, &scalar->ode);
+}
+
+bool SALTUS_SET_NAME(saltus_scalar_begin_step)(saltus_scalar_engine *scalar,
+                                               const saltus_task *task, saltus_job *job)
+{
+    saltus_trajectory *p = &scalar->trajectory;
+    if (saltus_ode_due(p, &scalar->direct, &scalar->ode, task->times, task->n_times, job->counts,
+                       job->observables) < 0) {
+        return false;
+    }
+    saltus_ode_begin(p, &scalar->direct, &scalar->ode);
+    return true;
+}
+
+saltus_failure SALTUS_SET_NAME(saltus_scalar_aim_step)(saltus_scalar_engine *scalar)
+{
+    return saltus_ode_aim(&scalar->trajectory, &scalar->direct, &scalar->ode);
+}
+
+int SALTUS_SET_NAME(saltus_scalar_judge_step)(saltus_scalar_engine *scalar, double error)
+{
+    const saltus_ode_verdict v = saltus_ode_judge(&scalar->trajectory, &scalar->ode, error);
+    return v == SALTUS_ODE_TAKEN ? 1 : v == SALTUS_ODE_AGAIN ? 0 : -1;
+}
+
+bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *scalar,
+                                                 const saltus_task *task)
+{
+    const saltus_ode *o = &scalar->ode;
+    return !o->is_cut || saltus_ode_needs_dense(&scalar->trajectory, o, task->times);
+}
+
+bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
+                                             saltus_job *job)
+{
+    saltus_trajectory *p = &scalar->trajectory;
+    saltus_ode *o = &scalar->ode;
+    saltus_ode_find(p, o, task->times);
+    o->is_fresh = 0;
+    ++p->block;
+    return saltus_ode_land(p, &scalar->direct, o, task->times, task->n_times, job->counts,
+                           job->observables) == 0;
 }

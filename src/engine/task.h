@@ -101,7 +101,9 @@ typedef struct saltus_task {
                                 jobs have no rows */
     const saltus_generator *generator;
     saltus_method method;
-    const saltus_tau *tau; /**< how the method leaps; NULL: it does not */
+    const saltus_tau *tau;             /**< how the method leaps; NULL: it does not */
+    const saltus_tolerance *tolerance; /**< how continuous variables are integrated; NULL:
+                                                   there are none */
     const double *slabs; /**< [n_slabs] planes along z of each device's part, relative to others */
     int n_slabs;         /**< 0 or 1: a device has all */
     struct saltus_peers *peers; /**< NULL, or the processes that have a slab each, engine/peers.h */

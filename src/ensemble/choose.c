@@ -126,6 +126,8 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
     if (model->network->lattice) {
         choice.method = saltus_method_of(saltus_method_usual(model))->name;
         (void)snprintf(choice.why, sizeof choice.why, "the model has a lattice");
+    } else if (t->n_rates > 0) {
+        (void)snprintf(choice.why, sizeof choice.why, "no leaps: the model has rate rules");
     } else if (t->watches_state) {
         (void)snprintf(choice.why, sizeof choice.why, "no leaps: events watch the state");
     } else if (saltus_backend_open("cpu", &cpu, NULL) == SALTUS_OK &&

@@ -10,8 +10,14 @@
 
 saltus_plan_options saltus_plan_options_default(void)
 {
-    return (saltus_plan_options){
-        .layout = "auto", .rng = "philox", .epsilon = 0.03, .n_critical = 10, .n_exact = 100};
+    return (saltus_plan_options){.layout = "auto",
+                                 .rng = "philox",
+                                 .epsilon = 0.03,
+                                 .n_critical = 10,
+                                 .n_exact = 100,
+                                 .rtol = 1e-6,
+                                 .atol = 1e-12,
+                                 .stiff = "auto"};
 }
 
 saltus_plan_options saltus_plan_options_given(const saltus_plan_options *options)
@@ -20,6 +26,7 @@ saltus_plan_options saltus_plan_options_given(const saltus_plan_options *options
     saltus_plan_options o = options ? *options : defaults;
     o.layout = o.layout ? o.layout : defaults.layout;
     o.rng = o.rng ? o.rng : defaults.rng;
+    o.stiff = o.stiff ? o.stiff : defaults.stiff;
     return o;
 }
 
@@ -72,10 +79,12 @@ bool saltus_plan_suits(const saltus_plan *plan, const saltus_model *model)
     return suits;
 }
 
+/* By method ode counts are real, and recorded as such. */
 static bool is_count(const saltus_plan *plan, int variable)
 {
     const int row = plan->model->network->bindings[variable].row;
-    return row >= 0 && row < plan->model->network->tables.n_species;
+    return plan->method != SALTUS_METHOD_ODE && row >= 0 &&
+           row < plan->model->network->tables.n_species;
 }
 
 /* A species that is no count: its value is recorded where the counts of others are. */
@@ -178,7 +187,9 @@ static saltus_status choose_columns(saltus_plan *plan, const char *names, saltus
         SALTUS_TRY(add_named_list(plan, names, err));
     }
     for (size_t i = 0; i < m->n_variables && !names; ++i) {
-        if (is_count(plan, (int)i) || is_real_species(plan, (int)i) || m->variables[i].observable) {
+        const int row = m->network->bindings[i].row;
+        const bool is_species = row >= 0 && row < m->network->tables.n_species;
+        if (is_species || is_real_species(plan, (int)i) || m->variables[i].observable) {
             SALTUS_TRY(add_column(plan, (int)i, false, err));
         }
     }
@@ -193,6 +204,11 @@ const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan)
     return saltus_method_of(plan->method);
 }
 
+bool saltus_plan_integrates(const saltus_plan *plan)
+{
+    return plan->method == SALTUS_METHOD_ODE || plan->model->network->tables.n_rates > 0;
+}
+
 saltus_task saltus_plan_task(const saltus_plan *plan)
 {
     return (saltus_task){.model = plan->model,
@@ -201,6 +217,7 @@ saltus_task saltus_plan_task(const saltus_plan *plan)
                          .generator = &plan->generator,
                          .method = plan->method,
                          .tau = saltus_plan_method_ops(plan)->leaps ? &plan->tau : NULL,
+                         .tolerance = saltus_plan_integrates(plan) ? &plan->tolerance : NULL,
                          .slabs = plan->slabs,
                          .n_slabs = plan->n_slabs,
                          .avoids_peers = plan->avoids_peers,
@@ -243,6 +260,10 @@ static saltus_status choose_method(saltus_plan *plan, const saltus_plan_options 
     (void)snprintf(plan->method_why, sizeof plan->method_why, "%s",
                    o->method_why ? o->method_why : "");
     plan->tau = (saltus_tau){o->epsilon, o->n_critical, o->n_exact};
+    plan->tolerance = (saltus_tolerance){o->rtol, o->atol,
+                                         strcmp(o->stiff, "always") == 0  ? SALTUS_STIFF_ALWAYS
+                                         : strcmp(o->stiff, "never") == 0 ? SALTUS_STIFF_NEVER
+                                                                          : SALTUS_STIFF_AUTO};
 done:
     return status;
 }
@@ -472,6 +493,24 @@ void saltus_plan_destroy(saltus_plan *plan)
     }
 }
 
+/* What is integrated, how, and to what errors. */
+static void explain_integration(const saltus_plan *plan, FILE *out)
+{
+    const saltus_tables *t = &plan->model->network->tables;
+    const saltus_tolerance *e = &plan->tolerance;
+    const bool is_mean = plan->method == SALTUS_METHOD_ODE;
+    fprintf(out, "integral  %d rate rule%s", t->n_rates, t->n_rates == 1 ? "" : "s");
+    if (is_mean) {
+        fprintf(out, " and %d species", t->n_species);
+    } else {
+        fprintf(out, " and the hazard, with %d of the laws", t->n_moving_laws);
+    }
+    fprintf(out, ": errors of a step within %g of a value + %g; stiff: %s\n", e->rtol, e->atol,
+            e->stiff == SALTUS_STIFF_ALWAYS  ? "always"
+            : e->stiff == SALTUS_STIFF_NEVER ? "never"
+                                             : "from where a trajectory looks so");
+}
+
 void saltus_plan_explain(const saltus_plan *plan, FILE *out)
 {
     if (!plan || !out) {
@@ -487,6 +526,9 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
                                               : "grows with what an event changes",
                                           out);
     fprintf(out, "%s%s\n", plan->method_why[0] ? "; " : "", plan->method_why);
+    if (saltus_plan_integrates(plan)) {
+        explain_integration(plan, out);
+    }
     fprintf(out, "rng       %s\n", plan->generator.name);
     fprintf(out, "device    %s, %d thread%s%s%s\n", plan->backend->name, plan->n_workers,
             plan->n_workers == 1 ? "" : "s", plan->backend->why[0] ? ": " : "", plan->backend->why);

@@ -19,6 +19,7 @@ struct saltus_plan {
     bool is_over_ranks; /**< each rank has a slab; */
     int n_rank_slabs;   /**< so many, also where only few trajectories are to be split; 0: none */
     saltus_tau tau;
+    saltus_tolerance tolerance;
     saltus_generator generator;
     int block, n_streams;
     bool in_slabs; /**< it was asked for slabs */
@@ -39,6 +40,9 @@ bool saltus_plan_suits(const saltus_plan *plan, const saltus_model *model);
 
 /** What the plan's method is. */
 const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan);
+
+/** Whether something moves between reactions, and is integrated. */
+bool saltus_plan_integrates(const saltus_plan *plan);
 
 /** The plan as a backend sees it; valid as long as the plan. */
 saltus_setup saltus_plan_setup(const saltus_plan *plan);

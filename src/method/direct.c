@@ -10,6 +10,10 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
 {
     const double reactions = tables->n_reactions;
     (void)lattice;
+    if (tables->n_rates > 0) { /* some steps for each event */
+        const double moving = (double)tables->n_rates + tables->n_moving_laws;
+        return in_lanes ? 150.0 + 60.0 * moving : 300.0 + 120.0 * moving;
+    }
     return in_lanes ? 2.5 + 0.3 * reactions : reactions < 500.0 ? 35.0 + 0.1 * reactions : 170.0;
 }
 
@@ -17,7 +21,8 @@ static void explain(const saltus_model *model, const saltus_tau *tau, const char
 {
     const saltus_tables *t = &model->network->tables;
     (void)tau;
-    fprintf(out, "exact, cost per event %s", cost);
+    fprintf(out, "exact%s, cost per event %s",
+            t->n_rates > 0 ? " but for errors of integration" : "", cost);
     if (t->n_thinned > 0) {
         fprintf(out,
                 "; %d of %d rates drift with time, each bounded over windows that have about two "

@@ -3,6 +3,7 @@
 #include "core/list.h"
 #include "model/network/network.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ENTRY(name, variable) [SALTUS_METHOD_##name] = &saltus_method_##variable,
@@ -61,11 +62,34 @@ done:
     return status;
 }
 
+saltus_status saltus_method_check_tolerance(const saltus_plan_options *o, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (!(o->rtol >= 1e-12 && o->rtol <= 0.1)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "rtol %g: choose 1e-12 to 0.1", o->rtol);
+    }
+    if (!(o->atol > 0.0 && isfinite(o->atol))) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "atol %g: it must be above 0", o->atol);
+    }
+    if (strcmp(o->stiff, "auto") != 0 && strcmp(o->stiff, "never") != 0 &&
+        strcmp(o->stiff, "always") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "stiff '%s': auto, never or always", o->stiff);
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_method_check_mixed(const saltus_model *model, const saltus_plan_options *o,
                                         saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    (void)model;
+    const saltus_tables *t = &model->network->tables;
+    if (t->n_rates > 0) {
+        SALTUS_TRY(saltus_method_check_tolerance(o, err));
+    }
+    if (t->n_rates > 0 && strcmp(o->rng, "philox") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "a model with rate rules has the generator philox alone");
+    }
     if (!(o->epsilon > 0.0 && o->epsilon < 1.0)) {
         SALTUS_FAIL(SALTUS_E_INVALID, "epsilon %g: it must be above 0 and below 1", o->epsilon);
     }

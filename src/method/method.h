@@ -13,7 +13,7 @@
 struct saltus_lattice;
 
 /** The methods: X(enumerator, variable), in the order in which they are named to users. */
-#define SALTUS_METHODS(X) X(DIRECT, direct) X(TAU, tau) X(MPD, mpd) X(NSM, nsm)
+#define SALTUS_METHODS(X) X(DIRECT, direct) X(TAU, tau) X(ODE, ode) X(MPD, mpd) X(NSM, nsm)
 
 #define SALTUS_METHOD_ENUMERATOR(name, variable) SALTUS_METHOD_##name,
 /** The choice `auto` is none of them: saltus_method_choose makes one of it. */
@@ -70,6 +70,9 @@ SALTUS_MUST_CHECK saltus_status saltus_method_parse(const char *name, bool in_sp
 SALTUS_MUST_CHECK saltus_status saltus_method_check_mixed(const saltus_model *model,
                                                           const saltus_plan_options *options,
                                                           saltus_error *err);
+/** The ranges of tolerances. */
+SALTUS_MUST_CHECK saltus_status saltus_method_check_tolerance(const saltus_plan_options *options,
+                                                              saltus_error *err);
 /** And of a lattice. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_lattice(const saltus_model *model,
                                                             const saltus_plan_options *options,

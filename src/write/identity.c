@@ -151,6 +151,10 @@ saltus_status saltus_identity_make(const saltus_plan *plan, const saltus_run_opt
         say(id, "leaps: epsilon %.17g, critical %d, exact %d", plan->tau.epsilon,
             plan->tau.n_critical, plan->tau.n_exact);
     }
+    if (saltus_plan_integrates(plan)) {
+        say(id, "integration: rtol %.17g, atol %.17g, stiff %d", plan->tolerance.rtol,
+            plan->tolerance.atol, plan->tolerance.stiff);
+    }
     say(id, "rng: %s", saltus_plan_rng(plan));
     say(id, "seed: %llu", (unsigned long long)run->seed);
     say_numbers(id, "times", run->times, run->n_times);

@@ -139,10 +139,16 @@ static bool is_told_by_rule(const saltus_variable *v)
            !v->label && !v->constant;
 }
 
+/* Whether it is recorded when no property says else. */
+static bool is_observed(const saltus_variable *v)
+{
+    return v->rule || v->rate;
+}
+
 static bool needs_properties(const saltus_variable *v)
 {
     return !v->initial || v->label || v->constant || v->boundary || v->compartment >= 0 ||
-           v->observable != (v->rule != NULL);
+           v->observable != is_observed(v);
 }
 
 /* Start a property within braces. */
@@ -173,7 +179,7 @@ static saltus_status write_properties(const writer *w, const saltus_variable *v,
         write_property("compartment", &n, w->out);
         write_text(w->model->variables[v->compartment].id, w->out);
     }
-    if (v->observable != (v->rule != NULL)) {
+    if (v->observable != is_observed(v)) {
         write_property("observable", &n, w->out);
         (void)fputs(v->observable ? "true" : "false", w->out);
     }
@@ -218,20 +224,24 @@ done:
     return status;
 }
 
-static saltus_status write_rules(const writer *w)
+/* Assignment rules, or rate rules. */
+static saltus_status write_rules(const writer *w, bool of_rates, const char *section)
 {
     saltus_status status = SALTUS_OK;
     bool any = false;
     for (size_t i = 0; i < w->model->n_variables; ++i) {
         const saltus_variable *v = &w->model->variables[i];
-        if (!v->rule) {
+        const saltus_expr *rule = of_rates ? v->rate : v->rule;
+        if (!rule) {
             continue;
         }
-        (void)fputs(any ? "" : "rules:\n", w->out);
+        if (!any) {
+            (void)fprintf(w->out, "%s:\n", section);
+        }
         any = true;
         write_key("  ", v->id, w->out);
         (void)fputc(' ', w->out);
-        SALTUS_TRY(write_expr(w, v->rule));
+        SALTUS_TRY(write_expr(w, rule));
         (void)fputc('\n', w->out);
     }
 done:
@@ -377,7 +387,8 @@ static saltus_status write_model(void *user, saltus_error *err)
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_COMPARTMENT, "compartments", "size"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_PARAMETER, "parameters", "value"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_SPECIES, "species", "initial"));
-    SALTUS_TRY(write_rules(&w));
+    SALTUS_TRY(write_rules(&w, false, "rules"));
+    SALTUS_TRY(write_rules(&w, true, "rate rules"));
     (void)fputs(model->n_reactions > 0 ? "reactions:\n" : "", out);
     for (size_t i = 0; i < model->n_reactions; ++i) {
         SALTUS_TRY(write_reaction(&w, &model->reactions[i]));

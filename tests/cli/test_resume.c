@@ -115,6 +115,26 @@ static const char leaping_model[] = "species: {X: 100000, Y: 100000, Z: 1000}\n"
                                     "  back: Y -> X @ 10\n"
                                     "  make: 0 -> Z @ 10000\n"
                                     "  gone: Z -> 0 @ 5\n";
+static const char moving_model[] = "species: {G: 0, I: 1, M: 0}\n"
+                                   "parameters: {P: 0, Q: 1, k: 1}\n"
+                                   "rate rules: {P: 50*M - 2*P, Q: k - Q + sin(time)}\n"
+                                   "reactions:\n"
+                                   "  on: I -> G @ 3\n"
+                                   "  off: {equation: G -> I, law: G*(1 + P/1000)}\n"
+                                   "  make: {equation: 0 -> M, law: 40*G*Q^2}\n"
+                                   "  gone: M -> 0 @ 2\n"
+                                   "events:\n"
+                                   "  high: {when: P > 900, delay: 0.4, set: {P: P/2}}\n"
+                                   "  slower: {when: time >= 7, set: {k: 0.8}}\n";
+/* Turns for ever, and looks stiff at times. */
+static const char cycling_model[] = "species: {X: 10, Y: 5}\n"
+                                    "parameters: {V: 1}\n"
+                                    "rate rules: {V: 300*(X - V)}\n"
+                                    "reactions:\n"
+                                    "  in: 0 -> X @ 100\n"
+                                    "  turn: {equation: 2 X + Y -> 3 X, law: X*X*Y/1e4}\n"
+                                    "  other: X -> Y @ 3\n"
+                                    "  out: X -> 0 @ 1\n";
 static const char busy_lattice[] = "species: {A: 3000, B: 3000, C: 0}\n"
                                    "reactions: {meet: A + B -> C @ 0.001, part: C -> A + B @ 2}\n"
                                    "lattice:\n"
@@ -274,6 +294,9 @@ static void what_is_under_way_is_kept(void **state)
                  {"run long.yaml --until 300 --points 7 --rng mt19937 --record stats", 11},
                  {"run drawn.yaml --until 300 --points 7", 12},
                  {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
+                 {"run moving.yaml --until 40000 --points 7", 12},
+                 {"run moving.yaml --until 2000 --points 7 --runs 60", 12},
+                 {"run cycling.yaml --until 200000 --points 7 --method ode", 12},
                  {"run leaps.yaml --until 100000 --points 7 --method tau --rng mt19937", 12},
                  {"run leaps.yaml --until 20000 --points 7 --method tau --runs 40", 12},
                  {"run space.yaml --until 40 --points 4 --profile z --frames 5", 20},
@@ -283,6 +306,8 @@ static void what_is_under_way_is_kept(void **state)
     write_file("long.yaml", long_model);
     write_file("drawn.yaml", drawing_model);
     write_file("leaps.yaml", leaping_model);
+    write_file("moving.yaml", moving_model);
+    write_file("cycling.yaml", cycling_model);
     write_file("space.yaml", busy_lattice);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         keep_and_go(cases[i].command, cases[i].n_sets);

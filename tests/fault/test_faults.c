@@ -159,6 +159,43 @@ done:
     return status;
 }
 
+/* Rate rules, in lanes and one at a time, and the mean field, with triggers that turn in steps. */
+static saltus_status run_rates(saltus_error *err)
+{
+    static const char moving[] = "species: {G: 0, I: 1}\n"
+                                 "parameters: {y: 0, z: 1, n: 0}\n"
+                                 "rules: {r: y*y + time}\n"
+                                 "rate rules: {y: 'piecewise(G, time < 1, 2*G) - y', z: y - r*z}\n"
+                                 "reactions: {up: I -> G @ 1 + y, down: G -> I @ 2}\n"
+                                 "events: {e: {when: y > 0.3 && z < 0.9, delay: 0.1, "
+                                 "set: {n: n + 1, y: 0}}}\n";
+    static const double times[] = {0.0, 3.0};
+    static const char *const ways[][2] = {
+        {"direct", "lanes"}, {"direct", "scalar"}, {"ode", "auto"}};
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = NULL;
+    moments found = {0};
+    saltus_run_options run = saltus_run_options_default();
+    run.n_trajectories = 10;
+    run.times = times;
+    run.n_times = 2;
+    TRY(saltus_model_parse_yaml(moving, strlen(moving), "moving.yaml", &m, err));
+    TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
+    for (int i = 0; i < 3; ++i) {
+        saltus_plan_options plan = saltus_plan_options_default();
+        plan.method = ways[i][0];
+        plan.layout = ways[i][1];
+        plan.n_threads = 1;
+        TRY(run_plan(m, "cpu:generic", &plan, &run, &found, err));
+        moments_free(&found);
+        found = (moments){0};
+    }
+done:
+    moments_free(&found);
+    saltus_model_destroy(m);
+    return status;
+}
+
 static saltus_status build_lattice(saltus_error *err)
 {
     static const char lattice[] =
@@ -321,6 +358,7 @@ static void models_from_anywhere(void **state)
     assert_true(fail_everywhere(build_by_calls) > 100);
     assert_true(fail_everywhere(build_from_yaml) > 100);
     assert_true(fail_everywhere(run_by_chance) > 100);
+    assert_true(fail_everywhere(run_rates) > 100);
     assert_true(fail_everywhere(build_lattice) > 100);
     assert_true(fail_everywhere(build_from_net) > 20);
     assert_true(fail_everywhere(build_from_packed) > 20);

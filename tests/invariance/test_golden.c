@@ -19,45 +19,34 @@
 typedef struct example {
     const char *name;
     double until;
-    int n;                                       /* trajectories */
-    enum { MIXED, LATTICE, LARGE_LATTICE } kind; /* a large one is too large for a played GPU */
+    int n; /* trajectories */
+    /* well mixed; with values that are drawn; with rate rules; on a lattice; one that is too large
+     * for a played GPU */
+    enum { MIXED, DRAWN, RATES, LATTICE, LARGE_LATTICE } kind;
 } example;
 
 static const example examples[] = {
-    {"ab-equilibrium", 1e-3, 2, LATTICE},
-    {"abc-lattice", 0.01, 2, LATTICE},
-    {"barrier", 5e-05, 1, LARGE_LATTICE},
-    {"crowding", 2e-05, 1, LARGE_LATTICE},
-    {"dimer-decay", 30.0, 20, MIXED},
-    {"dimer-decay-x2", 0.5, 20, MIXED},
-    {"dimer-decay-x4", 0.3, 20, MIXED},
-    {"dimer-decay-x6", 0.2, 20, MIXED},
-    {"dimer-decay-x12", 0.1, 20, MIXED},
-    {"division", 60.0, 20, MIXED},
-    {"fully-connected", 0.2, 20, MIXED},
-    {"gene-network", 10.0, 40, MIXED},
+    {"ab-equilibrium", 1e-3, 2, LATTICE},   {"abc-lattice", 0.01, 2, LATTICE},
+    {"barrier", 5e-05, 1, LARGE_LATTICE},   {"crowding", 2e-05, 1, LARGE_LATTICE},
+    {"dimer-decay", 30.0, 20, MIXED},       {"dimer-decay-x2", 0.5, 20, MIXED},
+    {"dimer-decay-x4", 0.3, 20, MIXED},     {"dimer-decay-x6", 0.2, 20, MIXED},
+    {"dimer-decay-x12", 0.1, 20, MIXED},    {"division", 60.0, 20, DRAWN},
+    {"fully-connected", 0.2, 20, MIXED},    {"gene-network", 10.0, 40, MIXED},
     {"lac-operon", 20010.0, 1, MIXED}, /* beyond the event */
-    {"michaelis-menten", 2.0, 20, MIXED},
-    {"min-proteins", 0.01, 1, LARGE_LATTICE},
-    {"min-system", 0.01, 1, LARGE_LATTICE},
-    {"oregonator", 0.01, 20, MIXED},
-    {"ras-camp-pka", 0.2, 40, MIXED},
-    {"schlogl", 0.5, 20, MIXED},
-    {"seasonal-sir", 10.0, 10, MIXED},
-    {"signalling", 2e-3, 2, LATTICE},
-    {"single-gene-8", 40.0, 40, MIXED},
-    {"single-gene-16", 20.0, 40, MIXED},
-    {"single-gene-32", 10.0, 40, MIXED},
-    {"single-gene-64", 6.0, 40, MIXED},
-    {"single-gene-128", 3.0, 40, MIXED},
-    {"single-gene-256", 2.0, 40, MIXED},
-    {"vilar", 0.5, 20, MIXED},
+    {"michaelis-menten", 2.0, 20, MIXED},   {"min-proteins", 0.01, 1, LARGE_LATTICE},
+    {"min-system", 0.01, 1, LARGE_LATTICE}, {"oregonator", 0.01, 20, MIXED},
+    {"ras-camp-pka", 0.2, 40, MIXED},       {"schlogl", 0.5, 20, MIXED},
+    {"seasonal-sir", 10.0, 10, MIXED},      {"signalling", 2e-3, 2, LATTICE},
+    {"single-gene-8", 40.0, 40, MIXED},     {"single-gene-16", 20.0, 40, MIXED},
+    {"single-gene-32", 10.0, 40, MIXED},    {"single-gene-64", 6.0, 40, MIXED},
+    {"single-gene-128", 3.0, 40, MIXED},    {"single-gene-256", 2.0, 40, MIXED},
+    {"switched-gene", 60.0, 20, RATES},     {"vilar", 0.5, 20, MIXED},
 };
 enum { N_EXAMPLES = sizeof examples / sizeof *examples, FIRST = 3, N_TIMES = 5 };
 
-/* The first two of models that are well mixed, the others of lattices. */
-static const char *const methods[] = {"direct", "tau", "mpd", "nsm"};
-enum { N_METHODS = 4 };
+/* The first three of models that are well mixed, the others of lattices. */
+static const char *const methods[] = {"direct", "tau", "ode", "mpd", "nsm"};
+enum { N_METHODS = 5, N_MIXED = 3 };
 /* First those of a CPU, from the third on those of a GPU; nsm has "auto" alone. */
 static const char *const layouts[] = {"lanes", "scalar", "particles", "registers", "shared",
                                       "warp",  "global", "phases",    "counts"};
@@ -188,7 +177,8 @@ static void write_line(const kase *c, char text[LINE_SIZE])
     const bool is_lattice = is_nsm || strcmp(c->plan.method, "mpd") == 0;
     const uint64_t hash = hash_of(c, "cpu:generic", is_lattice ? "auto" : "scalar", 1, &report);
     /* particles alone move where nothing reacts */
-    if (report.events <= 0 && saltus_model_n_reactions(c->model) > 0) {
+    if (report.events <= 0 && strcmp(c->plan.method, "ode") != 0 &&
+        saltus_model_n_reactions(c->model) > 0) {
         fail_msg("%s: nothing happens until %g s", c->key, c->x->until);
     }
     int n = snprintf(text, LINE_SIZE, "%s %" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64, c->key,
@@ -280,7 +270,7 @@ static void check_on_gpu(const kase *c, line *l, const char *layout)
               number = find(layout, layouts, N_LAYOUTS);
     int *n = n_of[find(c->plan.method, methods, N_METHODS)][rng][number];
     ++n[0];
-    if ((is_fake() || is_part()) && c->x->kind == MIXED &&
+    if ((is_fake() || is_part()) && c->x->kind <= DRAWN &&
         (n[1] == 2 || (c->x - examples + rng + number) % 5 != 0)) {
         return;
     }
@@ -299,12 +289,17 @@ static void check_gpu(const kase *c)
 /* Every method and generator of an example. */
 static void for_each_case(const example *x, void (*check)(const kase *))
 {
-    const bool has_lattice = x->kind != MIXED;
+    const bool has_lattice = x->kind == LATTICE || x->kind == LARGE_LATTICE;
     saltus_model *m = read_example(x);
-    for (int k = 0; k < 2; ++k) {
-        for (int g = 0; g < (has_lattice ? 1 : N_BITS_GENERATORS); ++g) {
+    for (int k = has_lattice ? N_MIXED : 0; k < (has_lattice ? N_METHODS : N_MIXED); ++k) {
+        const bool is_ode = strcmp(methods[k], "ode") == 0;
+        const bool has_philox_alone = x->kind > DRAWN || is_ode;
+        if ((x->kind == RATES && strcmp(methods[k], "tau") == 0) || (x->kind == DRAWN && is_ode)) {
+            continue;
+        }
+        for (int g = 0; g < (has_philox_alone ? 1 : N_BITS_GENERATORS); ++g) {
             kase c = {.x = x, .model = m};
-            c.plan = bits_plan(methods[2 * has_lattice + k], bits_generators[g], "auto", 0);
+            c.plan = bits_plan(methods[k], bits_generators[g], "auto", 0);
             c.plan.by_type = has_lattice;
             c.plan.profile = has_lattice ? "z" : NULL;
             (void)snprintf(c.key, sizeof c.key, "%s %s %s", x->name, c.plan.method, c.plan.rng);

@@ -40,6 +40,7 @@ static bool same_variable(const saltus_model *ma, const saltus_variable *a, cons
 {
     return same_text(a->id, b->id) && same_text(a->label, b->label) &&
            same_expr(ma, a->initial, mb, b->initial) && same_expr(ma, a->rule, mb, b->rule) &&
+           same_expr(ma, a->rate, mb, b->rate) &&
            same_name(ma, a->compartment, mb, b->compartment) && a->boundary == b->boundary &&
            a->constant == b->constant && a->observable == b->observable;
 }

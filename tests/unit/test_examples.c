@@ -21,17 +21,28 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
-    {"dimer-decay", 3, 4, 10.0},         {"dimer-decay-x2", 6, 8, 1.0},
-    {"dimer-decay-x4", 12, 16, 1.0},     {"dimer-decay-x6", 18, 24, 1.0},
-    {"dimer-decay-x12", 36, 48, 1.0},    {"division", 1, 1, 60.0},
-    {"fully-connected", 6, 30, 1.0},     {"gene-network", 5, 8, 10.0},
+    {"dimer-decay", 3, 4, 10.0},
+    {"dimer-decay-x2", 6, 8, 1.0},
+    {"dimer-decay-x4", 12, 16, 1.0},
+    {"dimer-decay-x6", 18, 24, 1.0},
+    {"dimer-decay-x12", 36, 48, 1.0},
+    {"division", 1, 1, 60.0},
+    {"fully-connected", 6, 30, 1.0},
+    {"gene-network", 5, 8, 10.0},
     {"lac-operon", 11, 16, 20010.0}, /* beyond the event */
-    {"michaelis-menten", 4, 3, 5.0},     {"oregonator", 8, 5, 0.5},
-    {"ras-camp-pka", 33, 39, 0.5},       {"schlogl", 3, 4, 1.0},
-    {"seasonal-sir", 3, 7, 20.0},        {"single-gene-8", 5, 8, 100.0},
-    {"single-gene-16", 10, 16, 100.0},   {"single-gene-32", 20, 32, 30.0},
-    {"single-gene-64", 40, 64, 20.0},    {"single-gene-128", 80, 128, 10.0},
-    {"single-gene-256", 160, 256, 10.0}, {"vilar", 9, 16, 10.0},
+    {"michaelis-menten", 4, 3, 5.0},
+    {"oregonator", 8, 5, 0.5},
+    {"ras-camp-pka", 33, 39, 0.5},
+    {"schlogl", 3, 4, 1.0},
+    {"seasonal-sir", 3, 7, 20.0},
+    {"single-gene-8", 5, 8, 100.0},
+    {"single-gene-16", 10, 16, 100.0},
+    {"single-gene-32", 20, 32, 30.0},
+    {"single-gene-64", 40, 64, 20.0},
+    {"single-gene-128", 80, 128, 10.0},
+    {"single-gene-256", 160, 256, 10.0},
+    {"switched-gene", 3, 4, 100.0},
+    {"vilar", 9, 16, 10.0},
 };
 
 /* Freeze, check, run, free; the hash of all samples. */

@@ -411,14 +411,75 @@ static void names_are_checked(void **state)
                   SALTUS_E_MODEL, "'X'", NULL);
 }
 
-static void rules_other_than_assignments_are_refused(void **state)
-{
-    (void)state;
+#define RATE_RULE(id, math) "<rateRule variable=\"" id "\">" MATH(math) "</rateRule>\n"
 #define RULE(text) \
     L3(CELL LIST("Parameters", PARAMETER("k", "false", "value=\"1\"")) LIST("Rules", text))
-    check_refused(RULE("<rateRule variable=\"k\">" MATH(CN("1")) "</rateRule>"),
-                  SALTUS_E_UNSUPPORTED,
-                  "model.xml:9: rate rule for 'k': rate rules are not supported", NULL);
+
+/* Rates of change are in molecules; that of a concentration also has what the size adds. */
+static void rate_rules_become_rates(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(RULE(RATE_RULE("k", CI("k"))));
+    check_printed(m, variable(m, "k")->rate, "k");
+    assert_true(variable(m, "k")->observable);
+    check_number(variable(m, "k")->initial, 1.0);
+    saltus_model_destroy(m);
+#define GROWING(rules)                                                                \
+    L3(LIST("Compartments", "<compartment id=\"cell\" constant=\"false\" size=\"2\" " \
+                            "spatialDimensions=\"3\"/>\n")                            \
+           LIST("Species", SPECIES("X", "false", "initialConcentration=\"1\"")        \
+                               SPECIES("N", "true", "initialAmount=\"1\"")) LIST("Rules", rules))
+    m = read_text(GROWING(RATE_RULE("X", CN("3")) RATE_RULE("N", CN("4"))));
+    check_printed(m, variable(m, "X")->rate, "3*cell");
+    check_printed(m, variable(m, "N")->rate, "4");
+    saltus_model_destroy(m);
+    m = read_text(GROWING(RATE_RULE("X", CN("3")) RATE_RULE("cell", CI("cell"))));
+    check_printed(m, variable(m, "X")->rate, "3*cell + X*(cell/cell)");
+    saltus_model_destroy(m);
+    check_refused(
+        GROWING(RATE_RULE("X", CN("3")) ASSIGNMENT_RULE("cell", CN("1"))), SALTUS_E_UNSUPPORTED,
+        "rate rule for 'X' is one of a concentration, while an assignment rule determines "
+        "the size of 'cell'",
+        NULL);
+    check_refused(RULE(RATE_RULE("k", CN("1")) RATE_RULE("k", CN("2"))), SALTUS_E_MODEL,
+                  "rate rule for 'k' changes 'k', which a rate rule determines", NULL);
+    check_refused(RULE(RATE_RULE("k", CN("1")) ASSIGNMENT_RULE("k", CN("2"))), SALTUS_E_MODEL,
+                  "assignment rule for 'k' changes 'k', which a rate rule determines", NULL);
+    check_refused(RULE(RATE_RULE("cell", CN("1"))), SALTUS_E_MODEL,
+                  "rate rule for 'cell' changes 'cell', which is constant", NULL);
+    check_refused(L3(CELL LIST("Species", SPECIES("X", "true", "initialAmount=\"1\""))
+                         LIST("Rules", RATE_RULE("X", CN("1"))) LIST(
+                             "Reactions",
+                             REACTION("R", LIST("Products", REFERENCE("X", "stoichiometry=\"1\"")),
+                                      MATH(CN("1"))))),
+                  SALTUS_E_MODEL, "reaction 'R' changes 'X', which a rate rule determines", NULL);
+}
+
+/* rateOf() is what a rate rule gives, and 0 where nothing changes a value. */
+static void rates_are_named(void **state)
+{
+    (void)state;
+#define RATE_OF(id)                                                                                \
+    "<apply><csymbol encoding=\"text\" definitionURL=\"http://www.sbml.org/sbml/symbols/rateOf\">" \
+    "r</csymbol>" CI(id) "</apply>"
+#define TWO(rule)                                                                             \
+    L3(CELL LIST("Parameters",                                                                \
+                 PARAMETER("k", "false", "value=\"1\"") PARAMETER("c", "true", "value=\"1\"") \
+                     PARAMETER("y", "false", "value=\"1\""))                                  \
+           LIST("Rules", RATE_RULE("k", APPLY("times", CN("2") CI("k"))) rule))
+    saltus_model *m = read_text(TWO(ASSIGNMENT_RULE("y", RATE_OF("k"))));
+    check_printed(m, variable(m, "y")->rule, "2*k");
+    saltus_model_destroy(m);
+    m = read_text(TWO(ASSIGNMENT_RULE("y", RATE_OF("c"))));
+    check_number(variable(m, "y")->rule, 0.0);
+    saltus_model_destroy(m);
+    check_refused(TWO(RATE_RULE("y", RATE_OF("y"))), SALTUS_E_MODEL,
+                  "uses 'y', which is defined by itself", NULL);
+}
+
+static void algebraic_rules_are_refused(void **state)
+{
+    (void)state;
     check_refused(RULE("<algebraicRule>" MATH(CI("k")) "</algebraicRule>"), SALTUS_E_UNSUPPORTED,
                   "model.xml:9: algebraic rules are not supported", NULL);
 }
@@ -791,7 +852,7 @@ static void events_assign_concentrations_with_the_size_afterwards(void **state)
                                                                         "delay><"
                                                                         "listOfEventAssignments"
                                                                         ">" ASSIGN("X",
-                                                                                   CN("3")) "</"
+                                                                                   CI("p")) "</"
                                                                                             "listOf"
                                                                                             "EventA"
                                                                                             "ssignm"
@@ -1040,7 +1101,9 @@ int main(void)
         cmocka_unit_test(level_2_has_its_defaults),
         cmocka_unit_test(many_names_are_found),
         cmocka_unit_test(names_are_checked),
-        cmocka_unit_test(rules_other_than_assignments_are_refused),
+        cmocka_unit_test(rate_rules_become_rates),
+        cmocka_unit_test(rates_are_named),
+        cmocka_unit_test(algebraic_rules_are_refused),
         cmocka_unit_test(constraints_are_ignored_with_a_warning),
         cmocka_unit_test(stoichiometries_of_all_kinds_are_read),
         cmocka_unit_test(computed_stoichiometries_are_read),

@@ -309,6 +309,17 @@ static void errors_tell_line_and_column(void **state)
         {"reactions: {r1: {equation: ->, constant: time}}", SALTUS_E_MODEL,
          "m.yaml:1:13: reaction 'r1': the constant names a species", "'law'"},
         {"rules: {x: y}", SALTUS_E_MODEL, "m.yaml:1:12: rule 'x': 'y' is not defined", ""},
+        {"parameters: {V: 1}\nrate rules: {W: 1}", SALTUS_E_MODEL,
+         "m.yaml:2:14: rate rule 'W': there is no parameter, compartment or species of that name",
+         "did you mean 'V'?"},
+        {"parameters: {V: 1}\nrate rules: {V: 1, V: 2}", SALTUS_E_MODEL,
+         "m.yaml:2:20: rate rule 'V': there is a second rule", ""},
+        {"rules: {V: 1}\nrate rules: {V: 1}", SALTUS_E_MODEL,
+         "m.yaml:2:14: rate rule 'V': there is a second rule", ""},
+        {"parameters: {V: 1}\nrate rules: {V: x}", SALTUS_E_MODEL,
+         "m.yaml:2:17: rate rule 'V': 'x' is not defined", ""},
+        {"parameters: {V: 1}\nrate rules: [V]", SALTUS_E_SYNTAX, "rate rules: 'name: value' pairs",
+         ""},
         {"rules: {x: 1, x: 2}", SALTUS_E_MODEL, "m.yaml:1:15: rule 'x': there is a second rule",
          ""},
         {"events: {e: {at: 1}}", SALTUS_E_SYNTAX, "m.yaml:1:13: event 'e': 'set' is missing", ""},
@@ -509,7 +520,7 @@ static void examples_of_the_documentation_are_models(void **state)
         }
         start = end + 1;
     }
-    assert_int_equal(n, 9);
+    assert_int_equal(n, 10);
     saltus_free(text);
 }
 

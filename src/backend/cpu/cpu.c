@@ -11,7 +11,7 @@
 /* Lanes hold counts exactly below 2^52, checked every 2^16 blocks; see lanes.c. */
 static const int64_t largest_lane_count = (int64_t)1 << 52;
 static const int64_t largest_lane_change = (int64_t)1 << 35;
-enum { MAX_LANE_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
+enum { MAX_LANE_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT, MAX_LANE_RATES = 64 };
 
 /* The variant of a name, or, for NULL, the widest that runs here; NULL when there is none. */
 static const saltus_cpu_variant *find_variant(const char *name)
@@ -73,10 +73,20 @@ static void list(FILE *out)
 }
 
 /* Why lanes cannot carry the model, or draw from the generator, or NULL. */
-static const char *against_lanes(const saltus_tables *n, const saltus_generator *generator)
+static const char *against_lanes(saltus_method method, const saltus_tables *n,
+                                 const saltus_generator *generator)
 {
     if (generator->rng != SALTUS_RNG_PHILOX) {
         return "lanes draw from philox alone";
+    }
+    if (method == SALTUS_METHOD_ODE) {
+        return "steps of the mean field are its own";
+    }
+    if (n->n_rates > MAX_LANE_RATES) {
+        return "it has more than 64 rate rules";
+    }
+    if (n->n_rates > 0) {
+        return NULL;
     }
     if (n->n_reactions == 0) {
         return "nothing reacts";
@@ -116,7 +126,7 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_s
         (void)snprintf(why, 200, "%s", saltus_layout_of(*layout)->about);
         goto done;
     }
-    const char *against = against_lanes(setup->tables, setup->generator);
+    const char *against = against_lanes(setup->method, setup->tables, setup->generator);
     if (setup->block > 0 || setup->n_streams > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");
     }
@@ -161,6 +171,9 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     const bool few = task->share < v->lanes / 4; /* too few to fill lanes */
     if (task->layout == SALTUS_LAYOUT_SCALAR || (task->layout == SALTUS_LAYOUT_LANES && few)) {
         return saltus_scalar_work(v->set, task, source, err);
+    }
+    if (task->tables->n_rates > 0 && task->layout == SALTUS_LAYOUT_LANES) {
+        return v->work_rates(task, source, err);
     }
     return task->peers ? saltus_work_mpd_slab(task, source, err)
                        : v->work[task->method](task, source, err);

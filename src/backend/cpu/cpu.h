@@ -5,10 +5,13 @@
 #include "backend/backend.h"
 #include "engine/scalar.h"
 
-/** A way to compute: lanes.c, leaps.c and nsm.c, compiled for an instruction set. */
+/** A way to compute: lanes.c, rates.c, leaps.c and nsm.c, compiled for an instruction set. */
 typedef struct saltus_cpu_variant {
     const saltus_instruction_set *set;
     int lanes, slots; /**< trajectories at a time, by the direct method; by tau-leaping */
+    /** Run jobs of a model with rate rules, many at a time in lanes. */
+    saltus_status (*work_rates)(const saltus_task *task, const saltus_source *source,
+                                saltus_error *err);
     /** Run jobs by each method: many at a time in lanes without a lattice, one at a time with one.
      */
     saltus_status (*work[SALTUS_N_METHODS])(const saltus_task *task, const saltus_source *source,

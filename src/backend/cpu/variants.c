@@ -1,8 +1,10 @@
 #include "backend/cpu/cpu.h"
 
-/* What lanes.c, leaps.c and nsm.c, compiled for one instruction set, make together. */
+/* What lanes.c, rates.c, leaps.c and nsm.c, compiled for one instruction set, make together. */
 #define VARIANT(name, lanes)                                                           \
     saltus_status saltus_lanes_work_##name(const saltus_task *, const saltus_source *, \
+                                           saltus_error *);                            \
+    saltus_status saltus_rates_work_##name(const saltus_task *, const saltus_source *, \
                                            saltus_error *);                            \
     saltus_status saltus_leaps_work_##name(const saltus_task *, const saltus_source *, \
                                            saltus_error *);                            \
@@ -13,6 +15,7 @@
         &saltus_set_##name,                                                            \
         lanes,                                                                         \
         8 * lanes,                                                                     \
+        saltus_rates_work_##name,                                                      \
         {[SALTUS_METHOD_DIRECT] = saltus_lanes_work_##name,                            \
          [SALTUS_METHOD_TAU] = saltus_leaps_work_##name,                               \
          [SALTUS_METHOD_MPD] = saltus_work_mpd,                                        \

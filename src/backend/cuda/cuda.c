@@ -189,6 +189,9 @@ static void list_cuda(FILE *out)
 
 enum { START_MS = 600 /* and to load a kernel */ };
 
+/* Rate rules that a GPU integrates: the Jacobian of a thread is a square of so many numbers. */
+enum { MOST_RATES = 32 };
+
 /* Of tau-leaping, wherever its state is, per leap and reaction. */
 static const double leap_gpu_ns = 0.1, leap_thread_ns = 3500.0;
 
@@ -241,6 +244,11 @@ done:
 static saltus_status choose_layout(const saltus_backend *backend, const saltus_setup *setup,
                                    saltus_layout *layout, char why[200], saltus_error *err)
 {
+    if (setup->tables->n_rates > MOST_RATES) {
+        return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                                "model '%s' has %d rate rules: a GPU integrates up to %d",
+                                setup->model->name, setup->tables->n_rates, (int)MOST_RATES);
+    }
     return saltus_method_of(setup->method)->in_space
                ? choose_in_space(backend->device, setup, layout, why, err)
                : choose_mixed(backend->device, setup, layout, why, err);

@@ -4,7 +4,7 @@
  * Values live in rows, v[row] or v[row][lane], all double:
  *
  *     species        counts of molecules, whole numbers
- *     variables      real values that only events change, and those that are drawn at time 0
+ *     variables      real values that events or rate rules change, or that are drawn at time 0
  *     flags          clock conditions such as `time >= 25`: 1 or 0
  *     rules          targets of assignment rules, in an order in which they can be evaluated
  *     time           set before a program is run that may read it
@@ -117,6 +117,9 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(saltus_program, laws, t->n_laws)                        /* [law] of no products */           \
     X(saltus_instruction, code, t->n_code)                    /* [instruction] */                  \
     X(saltus_program, rules, t->n_rules)                      /* [rule] */                         \
+    X(int32_t, rate_rows, t->n_rates)                         /* [rate] row of its variable */     \
+    X(saltus_program, rates, t->n_rates)                      /* [rate] derivative, per time */    \
+    X(saltus_program, roots, t->n_roots)                      /* [root] what a trigger compares */ \
     X(saltus_clock, clocks, t->n_flags)                       /* [flag] */                         \
     X(saltus_trigger, triggers, t->n_triggers)                /* [event] */                        \
     X(saltus_setting, settings, t->n_settings) /* [setting] by event; the last: at time 0 */       \
@@ -149,7 +152,8 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
 /* What follows from the others: which rules, propensities and nodes change when a reaction fires,
  * itself included where it does. Dependents are first those of pairs, in fours (the last may stand
- * several times), then the others. Level 0 of the tree of partial sums has groups of propensities.
+ * several times), then the others. Moving are rules and laws that change between reactions, because
+ * they read a variable with a rate rule, or the time. Level 0 of the tree of partial sums has groups of propensities.
  * Propensities and the values of nodes stand in one array, values[n_leaves + node], so that the
  * children of node k are the SALTUS_FANOUT values from values[children[k]] on. Unsafe are species
  * that some law does not keep from going negative. */
@@ -164,7 +168,12 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(int8_t, n_children, t->level_first[t->n_levels])        /* [node] 1 to SALTUS_FANOUT */      \
     X(int32_t, node_row, t->n_reactions + 1)                  /* [reaction + 1] first node */      \
     X(int32_t, node, t->node_row[t->n_reactions])             /* [..] nodes, level by level */     \
-    X(int32_t, unsafe, t->n_unsafe)                           /* [..] species */
+    X(int32_t, unsafe, t->n_unsafe)                           /* [..] species */                   \
+    X(int32_t, moving_rules, t->n_moving_rules)               /* [..] rules, in order */           \
+    X(int32_t, moving_laws, t->n_moving_laws)                 /* [..] reactions */                 \
+    X(int32_t, moving_nodes, t->n_moving_nodes)               /* [..] above them, by level */      \
+    /* [rate, then moving law] the row where `motion` leaves its value */                          \
+    X(int32_t, motion_rows, t->n_rates + t->n_moving_laws)
 
 #define SALTUS_FIXED_ARRAYS(X)                                                                     \
     SALTUS_REACTION_ARRAYS(X) SALTUS_PROGRAM_ARRAYS(X) SALTUS_THINNED_ARRAYS(X)                    \
@@ -180,16 +189,20 @@ typedef struct saltus_tables {
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
     int32_t has_tables; /**< some program has one: held, linear */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
-    int32_t n_intervals; /**< slots of programs on intervals; 0: no law drifts with time */
-    int32_t n_leaves;    /**< reactions, padded to whole nodes */
+    int32_t n_intervals;      /**< slots of programs on intervals; 0: no law drifts with time */
+    int32_t n_rates, n_roots; /**< variables with a rate rule; roots of triggers that move */
+    int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;
+    int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;
     /** The number of the first node of each level. All levels but the last are padded with empty
      * nodes to a multiple of the fan-out. */
     int32_t level_first[SALTUS_MAX_LEVELS + 1];
     int32_t level_nodes[SALTUS_MAX_LEVELS]; /**< nodes that are not padding */
     int32_t largest_event;                  /**< assignments of the event that has most */
+    saltus_program motion;                  /**< moving rules, rates and moving laws in one */
     /** Some trigger or clock depends on counts, and is evaluated after every reaction. */
     int32_t watches_state;
+    int32_t watched_clocks; /**< clocks that depend on counts */
     int64_t largest_change;
 #define SALTUS_MEMBER(type, name, n) const type *name;
     SALTUS_POINT_ARRAYS(SALTUS_MEMBER)

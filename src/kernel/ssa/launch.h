@@ -71,6 +71,8 @@ typedef struct saltus_launch {
     int32_t pending_capacity;
     saltus_tau tau; /**< tau-leaping's, like the arrays behind it */
     SALTUS_LEAP_ARRAYS(SALTUS_MEMBER)
+    saltus_tolerance tolerance; /**< of continuous variables, like the arrays behind it */
+    SALTUS_ODE_ARRAYS(SALTUS_MEMBER)
 #undef SALTUS_MEMBER
 
     /* Members for layouts that run from packed tables. */

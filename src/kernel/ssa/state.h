@@ -21,6 +21,8 @@ typedef enum saltus_failure {
     SALTUS_BAD_END,        /* culprit: reaction that ends with too few reactants */
     SALTUS_BAD_VARIATE,    /* culprit: variate * 8 + argument, of value; or variates.h's NOTHING */
     SALTUS_OUT_OF_MEMORY,
+    SALTUS_NO_STEP,    /* culprit: component; value; errors drive the step to nothing */
+    SALTUS_NOT_FINITE, /* culprit: component; value or rate of change */
 } saltus_failure;
 
 /* More executions than this at one instant are taken for a circle of events. */
@@ -58,9 +60,21 @@ static inline void saltus_reached_store(saltus_reached *reached, double t, uint6
     }
 }
 #define SALTUS_TRAJECTORY_PROGRESS(p) saltus_reached_store((p)->reached, (p)->t, (p)->fired)
+#define SALTUS_COUNTS_ARE_REAL(p) ((p)->amounts != 0)
 #else
 #define SALTUS_TRAJECTORY_PROGRESS(p) ((void)0)
+#define SALTUS_COUNTS_ARE_REAL(p) 0
 #endif
+
+/** What continuous variables carry from step to step; kernel/ode. */
+typedef struct saltus_ode_carried {
+    double step;      /* size of the next step by the error of those before; 0: there was none */
+    double hazard;    /* integral of the propensities since the last event */
+    double below;     /* that of propensities below 0, as a positive number */
+    int32_t is_stiff; /* the method for stiff systems is in use */
+    int32_t n_stiff, n_smooth; /* steps that looked stiff, and those since that did not */
+    int32_t n_stalled;         /* turns of triggers in a row at one instant */
+} saltus_ode_carried;
 
 /* On a device it ends before `reached`; else it is the same on both sides, and the host reads and
  * writes a device's. */
@@ -75,7 +89,8 @@ typedef struct saltus_trajectory {
     uint64_t limit;              /* stop soon after so many reactions */
     uint64_t ties;               /* draws among events so far */
     uint64_t drawn;              /* variates of values so far */
-    uint64_t block;              /* tau-leaping: number of the next block of random words */
+    uint64_t block;              /* tau-leaping: number of the next block of random words; of
+                                    continuous variables: steps so far */
     uint64_t leaps, exact_steps; /* leaps and exact steps so far */
     int32_t exact;               /* exact steps to come before the next leap */
     double t;                    /* present time */
@@ -99,6 +114,7 @@ typedef struct saltus_trajectory {
     saltus_failure failure;
     int32_t culprit;
     double bad_value;
+    saltus_ode_carried carried;
 #if !SALTUS_DEVICE
     saltus_reached *reached;       /* NULL: progress is not wanted */
     saltus_unfinished *unfinished; /* a heap: ssa/delayed.h */
@@ -106,6 +122,8 @@ typedef struct saltus_trajectory {
     uint64_t n_begun;
     /* Allocate memory for one more; 0: there is none. */
     int (*make_queue_room)(struct saltus_trajectory *trajectory);
+    const double *amounts; /* [species] at time 0, of method ode, where counts are real and stand
+                              in the rows alone; else NULL */
 #endif
 } saltus_trajectory;
 
@@ -180,11 +198,61 @@ typedef struct saltus_direct {
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
 } saltus_direct;
 
-/* The arrays of a trajectory, above, and of tau-leaping: X(type of an element, the part of the
- * state that has it, name, how many elements), where `t` are the network's tables. The members of a
- * launch, the memory of the scalar engine and of a GPU's threads, and the addresses in a thread are
- * made from these lists, so that a new array is a member above and a line here. Shared memory,
- * which is scarce, is laid out by hand (direct_global.h). */
+/** When the method for stiff systems is used. */
+typedef enum saltus_stiffness {
+    SALTUS_STIFF_AUTO, /* from the step on at which the trajectory has looked stiff for a while */
+    SALTUS_STIFF_NEVER,
+    SALTUS_STIFF_ALWAYS,
+} saltus_stiffness;
+
+/** How continuous variables are integrated. */
+typedef struct saltus_tolerance {
+    double rtol;   /* of a step, relative to the value; in (0, 1) */
+    double atol;   /* and absolute, in the variable's own unit; above 0 */
+    int32_t stiff; /* a saltus_stiffness */
+} saltus_tolerance;
+
+/* More components than this have no Jacobian in memory, and are never taken for stiff. */
+enum { SALTUS_MOST_STIFF = 1000 };
+
+/**
+ * The integrator. Its components are variables with a rate rule, and behind them the hazard that
+ * has been integrated since the last event; or, when counts are real (method ode), all species and
+ * behind them the variables with a rate rule. Between steps the values of components stand in the
+ * trajectory's rows, and all else that matters in `carried`.
+ */
+typedef struct saltus_ode {
+    saltus_tolerance wanted;
+    int32_t n;            /* components */
+    int32_t is_mean;      /* counts are real, and change by all propensities */
+    int32_t may_be_stiff; /* there is memory for a Jacobian */
+    /* Of the present step. */
+    int32_t is_fresh;    /* k[0] is the slope at its start */
+    int32_t is_cut;      /* something else than its error made it short */
+    int32_t is_rejected; /* a longer one was tried */
+    int32_t worst;       /* component that drove it to nothing, or -1 */
+    int32_t lowest;      /* law that was below 0 in the last slope, */
+    double negative;     /* and the sum of those, as a positive number */
+    double still;        /* sum of the propensities that do not move */
+    double size;
+    double target, word; /* the hazard of the next event, and the word of its choice */
+    double theta;        /* share of the step after which something ends it: */
+    int32_t fires;       /* a reaction, */
+    int32_t turns;       /* or a trigger */
+    double *y, *z, *w;   /* [component] at the start, at the end, at a stage */
+    double *k;           /* [7][component] slopes of stages */
+    double *dense;       /* [5][component] the step as a polynomial */
+    double *jacobian;    /* [component][component], then its factors */
+    double *derivative;  /* [component] of the slope with respect to time */
+    int32_t *pivot;      /* [component] */
+    double *root;        /* [3][root] of triggers at the last three points looked at */
+} saltus_ode;
+
+/* The arrays of a trajectory, above, of tau-leaping and of the integrator: X(type of an element,
+ * the part of the state that has it, name, how many elements), where `t` are the network's tables.
+ * The members of a launch, the memory of the scalar engine and of a GPU's threads, and the
+ * addresses in a thread are made from these lists, so that a new array is a member above and a line
+ * here. Shared memory, which is scarce, is laid out by hand (direct_global.h). */
 /* clang-format off */
 #define SALTUS_TRAJECTORY_ARRAYS(X)                                                                \
     X(double, trajectory, v, t->n_rows)                                                            \
@@ -200,6 +268,17 @@ typedef struct saltus_direct {
     X(int64_t, leap, change, t->n_species)                                                         \
     X(double, leap, number, t->n_reactions)                                                        \
     X(uint8_t, leap, critical, t->n_reactions)
+/* of n components */
+#define SALTUS_ODE_ARRAYS(X)                                                                       \
+    X(double, ode, y, n)                                                                           \
+    X(double, ode, z, n)                                                                           \
+    X(double, ode, w, n)                                                                           \
+    X(double, ode, k, 7 * n)                                                                       \
+    X(double, ode, dense, 5 * n)                                                                   \
+    X(double, ode, jacobian, n <= SALTUS_MOST_STIFF ? n * n : 0)                                   \
+    X(double, ode, derivative, n)                                                                  \
+    X(int32_t, ode, pivot, n)                                                                      \
+    X(double, ode, root, 3 * (int64_t)t->n_roots)
 /* clang-format on */
 
 #endif

@@ -29,7 +29,7 @@ SALTUS_FN int saltus_trajectory_run_clocks(saltus_trajectory *p)
 SALTUS_LARGE_FN void saltus_trajectory_refresh(saltus_trajectory *p)
 {
     const saltus_tables *n = p->n;
-    for (int s = 0; s < n->n_species; ++s) {
+    for (int s = 0; s < n->n_species && !SALTUS_COUNTS_ARE_REAL(p); ++s) {
         p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
     }
     p->v[SALTUS_AT(n->row_time)] = p->t;
@@ -118,7 +118,7 @@ SALTUS_FN saltus_failure saltus_trajectory_delay(saltus_trajectory *p, int trigg
 SALTUS_FN saltus_failure saltus_trajectory_set(saltus_trajectory *p, int setting, double value)
 {
     const int row = p->n->settings[setting].row;
-    if (row >= p->n->n_species) {
+    if (row >= p->n->n_species || SALTUS_COUNTS_ARE_REAL(p)) {
         p->v[SALTUS_AT(row)] = value;
         return SALTUS_FINE;
     }
@@ -299,7 +299,7 @@ SALTUS_OUTLINE saltus_failure saltus_trajectory_draw_starts(saltus_trajectory *p
             return p->failure;
         }
         const int row = n->settings[i].row;
-        if (row < n->n_species) {
+        if (row < n->n_species && !SALTUS_COUNTS_ARE_REAL(p)) {
             p->v[SALTUS_AT(row)] = (double)p->x[SALTUS_AT(row)];
         }
     }
@@ -325,8 +325,15 @@ SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t 
     p->window = SALTUS_FIRST_WINDOW;
     p->window_start = p->window_end = -1.0;
     p->window_missed = 0;
+    p->carried.step = p->carried.hazard = p->carried.below = 0.0;
+    p->carried.is_stiff = p->carried.n_stiff = p->carried.n_smooth = p->carried.n_stalled = 0;
     for (int s = 0; s < n->n_species; ++s) {
         p->x[SALTUS_AT(s)] = saltus_trajectory_initial_count(p, s);
+#if !SALTUS_DEVICE
+        if (p->amounts) {
+            p->v[SALTUS_AT(s)] = p->amounts[s];
+        }
+#endif
     }
     for (int i = 0; i < n->n_variables; ++i) {
         p->v[SALTUS_AT(n->row_variables + i)] = saltus_trajectory_initial_variable(p, i);

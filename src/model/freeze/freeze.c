@@ -46,12 +46,12 @@ static saltus_status note_changes(saltus_freezer *f, saltus_error *err)
                 SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': '%s' is a %s, not a species",
                             saltus_place(m, r->line, place), r->id, v->id, saltus_kind_text(v));
             }
-            if (v->rule && !v->boundary) {
+            if ((v->rule || v->rate) && !v->boundary) {
                 SALTUS_FAIL(SALTUS_E_MODEL,
-                            "%sreaction '%s' changes species '%s', which a rule determines",
-                            saltus_place(m, r->line, place), r->id, v->id);
+                            "%sreaction '%s' changes species '%s', which a %srule determines",
+                            saltus_place(m, r->line, place), r->id, v->id, v->rate ? "rate " : "");
             }
-            f->reacts[q->variable] = !v->boundary && !v->constant && !v->rule;
+            f->reacts[q->variable] = !v->boundary && !v->constant && !v->rule && !v->rate;
         }
     }
     for (size_t i = 0; i < m->n_events; ++i) {
@@ -90,7 +90,8 @@ static void bind_counts_and_variables(saltus_freezer *f)
     for (size_t i = 0; i < f->model->n_variables; ++i) {
         saltus_binding *b = &f->net->bindings[i];
         const bool is_start = f->is_drawn[i] && !f->model->variables[i].rule;
-        if ((f->is_assigned[i] || is_start) && b->role != SALTUS_ROLE_COUNT) {
+        if ((f->is_assigned[i] || is_start || f->model->variables[i].rate) &&
+            b->role != SALTUS_ROLE_COUNT) {
             b->role = SALTUS_ROLE_VARIABLE;
             b->row = t->row_variables + t->n_variables++;
         }
@@ -113,6 +114,7 @@ static saltus_status bind_rules(saltus_freezer *f, saltus_error *err)
         }
         SALTUS_TRY(saltus_free_of_time(f, v->rule, false, v->id, NULL, &f->rules[i], err));
         f->has_time[i] = saltus_reads_time(f, f->rules[i]);
+        f->moves[i] = f->has_time[i] || saltus_moves(f, f->rules[i]);
         f->net->bindings[i].role = SALTUS_ROLE_RULE;
         f->net->rule_variables[t->n_rules++] = i;
     }
@@ -145,7 +147,7 @@ static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **trigge
         const saltus_event *e = &f->model->events[i];
         (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
                        saltus_place(f->model, e->line, place), e->id);
-        SALTUS_TRY(saltus_free_of_time(f, e->trigger, true, what,
+        SALTUS_TRY(saltus_free_of_time(f, e->trigger, !f->is_continuous, what,
                                        "a trigger can compare the time with a value, and rates may "
                                        "drift with time; a trigger that drifts cannot yet",
                                        &triggers[i], err));
@@ -204,6 +206,7 @@ static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers
     for (size_t i = 0; i < f->n_clocks; ++i) {
         SALTUS_TRY(saltus_compile(f, f->clock_when[i], &f->clocks[i].when, err));
         f->clocks[i].row = t->row_flags + (int)i;
+        t->watched_clocks += saltus_reads_counts(f, f->clock_when[i]);
         t->watches_state |= saltus_reads_counts(f, f->clock_when[i]);
     }
 done:
@@ -256,6 +259,8 @@ static saltus_status require_values(const saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < m->n_variables; ++i) {
         SALTUS_TRY(require(f, m->variables[i].rule, "rule of", m->variables[i].id,
                            m->variables[i].line, err));
+        SALTUS_TRY(require(f, m->variables[i].rate, "rate rule of", m->variables[i].id,
+                           m->variables[i].line, err));
     }
     for (size_t i = 0; i < m->n_events; ++i) {
         SALTUS_TRY(
@@ -280,20 +285,23 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     SALTUS_NEED(f->net);
     f->arena = &f->net->arena;
     f->values = saltus_calloc(n, sizeof *f->values);
+    f->amounts = saltus_calloc(n, sizeof *f->amounts);
     f->reads = saltus_calloc(n, sizeof *f->reads);
     f->reacts = saltus_calloc(n, sizeof *f->reacts);
     f->is_assigned = saltus_calloc(n, sizeof *f->is_assigned);
     f->rules = saltus_calloc(n, sizeof *f->rules);
     f->has_time = saltus_calloc(n, sizeof *f->has_time);
+    f->moves = saltus_calloc(n, sizeof *f->moves);
+    f->rates = saltus_calloc(n, sizeof *f->rates);
     f->order = saltus_calloc(n, sizeof *f->order);
     f->seen = saltus_calloc(n, sizeof *f->seen);
     f->counts_of_rules = saltus_calloc(n, sizeof *f->counts_of_rules);
     f->is_real = saltus_calloc(n, sizeof *f->is_real);
     f->is_drawn = saltus_calloc(n, sizeof *f->is_drawn);
     f->start_order = saltus_calloc(n, sizeof *f->start_order);
-    SALTUS_NEED(f->values && f->reads && f->reacts && f->is_assigned && f->rules && f->has_time &&
-                f->order && f->seen && f->counts_of_rules && f->is_real && f->is_drawn &&
-                f->start_order);
+    SALTUS_NEED(f->values && f->amounts && f->reads && f->reacts && f->is_assigned && f->rules &&
+                f->has_time && f->moves && f->rates && f->order && f->seen && f->counts_of_rules &&
+                f->is_real && f->is_drawn && f->start_order);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
     net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
@@ -317,18 +325,22 @@ static saltus_status fill_names_and_starts(saltus_freezer *f, saltus_error *err)
     saltus_tables *t = &f->net->tables;
     int64_t *counts = saltus_arena_alloc(f->arena, (size_t)(t->n_species + 1) * sizeof *counts);
     double *variables = saltus_arena_alloc(f->arena, (size_t)(t->n_variables + 1) * sizeof(double));
+    double *amounts = saltus_arena_alloc(f->arena, (size_t)(t->n_species + 1) * sizeof *amounts);
     SALTUS_NEED(counts);
     SALTUS_NEED(variables);
+    SALTUS_NEED(amounts);
     for (size_t i = 0; i < f->model->n_variables; ++i) {
         const saltus_binding *b = &f->net->bindings[i];
         if (b->row >= 0 && b->row < t->n_species) {
             f->net->species_names[b->row] = f->model->variables[i].id;
             counts[b->row] = (int64_t)b->value;
+            amounts[b->row] = f->amounts[i];
         } else if (b->role == SALTUS_ROLE_VARIABLE) {
             variables[b->row - t->row_variables] = b->value;
         }
     }
     t->initial_counts = counts;
+    f->net->initial_amounts = amounts;
     t->initial_variables = variables;
 done:
     return status;
@@ -415,11 +427,14 @@ void saltus_freezer_free(saltus_freezer *f)
 {
     saltus_network_destroy(f->net);
     saltus_free(f->values);
+    saltus_free(f->amounts);
     saltus_free(f->reads);
     saltus_free(f->reacts);
     saltus_free(f->is_assigned);
     saltus_free(f->rules);
     saltus_free(f->has_time);
+    saltus_free(f->moves);
+    saltus_free(f->rates);
     saltus_free(f->order);
     saltus_free(f->seen);
     saltus_free(f->counts_of_rules);
@@ -467,11 +482,13 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_evaluate(&f, err));
     SALTUS_TRY(saltus_check_volumes(&f, err));
     SALTUS_TRY(note_changes(&f, err));
+    SALTUS_TRY(saltus_note_rates(&f, err));
     SALTUS_TRY(require_values(&f, err));
     bind_counts_and_variables(&f);
     SALTUS_TRY(bind_rules(&f, err));
     SALTUS_TRY(fill_names_and_starts(&f, err));
     SALTUS_TRY(free_triggers(&f, triggers, err));
+    SALTUS_TRY(saltus_free_rates(&f, err));
     SALTUS_TRY(saltus_make_steps(&f, err)); /* the last that can add flags */
     place_rules(&f);
     SALTUS_TRY(compile_rules(&f, err));
@@ -480,6 +497,8 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_fill_thinned(&f, err));
     SALTUS_TRY(fill_events(&f, triggers, err));
     SALTUS_TRY(saltus_fill_starts(&f, err));
+    SALTUS_TRY(saltus_compile_rates(&f, triggers, err));
+    SALTUS_TRY(saltus_fill_moving(&f, err));
     f.net->tables.has_tables = f.has_tables;
     if (model->space && f.has_tables) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,

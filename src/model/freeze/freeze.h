@@ -66,14 +66,19 @@ typedef struct saltus_freezer {
     saltus_arena *arena; /**< the network's: its tables */
     saltus_law law_mode;
     double *values;            /**< [variable] at time 0; on a lattice those of a site */
+    double *amounts;           /**< [variable] of species, before they were rounded to counts */
     unsigned char *reads;      /**< [variable] what its value comes from: saltus_reads */
     bool *reacts;              /**< [variable] reactions change it */
     bool *is_assigned;         /**< [variable] events change it */
     const saltus_expr **rules; /**< [variable] rule with clock conditions as flags, or NULL */
+    const saltus_expr **rates; /**< [variable] rate rule with clock conditions as flags, or NULL */
     bool *has_time;            /**< [variable] its rule reads the time other than through flags */
     int *order;                /**< variables in an order of evaluation */
     int n_order;
-    int64_t *seen; /**< [variable] number of the visit that has looked into its rule */
+    bool is_continuous; /**< there are rate rules: laws are integrated, also those of time */
+    bool *moves;        /**< [variable] it changes between reactions, by itself: it has a
+                             rate rule, or a rule that reads such a variable or the time */
+    int64_t *seen;      /**< [variable] number of the visit that has looked into its rule */
     int64_t n_visits;
     saltus_counts_of_rule *counts_of_rules; /**< [variable] of those with rules that change */
     int32_t *rule_counts;
@@ -113,7 +118,9 @@ typedef struct saltus_freezer {
     bool is_rigid; /**< something else was decided by values that were set, or memory ran out */
 
     saltus_delayed *delayed;
-    saltus_program *rule_programs; /* these four stand in the tables, in the network's arena */
+    saltus_program *rate_programs, *root_programs;
+    int32_t *motion_rows;
+    saltus_program *rule_programs; /* these stand in the tables, in the network's arena */
     saltus_trigger *triggers;
     saltus_setting *settings;
 } saltus_freezer;
@@ -177,6 +184,21 @@ SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const sal
                                                     const saltus_expr **out, saltus_error *err);
 /** Whether e reads the time, also through rules, other than through flags. */
 bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
+
+/** Whether e changes between reactions by itself, other than through flags. */
+bool saltus_moves(const saltus_freezer *f, const saltus_expr *e);
+
+/* rates.c */
+/** Refuse rate rules that cannot be simulated, and note what they move. */
+SALTUS_MUST_CHECK saltus_status saltus_note_rates(saltus_freezer *f, saltus_error *err);
+/** Replace comparisons with time in rate rules by flags. */
+SALTUS_MUST_CHECK saltus_status saltus_free_rates(saltus_freezer *f, saltus_error *err);
+/** Compile rate rules, and what crosses zero when a trigger that moves changes. */
+SALTUS_MUST_CHECK saltus_status saltus_compile_rates(saltus_freezer *f,
+                                                     const saltus_expr *const *triggers,
+                                                     saltus_error *err);
+/** List rules and laws that move, when reactions and their tree are known. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err);
 
 /* variates.c */
 /** Refuse random numbers where there can be none. */
@@ -258,6 +280,12 @@ SALTUS_MUST_CHECK saltus_status saltus_table_rows(saltus_freezer *f, const saltu
 int saltus_final_row(const saltus_tables *n, int row);
 /** What a piecewise without an otherwise is where no condition holds: NaN. */
 extern const saltus_expr saltus_undefined;
+/** Compile an expression behind another one that is run before it in the same program, whose values
+ * are to stay. The value goes to the row `target`; -1: to a temporary from *free_temporary on,
+ * which is raised behind it, or it is where it stands already. *row says where. */
+SALTUS_MUST_CHECK saltus_status saltus_compile_behind(saltus_freezer *f, const saltus_expr *e,
+                                                      int target, int *free_temporary, int *row,
+                                                      saltus_error *err);
 /** Put constants and temporaries behind the other rows and patch all programs. */
 void saltus_place_rows(saltus_freezer *f);
 

@@ -102,7 +102,7 @@ static void print_species(const saltus_model *m, int most, FILE *out)
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
         const saltus_binding *b = &m->network->bindings[i];
-        if (v->kind != SALTUS_KIND_SPECIES || v->rule || shown++ >= most) {
+        if (v->kind != SALTUS_KIND_SPECIES || v->rule || v->rate || shown++ >= most) {
             continue;
         }
         if (b->role == SALTUS_ROLE_VARIABLE) {
@@ -148,7 +148,7 @@ static void print_values(const saltus_model *m, int most, FILE *out)
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
         const saltus_binding *b = &m->network->bindings[i];
-        if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
+        if (v->kind == SALTUS_KIND_SPECIES && !v->rule && !v->rate) {
             continue;
         }
         if (shown == 0) {
@@ -163,7 +163,14 @@ static void print_values(const saltus_model *m, int most, FILE *out)
             fputs(b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)\n" : "\n", out);
         } else {
             const bool is_set = b->role == SALTUS_ROLE_VARIABLE && is_assigned(m, (int)i);
-            fprintf(out, "  %-24s %.10g%s", v->id, b->value, is_set ? "   (events change it)" : "");
+            fprintf(out, "  %-24s %.10g", v->id, b->value);
+            if (v->rate) {
+                fputs("   (integrated, rate ", out);
+                saltus_expr_print(m, v->rate, out);
+                fputc(')', out);
+            } else if (is_set) {
+                fputs("   (events change it)", out);
+            }
             print_draw(m, v, out);
             if (v->unit && v->unit_size > 0.0) {
                 fprintf(out, "   (%.10g %s)", b->value / v->unit_size, v->unit);
@@ -230,6 +237,9 @@ static saltus_status print(void *user, saltus_error *err)
             t->n_reactions - n_products, plural(t->n_reactions - n_products));
     if (t->n_rules > 0) {
         fprintf(out, ", %d rule%s", t->n_rules, plural(t->n_rules));
+    }
+    if (t->n_rates > 0) {
+        fprintf(out, ", %d rate rule%s", t->n_rates, plural(t->n_rates));
     }
     if (t->n_triggers > 0) {
         fprintf(out, ", %d event%s", t->n_triggers, plural(t->n_triggers));

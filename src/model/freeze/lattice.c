@@ -11,6 +11,11 @@ saltus_status saltus_check_space(const saltus_model *m, saltus_error *err)
     char place[160];
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
+        if (v->rate) {
+            SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                        "%s%s '%s' has a rate rule, which a model with a lattice cannot have",
+                        saltus_place(m, v->line, place), saltus_kind_text(v), v->id);
+        }
         if (m->space->has_amounts[i] && v->set) {
             SALTUS_FAIL(SALTUS_E_INVALID,
                         "%s'%s' cannot be set: the lattice says how many there are where",

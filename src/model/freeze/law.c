@@ -220,7 +220,7 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
                     saltus_place(f->model, r->line, place), s.id, s.product.rate);
     }
-    s.drifts = saltus_reads_time(f, law);
+    s.drifts = saltus_reads_time(f, law) && !f->is_continuous; /* else they are integrated */
     s.kind = s.drifts           ? "thinned"
              : !s.is_product    ? "expression"
              : s.product.n == 0 ? "constant"

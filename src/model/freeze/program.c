@@ -265,6 +265,25 @@ saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e, saltus_pro
     return status;
 }
 
+saltus_status saltus_compile_behind(saltus_freezer *f, const saltus_expr *e, int target,
+                                    int *free_temporary, int *row, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t first = f->n_code;
+    SALTUS_TRY(compile(f, e, *free_temporary, row, err));
+    if (target < 0) {
+        *free_temporary += *row == TEMPORARY_ROW + *free_temporary;
+        goto done;
+    }
+    if (f->n_code == first) { /* the value stands in a row already */
+        SALTUS_TRY(emit(f, SALTUS_OP_VARIABLE, *row, 0, 0, *free_temporary, row, err));
+    }
+    f->code[f->n_code - 1].dst = target;
+    *row = target;
+done:
+    return status;
+}
+
 int saltus_final_row(const saltus_tables *n, int row)
 {
     if (row >= VARIATE_ROW) {
@@ -298,6 +317,15 @@ void saltus_place_rows(saltus_freezer *f)
     }
     for (int i = 0; i < n->n_rules; ++i) {
         f->rule_programs[i].result = saltus_final_row(n, f->rule_programs[i].result);
+    }
+    for (int i = 0; i < n->n_rates; ++i) {
+        f->rate_programs[i].result = saltus_final_row(n, f->rate_programs[i].result);
+    }
+    for (int i = 0; i < n->n_rates + n->n_moving_laws; ++i) {
+        f->motion_rows[i] = saltus_final_row(n, f->motion_rows[i]);
+    }
+    for (int i = 0; i < n->n_roots; ++i) {
+        f->root_programs[i].result = saltus_final_row(n, f->root_programs[i].result);
     }
     for (size_t i = 0; i < f->n_clocks; ++i) {
         f->clocks[i].when.result = saltus_final_row(n, f->clocks[i].when.result);

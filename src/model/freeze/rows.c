@@ -142,7 +142,8 @@ static bool make_values(const saltus_rows *rows, double *row)
         saltus_binding *b = &f->net->bindings[i];
         double value = saltus_expr_value(e, f->values, 0.0);
         is_made &= e != v->set || isfinite(value);
-        if (v->kind == SALTUS_KIND_SPECIES && !v->rule) {
+        is_made &= !v->rate || isfinite(value);
+        if (v->kind == SALTUS_KIND_SPECIES && !v->rule && !v->rate) {
             is_made &= saltus_start_count(value, &value);
         }
         f->values[i] = b->value = value;

@@ -390,7 +390,8 @@ static saltus_status fill_dependencies(saltus_freezer *f, saltus_error *err)
         for (int k = t->factor_row[r]; k < t->factor_row[r + 1]; ++k) {
             note_reader(&laws, t->factor_species[k]);
         }
-        if (!f->steps[r].is_product) {
+        /* propensities that are integrated are computed anew at every event */
+        if (!f->steps[r].is_product && !(f->is_continuous && saltus_moves(f, f->steps[r].law))) {
             saltus_visit_counts(f, f->steps[r].law, note_reader, &laws);
         }
     }

@@ -16,6 +16,19 @@ bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e)
     return saltus_expr_any(e, reads_time, (void *)(uintptr_t)f);
 }
 
+static bool moves(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_TIME ||
+           (node->op == SALTUS_OP_VARIABLE && node->variable < (int)f->model->n_variables &&
+            f->moves[node->variable]);
+}
+
+bool saltus_moves(const saltus_freezer *f, const saltus_expr *e)
+{
+    return saltus_expr_any(e, moves, (void *)(uintptr_t)f);
+}
+
 static saltus_op mirrored(saltus_op op)
 {
     switch (op) {
@@ -99,6 +112,9 @@ static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const sa
         return SALTUS_OK;
     }
     SALTUS_NEED(right);
+    if (saltus_moves(f, right)) { /* the time of a switch must be known beforehand */
+        return SALTUS_OK;
+    }
     saltus_clock *clocks =
         saltus_grow(f->clocks, f->n_clocks, &f->clocks_capacity, sizeof *f->clocks);
     SALTUS_NEED(clocks);

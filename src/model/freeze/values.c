@@ -146,6 +146,7 @@ static void end(evaluation *v, const frame *x)
                                                                           : reads));
     v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
     if (var->kind == SALTUS_KIND_SPECIES && !var->rule && !v->f->is_real[i]) {
+        v->f->amounts[i] = v->f->values[i];
         v->f->values[i] = start_count(v, var, v->f->values[i]);
     }
     v->f->order[v->f->n_order++] = i;

@@ -111,8 +111,8 @@ void saltus_find_reals(saltus_freezer *f)
     }
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
-        f->is_real[i] =
-            v->kind == SALTUS_KIND_SPECIES && !v->rule && v->initial && is_continuous(v->initial);
+        f->is_real[i] = v->kind == SALTUS_KIND_SPECIES && !v->rule &&
+                        (v->rate || (v->initial && is_continuous(v->initial)));
     }
     for (size_t i = 0; i < m->n_events; ++i) {
         for (int k = 0; k < m->events[i].n_assignments; ++k) {

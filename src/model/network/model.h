@@ -28,6 +28,9 @@ typedef struct saltus_variable {
                                      the value is needed and there is no rule */
     const saltus_expr *rule;    /**< assignment rule: the value at all times; a species with a rule
                                      is an observable, not a count. NULL: none */
+    const saltus_expr *rate;    /**< rate rule: the derivative of the value with respect to time;
+                                     species: in molecules per time. The value is then real, also
+                                     a species' amount, and moves between reactions. NULL: none */
     int compartment;            /**< species: the variable that is its compartment, or -1 */
     int dimensions;             /**< compartment: of its size, 1 to 3; 0: it has none, or no file
                                      says */

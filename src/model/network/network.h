@@ -22,15 +22,17 @@ typedef struct saltus_binding {
 
 typedef struct saltus_network {
     saltus_tables tables;
-    const char **species_names;  /**< [species] */
-    const char **reaction_names; /**< [reaction] */
-    const char **event_names;    /**< [trigger] */
-    const char **setting_names;  /**< [setting] what it sets */
-    const char **setting_events; /**< [setting] whose it is; NULL: of time 0 */
-    int *reaction_steps;         /**< [reaction of the model] how many it has become */
-    const char **law_kinds;      /**< [reaction] for people: "mass action, order 2", "expression" */
-    saltus_binding *bindings;    /**< [variable of the model] */
-    int *rule_variables;         /**< [rule] variable of the model */
+    const char **species_names;    /**< [species] */
+    const char **reaction_names;   /**< [reaction] */
+    const char **event_names;      /**< [trigger] */
+    const char **setting_names;    /**< [setting] what it sets */
+    const char **setting_events;   /**< [setting] whose it is; NULL: of time 0 */
+    int *reaction_steps;           /**< [reaction of the model] how many it has become */
+    const double *initial_amounts; /**< [species] before they were rounded to counts */
+    const char **rate_names;       /**< [rate] variable with a rate rule */
+    const char **law_kinds;   /**< [reaction] for people: "mass action, order 2", "expression" */
+    saltus_binding *bindings; /**< [variable of the model] */
+    int *rule_variables;      /**< [rule] variable of the model */
     const saltus_lattice *lattice; /**< NULL: well mixed */
     saltus_arena arena;            /**< all of the above */
 } saltus_network;

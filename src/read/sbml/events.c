@@ -81,6 +81,22 @@ done:
     return status;
 }
 
+static bool is_no_number(const saltus_expr *node, void *user)
+{
+    (void)user;
+    return node->op == SALTUS_OP_VARIABLE || node->op == SALTUS_OP_TIME;
+}
+
+/* Whether all values are numbers, the same whenever they are computed. */
+static bool assigns_numbers(const saltus_event *event)
+{
+    bool numbers = true;
+    for (int k = 0; k < event->n_assignments; ++k) {
+        numbers &= !saltus_expr_any(event->assignments[k].value, is_no_number, NULL);
+    }
+    return numbers;
+}
+
 /* Species get molecules. A concentration is assigned with the size that the compartment has after
  * the event. Where that is not known when the value is computed, because the event waits, there is
  * no right number of molecules to compute. */
@@ -92,6 +108,8 @@ static saltus_status count_molecules(sbml_reader *r, int e, const sbml_place *at
     if (out->n_assignments == 0) {
         goto done;
     }
+    /* then they are those of the end of the delay, and so are sizes */
+    out->use_trigger_values &= !out->delay || !assigns_numbers(out);
     list = saltus_arena_alloc(&r->model->arena, (size_t)out->n_assignments * sizeof *list);
     SALTUS_NEED(list);
     for (int k = 0; k < out->n_assignments; ++k) {
@@ -100,7 +118,7 @@ static saltus_status count_molecules(sbml_reader *r, int e, const sbml_place *at
         const sbml_info *in = compartment < 0 ? NULL : &r->info[compartment];
         const bool with_size = in && in->event == e + 1;
         if (in && r->info[v].concentration && !with_size && out->delay && out->use_trigger_values &&
-            (in->has_rule || in->assigned)) {
+            (in->has_rule || in->assigned || in->rate)) {
             status =
                 sbml_fail(r, SALTUS_E_UNSUPPORTED, at->line,
                           "%s: assigns the concentration of '%s' after a delay, while the "

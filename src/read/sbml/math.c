@@ -351,9 +351,6 @@ static saltus_status unsupported(const sbml_converter *c, const ASTNode_t *node)
     switch (ASTNode_getType(node)) {
     case AST_FUNCTION_DELAY:
         return sbml_refuse(c, SALTUS_E_UNSUPPORTED, "uses delay(), which is not supported");
-    case AST_FUNCTION_RATE_OF:
-        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
-                           "uses rateOf(), which has no meaning where amounts jump");
     case AST_LAMBDA:
         return sbml_refuse(c, SALTUS_E_MODEL, "has a lambda outside of a function definition");
     default:
@@ -426,6 +423,8 @@ static saltus_status convert_operation(sbml_converter *c, const sbml_scope *in,
         return convert_piecewise(c, in, node, depth, out);
     case AST_FUNCTION:
         return convert_call(c, in, node, depth, out);
+    case AST_FUNCTION_RATE_OF:
+        return sbml_convert_rate_of(c, in, node, depth, out);
     default:
         return unsupported(c, node);
     }

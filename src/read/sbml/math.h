@@ -34,6 +34,11 @@ SALTUS_MUST_CHECK saltus_status sbml_convert_call(sbml_converter *c, const sbml_
                                                   const ASTNode_t *node, int depth,
                                                   const saltus_expr **out);
 
+/** The same for rateOf(). */
+SALTUS_MUST_CHECK saltus_status sbml_convert_rate_of(sbml_converter *c, const sbml_scope *in,
+                                                     const ASTNode_t *node, int depth,
+                                                     const saltus_expr **out);
+
 /** Record "reaction 'R7': rate law <what is wrong>". Returns code. */
 __attribute__((format(printf, 3, 4))) saltus_status
 sbml_refuse(const sbml_converter *c, saltus_status code, const char *format, ...);

@@ -58,6 +58,40 @@ const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *v
     return value;
 }
 
+saltus_status sbml_rate_of_molecules(sbml_reader *r, const sbml_place *place, int v,
+                                     const ASTNode_t *math, const saltus_expr **out)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    saltus_arena *arena = &r->model->arena;
+    const sbml_info *info = &r->info[v];
+    const int c = r->model->variables[v].compartment;
+    const saltus_expr *value = NULL, *growth = NULL;
+    SALTUS_TRY(sbml_convert(r, place, math, &value));
+    value = sbml_to_molecules(r, v, value, NULL);
+    SALTUS_NEED(value);
+    if (r->model->variables[v].kind == SALTUS_KIND_SPECIES && info->concentration) {
+        if (r->info[c].has_rule) {
+            status = sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
+                               "%s is one of a concentration, while an assignment rule determines "
+                               "the size of '%s'",
+                               place->what, r->model->variables[c].id);
+            goto done;
+        }
+        if (r->info[c].rate) { /* (c V)' = c' V + (c V) V' / V */
+            const saltus_expr *size = saltus_expr_variable(arena, c);
+            SALTUS_TRY(sbml_convert(r, place, Rule_getMath(r->info[c].rate), &growth));
+            growth = saltus_expr_2(arena, SALTUS_OP_DIV, growth, size);
+            growth = saltus_expr_2(arena, SALTUS_OP_MUL, saltus_expr_variable(arena, v), growth);
+            value = saltus_expr_2(arena, SALTUS_OP_ADD, value, growth);
+            SALTUS_NEED(value);
+        }
+    }
+    *out = value;
+done:
+    return status;
+}
+
 /* Refuse what would contain itself. */
 static saltus_status check_circle(const sbml_converter *c, const sbml_scope *in, const void *origin,
                                   const char *name)
@@ -178,6 +212,67 @@ saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const A
         return convert_rate(c, in, name, symbol->index, depth, out);
     }
     return not_defined(c, name);
+}
+
+/* Whether some reaction changes a species. */
+static bool is_changed(const sbml_reader *r, int v)
+{
+    const saltus_variable *variable = &r->model->variables[v];
+    bool found = false;
+    for (unsigned i = 0; i < Model_getNumReactions(r->sbml) && !variable->boundary; ++i) {
+        Reaction_t *reaction = Model_getReaction(r->sbml, i);
+        ListOf_t *const sides[] = {Reaction_getListOfReactants(reaction),
+                                   Reaction_getListOfProducts(reaction)};
+        for (int k = 0; k < 2; ++k) {
+            for (unsigned j = 0; j < ListOf_size(sides[k]); ++j) {
+                const char *id =
+                    SpeciesReference_getSpecies((SpeciesReference_t *)ListOf_get(sides[k], j));
+                found |= id && strcmp(id, variable->id) == 0;
+            }
+        }
+    }
+    return found;
+}
+
+/* The rate of change of a variable: what its rate rule says, 0 where nothing changes it. */
+saltus_status sbml_convert_rate_of(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
+                                   int depth, const saltus_expr **out)
+{
+    saltus_status status = SALTUS_OK;
+    const ASTNode_t *of = ASTNode_getNumChildren(node) == 1 ? ASTNode_getChild(node, 0) : NULL;
+    while (of && in->function && ASTNode_getType(of) == AST_NAME) { /* an argument of a call */
+        const ASTNode_t *given = NULL;
+        for (unsigned i = 0; i < FunctionDefinition_getNumArguments(in->function); ++i) {
+            const char *name = ASTNode_getName(FunctionDefinition_getArgument(in->function, i));
+            if (name && strcmp(name, ASTNode_getName(of)) == 0) {
+                given = ASTNode_getChild(in->call, i);
+            }
+        }
+        of = given;
+        in = in->outer;
+    }
+    const char *name = of && ASTNode_getType(of) == AST_NAME ? ASTNode_getName(of) : NULL;
+    const sbml_symbol *symbol = name ? sbml_find(c->r, name) : NULL;
+    if (!symbol || symbol->kind != NAME_VARIABLE || find_local(c->r, in->reaction, name) >= 0) {
+        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
+                           "uses rateOf() of something that is no variable of the model");
+    }
+    Rule_t *rule = c->r->info[symbol->index].rate;
+    if (c->r->info[symbol->index].has_rule || (!rule && is_changed(c->r, symbol->index))) {
+        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
+                           "uses rateOf() of '%s', which has no rate rule: amounts that reactions "
+                           "change jump",
+                           name);
+    }
+    if (!rule) {
+        *out = saltus_expr_const(&c->r->model->arena, 0.0);
+        return sbml_made(c, *out);
+    }
+    const sbml_scope inner = {.outer = in, .origin = rule, .reaction = -1};
+    SALTUS_TRY(check_circle(c, in, rule, name));
+    SALTUS_TRY(sbml_convert_node(c, &inner, Rule_getMath(rule), depth + 1, out));
+done:
+    return status;
 }
 
 /* Those that the model defines, as far as there is room, and MathML's. */

@@ -244,6 +244,12 @@ static saltus_status declare_initial(sbml_reader *r, InitialAssignment_t *assign
                  : SALTUS_OK;
 }
 
+static sbml_place rule_place(const Rule_t *rule, const char *id)
+{
+    return sbml_place_at(Rule_isRate(rule) ? "rate rule for" : "assignment rule for", id, "formula",
+                         sbml_line(rule));
+}
+
 static saltus_status declare_rule(sbml_reader *r, Rule_t *rule)
 {
     saltus_status status = SALTUS_OK;
@@ -253,13 +259,20 @@ static saltus_status declare_rule(sbml_reader *r, Rule_t *rule)
     if (Rule_isAlgebraic(rule)) {
         return sbml_fail(r, SALTUS_E_UNSUPPORTED, line, "algebraic rules are not supported");
     }
-    if (Rule_isRate(rule)) {
-        return sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
-                         "rate rule for '%s': rate rules are not supported", id ? id : "");
+    const sbml_place place = rule_place(rule, id ? id : "");
+    if (!Rule_getMath(rule)) { /* allowed since L3V2, and without effect */
+        goto done;
     }
-    const sbml_place place = sbml_place_at("assignment rule for", id ? id : "", "formula", line);
-    if (Rule_getMath(rule)) {
-        SALTUS_TRY(sbml_target(r, &place, id, &v));
+    SALTUS_TRY(sbml_target(r, &place, id, &v));
+    if (r->info[v].rate) {
+        status = sbml_fail(r, SALTUS_E_MODEL, line, "%s changes '%s', which a rate rule determines",
+                           place.what, id);
+        goto done;
+    }
+    if (Rule_isRate(rule)) {
+        r->info[v].rate = rule;
+        r->model->variables[v].observable = true;
+    } else {
         r->info[v].has_rule = true;
         r->info[v].size_assumed = false;
         r->model->variables[v].observable = true;
@@ -290,9 +303,14 @@ static saltus_status read_rule(sbml_reader *r, Rule_t *rule)
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
     const char *id = Rule_getVariable(rule);
-    const sbml_place place = sbml_place_at("assignment rule for", id, "formula", sbml_line(rule));
+    const sbml_place place = rule_place(rule, id);
     const int v = sbml_find(r, id)->index;
     const saltus_expr *value = NULL;
+    if (Rule_isRate(rule)) {
+        SALTUS_TRY(sbml_rate_of_molecules(r, &place, v, Rule_getMath(rule), &value));
+        r->model->variables[v].rate = value;
+        goto done;
+    }
     SALTUS_TRY(sbml_convert(r, &place, Rule_getMath(rule), &value));
     r->model->variables[v].rule = sbml_to_molecules(r, v, value, NULL);
     SALTUS_NEED(r->model->variables[v].rule);

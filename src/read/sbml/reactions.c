@@ -273,12 +273,14 @@ static saltus_status find_species(sbml_reader *r, const sbml_place *place, const
 static saltus_status check_change(sbml_reader *r, const sbml_place *place, int v)
 {
     const saltus_variable *species = &r->model->variables[v];
-    if (species->boundary || !(species->constant || r->info[v].has_rule)) {
+    if (species->boundary || !(species->constant || r->info[v].has_rule || r->info[v].rate)) {
         return SALTUS_OK;
     }
     return sbml_fail(r, SALTUS_E_MODEL, place->line, "%s changes '%s', which %s", place->what,
                      species->id,
-                     species->constant ? "is constant" : "an assignment rule determines");
+                     species->constant     ? "is constant"
+                     : r->info[v].has_rule ? "an assignment rule determines"
+                                           : "a rate rule determines");
 }
 
 /* Find the species of one side; stoichiometries follow when the unit of extent is known. */

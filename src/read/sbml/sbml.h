@@ -40,6 +40,7 @@ typedef struct sbml_info {
     bool size_assumed;   /* compartment without a size: 1, and the first use warns */
     bool initialized;    /* by an initial assignment */
     bool has_rule;       /* an assignment rule, converted or not */
+    Rule_t *rate;        /* its rate rule, or NULL */
     bool assigned;       /* by some event */
     int event, position; /* the last event that assigns it (from 1), and its place there */
 } sbml_info;
@@ -140,6 +141,10 @@ SALTUS_MUST_CHECK saltus_status sbml_convert(sbml_reader *r, const sbml_place *p
  * size of the compartment, NULL for the present one. NULL when memory ran out. */
 const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *value,
                                      const saltus_expr *size);
+/** math.c: the rate of change that a rate rule's formula gives variable v, in molecules. */
+SALTUS_MUST_CHECK saltus_status sbml_rate_of_molecules(sbml_reader *r, const sbml_place *place,
+                                                       int v, const ASTNode_t *math,
+                                                       const saltus_expr **out);
 /** math.c: the size of a compartment matters: warn once if it had to be assumed. */
 void sbml_use_size(sbml_reader *r, int compartment);
 /** math.c: the number that an expression of numbers and of constant parameters always has;

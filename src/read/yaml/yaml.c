@@ -193,6 +193,39 @@ done:
     return status;
 }
 
+/* What they change has a value at time 0 of its own, so it is declared elsewhere. */
+static saltus_status read_rate_rules(const saltus_yaml_reader *r, const saltus_yaml_node *node)
+{
+    saltus_status status = SALTUS_OK;
+    char what[200];
+    SALTUS_TRY(saltus_yaml_mapping(r, node, "rate rules"));
+    for (const saltus_yaml_entry *e = node->first; e; e = e->next) {
+        const int i = saltus_model_find(r->model, e->key->text);
+        (void)snprintf(what, sizeof what, "rate rule '%.120s'", e->key->text);
+        if (i < 0) {
+            const char *nearest = saltus_model_nearest(r->model, e->key->text);
+            status = saltus_yaml_fail(r, e->key, SALTUS_E_MODEL,
+                                      "%s: there is no parameter, compartment or species of that "
+                                      "name",
+                                      what);
+            if (nearest) {
+                saltus_error_hint(r->err, "did you mean '%.100s'?", nearest);
+            }
+            goto done;
+        }
+        saltus_variable *v = &r->model->variables[i];
+        if (v->rule || v->rate) {
+            status =
+                saltus_yaml_fail(r, e->key, SALTUS_E_MODEL, "%s: there is a second rule", what);
+            goto done;
+        }
+        SALTUS_TRY(saltus_yaml_expr(r, e->value, what, &v->rate));
+        v->observable = true; /* a property says else */
+    }
+done:
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The whole
  */
@@ -220,6 +253,7 @@ enum {
     PARAMETERS,
     SPECIES,
     RULES,
+    RATE_RULES,
     REACTIONS,
     EVENTS,
     LATTICE,
@@ -275,6 +309,9 @@ static saltus_status read_network(const saltus_yaml_reader *r, const saltus_yaml
         SALTUS_TRY(declare_targets(r, f[RULES].entry->value));
         SALTUS_TRY(read_rules(r, f[RULES].entry->value));
     }
+    if (f[RATE_RULES].entry) {
+        SALTUS_TRY(read_rate_rules(r, f[RATE_RULES].entry->value));
+    }
     for (int i = 0; i < 3; ++i) {
         if (f[COMPARTMENTS + i].entry) {
             SALTUS_TRY(read_section(r, sections[i], f[COMPARTMENTS + i].entry->value));
@@ -296,8 +333,8 @@ static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *ro
     saltus_yaml_field f[N_KEYS] = {
         {.key = "model"},         {.key = "sbml"},         {.key = "time"},
         {.key = "stoichiometry"}, {.key = "compartments"}, {.key = "parameters"},
-        {.key = "species"},       {.key = "rules"},        {.key = "reactions"},
-        {.key = "events"},        {.key = "lattice"}};
+        {.key = "species"},       {.key = "rules"},        {.key = "rate rules"},
+        {.key = "reactions"},     {.key = "events"},       {.key = "lattice"}};
     SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N_KEYS));
     for (int i = 0; i < N_KEYS; ++i) { /* "events:" with nothing behind it has nothing in it */
         if (f[i].entry && saltus_yaml_is_nothing(f[i].entry->value)) {

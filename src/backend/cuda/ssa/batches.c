@@ -80,6 +80,7 @@ static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltu
     c->launch.at = saltus_point_of(task->tables);
     c->launch.seed = task->seed;
     c->launch.tau = task->tau ? *task->tau : (saltus_tau){0};
+    c->launch.tolerance = task->tolerance ? *task->tolerance : (saltus_tolerance){0};
     saltus_philox_keys(task->seed, c->launch.keys);
     SALTUS_TRY(saltus_gpu_worker_alloc(c, gpu, err));
     SALTUS_TRY(saltus_scalar_create(task, saltus_instruction_set_widest(), &c->scalar, err));

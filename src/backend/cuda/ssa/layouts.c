@@ -186,7 +186,7 @@ static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *ta
 static saltus_status make_global(saltus_ssa_layout *out, const saltus_tables *tables,
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
-    return saltus_packing_against(tables, false)
+    return tables->n_rates > 0 || saltus_packing_against(tables, false)
                ? SALTUS_OK
                : make_table(out, false, tables, limits, block, err);
 }
@@ -295,6 +295,9 @@ const char *saltus_layout_against(saltus_layout layout, const saltus_tables *tab
     }
     if (!of->make) {
         return saltus_layout_of(layout)->refusal;
+    }
+    if (tables->n_rates > 0 && layout != SALTUS_LAYOUT_GLOBAL) {
+        return "it has rate rules, which layout 'global' alone integrates";
     }
     return of->against ? of->against(tables, needs, limits) : NULL;
 }
@@ -438,6 +441,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
                      tables->has_tables ? "#define SALTUS_TABLES 1\n" : "", layout->has_phases,
                      layout->workspace_is_shared, layout->workspace_is_shared ? layout->block : 1,
                      saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"
+                     : tables->n_rates > 0                         ? "ode/ode_global"
                                                                    : "ssa/direct_global") < 0) {
             text = NULL;
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");

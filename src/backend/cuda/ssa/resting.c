@@ -220,6 +220,7 @@ static bool take_slot(const resting *r, int64_t slot)
     p->window_start = s.window_start;
     p->window_end = s.window_end;
     p->window_missed = s.window_missed;
+    p->carried = s.carried;
     p->n_pending = 0;
     while (p->pending_capacity < s.n_pending) {
         if (!p->make_room(p)) {

@@ -33,6 +33,15 @@ int saltus_gpu_worker_per_block(const saltus_gpu_worker *c)
     return c->layout.block / c->layout.threads_each;
 }
 
+/* What kernel/ode has beside; returns where it ends. */
+static size_t place_integrator(saltus_launch *a, const saltus_tables *t, uint64_t base, size_t at,
+                               size_t threads)
+{
+    const int64_t n = t->n_rates + 1;
+    SALTUS_ODE_ARRAYS(CUT_OF_THREADS)
+    return at;
+}
+
 size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker *c, uint64_t base,
                                        int64_t n, size_t *state_bytes)
 {
@@ -75,6 +84,9 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     SALTUS_TRAJECTORY_ARRAYS(CUT_REST)
     if (saltus_method_of(c->layout.needs.method)->leaps) {
         SALTUS_LEAP_ARRAYS(CUT_OF_THREADS)
+    }
+    if (c->task->tolerance) {
+        at = place_integrator(a, t, base, at, threads);
     }
     return at;
 }

@@ -1,0 +1,425 @@
+/* Trajectories with rate rules in lanes: slopes and stages are computed for all lanes together,
+ * each at its own time and with its own step; what follows from a step is done by the scalar engine
+ * of the lane, whose state is whole between two steps. Compiled once per instruction set:
+ * SALTUS_VARIANT is its name, SALTUS_LANES its width. */
+#include "backend/cpu/cpu.h"
+
+#include "core/memory.h"
+#include "engine/keep.h"
+#include "kernel/base/program.h"
+
+#include <stdlib.h>
+
+extern const saltus_instruction_set SALTUS_SET_NAME(saltus_set);
+
+/* engine/scalar_run.c */
+saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar);
+bool SALTUS_SET_NAME(saltus_scalar_begin_step)(saltus_scalar_engine *scalar,
+                                               const saltus_task *task, saltus_job *job);
+saltus_failure SALTUS_SET_NAME(saltus_scalar_aim_step)(saltus_scalar_engine *scalar);
+int SALTUS_SET_NAME(saltus_scalar_judge_step)(saltus_scalar_engine *scalar, double error);
+bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *scalar,
+                                                 const saltus_task *task);
+bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
+                                             saltus_job *job);
+
+/* With fewer busy lanes than these, one trajectory at a time is faster. */
+enum { FEW = SALTUS_LANES / 5 };
+
+/* What slopes are computed from. */
+typedef struct saltus_ode_context {
+    const saltus_tables *n;
+    saltus_f64 *v;              /* [row] */
+    saltus_f64 still, negative; /* as in saltus_ode */
+} saltus_ode_context;
+
+/* As saltus_ode_slope does it, in the same order. */
+SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const saltus_f64 *y,
+                                   saltus_f64 *slope)
+{
+    const saltus_tables *n = c->n;
+    for (int i = 0; i < n->n_rates; ++i) {
+        c->v[n->rate_rows[i]] = y[i];
+    }
+    c->v[n->row_time] = time;
+    saltus_program_run(n->code, n->motion, c->v);
+    for (int i = 0; i < n->n_rates; ++i) {
+        slope[i] = c->v[n->motion_rows[i]];
+    }
+    saltus_f64 sum = c->still;
+    c->negative = saltus_splat(0.0);
+    for (int i = 0; i < n->n_moving_laws; ++i) {
+        const saltus_f64 a = c->v[n->motion_rows[n->n_rates + i]];
+        const saltus_mask below = SALTUS_LT(a, saltus_splat(0.0));
+        c->negative = saltus_select(below, c->negative - a, c->negative);
+        sum = saltus_select(below, sum, sum + a);
+    }
+    slope[n->n_rates] = sum;
+}
+
+#include "kernel/ode/explicit.h"
+
+typedef struct lane_group {
+    saltus_ode_context slopes;
+    saltus_ode_memory memory;
+    saltus_f64 t, size;
+    const saltus_task *task;
+    const saltus_source *source;
+    saltus_f64 *numbers; /* of rows and memory */
+    saltus_f64 *y;
+    saltus_job jobs[SALTUS_LANES];
+    saltus_scalar_engine *scalars[SALTUS_LANES];
+    uint64_t busy, vacant;        /* bit l: lane l has a job; lane l waits for one */
+    uint64_t again;               /* it tries a step again, shorter */
+    bool dry;                     /* there will be no more jobs */
+    saltus_scalar_engine *single; /* runs trajectories that fail again, to report them */
+} lane_group;
+
+/* The number of a lane in a vector, without the detour over the whole vector that a subscript
+ * takes.
+ */
+static double lane_of(const saltus_f64 *vector, int l)
+{
+    double x;
+    memcpy(&x, (const char *)vector + (size_t)l * sizeof x, sizeof x);
+    return x;
+}
+
+static void set_lane(saltus_f64 *vector, int l, double x)
+{
+    memcpy((char *)vector + (size_t)l * sizeof x, &x, sizeof x);
+}
+
+static int next_lane(uint64_t *bits)
+{
+    const int l = __builtin_ctzll(*bits);
+    *bits &= *bits - 1;
+    return l;
+}
+
+/* Rows that the scalar engine has changed. */
+static void rows_to_lane(lane_group *c, int l)
+{
+    const saltus_trajectory *p = &c->scalars[l]->trajectory;
+    for (int row = 0; row < p->n->row_time; ++row) {
+        set_lane(&c->slopes.v[row], l, p->v[row]);
+    }
+}
+
+static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
+{
+    const uint64_t bit = (uint64_t)1 << l;
+    c->busy &= ~bit;
+    c->again &= ~bit;
+    c->vacant |= bit;
+    c->jobs[l].tally.events = (int64_t)c->scalars[l]->trajectory.fired;
+    return c->source->done(c->source->user, &c->jobs[l], 1, err);
+}
+
+/* The trajectory has ended, or has failed: then the failure is found again, and reported. */
+static saltus_status end_lane(lane_group *c, int l, saltus_error *err)
+{
+    if (c->scalars[l]->trajectory.failure == SALTUS_FINE) {
+        return finish_lane(c, l, err);
+    }
+    const saltus_status status = saltus_scalar_run_job(c->single, c->task, &c->jobs[l], err);
+    return status == SALTUS_OK ? finish_lane(c, l, err) : status;
+}
+
+/* Let the lane's engine go on alone. */
+static saltus_status leave_lane(lane_group *c, int l, saltus_error *err)
+{
+    saltus_scalar_engine *w = c->scalars[l];
+    if (saltus_scalar_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
+        return saltus_scalar_report(w, c->task, err);
+    }
+    return finish_lane(c, l, err);
+}
+
+static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
+{
+    saltus_scalar_engine *w = c->scalars[l];
+    const saltus_tables *n = c->slopes.n;
+    if ((!saltus_scalar_take(w, c->task, &c->jobs[l]) &&
+         saltus_scalar_start(w, c->task, &c->jobs[l]) != SALTUS_FINE) ||
+        SALTUS_SET_NAME(saltus_scalar_open_ode)(w) != SALTUS_FINE) {
+        return saltus_scalar_report(w, c->task, err);
+    }
+    c->busy |= (uint64_t)1 << l;
+    rows_to_lane(c, l);
+    for (int i = 0; i < n->n_constants; ++i) {
+        const int row = n->row_constants + i;
+        set_lane(&c->slopes.v[row], l, w->trajectory.v[row]);
+    }
+    return w->trajectory.carried.is_stiff ? leave_lane(c, l, err) : SALTUS_OK;
+}
+
+/* Give vacant lanes the next jobs. */
+static saltus_status fill_lanes(lane_group *c, saltus_error *err)
+{
+    saltus_job jobs[SALTUS_LANES];
+    const bool wait = c->busy == 0;
+    const int n = c->source->take(c->source->user, jobs, __builtin_popcountll(c->vacant), wait);
+    saltus_status status = SALTUS_OK;
+    c->dry |= n == 0 && wait;
+    for (int i = 0; i < n && status == SALTUS_OK; ++i) {
+        const int l = next_lane(&c->vacant);
+        c->jobs[l] = jobs[i];
+        status = start_lane(c, l, err);
+    }
+    return status;
+}
+
+/* Begin a step in lanes that are between steps. */
+static saltus_status begin_steps(lane_group *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint64_t bits = c->busy & ~c->again;
+    while (bits && status == SALTUS_OK) {
+        const int l = next_lane(&bits);
+        saltus_scalar_engine *w = c->scalars[l];
+        const uint64_t event = w->trajectory.event;
+        if (!SALTUS_SET_NAME(saltus_scalar_begin_step)(w, c->task, &c->jobs[l])) {
+            status = end_lane(c, l, err);
+            continue;
+        }
+        if (w->trajectory.event != event) {
+            rows_to_lane(c, l);
+        }
+        for (int i = 0; i < c->memory.n; ++i) {
+            set_lane(&c->y[i], l, w->ode.y[i]);
+        }
+        set_lane(&c->t, l, w->trajectory.t);
+        set_lane(&c->slopes.still, l, w->ode.still);
+    }
+    return status;
+}
+
+static saltus_status aim_steps(lane_group *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint64_t bits = c->busy & ~c->again;
+    while (bits && status == SALTUS_OK) {
+        const int l = next_lane(&bits);
+        saltus_scalar_engine *w = c->scalars[l];
+        for (int i = 0; i < c->memory.n; ++i) {
+            w->ode.k[i] = lane_of(&c->memory.k[i], l);
+        }
+        if (SALTUS_SET_NAME(saltus_scalar_aim_step)(w) != SALTUS_FINE) {
+            status = end_lane(c, l, err);
+            continue;
+        }
+        set_lane(&c->size, l, w->ode.size);
+    }
+    return status;
+}
+
+/* What was computed of a step goes to the lane's engine: all of it only if that looks into it. */
+static void step_to_engine(const lane_group *c, int l)
+{
+    const saltus_ode_memory *m = &c->memory;
+    saltus_ode *o = &c->scalars[l]->ode;
+    for (int i = 0; i < m->n; ++i) {
+        o->z[i] = lane_of(&m->z[i], l);
+    }
+    o->negative = lane_of(&c->slopes.negative, l);
+    if (SALTUS_SET_NAME(saltus_scalar_wants_stages)(c->scalars[l], c->task)) {
+        for (int i = 0; i < m->n; ++i) {
+            o->w[i] = lane_of(&m->w[i], l);
+        }
+        for (int i = m->n; i < 7 * m->n; ++i) {
+            o->k[i] = lane_of(&m->k[i], l);
+        }
+    }
+}
+
+static saltus_status end_step(lane_group *c, int l, saltus_error *err)
+{
+    saltus_scalar_engine *w = c->scalars[l];
+    c->again &= ~((uint64_t)1 << l);
+    step_to_engine(c, l);
+    if (!SALTUS_SET_NAME(saltus_scalar_end_step)(w, c->task, &c->jobs[l])) {
+        return end_lane(c, l, err);
+    }
+    if (w->trajectory.carried.is_stiff) {
+        return leave_lane(c, l, err);
+    }
+    if (w->ode.fires || w->ode.turns) {
+        rows_to_lane(c, l);
+    }
+    return SALTUS_OK;
+}
+
+static saltus_status judge_steps(lane_group *c, saltus_f64 error, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint64_t bits = c->busy;
+    while (bits && status == SALTUS_OK) {
+        const int l = next_lane(&bits);
+        saltus_scalar_engine *w = c->scalars[l];
+        const int verdict = SALTUS_SET_NAME(saltus_scalar_judge_step)(w, lane_of(&error, l));
+        if (verdict > 0) {
+            status = end_step(c, l, err);
+        } else if (verdict == 0) {
+            c->again |= (uint64_t)1 << l;
+            set_lane(&c->size, l, w->ode.size);
+        } else { /* stiff, or it has failed, which its engine finds again */
+            c->again &= ~((uint64_t)1 << l);
+            w->trajectory.failure = SALTUS_FINE;
+            status = leave_lane(c, l, err);
+        }
+    }
+    return status;
+}
+
+/* One step, or a try of one, in every busy lane. */
+static saltus_status step_lanes(lane_group *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(begin_steps(c, err));
+    if (c->busy) {
+        saltus_ode_slope_of(&c->slopes, c->t, c->y, c->memory.k);
+        SALTUS_TRY(aim_steps(c, err));
+        SALTUS_TRY(judge_steps(c, saltus_ode_explicit(&c->slopes, &c->memory, c->t, c->size), err));
+    }
+done:
+    return status;
+}
+
+/* Try again, shorter, where a step was too long. */
+static saltus_status repeat_steps(lane_group *c, saltus_error *err)
+{
+    const uint64_t busy = c->busy;
+    c->busy = c->again;
+    saltus_status status = SALTUS_OK;
+    while (c->again && status == SALTUS_OK) {
+        c->busy = c->again;
+        status = judge_steps(c, saltus_ode_explicit(&c->slopes, &c->memory, c->t, c->size), err);
+    }
+    c->busy = busy & ~c->vacant;
+    return status;
+}
+
+static saltus_status run_all_singly(lane_group *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (uint64_t bits = c->busy; bits && status == SALTUS_OK;) {
+        status = leave_lane(c, next_lane(&bits), err);
+    }
+    return status;
+}
+
+static void keep_lanes(lane_group *c)
+{
+    for (uint64_t bits = c->busy; bits;) {
+        const int l = next_lane(&bits);
+        saltus_scalar_keep(c->scalars[l], c->task, &c->jobs[l]);
+    }
+}
+
+static void report_times(const lane_group *c)
+{
+    double t = 0.0;
+    uint64_t fired = 0;
+    for (uint64_t bits = c->busy; bits;) {
+        const saltus_trajectory *p = &c->scalars[next_lane(&bits)]->trajectory;
+        t += p->t;
+        fired += p->fired;
+    }
+    saltus_reached_store(c->task->reached, t, fired);
+}
+
+static saltus_status run_lane_group(lane_group *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (uint64_t step = 1;; ++step) {
+        if (c->vacant && !c->dry) {
+            SALTUS_TRY(fill_lanes(c, err));
+        }
+        if (c->busy == 0 && c->dry) {
+            break;
+        }
+        const bool are_few = c->vacant && __builtin_popcountll(c->busy) <= FEW;
+        if (are_few || step % 256 == 0) { /* all are to be between two steps */
+            SALTUS_TRY(repeat_steps(c, err));
+        }
+        if (are_few) {
+            SALTUS_TRY(run_all_singly(c, err));
+            continue;
+        }
+        if (step % 256 == 0) {
+            report_times(c);
+            const bool is_due = saltus_keep_is_due(c->task);
+            if (is_due) {
+                keep_lanes(c);
+            }
+            if (saltus_keep_stops(c->task, is_due)) {
+                SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
+            }
+        }
+        SALTUS_TRY(step_lanes(c, err));
+    }
+done:
+    return status;
+}
+
+/* Cut n vectors off. */
+static saltus_f64 *cut(saltus_f64 **from, int n)
+{
+    saltus_f64 *const here = *from;
+    *from += n;
+    return here;
+}
+
+saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
+                                                 const saltus_source *source, saltus_error *err);
+
+saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
+                                                 const saltus_source *source, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = task->tables;
+    const int n = t->n_rates + 1;
+    const size_t size = sizeof(saltus_f64) * (size_t)(t->n_rows + 11 * n);
+    lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
+    SALTUS_NEED(c);
+    memset(c, 0, sizeof *c);
+    c->task = task;
+    c->source = source;
+    c->slopes.n = t;
+    c->numbers = aligned_alloc(_Alignof(saltus_f64), size);
+    SALTUS_NEED(c->numbers);
+    memset(c->numbers, 0, size);
+    saltus_f64 *at = c->numbers;
+    c->slopes.v = cut(&at, t->n_rows);
+    c->slopes.v[t->row_one] = saltus_splat(1.0);
+    c->y = cut(&at, n);
+    c->memory = (saltus_ode_memory){.n = n,
+                                    .n_states = n - 1,
+                                    .rtol = task->tolerance->rtol,
+                                    .atol = task->tolerance->atol,
+                                    .y = c->y,
+                                    .z = cut(&at, n),
+                                    .w = cut(&at, n),
+                                    .k = cut(&at, 7 * n),
+                                    .e = cut(&at, n)};
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->scalars[l], err));
+    }
+    SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
+    for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */
+        c->vacant |= (uint64_t)1 << l;
+    }
+    SALTUS_TRY(run_lane_group(c, err));
+
+done:
+    if (c) {
+        for (int l = 0; l < SALTUS_LANES; ++l) {
+            saltus_scalar_destroy(c->scalars[l], task);
+        }
+        saltus_scalar_destroy(c->single, task);
+        free(c->numbers);
+        free(c);
+    }
+    return status;
+}

@@ -1,0 +1,39 @@
+/** Rate rules with a thread per trajectory: run.h in ssa/tree_thread.h. */
+#ifndef SALTUS_KERNEL_ODE_ODE_GLOBAL_H
+#define SALTUS_KERNEL_ODE_ODE_GLOBAL_H
+
+#include "kernel/ssa/tree_thread.h"
+#include "kernel/ode/run.h"
+
+#if SALTUS_DEVICE
+/* By about `left` steps. */
+SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w, saltus_phase phase,
+                                  int64_t job, uint64_t left)
+{
+    int64_t *counts = a->counts + job * a->n_times * a->columns.n_counts;
+    double *observables = a->observables + job * a->n_times * a->columns.n_observables;
+    const int64_t slot = saltus_slot(a, SALTUS_THREAD);
+    saltus_trajectory *p = &w->trajectory;
+    saltus_ode o;
+    const uint64_t before = p->block;
+    (void)phase;
+    o.wanted = a->tolerance;
+    o.n = a->tables->n_rates + 1;
+    o.is_mean = 0;
+    o.may_be_stiff = 1;
+    o.worst = o.lowest = 0;
+#define SALTUS_PLACE(type, part, name, count) o.name = a->name + slot;
+    SALTUS_ODE_ARRAYS(SALTUS_PLACE)
+#undef SALTUS_PLACE
+    p->limit = before + left;
+    (void)saltus_ode_run(p, &w->direct, &o, a->times, a->n_times, 0, counts, observables);
+    return p->block - before;
+}
+
+SALTUS_KERNEL(saltus_global, saltus_launch, a)
+{
+    saltus_global_thread(&a, SALTUS_PHASE_ANY);
+}
+#endif
+
+#endif

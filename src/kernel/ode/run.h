@@ -1,0 +1,647 @@
+/**
+ * A trajectory whose variables move between reactions: a piecewise-deterministic Markov process
+ * (Davis, J. R. Stat. Soc. B 46 (1984) 353, doi:10.1111/j.2517-6161.1984.tb01308.x). Variables and
+ * the hazard H, the integral of the sum of propensities since the last event, are integrated
+ * together; the next reaction happens when H reaches an exponential variate, and is chosen by the
+ * propensities of that time (Alfonsi et al., ESAIM Proc. 14 (2005) 1, doi:10.1051/proc:2005001).
+ * Triggers that change within a step end it. Method ode is the same without hazard: counts are real
+ * and follow all propensities.
+ *
+ * A step begins where the last one ended, at a reaction, a trigger's turn or a special time, and
+ * its size follows from errors and from these alone. Samples are read from the dense output.
+ */
+#ifndef SALTUS_KERNEL_ODE_RUN_H
+#define SALTUS_KERNEL_ODE_RUN_H
+
+#include "kernel/ode/steps.h"
+
+/* A propensity may be below 0 for so long that its integral reaches this times rtol. */
+#define SALTUS_MOST_BELOW 1000.0
+
+/* Points of a step at which triggers are looked at. */
+enum { SALTUS_ODE_LOOKS = 8 };
+
+/* Compute all sums; propensities that move count 0 in them, but when a reaction is chosen. */
+SALTUS_OUTLINE saltus_failure saltus_ode_rebuild(saltus_trajectory *p, saltus_direct *d,
+                                                 saltus_ode *o)
+{
+    const saltus_tables *n = p->n;
+    int moving = 0;
+    o->is_fresh = 0;
+    if (o->is_mean) {
+        return SALTUS_FINE;
+    }
+    for (int r = 0; r < n->n_reactions; ++r) {
+        if (moving < n->n_moving_laws && n->moving_laws[moving] == r) {
+            d->values[SALTUS_AT(r)] = 0.0;
+            ++moving;
+        } else if (saltus_direct_update(p, d, r) != SALTUS_FINE) {
+            return p->failure;
+        }
+    }
+    for (int level = 0; level < n->n_levels; ++level) {
+        for (int i = 0; i < n->level_nodes[level]; ++i) {
+            saltus_tree_sum(n, d, n->level_first[level] + i);
+        }
+    }
+    return SALTUS_FINE;
+}
+
+SALTUS_FN double saltus_ode_total(const saltus_trajectory *p, const saltus_direct *d)
+{
+    const saltus_tables *n = p->n;
+    return d->values[SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1])] + 0.0;
+}
+
+/* Do what is due at the present time: samples, clocks, pending events. Returns -1 when the
+ * trajectory has ended or failed. */
+SALTUS_OUTLINE int saltus_ode_due(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                  const double *times, int64_t n_times, int64_t *counts,
+                                  double *observables)
+{
+    for (;;) {
+        const int is_sample = times[p->sample] <= p->t;
+        if (p->special <= p->t && (!p->special_strict || !is_sample)) {
+            if (saltus_trajectory_pass_special(p) != SALTUS_FINE ||
+                saltus_ode_rebuild(p, d, o) != SALTUS_FINE) {
+                return -1;
+            }
+            p->carried.hazard = 0.0; /* the next variate is a new one */
+        } else if (is_sample) {
+            saltus_trajectory_record(p, times[p->sample], counts, observables);
+            if (p->sample == n_times) {
+                return -1;
+            }
+        } else {
+            return 0;
+        }
+    }
+}
+
+/* The first step: such that the solution changes by a hundredth of its scale, or less. */
+SALTUS_FN double saltus_ode_first_step(saltus_ode *o)
+{
+    const saltus_ode_memory m = saltus_ode_memory_of(o);
+    double values = 0.0, slopes = 0.0;
+    for (int i = 0; i < o->n; ++i) {
+        const double y = o->y[SALTUS_AT(i)], scale = saltus_ode_scale(&m, i, y, y);
+        const double a = y / scale, b = SALTUS_K(0, i) / scale;
+        values += a * a;
+        slopes += b * b;
+    }
+    const double n = (double)(o->n > 0 ? o->n : 1);
+    values = saltus_sqrt(values / n);
+    slopes = saltus_sqrt(slopes / n);
+    return values < 1e-5 || !(slopes > 1e-5) ? 1e-6 : 0.01 * values / slopes;
+}
+
+/* The largest step that is worth trying: up to a special time, and not far beyond the next
+ * reaction. */
+SALTUS_FN double saltus_ode_room(const saltus_trajectory *p, const saltus_ode *o, double target)
+{
+    double room = p->special - p->t;
+    if (!o->is_mean) {
+        const double rate = SALTUS_K(0, o->n - 1);
+        const double wait = 1.25 * (target - p->carried.hazard) / rate;
+        room = rate > 0.0 && wait < room ? wait : room;
+    }
+    return room;
+}
+
+/* x to the power of -1/n, for x > 0, within 6 %: by n the exponent is divided, and the mantissa as
+ * if it were part of it. What steers steps needs no more. */
+SALTUS_FN double saltus_ode_inverse_root(double x, int n)
+{
+    const int64_t one = 0x3ff0000000000000;
+    return SALTUS_AS_F64(one + one / n - SALTUS_AS_I64(x) / n);
+}
+
+/* Try a step of that size; returns its error. */
+SALTUS_FN double saltus_ode_try(saltus_trajectory *p, saltus_ode *o, double size)
+{
+    saltus_ode_context c;
+    const saltus_ode_memory m = saltus_ode_memory_of(o);
+    c.p = p;
+    c.o = o;
+    return p->carried.is_stiff ? saltus_ode_rosenbrock(p, o, p->t, size)
+                               : saltus_ode_explicit(&c, &m, p->t, size);
+}
+
+SALTUS_FN void saltus_ode_dense(saltus_ode *o, double size, int is_stiff)
+{
+    if (is_stiff) {
+        saltus_ode_rosenbrock_dense(o);
+    } else {
+        saltus_ode_explicit_dense(o, size);
+    }
+}
+
+/* A step below this does not move the time. */
+SALTUS_FN double saltus_ode_least(const saltus_trajectory *p)
+{
+    return 0x1p-50 * saltus_abs(p->t) + 1e-300;
+}
+
+/* What comes of a step that was tried. */
+typedef enum saltus_ode_verdict {
+    SALTUS_ODE_TAKEN,
+    SALTUS_ODE_AGAIN, /* it is tried again, shorter: o->size */
+    SALTUS_ODE_AIM,   /* by the method for stiff systems, whose first step is to be found */
+    SALTUS_ODE_FAILED,
+} saltus_ode_verdict;
+
+/* Of the step that was tried, the component with the largest error, or the first that is not
+ * finite. */
+SALTUS_FN int saltus_ode_worst(const saltus_ode *o, int is_stiff)
+{
+    const saltus_ode_memory m = saltus_ode_memory_of(o);
+    const double *e = is_stiff ? &SALTUS_K(6, 0) : m.e;
+    double largest = -1.0;
+    int worst = 0;
+    for (int i = 0; i < o->n; ++i) {
+        const double z = o->z[SALTUS_AT(i)];
+        const double x = e[SALTUS_AT(i)] / saltus_ode_scale(&m, i, o->y[SALTUS_AT(i)], z);
+        const double square = x * x + 0.0 * z;
+        if (!(square <= largest)) {
+            worst = i;
+            largest = square;
+        }
+        if (square != square) {
+            break;
+        }
+    }
+    return worst;
+}
+
+/* Judge a step of size o->size by its error, and find the size of the next one. */
+SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *o, double error)
+{
+    const int order = p->carried.is_stiff ? 4 : 5;
+    if (SALTUS_RARE(!(error <= 1.0))) {
+        const double less =
+            error < SALTUS_INFINITY ? 0.9 * saltus_ode_inverse_root(error, order) : 0.1;
+        o->size *= less > 0.1 ? less : 0.1;
+        p->carried.step = o->size;
+        o->is_rejected = 1;
+        o->is_cut = 0;
+        if (!(o->size < saltus_ode_least(p))) {
+            return SALTUS_ODE_AGAIN;
+        }
+        /* what is not finite spreads in the method for stiff systems */
+        o->worst = o->worst < 0 ? saltus_ode_worst(o, p->carried.is_stiff) : o->worst;
+        if (p->carried.is_stiff || !o->may_be_stiff || o->wanted.stiff == SALTUS_STIFF_NEVER) {
+            (void)saltus_trajectory_fail(p, SALTUS_NO_STEP, o->worst, o->y[SALTUS_AT(o->worst)]);
+            return SALTUS_ODE_FAILED;
+        }
+        p->carried.is_stiff = 1;
+        p->carried.step = 0.0;
+        return SALTUS_ODE_AIM;
+    }
+    double more = error > 1e-8 ? 0.9 * saltus_ode_inverse_root(error, order) : 5.0;
+    more = more > 5.0 ? 5.0 : more < 0.2 ? 0.2 : more;
+    more = o->is_rejected && more > 1.0 ? 1.0 : more;
+    /* a step that something else made short tells nothing against a longer one */
+    if (!(o->size < p->carried.step && o->size * more < p->carried.step)) {
+        p->carried.step = o->size * more;
+    }
+    p->carried.step = p->carried.step < 1e100 ? p->carried.step : 1e100;
+    return SALTUS_ODE_TAKEN;
+}
+
+/* The share of the step at which the hazard reaches `target`, which it does: by Newton's method
+ * within a bracket, which is halved where that leaves it. */
+SALTUS_OUTLINE double saltus_ode_find_event(const saltus_ode *o, double target)
+{
+    const int i = o->n - 1;
+    double low = 0.0, high = 1.0, slope;
+    double theta = (target - o->y[SALTUS_AT(i)]) / (o->z[SALTUS_AT(i)] - o->y[SALTUS_AT(i)]);
+    for (int k = 0; k < 60; ++k) {
+        if (!(theta > low && theta < high)) {
+            theta = 0.5 * (low + high);
+        }
+        const double off = saltus_ode_at(o, i, theta, &slope) - target;
+        if (off < 0.0) {
+            low = theta;
+        } else {
+            high = theta;
+        }
+        const double before = theta;
+        theta = before - off / slope;
+        if (theta > low && theta < high && saltus_abs(theta - before) < 1e-9) {
+            break; /* the next correction would be the square of this one */
+        }
+    }
+    return theta < 1.0 ? theta : 1.0;
+}
+
+/* Whether some trigger is another than it was, at a share of the step. */
+SALTUS_OUTLINE int saltus_ode_turns(saltus_trajectory *p, saltus_ode *o, double size, double theta)
+{
+    saltus_ode_dense_state(o, theta);
+    saltus_ode_place(p, o, p->t + theta * size, o->w);
+    for (int i = 0; i < p->n->n_triggers; ++i) {
+        const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
+        if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Of a trigger that is as it was at `low`, and another at `high`: where it has just turned. */
+SALTUS_FN double saltus_ode_bisect(saltus_trajectory *p, saltus_ode *o, double size, double low,
+                                   double high)
+{
+    for (int k = 0; k < 60; ++k) {
+        const double middle = 0.5 * (low + high);
+        if (!(middle > low && middle < high)) {
+            break;
+        }
+        if (saltus_ode_turns(p, o, size, middle)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return high;
+}
+
+/* What triggers compare has its values at three equidistant points in root[0] to root[2]. Where
+ * these have one sign and bend towards 0, look at the vertex of the parabola through them: the
+ * trigger may have turned there and back. Returns the share where one has, or -1. */
+SALTUS_FN double saltus_ode_look_between(saltus_trajectory *p, saltus_ode *o, double size,
+                                         double middle, double apart)
+{
+    const int n = p->n->n_roots;
+    for (int j = 0; j < n; ++j) {
+        const double a = o->root[SALTUS_AT(j)], b = o->root[SALTUS_AT(n + j)],
+                     c = o->root[SALTUS_AT(2 * n + j)];
+        const double bend = a - 2.0 * b + c;
+        const int bends_to_zero = (a >= 0.0 && b >= 0.0 && c >= 0.0 && bend > 0.0) ||
+                                  (a <= 0.0 && b <= 0.0 && c <= 0.0 && bend < 0.0);
+        const double off = 0.5 * (a - c) / bend, vertex = middle + apart * off;
+        if (bends_to_zero && off > -1.0 && off < 1.0 && saltus_ode_turns(p, o, size, vertex)) {
+            return vertex;
+        }
+    }
+    return -1.0;
+}
+
+/* Where what a trigger compares changed its sign between two looks, while no trigger is another at
+ * the second of them: one may have turned there and back, as `y > 1 and y < 1.01` does. Returns the
+ * first share just behind such a change at which a trigger has turned, or -1. */
+SALTUS_FN double saltus_ode_look_across(saltus_trajectory *p, saltus_ode *o, double size,
+                                        double before, double theta)
+{
+    const int n = p->n->n_roots;
+    double first = -1.0;
+    for (int j = 0; j < n; ++j) {
+        const int was = o->root[SALTUS_AT(n + j)] > 0.0, is = o->root[SALTUS_AT(2 * n + j)] > 0.0;
+        double low = before, high = theta;
+        for (int k = 0; k < 60 && was != is; ++k) {
+            const double middle = 0.5 * (low + high);
+            if (!(middle > low && middle < high)) {
+                break;
+            }
+            saltus_ode_dense_state(o, middle);
+            saltus_ode_place(p, o, p->t + middle * size, o->w);
+            if ((saltus_trajectory_value(p, p->n->roots[j]) > 0.0) == was) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        if (was != is && (first < 0.0 || high < first) && saltus_ode_turns(p, o, size, high)) {
+            first = high;
+        }
+    }
+    return first;
+}
+
+/* The share of the step, up to `end`, at which a trigger first turns; 2: none does. */
+SALTUS_OUTLINE double saltus_ode_find_turn(saltus_trajectory *p, saltus_ode *o, double size,
+                                           double end)
+{
+    const int n = p->n->n_roots;
+    const double apart = end / SALTUS_ODE_LOOKS;
+    double before = 0.0;
+    for (int k = 0; k <= SALTUS_ODE_LOOKS; ++k) {
+        const double theta = k == SALTUS_ODE_LOOKS ? end : end * (double)k / SALTUS_ODE_LOOKS;
+        double low = before, high = 2.0;
+        if (saltus_ode_turns(p, o, size, theta) && k > 0) {
+            high = theta;
+        }
+        for (int j = 0; j < n; ++j) {
+            o->root[SALTUS_AT(j)] = o->root[SALTUS_AT(n + j)];
+            o->root[SALTUS_AT(n + j)] = o->root[SALTUS_AT(2 * n + j)];
+            o->root[SALTUS_AT(2 * n + j)] = saltus_trajectory_value(p, p->n->roots[j]);
+        }
+        if (k > 0 && high > 1.0) {
+            const double across = saltus_ode_look_across(p, o, size, before, theta);
+            high = across < 0.0 ? high : across;
+        }
+        if (k > 1) {
+            const double vertex = saltus_ode_look_between(p, o, size, before, apart);
+            if (vertex >= 0.0 && vertex < high) {
+                low = before - apart;
+                high = vertex;
+            }
+        }
+        if (high <= 1.0) {
+            return saltus_ode_bisect(p, o, size, low, high);
+        }
+        before = theta;
+    }
+    return 2.0;
+}
+
+/* Choose a reaction by the propensities of the present time, and fire it. */
+SALTUS_OUTLINE saltus_failure saltus_ode_fire(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                              double word)
+{
+    const saltus_tables *n = p->n;
+    const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
+    const uint64_t event = p->event++;
+    saltus_program_run(n->code, n->motion, p->v);
+    for (int i = 0; i < n->n_moving_laws; ++i) {
+        const int r = n->moving_laws[i];
+        const double a = p->v[SALTUS_AT(n->motion_rows[n->n_rates + i])];
+        d->values[SALTUS_AT(r)] = a < 0.0 ? 0.0 : a;
+        if (SALTUS_RARE(a != a)) {
+            return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
+        }
+    }
+    for (int i = 0; i < n->n_moving_nodes; ++i) {
+        saltus_tree_sum(n, d, n->moving_nodes[i]);
+    }
+    const double total = saltus_ode_total(p, d);
+    if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
+        return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
+    }
+    if (total > 0.0) { /* else the hazard has just become 0, and the event is void */
+        const int r = saltus_tree_choose(&tree, total, word, p->seed, p->trajectory, event);
+#if !SALTUS_DEVICE
+        if (SALTUS_RARE(n->n_delayed > 0) && saltus_delayed_begin(p, r, p->t) != SALTUS_FINE) {
+            return p->failure;
+        }
+#endif
+        if (saltus_direct_fire(p, r) != SALTUS_FINE) {
+            return p->failure;
+        }
+        ++p->fired;
+        if (saltus_direct_follow(p, d, r) != SALTUS_FINE) {
+            return p->failure;
+        }
+    }
+    for (int i = 0; i < n->n_moving_laws; ++i) {
+        d->values[SALTUS_AT(n->moving_laws[i])] = 0.0;
+    }
+    for (int i = 0; i < n->n_moving_nodes; ++i) {
+        saltus_tree_sum(n, d, n->moving_nodes[i]);
+    }
+    if (n->watches_state && saltus_trajectory_triggers(p)) {
+        if (saltus_trajectory_settle(p) != SALTUS_FINE ||
+            saltus_ode_rebuild(p, d, o) != SALTUS_FINE) {
+            return p->failure;
+        }
+    }
+    return SALTUS_FINE;
+}
+
+/* Record the samples that come before share `theta` of a step of some size, which ends at `end`.
+ * Returns 1 when they are the last. */
+SALTUS_OUTLINE int saltus_ode_samples(saltus_trajectory *p, saltus_ode *o, double size, double end,
+                                      const double *times, int64_t n_times, int64_t *counts,
+                                      double *observables)
+{
+    while (times[p->sample] < end) {
+        const double time = times[p->sample];
+        const double theta = (time - p->t) / size;
+        saltus_ode_dense_state(o, theta < 1.0 ? theta : 1.0);
+        saltus_ode_place(p, o, time, o->w);
+        saltus_trajectory_record(p, time, counts, observables);
+        if (p->sample == n_times) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What is not finite at the start of a step, or a propensity that has been below 0 for too long. */
+SALTUS_FN saltus_failure saltus_ode_examine(saltus_trajectory *p, saltus_ode *o)
+{
+    for (int i = 0; i < o->n; ++i) {
+        const double y = o->y[SALTUS_AT(i)], k = SALTUS_K(0, i);
+        if (SALTUS_RARE(!(0.0 * y == 0.0) || !(0.0 * k == 0.0))) {
+            return saltus_trajectory_fail(p, SALTUS_NOT_FINITE, i, 0.0 * y == 0.0 ? k : y);
+        }
+    }
+    return SALTUS_FINE;
+}
+
+/* The unit wait and the choice word of the next event. */
+SALTUS_FN double saltus_ode_target(saltus_trajectory *p, saltus_direct *d, double *word)
+{
+    const uint64_t event = p->event, block = event >> 1;
+    if (!d->draws.valid || block - d->draws.first_block >= SALTUS_BATCH_BLOCKS) {
+        SALTUS_TRAJECTORY_PROGRESS(p);
+        saltus_direct_draw(p, d, block);
+    }
+    const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);
+    const double wait = d->draws.wait[half][at];
+    *word = d->draws.word[half][at];
+    return wait < 0.0 ? saltus_wait_refined(p->seed, p->trajectory, event) : wait;
+}
+
+/* Begin a step: take the state. */
+SALTUS_FN void saltus_ode_begin(saltus_trajectory *p, const saltus_direct *d, saltus_ode *o)
+{
+    o->still = o->is_mean ? 0.0 : saltus_ode_total(p, d);
+    o->worst = -1;
+    saltus_ode_take(p, o);
+}
+
+/* Make ready for a step: the state is in o->y and its slope in k[0]. */
+SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
+{
+    const double least = saltus_ode_least(p);
+    if (saltus_ode_examine(p, o) != SALTUS_FINE) {
+        return p->failure;
+    }
+    if (!(p->carried.step > 0.0)) {
+        p->carried.step = saltus_ode_first_step(o);
+    }
+    o->target = SALTUS_INFINITY;
+    if (!o->is_mean && p->n->n_reactions > 0) {
+        o->target = saltus_ode_target(p, d, &o->word);
+    }
+    const double room = saltus_ode_room(p, o, o->target);
+    o->size = p->carried.step < room ? p->carried.step : room > least ? room : least;
+    o->is_cut = o->size < p->carried.step;
+    o->is_rejected = 0;
+    return SALTUS_FINE;
+}
+
+/* Whether triggers may turn between reactions. */
+SALTUS_FN int saltus_ode_watches(const saltus_trajectory *p, const saltus_ode *o)
+{
+    return p->n->n_moving_triggers > 0 || (o->is_mean && p->n->watches_state);
+}
+
+/* Whether what happens in the step that was taken has to be looked for in its dense output. */
+SALTUS_FN int saltus_ode_needs_dense(const saltus_trajectory *p, const saltus_ode *o,
+                                     const double *times)
+{
+    return (!o->is_mean && o->target <= o->z[SALTUS_AT(o->n - 1)]) || saltus_ode_watches(p, o) ||
+           times[p->sample] < p->t + o->size;
+}
+
+/* Find what ends the step that was taken, o->theta of the way. Where a trigger turns early in a
+ * long step, errors are those of the whole, which may go where values are large: it is taken again,
+ * shorter. */
+SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double *times)
+{
+    const int was_stiff = p->carried.is_stiff;
+    for (int tries = 0;; ++tries) {
+        o->theta = 1.0;
+        o->turns = 0;
+        o->fires = !o->is_mean && o->target <= o->z[SALTUS_AT(o->n - 1)];
+        if (saltus_ode_needs_dense(p, o, times)) {
+            saltus_ode_dense(o, o->size, was_stiff);
+        }
+        if (o->fires) {
+            o->theta = saltus_ode_find_event(o, o->target);
+        }
+        if (saltus_ode_watches(p, o)) {
+            const double turn = saltus_ode_find_turn(p, o, o->size, o->theta);
+            o->turns = turn <= o->theta;
+            o->fires = o->fires && !o->turns;
+            o->theta = o->turns ? turn : o->theta;
+        }
+        if (!(o->turns && o->theta > 1e-8 && o->theta < 0.25) || tries > 1) {
+            break;
+        }
+        const double shorter = 2.0 * o->theta * o->size;
+        if (!(saltus_ode_try(p, o, shorter) <= 1.0)) { /* it must do as it is */
+            (void)saltus_ode_try(p, o, o->size);
+            saltus_ode_dense(o, o->size, was_stiff);
+            break;
+        }
+        o->size = shorter;
+        o->is_cut = 1;
+    }
+    if (!was_stiff && !o->is_cut) { /* a step that is cut short is at no border of stability */
+        saltus_ode_look_stiff(p, o, o->size);
+    }
+}
+
+/* Go to the end of the step, and do what ends it. Returns -1 when the trajectory has ended or
+ * failed. */
+SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                              const double *times, int64_t n_times, int64_t *counts,
+                              double *observables)
+{
+    const int ends_early = o->fires || o->turns;
+    double end = p->t + o->theta * o->size;
+    if (!(end < p->special) || (!ends_early && !(o->size < p->special - p->t))) {
+        end = p->special;
+    }
+    if (saltus_ode_samples(p, o, o->size, end, times, n_times, counts, observables)) {
+        return -1;
+    }
+    p->carried.n_stalled = o->turns && end == p->t ? p->carried.n_stalled + 1 : 0;
+    p->carried.below += o->negative * o->theta * o->size;
+    if (ends_early) {
+        saltus_ode_dense_state(o, o->theta);
+        saltus_ode_place(p, o, end, o->w);
+    } else {
+        saltus_ode_put(p, o, end, o->z); /* rules follow with the next slope */
+    }
+    p->carried.hazard = 0.0;
+    if (!o->is_mean && !o->fires) {
+        p->carried.hazard = (ends_early ? o->w : o->z)[SALTUS_AT(o->n - 1)];
+    }
+    p->t = end;
+    p->after = 0;
+    if (SALTUS_RARE(p->carried.below > SALTUS_MOST_BELOW * o->wanted.rtol)) {
+        (void)saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, o->lowest,
+                                     saltus_propensity(p, o->lowest));
+        return -1;
+    }
+    if (!o->turns) {
+        return o->fires && saltus_ode_fire(p, d, o, o->word) != SALTUS_FINE ? -1 : 0;
+    }
+    if (p->carried.n_stalled > SALTUS_MAX_CASCADE) {
+        (void)saltus_trajectory_fail(p, SALTUS_EVENT_STORM, 0, 0.0);
+        return -1;
+    }
+    const int fine =
+        saltus_trajectory_settle(p) == SALTUS_FINE && saltus_ode_rebuild(p, d, o) == SALTUS_FINE;
+    return fine ? 0 : -1;
+}
+
+/* Take one step and do what ends it. Returns -1 when the trajectory has ended or failed. */
+SALTUS_FN int saltus_ode_advance(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                 const double *times, int64_t n_times, int64_t *counts,
+                                 double *observables)
+{
+    saltus_ode_verdict verdict = SALTUS_ODE_AIM;
+    saltus_ode_begin(p, d, o);
+    if (!o->is_fresh) {
+        saltus_ode_slope(p, o, p->t, o->y, o->k);
+    }
+    while (verdict != SALTUS_ODE_TAKEN) {
+        if (verdict == SALTUS_ODE_AIM && saltus_ode_aim(p, d, o) != SALTUS_FINE) {
+            return -1;
+        }
+        verdict = saltus_ode_judge(p, o, saltus_ode_try(p, o, o->size));
+        if (verdict == SALTUS_ODE_FAILED) {
+            return -1;
+        }
+    }
+    const int was_stiff = p->carried.is_stiff;
+    saltus_ode_find(p, o, times);
+    o->is_fresh = !o->fires && !o->turns && !was_stiff;
+    for (int i = 0; i < o->n && o->is_fresh; ++i) {
+        SALTUS_K(0, i) = SALTUS_K(6, i);
+    }
+    return saltus_ode_land(p, d, o, times, n_times, counts, observables);
+}
+
+/* Begin, or go on with, a trajectory whose state is known. */
+SALTUS_FN saltus_failure saltus_ode_open(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
+{
+    d->draws.valid = 0;
+    o->negative = 0.0;
+    if (o->wanted.stiff == SALTUS_STIFF_ALWAYS && o->may_be_stiff) {
+        p->carried.is_stiff = 1;
+    }
+    saltus_trajectory_refresh(p);
+    return saltus_ode_rebuild(p, d, o);
+}
+
+/** Take a trajectory from where it is to its end, or to about p->limit steps; the arguments are
+ * those of saltus_direct_run. Words come from Philox, whose streams have no place to keep. */
+SALTUS_OUTLINE saltus_failure saltus_ode_run(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                             const double *times, int64_t n_times, const int *stop,
+                                             int64_t *counts, double *observables)
+{
+    enum { STEPS_PER_LOOK = 64 };
+    if (saltus_ode_open(p, d, o) != SALTUS_FINE) {
+        return p->failure;
+    }
+    for (;;) {
+        if (saltus_ode_due(p, d, o, times, n_times, counts, observables) < 0 ||
+            saltus_ode_advance(p, d, o, times, n_times, counts, observables) < 0) {
+            return p->failure;
+        }
+        if (++p->block % STEPS_PER_LOOK == 0) {
+            SALTUS_TRAJECTORY_PROGRESS(p);
+            if (p->block >= p->limit || SALTUS_FLAG(stop)) {
+                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,284 @@
+/**
+ * One step of an integrator, with its error and its dense output.
+ *
+ * Explicit: that of explicit.h, with Shampine's dense output of order 4 and the detection of
+ * stiffness of Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, 1993,
+ * sections II.6 and IV.2. For stiff systems: Rodas of orders 4 and 3, an L-stable Rosenbrock method
+ * with six stages, and its dense output of order 3; Hairer and Wanner, Solving Ordinary
+ * Differential Equations II, 1996, section IV.7 (doi:10.1007/978-3-642-05221-7). Its Jacobian comes
+ * from differences.
+ */
+#ifndef SALTUS_KERNEL_ODE_STEPS_H
+#define SALTUS_KERNEL_ODE_STEPS_H
+
+#include "kernel/ode/slope.h"
+
+#define SALTUS_K(j, i) o->k[SALTUS_AT((j)*o->n + (i))]
+#define SALTUS_DENSE(j, i) o->dense[SALTUS_AT((j)*o->n + (i))]
+
+/* The context of slopes of one trajectory. */
+typedef struct saltus_ode_context {
+    saltus_trajectory *p;
+    saltus_ode *o;
+} saltus_ode_context;
+
+SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, double time, const double *y,
+                                   double *slope)
+{
+    saltus_ode_slope(c->p, c->o, time, y, slope);
+}
+
+#include "kernel/ode/explicit.h"
+
+/* A step's memory is the integrator's; errors are where the derivative is not in use. */
+SALTUS_FN saltus_ode_memory saltus_ode_memory_of(const saltus_ode *o)
+{
+    saltus_ode_memory m;
+    m.n = o->n;
+    m.n_states = o->is_mean ? o->n : o->n - 1;
+    m.rtol = o->wanted.rtol;
+    m.atol = o->wanted.atol;
+    m.y = o->y;
+    m.z = o->z;
+    m.w = o->w;
+    m.k = o->k;
+    m.e = o->derivative;
+    return m;
+}
+
+/* Count a step of size h that was taken, whose last two stages are both at its end, by how fast
+ * errors would grow: 15 steps at the border of stability, with no 6 between them that are not, and
+ * the trajectory is stiff from here on. */
+SALTUS_FN void saltus_ode_look_stiff(saltus_trajectory *p, const saltus_ode *o, double h)
+{
+    const saltus_ode_memory m = saltus_ode_memory_of(o);
+    double slopes = 0.0, values = 0.0;
+    if (o->wanted.stiff != SALTUS_STIFF_AUTO || !o->may_be_stiff) {
+        return;
+    }
+    for (int i = 0; i < o->n; ++i) {
+        const double z = o->z[SALTUS_AT(i)];
+        const double scale = saltus_ode_scale(&m, i, o->y[SALTUS_AT(i)], z);
+        const double a = (SALTUS_K(6, i) - SALTUS_K(5, i)) / scale;
+        const double b = (z - o->w[SALTUS_AT(i)]) / scale;
+        slopes += a * a;
+        values += b * b;
+    }
+    if (values > 0.0 && h * h * slopes > 3.25 * 3.25 * values) {
+        p->carried.n_smooth = 0;
+        p->carried.is_stiff = ++p->carried.n_stiff >= 15;
+    } else if (p->carried.n_stiff > 0 && ++p->carried.n_smooth >= 6) {
+        p->carried.n_stiff = p->carried.n_smooth = 0;
+    }
+}
+
+SALTUS_OUTLINE void saltus_ode_explicit_dense(saltus_ode *o, double h)
+{
+    for (int i = 0; i < o->n; ++i) {
+        const double difference = o->z[SALTUS_AT(i)] - o->y[SALTUS_AT(i)];
+        const double bend = h * SALTUS_K(0, i) - difference;
+        SALTUS_DENSE(0, i) = o->y[SALTUS_AT(i)];
+        SALTUS_DENSE(1, i) = difference;
+        SALTUS_DENSE(2, i) = bend;
+        SALTUS_DENSE(3, i) = difference - h * SALTUS_K(6, i) - bend;
+        SALTUS_DENSE(4, i) = h * (-12715105075.0 / 11282082432.0 * SALTUS_K(0, i) +
+                                  87487479700.0 / 32700410799.0 * SALTUS_K(2, i) -
+                                  10690763975.0 / 1880347072.0 * SALTUS_K(3, i) +
+                                  701980252875.0 / 199316789632.0 * SALTUS_K(4, i) -
+                                  1453857185.0 / 822651844.0 * SALTUS_K(5, i) +
+                                  69997945.0 / 29380423.0 * SALTUS_K(6, i));
+    }
+}
+
+/* Derivatives of the slope by differences, into o->jacobian and o->derivative; o->w and k[6] are
+ * used. Nothing follows the hazard. */
+SALTUS_OUTLINE void saltus_ode_differences(saltus_trajectory *p, saltus_ode *o, double t, double h)
+{
+    const double root_of_epsilon = 0x1p-26;
+    const int n = o->n;
+    const double floor = o->wanted.atol / o->wanted.rtol;
+    for (int i = 0; i < n; ++i) {
+        o->w[SALTUS_AT(i)] = o->y[SALTUS_AT(i)];
+    }
+    for (int j = 0; j < n; ++j) {
+        const double y = o->y[SALTUS_AT(j)], change = saltus_abs(h * SALTUS_K(0, j));
+        double size = saltus_abs(y) > change ? saltus_abs(y) : change;
+        size = size > floor ? size : floor;
+        o->w[SALTUS_AT(j)] = y + root_of_epsilon * size;
+        const double step = o->w[SALTUS_AT(j)] - y;
+        const int is_hazard = !o->is_mean && j == n - 1;
+        if (!is_hazard) {
+            saltus_ode_slope(p, o, t, o->w, &SALTUS_K(6, 0));
+        }
+        for (int i = 0; i < n; ++i) {
+            o->jacobian[SALTUS_AT(i * n + j)] =
+                is_hazard ? 0.0 : (SALTUS_K(6, i) - SALTUS_K(0, i)) / step;
+        }
+        o->w[SALTUS_AT(j)] = y;
+    }
+    const double later = t + 1e-4 * h, step = later - t;
+    saltus_ode_slope(p, o, later, o->y, &SALTUS_K(6, 0));
+    for (int i = 0; i < n; ++i) {
+        o->derivative[SALTUS_AT(i)] = step > 0.0 ? (SALTUS_K(6, i) - SALTUS_K(0, i)) / step : 0.0;
+    }
+}
+
+/* Factor the matrix of the stages, 4 / h less the Jacobian, with row pivots. A pivot of 0 makes
+ * what is not a number, and the step is tried again. */
+SALTUS_OUTLINE void saltus_ode_factor(saltus_ode *o, double h)
+{
+    const int n = o->n;
+    double *a = o->jacobian;
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            a[SALTUS_AT(i * n + j)] = (i == j ? 4.0 / h : 0.0) - a[SALTUS_AT(i * n + j)];
+        }
+    }
+    for (int k = 0; k < n; ++k) {
+        int best = k;
+        for (int i = k + 1; i < n; ++i) {
+            if (saltus_abs(a[SALTUS_AT(i * n + k)]) > saltus_abs(a[SALTUS_AT(best * n + k)])) {
+                best = i;
+            }
+        }
+        o->pivot[SALTUS_AT(k)] = best;
+        for (int j = 0; j < n && best != k; ++j) {
+            const double swapped = a[SALTUS_AT(k * n + j)];
+            a[SALTUS_AT(k * n + j)] = a[SALTUS_AT(best * n + j)];
+            a[SALTUS_AT(best * n + j)] = swapped;
+        }
+        for (int i = k + 1; i < n; ++i) {
+            const double factor = a[SALTUS_AT(i * n + k)] / a[SALTUS_AT(k * n + k)];
+            a[SALTUS_AT(i * n + k)] = factor;
+            for (int j = k + 1; j < n && factor != 0.0; ++j) {
+                a[SALTUS_AT(i * n + j)] -= factor * a[SALTUS_AT(k * n + j)];
+            }
+        }
+    }
+}
+
+/* Solve for x in place. */
+SALTUS_OUTLINE void saltus_ode_solve(const saltus_ode *o, double *x)
+{
+    const int n = o->n;
+    const double *a = o->jacobian;
+    for (int k = 0; k < n; ++k) {
+        const int best = o->pivot[SALTUS_AT(k)];
+        const double swapped = x[SALTUS_AT(k)];
+        x[SALTUS_AT(k)] = x[SALTUS_AT(best)];
+        x[SALTUS_AT(best)] = swapped;
+    }
+    for (int i = 0; i < n; ++i) {
+        double sum = x[SALTUS_AT(i)];
+        for (int j = 0; j < i; ++j) {
+            sum -= a[SALTUS_AT(i * n + j)] * x[SALTUS_AT(j)];
+        }
+        x[SALTUS_AT(i)] = sum;
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        double sum = x[SALTUS_AT(i)];
+        for (int j = i + 1; j < n; ++j) {
+            sum -= a[SALTUS_AT(i * n + j)] * x[SALTUS_AT(j)];
+        }
+        x[SALTUS_AT(i)] = sum / a[SALTUS_AT(i * n + i)];
+    }
+}
+
+/* The stages of Rodas: stage s is at w = y + sum A[s][j] k_j, and solves for k_s with the slope
+ * there + sum C[s][j] / h k_j + D[s] h df/dt on the right. */
+SALTUS_CONSTANT double saltus_rodas_a[6][5] = {
+    {0.0, 0.0, 0.0, 0.0, 0.0},
+    {1.544, 0.0, 0.0, 0.0, 0.0},
+    {0.9466785280815826, 0.2557011698983284, 0.0, 0.0, 0.0},
+    {3.314825187068521, 2.896124015972201, 0.9986419139977817, 0.0, 0.0},
+    {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 0.0},
+    {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1.0}};
+SALTUS_CONSTANT double saltus_rodas_c[6][5] = {
+    {0.0, 0.0, 0.0, 0.0, 0.0},
+    {-5.6688, 0.0, 0.0, 0.0, 0.0},
+    {-2.430093356833875, -0.2063599157091915, 0.0, 0.0, 0.0},
+    {-0.1073529058151375, -9.594562251023355, -20.47028614809616, 0.0, 0.0},
+    {7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160, 0.0},
+    {8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
+     -6.058818238834054}};
+SALTUS_CONSTANT double saltus_rodas_time[6] = {0.0, 0.386, 0.21, 0.63, 1.0, 1.0};
+SALTUS_CONSTANT double saltus_rodas_d[6] = {0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0};
+SALTUS_CONSTANT double saltus_rodas_dense[2][5] = {
+    {10.12623508344586, -7.487995877610167, -34.80091861555747, -7.992771707568823,
+     1.025137723295662},
+    {-0.6762803392801253, 6.087714651680015, 16.43084320892478, 24.76722511418386,
+     -6.594389125716872}};
+
+/* Try a step of size h, as saltus_ode_explicit does, and keep its stages in k[1] to k[6]; the slope
+ * at the end is not known. k[0] stays. */
+SALTUS_OUTLINE double saltus_ode_rosenbrock(saltus_trajectory *p, saltus_ode *o, double t, double h)
+{
+    const int n = o->n;
+    saltus_ode_differences(p, o, t, h);
+    saltus_ode_factor(o, h);
+    for (int s = 0; s < 6; ++s) {
+        double *k = &SALTUS_K(s + 1, 0);
+        for (int i = 0; i < n; ++i) {
+            double w = o->y[SALTUS_AT(i)];
+            for (int j = 0; j < s; ++j) {
+                w += saltus_rodas_a[s][j] * SALTUS_K(j + 1, i);
+            }
+            o->w[SALTUS_AT(i)] = w;
+        }
+        if (s > 0) {
+            saltus_ode_slope(p, o, t + saltus_rodas_time[s] * h, o->w, k);
+        }
+        for (int i = 0; i < n; ++i) {
+            double x = s > 0 ? k[SALTUS_AT(i)] : SALTUS_K(0, i);
+            for (int j = 0; j < s; ++j) {
+                x += saltus_rodas_c[s][j] / h * SALTUS_K(j + 1, i);
+            }
+            k[SALTUS_AT(i)] = x + saltus_rodas_d[s] * h * o->derivative[SALTUS_AT(i)];
+        }
+        saltus_ode_solve(o, k);
+    }
+    for (int i = 0; i < n; ++i) {
+        o->z[SALTUS_AT(i)] = o->w[SALTUS_AT(i)] + SALTUS_K(6, i);
+    }
+    const saltus_ode_memory m = saltus_ode_memory_of(o);
+    return saltus_ode_norm(&m, &SALTUS_K(6, 0));
+}
+
+SALTUS_OUTLINE void saltus_ode_rosenbrock_dense(saltus_ode *o)
+{
+    for (int i = 0; i < o->n; ++i) {
+        SALTUS_DENSE(0, i) = o->y[SALTUS_AT(i)];
+        SALTUS_DENSE(1, i) = o->z[SALTUS_AT(i)] - o->y[SALTUS_AT(i)];
+        for (int d = 0; d < 2; ++d) {
+            double sum = 0.0;
+            for (int j = 0; j < 5; ++j) {
+                sum += saltus_rodas_dense[d][j] * SALTUS_K(j + 1, i);
+            }
+            SALTUS_DENSE(2 + d, i) = sum;
+        }
+        SALTUS_DENSE(4, i) = 0.0;
+    }
+}
+
+/* Component i at share `theta` of the step, in [0, 1], and its derivative with respect to theta. */
+SALTUS_FN double saltus_ode_at(const saltus_ode *o, int i, double theta, double *derivative)
+{
+    const double rest = 1.0 - theta;
+    const double b = SALTUS_DENSE(3, i) + rest * SALTUS_DENSE(4, i);
+    const double a = SALTUS_DENSE(2, i) + theta * b;
+    const double g = SALTUS_DENSE(1, i) + rest * a;
+    const double slope_a = b - theta * SALTUS_DENSE(4, i), slope_g = rest * slope_a - a;
+    *derivative = g + theta * slope_g;
+    return SALTUS_DENSE(0, i) + theta * g;
+}
+
+/* All components there, into o->w. */
+SALTUS_OUTLINE void saltus_ode_dense_state(saltus_ode *o, double theta)
+{
+    double slope;
+    for (int i = 0; i < o->n; ++i) {
+        o->w[SALTUS_AT(i)] = saltus_ode_at(o, i, theta, &slope);
+    }
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* The mean-field answer: counts are real and follow all propensities; kernel/ode. */
+#include "method/method.h"
+
+#include "model/network/network.h"
+
+#include <string.h>
+
+static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
+                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_method_check_mixed(model, o, err));
+    SALTUS_TRY(saltus_method_check_tolerance(o, err));
+    if (model->network->tables.watched_clocks > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "method 'ode': in model '%s' a time at which something switches follows "
+                    "counts, which move between steps here",
+                    model->name);
+    }
+    if (model->network->tables.n_delayed > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "method 'ode': reaction '%s' takes a while, which rate equations do not know",
+                    model->network->reaction_names[model->network->tables.delayed[0].reaction]);
+    }
+    if (model->network->tables.n_variates > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "method 'ode': model '%s' draws values, and the mean field is without chance",
+                    model->name);
+    }
+    if (strcmp(o->rng, "philox") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method 'ode' has the generator philox alone");
+    }
+done:
+    return status;
+}
+
+/* A step has some seven evaluations of all laws. */
+static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
+                      bool in_lanes)
+{
+    const double laws = (double)tables->n_reactions + tables->n_rates + tables->n_rules;
+    (void)lattice, (void)in_lanes;
+    return 100.0 + 100.0 * laws;
+}
+
+static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+{
+    (void)model, (void)tau, (void)cost;
+    fprintf(out, "the mean field, without chance: counts are real");
+}
+
+const saltus_method_ops saltus_method_ode = {
+    .name = "ode",
+    .stream_version = 1,
+    .help = "mean field",
+    .steps = "steps",
+    .check = check,
+    .core_ns = core_ns,
+    .explain = explain,
+};

@@ -1,0 +1,206 @@
+/* Rate rules: variables that change between reactions, and what follows them there. */
+#include "model/freeze/freeze.h"
+
+#include <math.h>
+
+saltus_status saltus_note_rates(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    const saltus_model *m = f->model;
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        const saltus_variable *v = &m->variables[i];
+        if (!v->rate) {
+            continue;
+        }
+        const char *at = saltus_place(m, v->line, place);
+        if (v->rule || v->constant) {
+            SALTUS_FAIL(SALTUS_E_MODEL, "%s%s '%s' has a rate rule, and %s", at,
+                        saltus_kind_text(v), v->id,
+                        v->constant ? "is constant" : "an assignment rule");
+        }
+        if (!v->initial || !isfinite(f->values[i])) {
+            SALTUS_FAIL(SALTUS_E_MODEL, "%s%s '%s' has a rate rule, and %s at time 0", at,
+                        saltus_kind_text(v), v->id, v->initial ? "no finite value" : "no value");
+        }
+        f->moves[i] = true;
+        f->is_continuous = true;
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_free_rates(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        const saltus_variable *v = &f->model->variables[i];
+        if (v->rate) {
+            SALTUS_TRY(saltus_free_of_time(f, v->rate, false, v->id, NULL, &f->rates[i], err));
+        }
+    }
+done:
+    return status;
+}
+
+/* The differences that comparisons of triggers look at the sign of. */
+typedef struct root_search {
+    saltus_freezer *f;
+    const saltus_expr **list;
+    size_t n, capacity;
+    bool failed;
+} root_search;
+
+static bool is_comparison(saltus_op op)
+{
+    return op == SALTUS_OP_LT || op == SALTUS_OP_LE || op == SALTUS_OP_GT || op == SALTUS_OP_GE;
+}
+
+/* Returns true, which ends the search, when memory ran out. */
+static bool find_root(const saltus_expr *node, void *user)
+{
+    root_search *s = user;
+    if (!is_comparison(node->op) ||
+        (!saltus_moves(s->f, node) && !saltus_reads_counts(s->f, node))) {
+        return false;
+    }
+    const saltus_expr **grown = saltus_grow(s->list, s->n, &s->capacity, sizeof *s->list);
+    s->failed = !grown;
+    if (grown) {
+        s->list = grown;
+        s->list[s->n++] = saltus_expr_2(s->f->arena, SALTUS_OP_SUB, node->args[0], node->args[1]);
+        s->failed = !s->list[s->n - 1];
+    }
+    return s->failed;
+}
+
+static saltus_status compile_roots(saltus_freezer *f, const saltus_expr *const *triggers,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    root_search s = {.f = f};
+    for (size_t i = 0; i < f->model->n_events && !s.failed; ++i) {
+        f->net->tables.n_moving_triggers += saltus_moves(f, triggers[i]);
+        (void)saltus_expr_any(triggers[i], find_root, &s);
+    }
+    SALTUS_NEED(!s.failed);
+    f->root_programs = saltus_arena_alloc(f->arena, (s.n + 1) * sizeof *f->root_programs);
+    SALTUS_NEED(f->root_programs);
+    for (size_t i = 0; i < s.n; ++i) {
+        SALTUS_TRY(saltus_compile(f, s.list[i], &f->root_programs[i], err));
+    }
+    f->net->tables.n_roots = (int32_t)s.n;
+    f->net->tables.roots = f->root_programs;
+done:
+    saltus_free(s.list);
+    return status;
+}
+
+saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *triggers,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    const size_t n = f->model->n_variables + 1;
+    int32_t *rows = saltus_arena_alloc(f->arena, n * sizeof *rows);
+    const char **names = saltus_arena_alloc(f->arena, n * sizeof *names);
+    f->rate_programs = saltus_arena_alloc(f->arena, n * sizeof *f->rate_programs);
+    SALTUS_NEED(rows && names && f->rate_programs);
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        if (f->rates[i]) {
+            SALTUS_TRY(saltus_compile(f, f->rates[i], &f->rate_programs[t->n_rates], err));
+            names[t->n_rates] = f->model->variables[i].id;
+            rows[t->n_rates++] = f->net->bindings[i].row;
+        }
+    }
+    t->rate_rows = rows;
+    t->rates = f->rate_programs;
+    f->net->rate_names = names;
+    SALTUS_TRY(compile_roots(f, triggers, err));
+done:
+    return status;
+}
+
+/* The nodes of the tree that stand above laws that move, level by level. */
+static saltus_status fill_nodes(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    const int n_nodes = t->level_first[t->n_levels];
+    bool *is_above = saltus_calloc((size_t)n_nodes, sizeof *is_above);
+    int32_t *nodes = saltus_arena_alloc(f->arena, ((size_t)n_nodes + 1) * sizeof *nodes);
+    SALTUS_NEED(is_above && nodes);
+    for (int i = 0; i < t->n_moving_laws; ++i) {
+        int node = t->moving_laws[i] / SALTUS_FANOUT;
+        is_above[node] = true;
+        for (int level = 1; level < t->n_levels; ++level) {
+            node = t->level_first[level] + (node - t->level_first[level - 1]) / SALTUS_FANOUT;
+            is_above[node] = true;
+        }
+    }
+    for (int node = 0; node < n_nodes; ++node) {
+        if (is_above[node]) {
+            nodes[t->n_moving_nodes++] = node;
+        }
+    }
+    t->moving_nodes = nodes;
+done:
+    saltus_free(is_above);
+    return status;
+}
+
+/* What moves in one program: it is run at every stage of every step. */
+static saltus_status fill_motion(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    const size_t first = f->n_code, n = (size_t)t->n_rates + (size_t)t->n_moving_laws;
+    int free_temporary = 0, row = 0, k = 0;
+    f->motion_rows = saltus_arena_alloc(f->arena, (n + 1) * sizeof *f->motion_rows);
+    SALTUS_NEED(f->motion_rows);
+    for (int i = 0; i < t->n_moving_rules; ++i) {
+        const int r = t->moving_rules[i];
+        SALTUS_TRY(saltus_compile_behind(f, f->rules[f->net->rule_variables[r]], t->row_rules + r,
+                                         &free_temporary, &row, err));
+    }
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        if (f->rates[i]) {
+            SALTUS_TRY(saltus_compile_behind(f, f->rates[i], -1, &free_temporary,
+                                             &f->motion_rows[k++], err));
+        }
+    }
+    for (int i = 0; i < t->n_moving_laws; ++i) {
+        SALTUS_TRY(saltus_compile_behind(f, f->steps[t->moving_laws[i]].law, -1, &free_temporary,
+                                         &f->motion_rows[k++], err));
+    }
+    t->motion = (saltus_program){.first = (int32_t)first, .n = (int32_t)(f->n_code - first)};
+    t->motion_rows = f->motion_rows;
+done:
+    return status;
+}
+
+saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    int32_t *rules = saltus_arena_alloc(f->arena, ((size_t)t->n_rules + 1) * sizeof *rules);
+    int32_t *laws = saltus_arena_alloc(f->arena, ((size_t)t->n_reactions + 1) * sizeof *laws);
+    SALTUS_NEED(rules && laws);
+    for (int r = 0; r < t->n_rules && f->is_continuous; ++r) {
+        if (f->moves[f->net->rule_variables[r]]) {
+            rules[t->n_moving_rules++] = r;
+        }
+    }
+    for (int r = 0; r < t->n_reactions && f->is_continuous; ++r) {
+        if (!f->steps[r].is_product && saltus_moves(f, f->steps[r].law)) {
+            laws[t->n_moving_laws++] = r;
+            f->steps[r].kind = "integrated";
+        }
+    }
+    t->moving_rules = rules;
+    t->moving_laws = laws;
+    SALTUS_TRY(fill_nodes(f, err));
+    SALTUS_TRY(fill_motion(f, err));
+done:
+    return status;
+}

@@ -1,0 +1,701 @@
+/* Rate rules and the mean field: closed forms, distributions that are known, bits that do not hang
+ * on what is recorded, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- running ---- */
+
+/* All samples of a run, [trajectory][point][column], counts first. */
+typedef struct samples {
+    double *x;
+    int64_t n, n_points, n_columns;
+    saltus_run_report report;
+} samples;
+
+static saltus_status deliver(void *user, const saltus_block *b, void *prepared, saltus_error *err)
+{
+    samples *s = user;
+    (void)prepared, (void)err;
+    s->n_points = b->n_points;
+    s->n_columns = b->n_counts + b->n_observables;
+    const int64_t size = s->n_points * s->n_columns;
+    s->x = realloc(s->x, (size_t)((s->n + b->n_trajectories) * size) * sizeof *s->x);
+    double *out = s->x + s->n * size;
+    for (int64_t i = 0; i < b->n_trajectories * b->n_points; ++i) {
+        for (int c = 0; c < b->n_counts; ++c) {
+            *out++ = (double)b->counts[i * b->n_counts + c];
+        }
+        for (int c = 0; c < b->n_observables; ++c) {
+            *out++ = b->observables[i * b->n_observables + c];
+        }
+    }
+    s->n += b->n_trajectories;
+    return SALTUS_OK;
+}
+
+static saltus_status try_run(const char *text, const char *device,
+                             const saltus_plan_options *wanted, const double *times,
+                             int64_t n_times, int64_t n, samples *s, saltus_error *err)
+{
+    const saltus_sink sink = {.user = s, .deliver = deliver};
+    saltus_model *m = parse_frozen(text);
+    saltus_backend *b = NULL;
+    saltus_plan *plan = NULL;
+    saltus_run_options run = saltus_run_options_default();
+    run.seed = 20261125;
+    run.n_trajectories = n;
+    run.times = times;
+    run.n_times = n_times;
+    *s = (samples){0};
+    saltus_status status = saltus_backend_open(device, &b, err);
+    if (status == SALTUS_OK) {
+        status = saltus_plan_create(m, b, wanted, &plan, err);
+    }
+    if (status == SALTUS_OK) {
+        status = saltus_run(plan, &run, &sink, &s->report, err);
+    }
+    saltus_plan_destroy(plan);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+    return status;
+}
+
+static samples run(const char *text, const saltus_plan_options *wanted, const double *times,
+                   int64_t n_times, int64_t n)
+{
+    samples s;
+    saltus_error err = {0};
+    OK(try_run(text, "cpu", wanted, times, n_times, n, &s, &err));
+    return s;
+}
+
+static saltus_plan_options options(const char *method, const char *columns)
+{
+    saltus_plan_options o = saltus_plan_options_default();
+    o.method = method;
+    o.columns = columns;
+    o.n_threads = 2;
+    return o;
+}
+
+static void check_near(double x, double expected, double within, const char *what)
+{
+    if (!(fabs(x - expected) <= within)) {
+        fail_msg("%s: %.12g, not %.12g +- %g", what, x, expected, within);
+    }
+}
+
+/* ---- closed forms ---- */
+
+static const char linear[] = "parameters: {k: 0.7, y: 2, p: 1, q: 0, s: 0}\n"
+                             "rate rules: {y: -k*y, p: q, q: -p, s: cos(time)}\n";
+
+static void linear_equations_follow_closed_forms(void **state)
+{
+    static const double tolerances[] = {1e-4, 1e-6, 1e-9};
+    const double times[] = {0.0, 0.5, 3.0, 10.0};
+    (void)state;
+    for (int k = 0; k < 3; ++k) {
+        for (int stiff = 0; stiff < 2; ++stiff) {
+            saltus_plan_options o = options(NULL, NULL);
+            o.rtol = tolerances[k];
+            o.stiff = stiff ? "always" : "never";
+            const double within = 30.0 * tolerances[k];
+            samples s = run(linear, &o, times, 4, 1);
+            assert_int_equal(s.n_columns, 4);
+            for (int i = 0; i < 4; ++i) {
+                const double *x = s.x + 4 * i, t = times[i];
+                check_near(x[0], 2.0 * exp(-0.7 * t), within, "y");
+                check_near(x[1], cos(t), within, "p");
+                check_near(x[2], -sin(t), within, "q");
+                check_near(x[3], sin(t), within, "s");
+            }
+            free(s.x);
+        }
+    }
+}
+
+/* Twice the tolerance's digits, smaller errors: what is stated of rtol is so. */
+static void errors_follow_the_tolerance(void **state)
+{
+    const double t = 10.0;
+    double before = 1.0;
+    (void)state;
+    for (double rtol = 1e-3; rtol > 1e-10; rtol *= 1e-3) {
+        saltus_plan_options o = options(NULL, "p");
+        o.rtol = rtol;
+        samples s = run(linear, &o, &t, 1, 1);
+        const double error = fabs(s.x[0] - cos(t));
+        assert_true(error < 100.0 * rtol);
+        assert_true(error < 0.05 * before);
+        before = error;
+        free(s.x);
+    }
+}
+
+/* Robertson's problem, as rate rules and as reactions by method ode; values of Hairer and Wanner,
+ * Solving Ordinary Differential Equations II, section IV.10, at time 40. */
+static void stiff_equations_are_solved(void **state)
+{
+    static const char *const models[] = {
+        "parameters: {x: 1, y: 0, z: 0}\n"
+        "rate rules: {x: -0.04*x + 1e4*y*z, y: 0.04*x - 1e4*y*z - 3e7*y^2, z: 3e7*y^2}\n",
+        "species: {x: 1, y: 0, z: 0}\n"
+        "reactions:\n"
+        "  a: x -> y @ 0.04\n"
+        "  b: {equation: 2 y -> y + z, law: 3e7*y*y}\n"
+        "  c: y + z -> x + z @ 1e4\n"};
+    static const char *const ways[] = {"auto", "always"};
+    const double t = 40.0;
+    (void)state;
+    for (int m = 0; m < 2; ++m) {
+        for (int w = 0; w < 2; ++w) {
+            saltus_plan_options o = options("ode", "x,y,z");
+            o.stiff = ways[w];
+            samples s = run(models[m], &o, &t, 1, 1);
+            check_near(s.x[0], 0.7158270688, 1e-5, "x");
+            check_near(s.x[1], 9.185534765e-6, 1e-9, "y");
+            check_near(s.x[2], 0.2841637458, 1e-5, "z");
+            free(s.x);
+        }
+    }
+}
+
+static void the_mean_field_follows_rate_equations(void **state)
+{
+    static const char chain[] = "species: {A: 100, B: 0, C: 0.5, D: 40}\n"
+                                "parameters: {k: 0.4}\n"
+                                "reactions:\n"
+                                "  first: A -> B @ 0.5\n"
+                                "  second: B -> 0 @ 2\n"
+                                "  pairs: {equation: 2 D -> 0, law: k*D*D}\n"
+                                "  in: 0 -> C @ 3\n"
+                                "events:\n"
+                                "  more: {when: D < 1, set: {C: C + 10.25}}\n"
+                                "rules: {both: A + B}\n";
+    const double times[] = {0.0, 0.5, 2.0};
+    saltus_plan_options o = options("ode", NULL);
+    (void)state;
+    samples s = run(chain, &o, times, 3, 2);
+    assert_int_equal(s.n_columns, 5);
+    assert_int_equal(s.report.events, 0);
+    for (int i = 0; i < 3; ++i) {
+        const double t = times[i], *x = s.x + 5 * i;
+        const double a = 100.0 * exp(-0.5 * t);
+        const double b = 100.0 * 0.5 / 1.5 * (exp(-0.5 * t) - exp(-2.0 * t));
+        const double d = 40.0 / (1.0 + 2.0 * 0.4 * 40.0 * t);
+        const double turned = (40.0 - 1.0) / (2.0 * 0.4 * 40.0); /* D is 1 there */
+        check_near(x[0], a, 1e-3, "A");
+        check_near(x[1], b, 1e-3, "B");
+        check_near(x[2], 0.5 + 3.0 * t + (t > turned ? 10.25 : 0.0), 1e-4, "C");
+        check_near(x[3], d, 1e-3, "D");
+        check_near(x[4], a + b, 1e-3, "both");
+        assert_memory_equal(x, x + 15, 5 * sizeof *x); /* the next trajectory */
+    }
+    free(s.x);
+}
+
+/* ---- triggers ---- */
+
+/* A ball that keeps 0.8 of its speed: from height 1 it meets the ground at t1 = sqrt(2 / g), and
+ * then after flights of 2 * 0.8^n * t1. */
+static void a_ball_bounces_when_it_should(void **state)
+{
+    static const char ball[] = "parameters: {y: 1, v: 0, g: 10, n: 0, last: 0}\n"
+                               "rate rules: {y: v, v: -g}\n"
+                               "events:\n"
+                               "  bounce: {when: y <= 0, set: {v: -0.8*v, n: n + 1, last: time}}\n";
+    double times[30];
+    const double first = sqrt(0.2);
+    (void)state;
+    for (int i = 0; i < 30; ++i) {
+        times[i] = 0.1 * i;
+    }
+    saltus_plan_options o = options(NULL, "y,v,n,last");
+    samples s = run(ball, &o, times, 30, 1);
+    for (int i = 0; i < 30; ++i) {
+        double at = 0.0, next = first, speed = 10.0 * first;
+        int n = 0;
+        for (; next < times[i]; ++n) {
+            at = next;
+            speed *= 0.8;
+            next += 2.0 * speed / 10.0;
+        }
+        const double since = times[i] - at, *x = s.x + 4 * i;
+        const double y = n == 0 ? 1.0 - 5.0 * since * since : speed * since - 5.0 * since * since;
+        check_near(x[0], y, 1e-9, "height");
+        check_near(x[1], n == 0 ? -10.0 * since : speed - 10.0 * since, 1e-9, "speed");
+        check_near(x[2], n, 0.0, "bounces");
+        check_near(x[3], at, 1e-9, "last bounce");
+    }
+    free(s.x);
+}
+
+/* Triggers that turn there and back between two steps, whose sizes y' = 1 lets grow as they like.
+ */
+static void short_turns_are_not_missed(void **state)
+{
+    static const char text[] = "parameters: {y: -1, z: 0, a: 0, b: 0, c: 0, d: 0}\n"
+                               "rate rules: {y: 1, z: 1 - z}\n"
+                               "events:\n"
+                               "  band: {when: y > 900 && y < 900.001, set: {a: a + 1}}\n"
+                               "  touch: {when: (y - 700)^2 < 1e-6, set: {b: time}}\n"
+                               "  later: {when: y >= 500, delay: 7.25, set: {c: time}, "
+                               "values_from: assignment}\n"
+                               "  clock: {when: time >= 100 + 0.5*y, set: {d: time}}\n";
+    const double t = 1500.0;
+    saltus_plan_options o = options(NULL, "a,b,c,d");
+    (void)state;
+    samples s = run(text, &o, &t, 1, 1);
+    check_near(s.x[0], 1.0, 0.0, "band");
+    check_near(s.x[1], 701.0 - 1e-3, 1e-9, "touch");
+    check_near(s.x[2], 508.25, 1e-9, "later");
+    check_near(s.x[3], 199.0, 1e-9, "clock");
+    free(s.x);
+}
+
+/* ---- distributions ---- */
+
+/* The share of beta(a, b) below x, by the midpoint rule. */
+static double beta_below(double a, double b, double x)
+{
+    enum { STEPS = 20000 };
+    const double norm = exp(lgamma(a + b) - lgamma(a) - lgamma(b));
+    double sum = 0.0;
+    for (int i = 0; i < STEPS; ++i) {
+        const double u = x * (i + 0.5) / STEPS;
+        sum += pow(u, a - 1.0) * pow(1.0 - u, b - 1.0);
+    }
+    return norm * sum * x / STEPS;
+}
+
+/* A gene that is switched on and off drives a protein that follows it: beta(on/g, off/g) in the
+ * steady state. */
+static void a_switched_protein_is_beta(void **state)
+{
+    static const char gene[] = "parameters: {on: 1.5, off: 2, g: 0.5, y: 0.4}\n"
+                               "species: {G: 0, I: 1}\n"
+                               "rate rules: {y: g*(G - y)}\n"
+                               "reactions: {up: I -> G @ on, down: G -> I @ off}\n";
+    enum { BINS = 20 };
+    const double t = 30.0, a = 3.0, b = 4.0; /* e^-15 of the start is left */
+    const int64_t n = scaled(100000);
+    saltus_plan_options o = options(NULL, "y");
+    double sum = 0.0, squares = 0.0, chi = 0.0, before = 0.0;
+    int64_t bins[BINS] = {0};
+    (void)state;
+    samples s = run(gene, &o, &t, 1, n);
+    assert_int_equal(s.n, n);
+    const double mean = a / (a + b), variance = a * b / ((a + b) * (a + b) * (a + b + 1.0));
+    for (int64_t i = 0; i < n; ++i) {
+        const double y = s.x[i];
+        assert_true(y > 0.0 && y < 1.0);
+        sum += y;
+        squares += (y - mean) * (y - mean);
+        ++bins[(int)(y * BINS)];
+    }
+    const double fourth = 0.0023; /* above the fourth central moment of beta(3, 4), 0.00207 */
+    check_mean(sum, (double)n, mean, variance, "mean");
+    check_mean(squares, (double)n, variance, fourth - variance * variance, "variance");
+    int n_bins = 0;
+    for (int k = 0; k < BINS; ++k) {
+        const double below = beta_below(a, b, (k + 1.0) / BINS), p = below - before;
+        before = below;
+        if (p * (double)n > 10.0) {
+            const double off = (double)bins[k] - p * (double)n;
+            chi += off * off / (p * (double)n);
+            ++n_bins;
+        }
+    }
+    assert_true(n_bins > 10);
+    assert_true(chi < n_bins + 5.0 * sqrt(2.0 * n_bins));
+    free(s.x);
+}
+
+/* A reaction with a hazard that fades, k e^-t: of 30 molecules each is there at t with the
+ * probability exp(-k (1 - e^-t)); and one whose hazard is k t^2, by a rule of a rule. */
+static void survival_is_known(void **state)
+{
+    static const char text[] = "parameters: {k: 2, y: 1, c: 0.3, u: 0}\n"
+                               "species: {X: 30, Z: 30}\n"
+                               "rules: {twice: 2*u, square: twice*twice/4}\n"
+                               "rate rules: {y: -y, u: 1}\n"
+                               "reactions: {fade: X -> 0 @ k*y, grow: Z -> 0 @ c*square}\n";
+    const double times[] = {0.3, 1.0, 2.5, 20.0};
+    const int64_t n = scaled(100000);
+    saltus_plan_options o = options(NULL, "X,Z");
+    (void)state;
+    samples s = run(text, &o, times, 4, n);
+    for (int i = 0; i < 4; ++i) {
+        const double t = times[i];
+        const double p[] = {exp(-2.0 * (1.0 - exp(-t))), exp(-0.1 * t * t * t)};
+        for (int c = 0; c < 2; ++c) {
+            const double mean = 30.0 * p[c], variance = mean * (1.0 - p[c]);
+            const double fourth =
+                3.0 * variance * variance + variance * (1.0 - 6.0 * p[c] * (1.0 - p[c]));
+            double sum = 0.0, squares = 0.0;
+            for (int64_t k = 0; k < n; ++k) {
+                const double x = s.x[(k * 4 + i) * 2 + c];
+                sum += x;
+                squares += (x - mean) * (x - mean);
+            }
+            check_mean(sum, (double)n, mean, variance, c ? "Z" : "X");
+            check_mean(squares, (double)n, variance, fourth - variance * variance, "variance");
+        }
+    }
+    free(s.x);
+}
+
+/* Births at k (1 + sin t), beside a rate rule, are Poisson with a known mean. */
+static void laws_of_time_are_integrated_too(void **state)
+{
+    static const char text[] = "parameters: {k: 4, y: 0}\n"
+                               "species: {A: 0}\n"
+                               "rate rules: {y: 1}\n"
+                               "reactions: {birth: {equation: 0 -> A, law: k*(1 + sin(time))}}\n";
+    const double times[] = {1.0, 5.0, 12.0};
+    const int64_t n = scaled(50000);
+    saltus_plan_options o = options(NULL, "A");
+    (void)state;
+    samples s = run(text, &o, times, 3, n);
+    for (int i = 0; i < 3; ++i) {
+        const double mean = 4.0 * (times[i] + 1.0 - cos(times[i]));
+        double sum = 0.0, squares = 0.0;
+        for (int64_t k = 0; k < n; ++k) {
+            sum += s.x[k * 3 + i];
+            squares += (s.x[k * 3 + i] - mean) * (s.x[k * 3 + i] - mean);
+        }
+        check_mean(sum, (double)n, mean, mean, "mean");
+        check_mean(squares, (double)n, mean, mean + 2.0 * mean * mean, "variance");
+    }
+    free(s.x);
+}
+
+/* 0 -> X beside a rate rule, each X gone after 2 exactly: Poisson, with the integral of the rate
+ * over the last 2 for its mean. */
+static void delays_go_on_beside_rate_rules(void **state)
+{
+    static const char text[] =
+        "parameters: {y: 1}\nspecies: {X: 0, Z: 0}\nrate rules: {y: -0.5*y}\n"
+        "reactions: {in: {equation: 0 -> X, law: 20*y},\n"
+        "  late: {equation: 0 -> Z, law: 20*y, delay: 2}}\n";
+    const double times[] = {1.0, 3.5};
+    const int64_t n = scaled(30000);
+    saltus_plan_options o = options(NULL, "X,Z");
+    (void)state;
+    samples s = run(text, &o, times, 2, n);
+    for (int i = 0; i < 2; ++i) {
+        const double t = times[i], since = t > 2.0 ? t - 2.0 : 0.0;
+        const double means[] = {40.0 * (1.0 - exp(-0.5 * t)), 40.0 * (1.0 - exp(-0.5 * since))};
+        for (int c = 0; c < 2; ++c) {
+            double sum = 0.0, squares = 0.0;
+            for (int64_t k = 0; k < n; ++k) {
+                const double off = s.x[(k * 2 + i) * 2 + c] - means[c];
+                sum += off;
+                squares += off * off;
+            }
+            check_mean(sum, (double)n, 0.0, means[c], c ? "Z" : "X");
+            check_mean(squares, (double)n, means[c], means[c] + 2.0 * means[c] * means[c],
+                       "variance");
+        }
+    }
+    free(s.x);
+}
+
+/* ---- bits ---- */
+
+static const char mixed[] = "parameters: {on: 1.5, off: 2, g: 1, y: 0, z: 1, n: 0}\n"
+                            "species: {G: 0, I: 1, P: 0}\n"
+                            "rules: {r: y*y + z}\n"
+                            "rate rules: {y: g*(G - y), z: y - z}\n"
+                            "reactions:\n"
+                            "  up: I -> G @ on\n"
+                            "  down: G -> I @ off\n"
+                            "  make: {equation: 0 -> P, law: 20*r}\n"
+                            "  gone: P -> 0 @ 1\n"
+                            "events:\n"
+                            "  high: {when: y > 0.6, set: {z: z/2, n: n + 1}}\n"
+                            "  many: {when: P > 20, delay: 0.3, set: {P: 3}}\n"
+                            "  step: {when: time >= 4, set: {g: 0.7}}\n";
+
+/* What is recorded never shapes a step: the last sample has the same bits after few as after many.
+ */
+static void sample_times_change_no_bit(void **state)
+{
+    enum { MOST = 1001 };
+    static const int64_t sizes[] = {1, 2, 17, MOST};
+    static const char *const methods[] = {"direct", "ode"};
+    static double times[MOST];
+    (void)state;
+    for (int m = 0; m < 2; ++m) {
+        samples first = {0};
+        for (int k = 0; k < 4; ++k) {
+            const int64_t n_times = sizes[k];
+            for (int64_t i = 0; i < n_times; ++i) {
+                times[i] = n_times == 1 ? 9.0 : 9.0 * (double)i / (double)(n_times - 1);
+            }
+            saltus_plan_options o = options(methods[m], "y,z,r,n,P,G");
+            samples s = run(mixed, &o, times, n_times, 100);
+            for (int64_t i = 0; k > 0 && i < s.n; ++i) {
+                assert_memory_equal(s.x + (i * n_times + n_times - 1) * 6, first.x + i * 6,
+                                    6 * sizeof *s.x);
+            }
+            if (k == 0) {
+                first = s;
+            } else {
+                free(s.x);
+            }
+        }
+        assert_int_equal(first.n, 100);
+        free(first.x);
+    }
+}
+
+static void devices_and_threads_change_no_bit(void **state)
+{
+    static const char *const devices[] = {"cpu:generic", "cpu:avx2", "cpu:avx512", "cpu"};
+    static const char *const layouts[] = {"scalar", "lanes"};
+    static const char *const methods[] = {"direct", "ode"};
+    const double times[] = {1.0, 8.0};
+    int n_compared = 0;
+    (void)state;
+    for (int m = 0; m < 2; ++m) {
+        samples first = {0};
+        for (int d = 0; d < 8; ++d) {
+            samples s;
+            saltus_error err = {0};
+            saltus_plan_options o = options(methods[m], "y,z,P");
+            o.n_threads = 1 + d % 2;
+            o.layout = layouts[d / 4];
+            if (m == 1 && d >= 4) {
+                break; /* the mean field has no lanes */
+            }
+            const saltus_status status =
+                try_run(mixed, devices[d % 4], &o, times, 2, 200, &s, &err);
+            if (status == SALTUS_E_UNAVAILABLE) {
+                continue;
+            }
+            OK(status);
+            if (!first.x) {
+                first = s;
+                continue;
+            }
+            assert_int_equal(s.report.events, first.report.events);
+            assert_memory_equal(s.x, first.x, 200 * 6 * sizeof *s.x);
+            free(s.x);
+            ++n_compared;
+        }
+        free(first.x);
+    }
+    assert_true(n_compared >= 4);
+}
+
+/* In lanes, trajectories that turn stiff, that fail, and that are few at the end. */
+static void lanes_leave_what_is_no_matter_of_theirs(void **state)
+{
+    static const char stiff[] = "parameters: {y: 0, z: 1}\nspecies: {G: 0, I: 1}\n"
+                                "rate rules: {y: 2000*(G - y), z: y - z}\n"
+                                "reactions: {up: I -> G @ 0.5*(1 + z), down: G -> I @ 1}\n";
+    static const char bad[] = "parameters: {y: 0}\nspecies: {A: 0}\nrate rules: {y: 1}\n"
+                              "reactions: {r: {equation: 0 -> A, law: 3 - y}}\n";
+    const double times[] = {1.0, 7.0};
+    samples s[2];
+    saltus_error err[2] = {{0}, {0}};
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        saltus_plan_options o = options(NULL, "y,z,G");
+        o.layout = k == 0 ? "scalar" : "lanes";
+        s[k] = run(stiff, &o, times, 2, 150);
+    }
+    assert_memory_equal(s[0].x, s[1].x, 150 * 6 * sizeof *s[0].x);
+    free(s[0].x);
+    free(s[1].x);
+    for (int k = 0; k < 2; ++k) {
+        saltus_plan_options o = options(NULL, "y,A");
+        o.layout = k == 0 ? "scalar" : "lanes";
+        o.n_threads = 1;
+        assert_int_equal(try_run(bad, "cpu", &o, times, 2, 150, &s[k], &err[k]), SALTUS_E_NUMERIC);
+        assert_non_null(strstr(err[k].message, "reaction 'r': propensity -"));
+        free(s[k].x);
+    }
+}
+
+/* A rate rule that no law reads leaves the reactions what they are without it: the same waits and
+ * choices, at times that differ by rounding. */
+static void an_idle_rate_rule_changes_no_reaction(void **state)
+{
+    static const char plain[] =
+        "species: {A: 50, B: 0}\n"
+        "parameters: {y: 0}\n"
+        "reactions: {there: A -> B @ 1, back: B -> A @ 0.5, in: 0 -> A @ 9}\n";
+    char with[400];
+    const double times[] = {0.7, 3.0, 11.0};
+    saltus_plan_options o = options(NULL, "A,B");
+    (void)state;
+    (void)snprintf(with, sizeof with, "%srate rules: {y: sin(time) - y}\n", plain);
+    samples a = run(plain, &o, times, 3, 300), b = run(with, &o, times, 3, 300);
+    assert_int_equal(a.report.events, b.report.events);
+    assert_memory_equal(a.x, b.x, 300 * 6 * sizeof *a.x);
+    free(a.x);
+    free(b.x);
+}
+
+/* ---- what fails, and is refused ---- */
+
+static void failures_name_time_and_variable(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"parameters: {y: 1}\nrate rules: {y: y*y}\n", "time 1.00000"},
+        {"parameters: {y: 1}\nrate rules: {y: y*y}\n", "'y' cannot be integrated"},
+        {"parameters: {fine: 1, bad: 1}\nrate rules: {fine: 1, bad: 1/(time - 1)}\n",
+         "'bad' cannot be integrated"},
+        {"parameters: {bad: 0}\nrate rules: {bad: ln(bad)}\n",
+         "time 0: 'bad' or its rate of change is -inf, which is not finite"},
+        {"parameters: {y: 0, k: 3}\nspecies: {A: 0}\nrate rules: {y: 1}\n"
+         "reactions: {late: {equation: 0 -> A, law: k*(1 - y)}}\n",
+         "reaction 'late': propensity -"},
+        {"parameters: {y: 1}\nspecies: {A: 0}\nrate rules: {y: 1}\n"
+         "reactions: {late: {equation: 0 -> A, law: sqrt(1.5 - y)}}\n",
+         "the sum of the propensities cannot be integrated"},
+        {"parameters: {y: 1}\nrate rules: {y: 1}\n"
+         "events: {a: {when: y > 2, set: {y: nan}}}\n",
+         "'y' or its rate of change is nan"},
+    };
+    const double t = 2.5;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        samples s;
+        saltus_error err = {0};
+        saltus_plan_options o = options(NULL, NULL);
+        assert_int_equal(try_run(cases[i].text, "cpu", &o, &t, 1, 1, &s, &err), SALTUS_E_NUMERIC);
+        if (!strstr(err.message, cases[i].says) || !strstr(err.message, "trajectory 0, time")) {
+            fail_msg("%s\nnot: %s", err.message, cases[i].says);
+        }
+        free(s.x);
+    }
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    static const char text[] = "parameters: {y: 1}\nspecies: {A: 5}\nrate rules: {y: -y}\n"
+                               "reactions: {r: A -> 0 @ y}\n";
+    const double t = 1.0;
+    samples s;
+    (void)state;
+    struct {
+        const char *method, *rng, *layout, *stiff;
+        double rtol, atol;
+        saltus_status status;
+        const char *says;
+    } cases[] = {
+        {"tau", "philox", "auto", "auto", 1e-6, 1e-12, SALTUS_E_UNSUPPORTED, "has rate rules"},
+        {NULL, "xorwow", "auto", "auto", 1e-6, 1e-12, SALTUS_E_INVALID, "philox alone"},
+        {"ode", "mt19937", "auto", "auto", 1e-6, 1e-12, SALTUS_E_INVALID, "philox alone"},
+        {NULL, "philox", "registers", "auto", 1e-6, 1e-12, SALTUS_E_INVALID, "lanes and scalar"},
+        {"ode", "philox", "lanes", "auto", 1e-6, 1e-12, SALTUS_E_INVALID, "auto and scalar"},
+        {NULL, "philox", "auto", "auto", 0.0, 1e-12, SALTUS_E_INVALID, "rtol 0"},
+        {NULL, "philox", "auto", "auto", NAN, 1e-12, SALTUS_E_INVALID, "rtol nan"},
+        {NULL, "philox", "auto", "auto", 1e-6, 0.0, SALTUS_E_INVALID, "atol 0"},
+        {"ode", "philox", "auto", "auto", 1e-6, INFINITY, SALTUS_E_INVALID, "atol inf"},
+        {NULL, "philox", "auto", "often", 1e-6, 1e-12, SALTUS_E_INVALID,
+         "stiff 'often': auto, never or always"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_error err = {0};
+        saltus_plan_options o = options(cases[i].method, NULL);
+        o.rng = cases[i].rng;
+        o.layout = cases[i].layout;
+        o.stiff = cases[i].stiff;
+        o.rtol = cases[i].rtol;
+        o.atol = cases[i].atol;
+        const saltus_status got = try_run(text, "cpu", &o, &t, 1, 1, &s, &err);
+        if (got != cases[i].status || !strstr(err.message, cases[i].says)) {
+            fail_msg("%d: %s\nnot: %s", (int)got, err.message, cases[i].says);
+        }
+    }
+    static const struct {
+        const char *text, *says;
+    } of_ode[] = {
+        {"species: {A: 5}\nreactions: {r: {equation: A -> 0, rate: 1, delay: 2}}\n",
+         "method 'ode': reaction 'r' takes a while"},
+        {"species: {A: 5}\nreactions: {r: A -> 0 @ 1}\n"
+         "events: {e: {at: 1, set: {A: 'binomial(A, 0.5)'}}}\n",
+         "draws values, and the mean field is without chance"},
+        {"species: {A: 5}\nreactions: {r: {equation: A -> 0, law: 'A*piecewise(1, time < A, "
+         "2)'}}\n",
+         "a time at which something switches follows counts"},
+    };
+    for (size_t i = 0; i < sizeof of_ode / sizeof *of_ode; ++i) {
+        saltus_error err = {0};
+        saltus_plan_options o = options("ode", NULL);
+        const saltus_status got = try_run(of_ode[i].text, "cpu", &o, &t, 1, 1, &s, &err);
+        if (got != SALTUS_E_UNSUPPORTED || !strstr(err.message, of_ode[i].says)) {
+            fail_msg("%d: %s\nnot: %s", (int)got, err.message, of_ode[i].says);
+        }
+    }
+    static const struct {
+        const char *text, *says;
+    } models[] = {
+        {"parameters: {V: }\nrate rules: {V: 1}\n", "'V' has a rate rule, and no value at time 0"},
+        {"parameters: {V: 1/0}\nrate rules: {V: 1}\n",
+         "'V' has a rate rule, and no finite value at time 0"},
+        {"parameters: {V: {value: 1, constant: true}}\nrate rules: {V: 1}\n",
+         "'V' has a rate rule, and is constant"},
+        {"species: {V: 1}\nrate rules: {V: 1}\nreactions: {r: V -> 0 @ 1}\n",
+         "reaction 'r' changes species 'V', which a rate rule determines"},
+        {"parameters: {V: 1, k: }\nrate rules: {V: k}\n",
+         "rate rule of 'V' needs parameter 'k', which has no value"},
+        {"species: {A: 1}\nparameters: {V: 1}\nrate rules: {V: 1}\nlattice:\n  size: [4, 4, 4]\n"
+         "  spacing: 1 um\n  step: 1 ms\n  diffusion: {A: 1 um2/s}\n",
+         "'V' has a rate rule, which a model with a lattice cannot have"},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
+        saltus_error err = {0};
+        saltus_model *m = NULL;
+        OK(saltus_model_parse_yaml(models[i].text, strlen(models[i].text), "m", &m, &err));
+        if (saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err) == SALTUS_OK ||
+            !strstr(err.message, models[i].says)) {
+            fail_msg("%s\nnot: %s", err.message, models[i].says);
+        }
+        saltus_model_destroy(m);
+    }
+    saltus_model *m = parse_frozen(text);
+    const saltus_method_choice choice = saltus_method_choose(m, NULL);
+    assert_string_equal(choice.method, "direct");
+    assert_non_null(strstr(choice.why, "rate rules"));
+    saltus_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear_equations_follow_closed_forms),
+        cmocka_unit_test(errors_follow_the_tolerance),
+        cmocka_unit_test(stiff_equations_are_solved),
+        cmocka_unit_test(the_mean_field_follows_rate_equations),
+        cmocka_unit_test(a_ball_bounces_when_it_should),
+        cmocka_unit_test(short_turns_are_not_missed),
+        cmocka_unit_test(a_switched_protein_is_beta),
+        cmocka_unit_test(survival_is_known),
+        cmocka_unit_test(laws_of_time_are_integrated_too),
+        cmocka_unit_test(delays_go_on_beside_rate_rules),
+        cmocka_unit_test(sample_times_change_no_bit),
+        cmocka_unit_test(devices_and_threads_change_no_bit),
+        cmocka_unit_test(lanes_leave_what_is_no_matter_of_theirs),
+        cmocka_unit_test(an_idle_rate_rule_changes_no_reaction),
+        cmocka_unit_test(failures_name_time_and_variable),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
