@@ -280,6 +280,22 @@ static double beta_below(double a, double b, double x)
 
 /* A gene that is switched on and off drives a protein that follows it: beta(on/g, off/g) in the
  * steady state. */
+/* A clock that an event sets back, again and again: nothing bends, and no turn may be missed. */
+static void a_clock_is_set_back_every_time(void **state)
+{
+    static const char text[] = "parameters: {y: 0, n: 0}\nrate rules: {y: 1}\n"
+                               "events:\n  back: {when: y >= 0.5, set: {y: -0.5, n: n + 1}}\n";
+    const double times[] = {10.0, 100.0, 1000.25};
+    saltus_plan_options o = options(NULL, "y,n");
+    (void)state;
+    samples s = run(text, &o, times, 3, 1);
+    for (int i = 0; i < 3; ++i) {
+        check_near(s.x[2 * i], times[i] - floor(times[i]), 1e-11, "clock");
+        check_near(s.x[2 * i + 1], floor(times[i]), 0.0, "times that it was set back");
+    }
+    free(s.x);
+}
+
 static void a_switched_protein_is_beta(void **state)
 {
     static const char gene[] = "parameters: {on: 1.5, off: 2, g: 0.5, y: 0.4}\n"
@@ -686,6 +702,7 @@ int main(void)
         cmocka_unit_test(the_mean_field_follows_rate_equations),
         cmocka_unit_test(a_ball_bounces_when_it_should),
         cmocka_unit_test(short_turns_are_not_missed),
+        cmocka_unit_test(a_clock_is_set_back_every_time),
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(survival_is_known),
         cmocka_unit_test(laws_of_time_are_integrated_too),
