@@ -272,7 +272,7 @@ static void points_under_way_are_kept(void **state)
         {"sweep long.yaml --vary k=lin:90:110:5 --until 50 --points 3 --runs 3 --threads 2 "
          "--record histogram --bins 8",
          11},
-        {"sweep busy.yaml --vary A=list:200,300 --until 2 --points 3 --runs 600000 "
+        {"sweep busy.yaml --vary A=list:200,300 --until 2 --points 3 --runs 2000000 "
          "--derive mean:A",
          11},
         {"sweep space.yaml --vary A=list:2000,3000 --until 40 --points 4", 11}};
