@@ -121,34 +121,6 @@ done:
     return status;
 }
 
-/* The nodes of the tree that stand above laws that move, level by level. */
-static saltus_status fill_nodes(saltus_freezer *f, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_tables *t = &f->net->tables;
-    const int n_nodes = t->level_first[t->n_levels];
-    bool *is_above = saltus_calloc((size_t)n_nodes, sizeof *is_above);
-    int32_t *nodes = saltus_arena_alloc(f->arena, ((size_t)n_nodes + 1) * sizeof *nodes);
-    SALTUS_NEED(is_above && nodes);
-    for (int i = 0; i < t->n_moving_laws; ++i) {
-        int node = t->moving_laws[i] / SALTUS_FANOUT;
-        is_above[node] = true;
-        for (int level = 1; level < t->n_levels; ++level) {
-            node = t->level_first[level] + (node - t->level_first[level - 1]) / SALTUS_FANOUT;
-            is_above[node] = true;
-        }
-    }
-    for (int node = 0; node < n_nodes; ++node) {
-        if (is_above[node]) {
-            nodes[t->n_moving_nodes++] = node;
-        }
-    }
-    t->moving_nodes = nodes;
-done:
-    saltus_free(is_above);
-    return status;
-}
-
 /* What moves in one program: it is run at every stage of every step. */
 static saltus_status fill_motion(saltus_freezer *f, saltus_error *err)
 {
@@ -199,7 +171,8 @@ saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err)
     }
     t->moving_rules = rules;
     t->moving_laws = laws;
-    SALTUS_TRY(fill_nodes(f, err));
+    SALTUS_TRY(saltus_nodes_above(f, t->moving_laws, t->n_moving_laws, &t->moving_nodes,
+                                  &t->n_moving_nodes, err));
     SALTUS_TRY(fill_motion(f, err));
 done:
     return status;

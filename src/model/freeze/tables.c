@@ -483,6 +483,34 @@ done:
     return status;
 }
 
+saltus_status saltus_nodes_above(saltus_freezer *f, const int32_t *reactions, int n_reactions,
+                                 const int32_t **nodes, int32_t *n_nodes, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &f->net->tables;
+    const size_t n_all = (size_t)t->level_first[t->n_levels];
+    bool *is_above = saltus_calloc(n_all + 1, sizeof *is_above);
+    int32_t *above = saltus_arena_alloc(f->arena, (n_all + 1) * sizeof *above);
+    SALTUS_NEED(is_above && above);
+    for (int i = 0; i < n_reactions; ++i) {
+        int node = reactions[i];
+        for (int level = 0; level < t->n_levels; ++level) {
+            node /= SALTUS_FANOUT;
+            is_above[t->level_first[level] + node] = true;
+        }
+    }
+    *n_nodes = 0;
+    for (size_t k = 0; k < n_all; ++k) {
+        if (is_above[k]) {
+            above[(*n_nodes)++] = (int32_t)k;
+        }
+    }
+    *nodes = above;
+done:
+    saltus_free(is_above);
+    return status;
+}
+
 static saltus_status fill_tree(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;

@@ -235,33 +235,6 @@ done:
 
 /* ---- tables ---- */
 
-/* The nodes above thinned reactions, level by level. */
-static saltus_status fill_nodes(saltus_freezer *f, const int32_t *thinned, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_tables *t = &f->net->tables;
-    const size_t n_nodes = (size_t)t->level_first[t->n_levels];
-    bool *is_above = saltus_calloc(n_nodes + 1, sizeof *is_above);
-    int32_t *nodes = saltus_arena_alloc(f->arena, (n_nodes + 1) * sizeof *nodes);
-    SALTUS_NEED(is_above && nodes);
-    for (int i = 0; i < t->n_thinned; ++i) {
-        int node = thinned[i];
-        for (int level = 0; level < t->n_levels; ++level) {
-            node /= SALTUS_FANOUT;
-            is_above[t->level_first[level] + node] = true;
-        }
-    }
-    for (size_t k = 0; k < n_nodes; ++k) {
-        if (is_above[k]) {
-            nodes[t->n_thinned_nodes++] = (int32_t)k;
-        }
-    }
-    t->thinned_node = nodes;
-done:
-    saltus_free(is_above);
-    return status;
-}
-
 /* The law of a step: its bound, and the drifts that it reads. */
 static saltus_status fill_law(builder *b, const saltus_step *step, int32_t *drift_row,
                               int32_t *drift_of, saltus_error *err)
@@ -312,7 +285,8 @@ static saltus_status fill(builder *b, size_t n_thinned, saltus_error *err)
     t->drift_row = drift_row;
     t->drift_of = drift_of;
     if (n_thinned > 0) {
-        SALTUS_TRY(fill_nodes(f, thinned, err));
+        SALTUS_TRY(saltus_nodes_above(f, thinned, t->n_thinned, &t->thinned_node,
+                                      &t->n_thinned_nodes, err));
         t->n_intervals = FIRST_DRIFT_SLOT + (int32_t)f->n_drifts + b->n_temporaries;
     }
 done:
