@@ -104,4 +104,18 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
 saltus_status saltus_scalar_work(const saltus_instruction_set *set, const saltus_task *task,
                                  const saltus_source *source, saltus_error *err);
 
+#ifdef SALTUS_VARIANT
+/* One step of a trajectory whose slopes somebody else computes, backend/cpu/rates.c; compiled once
+ * per instruction set, in scalar_run.c. */
+saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar);
+bool SALTUS_SET_NAME(saltus_scalar_begin_step)(saltus_scalar_engine *scalar,
+                                               const saltus_task *task, saltus_job *job);
+saltus_failure SALTUS_SET_NAME(saltus_scalar_aim_step)(saltus_scalar_engine *scalar);
+int SALTUS_SET_NAME(saltus_scalar_judge_step)(saltus_scalar_engine *scalar, double error);
+bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *scalar,
+                                                 const saltus_task *task);
+bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
+                                             saltus_job *job);
+#endif
+
 #endif

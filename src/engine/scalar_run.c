@@ -31,16 +31,6 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
 
 /* ---- one step of a trajectory whose slopes somebody else computes: backend/cpu/rates.c ---- */
 
-saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar);
-bool SALTUS_SET_NAME(saltus_scalar_begin_step)(saltus_scalar_engine *scalar,
-                                               const saltus_task *task, saltus_job *job);
-saltus_failure SALTUS_SET_NAME(saltus_scalar_aim_step)(saltus_scalar_engine *scalar);
-int SALTUS_SET_NAME(saltus_scalar_judge_step)(saltus_scalar_engine *scalar, double error);
-bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *scalar,
-                                                 const saltus_task *task);
-bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
-                                             saltus_job *job);
-
 saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar)
 {
     return saltus_ode_open(&scalar->trajectory, &scalar->direct, &scalar->ode);

@@ -12,17 +12,6 @@
 
 extern const saltus_instruction_set SALTUS_SET_NAME(saltus_set);
 
-/* engine/scalar_run.c */
-saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar);
-bool SALTUS_SET_NAME(saltus_scalar_begin_step)(saltus_scalar_engine *scalar,
-                                               const saltus_task *task, saltus_job *job);
-saltus_failure SALTUS_SET_NAME(saltus_scalar_aim_step)(saltus_scalar_engine *scalar);
-int SALTUS_SET_NAME(saltus_scalar_judge_step)(saltus_scalar_engine *scalar, double error);
-bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *scalar,
-                                                 const saltus_task *task);
-bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
-                                             saltus_job *job);
-
 /* With fewer busy lanes than these, one trajectory at a time is faster. */
 enum { FEW = SALTUS_LANES / 5 };
 
