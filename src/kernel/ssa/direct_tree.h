@@ -284,6 +284,25 @@ SALTUS_FN void saltus_direct_draw(const saltus_trajectory *p, saltus_direct *d, 
 #endif
 }
 
+/* Whether the batch of draws holds those of an event. */
+SALTUS_FN int saltus_direct_holds(const saltus_direct *d, uint64_t event)
+{
+    return d->draws.valid && (event >> 1) - d->draws.first_block < SALTUS_BATCH_BLOCKS;
+}
+
+/* The unit wait of an event that it holds, and the word of its choice. */
+SALTUS_FN double saltus_direct_wait(const saltus_trajectory *p, const saltus_direct *d,
+                                    uint64_t event, double *word)
+{
+    const int at = (int)((event >> 1) - d->draws.first_block), half = (int)(event & 1);
+    double wait = d->draws.wait[half][at];
+    if (SALTUS_RARE(wait < 0.0)) {
+        wait = saltus_wait_refined(p->seed, p->trajectory, event);
+    }
+    *word = d->draws.word[half][at];
+    return wait;
+}
+
 /**
  * Take a trajectory from where it is to its end, or to p->limit. It starts with new draws, so a
  * stream that gives its blocks in order must stand at the block of the next event; it does after
@@ -307,19 +326,16 @@ SALTUS_OUTLINE saltus_failure saltus_direct_run(saltus_trajectory *p, saltus_dir
         return p->failure;
     }
     for (;;) {
-        const uint64_t event = p->event, block = event >> 1;
-        if (!d->draws.valid || block - d->draws.first_block >= SALTUS_BATCH_BLOCKS) {
+        const uint64_t event = p->event;
+        if (!saltus_direct_holds(d, event)) {
             if (p->fired >= p->limit || SALTUS_FLAG(stop)) {
                 return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
             }
             SALTUS_TRAJECTORY_PROGRESS(p);
-            saltus_direct_draw(p, d, block);
+            saltus_direct_draw(p, d, event >> 1);
         }
-        const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);
-        double wait = d->draws.wait[half][at];
-        if (SALTUS_RARE(wait < 0.0)) {
-            wait = saltus_wait_refined(p->seed, p->trajectory, event);
-        }
+        double word;
+        const double wait = saltus_direct_wait(p, d, event, &word);
         const double total = *root + 0.0; /* -0 becomes 0 */
         if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
             return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
@@ -334,8 +350,7 @@ SALTUS_OUTLINE saltus_failure saltus_direct_run(saltus_trajectory *p, saltus_dir
                 continue;
             }
         }
-        const int r = saltus_tree_choose(&tree, total, d->draws.word[half][at], p->seed,
-                                         p->trajectory, event);
+        const int r = saltus_tree_choose(&tree, total, word, p->seed, p->trajectory, event);
 #if !SALTUS_DEVICE
         if (SALTUS_RARE(n->n_delayed > 0) && saltus_delayed_begin(p, r, t_next) != SALTUS_FINE) {
             p->t = t_next;

@@ -370,19 +370,16 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_run(saltus_trajectory *p, saltus_di
         return p->failure;
     }
     for (;;) {
-        const uint64_t event = p->event, block = event >> 1;
-        if (!d->draws.valid || block - d->draws.first_block >= SALTUS_BATCH_BLOCKS) {
+        const uint64_t event = p->event;
+        if (!saltus_direct_holds(d, event)) {
             if (event >= p->limit || SALTUS_FLAG(stop)) {
                 return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
             }
             SALTUS_TRAJECTORY_PROGRESS(p);
-            saltus_direct_draw(p, d, block);
+            saltus_direct_draw(p, d, event >> 1);
         }
-        const int at = (int)(block - d->draws.first_block), half = (int)(event & 1);
-        double wait = d->draws.wait[half][at];
-        if (SALTUS_RARE(wait < 0.0)) {
-            wait = saltus_wait_refined(p->seed, p->trajectory, event);
-        }
+        double word;
+        const double wait = saltus_direct_wait(p, d, event, &word);
         const double total = *root + 0.0; /* -0 becomes 0 */
         if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
             return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
@@ -407,8 +404,7 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_run(saltus_trajectory *p, saltus_di
             }
             continue;
         }
-        if (saltus_thinned_choose(p, d, &tree, total, d->draws.word[half][at], t_next, &r) !=
-            SALTUS_FINE) {
+        if (saltus_thinned_choose(p, d, &tree, total, word, t_next, &r) != SALTUS_FINE) {
             return p->failure;
         }
         const saltus_failure failure =

@@ -1,0 +1,131 @@
+/** Where within a step, on its dense output, a trigger turns. */
+#ifndef SALTUS_KERNEL_ODE_TURNS_H
+#define SALTUS_KERNEL_ODE_TURNS_H
+
+#include "kernel/ode/steps.h"
+
+/* Points of a step at which triggers are looked at. */
+enum { SALTUS_ODE_LOOKS = 8 };
+
+/* Whether some trigger is another than it was, at a share of the step. */
+SALTUS_OUTLINE int saltus_ode_turns(saltus_trajectory *p, saltus_ode *o, double size, double theta)
+{
+    saltus_ode_dense_state(o, theta);
+    saltus_ode_place(p, o, p->t + theta * size, o->w);
+    for (int i = 0; i < p->n->n_triggers; ++i) {
+        const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
+        if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Of a trigger that is as it was at `low`, and another at `high`: where it has just turned. */
+SALTUS_FN double saltus_ode_bisect(saltus_trajectory *p, saltus_ode *o, double size, double low,
+                                   double high)
+{
+    for (int k = 0; k < 60; ++k) {
+        const double middle = 0.5 * (low + high);
+        if (!(middle > low && middle < high)) {
+            break;
+        }
+        if (saltus_ode_turns(p, o, size, middle)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return high;
+}
+
+/* What triggers compare has its values at three equidistant points in root[0] to root[2]. Where
+ * these have one sign and bend towards 0, look at the vertex of the parabola through them: the
+ * trigger may have turned there and back. Returns the share where one has, or -1. */
+SALTUS_FN double saltus_ode_look_between(saltus_trajectory *p, saltus_ode *o, double size,
+                                         double middle, double apart)
+{
+    const int n = p->n->n_roots;
+    for (int j = 0; j < n; ++j) {
+        const double a = o->root[SALTUS_AT(j)], b = o->root[SALTUS_AT(n + j)],
+                     c = o->root[SALTUS_AT(2 * n + j)];
+        const double bend = a - 2.0 * b + c;
+        const int bends_to_zero = (a >= 0.0 && b >= 0.0 && c >= 0.0 && bend > 0.0) ||
+                                  (a <= 0.0 && b <= 0.0 && c <= 0.0 && bend < 0.0);
+        const double off = 0.5 * (a - c) / bend, vertex = middle + apart * off;
+        if (bends_to_zero && off > -1.0 && off < 1.0 && saltus_ode_turns(p, o, size, vertex)) {
+            return vertex;
+        }
+    }
+    return -1.0;
+}
+
+/* Where what a trigger compares changed its sign between two looks, while no trigger is another at
+ * the second of them: one may have turned there and back, as `y > 1 and y < 1.01` does. Returns the
+ * first share just behind such a change at which a trigger has turned, or -1. */
+SALTUS_FN double saltus_ode_look_across(saltus_trajectory *p, saltus_ode *o, double size,
+                                        double before, double theta)
+{
+    const int n = p->n->n_roots;
+    double first = -1.0;
+    for (int j = 0; j < n; ++j) {
+        const int was = o->root[SALTUS_AT(n + j)] > 0.0, is = o->root[SALTUS_AT(2 * n + j)] > 0.0;
+        double low = before, high = theta;
+        for (int k = 0; k < 60 && was != is; ++k) {
+            const double middle = 0.5 * (low + high);
+            if (!(middle > low && middle < high)) {
+                break;
+            }
+            saltus_ode_dense_state(o, middle);
+            saltus_ode_place(p, o, p->t + middle * size, o->w);
+            if ((saltus_trajectory_value(p, p->n->roots[j]) > 0.0) == was) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        if (was != is && (first < 0.0 || high < first) && saltus_ode_turns(p, o, size, high)) {
+            first = high;
+        }
+    }
+    return first;
+}
+
+/* The share of the step, up to `end`, at which a trigger first turns; 2: none does. */
+SALTUS_OUTLINE double saltus_ode_find_turn(saltus_trajectory *p, saltus_ode *o, double size,
+                                           double end)
+{
+    const int n = p->n->n_roots;
+    const double apart = end / SALTUS_ODE_LOOKS;
+    double before = 0.0;
+    for (int k = 0; k <= SALTUS_ODE_LOOKS; ++k) {
+        const double theta = k == SALTUS_ODE_LOOKS ? end : end * (double)k / SALTUS_ODE_LOOKS;
+        double low = before, high = 2.0;
+        if (saltus_ode_turns(p, o, size, theta) && k > 0) {
+            high = theta;
+        }
+        for (int j = 0; j < n; ++j) {
+            o->root[SALTUS_AT(j)] = o->root[SALTUS_AT(n + j)];
+            o->root[SALTUS_AT(n + j)] = o->root[SALTUS_AT(2 * n + j)];
+            o->root[SALTUS_AT(2 * n + j)] = saltus_trajectory_value(p, p->n->roots[j]);
+        }
+        if (k > 0 && high > 1.0) {
+            const double across = saltus_ode_look_across(p, o, size, before, theta);
+            high = across < 0.0 ? high : across;
+        }
+        if (k > 1) {
+            const double vertex = saltus_ode_look_between(p, o, size, before, apart);
+            if (vertex >= 0.0 && vertex < high) {
+                low = before - apart;
+                high = vertex;
+            }
+        }
+        if (high <= 1.0) {
+            return saltus_ode_bisect(p, o, size, low, high);
+        }
+        before = theta;
+    }
+    return 2.0;
+}
+
+#endif
