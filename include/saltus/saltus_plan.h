@@ -97,11 +97,12 @@ SALTUS_API saltus_choice saltus_layout_at(int i);
 
 /** What a plan is made for. Start from saltus_plan_options_default(). */
 typedef struct saltus_plan_options {
-    const char *method; /**< "direct" (exact), "tau" (leaps), "ode" (the mean field, without chance:
-                             counts are real values, and recorded as observables) or "auto"
-                             (saltus_method_choose, which takes one of the first two); of a
-                             model with a lattice "mpd" (steps), "nsm" (exact, on the CPU) or "auto"
-                             (mpd). NULL: direct, of a lattice mpd. Changes the trajectories */
+    const char *method;     /**< "direct" (exact), "tau" (leaps), "hybrid" (flow where there are
+                                 many molecules, events where there are few), "ode" (the mean field,
+                                 without chance: counts are real values, and recorded as observables) or
+                                 "auto" (saltus_method_choose, which takes one of the first two); of a
+                                 model with a lattice "mpd" (steps), "nsm" (exact, on the CPU) or "auto"
+                                 (mpd). NULL: direct, of a lattice mpd. Changes the trajectories */
     const char *method_why; /**< for saltus_plan_explain; NULL: there is nothing to say */
     const char *columns;    /**< NULL: every species and every rule target. Else names separated by
                                  commas: species, rule targets, parameters, "[S]" for a
@@ -129,12 +130,15 @@ typedef struct saltus_plan_options {
                               the seed, it changes every trajectory */
     double epsilon;      /**< of tau-leaping: by how much of itself a propensity may change in a
                               leap, in (0, 1); 0.03 */
-    int n_critical; /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
-    int n_exact;    /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
-    double rtol;    /**< of what is integrated (rate rules, method ode): error of a step relative to
-                         a value, 1e-12 … 0.1; 1e-6. Changes the trajectories, like the next two */
-    double atol;    /**< and absolute, in a variable's own unit, a species in molecules; above 0;
-                         1e-12 */
+    int n_critical;     /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
+    int n_exact;        /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
+    int64_t continuous; /**< of method hybrid: molecules from which on a species is continuous, for
+                             each that a firing changes it by; 10 … 10^9; 1000 */
+    double rtol; /**< of what is integrated (rate rules, methods ode and hybrid): error of a step
+                      relative to a value, 1e-12 … 0.1; 1e-6. Changes the trajectories, like the
+                    next two */
+    double atol; /**< and absolute, in a variable's own unit, a species in molecules; above 0;
+                      1e-12 */
     const char *stiff; /**< "auto": a method for stiff systems from where a trajectory has looked
                             stiff; "always"; "never". NULL: auto */
 } saltus_plan_options;

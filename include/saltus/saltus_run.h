@@ -303,8 +303,9 @@ SALTUS_API saltus_method_choice saltus_method_choose(const saltus_model *model,
 
 /** What a run is expected to take. */
 typedef struct saltus_forecast {
-    double n;         /**< reactions of all trajectories; by nsm jumps, by mpd steps */
-    const char *of;   /**< "reactions", "jumps", "steps" */
+    double n;         /**< reactions of all trajectories; by nsm jumps, by mpd steps; by ode and
+                           hybrid trajectories */
+    const char *of;   /**< "reactions", "jumps", "steps", "trajectories" */
     double seconds;   /**< 0: nothing is known */
     char advice[300]; /**< what would help: options, as in saltus_error, separated by commas */
 } saltus_forecast;

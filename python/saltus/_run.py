@@ -31,7 +31,7 @@ STOICHIOMETRIES = {"refuse": 0, "draw": 2}  # added to a law
 # Arguments of a plan, beside method and species, and the library's fields.
 SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "streams": "n_streams",
             "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
-            "rtol": "rtol", "atol": "atol", "stiff": "stiff",
+            "continuous": "continuous", "rtol": "rtol", "atol": "atol", "stiff": "stiff",
             "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
 Tell = Union[bool, Callable[[float], object], None]  # of progress
 _run_defaults = lib.saltus_run_options_default()

@@ -109,6 +109,7 @@ saltus_plan_options saltus_cli_plan_options(const saltus_cli_run_arguments *a)
     plan.epsilon = a->epsilon;
     plan.n_critical = (int)a->n_critical;
     plan.n_exact = (int)a->n_exact;
+    plan.continuous = a->continuous;
     plan.rtol = a->rtol;
     plan.atol = a->atol;
     plan.stiff = a->stiff;

@@ -13,7 +13,7 @@ typedef struct saltus_cli_run_arguments {
     saltus_cli_format format; /**< of the output */
     const char *profile, *split;
     double until, every, frames;
-    int64_t points, runs, first, threads, block, streams, bins, n_critical, n_exact;
+    int64_t points, runs, first, threads, block, streams, bins, n_critical, n_exact, continuous;
     uint64_t seed;
     saltus_law law;
     saltus_record record;

@@ -15,7 +15,8 @@ enum { SALTUS_ON_CPU = 1, SALTUS_ON_GPU = 2 };
 #define SALTUS_LAYOUT_EXACT SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT)
 #define SALTUS_LAYOUT_LEAPS SALTUS_METHOD_BIT(SALTUS_METHOD_TAU)
 #define SALTUS_LAYOUT_MIXED (SALTUS_LAYOUT_EXACT | SALTUS_LAYOUT_LEAPS)
-#define SALTUS_LAYOUT_MEAN SALTUS_METHOD_BIT(SALTUS_METHOD_ODE)
+#define SALTUS_LAYOUT_FLOWS \
+    (SALTUS_METHOD_BIT(SALTUS_METHOD_ODE) | SALTUS_METHOD_BIT(SALTUS_METHOD_HYBRID))
 #define SALTUS_LAYOUT_STEPS SALTUS_METHOD_BIT(SALTUS_METHOD_MPD)
 #define SALTUS_LAYOUT_JUMPS SALTUS_METHOD_BIT(SALTUS_METHOD_NSM)
 
@@ -27,7 +28,7 @@ enum { SALTUS_ON_CPU = 1, SALTUS_ON_GPU = 2 };
 #define SALTUS_LAYOUTS(X)                                                                      \
     X(LANES, "lanes", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED, NULL, true,                          \
       "many trajectories at a time, in vector lanes")                                          \
-    X(SCALAR, "scalar", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_MEAN, NULL, true,   \
+    X(SCALAR, "scalar", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_FLOWS, NULL, true,  \
       "one trajectory at a time")                                                              \
     X(REGISTERS, "registers", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT, "tau-leaping has none such", \
       true, "a thread per trajectory, state in registers")                                     \

@@ -2,6 +2,7 @@
 #include "engine/scalar.h"
 
 #include "core/memory.h"
+#include "engine/hybrid.h"
 #include "engine/keep.h"
 #include "kernel/ssa/direct_lanes.h"
 #include "kernel/ode/run.h"
@@ -83,7 +84,10 @@ static saltus_status prepare_ode(saltus_scalar_engine *w, const saltus_task *tas
     o->wanted = *task->tolerance;
     o->is_mean = task->method == SALTUS_METHOD_ODE;
     w->trajectory.amounts = o->is_mean ? task->model->network->initial_amounts : NULL;
-    o->n = t->n_rates + (o->is_mean ? t->n_species : 1);
+    if (task->method == SALTUS_METHOD_HYBRID) { /* it has components for all that may be real */
+        SALTUS_TRY(saltus_hybrid_create(t, task->tolerance->continuous, &o->hybrid, err));
+    }
+    o->n = t->n_rates + (o->is_mean ? t->n_species : o->hybrid ? t->n_species + 1 : 1);
     o->may_be_stiff = o->n <= SALTUS_MOST_STIFF;
     const int64_t n = o->n;
     SALTUS_ODE_ARRAYS(ALLOC)
@@ -159,6 +163,7 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
     SALTUS_TRAJECTORY_ARRAYS(FREE)
     SALTUS_LEAP_ARRAYS(FREE)
     SALTUS_ODE_ARRAYS(FREE)
+    saltus_hybrid_destroy(scalar->ode.hybrid);
     saltus_free(scalar);
 }
 
@@ -177,6 +182,9 @@ saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, const saltus_ta
 {
     const uint64_t trajectory = (uint64_t)job->trajectory;
     go_to_point(scalar, task, job->point);
+    if (scalar->ode.hybrid) {
+        saltus_hybrid_start(scalar->ode.hybrid, task->tables);
+    }
     if (scalar->stream) {
         scalar->stream->start(scalar->direct.stream, scalar->trajectory.seed, trajectory,
                               scalar->jumps);
@@ -287,14 +295,16 @@ int saltus_scalar_choose(const saltus_scalar_engine *scalar,
 }
 
 /* "A = 3, B = 0, …": the counts, as many as fit. */
-static void print_state(const saltus_trajectory *p, const saltus_network *network, char *text,
-                        size_t size)
+static void print_state(const saltus_scalar_engine *scalar, const saltus_network *network,
+                        char *text, size_t size)
 {
+    const saltus_trajectory *p = &scalar->trajectory;
+    const bool is_real = scalar->ode.hybrid;
     size_t at = 0;
     text[0] = '\0';
     for (int s = 0; s < p->n->n_species; ++s) {
         char item[120];
-        const int length = p->amounts
+        const int length = p->amounts || is_real
                                ? snprintf(item, sizeof item, "%s%.80s = %.6g", s > 0 ? ", " : "",
                                           network->species_names[s], p->v[s])
                                : snprintf(item, sizeof item, "%s%.80s = %lld", s > 0 ? ", " : "",
@@ -379,8 +389,8 @@ static const char *component_name(const saltus_scalar_engine *scalar, const salt
                                   int component)
 {
     const saltus_tables *t = scalar->trajectory.n;
-    const int rate = component - (scalar->ode.is_mean ? t->n_species : 0);
-    return rate < 0            ? network->species_names[component]
+    const int rate = component - saltus_ode_first(&scalar->trajectory, &scalar->ode);
+    return rate < 0            ? network->species_names[saltus_ode_species(&scalar->ode, component)]
            : rate < t->n_rates ? network->rate_names[rate]
                                : NULL;
 }
@@ -427,7 +437,7 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     const double bad = isnan(p->bad_value) ? __builtin_nan("") : p->bad_value;
     (void)snprintf(where, sizeof where, "trajectory %llu, time %.10g",
                    (unsigned long long)p->trajectory, p->t);
-    print_state(p, network, state, sizeof state);
+    print_state(scalar, network, state, sizeof state);
     const bool is_reaction = p->failure <= SALTUS_ABOVE_BOUND ||
                              p->failure == SALTUS_BAD_DURATION || p->failure == SALTUS_BAD_END;
     const char *reaction = is_reaction ? network->reaction_names[p->culprit] : "";

@@ -4,6 +4,7 @@
 #include "engine/scalar.h"
 
 #include "kernel/base/stream.h"
+#include "kernel/ode/split.h"
 #include "kernel/ssa/delayed.h"
 
 enum { FORM = 2 }; /* raised whenever the form of a state changes */
@@ -57,9 +58,16 @@ static void pack_unfinished(saltus_packer *k, saltus_trajectory *p)
     p->n_unfinished = k->failed ? 0 : n;
 }
 
-/* Of continuous variables: what is carried from step to step. */
-static void pack_ode(saltus_packer *k, saltus_trajectory *p)
+/* Whether rows of species are no copies of whole counts. */
+static bool counts_are_real(const saltus_scalar_engine *w)
 {
+    return w->trajectory.amounts || w->ode.hybrid;
+}
+
+/* Of continuous variables: what is carried from step to step. */
+static void pack_ode(saltus_packer *k, saltus_scalar_engine *w)
+{
+    saltus_trajectory *p = &w->trajectory;
     SALTUS_PACK(k, p->carried.step);
     SALTUS_PACK(k, p->carried.hazard);
     SALTUS_PACK(k, p->carried.below);
@@ -67,7 +75,13 @@ static void pack_ode(saltus_packer *k, saltus_trajectory *p)
     SALTUS_PACK(k, p->carried.n_stiff);
     SALTUS_PACK(k, p->carried.n_smooth);
     SALTUS_PACK(k, p->carried.n_stalled);
-    if (p->amounts) {
+    if (w->ode.hybrid) {
+        saltus_pack_bytes(k, w->ode.hybrid->flows, (size_t)p->n->n_reactions);
+        SALTUS_PACK(k, w->ode.hybrid->kicks);
+        saltus_pack_bytes(k, w->ode.hybrid->deviation,
+                          sizeof *p->v * (size_t)(p->n->n_species + p->n->n_rates));
+    }
+    if (counts_are_real(w)) {
         saltus_pack_bytes(k, p->v, sizeof *p->v * (size_t)p->n->n_species);
     }
 }
@@ -116,7 +130,7 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
         SALTUS_PACK(k, p->window_missed);
     }
     if (task->tolerance) {
-        pack_ode(k, p);
+        pack_ode(k, w);
     }
     if (w->stream) { /* it stands at the block of the next event, or the next leap */
         saltus_pack_bytes(k, w->direct.stream,
@@ -150,7 +164,7 @@ bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
     if (state.failed || p->sample != job->kept->n_samples || p->sample >= task->n_times) {
         return false;
     }
-    for (int s = 0; s < n->n_species && !p->amounts; ++s) {
+    for (int s = 0; s < n->n_species && !counts_are_real(scalar); ++s) {
         p->v[s] = (double)p->x[s];
     }
     saltus_keep_samples(task, job);

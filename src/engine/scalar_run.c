@@ -2,7 +2,7 @@
  * name. */
 #include "engine/scalar.h"
 
-#include "kernel/ode/run.h"
+#include "kernel/ode/hybrid.h"
 #include "kernel/ssa/thinned.h"
 #include "kernel/tau/tau.h"
 
@@ -13,6 +13,10 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                                                   const saltus_task *task, saltus_job *job)
 {
     const int *stop = task->pause ? task->pause : task->stop;
+    if (scalar->ode.hybrid) {
+        return saltus_hybrid_run(&scalar->trajectory, &scalar->direct, &scalar->ode, task->times,
+                                 task->n_times, stop, job->counts, job->observables);
+    }
     if (task->tolerance) {
         return saltus_ode_run(&scalar->trajectory, &scalar->direct, &scalar->ode, task->times,
                               task->n_times, stop, job->counts, job->observables);

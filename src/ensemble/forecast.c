@@ -1,6 +1,7 @@
 /* What a run will take, reckoned by a pilot: a trajectory of its own, of which nothing is kept. It
  * leaps, also where the run does not, so that it comes far in the model's time; it counts the
  * reactions all the same. */
+#include "core/clock.h"
 #include "ensemble/plan.h"
 
 #include <math.h>
@@ -240,6 +241,34 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
     saltus_backend_close(cpu);
 }
 
+/* Steps of integration follow from the course of a trajectory alone: parts of one are tried, and
+ * what they take is measured. */
+static void forecast_by_trying(const saltus_plan *plan, double t_end, double n_trajectories,
+                               saltus_forecast *f)
+{
+    const double long_enough = 0.02, most = 0.4, begun = saltus_now();
+    double part = first_part, length = 0.0, seconds = 0.0;
+    pilot p = {0};
+    while (length < t_end && seconds < long_enough && saltus_now() - begun < most) {
+        const double until = part < 1.0 ? t_end * part : t_end, start = saltus_now();
+        if (until > 0.0) {
+            if (!try_until(plan, until, &p)) {
+                break;
+            }
+            length = until;
+            seconds = saltus_now() - start;
+        }
+        part *= 8.0;
+    }
+    if (length > 0.0) {
+        const double at_once = fmin(n_trajectories, plan->n_workers);
+        f->n = n_trajectories;
+        f->of = "trajectories";
+        f->seconds = seconds / length * t_end * n_trajectories / at_once;
+        advise(plan, n_trajectories, false, f);
+    }
+}
+
 saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_options *run)
 {
     saltus_forecast f = {.of = saltus_method_direct.steps};
@@ -253,6 +282,8 @@ saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_op
     }
     if (saltus_plan_method_ops(plan)->count_steps) {
         forecast_known(plan, t_end, (double)run->n_trajectories, &f);
+    } else if (saltus_plan_method_ops(plan)->is_timed) {
+        forecast_by_trying(plan, t_end, (double)run->n_trajectories, &f);
     } else {
         forecast_by_pilot(plan, t_end, (double)run->n_trajectories, &f);
     }

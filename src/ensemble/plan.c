@@ -15,6 +15,7 @@ saltus_plan_options saltus_plan_options_default(void)
                                  .epsilon = 0.03,
                                  .n_critical = 10,
                                  .n_exact = 100,
+                                 .continuous = 1000,
                                  .rtol = 1e-6,
                                  .atol = 1e-12,
                                  .stiff = "auto"};
@@ -206,7 +207,8 @@ const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan)
 
 bool saltus_plan_integrates(const saltus_plan *plan)
 {
-    return plan->method == SALTUS_METHOD_ODE || plan->model->network->tables.n_rates > 0;
+    return plan->method == SALTUS_METHOD_ODE || plan->method == SALTUS_METHOD_HYBRID ||
+           plan->model->network->tables.n_rates > 0;
 }
 
 saltus_task saltus_plan_task(const saltus_plan *plan)
@@ -263,7 +265,8 @@ static saltus_status choose_method(saltus_plan *plan, const saltus_plan_options 
     plan->tolerance = (saltus_tolerance){o->rtol, o->atol,
                                          strcmp(o->stiff, "always") == 0  ? SALTUS_STIFF_ALWAYS
                                          : strcmp(o->stiff, "never") == 0 ? SALTUS_STIFF_NEVER
-                                                                          : SALTUS_STIFF_AUTO};
+                                                                          : SALTUS_STIFF_AUTO,
+                                         (double)o->continuous};
 done:
     return status;
 }
@@ -498,9 +501,10 @@ static void explain_integration(const saltus_plan *plan, FILE *out)
 {
     const saltus_tables *t = &plan->model->network->tables;
     const saltus_tolerance *e = &plan->tolerance;
-    const bool is_mean = plan->method == SALTUS_METHOD_ODE;
     fprintf(out, "integral  %d rate rule%s", t->n_rates, t->n_rates == 1 ? "" : "s");
-    if (is_mean) {
+    if (plan->method == SALTUS_METHOD_HYBRID) {
+        fprintf(out, ", what flows and the hazard");
+    } else if (plan->method == SALTUS_METHOD_ODE) {
         fprintf(out, " and %d species", t->n_species);
     } else {
         fprintf(out, " and the hazard, with %d of the laws", t->n_moving_laws);
@@ -520,7 +524,8 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
     fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
             t->n_reactions);
     fprintf(out, "method    %s: ", saltus_plan_method(plan));
-    saltus_plan_method_ops(plan)->explain(plan->model, &plan->tau,
+    const saltus_steering steering = {&plan->tau, &plan->tolerance};
+    saltus_plan_method_ops(plan)->explain(plan->model, &steering,
                                           plan->layout == SALTUS_LAYOUT_LANES
                                               ? "grows with the reactions"
                                               : "grows with what an event changes",

@@ -17,10 +17,11 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
     return in_lanes ? 2.5 + 0.3 * reactions : reactions < 500.0 ? 35.0 + 0.1 * reactions : 170.0;
 }
 
-static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+static void explain(const saltus_model *model, const saltus_steering *steering, const char *cost,
+                    FILE *out)
 {
     const saltus_tables *t = &model->network->tables;
-    (void)tau;
+    (void)steering;
     fprintf(out, "exact%s, cost per event %s",
             t->n_rates > 0 ? " but for errors of integration" : "", cost);
     if (t->n_thinned > 0) {

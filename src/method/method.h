@@ -13,7 +13,8 @@
 struct saltus_lattice;
 
 /** The methods: X(enumerator, variable), in the order in which they are named to users. */
-#define SALTUS_METHODS(X) X(DIRECT, direct) X(TAU, tau) X(ODE, ode) X(MPD, mpd) X(NSM, nsm)
+#define SALTUS_METHODS(X) \
+    X(DIRECT, direct) X(TAU, tau) X(ODE, ode) X(HYBRID, hybrid) X(MPD, mpd) X(NSM, nsm)
 
 #define SALTUS_METHOD_ENUMERATOR(name, variable) SALTUS_METHOD_##name,
 /** The choice `auto` is none of them: saltus_method_choose makes one of it. */
@@ -24,6 +25,12 @@ typedef enum saltus_method {
 /** A set of methods has this bit for each. */
 #define SALTUS_METHOD_BIT(method) (1U << (method))
 
+/** What steers steps. */
+typedef struct saltus_steering {
+    const saltus_tau *tau;
+    const saltus_tolerance *tolerance;
+} saltus_steering;
+
 typedef struct saltus_method_ops {
     const char *name;   /**< in options, reports and files */
     int stream_version; /**< raised whenever the same seed gives other trajectories than before */
@@ -32,6 +39,7 @@ typedef struct saltus_method_ops {
     bool is_exact;
     bool leaps;             /**< leaps and exact steps are counted, and saltus_tau steers them */
     bool shares_trajectory; /**< all cores work at one trajectory, if there is only one */
+    bool is_timed;          /**< what a run takes is found by trying it, not from counts of steps */
     const char *steps;      /**< what a run of it is expected to take so many of */
     /** Why it does not take a frozen model with such options; its models are of the right kind. */
     saltus_status (*check)(const saltus_model *model, const saltus_plan_options *options,
@@ -42,7 +50,8 @@ typedef struct saltus_method_ops {
     double (*core_ns)(const saltus_tables *tables, const struct saltus_lattice *lattice,
                       bool in_lanes);
     /** Print what saltus_plan_explain says of it; cost: how that of an event grows. */
-    void (*explain)(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out);
+    void (*explain)(const saltus_model *model, const saltus_steering *steering, const char *cost,
+                    FILE *out);
 } saltus_method_ops;
 
 #define SALTUS_METHOD_DECLARATION(name, variable) \

@@ -16,9 +16,10 @@ static double core_ns(const saltus_tables *tables, const saltus_lattice *lattice
     return particle_ns * (double)saltus_lattice_n_placed(lattice);
 }
 
-static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+static void explain(const saltus_model *model, const saltus_steering *steering, const char *cost,
+                    FILE *out)
 {
-    (void)tau, (void)cost;
+    (void)steering, (void)cost;
     fprintf(out, "particles move and sites react in steps of %g s", model->network->lattice->step);
 }
 

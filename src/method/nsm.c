@@ -23,9 +23,10 @@ static double core_ns(const saltus_tables *tables, const saltus_lattice *lattice
     return 200.0; /* bench/RESULTS.md */
 }
 
-static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+static void explain(const saltus_model *model, const saltus_steering *steering, const char *cost,
+                    FILE *out)
 {
-    (void)model, (void)tau, (void)cost;
+    (void)model, (void)steering, (void)cost;
     fprintf(out, "exact, every jump of a particle is an event");
 }
 

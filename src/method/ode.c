@@ -43,9 +43,10 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
     return 100.0 + 100.0 * laws;
 }
 
-static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+static void explain(const saltus_model *model, const saltus_steering *steering, const char *cost,
+                    FILE *out)
 {
-    (void)model, (void)tau, (void)cost;
+    (void)model, (void)steering, (void)cost;
     fprintf(out, "the mean field, without chance: counts are real");
 }
 
@@ -53,6 +54,7 @@ const saltus_method_ops saltus_method_ode = {
     .name = "ode",
     .stream_version = 1,
     .help = "mean field",
+    .is_timed = true,
     .steps = "steps",
     .check = check,
     .core_ns = core_ns,

@@ -10,9 +10,11 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
     return in_lanes ? 20.0 + 15.0 * reactions : 60.0 * reactions;
 }
 
-static void explain(const saltus_model *model, const saltus_tau *tau, const char *cost, FILE *out)
+static void explain(const saltus_model *model, const saltus_steering *steering, const char *cost,
+                    FILE *out)
 {
     const saltus_tables *t = &model->network->tables;
+    const saltus_tau *tau = steering->tau;
     (void)cost;
     fprintf(out, "leaps, epsilon %g, n_c %d, %d exact steps", tau->epsilon, tau->n_critical,
             tau->n_exact);

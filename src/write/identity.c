@@ -155,6 +155,9 @@ saltus_status saltus_identity_make(const saltus_plan *plan, const saltus_run_opt
         say(id, "integration: rtol %.17g, atol %.17g, stiff %d", plan->tolerance.rtol,
             plan->tolerance.atol, plan->tolerance.stiff);
     }
+    if (plan->method == SALTUS_METHOD_HYBRID) {
+        say(id, "continuous: from %.17g molecules on", plan->tolerance.continuous);
+    }
     say(id, "rng: %s", saltus_plan_rng(plan));
     say(id, "seed: %llu", (unsigned long long)run->seed);
     say_numbers(id, "times", run->times, run->n_times);

@@ -135,6 +135,15 @@ static const char cycling_model[] = "species: {X: 10, Y: 5}\n"
                                     "  turn: {equation: 2 X + Y -> 3 X, law: X*X*Y/1e4}\n"
                                     "  other: X -> Y @ 3\n"
                                     "  out: X -> 0 @ 1\n";
+/* Fast isomers that flow, beside a switch; deviations and the split are kept. */
+static const char flowing_model[] = "species: {A: 30000, B: 0, X: 0, G: 0, H: 1}\n"
+                                    "reactions:\n"
+                                    "  there: A -> B @ 2e3\n"
+                                    "  back: B -> A @ 1e3\n"
+                                    "  on: H -> G @ 0.3\n"
+                                    "  off: G -> H @ 0.4\n"
+                                    "  make: {equation: G + B -> G + B + X, law: 0.3*G*B}\n"
+                                    "  die: X -> 0 @ 2\n";
 static const char busy_lattice[] = "species: {A: 3000, B: 3000, C: 0}\n"
                                    "reactions: {meet: A + B -> C @ 0.001, part: C -> A + B @ 2}\n"
                                    "lattice:\n"
@@ -297,6 +306,7 @@ static void what_is_under_way_is_kept(void **state)
                  {"run moving.yaml --until 40000 --points 7", 12},
                  {"run moving.yaml --until 2000 --points 7 --runs 60", 12},
                  {"run cycling.yaml --until 200000 --points 7 --method ode", 12},
+                 {"run flowing.yaml --until 40000 --points 7 --method hybrid", 12},
                  {"run leaps.yaml --until 100000 --points 7 --method tau --rng mt19937", 12},
                  {"run leaps.yaml --until 20000 --points 7 --method tau --runs 40", 12},
                  {"run space.yaml --until 40 --points 4 --profile z --frames 5", 20},
@@ -308,6 +318,7 @@ static void what_is_under_way_is_kept(void **state)
     write_file("leaps.yaml", leaping_model);
     write_file("moving.yaml", moving_model);
     write_file("cycling.yaml", cycling_model);
+    write_file("flowing.yaml", flowing_model);
     write_file("space.yaml", busy_lattice);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         keep_and_go(cases[i].command, cases[i].n_sets);

@@ -171,7 +171,7 @@ static saltus_status run_rates(saltus_error *err)
                                  "set: {n: n + 1, y: 0}}}\n";
     static const double times[] = {0.0, 3.0};
     static const char *const ways[][2] = {
-        {"direct", "lanes"}, {"direct", "scalar"}, {"ode", "auto"}};
+        {"direct", "lanes"}, {"direct", "scalar"}, {"ode", "auto"}, {"hybrid", "auto"}};
     saltus_status status = SALTUS_OK;
     saltus_model *m = NULL;
     moments found = {0};
@@ -181,7 +181,7 @@ static saltus_status run_rates(saltus_error *err)
     run.n_times = 2;
     TRY(saltus_model_parse_yaml(moving, strlen(moving), "moving.yaml", &m, err));
     TRY(saltus_model_freeze(m, SALTUS_LAW_LITERAL, err));
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 4; ++i) {
         saltus_plan_options plan = saltus_plan_options_default();
         plan.method = ways[i][0];
         plan.layout = ways[i][1];

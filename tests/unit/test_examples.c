@@ -27,6 +27,7 @@ static const example examples[] = {
     {"dimer-decay-x6", 18, 24, 1.0},
     {"dimer-decay-x12", 36, 48, 1.0},
     {"division", 1, 1, 60.0},
+    {"fast-binding", 5, 7, 1e-4},
     {"fully-connected", 6, 30, 1.0},
     {"gene-network", 5, 8, 10.0},
     {"lac-operon", 11, 16, 20010.0}, /* beyond the event */

@@ -42,7 +42,7 @@ static void methods_are_refused_with_a_list(void **state)
         bool in_space;
         const char *says;
     } cases[] = {
-        {"other", false, "method 'other': this version has auto, direct, tau and ode"},
+        {"other", false, "method 'other': this version has auto, direct, tau, ode and hybrid"},
         {"mpd", false, "method 'mpd' is for models with a lattice; this one has none"},
         {"nsm", false, "method 'nsm' is for models with a lattice; this one has none"},
         {"tau", true, "method 'tau': a model with a lattice has auto, mpd and nsm"},
@@ -81,9 +81,9 @@ static void layouts_serve_methods(void **state)
             }
         }
     }
-    /* lanes and scalar of two methods, scalar of one, five of a GPU of two, particles twice, counts
+    /* lanes and scalar of two methods, scalar of two, five of a GPU of two, particles twice, counts
      * once */
-    assert_int_equal(n_found, 2 * 2 + 1 + 5 * 2 + 2 + 1);
+    assert_int_equal(n_found, 2 * 2 + 2 + 5 * 2 + 2 + 1);
 }
 
 static void layouts_are_refused_with_a_list(void **state)

@@ -82,6 +82,9 @@ static const char *against_lanes(saltus_method method, const saltus_tables *n,
     if (method == SALTUS_METHOD_ODE) {
         return "steps of the mean field are its own";
     }
+    if (method == SALTUS_METHOD_HYBRID) {
+        return "its split is each trajectory's own";
+    }
     if (n->n_rates > MAX_LANE_RATES) {
         return "it has more than 64 rate rules";
     }

@@ -31,6 +31,7 @@ enum {
     SALTUS_PURPOSE_SOURCE = 11,  /**< what comes from nothing in a step */
     SALTUS_PURPOSE_NEXT = 12,    /**< kernel/rdme/nsm.h: waits and choice of an event */
     SALTUS_PURPOSE_LATE = 13,    /**< block k: more bits of its k-th wait */
+    SALTUS_PURPOSE_KICK = 14,    /**< from block k 2^24 on: kick or rounding k of method hybrid */
     SALTUS_PURPOSE_VARIATE = 20, /**< from block n 2^20 on: variate n of a trajectory's values */
 };
 
@@ -69,6 +70,12 @@ SALTUS_FN void saltus_philox(uint64_t seed, uint32_t purpose, saltus_u64 traject
     w[1] = c1 & low;
     w[2] = c2 & low;
     w[3] = c3 & low;
+}
+
+/** A uniform number of 52 bits, above 0 and below 1, of two words. */
+SALTUS_FN double saltus_uniform52(uint64_t high, uint64_t low)
+{
+    return ((double)(int64_t)((high << 32 | low) >> 12) + 0.5) * 0x1p-52;
 }
 
 /** The keys of all rounds, for saltus_philox_keyed. */

@@ -61,8 +61,7 @@ SALTUS_OUTLINE void saltus_chance_next(saltus_chance *c, double u[2])
     saltus_u64 w[4];
     saltus_philox(c->seed, SALTUS_PURPOSE_VARIATE, c->trajectory, c->block++, w);
     for (int i = 0; i < 2; ++i) {
-        const uint64_t bits = (w[2 * i] << 32 | w[2 * i + 1]) >> 12;
-        u[i] = ((double)(int64_t)bits + 0.5) * 0x1p-52;
+        u[i] = saltus_uniform52(SALTUS_LANE(w[2 * i], 0), SALTUS_LANE(w[2 * i + 1], 0));
     }
 }
 

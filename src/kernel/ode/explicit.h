@@ -11,7 +11,9 @@
 typedef struct saltus_ode_memory {
     int n;        /* components */
     int n_states; /* those behind them are hazards */
+    int n_noisy;  /* counts with noise, whose errors need not be smaller: the first of them */
     double rtol, atol;
+    double of_hazard; /* relative error of the hazard */
     const saltus_f64 *y;
     saltus_f64 *z, *w, *k, *e;
 } saltus_ode_memory;
@@ -23,12 +25,17 @@ SALTUS_FN saltus_f64 saltus_ode_larger(saltus_f64 a, saltus_f64 b)
     return saltus_select(SALTUS_LT(y, x), x, y);
 }
 
+/* Errors are small beside the noise of a count when they are below this share of its root. */
+#define SALTUS_NOISE_SHARE 0.01
+
 /* What an error in component i is held against. The hazard is that of one event, whose error tells
  * relative to 1. */
 SALTUS_FN saltus_f64 saltus_ode_scale(const saltus_ode_memory *m, int i, saltus_f64 a, saltus_f64 b)
 {
     const saltus_f64 larger = saltus_ode_larger(a, b);
-    return i < m->n_states ? m->atol + m->rtol * larger : m->rtol * (1.0 + larger);
+    const saltus_f64 own =
+        i < m->n_states ? m->atol + m->rtol * larger : m->of_hazard * (1.0 + larger);
+    return i < m->n_noisy ? own + SALTUS_NOISE_SHARE * saltus_sqrt(larger) : own;
 }
 
 /* The error of a step to z, of which component i has error e[i]: the root of the mean square of

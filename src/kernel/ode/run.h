@@ -358,7 +358,8 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
 /* Whether triggers may turn between reactions. */
 SALTUS_FN int saltus_ode_watches(const saltus_trajectory *p, const saltus_ode *o)
 {
-    return p->n->n_moving_triggers > 0 || (o->is_mean && p->n->watches_state);
+    return p->n->n_moving_triggers > 0 ||
+           ((o->is_mean || SALTUS_ODE_SPLITS(o)) && p->n->watches_state);
 }
 
 /* Whether what happens in the step that was taken has to be looked for in its dense output. */
@@ -366,7 +367,7 @@ SALTUS_FN int saltus_ode_needs_dense(const saltus_trajectory *p, const saltus_od
                                      const double *times)
 {
     return (!o->is_mean && o->target <= o->z[SALTUS_AT(o->n - 1)]) || saltus_ode_watches(p, o) ||
-           times[p->sample] < p->t + o->size;
+           times[p->sample] < p->t + o->size || SALTUS_ODE_SPLITS(o);
 }
 
 /* Find what ends the step that was taken, o->theta of the way. Where a trigger turns early in a
@@ -375,6 +376,7 @@ SALTUS_FN int saltus_ode_needs_dense(const saltus_trajectory *p, const saltus_od
 SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double *times)
 {
     const int was_stiff = p->carried.is_stiff;
+    o->was_stiff = was_stiff;
     for (int tries = 0;; ++tries) {
         o->theta = 1.0;
         o->turns = 0;
@@ -457,10 +459,9 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
     return fine ? 0 : -1;
 }
 
-/* Take one step and do what ends it. Returns -1 when the trajectory has ended or failed. */
-SALTUS_FN int saltus_ode_advance(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
-                                 const double *times, int64_t n_times, int64_t *counts,
-                                 double *observables)
+/* Take one step, and find what ends it. Returns -1 when the trajectory has failed. */
+SALTUS_FN int saltus_ode_step(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                              const double *times)
 {
     saltus_ode_verdict verdict = SALTUS_ODE_AIM;
     saltus_ode_begin(p, d, o);
@@ -476,9 +477,19 @@ SALTUS_FN int saltus_ode_advance(saltus_trajectory *p, saltus_direct *d, saltus_
             return -1;
         }
     }
-    const int was_stiff = p->carried.is_stiff;
     saltus_ode_find(p, o, times);
-    o->is_fresh = !o->fires && !o->turns && !was_stiff;
+    return 0;
+}
+
+/* Take one step and do what ends it. Returns -1 when the trajectory has ended or failed. */
+SALTUS_FN int saltus_ode_advance(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                 const double *times, int64_t n_times, int64_t *counts,
+                                 double *observables)
+{
+    if (saltus_ode_step(p, d, o, times) < 0) {
+        return -1;
+    }
+    o->is_fresh = !o->fires && !o->turns && !o->was_stiff;
     for (int i = 0; i < o->n && o->is_fresh; ++i) {
         SALTUS_K(0, i) = SALTUS_K(6, i);
     }

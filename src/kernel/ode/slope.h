@@ -3,11 +3,34 @@
 #define SALTUS_KERNEL_ODE_SLOPE_H
 
 #include "kernel/ssa/direct_tree.h"
+#if SALTUS_DEVICE
+#define SALTUS_ODE_SPLITS(o) 0
+#else
+#include "kernel/ode/split.h"
+#define SALTUS_ODE_SPLITS(o) ((o)->hybrid != 0)
+#endif
 
-/* The component of the first variable with a rate rule. */
+/* The component of the first variable with a rate rule: species that are real come before it. */
 SALTUS_FN int saltus_ode_first(const saltus_trajectory *p, const saltus_ode *o)
 {
+#if !SALTUS_DEVICE
+    if (o->hybrid) {
+        return o->hybrid->n_real;
+    }
+#endif
     return o->is_mean ? p->n->n_species : 0;
+}
+
+/* The species of a component before that. */
+SALTUS_FN int saltus_ode_species(const saltus_ode *o, int component)
+{
+#if !SALTUS_DEVICE
+    if (o->hybrid) {
+        return o->hybrid->real[component];
+    }
+#endif
+    (void)o;
+    return component;
 }
 
 /* Set the trajectory's rows to a state, but no rules. */
@@ -16,8 +39,8 @@ SALTUS_FN void saltus_ode_put(saltus_trajectory *p, const saltus_ode *o, double 
 {
     const saltus_tables *n = p->n;
     const int first = saltus_ode_first(p, o);
-    for (int s = 0; s < first; ++s) {
-        p->v[SALTUS_AT(s)] = y[SALTUS_AT(s)];
+    for (int i = 0; i < first; ++i) {
+        p->v[SALTUS_AT(saltus_ode_species(o, i))] = y[SALTUS_AT(i)];
     }
     for (int i = 0; i < n->n_rates; ++i) {
         p->v[SALTUS_AT(n->rate_rows[i])] = y[SALTUS_AT(first + i)];
@@ -31,7 +54,7 @@ SALTUS_OUTLINE void saltus_ode_place(saltus_trajectory *p, const saltus_ode *o, 
 {
     const saltus_tables *n = p->n;
     saltus_ode_put(p, o, time, y);
-    if (o->is_mean) {
+    if (o->is_mean || SALTUS_ODE_SPLITS(o)) {
         saltus_trajectory_run_rules(p);
         return;
     }
@@ -45,8 +68,8 @@ SALTUS_OUTLINE void saltus_ode_place(saltus_trajectory *p, const saltus_ode *o, 
 SALTUS_FN void saltus_ode_take(const saltus_trajectory *p, saltus_ode *o)
 {
     const int first = saltus_ode_first(p, o);
-    for (int s = 0; s < first; ++s) {
-        o->y[SALTUS_AT(s)] = p->v[SALTUS_AT(s)];
+    for (int i = 0; i < first; ++i) {
+        o->y[SALTUS_AT(i)] = p->v[SALTUS_AT(saltus_ode_species(o, i))];
     }
     for (int i = 0; i < p->n->n_rates; ++i) {
         o->y[SALTUS_AT(first + i)] = p->v[SALTUS_AT(p->n->rate_rows[i])];
@@ -102,6 +125,41 @@ SALTUS_FN void saltus_ode_mean_slope(saltus_trajectory *p, const saltus_ode *o, 
     saltus_ode_flow(p, slope);
 }
 
+#if !SALTUS_DEVICE
+/* The slope of a split: real species by what flows, rates, and the hazard by the propensities of
+ * events, of which those that move are computed. One below 0 counts 0, and is noted. */
+SALTUS_OUTLINE void saltus_ode_split_slope(saltus_trajectory *p, saltus_ode *o, double time,
+                                           const double *y, double *slope)
+{
+    const saltus_tables *n = p->n;
+    const saltus_hybrid *h = o->hybrid;
+    double sum = o->still;
+    saltus_ode_place(p, o, time, y);
+    o->negative = 0.0;
+    for (int i = 0; i < h->n_real; ++i) {
+        slope[i] = 0.0;
+    }
+    for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
+        const int flows = i < h->n_flowing;
+        const int r = flows ? h->flowing[i] : h->moving[i - h->n_flowing];
+        const double a = saltus_propensity(p, r);
+        if (SALTUS_RARE(a < 0.0)) {
+            o->negative -= a;
+            o->lowest = r;
+            continue;
+        }
+        sum += flows ? 0.0 : a;
+        for (int c = n->change_row[r]; c < n->change_row[r + 1] && flows; ++c) {
+            slope[h->component[n->change_species[c]]] += a * (double)n->change_amount[c];
+        }
+    }
+    for (int i = 0; i < n->n_rates; ++i) {
+        slope[h->n_real + i] = saltus_trajectory_value(p, n->rates[i]);
+    }
+    slope[h->n_real + n->n_rates] = sum;
+}
+#endif
+
 /* How fast each component changes at a state. */
 SALTUS_OUTLINE void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double time,
                                      const double *y, double *slope)
@@ -111,6 +169,12 @@ SALTUS_OUTLINE void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double
         saltus_ode_mean_slope(p, o, time, y, slope);
         return;
     }
+#if !SALTUS_DEVICE
+    if (o->hybrid) {
+        saltus_ode_split_slope(p, o, time, y, slope);
+        return;
+    }
+#endif
     saltus_ode_put(p, o, time, y);
     saltus_program_run(n->code, n->motion, p->v);
     for (int i = 0; i < n->n_rates; ++i) {

@@ -38,6 +38,16 @@ SALTUS_FN saltus_ode_memory saltus_ode_memory_of(const saltus_ode *o)
     m.n_states = o->is_mean ? o->n : o->n - 1;
     m.rtol = o->wanted.rtol;
     m.atol = o->wanted.atol;
+    m.n_noisy = 0;
+    m.of_hazard = m.rtol;
+#if !SALTUS_DEVICE
+    if (o->hybrid) {
+        m.n_noisy = o->hybrid->n_real;
+        m.of_hazard = m.rtol > SALTUS_NOISE_SHARE * SALTUS_NOISE_SHARE
+                          ? m.rtol
+                          : SALTUS_NOISE_SHARE * SALTUS_NOISE_SHARE;
+    }
+#endif
     m.y = o->y;
     m.z = o->z;
     m.w = o->w;

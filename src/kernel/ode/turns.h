@@ -12,6 +12,12 @@ SALTUS_OUTLINE int saltus_ode_turns(saltus_trajectory *p, saltus_ode *o, double 
 {
     saltus_ode_dense_state(o, theta);
     saltus_ode_place(p, o, p->t + theta * size, o->w);
+#if !SALTUS_DEVICE
+    if (o->hybrid) {
+        (void)saltus_split_put_nearest(p, o->hybrid);
+        saltus_trajectory_run_rules(p);
+    }
+#endif
     for (int i = 0; i < p->n->n_triggers; ++i) {
         const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
         if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {

@@ -207,18 +207,23 @@ typedef enum saltus_stiffness {
 
 /** How continuous variables are integrated. */
 typedef struct saltus_tolerance {
-    double rtol;   /* of a step, relative to the value; in (0, 1) */
-    double atol;   /* and absolute, in the variable's own unit; above 0 */
-    int32_t stiff; /* a saltus_stiffness */
+    double rtol;       /* of a step, relative to the value; in (0, 1) */
+    double atol;       /* and absolute, in the variable's own unit; above 0 */
+    int32_t stiff;     /* a saltus_stiffness */
+    double continuous; /* of method hybrid: molecules from which on a species is continuous */
 } saltus_tolerance;
 
 /* More components than this have no Jacobian in memory, and are never taken for stiff. */
 enum { SALTUS_MOST_STIFF = 1000 };
 
+/* Method hybrid has matrices for so many components, at most. */
+enum { SALTUS_MOST_NOISY = 300 };
+
 /**
  * The integrator. Its components are variables with a rate rule, and behind them the hazard that
- * has been integrated since the last event; or, when counts are real (method ode), all species and
- * behind them the variables with a rate rule. Between steps the values of components stand in the
+ * has been integrated since the last event; when counts are real (method ode), all species and
+ * behind them the variables with a rate rule; or (method hybrid) some species, these variables and
+ * the hazard. Between steps the values of components stand in the
  * trajectory's rows, and all else that matters in `carried`.
  */
 typedef struct saltus_ode {
@@ -230,6 +235,7 @@ typedef struct saltus_ode {
     int32_t is_fresh;    /* k[0] is the slope at its start */
     int32_t is_cut;      /* something else than its error made it short */
     int32_t is_rejected; /* a longer one was tried */
+    int32_t was_stiff;   /* it was taken by the method for stiff systems */
     int32_t worst;       /* component that drove it to nothing, or -1 */
     int32_t lowest;      /* law that was below 0 in the last slope, */
     double negative;     /* and the sum of those, as a positive number */
@@ -246,6 +252,9 @@ typedef struct saltus_ode {
     double *derivative;  /* [component] of the slope with respect to time */
     int32_t *pivot;      /* [component] */
     double *root;        /* [3][root] of triggers at the last three points looked at */
+#if !SALTUS_DEVICE
+    struct saltus_hybrid *hybrid; /* method hybrid: ode/split.h; else NULL */
+#endif
 } saltus_ode;
 
 /* The arrays of a trajectory, above, of tau-leaping and of the integrator: X(type of an element,

@@ -1,0 +1,482 @@
+/**
+ * The course of a trajectory by method hybrid: what flows and the hazard of all events are
+ * integrated together, as run.h does it with rate rules; each step ends with a kick, the noise of
+ * what has flowed (noise.h), and with a look at the split (split.h). Where nothing moves, events
+ * follow one another as by the direct method, bit for bit.
+ */
+#ifndef SALTUS_KERNEL_ODE_HYBRID_H
+#define SALTUS_KERNEL_ODE_HYBRID_H
+
+#include "kernel/ode/noise.h"
+#include "kernel/ode/run.h"
+
+/* All sums. */
+SALTUS_FN void saltus_hybrid_sums(const saltus_tables *n, saltus_direct *d)
+{
+    for (int level = 0; level < n->n_levels; ++level) {
+        for (int i = 0; i < n->level_nodes[level]; ++i) {
+            saltus_tree_sum(n, d, n->level_first[level] + i);
+        }
+    }
+}
+
+/* The leaves of laws that move count 0 between events. */
+SALTUS_FN void saltus_hybrid_hide(const saltus_hybrid *h, const saltus_tables *n, saltus_direct *d)
+{
+    for (int i = 0; i < h->n_moving; ++i) {
+        d->values[h->moving[i]] = 0.0;
+    }
+    saltus_hybrid_sums(n, d);
+}
+
+/* Compute the leaves of laws that stand still, and all sums. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_rebuild(saltus_trajectory *p, saltus_direct *d,
+                                                    const saltus_hybrid *h)
+{
+    const saltus_tables *n = p->n;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        d->values[r] = 0.0;
+        if (h->kind[r] == SALTUS_LAW_STILL && saltus_direct_update(p, d, r) != SALTUS_FINE) {
+            return p->failure;
+        }
+    }
+    saltus_hybrid_sums(n, d);
+    return SALTUS_FINE;
+}
+
+/* Go on with another split. */
+SALTUS_FN saltus_failure saltus_hybrid_begin(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
+{
+    saltus_split_make(p, o->hybrid);
+    o->n = o->hybrid->n_real + p->n->n_rates + 1;
+    return saltus_hybrid_rebuild(p, d, o->hybrid);
+}
+
+/* Look whether the split is still right. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_look(saltus_trajectory *p, saltus_direct *d,
+                                                 saltus_ode *o)
+{
+    saltus_hybrid *h = o->hybrid;
+    const int changed = saltus_split_check(p, h);
+    if (changed) {
+        saltus_split_merge(p, h);
+        saltus_trajectory_run_rules(p);
+    }
+    if (changed & 2) {
+        if (saltus_split_round(p, h, 0) != SALTUS_FINE) {
+            return p->failure;
+        }
+        saltus_split_put_whole(p, h);
+        saltus_trajectory_run_rules(p);
+    }
+    return changed ? saltus_hybrid_begin(p, d, o) : SALTUS_FINE;
+}
+
+/* Do what is due by itself, or what a trigger asks for. Events read and set whole counts: those for
+ * which the trigger has turned. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_settle(saltus_trajectory *p, saltus_direct *d,
+                                                   saltus_ode *o, int is_special)
+{
+    saltus_split_merge(p, o->hybrid);
+    if (saltus_split_round(p, o->hybrid, !is_special) != SALTUS_FINE) {
+        return p->failure;
+    }
+    if ((is_special ? saltus_trajectory_pass_special(p) : saltus_trajectory_settle(p)) !=
+        SALTUS_FINE) {
+        return p->failure;
+    }
+    (void)saltus_split_check(p, o->hybrid);
+    return saltus_hybrid_begin(p, d, o);
+}
+
+/* Record a sample of the state in the trajectory's rows, with counts to the nearest whole ones. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_record(saltus_trajectory *p, saltus_hybrid *h,
+                                                   double time, int64_t *counts,
+                                                   double *observables)
+{
+    const saltus_columns *columns = p->columns;
+    const int64_t sample = p->sample;
+    if (saltus_split_put_nearest(p, h) != SALTUS_FINE) {
+        return p->failure;
+    }
+    saltus_trajectory_record(p, time, counts, observables);
+    for (int c = 0; c < columns->n_counts; ++c) {
+        counts[sample * columns->n_counts + c] = (int64_t)p->v[columns->count_species[c]];
+    }
+    return SALTUS_FINE;
+}
+
+/* Do what is due at the present time: samples, clocks, pending events. Returns -1 when the
+ * trajectory has ended or failed. */
+SALTUS_OUTLINE int saltus_hybrid_due(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                     const double *times, int64_t n_times, int64_t *counts,
+                                     double *observables)
+{
+    for (;;) {
+        const int is_sample = times[p->sample] <= p->t;
+        if (p->special <= p->t && (!p->special_strict || !is_sample)) {
+            if (saltus_hybrid_settle(p, d, o, 1) != SALTUS_FINE) {
+                return -1;
+            }
+            p->carried.hazard = 0.0; /* the next variate is a new one */
+        } else if (is_sample) {
+            saltus_ode_take(p, o);
+            for (int i = 0; i < o->n; ++i) {
+                o->w[i] = o->y[i] + (i < o->n - 1 ? o->hybrid->deviation[i] : 0.0);
+            }
+            saltus_ode_place(p, o, p->t, o->w);
+            if (saltus_hybrid_record(p, o->hybrid, times[p->sample], counts, observables) !=
+                    SALTUS_FINE ||
+                p->sample == n_times) {
+                return -1;
+            }
+            saltus_ode_place(p, o, p->t, o->y);
+        } else {
+            return 0;
+        }
+    }
+}
+
+/* Change the counts by an event. */
+SALTUS_FN saltus_failure saltus_hybrid_change(saltus_trajectory *p, const saltus_hybrid *h, int r)
+{
+    const saltus_tables *n = p->n;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int s = n->change_species[c], is_real = h->component[s] >= 0;
+        int64_t x;
+        const int overflow = saltus_add_overflows(p->x[s], n->change_amount[c], &x);
+        const double value = is_real ? p->v[s] + (double)n->change_amount[c] : (double)x;
+        if (SALTUS_RARE(overflow || value < 0.0)) {
+            return saltus_trajectory_fail(
+                p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r, 0.0);
+        }
+        p->x[s] = x;
+        p->v[s] = value;
+    }
+    return SALTUS_FINE;
+}
+
+/* Choose an event by the propensities of the present time, and let it happen. Returns its reaction,
+ * -1 when the hazard has just become 0, or -2 when the trajectory has failed. */
+SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, saltus_hybrid *h,
+                                      double word)
+{
+    const saltus_tables *n = p->n;
+    const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
+    const uint64_t event = p->event++;
+    for (int i = 0; i < h->n_moving; ++i) {
+        const double a = saltus_propensity(p, h->moving[i]);
+        d->values[h->moving[i]] = a < 0.0 ? 0.0 : a;
+        if (SALTUS_RARE(a != a)) {
+            (void)saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, h->moving[i], a);
+            return -2;
+        }
+    }
+    if (h->n_moving > 0) {
+        saltus_hybrid_sums(n, d);
+    }
+    const double total = saltus_ode_total(p, d);
+    if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
+        (void)saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
+        return -2;
+    }
+    const int r =
+        total > 0.0 ? saltus_tree_choose(&tree, total, word, p->seed, p->trajectory, event) : -1;
+    if (r >= 0) {
+        if ((n->n_delayed > 0 && saltus_delayed_begin(p, r, p->t) != SALTUS_FINE) ||
+            saltus_hybrid_change(p, h, r) != SALTUS_FINE) {
+            return -2;
+        }
+        ++p->fired;
+        for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
+            const int rule = n->rule_of[i];
+            p->v[n->row_rules + rule] = saltus_trajectory_value(p, n->rules[rule]);
+        }
+        for (int i = n->dependent_row[r]; i < n->dependent_row[r + 1]; ++i) {
+            if (h->kind[n->dependent[i]] == SALTUS_LAW_STILL &&
+                saltus_direct_update(p, d, n->dependent[i]) != SALTUS_FINE) {
+                return -2;
+            }
+        }
+    }
+    if (h->n_moving > 0) {
+        saltus_hybrid_hide(h, n, d);
+    } else if (r >= 0) {
+        for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
+            saltus_tree_sum(n, d, n->node[i]);
+        }
+    }
+    return r;
+}
+
+/* Whether some trigger turns at the present time; 2 when the trajectory has failed. */
+SALTUS_OUTLINE int saltus_hybrid_triggers(saltus_trajectory *p, saltus_ode *o)
+{
+    if (o->hybrid->n_real == 0) {
+        return saltus_trajectory_triggers(p);
+    }
+    saltus_ode_take(p, o);
+    if (saltus_split_put_nearest(p, o->hybrid) != SALTUS_FINE) {
+        return 2;
+    }
+    saltus_trajectory_run_rules(p);
+    const int turns = saltus_trajectory_triggers(p);
+    saltus_ode_place(p, o, p->t, o->y);
+    return turns;
+}
+
+/* After something changed at the present time: triggers, then the split. */
+SALTUS_FN saltus_failure saltus_hybrid_follow(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
+{
+    const int turns = p->n->watches_state ? saltus_hybrid_triggers(p, o) : 0;
+    return turns == 2 ? p->failure
+           : turns    ? saltus_hybrid_settle(p, d, o, 0)
+                      : saltus_hybrid_look(p, d, o);
+}
+
+/* Go to the next event where nothing moves: as saltus_direct_run does. Returns -1 when the
+ * trajectory has ended or failed. */
+SALTUS_OUTLINE int saltus_hybrid_jump(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                      const double *times, int64_t n_times, int64_t *counts,
+                                      double *observables)
+{
+    const saltus_tables *n = p->n;
+    saltus_hybrid *h = o->hybrid;
+    double word;
+    const double wait = saltus_ode_target(p, d, &word), total = saltus_ode_total(p, d);
+    const double t_next = p->t + wait / total;
+    p->carried.hazard = 0.0;
+    while (!(t_next < times[p->sample]) || !(t_next < p->special)) {
+        const double next = times[p->sample];
+        if (saltus_trajectory_special_first(p, next < t_next ? next : t_next)) {
+            return saltus_hybrid_settle(p, d, o, 1) == SALTUS_FINE ? 0 : -1;
+        }
+        if (next > t_next) {
+            break;
+        }
+        saltus_trajectory_record(p, next, counts, observables);
+        if (p->sample == n_times) {
+            return -1;
+        }
+    }
+    p->t = t_next;
+    p->after = 0;
+    const int r = saltus_hybrid_fire(p, d, h, word);
+    if (r < 0) {
+        return r == -1 ? 0 : -1;
+    }
+    int may_flow = 0;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        may_flow |= p->v[n->change_species[c]] >= h->least;
+    }
+    if (may_flow || n->watches_state) {
+        return saltus_hybrid_follow(p, d, o) == SALTUS_FINE ? 0 : -1;
+    }
+    return 0;
+}
+
+/* Where on the step's mean path a count falls below what reactions need to flow, the step ends. */
+SALTUS_OUTLINE void saltus_hybrid_cut(saltus_ode *o)
+{
+    const saltus_hybrid *h = o->hybrid;
+    double slope;
+    for (int j = 0; j < h->n_real; ++j) {
+        double low = 0.0, high = o->theta;
+        if (!(saltus_ode_at(o, j, high, &slope) < h->floor[j])) {
+            continue;
+        }
+        for (int k = 0; k < 30; ++k) {
+            const double middle = 0.5 * (low + high);
+            if (saltus_ode_at(o, j, middle, &slope) < h->floor[j]) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        o->fires = o->turns = 0;
+        o->theta = high;
+    }
+}
+
+/* Draw the deviations at the end of the step. Where they are too large for what is linear, the step
+ * ends earlier. Returns 0 when nothing flows. */
+SALTUS_OUTLINE int saltus_hybrid_kick(saltus_trajectory *p, saltus_ode *o, double *kick)
+{
+    const saltus_hybrid *h = o->hybrid;
+    const int m = saltus_noise_size(p, o);
+    double *phi = saltus_noise_matrix(h, m, SALTUS_NOISE_PHI);
+    double *var = saltus_noise_matrix(h, m, SALTUS_NOISE_VAR);
+    for (int i = 0; i < m; ++i) {
+        kick[i] = 0.0;
+    }
+    if (h->n_real == 0) {
+        return 0;
+    }
+    for (int tries = 0; tries < 30; ++tries) {
+        int too_large = 0;
+        double slope;
+        saltus_noise_over(p, o, 0.0, o->theta, phi, var);
+        for (int j = 0; j < h->n_real; ++j) {
+            const double most = SALTUS_KICK_MOST * saltus_ode_at(o, j, o->theta, &slope);
+            too_large |= !(var[j * m + j] <= most * most);
+        }
+        if (!too_large) {
+            break;
+        }
+        o->theta *= 0.5;
+        o->fires = o->turns = 0;
+        p->carried.step = o->theta * o->size;
+    }
+    saltus_matrix_apply(m, 1.0, phi, h->deviation, kick);
+    saltus_noise_draw(p, h, m, var, 0, h->vector + (int64_t)2 * m, kick);
+    return 1;
+}
+
+/* Record the samples before the step's end. Returns 1 when they are the last, or one fails. */
+SALTUS_OUTLINE int saltus_hybrid_samples(saltus_trajectory *p, saltus_ode *o, const double *kick,
+                                         double *deviation, double end, const double *times,
+                                         int64_t n_times, int64_t *counts, double *observables)
+{
+    saltus_hybrid *h = o->hybrid;
+    const int m = saltus_noise_size(p, o);
+    while (times[p->sample] < end) {
+        const double time = times[p->sample], share = (time - p->t) / o->size;
+        const double theta = share < o->theta ? share : o->theta;
+        if (h->n_real > 0) {
+            saltus_noise_within(p, o, o->theta, kick, theta, deviation);
+        }
+        saltus_ode_dense_state(o, theta);
+        for (int i = 0; i < m && h->n_real > 0; ++i) {
+            o->w[i] += deviation[i];
+        }
+        saltus_ode_place(p, o, time, o->w);
+        if (saltus_hybrid_record(p, h, time, counts, observables) != SALTUS_FINE ||
+            p->sample == n_times) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Propensities that are below 0 where the step ends; stages may be anywhere. */
+SALTUS_OUTLINE void saltus_hybrid_note_negative(saltus_trajectory *p, saltus_ode *o)
+{
+    const saltus_hybrid *h = o->hybrid;
+    for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
+        const int r = i < h->n_flowing ? h->flowing[i] : h->moving[i - h->n_flowing];
+        const double a = p->n->law_program[r] < 0 ? 0.0 : saltus_propensity(p, r);
+        if (SALTUS_RARE(a < 0.0)) {
+            p->carried.below -= a * o->theta * o->size;
+            o->lowest = r;
+        }
+    }
+}
+
+/* Go to the end of the step that was taken, and do what ends it. Returns -1 when the trajectory has
+ * ended or failed. */
+SALTUS_OUTLINE int saltus_hybrid_land(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                      const double *times, int64_t n_times, int64_t *counts,
+                                      double *observables)
+{
+    saltus_hybrid *h = o->hybrid;
+    const int m = saltus_noise_size(p, o);
+    double *kick = h->vector + (int64_t)6 * m, *deviation = kick + m;
+    saltus_hybrid_cut(o);
+    const int is_kicked = saltus_hybrid_kick(p, o, kick);
+    const int has_samples = is_kicked && times[p->sample] < p->t + o->theta * o->size;
+    double end = p->t + o->theta * o->size;
+    if (!(end < p->special) ||
+        (o->theta == 1.0 && !o->fires && !o->turns && !(o->size < p->special - p->t))) {
+        end = p->special;
+    }
+    if (saltus_hybrid_samples(p, o, kick, deviation, end, times, n_times, counts, observables)) {
+        return -1;
+    }
+    h->kicks += (uint64_t)is_kicked;
+    p->carried.n_stalled = o->turns && end == p->t ? p->carried.n_stalled + 1 : 0;
+    if (has_samples) {
+        saltus_noise_jacobian(p, o, 0.5 * o->theta);
+    }
+    saltus_ode_dense_state(o, o->theta);
+    if (is_kicked) {
+        saltus_noise_settle(p, o, o->theta * o->size, kick);
+    }
+    for (int i = 0; i < m; ++i) {
+        h->deviation[i] = kick[i];
+        if (SALTUS_RARE(i < h->n_real && !(o->w[i] >= 0.0))) {
+            (void)saltus_trajectory_fail(p, SALTUS_NO_STEP, i, o->w[i]);
+            return -1;
+        }
+    }
+    p->carried.hazard = o->fires ? 0.0 : o->w[o->n - 1];
+    p->t = end;
+    p->after = 0;
+    saltus_ode_place(p, o, end, o->w);
+    if (!h->has_factors) {
+        saltus_hybrid_note_negative(p, o);
+    }
+    if (SALTUS_RARE(p->carried.below > SALTUS_MOST_BELOW * o->wanted.rtol)) {
+        (void)saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, o->lowest,
+                                     saltus_propensity(p, o->lowest));
+        return -1;
+    }
+    if (p->carried.n_stalled > SALTUS_MAX_CASCADE) {
+        (void)saltus_trajectory_fail(p, SALTUS_EVENT_STORM, 0, 0.0);
+        return -1;
+    }
+    if (o->turns) {
+        return saltus_hybrid_settle(p, d, o, 0) == SALTUS_FINE ? 0 : -1;
+    }
+    if (o->fires && saltus_hybrid_fire(p, d, h, o->word) == -2) {
+        return -1;
+    }
+    return saltus_hybrid_follow(p, d, o) == SALTUS_FINE ? 0 : -1;
+}
+
+/** Take a trajectory from where it is to its end, or to about p->limit steps; the arguments are
+ * those of saltus_ode_run. Real counts are in the trajectory's rows. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_run(saltus_trajectory *p, saltus_direct *d,
+                                                saltus_ode *o, const double *times, int64_t n_times,
+                                                const int *stop, int64_t *counts,
+                                                double *observables)
+{
+    enum { STEPS_PER_LOOK = 64 };
+    const saltus_hybrid *h = o->hybrid;
+    d->draws.valid = 0;
+    o->negative = 0.0;
+    o->is_fresh = 0;
+    if (o->wanted.stiff == SALTUS_STIFF_ALWAYS && o->may_be_stiff) {
+        p->carried.is_stiff = 1;
+    }
+    if (p->block == 0) {
+        (void)saltus_split_check(p, o->hybrid);
+    }
+    saltus_split_make(p, o->hybrid);
+    p->v[p->n->row_time] = p->t;
+    saltus_trajectory_run_rules(p);
+    if (saltus_hybrid_begin(p, d, o) != SALTUS_FINE) {
+        return p->failure;
+    }
+    for (;;) {
+        int went;
+        if (h->n_real == 0 && h->n_moving == 0 && p->n->n_rates == 0) {
+            went = saltus_hybrid_jump(p, d, o, times, n_times, counts, observables);
+        } else {
+            went = saltus_hybrid_due(p, d, o, times, n_times, counts, observables);
+            went = went < 0 ? went : saltus_ode_step(p, d, o, times);
+            went =
+                went < 0 ? went : saltus_hybrid_land(p, d, o, times, n_times, counts, observables);
+        }
+        if (went < 0) {
+            return p->failure;
+        }
+        if (++p->block % STEPS_PER_LOOK == 0) {
+            SALTUS_TRAJECTORY_PROGRESS(p);
+            if (p->block >= p->limit || SALTUS_FLAG(stop)) {
+                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
+            }
+        }
+    }
+}
+
+#endif
