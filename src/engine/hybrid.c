@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "kernel/ode/noise.h"
-#include "model/network/expr.h"
+#include "model/network/network.h"
 
 #include <string.h>
 
@@ -17,10 +17,9 @@ typedef struct reads {
     bool failed;
 } reads;
 
-static void read_program(reads *w, saltus_program program);
-
-static void read_row(reads *w, int row)
+static void read_row(void *user, int row)
 {
+    reads *w = user;
     const saltus_tables *n = w->n;
     if (row < 0 || row >= n->row_one || w->seen[row] == w->law) {
         return; /* constants do not move, and temporaries are read where they are made */
@@ -36,29 +35,10 @@ static void read_row(reads *w, int row)
     } else if (row == n->row_time) {
         w->drifts = 1;
     } else if (row >= n->row_rules) {
-        read_program(w, n->rules[row - n->row_rules]);
+        saltus_program_reads(n, n->rules[row - n->row_rules], read_row, w);
     }
     for (int i = 0; i < n->n_rates; ++i) {
         w->drifts |= n->rate_rows[i] == row;
-    }
-}
-
-static void read_program(reads *w, saltus_program program)
-{
-    const saltus_tables *n = w->n;
-    read_row(w, program.result);
-    for (int i = program.first; i < program.first + program.n; ++i) {
-        const saltus_instruction *q = &n->code[i];
-        const int arity = q->op == SALTUS_OP_SELECT  ? 3
-                          : q->op > SALTUS_OP_SELECT ? 1 /* a table's other rows are constants */
-                                                     : saltus_op_arity((saltus_op)q->op);
-        read_row(w, q->a);
-        if (arity > 1) {
-            read_row(w, q->b);
-        }
-        if (arity > 2) {
-            read_row(w, q->c);
-        }
     }
 }
 
@@ -68,7 +48,7 @@ static void read_law(reads *w, int reaction)
     ++w->law;
     w->drifts = 0;
     if (n->law_program[reaction] >= 0) {
-        read_program(w, n->laws[n->law_program[reaction]]);
+        saltus_program_reads(n, n->laws[n->law_program[reaction]], read_row, w);
     }
     for (int f = n->factor_row[reaction]; f < n->factor_row[reaction + 1]; ++f) {
         read_row(w, n->factor_species[f]);

@@ -76,6 +76,32 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Rules that are recorded alone fit every layout; one that a law reads does not. */
+static const char recorded[] =
+    "species: {A: 400, B: 0, C: 5, D: 0, E: 1}\n"
+    "parameters: {k: 1, w: 0.3}\n"
+    "rules: {total: A + 2*B + w*C, part: A/(A + B), both: total*part, when: total + sin(time)%s}\n"
+    "reactions: {there: A -> B @ k, back: B -> A @ 2, in: 0 -> C @ 3, out: C -> 0 @ 0.2,\n"
+    "  pair: A + C -> D @ 0.01, free: D -> A + C @ 1, %s}\n";
+
+static void recorded_rules_have_the_bits_of_the_cpu(void **state)
+{
+    static const struct {
+        const char *rule, *reaction;
+        int fits;
+    } cases[] = {{"", "turn: E -> 0 @ 0.5", ALL},
+                 {", half: A/2", "turn: {equation: E -> 0, law: half*E}", REGISTERS}};
+    (void)state;
+    need_gpu("cuda");
+    for (int i = 0; i < 2; ++i) {
+        char text[700];
+        (void)snprintf(text, sizeof text, recorded, cases[i].rule, cases[i].reaction);
+        saltus_model *m = bits_parse(text);
+        check_bits(m, "recorded rules", cases[i].fits, 60);
+        saltus_model_destroy(m);
+    }
+}
+
 /* They fit layout global alone. Samples lie in the middle of windows, launches end there. */
 static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
 {
@@ -588,6 +614,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
+        cmocka_unit_test(recorded_rules_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_leaps_have_the_bits_of_the_cpu),

@@ -150,8 +150,9 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     /* [species] how many of it, at most, a reaction of that order takes */                        \
     X(int32_t, order_own, t->n_species)
 
-/* What follows from the others: which rules, propensities and nodes change when a reaction fires,
- * itself included where it does. Dependents are first those of pairs, in fours (the last may stand
+/* What follows from the others: which live rules, propensities and nodes change when a reaction
+ * fires, itself included where it does. Live are rules that a law, a clock or an event reads, also
+ * through others; the rest are computed where a sample is recorded. Dependents are first those of pairs, in fours (the last may stand
  * several times), then the others. Moving are rules and laws that change between reactions, because
  * they read a variable with a rate rule, or the time. Level 0 of the tree of partial sums has groups of propensities.
  * Propensities and the values of nodes stand in one array, values[n_leaves + node], so that the
@@ -169,6 +170,7 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(int32_t, node_row, t->n_reactions + 1)                  /* [reaction + 1] first node */      \
     X(int32_t, node, t->node_row[t->n_reactions])             /* [..] nodes, level by level */     \
     X(int32_t, unsafe, t->n_unsafe)                           /* [..] species */                   \
+    X(int32_t, live_rules, t->n_live_rules)                   /* [..] rules, in order */           \
     X(int32_t, moving_rules, t->n_moving_rules)               /* [..] rules, in order */           \
     X(int32_t, moving_laws, t->n_moving_laws)                 /* [..] reactions */                 \
     X(int32_t, moving_nodes, t->n_moving_nodes)               /* [..] above them, by level */      \
@@ -191,6 +193,7 @@ typedef struct saltus_tables {
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
     int32_t n_intervals;      /**< slots of programs on intervals; 0: no law drifts with time */
     int32_t n_rates, n_roots; /**< variables with a rate rule; roots of triggers that move */
+    int32_t n_live_rules;
     int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;
     int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;

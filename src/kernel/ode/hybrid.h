@@ -60,14 +60,14 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_look(saltus_trajectory *p, saltus_di
     const int changed = saltus_split_check(p, h);
     if (changed) {
         saltus_split_merge(p, h);
-        saltus_trajectory_run_rules(p);
+        saltus_trajectory_run_live_rules(p);
     }
     if (changed & 2) {
         if (saltus_split_round(p, h, 0) != SALTUS_FINE) {
             return p->failure;
         }
         saltus_split_put_whole(p, h);
-        saltus_trajectory_run_rules(p);
+        saltus_trajectory_run_live_rules(p);
     }
     return changed ? saltus_hybrid_begin(p, d, o) : SALTUS_FINE;
 }
@@ -189,8 +189,7 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
         }
         ++p->fired;
         for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
-            const int rule = n->rule_of[i];
-            p->v[n->row_rules + rule] = saltus_trajectory_value(p, n->rules[rule]);
+            saltus_trajectory_run_rule(p, n->rule_of[i]);
         }
         for (int i = n->dependent_row[r]; i < n->dependent_row[r + 1]; ++i) {
             if (h->kind[n->dependent[i]] == SALTUS_LAW_STILL &&
@@ -219,7 +218,7 @@ SALTUS_OUTLINE int saltus_hybrid_triggers(saltus_trajectory *p, saltus_ode *o)
     if (saltus_split_put_nearest(p, o->hybrid) != SALTUS_FINE) {
         return 2;
     }
-    saltus_trajectory_run_rules(p);
+    saltus_trajectory_run_live_rules(p);
     const int turns = saltus_trajectory_triggers(p);
     saltus_ode_place(p, o, p->t, o->y);
     return turns;
@@ -453,7 +452,7 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_run(saltus_trajectory *p, saltus_dir
     }
     saltus_split_make(p, o->hybrid);
     p->v[p->n->row_time] = p->t;
-    saltus_trajectory_run_rules(p);
+    saltus_trajectory_run_live_rules(p);
     if (saltus_hybrid_begin(p, d, o) != SALTUS_FINE) {
         return p->failure;
     }

@@ -55,12 +55,11 @@ SALTUS_OUTLINE void saltus_ode_place(saltus_trajectory *p, const saltus_ode *o, 
     const saltus_tables *n = p->n;
     saltus_ode_put(p, o, time, y);
     if (o->is_mean || SALTUS_ODE_SPLITS(o)) {
-        saltus_trajectory_run_rules(p);
+        saltus_trajectory_run_live_rules(p);
         return;
     }
     for (int i = 0; i < n->n_moving_rules; ++i) {
-        const int rule = n->moving_rules[i];
-        p->v[SALTUS_AT(n->row_rules + rule)] = saltus_trajectory_value(p, n->rules[rule]);
+        saltus_trajectory_run_rule(p, n->moving_rules[i]);
     }
 }
 

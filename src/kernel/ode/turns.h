@@ -15,7 +15,7 @@ SALTUS_OUTLINE int saltus_ode_turns(saltus_trajectory *p, saltus_ode *o, double 
 #if !SALTUS_DEVICE
     if (o->hybrid) {
         (void)saltus_split_put_nearest(p, o->hybrid);
-        saltus_trajectory_run_rules(p);
+        saltus_trajectory_run_live_rules(p);
     }
 #endif
     for (int i = 0; i < p->n->n_triggers; ++i) {

@@ -56,7 +56,7 @@ SALTUS_OUTLINE saltus_failure saltus_delayed_begin(saltus_trajectory *p, int r, 
     const saltus_delayed *d = &n->delayed[n->delayed_of[r]];
     p->v[SALTUS_AT(n->row_time)] = t;
     if (d->reads_rules) { /* those of the time are as they were */
-        saltus_trajectory_run_rules(p);
+        saltus_trajectory_run_live_rules(p);
     }
     if (d->n_variates > 0) {
         saltus_trajectory_draw(p, d->first_variate, d->n_variates);

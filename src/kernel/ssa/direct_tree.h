@@ -201,8 +201,7 @@ SALTUS_FN void saltus_direct_follow_pairs(saltus_trajectory *p, saltus_direct *d
 {
     const saltus_tables *n = p->n;
     for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
-        const int rule = n->rule_of[i];
-        p->v[SALTUS_AT(n->row_rules + rule)] = saltus_trajectory_value(p, n->rules[rule]);
+        saltus_trajectory_run_rule(p, n->rule_of[i]);
     }
     /* A pair is never negative; if it overflows, the total shows it. */
     const int32_t *dependent = n->dependent;

@@ -10,6 +10,7 @@
  *     SALTUS_TABLES_SHARED     1: a copy of the tables is there too
  *     SALTUS_WIDE_ROWS         1: saltus_packed_wide_row
  *     SALTUS_POINTS            1: rates are those of a job's point, and not in the tables
+ *     SALTUS_RECORDS_RULES     1: saltus_recorded_rule(table, time, rule) follows this header
  *     SALTUS_CHANGES, SALTUS_DEPENDENTS, SALTUS_NODES
  *                              entries of every row where they are equally long;
  *                              SALTUS_DEPENDENTS is 0 where they are not
@@ -160,6 +161,16 @@ SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dep
     return (more ? before : rate) * first * second;
 }
 
+#if SALTUS_RECORDS_RULES
+SALTUS_OUTLINE double saltus_recorded_rule(const saltus_table *s, double time, int rule);
+#else
+SALTUS_FN double saltus_recorded_rule(const saltus_table *s, double time, int rule)
+{
+    (void)s, (void)time, (void)rule;
+    return 0.0;
+}
+#endif
+
 /* Write a sample's observables: every step-th from `first` on. */
 SALTUS_FN void saltus_table_observe(const saltus_table *s, const saltus_launch *a, double time,
                                     int first, int step, const saltus_samples *to)
@@ -176,6 +187,7 @@ SALTUS_FN void saltus_table_observe(const saltus_table *s, const saltus_launch *
             if (row >= 0) {
                 v[k] = row < t->n_species   ? (double)s->x[row * SALTUS_BLOCK]
                        : row < t->row_flags ? s->point[a->at.variables + row - t->row_variables]
+                       : row < t->row_time  ? saltus_recorded_rule(s, time, row - t->row_rules)
                        : row == t->row_time ? time
                        : row == t->row_one  ? 1.0
                                             : s->point[a->at.constants + row - t->row_constants];

@@ -33,9 +33,9 @@ SALTUS_LARGE_FN void saltus_trajectory_refresh(saltus_trajectory *p)
         p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
     }
     p->v[SALTUS_AT(n->row_time)] = p->t;
-    saltus_trajectory_run_rules(p);
+    saltus_trajectory_run_live_rules(p);
     for (int f = 0; f < n->n_flags && saltus_trajectory_run_clocks(p); ++f) {
-        saltus_trajectory_run_rules(p);
+        saltus_trajectory_run_live_rules(p);
     }
 }
 

@@ -32,10 +32,24 @@ SALTUS_LARGE_FN double saltus_trajectory_value(saltus_trajectory *p, saltus_prog
     return p->v[SALTUS_AT(program.result)];
 }
 
+SALTUS_FN void saltus_trajectory_run_rule(saltus_trajectory *p, int rule)
+{
+    p->v[SALTUS_AT(p->n->row_rules + rule)] = saltus_trajectory_value(p, p->n->rules[rule]);
+}
+
+/* Those on which the course of the trajectory hangs. */
+SALTUS_FN void saltus_trajectory_run_live_rules(saltus_trajectory *p)
+{
+    for (int i = 0; i < p->n->n_live_rules; ++i) {
+        saltus_trajectory_run_rule(p, p->n->live_rules[i]);
+    }
+}
+
+/* All of them, for a sample. */
 SALTUS_FN void saltus_trajectory_run_rules(saltus_trajectory *p)
 {
     for (int r = 0; r < p->n->n_rules; ++r) {
-        p->v[SALTUS_AT(p->n->row_rules + r)] = saltus_trajectory_value(p, p->n->rules[r]);
+        saltus_trajectory_run_rule(p, r);
     }
 }
 

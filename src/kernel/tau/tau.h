@@ -87,7 +87,7 @@ SALTUS_FN void saltus_leap_hold(saltus_trajectory *p)
 {
     if (p->n->n_thinned > 0) {
         p->v[SALTUS_AT(p->n->row_time)] = p->window_start + 0.5 * (p->window_end - p->window_start);
-        saltus_trajectory_run_rules(p);
+        saltus_trajectory_run_live_rules(p);
     }
 }
 #else
@@ -311,7 +311,7 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
 {
     const saltus_tables *n = p->n;
     uint32_t w[4];
-    saltus_trajectory_run_rules(p);
+    saltus_trajectory_run_live_rules(p);
     for (int r = 0; r < n->n_reactions; ++r) {
         const double a = d->values[SALTUS_AT(r)], k = l->number[SALTUS_AT(r)];
         if (r % 4 == 0) {
@@ -354,7 +354,7 @@ SALTUS_FN void saltus_leap_undo(saltus_trajectory *p)
     for (int s = 0; s < p->n->n_species; ++s) {
         p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
     }
-    saltus_trajectory_run_rules(p);
+    saltus_trajectory_run_live_rules(p);
 }
 
 /* One reaction, as the direct method has it, or on to `target` if that comes first. */

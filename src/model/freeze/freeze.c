@@ -509,6 +509,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     saltus_place_rows(&f);
     saltus_place_intervals(&f);
     SALTUS_TRY(settle_arrays(&f, err));
+    SALTUS_TRY(saltus_find_live_rules(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, err));
     if (model->space) {
         SALTUS_TRY(saltus_freeze_lattice(&f, err));

@@ -305,6 +305,10 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_thinned(saltus_freezer *f, saltus_er
 /** The same for programs on intervals as saltus_place_rows, and after it. */
 void saltus_place_intervals(saltus_freezer *f);
 
+/* live.c */
+/** Find the live rules (kernel/base/tables.h), when all programs are compiled and placed. */
+SALTUS_MUST_CHECK saltus_status saltus_find_live_rules(saltus_freezer *f, saltus_error *err);
+
 /* reads.c */
 /** Which counts each rule reads, once rules are bound. */
 SALTUS_MUST_CHECK saltus_status saltus_collect_rule_counts(saltus_freezer *f, saltus_error *err);

@@ -37,6 +37,11 @@ typedef struct saltus_network {
     saltus_arena arena;            /**< all of the above */
 } saltus_network;
 
+/** Call found for every row that a program reads, its result among them, for some more than once.
+ */
+void saltus_program_reads(const saltus_tables *tables, saltus_program program,
+                          void (*found)(void *user, int row), void *user);
+
 void saltus_network_destroy(saltus_network *network);
 
 #endif

@@ -75,7 +75,9 @@ int saltus_n_varying(const saltus_tables *t, const uint8_t *varies)
 /* Write a number of a point's row, which is x where it does not vary. */
 static void put_of_point(const saltus_writer *w, int i, double x)
 {
-    if (saltus_varies(w, i)) {
+    if (w->is_table) {
+        fprintf(w->out, "s->point[%d]", i);
+    } else if (saltus_varies(w, i)) {
         fprintf(w->out, "SALTUS_K(%d)", saltus_varying(w, i));
     } else {
         saltus_put_number(w->out, x);
@@ -111,14 +113,15 @@ static void put_row(const saltus_writer *w, int row)
     const saltus_tables *t = w->t;
     const saltus_point at = saltus_point_of(t);
     if (row < t->row_variables) {
-        fprintf(w->out, "SALTUS_X(%d)", row);
+        fprintf(w->out, w->is_table ? "(double)s->x[%d * SALTUS_BLOCK]" : "SALTUS_X(%d)", row);
     } else if (row < t->row_flags) { /* no event changes it */
         put_of_point(w, at.variables + row - t->row_variables,
                      t->initial_variables[row - t->row_variables]);
     } else if (row >= t->row_rules && row < t->row_rules + t->n_rules) {
-        fprintf(w->out, "saltus_rule%d(s)", row - t->row_rules);
+        fprintf(w->out, w->is_table ? "saltus_rule%d(s, time)" : "saltus_rule%d(s)",
+                row - t->row_rules);
     } else if (row == t->row_time) {
-        fprintf(w->out, "s->time");
+        fprintf(w->out, w->is_table ? "time" : "s->time");
     } else if (row == t->row_one) {
         fprintf(w->out, "1.0");
     } else if (row >= t->row_constants && row < t->row_constants + t->n_constants) {
@@ -140,13 +143,15 @@ static const char *name_of(int op)
     return names[op];
 }
 
-/* Write a function of the state that runs a program, whose temporaries may be written more than
- * once. */
-static void put_program(const saltus_writer *w, const char *name, int number, saltus_program p)
+/* Temporaries may be written more than once. */
+void saltus_put_program(const saltus_writer *w, const char *name, int number, saltus_program p)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out, "SALTUS_FN double %s%d(const saltus_worker_state *s)\n{\n    (void)s;\n", name,
-            number);
+    fprintf(w->out,
+            w->is_table ? "SALTUS_OUTLINE double %s%d(const saltus_table *s, double time)\n{\n"
+                          "    (void)s, (void)time;\n"
+                        : "SALTUS_FN double %s%d(const saltus_worker_state *s)\n{\n    (void)s;\n",
+            name, number);
     for (int i = p.first; i < p.first + p.n; ++i) {
         const saltus_instruction *q = &t->code[i];
         bool again = false;
@@ -171,7 +176,7 @@ static void put_law(const saltus_writer *w, int r)
 {
     const saltus_tables *t = w->t;
     if (t->law_program[r] >= 0) {
-        put_program(w, "saltus_law", r, t->laws[t->law_program[r]]);
+        saltus_put_program(w, "saltus_law", r, t->laws[t->law_program[r]]);
         return;
     }
     fprintf(w->out,
@@ -277,7 +282,7 @@ static void put_functions(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     for (int i = 0; i < t->n_rules; ++i) {
-        put_program(w, "saltus_rule", i, t->rules[i]);
+        saltus_put_program(w, "saltus_rule", i, t->rules[i]);
     }
     for (int r = 0; r < t->n_reactions; ++r) {
         put_law(w, r);

@@ -27,6 +27,7 @@ typedef struct saltus_writer {
     const saltus_tables *t;
     const saltus_columns *columns;
     const uint8_t *varies; /**< saltus_needs */
+    bool is_table;         /**< state is a saltus_table, kernel/ssa/table.h, with its point's row */
     FILE *out;
 } saltus_writer;
 
@@ -36,6 +37,10 @@ bool saltus_varies(const saltus_writer *w, int i);
 int saltus_varying(const saltus_writer *w, int i);
 /** How many of them there are. */
 int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
+
+/** A function of the state, of this name and number, that runs a program. What it reads of rules is
+ * saltus_ruleN. */
+void saltus_put_program(const saltus_writer *w, const char *name, int number, saltus_program p);
 
 /** The rate of product law r. */
 void saltus_put_rate(const saltus_writer *w, int r);

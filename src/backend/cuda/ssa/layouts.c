@@ -1,6 +1,7 @@
 #include "backend/cuda/ssa/layouts.h"
 
 #include "backend/cuda/ssa/packing.h"
+#include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
 #include "kernel/ssa/tree_thread.h"
@@ -339,11 +340,13 @@ void saltus_layout_free(saltus_ssa_layout *layout)
     layout->packed.tables = NULL;
 }
 
-static saltus_status table_text(const saltus_ssa_layout *layout, char **text, saltus_error *err)
+static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_tables *tables,
+                                const saltus_columns *columns, char **text, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const bool is_warp = layout->state == SALTUS_STATE_WARP;
     const saltus_packed_wide_row *equal = &layout->packed.equal;
+    const bool records_rules = saltus_records_rules(tables, columns);
     size_t size;
     FILE *out = open_memstream(text, &size);
     SALTUS_NEED(out);
@@ -352,14 +355,18 @@ static saltus_status table_text(const saltus_ssa_layout *layout, char **text, sa
                   "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
                   "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
                   "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
-                  "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n#include "
-                  "\"kernel/ssa/direct_%s.h\"\n",
+                  "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n"
+                  "#define SALTUS_RECORDS_RULES %d\n#include \"kernel/ssa/table.h\"\n",
                   is_warp ? 1 : layout->block, layout->packed.n_levels,
                   layout->packed.n_root_children, layout->workspace_is_shared,
                   layout->tables_are_shared, is_warp, layout->block / 32,
                   layout->needs.varies != NULL, equal->n_changes, equal->n_dependents,
-                  equal->n_nodes, is_warp ? "warp" : "table");
-    if (fclose(out) != 0) {
+                  equal->n_nodes, records_rules);
+    if (records_rules) {
+        status = saltus_put_recorded_rules(tables, columns, out, err);
+    }
+    (void)fprintf(out, "#include \"kernel/ssa/direct_%s.h\"\n", is_warp ? "warp" : "table");
+    if (fclose(out) != 0 && status == SALTUS_OK) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
 done:
@@ -430,7 +437,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:
         *entry = "saltus_by_worker";
-        SALTUS_TRY(table_text(layout, &text, err));
+        SALTUS_TRY(table_text(layout, tables, columns, &text, err));
         break;
     default:
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";

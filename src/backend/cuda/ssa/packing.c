@@ -126,8 +126,11 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
     if (t->n_reactions == 0) {
         return "nothing reacts";
     }
-    if (t->n_triggers > 0 || t->n_flags > 0 || t->n_rules > 0) {
-        return "it has events, rules or rates that switch in time";
+    if (t->n_triggers > 0 || t->n_flags > 0 || t->n_live_rules > 0) {
+        return "it has events, rates that switch in time, or rules that they read";
+    }
+    if (t->has_tables) {
+        return "it has tables of the time";
     }
     if (t->n_starts > 0) {
         return "its initial values are drawn";

@@ -1,0 +1,123 @@
+/* Which rules the course of a trajectory hangs on. Others, such as groups of species that are only
+ * recorded, are computed where a sample is. */
+#include "model/freeze/freeze.h"
+
+#include "core/memory.h"
+
+typedef struct search {
+    const saltus_tables *t;
+    bool *is_live; /* [rule] */
+} search;
+
+static void note(void *user, int row)
+{
+    const search *s = user;
+    const int rule = row - s->t->row_rules;
+    if (rule >= 0 && rule < s->t->n_rules && !s->is_live[rule]) {
+        s->is_live[rule] = true;
+    }
+}
+
+static void note_program(search *s, saltus_program program)
+{
+    saltus_program_reads(s->t, program, note, s);
+}
+
+static void note_events(search *s)
+{
+    const saltus_tables *t = s->t;
+    for (int i = 0; i < t->n_flags; ++i) {
+        note_program(s, t->clocks[i].when);
+    }
+    for (int i = 0; i < t->n_triggers; ++i) {
+        note_program(s, t->triggers[i].trigger);
+        note_program(s, t->triggers[i].delay);
+        note_program(s, t->triggers[i].priority);
+    }
+    for (int i = 0; i < t->n_settings; ++i) {
+        note_program(s, t->settings[i].value);
+    }
+    for (int i = 0; i < t->n_variates; ++i) {
+        for (int k = 0; k < t->variates[i].n; ++k) {
+            note_program(s, t->variates[i].args[k]);
+        }
+    }
+    for (int i = 0; i < t->n_delayed; ++i) {
+        note_program(s, t->delayed[i].delay);
+    }
+}
+
+static void note_laws(search *s)
+{
+    const saltus_tables *t = s->t;
+    for (int i = 0; i < t->n_laws; ++i) {
+        note_program(s, t->laws[i]);
+    }
+    for (int i = 0; i < t->factor_row[t->n_reactions]; ++i) {
+        note(s, t->factor_species[i]);
+    }
+    for (int i = 0; i < t->n_rates; ++i) {
+        note_program(s, t->rates[i]);
+    }
+    for (int i = 0; i < t->n_roots; ++i) {
+        note_program(s, t->roots[i]);
+    }
+    for (int i = 0; i < t->n_drifts; ++i) {
+        if (t->drifts[i].rule >= 0) {
+            s->is_live[t->drifts[i].rule] = true;
+        }
+    }
+}
+
+/* Of the rules that each reaction changes keep the live ones. */
+static saltus_status keep_live(saltus_freezer *f, const bool *is_live, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    const size_t n = (size_t)t->rule_row[t->n_reactions];
+    int32_t *row = saltus_arena_alloc(f->arena, ((size_t)t->n_reactions + 1) * sizeof *row);
+    int32_t *of = saltus_arena_alloc(f->arena, (n + 1) * sizeof *of);
+    int32_t at = 0;
+    SALTUS_NEED(row && of);
+    for (int r = 0; r < t->n_reactions; ++r) {
+        for (int i = t->rule_row[r]; i < t->rule_row[r + 1]; ++i) {
+            if (is_live[t->rule_of[i]]) {
+                of[at++] = t->rule_of[i];
+            }
+        }
+        row[r + 1] = at;
+    }
+    t->rule_row = row;
+    t->rule_of = of;
+done:
+    return status;
+}
+
+saltus_status saltus_find_live_rules(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    search s = {t, saltus_calloc((size_t)t->n_rules, sizeof *s.is_live)};
+    int32_t *live = saltus_arena_alloc(f->arena, ((size_t)t->n_rules + 1) * sizeof *live);
+    SALTUS_NEED(s.is_live && live);
+    note_laws(&s);
+    note_events(&s);
+    for (int r = t->n_rules - 1; r >= 0; --r) { /* those before it may be read by it */
+        s.is_live[r] |= f->model->space != NULL;
+        if (s.is_live[r]) {
+            note_program(&s, t->rules[r]);
+        }
+    }
+    for (int r = 0; r < t->n_rules; ++r) {
+        if (s.is_live[r]) {
+            live[t->n_live_rules++] = r;
+        }
+    }
+    t->live_rules = live;
+    if (t->n_live_rules < t->n_rules) {
+        SALTUS_TRY(keep_live(f, s.is_live, err));
+    }
+done:
+    saltus_free(s.is_live);
+    return status;
+}
