@@ -127,7 +127,9 @@ saltus_method_choice saltus_method_choose(const saltus_model *model,
         choice.method = saltus_method_of(saltus_method_usual(model))->name;
         (void)snprintf(choice.why, sizeof choice.why, "the model has a lattice");
     } else if (t->n_rates > 0) {
-        (void)snprintf(choice.why, sizeof choice.why, "no leaps: the model has rate rules");
+        (void)snprintf(choice.why, sizeof choice.why, "no leaps: the model has %s",
+                       model->network->follows_triggers ? "triggers that drift with time"
+                                                        : "rate rules");
     } else if (t->watches_state) {
         (void)snprintf(choice.why, sizeof choice.why, "no leaps: events watch the state");
     } else if (saltus_backend_open("cpu", &cpu, NULL) == SALTUS_OK &&

@@ -88,13 +88,6 @@ static bool is_count(const saltus_plan *plan, int variable)
            row < plan->model->network->tables.n_species;
 }
 
-/* A species that is no count: its value is recorded where the counts of others are. */
-static bool is_real_species(const saltus_plan *plan, int variable)
-{
-    return plan->model->variables[variable].kind == SALTUS_KIND_SPECIES &&
-           plan->model->network->bindings[variable].role == SALTUS_ROLE_VARIABLE;
-}
-
 static saltus_status add_column(saltus_plan *plan, int variable, bool concentration,
                                 saltus_error *err)
 {
@@ -190,7 +183,8 @@ static saltus_status choose_columns(saltus_plan *plan, const char *names, saltus
     for (size_t i = 0; i < m->n_variables && !names; ++i) {
         const int row = m->network->bindings[i].row;
         const bool is_species = row >= 0 && row < m->network->tables.n_species;
-        if (is_species || is_real_species(plan, (int)i) || m->variables[i].observable) {
+        /* the value of one that is no count is recorded where the counts of others are */
+        if (is_species || saltus_species_is_real(m, (int)i) || m->variables[i].observable) {
             SALTUS_TRY(add_column(plan, (int)i, false, err));
         }
     }
@@ -501,7 +495,11 @@ static void explain_integration(const saltus_plan *plan, FILE *out)
 {
     const saltus_tables *t = &plan->model->network->tables;
     const saltus_tolerance *e = &plan->tolerance;
-    fprintf(out, "integral  %d rate rule%s", t->n_rates, t->n_rates == 1 ? "" : "s");
+    if (plan->model->network->follows_triggers) {
+        fputs("integral  triggers that drift with time", out);
+    } else {
+        fprintf(out, "integral  %d rate rule%s", t->n_rates, t->n_rates == 1 ? "" : "s");
+    }
     if (plan->method == SALTUS_METHOD_HYBRID) {
         fprintf(out, ", what flows and the hazard");
     } else if (plan->method == SALTUS_METHOD_ODE) {

@@ -88,7 +88,9 @@ saltus_status saltus_method_check_mixed(const saltus_model *model, const saltus_
         SALTUS_TRY(saltus_method_check_tolerance(o, err));
     }
     if (t->n_rates > 0 && strcmp(o->rng, "philox") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "a model with rate rules has the generator philox alone");
+        SALTUS_FAIL(SALTUS_E_INVALID, "a model with %s has the generator philox alone",
+                    model->network->follows_triggers ? "triggers that drift with time"
+                                                     : "rate rules");
     }
     if (!(o->epsilon > 0.0 && o->epsilon < 1.0)) {
         SALTUS_FAIL(SALTUS_E_INVALID, "epsilon %g: it must be above 0 and below 1", o->epsilon);

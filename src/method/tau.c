@@ -40,9 +40,10 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
     if (model->network->tables.n_rates > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "method 'tau': model '%s' has rate rules, which leaps do not follow; method "
-                    "'direct' integrates them",
-                    model->name);
+                    "method 'tau': model '%s' has %s, which leaps do not follow; method 'direct' "
+                    "integrates them",
+                    model->name,
+                    net->follows_triggers ? "triggers that drift with time" : "rate rules");
     }
 done:
     return status;

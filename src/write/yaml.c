@@ -384,6 +384,8 @@ static saltus_status write_model(void *user, saltus_error *err)
     if (model->draws_stoichiometry || model->law & SALTUS_STOICHIOMETRY_DRAW) {
         (void)fputs("stoichiometry: draw\n", out);
     }
+    (void)fputs(model->goes_back ? "negative laws: backward\n" : "", out);
+    (void)fputs(model->idles ? "lacking reactants: idle\n" : "", out);
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_COMPARTMENT, "compartments", "size"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_PARAMETER, "parameters", "value"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_SPECIES, "species", "initial"));

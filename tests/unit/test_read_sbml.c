@@ -310,10 +310,13 @@ static void species_in_a_point_is_an_amount(void **state)
     check_printed(m, variable(m, "y")->rule, "X");
     assert_int_equal(saltus_model_n_warnings(m), 0);
     saltus_model_destroy(m);
-    check_refused(L3(LIST("Compartments", COMPARTMENT("cell", "spatialDimensions=\"2.5\""))),
-                  SALTUS_E_UNSUPPORTED,
-                  "model.xml:3: compartment 'cell': 2.5 spatial dimensions are not supported",
-                  NULL);
+    m = read_text(L3(LIST("Compartments", COMPARTMENT("cell", "spatialDimensions=\"2.5\" "
+                                                              "size=\"3\""))
+                         LIST("Species", SPECIES("X", "false", "initialConcentration=\"5\""))));
+    check_printed(m, variable(m, "X")->initial, "5*cell"); /* a size without a unit */
+    assert_int_equal(variable(m, "cell")->dimensions, 0);
+    assert_false(variable(m, "cell")->is_point);
+    saltus_model_destroy(m);
 }
 
 static void level_2_has_its_defaults(void **state)
@@ -606,10 +609,6 @@ static void reactions_that_cannot_be_simulated_are_refused(void **state)
                   SALTUS_E_MODEL, "reaction 'R7': species 'C' is not defined", "did you mean 'A'?");
     check_refused(NETWORK(REACTION("R7", REACTANTS(REFERENCE("Q", "")), LAW(CI("k")))),
                   SALTUS_E_MODEL, "reaction 'R7' changes 'Q', which is constant", NULL);
-    check_refused(NETWORK("<reaction id=\"R7\" reversible=\"false\"/>"), SALTUS_E_UNSUPPORTED,
-                  "model.xml:16: reaction 'R7' has no rate law", NULL);
-    check_refused(NETWORK("<reaction id=\"R7\" reversible=\"false\"><kineticLaw/></reaction>"),
-                  SALTUS_E_UNSUPPORTED, "reaction 'R7' has no formula in its rate law", NULL);
     check_refused(NETWORK(REACTION("R7", "", LAW(CI("R7")))), SALTUS_E_MODEL,
                   "reaction 'R7': rate law uses 'R7', which is defined by itself", NULL);
     check_refused(NETWORK(REACTION("R7", "", LAW(CI("R8"))) REACTION("R8", "", LAW(CI("R7")))),
@@ -716,10 +715,90 @@ static void units_that_are_not_declared_count_items(void **state)
     m = read_text(L2_UNITS(L2_SUBSTANCE("<unit kind=\"mole\" scale=\"-9\"/>")));
     check_number(variable(m, "A")->initial, 3.0 * N_NANOMOLE);
     saltus_model_destroy(m);
-    check_refused(L2_UNITS(L2_SUBSTANCE("<unit kind=\"gram\"/>")), SALTUS_E_UNSUPPORTED,
-                  "unit 'substance' of species 'A' is not a multiple of mole or item", NULL);
-    check_refused(L2_UNITS(L2_SUBSTANCE("<unit kind=\"mole\"/><unit kind=\"mole\"/>")),
-                  SALTUS_E_UNSUPPORTED, "is not a multiple of mole or item", NULL);
+    m = read_text(L2_UNITS(L2_SUBSTANCE("<unit kind=\"gram\" scale=\"-3\"/>")));
+    check_number(variable(m, "A")->initial, 3.0);
+    check_printed(m, reaction(m, "R")->law, "A");
+    assert_true(has_warning(m, "unit 'substance' of species 'A' is not a multiple of mole or item: "
+                               "an amount of 1 is taken as a molecule"));
+    saltus_model_destroy(m);
+    m = read_text(L2_UNITS(L2_SUBSTANCE("<unit kind=\"mole\"/><unit kind=\"mole\"/>")));
+    check_number(variable(m, "A")->initial, 3.0);
+    assert_true(has_warning(m, "is not a multiple of mole or item"));
+    saltus_model_destroy(m);
+    check_refused(
+        L3V2_MODEL("",
+                   "<listOfUnitDefinitions><unitDefinition id=\"mg\"><listOfUnits>"
+                   "<unit kind=\"gram\" exponent=\"1\" scale=\"-3\" "
+                   "multiplier=\"1\"/></listOfUnits></unitDefinition>"
+                   "</listOfUnitDefinitions>" CELL LIST(
+                       "Species",
+                       SPECIES("A", "true", "initialAmount=\"1\" substanceUnits=\"mg\"")
+                           SPECIES("B", "true", "initialAmount=\"1\" substanceUnits=\"gram\""))),
+        SALTUS_E_UNSUPPORTED, "and neither is 'mg'", NULL);
+}
+
+/* Amounts of units that are not declared, or count no things, are moles once it is said how many
+ * molecules stand for one. */
+static void units_that_count_nothing_are_moles_if_asked(void **state)
+{
+    static const char *const units[] = {
+        "", L2_SUBSTANCE("<unit kind=\"dimensionless\"/>"), L2_SUBSTANCE("<unit kind=\"gram\"/>"),
+        L2_SUBSTANCE("<unit kind=\"mole\"/>"), L2_SUBSTANCE("<unit kind=\"item\"/>")};
+    (void)state;
+    for (int i = 0; i < 5; ++i) {
+        char text[4000];
+        (void)snprintf(text, sizeof text, L2_UNITS("%s"), units[i]);
+        saltus_read_options o = saltus_read_options_default();
+        saltus_error err = {0};
+        saltus_model *m = NULL;
+        o.molecules_per_mole = 500.0;
+        FILE *f = fopen("units.xml", "w");
+        assert_non_null(f);
+        (void)fputs(text, f);
+        (void)fclose(f);
+        const saltus_status status = saltus_model_read_with("units.xml", &o, &m, &err);
+        assert_int_equal(status, i == 4 ? SALTUS_E_INVALID : SALTUS_OK);
+        if (m) {
+            check_number(variable(m, "A")->initial, 1500.0);
+            check_printed(m, reaction(m, "R")->law, "A/500*500");
+        }
+        saltus_model_destroy(m);
+    }
+}
+
+/* Without a law nothing happens, and it is said so. */
+static void reactions_without_laws_never_happen(void **state)
+{
+    (void)state;
+    saltus_model *m =
+        read_text(NETWORK("<reaction id=\"R7\" reversible=\"false\"/>"
+                          "<reaction id=\"R8\" reversible=\"false\"><kineticLaw/></reaction>"));
+    assert_true(has_warning(m, "reaction 'R7' has no rate law, and never happens"));
+    assert_true(has_warning(m, "reaction 'R8' has no formula in its rate law, and never happens"));
+    check_number(reaction(m, "R7")->law, 0.0);
+    saltus_model_destroy(m);
+}
+
+/* Laws are net rates, and amounts real, in the equations that files are made for. */
+static void laws_may_be_negative_and_reactants_lacking(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(NETWORK(""));
+    assert_true(m->goes_back && m->idles);
+    saltus_model_destroy(m);
+}
+
+/* A function that the level of the document has not yet is understood all the same. */
+static void functions_of_later_levels_are_understood(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(L2(
+        "4", "<listOfCompartments><compartment id=\"cell\"/></listOfCompartments>"
+             "<listOfParameters><parameter id=\"p\" constant=\"false\"/></listOfParameters>"
+             "<listOfRules><assignmentRule variable=\"p\">" MATH(
+                 "<apply><max/><cn>2</cn><cn>3</cn></apply>") "</assignmentRule></listOfRules>"));
+    check_printed(m, variable(m, "p")->rule, "max(2, 3)");
+    saltus_model_destroy(m);
 }
 
 #define FACTOR_MODEL(attributes, factor, unit) \
@@ -1110,6 +1189,10 @@ int main(void)
         cmocka_unit_test(reactions_that_cannot_be_simulated_are_refused),
         cmocka_unit_test(moles_become_molecules),
         cmocka_unit_test(units_that_are_not_declared_count_items),
+        cmocka_unit_test(units_that_count_nothing_are_moles_if_asked),
+        cmocka_unit_test(reactions_without_laws_never_happen),
+        cmocka_unit_test(laws_may_be_negative_and_reactants_lacking),
+        cmocka_unit_test(functions_of_later_levels_are_understood),
         cmocka_unit_test(conversion_factors_change_what_a_firing_does),
         cmocka_unit_test(factors_that_give_no_molecules_are_refused),
         cmocka_unit_test(events_are_read_in_full),

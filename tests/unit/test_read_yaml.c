@@ -262,6 +262,12 @@ static void errors_tell_line_and_column(void **state)
          "did you mean 'species'?"},
         {"zzz: 1", SALTUS_E_SYNTAX, "'zzz' is not known here",
          "known are model, sbml, time, stoichiometry, compartments"},
+        {"negative laws: forward", SALTUS_E_SYNTAX,
+         "m.yaml:1:16: 'negative laws' must be backward or error, not 'forward'", ""},
+        {"lacking reactants: wait", SALTUS_E_SYNTAX,
+         "'lacking reactants' must be idle or error, not 'wait'", ""},
+        {"lacking reactants: idle\nspecies: {A: 1}\nlattice: {size: [2, 2, 2]}",
+         SALTUS_E_UNSUPPORTED, "'lacking reactants' is of models without a lattice", ""},
         {"species: {}\nspecies: {}", SALTUS_E_SYNTAX,
          "m.yaml:2:1: model: 'species' is given twice, first in line 1", ""},
         {"species:\n  A: 1\n  B: 2\n  A: 3", SALTUS_E_MODEL,
@@ -520,7 +526,7 @@ static void examples_of_the_documentation_are_models(void **state)
         }
         start = end + 1;
     }
-    assert_int_equal(n, 10);
+    assert_int_equal(n, 11);
     saltus_free(text);
 }
 

@@ -188,6 +188,7 @@ typedef struct saltus_tables {
     int32_t n_reactions, n_laws, n_code, n_triggers, n_settings, n_unsafe;
     int32_t n_variates, row_variates;
     int32_t n_delayed, n_late;
+    int32_t idles;      /**< a reaction that lacks reactants does nothing; else that is a failure */
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
     int32_t has_tables; /**< some program has one: held, linear */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;

@@ -178,6 +178,21 @@ SALTUS_LARGE_FN saltus_failure saltus_direct_rebuild(saltus_trajectory *p, saltu
     return SALTUS_FINE;
 }
 
+/* Reaction r lacks what its change number c takes: it does nothing, and what its changes before
+ * that one have done is taken back. It is no reaction that has happened, so the caller's count of
+ * them loses the one that it gains. */
+SALTUS_OUTLINE saltus_failure saltus_direct_idle(saltus_trajectory *p, int r, int c)
+{
+    const saltus_tables *n = p->n;
+    while (--c >= n->change_row[r]) {
+        const int s = n->change_species[c];
+        p->x[SALTUS_AT(s)] -= n->change_amount[c];
+        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
+    }
+    --p->fired;
+    return SALTUS_FINE;
+}
+
 /* Change the counts by reaction r. */
 SALTUS_FN saltus_failure saltus_direct_fire(saltus_trajectory *p, int r)
 {
@@ -187,6 +202,9 @@ SALTUS_FN saltus_failure saltus_direct_fire(saltus_trajectory *p, int r)
         int64_t x;
         const int overflow = saltus_add_overflows(p->x[SALTUS_AT(s)], n->change_amount[c], &x);
         if (SALTUS_RARE(overflow || x < 0)) {
+            if (!overflow && n->idles) {
+                return saltus_direct_idle(p, r, c);
+            }
             return saltus_trajectory_fail(
                 p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r, 0.0);
         }

@@ -11,6 +11,17 @@ static saltus_status refuse_in_space(const saltus_freezer *f, const saltus_react
                             saltus_place(f->model, r->line, place), r->id);
 }
 
+/* What waits for its end would come of nothing. */
+static saltus_status refuse_idle(const saltus_freezer *f, const saltus_reaction *r,
+                                 saltus_error *err)
+{
+    char place[160];
+    return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                            "%sreaction '%s' takes a while, which a model whose reactions may lack "
+                            "reactants ('lacking reactants: idle') cannot have",
+                            saltus_place(f->model, r->line, place), r->id);
+}
+
 bool saltus_changes_at_once(const saltus_reaction *r, int64_t net)
 {
     return !r->delay || (net < 0 && !r->consumes_late);
@@ -53,6 +64,9 @@ saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < f->n_steps; ++i) {
         const saltus_reaction *r = f->steps[i].reaction;
         n_delayed += r->delay != NULL;
+        if (r->delay && f->model->idles) {
+            SALTUS_TRY(refuse_idle(f, r, err));
+        }
         n_late += r->delay ? (size_t)(r->n_reactants + r->n_products) : 0;
         if (r->delay && f->model->space) {
             SALTUS_TRY(refuse_in_space(f, r, err));

@@ -137,7 +137,8 @@ static void place_rules(saltus_freezer *f)
 
 /* ---- events ---- */
 
-/* Triggers without time, before rows are placed because they may add flags. */
+/* Triggers without time, before rows are placed because they may add flags. What still reads it is
+ * followed as the time goes on, but on a lattice, where that cannot be. */
 static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **triggers,
                                    saltus_error *err)
 {
@@ -147,11 +148,13 @@ static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **trigge
         const saltus_event *e = &f->model->events[i];
         (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
                        saltus_place(f->model, e->line, place), e->id);
-        SALTUS_TRY(saltus_free_of_time(f, e->trigger, !f->is_continuous, what,
-                                       "a trigger can compare the time with a value, and rates may "
-                                       "drift with time; a trigger that drifts cannot yet",
-                                       &triggers[i], err));
+        SALTUS_TRY(saltus_free_of_time(
+            f, e->trigger, f->model->space || saltus_turns_unseen(f, e->trigger), what,
+            "a trigger can compare the time, or what follows from it, with a value by <, <=, > and "
+            ">=; on a lattice it can compare the time alone",
+            &triggers[i], err));
     }
+    SALTUS_TRY(saltus_follow_triggers(f, triggers, err));
 done:
     return status;
 }
@@ -297,11 +300,12 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     f->seen = saltus_calloc(n, sizeof *f->seen);
     f->counts_of_rules = saltus_calloc(n, sizeof *f->counts_of_rules);
     f->is_real = saltus_calloc(n, sizeof *f->is_real);
+    f->is_fixed = saltus_calloc(n, sizeof *f->is_fixed);
     f->is_drawn = saltus_calloc(n, sizeof *f->is_drawn);
     f->start_order = saltus_calloc(n, sizeof *f->start_order);
     SALTUS_NEED(f->values && f->amounts && f->reads && f->reacts && f->is_assigned && f->rules &&
                 f->has_time && f->moves && f->rates && f->order && f->seen && f->counts_of_rules &&
-                f->is_real && f->is_drawn && f->start_order);
+                f->is_real && f->is_fixed && f->is_drawn && f->start_order);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
     net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
@@ -439,6 +443,7 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->seen);
     saltus_free(f->counts_of_rules);
     saltus_free(f->is_real);
+    saltus_free(f->is_fixed);
     saltus_free(f->is_drawn);
     saltus_free(f->start_order);
     saltus_free(f->variates);
@@ -486,8 +491,8 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(require_values(&f, err));
     bind_counts_and_variables(&f);
     SALTUS_TRY(bind_rules(&f, err));
+    SALTUS_TRY(free_triggers(&f, triggers, err)); /* the last that can add variables */
     SALTUS_TRY(fill_names_and_starts(&f, err));
-    SALTUS_TRY(free_triggers(&f, triggers, err));
     SALTUS_TRY(saltus_free_rates(&f, err));
     SALTUS_TRY(saltus_make_steps(&f, err)); /* the last that can add flags */
     place_rules(&f);

@@ -31,6 +31,7 @@ typedef struct saltus_step {
     saltus_product product;
     const saltus_expr *law; /**< when it is no product */
     const char *kind;
+    bool is_net; /**< its law is the reaction's where that has one sign, else 0 */
     bool drifts; /**< its law reads the time other than through flags */
 } saltus_step;
 
@@ -75,10 +76,14 @@ typedef struct saltus_freezer {
     bool *has_time;            /**< [variable] its rule reads the time other than through flags */
     int *order;                /**< variables in an order of evaluation */
     int n_order;
-    bool is_continuous; /**< there are rate rules: laws are integrated, also those of time */
-    bool *moves;        /**< [variable] it changes between reactions, by itself: it has a
-                             rate rule, or a rule that reads such a variable or the time */
-    int64_t *seen;      /**< [variable] number of the visit that has looked into its rule */
+    bool is_continuous; /**< laws are integrated, also those of time: there are rate rules, or
+                             triggers that drift with time */
+    const saltus_expr *follower; /**< without rate rules: the rate of the variable that follows
+                                      triggers, or NULL */
+    int follower_row;
+    bool *moves;   /**< [variable] it changes between reactions, by itself: it has a
+                        rate rule, or a rule that reads such a variable or the time */
+    int64_t *seen; /**< [variable] number of the visit that has looked into its rule */
     int64_t n_visits;
     saltus_counts_of_rule *counts_of_rules; /**< [variable] of those with rules that change */
     int32_t *rule_counts;
@@ -89,6 +94,7 @@ typedef struct saltus_freezer {
     size_t n_clocks, clocks_capacity, clock_when_capacity;
 
     bool *is_real;    /**< [variable] a species that is no count of molecules */
+    bool *is_fixed;   /**< [variable] a species that nothing changes, in a model without lattice */
     bool *is_drawn;   /**< [variable] its value at time 0 differs from trajectory to trajectory */
     int *start_order; /**< those of them that have no rule, in an order of evaluation */
     int n_starts;
@@ -191,6 +197,15 @@ bool saltus_moves(const saltus_freezer *f, const saltus_expr *e);
 /* rates.c */
 /** Refuse rate rules that cannot be simulated, and note what they move. */
 SALTUS_MUST_CHECK saltus_status saltus_note_rates(saltus_freezer *f, saltus_error *err);
+/** Whether e is true at moments that no comparison shows: it reads the time elsewhere than within
+ * <,
+ * <=, > and >=, in a model that has no rate rules. */
+bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e);
+/** Where triggers still read the time and there are no rate rules, make the model continuous all
+ * the same: it gets a variable that lets steps follow what the triggers compare. */
+SALTUS_MUST_CHECK saltus_status saltus_follow_triggers(saltus_freezer *f,
+                                                       const saltus_expr *const *triggers,
+                                                       saltus_error *err);
 /** Replace comparisons with time in rate rules by flags. */
 SALTUS_MUST_CHECK saltus_status saltus_free_rates(saltus_freezer *f, saltus_error *err);
 /** Compile rate rules, and what crosses zero when a trigger that moves changes. */
@@ -240,12 +255,15 @@ SALTUS_MUST_CHECK saltus_status saltus_find_ways(saltus_freezer *f, const saltus
 int64_t saltus_way_count(const saltus_way *way, const saltus_participant *p);
 
 /* split.c */
-/** The rates there and back of a reversible reaction, whose law is their difference; NULL both when
- * it is none, with a warning when the law may fall below 0 all the same. */
+/** The rates there and back of a reaction. A reversible one's law is their difference. Where it is
+ * none, or the reaction is not reversible, and it may go back: the law where it is above 0, and
+ * below 0; *is_net says so. NULL both when the reaction goes one way, with a warning when the law
+ * of a reversible one may fall below 0 all the same. */
 SALTUS_MUST_CHECK saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r,
                                                  const saltus_expr *law,
                                                  const saltus_expr **forward,
-                                                 const saltus_expr **backward, saltus_error *err);
+                                                 const saltus_expr **backward, bool *is_net,
+                                                 saltus_error *err);
 
 /** The rule behind a variable that reactions change, or NULL. */
 const saltus_expr *saltus_rule_behind(const saltus_freezer *f, const saltus_expr *e);

@@ -88,8 +88,7 @@ static int n_species(const saltus_model *m)
 {
     int n = m->network->tables.n_species;
     for (size_t i = 0; i < m->n_variables; ++i) {
-        n += m->variables[i].kind == SALTUS_KIND_SPECIES &&
-             m->network->bindings[i].role == SALTUS_ROLE_VARIABLE;
+        n += saltus_species_is_real(m, (int)i);
     }
     return n;
 }
@@ -105,8 +104,10 @@ static void print_species(const saltus_model *m, int most, FILE *out)
         if (v->kind != SALTUS_KIND_SPECIES || v->rule || v->rate || shown++ >= most) {
             continue;
         }
-        if (b->role == SALTUS_ROLE_VARIABLE) {
-            fprintf(out, "  %-24s %.10g   (a real value, not a count)", v->id, b->value);
+        if (saltus_species_is_real(m, (int)i)) {
+            fprintf(out, "  %-24s %.10g   (%s)", v->id, b->value,
+                    b->role == SALTUS_ROLE_CONSTANT ? "never changes; a real value, not a count"
+                                                    : "a real value, not a count");
         } else {
             fprintf(out, "  %-24s %lld%s", v->id, (long long)t->initial_counts[b->row],
                     b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)" : "");
@@ -238,7 +239,9 @@ static saltus_status print(void *user, saltus_error *err)
     if (t->n_rules > 0) {
         fprintf(out, ", %d rule%s", t->n_rules, plural(t->n_rules));
     }
-    if (t->n_rates > 0) {
+    if (model->network->follows_triggers) {
+        fputs(", triggers that drift with time", out);
+    } else if (t->n_rates > 0) {
         fprintf(out, ", %d rate rule%s", t->n_rates, plural(t->n_rates));
     }
     if (t->n_triggers > 0) {
@@ -315,7 +318,7 @@ saltus_model_value saltus_model_value_at(const saltus_model *model, int i)
     const saltus_variable *v = &model->variables[i];
     const saltus_binding *b = &model->network->bindings[i];
     const bool is_count =
-        v->kind == SALTUS_KIND_SPECIES && !v->rule && b->role != SALTUS_ROLE_VARIABLE;
+        v->kind == SALTUS_KIND_SPECIES && !v->rule && !saltus_species_is_real(model, i);
     return (saltus_model_value){.name = v->id,
                                 .kind = v->rule ? "rule" : kinds[v->kind],
                                 .unit = v->unit,

@@ -282,6 +282,7 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
     char what[300], place[160];
     const saltus_expr *law = NULL, *forward = NULL, *backward = NULL;
     saltus_product product;
+    bool is_net = false;
     (void)snprintf(what, sizeof what, "%sreaction '%.100s': its rate law",
                    saltus_place(f->model, r->line, place), r->id);
     SALTUS_TRY(saltus_free_of_time(f, r->law, f->model->space != NULL, what,
@@ -293,12 +294,24 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
         law = mass_action(f, r, law);
         SALTUS_NEED(law);
     }
-    if (!is_propensity(f, law, &product) && r->reversible) {
-        SALTUS_TRY(saltus_split_law(f, r, law, &forward, &backward, err));
+    const bool goes_back = f->model->goes_back && !f->model->space;
+    const bool is_product = is_propensity(f, law, &product);
+    if (!is_product && (r->reversible || goes_back)) {
+        SALTUS_TRY(saltus_split_law(f, r, law, &forward, &backward, &is_net, err));
     }
-    if (backward) {
+    if (is_product && product.rate < 0.0 && goes_back) { /* always */
+        f->is_rigid |= saltus_reads_set(f, law);
+        backward = saltus_expr_2(f->arena, SALTUS_OP_MUL, saltus_expr_const(f->arena, -1.0), law);
+        SALTUS_NEED(backward);
+        SALTUS_TRY(add_steps(f, r, ".backward", backward, err));
+    } else if (backward) {
+        const size_t first = f->n_steps;
         SALTUS_TRY(add_steps(f, r, ".forward", forward, err));
         SALTUS_TRY(add_steps(f, r, ".backward", backward, err));
+        for (size_t i = first; i < f->n_steps && is_net; ++i) {
+            f->steps[i].is_net = true;
+            f->steps[i].kind = f->steps[i].drifts ? "net rate, thinned" : "net rate";
+        }
     } else {
         SALTUS_TRY(add_steps(f, r, "", law, err));
     }

@@ -130,6 +130,19 @@ static void of_programs(saltus_freezer *f, double *e, double *order, int32_t *ow
     }
 }
 
+/* Where reactions idle that lack reactants, each hangs on what it uses up, whatever its law reads.
+ */
+static void of_reactants(const saltus_tables *t, double *order, int32_t *own)
+{
+    for (int c = 0; t->idles && c < t->change_row[t->n_reactions]; ++c) {
+        const int s = t->change_species[c];
+        if (t->change_amount[c] < 0 && order[s] == 0.0) {
+            order[s] = 1.0;
+            own[s] = 1;
+        }
+    }
+}
+
 saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -142,6 +155,7 @@ saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err)
     memset(own, 0, ((size_t)t->n_species + 1) * sizeof *own);
     of_products(t, order, own);
     of_programs(f, e, order, own);
+    of_reactants(t, order, own);
     t->order = order;
     t->order_own = own;
 done:

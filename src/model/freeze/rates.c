@@ -74,6 +74,51 @@ static bool find_root(const saltus_expr *node, void *user)
     return s->failed;
 }
 
+bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e)
+{
+    if (f->is_continuous || is_comparison(e->op) || !saltus_reads_time(f, e)) {
+        return false;
+    }
+    bool unseen = e->n_args == 0;
+    for (int i = 0; i < e->n_args; ++i) {
+        unseen |=
+            e->op == SALTUS_OP_EQ || e->op == SALTUS_OP_NE || saltus_turns_unseen(f, e->args[i]);
+    }
+    return unseen;
+}
+
+saltus_status saltus_follow_triggers(saltus_freezer *f, const saltus_expr *const *triggers,
+                                     saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    saltus_arena *arena = f->arena;
+    root_search s = {.f = f};
+    for (size_t i = 0; i < f->model->n_events && !f->is_continuous && !s.failed; ++i) {
+        if (saltus_reads_time(f, triggers[i])) {
+            (void)saltus_expr_any(triggers[i], find_root, &s);
+        }
+    }
+    SALTUS_NEED(!s.failed);
+    /* d / (1 + |d|) of each difference d, which is as smooth, and bounded */
+    for (size_t i = 0; i < s.n; ++i) {
+        const saltus_expr *d = s.list[i];
+        d = saltus_expr_2(arena, SALTUS_OP_DIV, d,
+                          saltus_expr_2(arena, SALTUS_OP_ADD, saltus_expr_const(arena, 1.0),
+                                        saltus_expr_1(arena, SALTUS_OP_ABS, d)));
+        f->follower = i == 0 ? d : saltus_expr_2(arena, SALTUS_OP_ADD, f->follower, d);
+        SALTUS_NEED(f->follower);
+    }
+    if (f->follower) {
+        f->is_continuous = true;
+        f->follower_row = t->row_variables + t->n_variables++;
+        ++t->row_flags;
+    }
+done:
+    saltus_free(s.list);
+    return status;
+}
+
 static saltus_status compile_roots(saltus_freezer *f, const saltus_expr *const *triggers,
                                    saltus_error *err)
 {
@@ -113,6 +158,13 @@ saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *
             rows[t->n_rates++] = f->net->bindings[i].row;
         }
     }
+    if (f->follower) {
+        SALTUS_TRY(saltus_compile(f, f->follower, &f->rate_programs[0], err));
+        names[0] = "(what triggers compare)";
+        rows[0] = f->follower_row;
+        t->n_rates = 1;
+        f->net->follows_triggers = true;
+    }
     t->rate_rows = rows;
     t->rates = f->rate_programs;
     f->net->rate_names = names;
@@ -141,6 +193,10 @@ static saltus_status fill_motion(saltus_freezer *f, saltus_error *err)
                                              &f->motion_rows[k++], err));
         }
     }
+    if (f->follower) {
+        SALTUS_TRY(
+            saltus_compile_behind(f, f->follower, -1, &free_temporary, &f->motion_rows[k++], err));
+    }
     for (int i = 0; i < t->n_moving_laws; ++i) {
         SALTUS_TRY(saltus_compile_behind(f, f->steps[t->moving_laws[i]].law, -1, &free_temporary,
                                          &f->motion_rows[k++], err));
@@ -166,7 +222,7 @@ saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err)
     for (int r = 0; r < t->n_reactions && f->is_continuous; ++r) {
         if (!f->steps[r].is_product && saltus_moves(f, f->steps[r].law)) {
             laws[t->n_moving_laws++] = r;
-            f->steps[r].kind = "integrated";
+            f->steps[r].kind = f->steps[r].is_net ? "net rate, integrated" : "integrated";
         }
     }
     t->moving_rules = rules;

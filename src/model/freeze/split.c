@@ -11,8 +11,10 @@ typedef struct parts {
 typedef struct splitter {
     saltus_freezer *f;
     const saltus_reaction *r;
-    int budget;   /* nodes still to be looked at: rules that share parts can make many of few */
-    bool tangled; /* differences are multiplied with each other, or the budget is spent */
+    int budget;       /* nodes still to be looked at: rules that share parts can make many of few */
+    bool tangled;     /* differences are multiplied with each other, or the budget is spent */
+    bool keeps_rules; /* rules are not taken apart, */
+    bool has_kept;    /* and one was met that is a difference */
     bool no_memory;
 } splitter;
 
@@ -105,7 +107,9 @@ static parts divide(splitter *s, const saltus_expr *e)
     }
     if (rule) {
         const parts p = divide(s, rule);
-        return p.minus ? p : (parts){e, NULL};
+        s->has_kept |= s->keeps_rules && (p.minus || s->tangled);
+        s->tangled &= !s->keeps_rules;
+        return p.minus && !s->keeps_rules ? p : (parts){e, NULL};
     }
     switch (e->op) {
     case SALTUS_OP_NEG: {
@@ -195,28 +199,119 @@ static bool is_way_back(splitter *s, const saltus_expr *e)
     return true;
 }
 
+/* Whether a rate is 0 where there is none of something that it uses up, or it uses up nothing. */
+static bool is_limited(splitter *s, const saltus_expr *e, bool is_backward)
+{
+    const saltus_reaction *r = s->r;
+    const saltus_participant *from = is_backward ? r->products : r->reactants,
+                             *to = is_backward ? r->reactants : r->products;
+    const int n_from = is_backward ? r->n_products : r->n_reactants,
+              n_to = is_backward ? r->n_reactants : r->n_products;
+    bool any = false;
+    for (int i = 0; i < n_from; ++i) {
+        const int species = from[i].variable;
+        if (saltus_side_count(from, n_from, species) > saltus_side_count(to, n_to, species)) {
+            if (vanishes(s, e, species)) {
+                return true;
+            }
+            any = true;
+        }
+    }
+    return !any;
+}
+
+/* max(e, 0) or max(-e, 0) */
+static const saltus_expr *positive_part(splitter *s, const saltus_expr *e, bool of_negative)
+{
+    const saltus_expr *x = of_negative ? make(s, SALTUS_OP_NEG, e, NULL) : e;
+    return make(s, SALTUS_OP_MAX, x, saltus_expr_const(s->f->arena, 0.0));
+}
+
+/* A law such as kf A free - kr B, where a rule says free = total - B: the rule is what it says, and
+ * no difference of rates. Should one of the two be negative all the same, it counts for the other
+ * direction. */
+static void divide_around_rules(splitter *s, const saltus_expr *law, const saltus_expr **forward,
+                                const saltus_expr **backward)
+{
+    s->keeps_rules = true;
+    const parts p = divide(s, law);
+    const bool is_difference = s->has_kept && !s->tangled && p.plus && p.minus;
+    s->keeps_rules = s->tangled = false;
+    if (is_difference && is_limited(s, p.plus, false) && is_limited(s, p.minus, true)) {
+        *forward = sum(s, positive_part(s, p.plus, false), positive_part(s, p.minus, true));
+        *backward = sum(s, positive_part(s, p.minus, false), positive_part(s, p.plus, true));
+    }
+}
+
+/* Whether a node is something that reactions, events or rate rules change. */
+static bool is_changing(const saltus_expr *node, void *user)
+{
+    const splitter *s = user;
+    if (node->op != SALTUS_OP_VARIABLE || node->variable >= (int)s->f->model->n_variables) {
+        return false;
+    }
+    const saltus_role role = s->f->net->bindings[node->variable].role;
+    return role == SALTUS_ROLE_COUNT || role == SALTUS_ROLE_VARIABLE;
+}
+
+/* The law where it is above 0, and where it is below; NaN in both where it is NaN. One that depends
+ * on nothing but the time is left alone: what makes it negative is no state of the model. */
+static saltus_status divide_by_sign(splitter *s, const saltus_expr *law,
+                                    const saltus_expr **forward, const saltus_expr **backward,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_arena *arena = s->f->arena;
+    bool changes = false;
+    SALTUS_TRY(saltus_any_through_rules(s->f, law, is_changing, s, &changes, err));
+    if (changes) {
+        const saltus_expr *zero = saltus_expr_const(arena, 0.0);
+        *forward = saltus_expr_2(arena, SALTUS_OP_MAX, law, zero);
+        *backward =
+            saltus_expr_2(arena, SALTUS_OP_MAX, saltus_expr_1(arena, SALTUS_OP_NEG, law), zero);
+        SALTUS_NEED(*forward && *backward);
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *law,
                                const saltus_expr **forward, const saltus_expr **backward,
-                               saltus_error *err)
+                               bool *is_net, saltus_error *err)
 {
     enum { MOST = 10000 };
     saltus_status status = SALTUS_OK;
     char place[160];
     splitter s = {.f = f, .r = r, .budget = MOST};
-    const parts p = divide(&s, law);
+    const bool goes_back = f->model->goes_back && !f->model->space;
     *forward = *backward = NULL;
+    *is_net = false;
+    if (r->reversible && goes_back) {
+        divide_around_rules(&s, law, forward, backward);
+        s.budget = MOST;
+    }
+    const parts p = divide(&s, law);
     s.budget = MOST;
-    const bool is_split = !s.tangled && p.plus && p.minus && is_way_back(&s, p.minus);
+    const bool may_be_negative = s.tangled || p.minus;
+    const bool is_split =
+        !*backward && r->reversible && !s.tangled && p.plus && p.minus && is_way_back(&s, p.minus);
     if (s.no_memory) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    if (*backward) {
+        goto done;
     }
     if (is_split) {
         *forward = p.plus;
         *backward = p.minus;
-    } else if (s.tangled || p.minus) {
+    } else if (r->reversible && may_be_negative) {
         SALTUS_TRY(saltus_expand_law(f, r, law, forward, backward, err));
     }
-    if (!*backward && (s.tangled || p.minus)) {
+    if (!*backward && goes_back && may_be_negative) {
+        SALTUS_TRY(divide_by_sign(&s, law, forward, backward, err));
+        *is_net = *backward != NULL;
+    }
+    if (!*backward && r->reversible && may_be_negative) {
         saltus_model_warn(f->model,
                           "%sreaction '%s' is reversible but its rate law is no difference of a "
                           "rate there and a rate back; it is simulated as written, one way",

@@ -537,6 +537,7 @@ saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     f->net->tables.n_reactions = (int32_t)f->n_steps;
+    f->net->tables.idles = f->model->idles;
     int64_t *net = saltus_calloc((size_t)f->net->tables.n_species, sizeof *net);
     SALTUS_NEED(net);
     SALTUS_TRY(fill_changes(f, net, err));

@@ -122,6 +122,16 @@ static void begin(evaluation *v, int i)
     v->frames[v->n_frames++] = (frame){i, first, first, v->n_references};
 }
 
+/* What nothing changes is a constant of laws, and need be no whole number of molecules; but points
+ * of a sweep, whose values may be whole and not, are all alike. */
+static bool may_be_part(const evaluation *v, int i)
+{
+    const double value = v->f->values[i];
+    return v->f->is_fixed[i] && !v->is_search && !v->f->is_drawn[i] && value > 0.0 &&
+           isfinite(value) && !(v->f->reads[i] & SALTUS_READS_SET) &&
+           fabs(nearbyint(value) - value) > 1e-9 * value;
+}
+
 /* All that a variable's value comes from is known. */
 static void end(evaluation *v, const frame *x)
 {
@@ -145,6 +155,7 @@ static void end(evaluation *v, const frame *x)
                          : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
                                                                           : reads));
     v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
+    v->f->is_real[i] |= may_be_part(v, i);
     if (var->kind == SALTUS_KIND_SPECIES && !var->rule && !v->f->is_real[i]) {
         v->f->amounts[i] = v->f->values[i];
         v->f->values[i] = start_count(v, var, v->f->values[i]);

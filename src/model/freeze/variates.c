@@ -102,7 +102,7 @@ static bool is_continuous(const saltus_expr *e)
 }
 
 /* A species that no reaction changes, and that is set to what a continuous distribution gives, is
- * no count of molecules. */
+ * no count of molecules. One that nothing changes at all need be none. */
 void saltus_find_reals(saltus_freezer *f)
 {
     const saltus_model *m = f->model;
@@ -113,11 +113,13 @@ void saltus_find_reals(saltus_freezer *f)
         const saltus_variable *v = &m->variables[i];
         f->is_real[i] = v->kind == SALTUS_KIND_SPECIES && !v->rule &&
                         (v->rate || (v->initial && is_continuous(v->initial)));
+        f->is_fixed[i] = v->kind == SALTUS_KIND_SPECIES && !v->rule && !v->rate;
     }
     for (size_t i = 0; i < m->n_events; ++i) {
         for (int k = 0; k < m->events[i].n_assignments; ++k) {
             const saltus_assignment *a = &m->events[i].assignments[k];
             const saltus_variable *v = &m->variables[a->variable];
+            f->is_fixed[a->variable] = false;
             f->is_real[a->variable] |=
                 v->kind == SALTUS_KIND_SPECIES && !v->rule && is_continuous(a->value);
         }
@@ -128,6 +130,7 @@ void saltus_find_reals(saltus_freezer *f)
             const int s = k < r->n_reactants ? r->reactants[k].variable
                                              : r->products[k - r->n_reactants].variable;
             f->is_real[s] &= m->variables[s].boundary || m->variables[s].constant;
+            f->is_fixed[s] &= m->variables[s].boundary || m->variables[s].constant;
         }
     }
 }

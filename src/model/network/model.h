@@ -105,6 +105,10 @@ struct saltus_model {
     saltus_event *events;
     size_t n_events, events_capacity;
     bool draws_stoichiometry;   /**< parts of molecules are drawn, whatever freezing is told */
+    bool goes_back;             /**< a reaction whose law is below 0 goes backward, at as much above
+                                     0; else that is an error */
+    bool idles;                 /**< a reaction that lacks reactants when it is to happen does
+                                     nothing; else that is an error */
     double mole;                /**< molecules that stand for a mole: Avogadro's number, unless the
                                      reader was told else */
     bool has_moles;             /**< something in the file is given in mole */

@@ -30,6 +30,8 @@ typedef struct saltus_network {
     int *reaction_steps;           /**< [reaction of the model] how many it has become */
     const double *initial_amounts; /**< [species] before they were rounded to counts */
     const char **rate_names;       /**< [rate] variable with a rate rule */
+    bool follows_triggers;         /**< there are no rate rules; the one rate is that of a variable
+                                        whose steps follow triggers that drift with time */
     const char **law_kinds;   /**< [reaction] for people: "mass action, order 2", "expression" */
     saltus_binding *bindings; /**< [variable of the model] */
     int *rule_variables;      /**< [rule] variable of the model */
@@ -43,5 +45,15 @@ void saltus_program_reads(const saltus_tables *tables, saltus_program program,
                           void (*found)(void *user, int row), void *user);
 
 void saltus_network_destroy(saltus_network *network);
+
+/** Whether variable i of a frozen model is a species whose amount is a real value: no count, and no
+ * rule determines it. */
+static inline bool saltus_species_is_real(const saltus_model *model, int i)
+{
+    const saltus_variable *v = &model->variables[i];
+    const int row = model->network->bindings[i].row;
+    return v->kind == SALTUS_KIND_SPECIES && !v->rule &&
+           !(row >= 0 && row < model->network->tables.n_species);
+}
 
 #endif

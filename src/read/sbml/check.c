@@ -541,12 +541,14 @@ static void condense(const XMLError_t *error, char *out, size_t size)
 }
 
 /* Errors about what does not change the meaning: a declaration without an encoding, notes,
- * annotations, SBO terms, and packages that need not be understood. */
+ * annotations, SBO terms, packages that need not be understood, and functions of a later level than
+ * the document's: math.c says itself which it does not know. */
 static bool is_harmless(unsigned id)
 {
     enum { FIRST_OF_PACKAGES = 1000000 };
-    return id == MissingXMLDecl || id == MissingXMLEncoding || id == NotUTF8 ||
-           (id >= 10401 && id <= 10499) || (id >= 10701 && id <= 10899) || id >= FIRST_OF_PACKAGES;
+    return id == DisallowedMathMLSymbol || id == MissingXMLDecl || id == MissingXMLEncoding ||
+           id == NotUTF8 || (id >= 10401 && id <= 10499) || (id >= 10701 && id <= 10899) ||
+           id >= FIRST_OF_PACKAGES;
 }
 
 static saltus_status check_errors(sbml_reader *r)

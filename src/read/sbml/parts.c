@@ -87,18 +87,14 @@ static saltus_status read_compartment(sbml_reader *r, Compartment_t *compartment
     if (r->level == 2 || Compartment_isSetSpatialDimensions(compartment)) {
         dimensions = Compartment_getSpatialDimensionsAsDouble(compartment);
     }
-    if (!(dimensions == 0.0 || dimensions == 1.0 || dimensions == 2.0 || dimensions == 3.0)) {
-        status =
-            sbml_fail(r, SALTUS_E_UNSUPPORTED, sbml_line(compartment),
-                      "compartment '%s': %g spatial dimensions are not supported", id, dimensions);
-        goto done;
-    }
+    /* others than these have a size without a unit */
+    const bool is_known = dimensions == 1.0 || dimensions == 2.0 || dimensions == 3.0;
     r->info[i].no_size = dimensions == 0.0;
     r->info[i].size_assumed = !is_size_set;
     saltus_variable *v = &r->model->variables[i];
     v->is_point = dimensions == 0.0;
     v->constant = Compartment_getConstant(compartment);
-    v->dimensions = (int)dimensions;
+    v->dimensions = is_known ? (int)dimensions : 0;
     v->size_unit = sbml_size_unit(r, compartment, v->dimensions);
     v->initial =
         saltus_expr_const(&r->model->arena, is_size_set ? Compartment_getSize(compartment) : 1.0);
@@ -401,6 +397,7 @@ saltus_status sbml_read_model(sbml_reader *r)
 {
     saltus_status status = SALTUS_OK;
     r->model->time_unit = sbml_time_unit(r);
+    r->model->goes_back = r->model->idles = true; /* laws are net rates of amounts that are real */
     SALTUS_TRY(read_variables(r));
     SALTUS_TRY(sbml_declare_reactions(r));
     for (unsigned i = 0; i < Model_getNumRules(r->sbml); ++i) {
@@ -414,6 +411,8 @@ saltus_status sbml_read_model(sbml_reader *r)
     SALTUS_TRY(sbml_read_reactions(r));
     SALTUS_TRY(sbml_read_events(r));
     warn(r);
+    /* without amounts, of whatever unit, it is all the same */
+    r->model->has_moles |= r->is_mole_given && Model_getNumSpecies(r->sbml) == 0;
 done:
     return status;
 }

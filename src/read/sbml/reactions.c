@@ -354,8 +354,10 @@ static saltus_status read_law(sbml_reader *r, const sbml_place *place, KineticLa
     saltus_error *err = r->err;
     const ASTNode_t *math = law ? KineticLaw_getMath(law) : NULL;
     if (!math) {
-        status = sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line, "%s has no %s", place->what,
-                           law ? "formula in its rate law" : "rate law");
+        sbml_warn(r, place->line, "%s has no %s, and never happens", place->what,
+                  law ? "formula in its rate law" : "rate law");
+        out->law = saltus_expr_const(&r->model->arena, 0.0);
+        SALTUS_NEED(out->law);
         goto done;
     }
     SALTUS_TRY(sbml_convert(r, place, math, &out->law));

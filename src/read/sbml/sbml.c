@@ -101,7 +101,8 @@ static saltus_status parse(sbml_reader *r, const sbml_text *t)
     SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
     saltus_sha256_hex(t->source->size > 0 ? t->source->text : "", t->source->size,
                       r->model->sha256);
-    r->model->mole = t->source->mole > 0.0 ? t->source->mole : r->model->mole;
+    r->is_mole_given = t->source->mole > 0.0;
+    r->model->mole = r->is_mole_given ? t->source->mole : r->model->mole;
     r->model->path = saltus_strdup(r->path);
     SALTUS_NEED(r->model->path);
     if (r->skipped_line > 0) {

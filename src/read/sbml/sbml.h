@@ -82,6 +82,8 @@ typedef struct sbml_reader {
     sbml_locals *locals;         /* [reaction] */
     size_t n_nodes;              /* of all expressions together */
     bool mole_seen, scaled_seen; /* units and factors that are worth a warning */
+    bool is_mole_given;          /* by whoever reads: how many molecules stand for a mole */
+    const char *odd_unit;        /* of amounts, that counts no things, or NULL */
     unsigned skipped_line;       /* of the first thing in a name space that is skipped; 0: none */
     char skipped_space[160];
 } sbml_reader;
@@ -151,7 +153,8 @@ void sbml_use_size(sbml_reader *r, int compartment);
  * false when it may vary. Its parameters cannot be set any more. */
 bool sbml_constant_value(const sbml_reader *r, const saltus_expr *e, double *value);
 
-/** units.c: molecules per unit of a species' amount, 1 when no unit is declared. */
+/** units.c: molecules per unit of a species' amount. One whose unit is not declared, or counts no
+ * things, is a molecule, or a mole where the reader was told of how many molecules. */
 SALTUS_MUST_CHECK saltus_status sbml_species_unit(sbml_reader *r, Species_t *species,
                                                   double *molecules);
 /** units.c: firings per unit of a reaction's extent; 0 when no unit is declared. */

@@ -31,11 +31,44 @@ static bool kind_counts(sbml_reader *r, UnitKind_t kind, double *molecules)
     }
 }
 
+/* Amounts whose unit no file says, or one that counts no things, are molecules; but where the
+ * reader was told how many molecules stand for a mole, they are moles, as level 2 has it. */
+static void count_own(sbml_reader *r, double *molecules)
+{
+    *molecules = 1.0;
+    if (r->is_mole_given) {
+        (void)kind_counts(r, UNIT_KIND_MOLE, molecules);
+        r->scaled_seen = true;
+    }
+}
+
+/* A unit of mass, say. How many molecules it is nothing tells, and nothing needs to while all
+ * amounts are in the same. */
+static saltus_status count_unknown(sbml_reader *r, const char *id, const char *what, unsigned line,
+                                   double *molecules)
+{
+    if (r->odd_unit && strcmp(r->odd_unit, id) != 0) {
+        return sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
+                         "unit '%s' of %s is not a multiple of mole or item, and neither is '%s'",
+                         id, what, r->odd_unit);
+    }
+    if (!r->odd_unit) {
+        sbml_warn(r, line,
+                  "unit '%s' of %s is not a multiple of mole or item: an amount of 1 is taken as "
+                  "%s",
+                  id, what, r->is_mole_given ? "a mole" : "a molecule");
+    }
+    r->odd_unit = id;
+    count_own(r, molecules);
+    return SALTUS_OK;
+}
+
 static saltus_status definition_counts(sbml_reader *r, UnitDefinition_t *definition,
                                        const char *what, double *molecules)
 {
     const char *id = UnitDefinition_getId(definition);
     const unsigned line = sbml_line(definition);
+    const bool has_moles = r->mole_seen;
     double value = 1.0;
     int n_counting = 0;
     for (unsigned i = 0; i < UnitDefinition_getNumUnits(definition); ++i) {
@@ -46,8 +79,8 @@ static saltus_status definition_counts(sbml_reader *r, UnitDefinition_t *definit
         const bool counts = kind_counts(r, kind, &base);
         n_counting += kind != UNIT_KIND_DIMENSIONLESS;
         if (!counts || n_counting > 1 || (kind != UNIT_KIND_DIMENSIONLESS && exponent != 1.0)) {
-            return sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
-                             "unit '%s' of %s is not a multiple of mole or item", id, what);
+            r->mole_seen = has_moles;
+            return count_unknown(r, id, what, line, molecules);
         }
         const double one = scaled(Unit_getMultiplier(unit) * base, Unit_getScale(unit));
         value *= exponent == 1.0 ? one : pow(one, exponent);
@@ -55,6 +88,10 @@ static saltus_status definition_counts(sbml_reader *r, UnitDefinition_t *definit
     if (!(value > 0.0 && isfinite(value))) {
         return sbml_fail(r, SALTUS_E_MODEL, line, "unit '%s' of %s is %g molecules", id, what,
                          value);
+    }
+    if (n_counting == 0) { /* a number, perhaps of dozens */
+        count_own(r, molecules);
+        value *= *molecules;
     }
     *molecules = value;
     return SALTUS_OK;
@@ -69,12 +106,15 @@ static saltus_status unit_counts(sbml_reader *r, const char *id, const char *wha
     *molecules = 1.0;
     if (definition) {
         status = definition_counts(r, definition, what, molecules);
+    } else if (UnitKind_forName(id) == UNIT_KIND_DIMENSIONLESS) {
+        count_own(r, molecules);
     } else if (UnitKind_forName(id) != UNIT_KIND_INVALID) {
         if (!kind_counts(r, UnitKind_forName(id), molecules)) {
-            status = sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
-                               "unit '%s' of %s is not a multiple of mole or item", id, what);
+            status = count_unknown(r, id, what, line, molecules);
         }
-    } else if (strcmp(id, "substance") != 0 || r->level > 2) { /* undeclared: items */
+    } else if (strcmp(id, "substance") == 0 && r->level < 3) { /* undeclared */
+        count_own(r, molecules);
+    } else {
         status = sbml_fail(r, SALTUS_E_MODEL, line, "%s: unit '%s' is not defined", what, id);
     }
     r->scaled_seen = r->scaled_seen || *molecules != 1.0;
@@ -98,6 +138,7 @@ saltus_status sbml_species_unit(sbml_reader *r, Species_t *species, double *mole
     const char *unit = own ? own : model_substance(r);
     *molecules = 1.0;
     if (!unit) {
+        count_own(r, molecules);
         return SALTUS_OK;
     }
     (void)snprintf(what, sizeof what, "species '%.150s'", Species_getId(species));

@@ -256,6 +256,8 @@ enum {
     RATE_RULES,
     REACTIONS,
     EVENTS,
+    NEGATIVE,
+    LACKING,
     LATTICE,
     N_KEYS
 };
@@ -264,7 +266,7 @@ enum {
 static saltus_status read_sbml(saltus_yaml_reader *r, const saltus_yaml_field f[N_KEYS])
 {
     saltus_status status = SALTUS_OK;
-    for (int i = TIME; i <= EVENTS; ++i) {
+    for (int i = TIME; i <= LACKING; ++i) {
         if (f[i].entry && i != STOICHIOMETRY) {
             status = saltus_yaml_fail(r, f[i].entry->key, SALTUS_E_UNSUPPORTED,
                                       "'%s' cannot stand beside 'sbml': the SBML file says it",
@@ -277,17 +279,41 @@ done:
     return status;
 }
 
-/* What becomes of parts of molecules. */
-static saltus_status read_stoichiometry(const saltus_yaml_reader *r, const saltus_yaml_node *node)
+/* One of two words; *is_second says which. */
+static saltus_status read_choice(const saltus_yaml_reader *r, const saltus_yaml_field *f,
+                                 const char *first, const char *second, bool *is_second)
 {
     saltus_status status = SALTUS_OK;
     const char *text = NULL;
-    SALTUS_TRY(saltus_yaml_text(r, node, "stoichiometry", &text));
-    r->model->draws_stoichiometry = strcmp(text, "draw") == 0;
-    if (!r->model->draws_stoichiometry && strcmp(text, "refuse") != 0) {
-        status = saltus_yaml_fail(r, node, SALTUS_E_SYNTAX,
-                                  "'stoichiometry' must be draw or refuse, not '%.40s'", text);
+    if (!f->entry) {
+        goto done;
     }
+    SALTUS_TRY(saltus_yaml_text(r, f->entry->value, f->key, &text));
+    *is_second = strcmp(text, second) == 0;
+    if (!*is_second && strcmp(text, first) != 0) {
+        status =
+            saltus_yaml_fail(r, f->entry->value, SALTUS_E_SYNTAX,
+                             "'%s' must be %s or %s, not '%.40s'", f->key, second, first, text);
+    }
+done:
+    return status;
+}
+
+/* What becomes of parts of molecules, of laws below 0 and of reactions that lack reactants. */
+static saltus_status read_choices(const saltus_yaml_reader *r, const saltus_yaml_field f[N_KEYS])
+{
+    saltus_status status = SALTUS_OK;
+    saltus_model *m = r->model;
+    for (int i = NEGATIVE; i <= LACKING && r->has_lattice; ++i) {
+        if (f[i].entry) {
+            status = saltus_yaml_fail(r, f[i].entry->key, SALTUS_E_UNSUPPORTED,
+                                      "'%s' is of models without a lattice", f[i].key);
+            goto done;
+        }
+    }
+    SALTUS_TRY(read_choice(r, &f[STOICHIOMETRY], "refuse", "draw", &m->draws_stoichiometry));
+    SALTUS_TRY(read_choice(r, &f[NEGATIVE], "error", "backward", &m->goes_back));
+    SALTUS_TRY(read_choice(r, &f[LACKING], "error", "idle", &m->idles));
 done:
     return status;
 }
@@ -330,11 +356,20 @@ done:
 static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *root)
 {
     saltus_status status = SALTUS_OK;
-    saltus_yaml_field f[N_KEYS] = {
-        {.key = "model"},         {.key = "sbml"},         {.key = "time"},
-        {.key = "stoichiometry"}, {.key = "compartments"}, {.key = "parameters"},
-        {.key = "species"},       {.key = "rules"},        {.key = "rate rules"},
-        {.key = "reactions"},     {.key = "events"},       {.key = "lattice"}};
+    saltus_yaml_field f[N_KEYS] = {{.key = "model"},
+                                   {.key = "sbml"},
+                                   {.key = "time"},
+                                   {.key = "stoichiometry"},
+                                   {.key = "compartments"},
+                                   {.key = "parameters"},
+                                   {.key = "species"},
+                                   {.key = "rules"},
+                                   {.key = "rate rules"},
+                                   {.key = "reactions"},
+                                   {.key = "events"},
+                                   {.key = "negative laws"},
+                                   {.key = "lacking reactants"},
+                                   {.key = "lattice"}};
     SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N_KEYS));
     for (int i = 0; i < N_KEYS; ++i) { /* "events:" with nothing behind it has nothing in it */
         if (f[i].entry && saltus_yaml_is_nothing(f[i].entry->value)) {
@@ -351,9 +386,7 @@ static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *ro
     if (f[MODEL].entry) {
         SALTUS_TRY(read_name(r, f[MODEL].entry->value));
     }
-    if (f[STOICHIOMETRY].entry) {
-        SALTUS_TRY(read_stoichiometry(r, f[STOICHIOMETRY].entry->value));
-    }
+    SALTUS_TRY(read_choices(r, f));
     if (f[LATTICE].entry) {
         SALTUS_TRY(saltus_yaml_lattice(r, f[LATTICE].entry->value));
     }

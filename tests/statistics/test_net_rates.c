@@ -1,0 +1,395 @@
+/* What differential equations allow and counts do not: laws below 0, reactions that lack reactants,
+ * amounts of fixed species that are not whole, triggers that drift with time. Exact answers, and
+ * equal bits in all layouts of a CPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- running ---- */
+
+/* The last sample of every trajectory: [trajectory][column], counts first. */
+typedef struct finals {
+    double *x;
+    int64_t n;
+    int n_columns;
+} finals;
+
+static saltus_status deliver(void *user, const saltus_block *b, void *prepared, saltus_error *err)
+{
+    finals *s = user;
+    (void)prepared, (void)err;
+    s->n_columns = (int)(b->n_counts + b->n_observables);
+    s->x = realloc(s->x, (size_t)((s->n + b->n_trajectories) * s->n_columns) * sizeof *s->x);
+    for (int64_t i = 0; i < b->n_trajectories; ++i) {
+        const int64_t last = (i + 1) * b->n_points - 1;
+        double *out = s->x + (s->n + i) * s->n_columns;
+        for (int c = 0; c < b->n_counts; ++c) {
+            *out++ = (double)b->counts[last * b->n_counts + c];
+        }
+        for (int c = 0; c < b->n_observables; ++c) {
+            *out++ = b->observables[last * b->n_observables + c];
+        }
+    }
+    s->n += b->n_trajectories;
+    return SALTUS_OK;
+}
+
+static saltus_status try_run(const char *text, const char *method, const char *layout, double t,
+                             int64_t n, finals *s, saltus_error *err)
+{
+    const saltus_sink sink = {.user = s, .deliver = deliver};
+    saltus_model *m = parse_frozen(text);
+    saltus_backend *b = NULL;
+    saltus_plan *plan = NULL;
+    saltus_plan_options o = saltus_plan_options_default();
+    saltus_run_options run = saltus_run_options_default();
+    o.method = method;
+    o.layout = layout;
+    o.n_threads = 2;
+    run.seed = 20261125;
+    run.n_trajectories = n;
+    run.times = &t;
+    run.n_times = 1;
+    *s = (finals){0};
+    saltus_status status = saltus_backend_open("cpu", &b, err);
+    if (status == SALTUS_OK) {
+        status = saltus_plan_create(m, b, &o, &plan, err);
+    }
+    if (status == SALTUS_OK) {
+        status = saltus_run(plan, &run, &sink, NULL, err);
+    }
+    saltus_plan_destroy(plan);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+    return status;
+}
+
+static finals run_finals(const char *text, const char *method, const char *layout, double t,
+                         int64_t n)
+{
+    finals s;
+    saltus_error err = {0};
+    if (try_run(text, method, layout, t, n, &s, &err) != SALTUS_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(s.n, n);
+    return s;
+}
+
+/* The mean and variance of column c; the mean of fourth powers gives the variance's error. */
+static void check_moments(const finals *s, int c, double mean, double variance, const char *what)
+{
+    double sum = 0.0, squares = 0.0, fourths = 0.0;
+    for (int64_t i = 0; i < s->n; ++i) {
+        const double d = s->x[i * s->n_columns + c] - mean;
+        sum += d;
+        squares += d * d;
+        fourths += d * d * d * d;
+    }
+    const double n = (double)s->n, is = sum / n, spread = squares / n;
+    if (!(fabs(is) <= 5.0 * sqrt(variance / n))) {
+        fail_msg("%s: mean %g, not %g", what, mean + is, mean);
+    }
+    if (!(fabs(spread - variance) <= 5.0 * sqrt((fourths / n - spread * spread) / n))) {
+        fail_msg("%s: variance %g, not %g", what, spread, variance);
+    }
+}
+
+static void check_same_bits(const finals *a, const finals *b, const char *what)
+{
+    assert_int_equal(a->n_columns, b->n_columns);
+    if (a->n != b->n || memcmp(a->x, b->x, (size_t)(a->n * a->n_columns) * sizeof *a->x) != 0) {
+        fail_msg("%s: other bits", what);
+    }
+}
+
+/* ---- laws below 0 ---- */
+
+/* A -> B at k (A - B), backward where that is below 0: half the difference is a number of things
+ * each of which is gone at 2 k, so it is binomial. */
+static void net_rates_go_both_ways(void **state)
+{
+    static const struct {
+        const char *amounts, *law;
+        double sign;
+    } cases[] = {{"A: 200, B: 0", "k*(A - B)", 1.0},
+                 {"A: 0, B: 200", "k*(A - B)", -1.0},
+                 {"A: 200, B: 0", "k*A - k*B", 1.0},
+                 {"A: 0, B: 200", "k*(A - B)*(1 + 0*sin(time))", -1.0}};
+    const double t = 1.5, k = 0.3, p = exp(-2.0 * k * t);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "negative laws: backward\nspecies: {%s}\nparameters: {k: 0.3}\n"
+                       "reactions: {r: A -> B @ %s}\n",
+                       cases[i].amounts, cases[i].law);
+        finals s = run_finals(text, "direct", "scalar", t, 20000);
+        check_moments(&s, 0, 100.0 + cases[i].sign * 100.0 * p, 100.0 * p * (1.0 - p),
+                      cases[i].law);
+        if (i < 3) {
+            finals lanes = run_finals(text, "direct", "lanes", t, 20000);
+            check_same_bits(&s, &lanes, cases[i].law);
+            free(lanes.x);
+        }
+        free(s.x);
+    }
+}
+
+static void net_rates_leap_and_are_means(void **state)
+{
+    static const char text[] = "negative laws: backward\nspecies: {A: 0, B: 2000000}\n"
+                               "parameters: {k: 0.3}\nreactions: {r: A -> B @ k*(A - B)}\n";
+    const double expected = 1e6 * (1.0 - exp(-0.9));
+    (void)state;
+    finals s = run_finals(text, "tau", "lanes", 1.5, 100),
+           one = run_finals(text, "tau", "scalar", 1.5, 100);
+    check_same_bits(&s, &one, "leaps");
+    double mean = 0.0;
+    for (int i = 0; i < 100; ++i) {
+        mean += s.x[(size_t)i * 2] / 100.0;
+    }
+    assert_true(fabs(mean - expected) < 0.002 * expected);
+    finals ode = run_finals(text, "ode", NULL, 1.5, 1);
+    assert_true(fabs(ode.x[0] - expected) < 1.0);
+    free(s.x);
+    free(one.x);
+    free(ode.x);
+}
+
+/* A law that is NaN is no rate in either direction, and one that the time alone makes negative is
+ * an error still. */
+static void what_is_no_net_rate_fails(void **state)
+{
+    static const char *const laws[][2] = {{"ln(A - 6) - B", "propensity nan is not finite"},
+                                          {"3 - time", "propensity "}};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        char text[300];
+        finals s;
+        saltus_error err = {0};
+        (void)snprintf(text, sizeof text,
+                       "negative laws: backward\nspecies: {A: 5, B: 0}\n"
+                       "reactions: {r: {equation: B -> A, law: %s}}\n",
+                       laws[i][0]);
+        if (i == 1) {
+            (void)strcpy(text, "negative laws: backward\nspecies: {A: 5, B: 0}\n"
+                               "reactions: {r: 0 -> A @ 3 - time}\n");
+        }
+        assert_int_equal(try_run(text, "direct", "scalar", 10.0, 1, &s, &err), SALTUS_E_NUMERIC);
+        if (!strstr(err.message, laws[i][1]) || !strstr(err.message, "'r")) {
+            fail_msg("%s", err.message);
+        }
+        free(s.x);
+    }
+}
+
+static void constants_below_0_go_backward(void **state)
+{
+    static const char text[] = "negative laws: backward\nspecies: {A: 0}\n"
+                               "reactions: {r: {equation: A -> 0, law: -20}}\n";
+    (void)state;
+    finals s = run_finals(text, "direct", "scalar", 2.0, 20000);
+    check_moments(&s, 0, 40.0, 40.0, "-20");
+    free(s.x);
+}
+
+/* A rule that is a total less what is bound is what is free, not a difference of two rates: the
+ * reaction is the one that has the free ones as a species, bit for bit. */
+static void rules_are_kept_whole(void **state)
+{
+    static const char written[] = "species: {A: 60, B: 0, F: 40}\n"
+                                  "reactions:\n"
+                                  "  r: {equation: A + F <-> B, law: 0.5*A*F - 0.25*B}\n";
+    static const char by_rule[] = "negative laws: backward\nspecies: {A: 60, B: 0}\n"
+                                  "rules: {F: 40 - B}\n"
+                                  "reactions:\n"
+                                  "  r: {equation: A <-> B, law: 0.5*A*F - 0.25*B}\n";
+    (void)state;
+    finals a = run_finals(written, "direct", "scalar", 1.0, 1000),
+           b = run_finals(by_rule, "direct", "scalar", 1.0, 1000);
+    for (int i = 0; i < 1000; ++i) {
+        assert_true(a.x[(size_t)i * (size_t)a.n_columns] == b.x[(size_t)i * (size_t)b.n_columns]);
+    }
+    free(a.x);
+    free(b.x);
+}
+
+/* ---- reactions that lack reactants ---- */
+
+/* 0 -> A at 3, A -> 0 at 4 while there is any: a queue, in the steady state geometric with ratio
+ * 3/4. */
+static void reactions_that_lack_reactants_idle(void **state)
+{
+    static const struct {
+        const char *law, *more, *method;
+    } cases[] = {{"4", "", "direct"},
+                 {"4*(1 + 0*sin(time))", "", "direct"},
+                 {"4 + 0*y", "parameters: {y: 1}\nrate rules: {y: -y}\n", "direct"},
+                 {"4", "", "tau"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "lacking reactants: idle\nspecies: {A: 0}\n%s"
+                       "reactions:\n  in: 0 -> A @ 3\n  out: {equation: A -> 0, law: %s}\n",
+                       cases[i].more, cases[i].law);
+        finals s = run_finals(text, cases[i].method, "scalar", 200.0, 4000);
+        check_moments(&s, 0, 3.0, 12.0, cases[i].law);
+        if (i != 1) { /* laws that drift are simulated one at a time */
+            finals lanes = run_finals(text, cases[i].method, "lanes", 200.0, 4000);
+            check_same_bits(&s, &lanes, cases[i].law);
+            free(lanes.x);
+        }
+        free(s.x);
+    }
+}
+
+/* Nothing is half done: A + 2 B needs both. */
+static void what_idles_changes_nothing(void **state)
+{
+    static const char text[] = "lacking reactants: idle\nspecies: {A: 5, B: 3, C: 0}\n"
+                               "reactions: {r: {equation: A + 2 B -> C, law: 7}}\n";
+    (void)state;
+    finals s = run_finals(text, "direct", "scalar", 50.0, 100);
+    for (int i = 0; i < 100; ++i) {
+        const double *x = s.x + (size_t)i * 3;
+        assert_true(x[0] == 4.0 && x[1] == 1.0 && x[2] == 1.0);
+    }
+    free(s.x);
+    saltus_error err = {0};
+    const char *failing = strchr(text, '\n') + 1;
+    assert_int_equal(try_run(failing, "direct", "scalar", 50.0, 1, &s, &err), SALTUS_E_NUMERIC);
+    assert_non_null(strstr(err.message, "'r' fired with too few reactants"));
+    free(s.x);
+}
+
+/* What began would end with nothing taken. */
+static void reactions_that_take_a_while_do_not_idle(void **state)
+{
+    static const char text[] = "lacking reactants: idle\nspecies: {A: 1}\n"
+                               "reactions: {r: {equation: A -> 0, law: 1, delay: 1}}\n";
+    saltus_model *m = NULL;
+    saltus_error err = {0};
+    (void)state;
+    assert_int_equal(saltus_model_parse_yaml(text, strlen(text), "m.yaml", &m, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_E_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "reaction 'r' takes a while"));
+    saltus_model_destroy(m);
+}
+
+static void info_tells_of_net_rates(void **state)
+{
+    static const char text[] = "negative laws: backward\nspecies: {A: 5, B: 1, C: {initial: 0.5, "
+                               "constant: true}}\n"
+                               "reactions: {r: A -> B @ A - B, s: A -> B @ A*C}\n"
+                               "events: {e: {when: sin(time) < 0, set: {A: 2}}}\n";
+    static const char *const lines[] = {
+        "[net rate, split into forward and backward]", "[mass action]",
+        "0.5   (never changes; a real value, not a count)", ", triggers that drift with time, 1 "};
+    char *out = NULL;
+    size_t size = 0;
+    saltus_model *m = parse_frozen(text);
+    FILE *f = open_memstream(&out, &size);
+    (void)state;
+    assert_non_null(f);
+    saltus_error err = {0};
+    OK(saltus_model_print_info(m, f, &err));
+    (void)fclose(f);
+    for (int i = 0; i < 4; ++i) {
+        if (!strstr(out, lines[i])) {
+            fail_msg("'%s' is not in\n%s", lines[i], out);
+        }
+    }
+    free(out);
+    saltus_model_destroy(m);
+}
+
+/* ---- fixed species ---- */
+
+static void fixed_species_need_not_be_whole(void **state)
+{
+    static const char text[] = "species: {A: 1000, E: {initial: 0.4, boundary: true}}\n"
+                               "reactions: {r: {equation: A -> 0, law: A*E}}\n";
+    const double p = exp(-0.4);
+    (void)state;
+    finals s = run_finals(text, "direct", NULL, 1.0, 20000);
+    check_moments(&s, 0, 1000.0 * p, 1000.0 * p * (1.0 - p), "A*E");
+    assert_int_equal(s.n_columns, 2);
+    assert_true(s.x[1] == 0.4);
+    free(s.x);
+    s = run_finals(text, "ode", NULL, 1.0, 1);
+    assert_true(fabs(s.x[0] - 1000.0 * p) < 0.01);
+    free(s.x);
+}
+
+/* ---- triggers that drift with time ---- */
+
+/* Day from 0 to 12, night from 12 to 24: what is made by day is Poisson. */
+static void triggers_follow_the_time(void **state)
+{
+    static const char *const ways[][2] = {
+        {"sin(pi*time/12) < 0", "sin(pi*time/12) > 0"},
+        {"rem(time, 24) >= 12", "rem(time, 24) < 12"},
+        {"time - 24*floor(time/24) > 12", "time - 24*floor(time/24) < 12"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+        char text[500];
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 0}\nparameters: {light: 1}\n"
+                       "reactions: {make: {equation: 0 -> X, law: 2*light}}\n"
+                       "events:\n  dusk: {when: \"%s\", set: {light: 0}}\n"
+                       "  dawn: {when: \"%s\", set: {light: 1}}\n",
+                       ways[i][0], ways[i][1]);
+        finals s = run_finals(text, "direct", "scalar", 100.0, 5000),
+               lanes = run_finals(text, "direct", "lanes", 100.0, 5000);
+        check_moments(&s, 0, 104.0, 104.0, ways[i][0]); /* 52 of 100 hours are day */
+        check_same_bits(&s, &lanes, ways[i][0]);
+        free(s.x);
+        free(lanes.x);
+        s = run_finals(text, "ode", NULL, 100.0, 1);
+        if (!(fabs(s.x[0] - 104.0) < 1e-3)) {
+            fail_msg("%s: the mean field makes %.9g", ways[i][0], s.x[0]);
+        }
+        free(s.x);
+    }
+}
+
+static void leaps_do_not_follow_triggers(void **state)
+{
+    static const char text[] = "species: {X: 0}\nreactions: {make: 0 -> X @ 2}\n"
+                               "events: {e: {when: sin(time) < 0, set: {X: 0}}}\n";
+    finals s;
+    saltus_error err = {0};
+    (void)state;
+    assert_int_equal(try_run(text, "tau", NULL, 1.0, 1, &s, &err), SALTUS_E_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "has triggers that drift with time"));
+    free(s.x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(net_rates_go_both_ways),
+        cmocka_unit_test(net_rates_leap_and_are_means),
+        cmocka_unit_test(what_is_no_net_rate_fails),
+        cmocka_unit_test(constants_below_0_go_backward),
+        cmocka_unit_test(rules_are_kept_whole),
+        cmocka_unit_test(reactions_that_lack_reactants_idle),
+        cmocka_unit_test(what_idles_changes_nothing),
+        cmocka_unit_test(reactions_that_take_a_while_do_not_idle),
+        cmocka_unit_test(info_tells_of_net_rates),
+        cmocka_unit_test(fixed_species_need_not_be_whole),
+        cmocka_unit_test(triggers_follow_the_time),
+        cmocka_unit_test(leaps_do_not_follow_triggers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
