@@ -101,6 +101,20 @@ static bool is_volume(const saltus_variable *v)
            (v->dimensions == 0 || v->dimensions == 3);
 }
 
+/* Whether "all" leaves a volume alone, because a rule determines its size; unless that is so of
+ * all, which is refused. */
+static bool is_left_alone(saltus_model *model, const saltus_variable *v)
+{
+    bool others = false;
+    for (size_t i = 0; i < model->n_variables && v->rule; ++i) {
+        others |= is_volume(&model->variables[i]) && !model->variables[i].rule;
+    }
+    if (others) {
+        saltus_model_warn(model, "the size of '%s' is left alone: a rule determines it", v->id);
+    }
+    return others;
+}
+
 saltus_status saltus_model_set_volume(saltus_model *model, const char *compartment,
                                       const char *text, saltus_error *err)
 {
@@ -123,7 +137,8 @@ saltus_status saltus_model_set_volume(saltus_model *model, const char *compartme
     }
     SALTUS_TRY(parse_volume(text, &wanted, err));
     for (int i = 0; i < (int)model->n_variables; ++i) {
-        if (is_one ? i == named : is_all && is_volume(&model->variables[i])) {
+        const saltus_variable *v = &model->variables[i];
+        if (is_one ? i == named : is_all && is_volume(v) && !is_left_alone(model, v)) {
             SALTUS_TRY(size_in(&model->variables[i], &wanted, &units, &size, err));
             SALTUS_TRY(saltus_model_resize(model, i, size, err));
             ++n;

@@ -241,6 +241,10 @@ static void wrong_volumes_are_refused(void **state)
     assert_refused(&o, 2, "does not say in which unit");
     o = saltus("info two.yaml --volume part=1");
     assert_refused(&o, 2, "a rule determines it");
+    o = saltus("info two.yaml --volume all=20");
+    assert_worked(&o);
+    check_number(&o, "A", 1000);
+    assert_non_null(strstr(o.err, "the size of 'part' is left alone: a rule determines it"));
     o = saltus("info two.yaml --volume cell=20");
     assert_done(&o);
     check_number(&o, "A", 1000);

@@ -272,6 +272,32 @@ static void what_idles_changes_nothing(void **state)
     free(s.x);
 }
 
+/* Where a reaction lacks reactants it has no law: 0 / 0 is no failure there. */
+static void laws_of_what_has_run_out_are_0(void **state)
+{
+    static const struct {
+        const char *law, *more, *method;
+    } cases[] = {{"5*A/(A + B)", "", "direct"},
+                 {"(5 + y)*A/(A + B)", "parameters: {y: 1}\nrate rules: {y: -y}\n", "direct"},
+                 {"5*A/(A + B)", "", "tau"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "lacking reactants: idle\nspecies: {A: 30, B: 0, C: 0}\n%s"
+                       "reactions: {r: {equation: A -> C, law: %s}}\n",
+                       cases[i].more, cases[i].law);
+        finals s = run_finals(text, cases[i].method, "scalar", 100.0, 50),
+               lanes = run_finals(text, cases[i].method, "lanes", 100.0, 50);
+        check_same_bits(&s, &lanes, cases[i].law);
+        for (int k = 0; k < 50; ++k) {
+            assert_true(s.x[k * s.n_columns] == 0.0 && s.x[k * s.n_columns + 2] == 30.0);
+        }
+        free(s.x);
+        free(lanes.x);
+    }
+}
+
 /* What began would end with nothing taken. */
 static void reactions_that_take_a_while_do_not_idle(void **state)
 {
@@ -385,6 +411,7 @@ int main(void)
         cmocka_unit_test(rules_are_kept_whole),
         cmocka_unit_test(reactions_that_lack_reactants_idle),
         cmocka_unit_test(what_idles_changes_nothing),
+        cmocka_unit_test(laws_of_what_has_run_out_are_0),
         cmocka_unit_test(reactions_that_take_a_while_do_not_idle),
         cmocka_unit_test(info_tells_of_net_rates),
         cmocka_unit_test(fixed_species_need_not_be_whole),

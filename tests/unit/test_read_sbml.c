@@ -766,6 +766,35 @@ static void units_that_count_nothing_are_moles_if_asked(void **state)
     }
 }
 
+/* Amounts that are hardly any molecules are told, with what makes them more; not where the file
+ * says that they are molecules. */
+static void few_molecules_are_told(void **state)
+{
+    static const struct {
+        const char *units, *told;
+    } cases[] = {{"", "`molecules_per_mole 4e+05` makes about 1000"},
+                 {L2_SUBSTANCE("<unit kind=\"mole\" scale=\"-23\"/>"),
+                  "`molecules_per_mole 4e+28` makes about 1000"},
+                 {L2_SUBSTANCE("<unit kind=\"item\"/>"), NULL}};
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        char text[4000];
+        saltus_error err = {0};
+        (void)snprintf(text, sizeof text, L2_UNITS("%s"), cases[i].units);
+        char *amount = strstr(text, "initialAmount=\"3\"");
+        assert_non_null(amount);
+        char rest[4000];
+        (void)strcpy(rest, amount + strlen("initialAmount=\"3\""));
+        (void)sprintf(amount, "initialAmount=\"0.0025\"%s", rest);
+        saltus_model *m = read_text(text);
+        assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+        assert_true(has_warning(m, "is rounded to 0"));
+        assert_int_equal(has_warning(m, "amounts are few molecules"), cases[i].told != NULL);
+        assert_true(!cases[i].told || has_warning(m, cases[i].told));
+        saltus_model_destroy(m);
+    }
+}
+
 /* Without a law nothing happens, and it is said so. */
 static void reactions_without_laws_never_happen(void **state)
 {
@@ -1190,6 +1219,7 @@ int main(void)
         cmocka_unit_test(moles_become_molecules),
         cmocka_unit_test(units_that_are_not_declared_count_items),
         cmocka_unit_test(units_that_count_nothing_are_moles_if_asked),
+        cmocka_unit_test(few_molecules_are_told),
         cmocka_unit_test(reactions_without_laws_never_happen),
         cmocka_unit_test(laws_may_be_negative_and_reactants_lacking),
         cmocka_unit_test(functions_of_later_levels_are_understood),

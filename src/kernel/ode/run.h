@@ -243,8 +243,8 @@ SALTUS_OUTLINE saltus_failure saltus_ode_fire(saltus_trajectory *p, saltus_direc
     for (int i = 0; i < n->n_moving_laws; ++i) {
         const int r = n->moving_laws[i];
         const double a = p->v[SALTUS_AT(n->motion_rows[n->n_rates + i])];
-        d->values[SALTUS_AT(r)] = a < 0.0 ? 0.0 : a;
-        if (SALTUS_RARE(a != a)) {
+        d->values[SALTUS_AT(r)] = a >= 0.0 ? a : 0.0;
+        if (SALTUS_RARE(a != a) && !saltus_direct_idles(p, r)) {
             return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
         }
     }

@@ -102,6 +102,9 @@ SALTUS_FN double saltus_ode_hazard(saltus_trajectory *p, saltus_ode *o)
     o->negative = 0.0;
     for (int i = 0; i < p->n->n_moving_laws; ++i) {
         const double a = p->v[SALTUS_AT(p->n->motion_rows[p->n->n_rates + i])];
+        if (SALTUS_RARE(!(a >= 0.0)) && saltus_direct_idles(p, p->n->moving_laws[i])) {
+            continue;
+        }
         if (SALTUS_RARE(a < 0.0)) {
             o->negative -= a;
             o->lowest = p->n->moving_laws[i];

@@ -150,12 +150,30 @@ SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int nod
     d->values[SALTUS_AT(n->n_leaves + node)] = s7;
 }
 
+/* Whether reaction r would do nothing now, because it lacks reactants: then its propensity is 0,
+ * whatever its law says. */
+SALTUS_OUTLINE int saltus_direct_idles(const saltus_trajectory *p, int r)
+{
+    const saltus_tables *n = p->n;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1] && n->idles; ++c) {
+        if (n->change_amount[c] < 0 &&
+            p->x[SALTUS_AT(n->change_species[c])] < -n->change_amount[c]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Compute propensity r. It is a failure if the propensity is negative or not a number. */
 SALTUS_FN saltus_failure saltus_direct_update(saltus_trajectory *p, saltus_direct *d, int r)
 {
     const double a = saltus_propensity(p, r);
     d->values[SALTUS_AT(r)] = a;
     if (SALTUS_RARE(!(a >= 0.0))) {
+        if (saltus_direct_idles(p, r)) { /* as 0 / 0 is where all that it reads has run out */
+            d->values[SALTUS_AT(r)] = 0.0;
+            return SALTUS_FINE;
+        }
         return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
     }
     return SALTUS_FINE;

@@ -181,6 +181,10 @@ SALTUS_MUST_CHECK saltus_status saltus_check_volumes(saltus_freezer *f, saltus_e
 /** Options of the command, "--mole 1e6" or "--volume cell=1e-15", with which the largest species
  * has about 1000 molecules; false when there are none or they are not needed. */
 bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room);
+/** The option with which an amount of a species is about 1000 molecules; false where it is given in
+ * molecules. */
+bool saltus_suggest_mole(const saltus_freezer *f, int variable, double amount, char *text,
+                         size_t room);
 
 /* time.c */
 /** Replace comparisons with time by flags. With `must`, anything else that reads the time fails,

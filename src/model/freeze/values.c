@@ -23,6 +23,7 @@ typedef struct evaluation {
     int *references;
     size_t n_references, references_capacity;
     bool is_too_large; /* an amount is: what would help is worth finding out */
+    bool is_rough;     /* an amount was changed by much when it was rounded */
     bool is_search;    /* for the largest amount: amounts stay as they are computed */
     double largest;
     int largest_variable;
@@ -65,11 +66,11 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
         value = 0.0; /* trajectories that draw what cannot be say so */
     }
     double whole;
+    if (isfinite(value) && value > v->largest) {
+        v->largest = value;
+        v->largest_variable = (int)(var - m->variables);
+    }
     if (v->is_search) {
-        if (isfinite(value) && value > v->largest) {
-            v->largest = value;
-            v->largest_variable = (int)(var - m->variables);
-        }
         return value;
     }
     if (!saltus_start_count(value, &whole)) {
@@ -82,6 +83,7 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
     if (!is_drawn && fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
         saltus_model_warn(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
                           saltus_place(m, var->line, place), var->id, value, whole);
+        v->is_rough |= fabs(whole - value) > 0.1 * value;
     }
     return whole;
 }
@@ -236,6 +238,19 @@ static void hint_amounts(saltus_freezer *f, saltus_error *err)
     }
 }
 
+/* Amounts are so few that they are not what the file gives: say with which option they would be. */
+static void warn_of_few(const evaluation *v)
+{
+    char place[160], option[100];
+    saltus_model *m = v->f->model;
+    if (!m->space && v->largest > 0.0 && v->largest < 1000.0 &&
+        saltus_suggest_mole(v->f, v->largest_variable, v->largest, option, sizeof option)) {
+        saltus_model_warn(m,
+                          "%samounts are few molecules: %s makes about 1000 of the largest amount",
+                          saltus_place(m, 0, place), option);
+    }
+}
+
 saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
 {
     evaluation v = {.f = f, .err = err};
@@ -251,6 +266,9 @@ saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
     }
     if (v.is_too_large) {
         hint_amounts(f, err);
+    }
+    if (v.status == SALTUS_OK && v.is_rough) {
+        warn_of_few(&v);
     }
     saltus_free(v.frames);
     saltus_free(v.references);

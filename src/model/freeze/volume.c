@@ -272,9 +272,15 @@ bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room)
     if (!(most > aim)) {
         return false;
     }
-    if (f->model->variables[which].in_moles) {
-        return snprintf(text, room, "`molecules_per_mole %.4g`", f->model->mole * (aim / most)) <
-               (int)room;
-    }
-    return suggest_volume(f, most, text, room);
+    return (!f->model->variables[which].in_moles && suggest_volume(f, most, text, room)) ||
+           saltus_suggest_mole(f, which, most, text, room);
+}
+
+bool saltus_suggest_mole(const saltus_freezer *f, int variable, double amount, char *text,
+                         size_t room)
+{
+    const saltus_variable *v = &f->model->variables[variable];
+    const double mole = v->in_moles ? f->model->mole : 1.0;
+    return (v->in_moles || v->has_no_unit) &&
+           snprintf(text, room, "`molecules_per_mole %.4g`", mole * (aim / amount)) < (int)room;
 }

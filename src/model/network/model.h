@@ -42,7 +42,10 @@ typedef struct saltus_variable {
     double unit_size;           /**< how many units of the model that is */
     int unit_volume;            /**< power of a volume in it */
     bool in_moles;              /**< species: its amount in the file is in mole */
-    bool is_point;              /**< compartment: without a size, as the file says */
+    bool has_no_unit; /**< species: its amount is in molecules because nothing says of what
+                           it is the number; told how many stand for a mole, a reader
+                           takes it as moles */
+    bool is_point;    /**< compartment: without a size, as the file says */
     const saltus_expr *size_was; /**< compartment: what its size was before it was changed with the
                                      amounts in it; NULL: as it was read */
     bool is_spent;               /**< stoichiometries were computed with its value */

@@ -129,9 +129,10 @@ static saltus_status read_species(sbml_reader *r, Species_t *species)
     info->species = species;
     info->concentration = !Species_getHasOnlySubstanceUnits(species) && !r->info[in->index].no_size;
     const bool has_moles = r->mole_seen;
-    r->mole_seen = false;
+    r->mole_seen = r->open_seen = false;
     SALTUS_TRY(sbml_species_unit(r, species, &info->molecules));
     v->in_moles = r->mole_seen;
+    v->has_no_unit = r->open_seen && !r->mole_seen;
     r->mole_seen |= has_moles;
 done:
     return status;

@@ -83,8 +83,9 @@ typedef struct sbml_reader {
     size_t n_nodes;              /* of all expressions together */
     bool mole_seen, scaled_seen; /* units and factors that are worth a warning */
     bool is_mole_given;          /* by whoever reads: how many molecules stand for a mole */
-    const char *odd_unit;        /* of amounts, that counts no things, or NULL */
-    unsigned skipped_line;       /* of the first thing in a name space that is skipped; 0: none */
+    bool open_seen;        /* an amount that would be in mole then, and is in molecules else */
+    const char *odd_unit;  /* of amounts, that counts no things, or NULL */
+    unsigned skipped_line; /* of the first thing in a name space that is skipped; 0: none */
     char skipped_space[160];
 } sbml_reader;
 

@@ -36,6 +36,7 @@ static bool kind_counts(sbml_reader *r, UnitKind_t kind, double *molecules)
 static void count_own(sbml_reader *r, double *molecules)
 {
     *molecules = 1.0;
+    r->open_seen = true;
     if (r->is_mole_given) {
         (void)kind_counts(r, UNIT_KIND_MOLE, molecules);
         r->scaled_seen = true;
