@@ -242,10 +242,10 @@ static void reactions_that_lack_reactants_idle(void **state)
                        "lacking reactants: idle\nspecies: {A: 0}\n%s"
                        "reactions:\n  in: 0 -> A @ 3\n  out: {equation: A -> 0, law: %s}\n",
                        cases[i].more, cases[i].law);
-        finals s = run_finals(text, cases[i].method, "scalar", 200.0, 4000);
+        finals s = run_finals(text, cases[i].method, "scalar", 100.0, 2000);
         check_moments(&s, 0, 3.0, 12.0, cases[i].law);
         if (i != 1) { /* laws that drift are simulated one at a time */
-            finals lanes = run_finals(text, cases[i].method, "lanes", 200.0, 4000);
+            finals lanes = run_finals(text, cases[i].method, "lanes", 100.0, 2000);
             check_same_bits(&s, &lanes, cases[i].law);
             free(lanes.x);
         }
@@ -352,6 +352,13 @@ static void fixed_species_need_not_be_whole(void **state)
     assert_int_equal(s.n_columns, 2);
     assert_true(s.x[1] == 0.4);
     free(s.x);
+    static const char voltage[] = "species: {A: 1000, V: {initial: 0 - 70, boundary: true},\n"
+                                  "          Out: {boundary: true}}\n"
+                                  "reactions: {r: {equation: A -> Out, law: A*exp(V/70)}}\n";
+    const double q = exp(-exp(-1.0));
+    s = run_finals(voltage, "direct", NULL, 1.0, 20000);
+    check_moments(&s, 0, 1000.0 * q, 1000.0 * q * (1.0 - q), "A*exp(V/70)");
+    free(s.x);
     s = run_finals(text, "ode", NULL, 1.0, 1);
     assert_true(fabs(s.x[0] - 1000.0 * p) < 0.01);
     free(s.x);
@@ -375,8 +382,8 @@ static void triggers_follow_the_time(void **state)
                        "events:\n  dusk: {when: \"%s\", set: {light: 0}}\n"
                        "  dawn: {when: \"%s\", set: {light: 1}}\n",
                        ways[i][0], ways[i][1]);
-        finals s = run_finals(text, "direct", "scalar", 100.0, 5000),
-               lanes = run_finals(text, "direct", "lanes", 100.0, 5000);
+        finals s = run_finals(text, "direct", "scalar", 100.0, 1000),
+               lanes = run_finals(text, "direct", "lanes", 100.0, 1000);
         check_moments(&s, 0, 104.0, 104.0, ways[i][0]); /* 52 of 100 hours are day */
         check_same_bits(&s, &lanes, ways[i][0]);
         free(s.x);
@@ -386,6 +393,28 @@ static void triggers_follow_the_time(void **state)
             fail_msg("%s: the mean field makes %.9g", ways[i][0], s.x[0]);
         }
         free(s.x);
+    }
+}
+
+/* A moment is a moment, whatever drifts or flows beside it. */
+static void triggers_may_name_a_moment(void **state)
+{
+    static const char *const more[] = {"", "parameters: {y: 1}\nrate rules: {y: -y}\n"};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 7}\n%s"
+                       "events:\n  e: {when: 2*time == 5, set: {X: X + 10}}\n"
+                       "  f: {when: time == 3 and X > 20, set: {X: 0}}\n",
+                       more[i]);
+        finals before = run_finals(text, "direct", NULL, 2.499, 1),
+               after = run_finals(text, "direct", NULL, 2.501, 1),
+               late = run_finals(text, "direct", NULL, 10.0, 1);
+        assert_true(before.x[0] == 7.0 && after.x[0] == 17.0 && late.x[0] == 17.0);
+        free(before.x);
+        free(after.x);
+        free(late.x);
     }
 }
 
@@ -416,6 +445,7 @@ int main(void)
         cmocka_unit_test(info_tells_of_net_rates),
         cmocka_unit_test(fixed_species_need_not_be_whole),
         cmocka_unit_test(triggers_follow_the_time),
+        cmocka_unit_test(triggers_may_name_a_moment),
         cmocka_unit_test(leaps_do_not_follow_triggers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,8 +148,10 @@ static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **trigge
         const saltus_event *e = &f->model->events[i];
         (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
                        saltus_place(f->model, e->line, place), e->id);
+        const saltus_expr *trigger = saltus_compare_moments(f, e->trigger);
+        SALTUS_NEED(trigger);
         SALTUS_TRY(saltus_free_of_time(
-            f, e->trigger, f->model->space || saltus_turns_unseen(f, e->trigger), what,
+            f, trigger, f->model->space || saltus_turns_unseen(f, trigger), what,
             "a trigger can compare the time, or what follows from it, with a value by <, <=, > and "
             ">=; on a lattice it can compare the time alone",
             &triggers[i], err));

@@ -192,6 +192,9 @@ bool saltus_suggest_mole(const saltus_freezer *f, int variable, double amount, c
 SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e,
                                                     bool must, const char *what, const char *hint,
                                                     const saltus_expr **out, saltus_error *err);
+/** A condition in which `time == c` is `time >= c and time <= c`, so that it is true at a moment;
+ * NULL when memory ran out. */
+const saltus_expr *saltus_compare_moments(saltus_freezer *f, const saltus_expr *e);
 /** Whether e reads the time, also through rules, other than through flags. */
 bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
 

@@ -172,3 +172,40 @@ done:
     saltus_free(args);
     return status;
 }
+
+/* Whether a comparison is one of the time with a value that is known beforehand. */
+static bool is_switch(saltus_freezer *f, const saltus_expr *e)
+{
+    const bool first = saltus_reads_time(f, e->args[0]);
+    saltus_op op = SALTUS_OP_GE;
+    const saltus_expr *right = e->args[first];
+    return !saltus_reads_time(f, right) && isolate_time(f, e->args[!first], &op, &right) && right &&
+           !saltus_moves(f, right);
+}
+
+const saltus_expr *saltus_compare_moments(saltus_freezer *f, const saltus_expr *e)
+{
+    enum { SIDES = 2 };
+    saltus_arena *arena = f->arena;
+    if (!saltus_reads_time(f, e) || e->n_args == 0) {
+        return e;
+    }
+    if (e->op == SALTUS_OP_EQ && is_switch(f, e)) {
+        const saltus_expr *const not_before =
+                                     saltus_expr_2(arena, SALTUS_OP_GE, e->args[0], e->args[1]),
+                                 *const not_after =
+                                     saltus_expr_2(arena, SALTUS_OP_LE, e->args[0], e->args[1]);
+        return saltus_expr_2(arena, SALTUS_OP_AND, not_before, not_after);
+    }
+    const saltus_expr *args[SIDES];
+    if (e->n_args > SIDES || e->op == SALTUS_OP_PIECEWISE) {
+        return e;
+    }
+    for (int i = 0; i < e->n_args; ++i) {
+        args[i] = saltus_compare_moments(f, e->args[i]);
+        if (!args[i]) {
+            return NULL;
+        }
+    }
+    return saltus_expr_n(arena, e->op, e->n_args, args);
+}

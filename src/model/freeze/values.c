@@ -93,6 +93,39 @@ const saltus_expr *saltus_value_of(const saltus_variable *v)
     return v->rule ? v->rule : v->initial;
 }
 
+static bool is_named(const saltus_expr *node, void *user)
+{
+    return node->op == SALTUS_OP_VARIABLE && node->variable == *(int *)user;
+}
+
+static bool names(const saltus_expr *e, int i)
+{
+    return e && saltus_expr_any(e, is_named, &i);
+}
+
+/* Whether a formula of the model, or mass action, reads a species. */
+static bool is_read(const saltus_model *m, int i)
+{
+    bool is = false;
+    for (size_t k = 0; k < m->n_variables; ++k) {
+        const saltus_variable *v = &m->variables[k];
+        is |= names(v->initial, i) || names(v->rule, i) || names(v->rate, i);
+    }
+    for (size_t r = 0; r < m->n_reactions; ++r) {
+        const saltus_reaction *x = &m->reactions[r];
+        is |= names(x->law, i) || names(x->delay, i) ||
+              (x->mass_action && saltus_side_count(x->reactants, x->n_reactants, i) > 0);
+    }
+    for (size_t e = 0; e < m->n_events; ++e) {
+        const saltus_event *x = &m->events[e];
+        is |= names(x->trigger, i) || names(x->delay, i) || names(x->priority, i);
+        for (int k = 0; k < x->n_assignments; ++k) {
+            is |= names(x->assignments[k].value, i);
+        }
+    }
+    return is;
+}
+
 /* A variable's value is wanted: note what it comes from. */
 static void begin(evaluation *v, int i)
 {
@@ -105,7 +138,11 @@ static void begin(evaluation *v, int i)
                              saltus_place(m, var->line, place), saltus_kind_text(var), var->id);
         return;
     }
-    if (!saltus_value_of(var) && var->kind == SALTUS_KIND_SPECIES) {
+    if (!saltus_value_of(var) && var->kind == SALTUS_KIND_SPECIES && var->boundary && !m->space &&
+        !is_read(m, i)) {
+        saltus_model_warn(m, "%sspecies '%s' has no initial amount, and nothing reads it: 0",
+                          saltus_place(m, var->line, place), var->id);
+    } else if (!saltus_value_of(var) && var->kind == SALTUS_KIND_SPECIES) {
         v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s' has no initial amount",
                                      saltus_place(m, var->line, place), var->id);
         return;
@@ -128,10 +165,13 @@ static void begin(evaluation *v, int i)
  * of a sweep, whose values may be whole and not, are all alike. */
 static bool may_be_part(const evaluation *v, int i)
 {
+    const saltus_variable *var = &v->f->model->variables[i];
     const double value = v->f->values[i];
-    return v->f->is_fixed[i] && !v->is_search && !v->f->is_drawn[i] && value > 0.0 &&
-           isfinite(value) && !(v->f->reads[i] & SALTUS_READS_SET) &&
-           fabs(nearbyint(value) - value) > 1e-9 * value;
+    /* of one that is said to be fixed, it may be below 0: then it is a voltage, say */
+    const bool may_be_negative = var->boundary || var->constant;
+    return v->f->is_fixed[i] && !v->is_search && !v->f->is_drawn[i] && isfinite(value) &&
+           !(v->f->reads[i] & SALTUS_READS_SET) &&
+           (value < 0.0 ? may_be_negative : fabs(nearbyint(value) - value) > 1e-9 * value);
 }
 
 /* All that a variable's value comes from is known. */
@@ -156,7 +196,9 @@ static void end(evaluation *v, const frame *x)
                         (var->kind == SALTUS_KIND_COMPARTMENT             ? SALTUS_READS_SIZES
                          : var->kind == SALTUS_KIND_SPECIES && !var->rule ? SALTUS_READS_AMOUNTS
                                                                           : reads));
-    v->f->values[i] = e ? saltus_expr_value(e, v->f->values, 0.0) : __builtin_nan("");
+    v->f->values[i] = e                                  ? saltus_expr_value(e, v->f->values, 0.0)
+                      : var->kind == SALTUS_KIND_SPECIES ? 0.0 /* nothing reads it */
+                                                         : __builtin_nan("");
     v->f->is_real[i] |= may_be_part(v, i);
     if (var->kind == SALTUS_KIND_SPECIES && !var->rule && !v->f->is_real[i]) {
         v->f->amounts[i] = v->f->values[i];

@@ -540,13 +540,27 @@ static void condense(const XMLError_t *error, char *out, size_t size)
     out[n] = '\0';
 }
 
+/* Functions that came with level 3 version 2, in a document of an earlier one. */
+static bool is_later_function(const XMLError_t *e)
+{
+    static const char *const functions[] = {"<max> is", "<min> is", "<rem> is", "<quotient> is",
+                                            "<implies> is"}; /* not valid here */
+    const char *text = XMLError_getMessage(e);
+    bool is = false;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && text; ++i) {
+        is |= XMLError_getErrorId(e) == DisallowedMathMLSymbol && strstr(text, functions[i]);
+    }
+    return is;
+}
+
 /* Errors about what does not change the meaning: a declaration without an encoding, notes,
- * annotations, SBO terms, packages that need not be understood, and functions of a later level than
- * the document's: math.c says itself which it does not know. */
-static bool is_harmless(unsigned id)
+ * annotations, SBO terms, packages that need not be understood, and what is understood all the
+ * same. */
+static bool is_harmless(const XMLError_t *e)
 {
     enum { FIRST_OF_PACKAGES = 1000000 };
-    return id == DisallowedMathMLSymbol || id == MissingXMLDecl || id == MissingXMLEncoding ||
+    const unsigned id = XMLError_getErrorId(e);
+    return is_later_function(e) || id == MissingXMLDecl || id == MissingXMLEncoding ||
            id == NotUTF8 || (id >= 10401 && id <= 10499) || (id >= 10701 && id <= 10899) ||
            id >= FIRST_OF_PACKAGES;
 }
@@ -556,8 +570,7 @@ static saltus_status check_errors(sbml_reader *r)
     const unsigned n = SBMLDocument_getNumErrors(r->document);
     for (unsigned i = 0; i < n; ++i) {
         const XMLError_t *e = (const XMLError_t *)SBMLDocument_getError(r->document, i);
-        if (!e || !(XMLError_isError(e) || XMLError_isFatal(e)) ||
-            is_harmless(XMLError_getErrorId(e))) {
+        if (!e || !(XMLError_isError(e) || XMLError_isFatal(e)) || is_harmless(e)) {
             continue;
         }
         char text[400];
