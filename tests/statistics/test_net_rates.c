@@ -223,6 +223,21 @@ static void rules_are_kept_whole(void **state)
     free(b.x);
 }
 
+/* 10^6 of A that flow out at a net rate, with the noise that it has; beside few of D, which is an
+ * event. */
+static void net_rates_flow(void **state)
+{
+    static const char text[] =
+        "negative laws: backward\nlacking reactants: idle\n"
+        "species: {A: 0, B: 2000000, D: 20}\nparameters: {k: 0.3}\n"
+        "reactions: {r: A -> B @ k*(A - B), d: {equation: D -> 0, law: 5}}\n";
+    const double p = exp(-0.9);
+    (void)state;
+    finals s = run_finals(text, "hybrid", NULL, 1.5, 4000);
+    check_moments(&s, 0, 1e6 * (1.0 - p), 1e6 * p * (1.0 - p), "A");
+    free(s.x);
+}
+
 /* ---- reactions that lack reactants ---- */
 
 /* 0 -> A at 3, A -> 0 at 4 while there is any: a queue, in the steady state geometric with ratio
@@ -234,7 +249,9 @@ static void reactions_that_lack_reactants_idle(void **state)
     } cases[] = {{"4", "", "direct"},
                  {"4*(1 + 0*sin(time))", "", "direct"},
                  {"4 + 0*y", "parameters: {y: 1}\nrate rules: {y: -y}\n", "direct"},
-                 {"4", "", "tau"}};
+                 {"4", "", "tau"},
+                 {"4", "", "hybrid"},
+                 {"4 + 0*y", "parameters: {y: 1}\nrate rules: {y: -y}\n", "hybrid"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char text[400];
@@ -244,7 +261,7 @@ static void reactions_that_lack_reactants_idle(void **state)
                        cases[i].more, cases[i].law);
         finals s = run_finals(text, cases[i].method, "scalar", 100.0, 2000);
         check_moments(&s, 0, 3.0, 12.0, cases[i].law);
-        if (i != 1) { /* laws that drift are simulated one at a time */
+        if (i != 1 && i < 4) { /* laws that drift, and hybrids, are simulated one at a time */
             finals lanes = run_finals(text, cases[i].method, "lanes", 100.0, 2000);
             check_same_bits(&s, &lanes, cases[i].law);
             free(lanes.x);
@@ -279,7 +296,9 @@ static void laws_of_what_has_run_out_are_0(void **state)
         const char *law, *more, *method;
     } cases[] = {{"5*A/(A + B)", "", "direct"},
                  {"(5 + y)*A/(A + B)", "parameters: {y: 1}\nrate rules: {y: -y}\n", "direct"},
-                 {"5*A/(A + B)", "", "tau"}};
+                 {"5*A/(A + B)", "", "tau"},
+                 {"5*A/(A + B)", "", "hybrid"},
+                 {"(5 + y)*A/(A + B)", "parameters: {y: 1}\nrate rules: {y: -y}\n", "hybrid"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char text[400];
@@ -288,7 +307,7 @@ static void laws_of_what_has_run_out_are_0(void **state)
                        "reactions: {r: {equation: A -> C, law: %s}}\n",
                        cases[i].more, cases[i].law);
         finals s = run_finals(text, cases[i].method, "scalar", 100.0, 50),
-               lanes = run_finals(text, cases[i].method, "lanes", 100.0, 50);
+               lanes = run_finals(text, cases[i].method, i < 3 ? "lanes" : "scalar", 100.0, 50);
         check_same_bits(&s, &lanes, cases[i].law);
         for (int k = 0; k < 50; ++k) {
             assert_true(s.x[k * s.n_columns] == 0.0 && s.x[k * s.n_columns + 2] == 30.0);
@@ -435,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(net_rates_go_both_ways),
         cmocka_unit_test(net_rates_leap_and_are_means),
+        cmocka_unit_test(net_rates_flow),
         cmocka_unit_test(what_is_no_net_rate_fails),
         cmocka_unit_test(constants_below_0_go_backward),
         cmocka_unit_test(rules_are_kept_whole),

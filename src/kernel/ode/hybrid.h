@@ -137,6 +137,20 @@ SALTUS_OUTLINE int saltus_hybrid_due(saltus_trajectory *p, saltus_direct *d, sal
     }
 }
 
+/* As saltus_direct_idle, where some species are real. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_idle(saltus_trajectory *p, const saltus_hybrid *h,
+                                                 int r, int c)
+{
+    const saltus_tables *n = p->n;
+    while (--c >= n->change_row[r]) {
+        const int s = n->change_species[c];
+        p->x[s] -= n->change_amount[c];
+        p->v[s] = h->component[s] >= 0 ? p->v[s] - (double)n->change_amount[c] : (double)p->x[s];
+    }
+    --p->fired;
+    return SALTUS_FINE;
+}
+
 /* Change the counts by an event. */
 SALTUS_FN saltus_failure saltus_hybrid_change(saltus_trajectory *p, const saltus_hybrid *h, int r)
 {
@@ -147,6 +161,9 @@ SALTUS_FN saltus_failure saltus_hybrid_change(saltus_trajectory *p, const saltus
         const int overflow = saltus_add_overflows(p->x[s], n->change_amount[c], &x);
         const double value = is_real ? p->v[s] + (double)n->change_amount[c] : (double)x;
         if (SALTUS_RARE(overflow || value < 0.0)) {
+            if (!overflow && n->idles) {
+                return saltus_hybrid_idle(p, h, r, c);
+            }
             return saltus_trajectory_fail(
                 p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r, 0.0);
         }
@@ -166,8 +183,8 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
     const uint64_t event = p->event++;
     for (int i = 0; i < h->n_moving; ++i) {
         const double a = saltus_propensity(p, h->moving[i]);
-        d->values[h->moving[i]] = a < 0.0 ? 0.0 : a;
-        if (SALTUS_RARE(a != a)) {
+        d->values[h->moving[i]] = a >= 0.0 ? a : 0.0;
+        if (SALTUS_RARE(a != a) && !saltus_direct_idles(p, h->moving[i])) {
             (void)saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, h->moving[i], a);
             return -2;
         }

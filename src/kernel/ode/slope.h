@@ -145,6 +145,9 @@ SALTUS_OUTLINE void saltus_ode_split_slope(saltus_trajectory *p, saltus_ode *o, 
         const int flows = i < h->n_flowing;
         const int r = flows ? h->flowing[i] : h->moving[i - h->n_flowing];
         const double a = saltus_propensity(p, r);
+        if (SALTUS_RARE(!(a >= 0.0)) && saltus_direct_idles(p, r)) {
+            continue;
+        }
         if (SALTUS_RARE(a < 0.0)) {
             o->negative -= a;
             o->lowest = r;
