@@ -78,7 +78,9 @@ SALTUS_API const void *saltus_archive_get(const saltus_archive *archive, const c
 typedef struct saltus_read_options {
     double molecules_per_mole; /**< how many molecules stand for a mole, above 0; 0: Avogadro's
                                     number. With fewer, amounts in mole become fewer molecules, and
-                                    rates keep to them: concentrations stay, fluctuations grow */
+                                    rates keep to them: concentrations stay, fluctuations grow. In
+                                    SBML, amounts without a declared unit, which are molecules at 0,
+                                    are then in mole too */
     saltus_archive *archive;   /**< NULL, or where all files are read from, and go to */
 } saltus_read_options;
 /**

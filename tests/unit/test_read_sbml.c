@@ -627,13 +627,32 @@ static void reactions_that_cannot_be_simulated_are_refused(void **state)
         SALTUS_E_MODEL, "reaction 'R7' changes 'A', which an assignment rule determines", NULL);
     check_refused(
         L3(CELL LIST("Species", SPECIES("A", "true", ""))
-               LIST("Rules", ASSIGNMENT_RULE("n", CN("1")))
+               LIST("Rules", ASSIGNMENT_RULE("n", CI("A")))
                    LIST("Reactions", REACTION("R7",
                                               REACTANTS("<speciesReference id=\"n\" species=\"A\" "
                                                         "constant=\"false\"/>"),
                                               LAW(CN("1"))))),
-        SALTUS_E_UNSUPPORTED,
-        "assignment rule for 'n': 'n' is a stoichiometry, and one that varies", NULL);
+        SALTUS_E_UNSUPPORTED, "reaction 'R7': the stoichiometry of 'A' is not a constant number",
+        NULL);
+}
+
+/* Also one that a rule gives, and that formulas read. */
+static void stoichiometries_may_have_rules(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(L3(
+        CELL LIST("Species", SPECIES("A", "true", ""))
+            LIST("Parameters", PARAMETER("two", "true", "value=\"2\"") PARAMETER("y", "false", ""))
+                LIST("Rules", ASSIGNMENT_RULE("n", APPLY("plus", CN("1") CI("two")))
+                                  ASSIGNMENT_RULE("y", CI("n")))
+                    LIST("Reactions", REACTION("R7",
+                                               PRODUCTS("<speciesReference id=\"n\" species=\"A\" "
+                                                        "constant=\"false\"/>"),
+                                               LAW(CN("1"))))));
+    check_participants(m, reaction(m, "R7")->products, 1, "3 A");
+    check_printed(m, variable(m, "y")->rule, "1 + two");
+    check_not_settable(m, "two");
+    saltus_model_destroy(m);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1220,6 +1239,7 @@ int main(void)
         cmocka_unit_test(units_that_are_not_declared_count_items),
         cmocka_unit_test(units_that_count_nothing_are_moles_if_asked),
         cmocka_unit_test(few_molecules_are_told),
+        cmocka_unit_test(stoichiometries_may_have_rules),
         cmocka_unit_test(reactions_without_laws_never_happen),
         cmocka_unit_test(laws_may_be_negative_and_reactants_lacking),
         cmocka_unit_test(functions_of_later_levels_are_understood),

@@ -260,6 +260,12 @@ static saltus_status declare_rule(sbml_reader *r, Rule_t *rule)
     if (!Rule_getMath(rule)) { /* allowed since L3V2, and without effect */
         goto done;
     }
+    const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
+    if (symbol && symbol->kind == NAME_REFERENCE && !Rule_isRate(rule)) {
+        /* a constant, or it is refused where the reaction is read */
+        r->references[symbol->index].assigned = Rule_getMath(rule);
+        goto done;
+    }
     SALTUS_TRY(sbml_target(r, &place, id, &v));
     if (r->info[v].rate) {
         status = sbml_fail(r, SALTUS_E_MODEL, line, "%s changes '%s', which a rate rule determines",
@@ -365,8 +371,9 @@ static saltus_status read_values(sbml_reader *r)
         }
     }
     for (unsigned i = 0; i < Model_getNumRules(r->sbml); ++i) {
-        if (Rule_getMath(Model_getRule(r->sbml, i))) {
-            SALTUS_TRY(read_rule(r, Model_getRule(r->sbml, i)));
+        Rule_t *rule = Model_getRule(r->sbml, i);
+        if (Rule_getMath(rule) && sbml_find(r, Rule_getVariable(rule))->kind == NAME_VARIABLE) {
+            SALTUS_TRY(read_rule(r, rule));
         }
     }
     for (int i = 0; i < (int)r->model->n_variables; ++i) {

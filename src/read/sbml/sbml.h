@@ -48,7 +48,7 @@ typedef struct sbml_info {
 /* A reactant or product with an id, which formulas may use for its stoichiometry. */
 typedef struct sbml_reference {
     SpeciesReference_t *of;
-    const ASTNode_t *assigned; /* initial assignment to it, or NULL */
+    const ASTNode_t *assigned; /* initial assignment to it, or an assignment rule, or NULL */
 } sbml_reference;
 
 /* Local parameters of a reaction: a run of the model's variables named "R.k". */

@@ -107,14 +107,13 @@ static saltus_status unit_counts(sbml_reader *r, const char *id, const char *wha
     *molecules = 1.0;
     if (definition) {
         status = definition_counts(r, definition, what, molecules);
-    } else if (UnitKind_forName(id) == UNIT_KIND_DIMENSIONLESS) {
+    } else if (UnitKind_forName(id) == UNIT_KIND_DIMENSIONLESS ||
+               (strcmp(id, "substance") == 0 && r->level < 3)) { /* the latter is undeclared */
         count_own(r, molecules);
     } else if (UnitKind_forName(id) != UNIT_KIND_INVALID) {
         if (!kind_counts(r, UnitKind_forName(id), molecules)) {
             status = count_unknown(r, id, what, line, molecules);
         }
-    } else if (strcmp(id, "substance") == 0 && r->level < 3) { /* undeclared */
-        count_own(r, molecules);
     } else {
         status = sbml_fail(r, SALTUS_E_MODEL, line, "%s: unit '%s' is not defined", what, id);
     }
