@@ -7,85 +7,38 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../support/check.h"
+#include "../support/samples.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- running ---- */
-
-/* The last sample of every trajectory: [trajectory][column], counts first. */
-typedef struct finals {
-    double *x;
-    int64_t n;
-    int n_columns;
-} finals;
-
-static saltus_status deliver(void *user, const saltus_block *b, void *prepared, saltus_error *err)
+static saltus_plan_options in_layout(const char *method, const char *layout)
 {
-    finals *s = user;
-    (void)prepared, (void)err;
-    s->n_columns = (int)(b->n_counts + b->n_observables);
-    s->x = realloc(s->x, (size_t)((s->n + b->n_trajectories) * s->n_columns) * sizeof *s->x);
-    for (int64_t i = 0; i < b->n_trajectories; ++i) {
-        const int64_t last = (i + 1) * b->n_points - 1;
-        double *out = s->x + (s->n + i) * s->n_columns;
-        for (int c = 0; c < b->n_counts; ++c) {
-            *out++ = (double)b->counts[last * b->n_counts + c];
-        }
-        for (int c = 0; c < b->n_observables; ++c) {
-            *out++ = b->observables[last * b->n_observables + c];
-        }
-    }
-    s->n += b->n_trajectories;
-    return SALTUS_OK;
-}
-
-static saltus_status try_run(const char *text, const char *method, const char *layout, double t,
-                             int64_t n, finals *s, saltus_error *err)
-{
-    const saltus_sink sink = {.user = s, .deliver = deliver};
-    saltus_model *m = parse_frozen(text);
-    saltus_backend *b = NULL;
-    saltus_plan *plan = NULL;
-    saltus_plan_options o = saltus_plan_options_default();
-    saltus_run_options run = saltus_run_options_default();
-    o.method = method;
+    saltus_plan_options o = options(method, NULL);
     o.layout = layout;
-    o.n_threads = 2;
-    run.seed = 20261125;
-    run.n_trajectories = n;
-    run.times = &t;
-    run.n_times = 1;
-    *s = (finals){0};
-    saltus_status status = saltus_backend_open("cpu", &b, err);
-    if (status == SALTUS_OK) {
-        status = saltus_plan_create(m, b, &o, &plan, err);
-    }
-    if (status == SALTUS_OK) {
-        status = saltus_run(plan, &run, &sink, NULL, err);
-    }
-    saltus_plan_destroy(plan);
-    saltus_backend_close(b);
-    saltus_model_destroy(m);
-    return status;
+    return o;
 }
 
-static finals run_finals(const char *text, const char *method, const char *layout, double t,
-                         int64_t n)
+/* What trajectories have come to at time t. */
+static samples run_finals(const char *text, const char *method, const char *layout, double t,
+                          int64_t n)
 {
-    finals s;
-    saltus_error err = {0};
-    if (try_run(text, method, layout, t, n, &s, &err) != SALTUS_OK) {
-        fail_msg("%s", err.message);
-    }
+    const saltus_plan_options o = in_layout(method, layout);
+    const samples s = run(text, &o, &t, 1, n);
     assert_int_equal(s.n, n);
     return s;
 }
 
+static saltus_status try_finals(const char *text, const char *method, double t, samples *s,
+                                saltus_error *err)
+{
+    const saltus_plan_options o = in_layout(method, NULL);
+    return try_run(text, "cpu", &o, &t, 1, 1, s, err);
+}
+
 /* The mean and variance of column c; the mean of fourth powers gives the variance's error. */
-static void check_moments(const finals *s, int c, double mean, double variance, const char *what)
+static void check_moments(const samples *s, int c, double mean, double variance, const char *what)
 {
     double sum = 0.0, squares = 0.0, fourths = 0.0;
     for (int64_t i = 0; i < s->n; ++i) {
@@ -103,7 +56,7 @@ static void check_moments(const finals *s, int c, double mean, double variance, 
     }
 }
 
-static void check_same_bits(const finals *a, const finals *b, const char *what)
+static void check_same_bits(const samples *a, const samples *b, const char *what)
 {
     assert_int_equal(a->n_columns, b->n_columns);
     if (a->n != b->n || memcmp(a->x, b->x, (size_t)(a->n * a->n_columns) * sizeof *a->x) != 0) {
@@ -132,11 +85,11 @@ static void net_rates_go_both_ways(void **state)
                        "negative laws: backward\nspecies: {%s}\nparameters: {k: 0.3}\n"
                        "reactions: {r: A -> B @ %s}\n",
                        cases[i].amounts, cases[i].law);
-        finals s = run_finals(text, "direct", "scalar", t, 20000);
+        samples s = run_finals(text, "direct", "scalar", t, 20000);
         check_moments(&s, 0, 100.0 + cases[i].sign * 100.0 * p, 100.0 * p * (1.0 - p),
                       cases[i].law);
         if (i < 3) {
-            finals lanes = run_finals(text, "direct", "lanes", t, 20000);
+            samples lanes = run_finals(text, "direct", "lanes", t, 20000);
             check_same_bits(&s, &lanes, cases[i].law);
             free(lanes.x);
         }
@@ -150,15 +103,15 @@ static void net_rates_leap_and_are_means(void **state)
                                "parameters: {k: 0.3}\nreactions: {r: A -> B @ k*(A - B)}\n";
     const double expected = 1e6 * (1.0 - exp(-0.9));
     (void)state;
-    finals s = run_finals(text, "tau", "lanes", 1.5, 100),
-           one = run_finals(text, "tau", "scalar", 1.5, 100);
+    samples s = run_finals(text, "tau", "lanes", 1.5, 100),
+            one = run_finals(text, "tau", "scalar", 1.5, 100);
     check_same_bits(&s, &one, "leaps");
     double mean = 0.0;
     for (int i = 0; i < 100; ++i) {
         mean += s.x[(size_t)i * 2] / 100.0;
     }
     assert_true(fabs(mean - expected) < 0.002 * expected);
-    finals ode = run_finals(text, "ode", NULL, 1.5, 1);
+    samples ode = run_finals(text, "ode", NULL, 1.5, 1);
     assert_true(fabs(ode.x[0] - expected) < 1.0);
     free(s.x);
     free(one.x);
@@ -174,7 +127,7 @@ static void what_is_no_net_rate_fails(void **state)
     (void)state;
     for (int i = 0; i < 2; ++i) {
         char text[300];
-        finals s;
+        samples s;
         saltus_error err = {0};
         (void)snprintf(text, sizeof text,
                        "negative laws: backward\nspecies: {A: 5, B: 0}\n"
@@ -184,7 +137,7 @@ static void what_is_no_net_rate_fails(void **state)
             (void)strcpy(text, "negative laws: backward\nspecies: {A: 5, B: 0}\n"
                                "reactions: {r: 0 -> A @ 3 - time}\n");
         }
-        assert_int_equal(try_run(text, "direct", "scalar", 10.0, 1, &s, &err), SALTUS_E_NUMERIC);
+        assert_int_equal(try_finals(text, "direct", 10.0, &s, &err), SALTUS_E_NUMERIC);
         if (!strstr(err.message, laws[i][1]) || !strstr(err.message, "'r")) {
             fail_msg("%s", err.message);
         }
@@ -197,7 +150,7 @@ static void constants_below_0_go_backward(void **state)
     static const char text[] = "negative laws: backward\nspecies: {A: 0}\n"
                                "reactions: {r: {equation: A -> 0, law: -20}}\n";
     (void)state;
-    finals s = run_finals(text, "direct", "scalar", 2.0, 20000);
+    samples s = run_finals(text, "direct", "scalar", 2.0, 20000);
     check_moments(&s, 0, 40.0, 40.0, "-20");
     free(s.x);
 }
@@ -214,8 +167,8 @@ static void rules_are_kept_whole(void **state)
                                   "reactions:\n"
                                   "  r: {equation: A <-> B, law: 0.5*A*F - 0.25*B}\n";
     (void)state;
-    finals a = run_finals(written, "direct", "scalar", 1.0, 1000),
-           b = run_finals(by_rule, "direct", "scalar", 1.0, 1000);
+    samples a = run_finals(written, "direct", "scalar", 1.0, 1000),
+            b = run_finals(by_rule, "direct", "scalar", 1.0, 1000);
     for (int i = 0; i < 1000; ++i) {
         assert_true(a.x[(size_t)i * (size_t)a.n_columns] == b.x[(size_t)i * (size_t)b.n_columns]);
     }
@@ -233,7 +186,7 @@ static void net_rates_flow(void **state)
         "reactions: {r: A -> B @ k*(A - B), d: {equation: D -> 0, law: 5}}\n";
     const double p = exp(-0.9);
     (void)state;
-    finals s = run_finals(text, "hybrid", NULL, 1.5, 4000);
+    samples s = run_finals(text, "hybrid", NULL, 1.5, 4000);
     check_moments(&s, 0, 1e6 * (1.0 - p), 1e6 * p * (1.0 - p), "A");
     free(s.x);
 }
@@ -259,10 +212,10 @@ static void reactions_that_lack_reactants_idle(void **state)
                        "lacking reactants: idle\nspecies: {A: 0}\n%s"
                        "reactions:\n  in: 0 -> A @ 3\n  out: {equation: A -> 0, law: %s}\n",
                        cases[i].more, cases[i].law);
-        finals s = run_finals(text, cases[i].method, "scalar", 100.0, 2000);
+        samples s = run_finals(text, cases[i].method, "scalar", 100.0, 2000);
         check_moments(&s, 0, 3.0, 12.0, cases[i].law);
         if (i != 1 && i < 4) { /* laws that drift, and hybrids, are simulated one at a time */
-            finals lanes = run_finals(text, cases[i].method, "lanes", 100.0, 2000);
+            samples lanes = run_finals(text, cases[i].method, "lanes", 100.0, 2000);
             check_same_bits(&s, &lanes, cases[i].law);
             free(lanes.x);
         }
@@ -276,7 +229,7 @@ static void what_idles_changes_nothing(void **state)
     static const char text[] = "lacking reactants: idle\nspecies: {A: 5, B: 3, C: 0}\n"
                                "reactions: {r: {equation: A + 2 B -> C, law: 7}}\n";
     (void)state;
-    finals s = run_finals(text, "direct", "scalar", 50.0, 100);
+    samples s = run_finals(text, "direct", "scalar", 50.0, 100);
     for (int i = 0; i < 100; ++i) {
         const double *x = s.x + (size_t)i * 3;
         assert_true(x[0] == 4.0 && x[1] == 1.0 && x[2] == 1.0);
@@ -284,7 +237,7 @@ static void what_idles_changes_nothing(void **state)
     free(s.x);
     saltus_error err = {0};
     const char *failing = strchr(text, '\n') + 1;
-    assert_int_equal(try_run(failing, "direct", "scalar", 50.0, 1, &s, &err), SALTUS_E_NUMERIC);
+    assert_int_equal(try_finals(failing, "direct", 50.0, &s, &err), SALTUS_E_NUMERIC);
     assert_non_null(strstr(err.message, "'r' fired with too few reactants"));
     free(s.x);
 }
@@ -306,8 +259,8 @@ static void laws_of_what_has_run_out_are_0(void **state)
                        "lacking reactants: idle\nspecies: {A: 30, B: 0, C: 0}\n%s"
                        "reactions: {r: {equation: A -> C, law: %s}}\n",
                        cases[i].more, cases[i].law);
-        finals s = run_finals(text, cases[i].method, "scalar", 100.0, 50),
-               lanes = run_finals(text, cases[i].method, i < 3 ? "lanes" : "scalar", 100.0, 50);
+        samples s = run_finals(text, cases[i].method, "scalar", 100.0, 50),
+                lanes = run_finals(text, cases[i].method, i < 3 ? "lanes" : "scalar", 100.0, 50);
         check_same_bits(&s, &lanes, cases[i].law);
         for (int k = 0; k < 50; ++k) {
             assert_true(s.x[k * s.n_columns] == 0.0 && s.x[k * s.n_columns + 2] == 30.0);
@@ -366,7 +319,7 @@ static void fixed_species_need_not_be_whole(void **state)
                                "reactions: {r: {equation: A -> 0, law: A*E}}\n";
     const double p = exp(-0.4);
     (void)state;
-    finals s = run_finals(text, "direct", NULL, 1.0, 20000);
+    samples s = run_finals(text, "direct", NULL, 1.0, 20000);
     check_moments(&s, 0, 1000.0 * p, 1000.0 * p * (1.0 - p), "A*E");
     assert_int_equal(s.n_columns, 2);
     assert_true(s.x[1] == 0.4);
@@ -401,8 +354,8 @@ static void triggers_follow_the_time(void **state)
                        "events:\n  dusk: {when: \"%s\", set: {light: 0}}\n"
                        "  dawn: {when: \"%s\", set: {light: 1}}\n",
                        ways[i][0], ways[i][1]);
-        finals s = run_finals(text, "direct", "scalar", 100.0, 1000),
-               lanes = run_finals(text, "direct", "lanes", 100.0, 1000);
+        samples s = run_finals(text, "direct", "scalar", 100.0, 1000),
+                lanes = run_finals(text, "direct", "lanes", 100.0, 1000);
         check_moments(&s, 0, 104.0, 104.0, ways[i][0]); /* 52 of 100 hours are day */
         check_same_bits(&s, &lanes, ways[i][0]);
         free(s.x);
@@ -427,9 +380,9 @@ static void triggers_may_name_a_moment(void **state)
                        "events:\n  e: {when: 2*time == 5, set: {X: X + 10}}\n"
                        "  f: {when: time == 3 and X > 20, set: {X: 0}}\n",
                        more[i]);
-        finals before = run_finals(text, "direct", NULL, 2.499, 1),
-               after = run_finals(text, "direct", NULL, 2.501, 1),
-               late = run_finals(text, "direct", NULL, 10.0, 1);
+        samples before = run_finals(text, "direct", NULL, 2.499, 1),
+                after = run_finals(text, "direct", NULL, 2.501, 1),
+                late = run_finals(text, "direct", NULL, 10.0, 1);
         assert_true(before.x[0] == 7.0 && after.x[0] == 17.0 && late.x[0] == 17.0);
         free(before.x);
         free(after.x);
@@ -441,10 +394,10 @@ static void leaps_do_not_follow_triggers(void **state)
 {
     static const char text[] = "species: {X: 0}\nreactions: {make: 0 -> X @ 2}\n"
                                "events: {e: {when: sin(time) < 0, set: {X: 0}}}\n";
-    finals s;
+    samples s;
     saltus_error err = {0};
     (void)state;
-    assert_int_equal(try_run(text, "tau", NULL, 1.0, 1, &s, &err), SALTUS_E_UNSUPPORTED);
+    assert_int_equal(try_finals(text, "tau", 1.0, &s, &err), SALTUS_E_UNSUPPORTED);
     assert_non_null(strstr(err.message, "has triggers that drift with time"));
     free(s.x);
 }

@@ -1,25 +1,13 @@
 /* Reactions that take a while: what their ends change, and how long they take. */
 #include "model/freeze/freeze.h"
 
-static saltus_status refuse_in_space(const saltus_freezer *f, const saltus_reaction *r,
-                                     saltus_error *err)
+static saltus_status refuse(const saltus_freezer *f, const saltus_reaction *r, const char *where,
+                            saltus_error *err)
 {
     char place[160];
     return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
-                            "%sreaction '%s' takes a while, which a model with a lattice cannot "
-                            "have",
-                            saltus_place(f->model, r->line, place), r->id);
-}
-
-/* What waits for its end would come of nothing. */
-static saltus_status refuse_idle(const saltus_freezer *f, const saltus_reaction *r,
-                                 saltus_error *err)
-{
-    char place[160];
-    return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
-                            "%sreaction '%s' takes a while, which a model whose reactions may lack "
-                            "reactants ('lacking reactants: idle') cannot have",
-                            saltus_place(f->model, r->line, place), r->id);
+                            "%sreaction '%s' takes a while, which a model %s cannot have",
+                            saltus_place(f->model, r->line, place), r->id, where);
 }
 
 bool saltus_changes_at_once(const saltus_reaction *r, int64_t net)
@@ -65,11 +53,12 @@ saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err)
         const saltus_reaction *r = f->steps[i].reaction;
         n_delayed += r->delay != NULL;
         if (r->delay && f->model->idles) {
-            SALTUS_TRY(refuse_idle(f, r, err));
+            /* what waits for its end would come of nothing */
+            SALTUS_TRY(refuse(f, r, "whose reactions idle when they lack reactants", err));
         }
         n_late += r->delay ? (size_t)(r->n_reactants + r->n_products) : 0;
         if (r->delay && f->model->space) {
-            SALTUS_TRY(refuse_in_space(f, r, err));
+            SALTUS_TRY(refuse(f, r, "with a lattice", err));
         }
     }
     f->delayed = saltus_arena_alloc(f->arena, (n_delayed + 1) * sizeof *f->delayed);
