@@ -324,6 +324,16 @@ static void fixed_species_need_not_be_whole(void **state)
     assert_int_equal(s.n_columns, 2);
     assert_true(s.x[1] == 0.4);
     free(s.x);
+    /* said to be fixed, or of a model whose amounts are real */
+    s = run_finals("negative laws: backward\nspecies: {A: 1000, E: 0.4}\n"
+                   "reactions: {r: {equation: A -> 0, law: A*E}}\n",
+                   "ode", NULL, 1.0, 1);
+    assert_true(fabs(s.x[0] - 1000.0 * p) < 0.01 && s.x[1] == 0.4);
+    free(s.x);
+    s = run_finals("species: {A: 1000, E: 0.4}\nreactions: {r: {equation: A -> 0, law: A*E}}\n",
+                   "direct", NULL, 1.0, 1);
+    assert_true(s.x[0] == 1000.0 && s.x[1] == 0.0); /* rounded, with a warning */
+    free(s.x);
     static const char voltage[] = "species: {A: 1000, V: {initial: 0 - 70, boundary: true},\n"
                                   "          Out: {boundary: true}}\n"
                                   "reactions: {r: {equation: A -> Out, law: A*exp(V/70)}}\n";

@@ -167,11 +167,12 @@ static bool may_be_part(const evaluation *v, int i)
 {
     const saltus_variable *var = &v->f->model->variables[i];
     const double value = v->f->values[i];
-    /* of one that is said to be fixed, it may be below 0: then it is a voltage, say */
-    const bool may_be_negative = var->boundary || var->constant;
+    /* one that is said to be fixed may be below 0: then it is a voltage, say */
+    const bool is_said = var->boundary || var->constant;
     return v->f->is_fixed[i] && !v->is_search && !v->f->is_drawn[i] && isfinite(value) &&
            !(v->f->reads[i] & SALTUS_READS_SET) &&
-           (value < 0.0 ? may_be_negative : fabs(nearbyint(value) - value) > 1e-9 * value);
+           (is_said || (v->f->model->goes_back && value >= 0.0)) &&
+           !(fabs(nearbyint(value) - value) <= 1e-9 * value);
 }
 
 /* All that a variable's value comes from is known. */
