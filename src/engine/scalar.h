@@ -105,6 +105,13 @@ saltus_status saltus_scalar_work(const saltus_instruction_set *set, const saltus
                                  const saltus_source *source, saltus_error *err);
 
 #ifdef SALTUS_VARIANT
+/* Windows of a lane, backend/cpu/lanes.c; compiled once per instruction set, in scalar_run.c. */
+/** Begin a window where the trajectory is, shorter until all laws are bounded. */
+saltus_failure SALTUS_SET_NAME(saltus_scalar_open_window)(saltus_scalar_engine *scalar);
+/** One operation on intervals: y[end], from ends[operand][end]. */
+void SALTUS_SET_NAME(saltus_scalar_interval)(const saltus_scalar_engine *scalar,
+                                             const saltus_instruction *i, double ends[3][2],
+                                             double y[2]);
 /* One step of a trajectory whose slopes somebody else computes, backend/cpu/rates.c; compiled once
  * per instruction set, in scalar_run.c. */
 saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar);

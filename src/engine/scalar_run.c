@@ -33,6 +33,25 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                              job->counts, job->observables);
 }
 
+/* ---- windows of laws that drift with time, of a lane: backend/cpu/lanes.c ---- */
+
+saltus_failure SALTUS_SET_NAME(saltus_scalar_open_window)(saltus_scalar_engine *scalar)
+{
+    saltus_trajectory_refresh(&scalar->trajectory);
+    return saltus_thinned_rebuild(&scalar->trajectory, &scalar->direct, 1);
+}
+
+void SALTUS_SET_NAME(saltus_scalar_interval)(const saltus_scalar_engine *scalar,
+                                             const saltus_instruction *i, double ends[3][2],
+                                             double y[2])
+{
+    const saltus_interval a = {ends[0][0], ends[0][1]}, b = {ends[1][0], ends[1][1]},
+                          c = {ends[2][0], ends[2][1]};
+    const saltus_interval s = saltus_interval_operation(i, a, b, c, scalar->trajectory.v);
+    y[0] = s.lo;
+    y[1] = s.hi;
+}
+
 /* ---- one step of a trajectory whose slopes somebody else computes: backend/cpu/rates.c ---- */
 
 saltus_failure SALTUS_SET_NAME(saltus_scalar_open_ode)(saltus_scalar_engine *scalar)

@@ -85,6 +85,12 @@ static void what_does_not_fit_is_refused(void **state)
  * Going on
  */
 
+/* Laws that drift, in windows that an event cuts short. */
+static const char drifting_model[] = "species: {A: 40, B: 0}\nparameters: {k: 1}\n"
+                                     "reactions:\n  a: 0 -> A @ k*20*(1 + sin(time))\n"
+                                     "  b: A -> B @ A*(1 + cos(7*time))/2\n  c: B -> 0 @ 1\n"
+                                     "events:\n  e: {at: 1000.5, set: {k: 2}}\n";
+
 static const char long_model[] = "species: {A: 1000, B: 0, C: 5}\n"
                                  "parameters: {k: 100}\n"
                                  "reactions:\n"
@@ -303,6 +309,7 @@ static void what_is_under_way_is_kept(void **state)
                  {"run long.yaml --until 300 --points 7 --rng mt19937 --record stats", 11},
                  {"run drawn.yaml --until 300 --points 7", 12},
                  {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
+                 {"run drifting.yaml --until 40000 --points 7 --runs 60", 12},
                  {"run moving.yaml --until 40000 --points 7", 12},
                  {"run moving.yaml --until 2000 --points 7 --runs 60", 12},
                  {"run cycling.yaml --until 200000 --points 7 --method ode", 12},
@@ -317,6 +324,7 @@ static void what_is_under_way_is_kept(void **state)
     write_file("drawn.yaml", drawing_model);
     write_file("leaps.yaml", leaping_model);
     write_file("moving.yaml", moving_model);
+    write_file("drifting.yaml", drifting_model);
     write_file("cycling.yaml", cycling_model);
     write_file("flowing.yaml", flowing_model);
     write_file("space.yaml", busy_lattice);

@@ -125,8 +125,9 @@ static void every_generator_keeps_its_bits(void **state)
     }
 }
 
-/* n sources of rate 1: the running sums are 1, 2 … n at every event. */
-static saltus_model *make_sources(int n)
+/* n sources of rate 1, the law of the first as it says: the running sums are 1, 2 … n at every
+ * event. */
+static saltus_model *make_sources(int n, const char *first)
 {
     saltus_error err = {0};
     saltus_model *m = NULL;
@@ -136,7 +137,7 @@ static saltus_model *make_sources(int n)
         (void)snprintf(id, sizeof id, "X%d", i);
         (void)snprintf(equation, sizeof equation, "0 -> %s", id);
         OK(saltus_model_add_species(m, id, 0, &err));
-        OK(saltus_model_add_reaction(m, id, equation, "1", &err));
+        OK(saltus_model_add_reaction(m, id, equation, i == 0 ? first : "1", &err));
     }
     OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
     return m;
@@ -156,17 +157,18 @@ static void choices_beyond_32_bits_agree(void **state)
         {8112390, 361, 12, 1}, {8356403, 827, 12, 1}, {8575270, 724, 12, 5},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const int n = cases[i].n;
-        saltus_model *m = make_sources(n);
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; ++i) {
+        const size_t at = i / 2;
+        const int n = cases[at].n;
+        saltus_model *m = make_sources(n, i % 2 ? "1 + 0*time" : "1");
         const double t_end = 1200.0 / n, times[] = {0.25 * t_end, 0.5 * t_end, t_end};
         saltus_u64 w[4];
-        saltus_philox(42, SALTUS_PURPOSE_EVENT, (uint64_t)cases[i].trajectory, cases[i].event / 2,
+        saltus_philox(42, SALTUS_PURPOSE_EVENT, (uint64_t)cases[at].trajectory, cases[at].event / 2,
                       w);
-        const double word = (double)w[1 + 2 * (cases[i].event % 2)];
-        assert_true(word * n < cases[i].k * 4294967296.0 &&
-                    (word + 1.0) * n > cases[i].k * 4294967296.0);
-        const int64_t first = cases[i].trajectory - 20;
+        const double word = (double)w[1 + 2 * (cases[at].event % 2)];
+        assert_true(word * n < cases[at].k * 4294967296.0 &&
+                    (word + 1.0) * n > cases[at].k * 4294967296.0);
+        const int64_t first = cases[at].trajectory - 20;
         const uint64_t expected = bits_hash(m, "auto", "scalar", 1, first, 64, times, 3);
         assert_true(bits_hash(m, "auto", "lanes", 1, first, 64, times, 3) == expected);
         assert_true(bits_hash(m, "cpu:generic", "lanes", 1, first, 64, times, 3) == expected);
@@ -183,8 +185,9 @@ static void waits_beyond_32_bits_agree(void **state)
     } cases[] = {{161604997, 12}, {295175644, 13}, {118772363, 67}, {81981474, 82}};
     const double times[] = {3.0, 20.0, 40.0, 60.0};
     (void)state;
-    saltus_model *m = make_sources(3);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; ++k) {
+        const size_t i = k / 2;
+        saltus_model *m = make_sources(3, k % 2 ? "1 + 0*time" : "1");
         saltus_u64 w[4];
         saltus_philox(42, SALTUS_PURPOSE_EVENT, (uint64_t)cases[i].trajectory, cases[i].event / 2,
                       w);
@@ -193,8 +196,8 @@ static void waits_beyond_32_bits_agree(void **state)
         const uint64_t expected = bits_hash(m, "auto", "scalar", 1, first, 64, times, 4);
         assert_true(bits_hash(m, "auto", "lanes", 1, first, 64, times, 4) == expected);
         assert_true(bits_hash(m, "cpu:generic", "lanes", 1, first, 64, times, 4) == expected);
+        saltus_model_destroy(m);
     }
-    saltus_model_destroy(m);
 }
 
 /* A count that leaves the range that lanes carry is rerun wider, and is the same as alone. */

@@ -103,7 +103,7 @@ static const char *against_lanes(saltus_method method, const saltus_tables *n,
     if (n->watches_state) {
         return "its events watch the state";
     }
-    if (n->n_thinned > 0) {
+    if (n->n_thinned > 0 && method != SALTUS_METHOD_DIRECT) {
         return "its rates drift with time";
     }
     if (n->largest_change >= largest_lane_change) {

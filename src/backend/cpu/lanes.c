@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "engine/keep.h"
 #include "kernel/ssa/direct_lanes.h"
+#include "kernel/ssa/thinned_lanes.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,7 @@ typedef struct lane_group {
     saltus_job jobs[SALTUS_LANES];
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
+    saltus_thinned_lanes thinned;       /* of laws that drift with time; else empty */
     uint64_t busy, vacant;              /* bit l: lane l has a job; lane l waits for one */
     saltus_mask alive;                  /* the same as busy */
     bool dry;                           /* there will be no more jobs */
@@ -33,6 +35,18 @@ static int next_lane(uint64_t *bits)
     const int l = __builtin_ctzll(*bits);
     *bits &= *bits - 1;
     return l;
+}
+
+/* The number of a lane's next event, between two steps. */
+static uint64_t event_of(const lane_group *c, int l)
+{
+    return 2 * c->lanes.block[l] + (c->thinned.odd[l] != 0);
+}
+
+/* How many of those before it were void. */
+static uint64_t void_events(const lane_group *c, int l)
+{
+    return c->void_events[l] + c->thinned.voids[l];
 }
 
 /* Time of the next sample or special time. */
@@ -60,6 +74,7 @@ static void trajectory_to_lane(lane_group *c, int l)
     saltus_scalar_to_lane(w, (double *)c->lanes.v + l, SALTUS_LANES);
     c->lanes.t[l] = w->trajectory.t;
     c->lanes.stop[l] = next_stop(c, &w->trajectory);
+    c->thinned.special[l] = w->trajectory.special;
 }
 
 static void lane_to_trajectory(lane_group *c, int l)
@@ -94,13 +109,21 @@ static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
 {
     saltus_scalar_engine *w = c->scalars[l];
     const saltus_trajectory *p = &w->trajectory;
-    const bool is_under_way = saltus_scalar_take(w, c->task, &c->jobs[l]) && p->event % 2 == 0;
+    const bool is_under_way =
+        saltus_scalar_take(w, c->task, &c->jobs[l]) && (p->event % 2 == 0 || p->n->n_thinned > 0);
     if (!is_under_way && saltus_scalar_start(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
         return saltus_scalar_report(w, c->task, err);
     }
     c->lanes.trajectory[l] = (uint64_t)c->jobs[l].trajectory;
     c->lanes.block[l] = p->event / 2;
     c->void_events[l] = p->event - p->fired;
+    c->thinned.odd[l] = -(int64_t)(p->event % 2);
+    c->thinned.waits[l] = -(int64_t)(p->n->n_thinned > 0);
+    c->thinned.voids[l] = 0;
+    c->thinned.length[l] = p->window;
+    c->thinned.start[l] = p->window_start;
+    c->thinned.end[l] = p->window_end;
+    c->thinned.missed[l] = p->window_missed;
     c->busy |= (uint64_t)1 << l;
     c->alive[l] = -1;
     if (c->task->varies) {
@@ -129,6 +152,30 @@ static saltus_status fill_lanes(lane_group *c, saltus_error *err)
         }
     }
     return SALTUS_OK;
+}
+
+/* Between two steps: the whole state of a lane, in its scalar engine. */
+static void settle_lane(lane_group *c, int l)
+{
+    saltus_trajectory *p = &c->scalars[l]->trajectory;
+    lane_to_trajectory(c, l);
+    p->event = event_of(c, l);
+    p->fired = p->event - void_events(c, l);
+    p->window = c->thinned.length[l];
+    p->window_start = c->thinned.start[l];
+    p->window_end = c->thinned.end[l];
+    p->window_missed = (uint32_t)c->thinned.missed[l];
+}
+
+/* Let the lane's engine take the trajectory to its end. */
+static saltus_status leave_lane(lane_group *c, int l, saltus_error *err)
+{
+    saltus_scalar_engine *w = c->scalars[l];
+    settle_lane(c, l);
+    if (saltus_scalar_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
+        return saltus_scalar_report(w, c->task, err);
+    }
+    return finish_lane(c, l, err);
 }
 
 static void record_lane(lane_group *c, int l, double time)
@@ -279,14 +326,7 @@ done:
     return status;
 }
 
-/* Between two blocks of draws: the whole state of a lane, in its scalar engine. */
-static void settle_lane(lane_group *c, int l)
-{
-    saltus_trajectory *p = &c->scalars[l]->trajectory;
-    lane_to_trajectory(c, l);
-    p->event = 2 * c->lanes.block[l];
-    p->fired = p->event - c->void_events[l];
-}
+#include "backend/cpu/windows.h"
 
 static void keep_lanes(lane_group *c)
 {
@@ -303,13 +343,7 @@ static saltus_status finish_singly(lane_group *c, saltus_error *err)
     saltus_status status = SALTUS_OK;
     uint64_t bits = c->busy;
     while (bits && status == SALTUS_OK) {
-        const int l = next_lane(&bits);
-        saltus_scalar_engine *w = c->scalars[l];
-        settle_lane(c, l);
-        if (saltus_scalar_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
-            return saltus_scalar_report(w, c->task, err);
-        }
-        status = finish_lane(c, l, err);
+        status = leave_lane(c, next_lane(&bits), err);
     }
     return status;
 }
@@ -322,7 +356,7 @@ static void report_times(const lane_group *c)
     while (bits) {
         const int l = next_lane(&bits);
         t += c->lanes.t[l];
-        fired += 2 * c->lanes.block[l] - c->void_events[l];
+        fired += event_of(c, l) - void_events(c, l);
     }
     saltus_reached_store(c->task->reached, t, fired);
 }
@@ -350,9 +384,14 @@ static saltus_status run_lane_group(lane_group *c, saltus_error *err)
         if (SALTUS_RARE(bits)) {
             refine_waits(c, bits);
         }
-        SALTUS_TRY(step_lanes(c, 0, err));
-        SALTUS_TRY(step_lanes(c, 1, err));
-        c->lanes.block += 1;
+        if (n->n_thinned > 0) {
+            SALTUS_TRY(step_windows(c, 0, err));
+            SALTUS_TRY(step_windows(c, 1, err));
+        } else {
+            SALTUS_TRY(step_lanes(c, 0, err));
+            SALTUS_TRY(step_lanes(c, 1, err));
+            c->lanes.block += 1;
+        }
         if (step % CHECK_EVERY == 0) {
             SALTUS_TRY(check_counts(c, NULL, n->n_species, 0.0, saltus_lanes_largest, err));
         }
@@ -379,15 +418,18 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = task->tables;
-    const size_t rows_size = sizeof(saltus_f64) * (size_t)n->n_rows;
+    const size_t n_numbers =
+        (size_t)n->n_rows + 2 * ((size_t)n->n_intervals + (size_t)n->n_thinned);
+    const size_t size = n_numbers * sizeof(saltus_f64);
     lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
     c->task = task;
     c->source = source;
-    c->lanes.v = aligned_alloc(_Alignof(saltus_f64), rows_size);
+    c->lanes.v = aligned_alloc(_Alignof(saltus_f64), size);
     SALTUS_NEED(c->lanes.v);
-    memset(c->lanes.v, 0, rows_size);
+    memset(c->lanes.v, 0, size);
+    prepare_windows(c);
     c->lanes.v[n->row_one] = saltus_splat(1.0);
     for (int i = 0; i < n->n_constants; ++i) {
         c->lanes.v[n->row_constants + i] = saltus_splat(n->constants[i]);

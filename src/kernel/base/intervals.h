@@ -561,6 +561,20 @@ SALTUS_FN saltus_interval saltus_interval_operand(int32_t at, const double *inte
     return s;
 }
 
+/* What an instruction makes of its operands; a table stands in rows. */
+SALTUS_FN saltus_interval saltus_interval_operation(const saltus_instruction *i, saltus_interval a,
+                                                    saltus_interval b, saltus_interval c,
+                                                    const double *v)
+{
+#if SALTUS_TABLES
+    if (i->op > SALTUS_OP_SELECT) {
+        return saltus_interval_table(i->op, a, v + SALTUS_AT(-1 - i->b), (int)c.lo);
+    }
+#endif
+    (void)v;
+    return saltus_interval_apply(i->op, a, b, c);
+}
+
 /** Run one program on intervals. An operand that an operation does not have is its first. */
 SALTUS_OUTLINE saltus_interval saltus_interval_run(const saltus_instruction *code, saltus_program p,
                                                    double *intervals, const double *v)
@@ -570,14 +584,7 @@ SALTUS_OUTLINE saltus_interval saltus_interval_run(const saltus_instruction *cod
         const saltus_interval a = saltus_interval_operand(i->a, intervals, v),
                               b = saltus_interval_operand(i->b, intervals, v),
                               c = saltus_interval_operand(i->c, intervals, v);
-#if SALTUS_TABLES
-        const saltus_interval y =
-            i->op > SALTUS_OP_SELECT
-                ? saltus_interval_table(i->op, a, v + SALTUS_AT(-1 - i->b), (int)c.lo)
-                : saltus_interval_apply(i->op, a, b, c);
-#else
-        const saltus_interval y = saltus_interval_apply(i->op, a, b, c);
-#endif
+        const saltus_interval y = saltus_interval_operation(i, a, b, c, v);
         intervals[SALTUS_AT(2 * i->dst)] = y.lo;
         intervals[SALTUS_AT(2 * i->dst + 1)] = y.hi;
     }

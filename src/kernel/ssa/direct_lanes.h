@@ -27,6 +27,8 @@ typedef struct saltus_lanes {
     saltus_u64 trajectory, block;
     /* Rates of the products, which points of a sweep have of their own. */
     saltus_f64 rate[SALTUS_LANES_MAX_REACTIONS];
+    /* Bounds of laws that drift with time, in place of propensities; thinned_lanes.h. */
+    saltus_f64 *bound, *lower; /* [thinned] */
     /* Unit waits of the two events of the block. */
     saltus_f64 wait[2];
     /* Words of the choices of the two events. */
@@ -99,7 +101,10 @@ SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes 
         const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
         saltus_f64 sum = saltus_splat(0.0);
         for (int k = r; k < end; ++k) {
-            const saltus_f64 a = saltus_lanes_propensity(n, b->rate[k], b->v, k, &bad);
+            const int thinned = n->n_thinned > 0 ? n->thinned_of[k] : -1;
+            const saltus_f64 a = thinned >= 0
+                                     ? b->bound[thinned]
+                                     : saltus_lanes_propensity(n, b->rate[k], b->v, k, &bad);
             sum = k == r ? a : sum + a;
             b->sums[k] = sum;
         }
