@@ -223,13 +223,13 @@ SALTUS_OUTLINE double saltus_ode_find_event(const saltus_ode *o, double target)
         } else {
             high = theta;
         }
-        const double before = theta;
-        theta = before - off / slope;
-        if (theta > low && theta < high && saltus_abs(theta - before) < 1e-9) {
+        const double change = off / slope;
+        theta -= change;
+        if (saltus_abs(change) < 1e-7) {
             break; /* the next correction would be the square of this one */
         }
     }
-    return theta < 1.0 ? theta : 1.0;
+    return theta < 0.0 ? 0.0 : theta < 1.0 ? theta : 1.0;
 }
 
 /* Choose a reaction by the propensities of the present time, and fire it. */
